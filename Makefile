@@ -1,0 +1,109 @@
+# Needs git, make, g++ (12 or newer) and Python 3.11 or newer with venv; everything else comes from PyPI into .venv.
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(CURDIR)/$(VENV)/bin
+READY := $(VENV)/.ready
+# Our own build puts the library where the sources are, so the install only has to point there.
+INSTALL := $(BIN)/python -m pip install --quiet --no-build-isolation -C editable.mode=inplace -C wheel.cmake=false --editable
+CXX_FILES = $(shell find engine tests examples benchmarks \( -name '*.cpp' -o -name '*.h' \) -not -path 'engine/abi/gen/*' 2>/dev/null)
+# gcc's thread sanitizer cannot map its shadow on kernels with many bits of address randomisation.
+FIXED_ADDRESSES = $(shell setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R)
+SAY = @printf '\033[1m==>\033[0m %s\n'
+
+.PHONY: help
+help:  ## list these targets
+	@sed -n 's/^\([a-z]*\):.*##/\1 /p' $(MAKEFILE_LIST) | awk '{ name = $$1; $$1 = ""; printf "  make %-9s%s\n", name, $$0 }'
+
+.PHONY: venv
+venv: $(READY)  ## the Python environment with the tools that build and test
+
+$(READY): pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { echo "error: no $(PYTHON); on Debian: apt install python3 python3-venv" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "error: $(PYTHON) is older than 3.11; name a newer one: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "error: $(PYTHON) has no venv; on Debian: apt install python3-venv" >&2; exit 1; }
+	$(SAY) 'installing the tools into $(VENV)'
+	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])')
+	@$(INSTALL) '.[dev]'
+	@touch $@
+
+.PHONY: build
+build: build/release/build.ninja  ## compile the engine into src/anyzero/lib (only what changed)
+	$(SAY) 'building the engine'
+	@$(BIN)/ninja -C build/release --quiet
+
+build/release/build.ninja: OPTIONS := -DANYZERO_IN_PLACE=ON
+build/address/build.ninja: OPTIONS := -DANYZERO_TESTS=ON -DANYZERO_SANITIZE=address,undefined
+build/thread/build.ninja: OPTIONS := -DANYZERO_TESTS=ON -DANYZERO_SANITIZE=thread
+build/%/build.ninja: Makefile | $(READY)
+	@command -v $(CXX) >/dev/null || { echo "error: no C++ compiler ($(CXX)); on Debian: apt install g++" >&2; exit 1; }
+	@$(BIN)/cmake -S . -B build/$* -G Ninja -DCMAKE_MAKE_PROGRAM=$(BIN)/ninja -DCMAKE_CXX_COMPILER=$(CXX) $(OPTIONS) --log-level=WARNING >/dev/null
+	@touch $@
+
+.PHONY: demo
+demo: build  ## the guided tour
+	@$(BIN)/anyzero demo
+
+.PHONY: test
+test: check lint build sanitize pytest  ## everything that must pass before a change lands
+
+.PHONY: check
+check: $(READY)  ## are the generated files fresh?
+	$(SAY) 'checking the generated files'
+	@$(BIN)/python -m codegen --check
+
+.PHONY: lint
+lint: $(READY)  ## ruff, mypy, clang-format
+	$(SAY) 'linting'
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check . || { echo 'error: make format' >&2; exit 1; }
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/clang-format --dry-run --Werror $(CXX_FILES)
+
+.PHONY: sanitize
+sanitize: build/address/build.ninja build/thread/build.ninja build/description  ## the C++ tests under the address, undefined and thread sanitizers
+	$(SAY) 'building the engine with the address and undefined sanitizers'
+	@$(BIN)/ninja -C build/address --quiet
+	$(SAY) 'building the engine with the thread sanitizer'
+	@$(BIN)/ninja -C build/thread --quiet
+	$(SAY) 'running the C++ tests with both'
+	@ANYZERO_DESCRIPTION=$(CURDIR)/build/description $(FIXED_ADDRESSES) $(BIN)/ctest --test-dir build/address --output-on-failure --no-tests=error
+	@ANYZERO_DESCRIPTION=$(CURDIR)/build/description $(FIXED_ADDRESSES) $(BIN)/ctest --test-dir build/thread --output-on-failure --no-tests=error
+
+# A program without Python reads from here what devices there are.
+.PHONY: build/description
+build/description: build
+	@$(BIN)/python -m anyzero.driver > $@
+
+.PHONY: pytest
+pytest: build  ## the Python tests alone
+	$(SAY) 'running the Python tests'
+	@$(BIN)/python -m pytest --no-header
+
+.PHONY: bench
+bench: build $(VENV)/.bench  ## the benchmarks
+	@$(BIN)/python -m benchmarks
+
+$(VENV)/.bench: $(READY)
+	$(SAY) 'installing what the benchmarks compare with'
+	@$(INSTALL) '.[bench]'
+	@touch $@
+
+.PHONY: format
+format: $(READY)  ## lay out Python and C++ the house way
+	@$(BIN)/ruff check --quiet --fix . || true
+	@$(BIN)/ruff format --quiet .
+	@$(BIN)/clang-format -i $(CXX_FILES)
+
+.PHONY: codegen
+codegen: $(READY)  ## write every generated file anew from spec/
+	@$(BIN)/python -m codegen
+
+.PHONY: clean
+clean:  ## remove what was built; .venv stays
+	rm -rf build dist src/anyzero/lib .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,124 @@
+"""Imports point one way; the arrows are the architecture."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.shape.tree import PACKAGE, ROOT, hand_written
+
+# What each part of the package may import, besides itself. `anyzero` stands for the public names in __init__.py.
+ALLOWED = {
+    "anyzero": {"api", "language", "npu", "errors", "config"},
+    "api": {"ze", "errors", "config"},
+    "tools": {"anyzero", "api", "npu", "language", "errors", "config"},
+    "npu": {"anyzero", "api", "errors", "config"},
+    "language": {"anyzero", "api", "errors", "config"},
+    "driver": {"compiler", "ze", "errors", "config"},
+    "compiler": {"errors", "config"},
+    "errors": {"ze"},
+    "config": {"errors"},
+    "ze": set(),
+}
+# Parts of the checkout that are not installed with the package.
+OUTSIDE = {"tests", "codegen", "benchmarks", "examples"}
+
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+PYTHON_C_API = re.compile(r"\bPy(?:[A-Z][A-Za-z]*)?_\w+|\bPyObject\b")
+
+
+def imported(source: str, module: str, is_package: bool) -> Iterator[str]:
+    """The dotted name of everything that `source` imports, wherever the statement stands."""
+    package = module.split(".") if is_package else module.split(".")[:-1]
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            origin = ".".join([*base, *filter(None, [node.module])])
+            yield from (f"{origin}.{alias.name}" for alias in node.names)
+
+
+def part(name: str) -> str | None:
+    """The part of the package that a dotted name belongs to; None when it is not ours."""
+    top, *rest = name.split(".")
+    if top != "anyzero":
+        return top if top in OUTSIDE else None
+    return rest[0] if rest and rest[0] in ALLOWED else top
+
+
+def crossings(source: str, module: str, is_package: bool = False) -> list[str]:
+    """Every import of `source` that points the wrong way."""
+    own = part(module)
+    assert own in ALLOWED, f"{module} is in no part that tests/shape/test_imports.py knows; add its arrows there"
+    parts = {name: part(name) for name in imported(source, module, is_package)}
+    return [
+        f"{module} imports {name}" for name, to in parts.items() if to not in (None, own) and to not in ALLOWED[own]
+    ]
+
+
+def module_of(path: Path) -> str:
+    names = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(names[:-1] if names[-1] == "__init__" else names)
+
+
+def calls_python(source: str) -> list[str]:
+    return PYTHON_C_API.findall(COMMENT.sub("", source))
+
+
+def test_imports_of_the_package_point_one_way() -> None:
+    paths = sorted(PACKAGE.rglob("*.py"))
+    assert paths
+    wrong = [
+        found for path in paths for found in crossings(path.read_text(), module_of(path), path.name == "__init__.py")
+    ]
+    assert wrong == []
+
+
+def test_nothing_outside_tests_imports_tests() -> None:
+    sources = {name: (ROOT / name).read_text() for name in hand_written(".py") if not name.startswith("tests/")}
+    wrong = [name for name, text in sources.items() for found in imported(text, "x", False) if part(found) == "tests"]
+    assert wrong == []
+
+
+def test_every_part_has_its_arrows() -> None:
+    entries = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert entries - {"__init__", "__main__"} <= ALLOWED.keys()
+
+
+def test_only_the_planner_calls_python() -> None:
+    engine = [name for name in hand_written(".cpp", ".h") if name.startswith("engine/")]
+    assert engine
+    others = [name for name in engine if not Path(name).name.startswith("planner.")]
+    assert [name for name in others if calls_python((ROOT / name).read_text())] == []
+
+
+def test_wrong_directions_are_noticed() -> None:
+    assert crossings("import anyzero.driver.boot", "anyzero.api.device") == [
+        "anyzero.api.device imports anyzero.driver.boot"
+    ]
+    assert crossings("from ..driver import boot", "anyzero.api.device") == [
+        "anyzero.api.device imports anyzero.driver.boot"
+    ]
+    assert crossings("from .. import tools", "anyzero.api", is_package=True) == ["anyzero.api imports anyzero.tools"]
+    assert crossings("from anyzero import tools", "anyzero.npu.core") == ["anyzero.npu.core imports anyzero.tools"]
+    assert crossings("def f():\n    import anyzero", "anyzero.api.device") == ["anyzero.api.device imports anyzero"]
+    assert crossings("from anyzero.api import Event", "anyzero.compiler.pipeline") != []
+    assert crossings("from anyzero import errors", "anyzero.ze.enums") != []
+    assert crossings("import tests.shape", "anyzero.tools.cli") != []
+
+
+def test_right_directions_pass() -> None:
+    assert crossings("from anyzero import config, errors\nimport numpy", "anyzero.api.device") == []
+    assert crossings("from . import event\nfrom ..ze import enums", "anyzero.api.device") == []
+    assert crossings("import anyzero as az", "anyzero.tools.demo") == []
+    assert crossings("from anyzero.compiler import pipeline", "anyzero.driver.modules") == []
+
+
+def test_calls_of_python_are_noticed() -> None:
+    assert calls_python("PyGILState_Ensure();") == ["PyGILState_Ensure"]
+    assert calls_python("PyObject* x;") == ["PyObject"]
+    assert calls_python('auto f = dlsym(self, "Py_IsInitialized");') == ["Py_IsInitialized"]
+    assert calls_python("copy();  // still works after Py_Finalize") == []
