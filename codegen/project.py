@@ -1,0 +1,61 @@
+"""Which files are generated, and from what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from codegen import c_header, coverage, ctypes_package, entries, model, scan, tables, values
+from codegen.outputs import NOTICE, Output
+
+
+def outputs(root: Path) -> list[Output]:
+    api, npu, classes = _load(root)
+    return [
+        *c_header.outputs(api, npu),
+        *values.outputs(api),
+        *entries.outputs(api, classes),
+        *tables.outputs(api),
+        *ctypes_package.outputs(api),
+        *coverage.outputs(api, classes),
+    ]
+
+
+def remarks(root: Path) -> list[str]:
+    """Methods in engine/objects that look like functions of the API and have no entry point, and why."""
+    api, _, classes = _load(root)
+    known: dict[str, set[str]] = {}
+    found = []
+    for entry in (entry for table in entries.of_tables(api, classes, "ze").values() for entry in table):
+        known.setdefault(entry.class_name, set()).add(entry.method)
+        if entry.missing:
+            found.append(
+                f"{entry.class_name}::{entry.method} is a stub until a header defines {', '.join(entry.missing)}"
+            )
+    for name, methods in known.items():
+        declared = (
+            {method for result, method in classes[name].methods if result == "ze_result_t"}
+            if name in classes
+            else set()
+        )
+        odd = sorted(method for method in declared - methods if method != method.lower())
+        found += [f"{name}::{method} is the method of no function" for method in odd]
+    return found
+
+
+def _load(root: Path) -> tuple[model.Api, model.Api, dict[str, scan.Class]]:
+    spec = root / "spec"
+    api, npu = model.load(spec / "level_zero_api.json"), model.load(spec / "level_zero_npu_ext.json")
+    return api, npu, scan.classes(root / "engine" / "objects")
+
+
+def leftovers(root: Path, current: list[Output]) -> list[str]:
+    """Files that an earlier run generated and this one would not."""
+    known = {output.path for output in current}
+    folders = {(root / path).parent for path in known}
+    found = (file for folder in folders if folder.is_dir() for file in folder.iterdir() if file.is_file())
+    return sorted(
+        path
+        for file in found
+        if (path := file.relative_to(root).as_posix()) not in known
+        and NOTICE in file.read_text(errors="replace").split("\n", 1)[0]
+    )

@@ -1,0 +1,34 @@
+"""A shared library that exports the API: the driver of this package, or a system's loader."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from typing import Any
+
+from anyzero.ze.functions import FUNCTIONS
+
+
+class Library:
+    """Functions of the API as attributes, looked up and typed on first use.
+
+    Pointers take `byref(...)`, an array, an address or None. Every call releases the GIL.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        self._cdll = ctypes.CDLL(self.path)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in FUNCTIONS:
+            raise AttributeError(f"{name} is not a function of the core API")
+        try:
+            function = self._cdll[name]
+        except AttributeError:
+            raise AttributeError(f"{self.path} does not export {name}") from None
+        function.restype, function.argtypes, _ = FUNCTIONS[name]
+        setattr(self, name, function)
+        return function
+
+    def __repr__(self) -> str:
+        return f"Library({self.path!r})"
