@@ -1,0 +1,130 @@
+// What every Level Zero object is made of: the loader's dispatch block, a tag that proves what it is, and a count of its users.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <utility>
+
+#include "gen/tables.h"
+#include "gen/ze_api.h"
+#include "slots.h"
+
+namespace anyzero {
+
+enum class Kind : uint32_t {
+  Driver = 1,
+  Device,
+  Context,
+  CommandQueue,
+  CommandList,
+  Fence,
+  EventPool,
+  Event,
+  Image,
+  Sampler,
+  PhysicalMem,
+  Module,
+  ModuleBuildLog,
+  Kernel,
+};
+
+// The handle a program holds is the address of this block. A loader may dispatch through `ddi`, so it comes first.
+struct Header {
+  ze_handle_t ddi;
+  std::atomic<uint32_t> tag;
+  std::atomic<uint32_t> users;
+};
+
+// Threading: retain and release from any thread; retire once per object, later calls answer false.
+template <class T, Kind K>
+class Object : public Header {
+ public:
+  static constexpr uint32_t kTag = 0xA2E00000u | static_cast<uint32_t>(K);
+
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+
+  template <class... Args>
+  static T* make(Args&&... args) {
+    void* slot = pool().take();
+    try {
+      T* object = new (slot) T(std::forward<Args>(args)...);
+      object->tag.store(kTag, std::memory_order_release);
+      return object;
+    } catch (...) {
+      pool().give_back(slot);
+      throw;
+    }
+  }
+
+  void retain() { users.fetch_add(1, std::memory_order_relaxed); }
+
+  void release() {
+    if (users.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    T* self = static_cast<T*>(this);
+    tag.store(0, std::memory_order_relaxed);
+    self->~T();
+    pool().give_back(self);
+  }
+
+  // The handle dies now; the object lives until its last user lets go of it.
+  bool retire() {
+    uint32_t expected = kTag;
+    if (!tag.compare_exchange_strong(expected, 0, std::memory_order_acq_rel)) return false;
+    release();
+    return true;
+  }
+
+  bool alive() const { return tag.load(std::memory_order_acquire) == kTag; }
+
+ protected:
+  Object() {
+    ddi = ddi_handle;
+    tag.store(0, std::memory_order_relaxed);
+    users.store(1, std::memory_order_relaxed);
+  }
+  ~Object() = default;
+
+ private:
+  static SlotPool& pool() {
+    static SlotPool* pool = new SlotPool(sizeof(T));  // leaked: objects are destroyed from exit handlers
+    return *pool;
+  }
+};
+
+// A child holds its parents by one of these.
+template <class T>
+class Ref {
+ public:
+  Ref() = default;
+  explicit Ref(T* object) : object_(object) {
+    if (object_) object_->retain();
+  }
+  Ref(const Ref& other) : Ref(other.object_) {}
+  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Ref& operator=(Ref other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Ref() {
+    if (object_) object_->release();
+  }
+
+  static Ref adopt(T* object) {
+    Ref ref;
+    ref.object_ = object;
+    return ref;
+  }
+
+  T* get() const { return object_; }
+  T* operator->() const { return object_; }
+  T& operator*() const { return *object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  T* object_ = nullptr;
+};
+
+}  // namespace anyzero

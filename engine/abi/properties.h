@@ -1,0 +1,79 @@
+// Properties are data: images of the specification's structures, made by the planner at start-up and copied out on every query.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "gen/ze_api.h"
+
+namespace anyzero {
+
+// The images of one driver or device, by structure type. Immutable after start-up, so any thread may read.
+class Properties {
+ public:
+  struct Image {
+    uint32_t stype;
+    uint32_t count;
+    uint32_t size;
+    std::vector<unsigned char> bytes;
+  };
+
+  void add(Image image) { images_.push_back(std::move(image)); }
+  const Image* find(uint32_t stype) const;
+
+  // A typed look at element `index`; nullptr when the planner described none.
+  template <class T>
+  const T* get(uint32_t stype, uint32_t index = 0) const {
+    const Image* image = find(stype);
+    if (!image || index >= image->count || image->size != sizeof(T)) return nullptr;
+    return reinterpret_cast<const T*>(image->bytes.data() + size_t{index} * image->size);
+  }
+
+  uint32_t count(uint32_t stype) const {
+    const Image* image = find(stype);
+    return image ? image->count : 0;
+  }
+
+  // Fills `structure` and what hangs on its pNext chain from element `index` of each type's image. The head is taken for
+  // `head_type` unless it names a type of its own that is described too; unknown structures in the chain stay untouched.
+  void fill(void* structure, uint32_t head_type, uint32_t index = 0) const;
+
+  // The specification's two-call pattern: a null array asks for the count, an array is filled as far as it goes.
+  ze_result_t fill_array(uint32_t stype, uint32_t* count, void* array, size_t stride) const;
+
+ private:
+  std::vector<Image> images_;
+};
+
+// The first structure of type `stype` in a pNext chain, or nullptr.
+inline const void* find_next(const void* chain, uint32_t stype) {
+  for (auto* s = static_cast<const ze_base_desc_t*>(chain); s; s = static_cast<const ze_base_desc_t*>(s->pNext))
+    if (static_cast<uint32_t>(s->stype) == stype) return s;
+  return nullptr;
+}
+
+template <class T>
+inline const T* find_desc(const void* chain, ze_structure_type_t stype) {
+  return static_cast<const T*>(find_next(chain, stype));
+}
+
+template <class T>
+inline T* find_property(void* chain, ze_structure_type_t stype) {
+  return static_cast<T*>(const_cast<void*>(find_next(chain, stype)));
+}
+
+// Two-call pattern for arrays of handles.
+template <class Handle, class Range>
+ze_result_t list_handles(const Range& objects, uint32_t* count, Handle* handles) {
+  uint32_t available = static_cast<uint32_t>(objects.size());
+  if (!handles || *count == 0) {
+    *count = available;
+    return ZE_RESULT_SUCCESS;
+  }
+  if (*count > available) *count = available;
+  for (uint32_t i = 0; i < *count; ++i) handles[i] = reinterpret_cast<Handle>(&*objects[i]);
+  return ZE_RESULT_SUCCESS;
+}
+
+}  // namespace anyzero

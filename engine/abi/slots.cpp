@@ -1,0 +1,69 @@
+#include "slots.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <new>
+
+namespace anyzero {
+
+namespace {
+
+constexpr size_t kRangeSize = size_t{16} << 30;  // address space only; memory is committed slab by slab
+std::mutex range_mutex;
+
+uintptr_t reserve_range() {
+  void* range = mmap(nullptr, kRangeSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return range == MAP_FAILED ? 0 : reinterpret_cast<uintptr_t>(range);
+}
+
+}  // namespace
+
+uintptr_t SlotRange::base_ = reserve_range();
+std::atomic<uintptr_t> SlotRange::used_{0};
+
+void* SlotRange::grow(size_t size) {
+  std::lock_guard lock(range_mutex);
+  uintptr_t offset = used_.load(std::memory_order_relaxed);
+  if (base_ == 0 || size > kRangeSize - offset) throw std::bad_alloc();
+  void* memory = reinterpret_cast<void*>(base_ + offset);
+  if (mprotect(memory, size, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
+  used_.store(offset + size, std::memory_order_release);
+  return memory;
+}
+
+SlotPool::SlotPool(size_t object_size)
+    : slot_size_(std::max(sizeof(Free), (object_size + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment)) {}
+
+void* SlotPool::take() {
+  std::lock_guard lock(mutex_);
+  if (resting_ > kQuarantine) {
+    Free* slot = oldest_;
+    oldest_ = slot->next;
+    --resting_;
+    return slot;
+  }
+  if (static_cast<size_t>(fresh_end_ - fresh_) < slot_size_) {
+    size_t slab = (std::max(kSlab, slot_size_) + 4095) / 4096 * 4096;
+    fresh_ = static_cast<unsigned char*>(SlotRange::grow(slab));
+    fresh_end_ = fresh_ + slab;
+  }
+  void* slot = fresh_;
+  fresh_ += slot_size_;
+  return slot;
+}
+
+void SlotPool::give_back(void* slot) {
+  std::lock_guard lock(mutex_);
+  Free* free = static_cast<Free*>(slot);
+  free->next = nullptr;
+  if (resting_ == 0) {
+    oldest_ = free;
+  } else {
+    newest_->next = free;
+  }
+  newest_ = free;
+  ++resting_;
+}
+
+}  // namespace anyzero

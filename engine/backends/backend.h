@@ -1,0 +1,39 @@
+// What a kind of device must be able to do. Nothing here knows the API.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace anyzero {
+
+// A run of bytes laid out in rows and slices; `row` bytes are used of each `row_pitch`.
+struct Box {
+  unsigned char* base;
+  size_t row_pitch;
+  size_t slice_pitch;
+};
+
+// Threading: every verb from any thread. Verbs run under a fault trap and hold no lock across user memory.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  // Memory that another process can map: `fd` and `offset` say where it lies. `size` is rounded up to what is returned in `capacity`.
+  struct Block {
+    void* base = nullptr;
+    size_t capacity = 0;
+    int fd = -1;
+    size_t offset = 0;
+  };
+  virtual bool allocate(size_t size, size_t alignment, Block* block) = 0;
+  virtual void free(const Block& block) = 0;
+
+  // Ordinary copies behave as memmove. Large ones are shared out over the worker pool.
+  virtual void copy(void* to, const void* from, size_t size) = 0;
+  virtual void fill(void* to, const void* pattern, size_t pattern_size, size_t size) = 0;
+  virtual void copy_box(const Box& to, const Box& from, size_t row, size_t rows, size_t slices) = 0;
+};
+
+Backend& cpu_backend();
+
+}  // namespace anyzero

@@ -1,0 +1,226 @@
+#include "mapping.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <mutex>
+#include <new>
+
+#include "../../exec/clock.h"
+
+namespace anyzero {
+
+namespace {
+
+constexpr size_t kKeptBytes = size_t{256} << 20;
+constexpr size_t kKeptBlocks = 32;
+constexpr size_t kLargest = size_t{1} << 46;
+
+// Private blocks that were freed lately, oldest first: a loop of allocations would spend its time in page faults otherwise.
+struct Kept {
+  struct Entry {
+    void* base;
+    size_t capacity;
+  };
+  std::mutex mutex;
+  Entry entries[kKeptBlocks];
+  size_t count = 0;
+  size_t bytes = 0;
+
+  Entry take(size_t index) {
+    Entry entry = entries[index];
+    std::memmove(&entries[index], &entries[index + 1], (count - index - 1) * sizeof(Entry));
+    --count;
+    bytes -= entry.capacity;
+    return entry;
+  }
+};
+
+Kept& kept() {
+  static Kept* kept = [] {
+    // In a child the parent's other threads are gone, and with them whoever held the lock.
+    pthread_atfork(nullptr, nullptr, [] { new (&anyzero::kept()) Kept; });
+    return new Kept;
+  }();
+  return *kept;
+}
+
+bool take_kept(size_t size, size_t alignment, Backend::Block* block) {
+  Kept& k = kept();
+  std::lock_guard lock(k.mutex);
+  size_t best = k.count;
+  for (size_t i = 0; i < k.count; ++i) {
+    const Kept::Entry& entry = k.entries[i];
+    bool fits = entry.capacity >= size && entry.capacity - size <= size / 8 && reinterpret_cast<uintptr_t>(entry.base) % alignment == 0;
+    if (fits && (best == k.count || entry.capacity < k.entries[best].capacity)) best = i;
+  }
+  if (best == k.count) return false;
+  Kept::Entry entry = k.take(best);
+  *block = {.base = entry.base, .capacity = entry.capacity};
+  return true;
+}
+
+bool drop_oldest() {
+  Kept& k = kept();
+  Kept::Entry entry;
+  {
+    std::lock_guard lock(k.mutex);
+    if (k.count == 0) return false;
+    entry = k.take(0);
+  }
+  munmap(entry.base, entry.capacity);
+  return true;
+}
+
+bool raise_file_limit() {
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return false;
+  limit.rlim_cur = limit.rlim_max;
+  return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+// Blocks on their way into a file, and lately arrived ones: a thread may have faulted before the arrival and ask only now.
+struct Move {
+  std::atomic<uintptr_t> begin{0};
+  std::atomic<uintptr_t> end{0};
+  std::atomic<uint64_t> arrived{0};  // time; 0 while moving
+};
+constexpr uint64_t kLately = 100'000'000;
+Move moves[16];
+std::atomic<uint32_t> next_move{0};
+
+bool only_zeros(const unsigned char* page) {
+  const auto* words = reinterpret_cast<const uint64_t*>(page);
+  for (size_t i = 0; i < kPage / 8; i += 8)
+    if (words[i] | words[i + 1] | words[i + 2] | words[i + 3] | words[i + 4] | words[i + 5] | words[i + 6] | words[i + 7]) return false;
+  return true;
+}
+
+}  // namespace
+
+int memory_file(size_t size) {
+  int fd = memfd_create("anyzero", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (fd < 0 && errno == EMFILE && raise_file_limit()) fd = memfd_create("anyzero", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (fd < 0) return -1;
+  if (ftruncate(fd, static_cast<off_t>(size)) != 0) {
+    close(fd);
+    return -1;
+  }
+  // A process that maps the file could otherwise cut it off under us.
+  fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+  return fd;
+}
+
+void* map_aligned(size_t size, size_t alignment, int fd) {
+  size_t slack = alignment > kPage ? alignment : 0;
+  void* reserved = mmap(nullptr, size + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (reserved == MAP_FAILED) return nullptr;
+  uintptr_t first = reinterpret_cast<uintptr_t>(reserved);
+  uintptr_t base = slack ? round_up(first, alignment) : first;
+  uintptr_t end = base + size, last = first + size + slack;
+  if (base > first) munmap(reserved, base - first);
+  if (last > end) munmap(reinterpret_cast<void*>(end), last - end);
+  void* wanted = reinterpret_cast<void*>(base);
+  int flags = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  if (mmap(wanted, size, PROT_READ | PROT_WRITE, flags | MAP_FIXED, fd, 0) == MAP_FAILED) {
+    munmap(wanted, size);
+    return nullptr;
+  }
+  return wanted;
+}
+
+bool map_block(size_t size, size_t alignment, Backend::Block* block) {
+  if (size > kLargest || alignment > kLargest) return false;
+  size = round_up(size, kPage);
+  if (size >= kHugePage && alignment < kHugePage) alignment = kHugePage;
+  if (alignment < kPage) alignment = kPage;
+  if (take_kept(size, alignment, block)) return true;
+  void* base = map_aligned(size, alignment, -1);
+  while (!base && drop_oldest()) base = map_aligned(size, alignment, -1);
+  if (!base) return false;
+  if (size >= kHugePage) madvise(base, size, MADV_HUGEPAGE);
+  *block = {.base = base, .capacity = size};
+  return true;
+}
+
+void unmap_block(const Backend::Block& block) {
+  // A file may be mapped by others, who keep it alive; it must never serve a second allocation.
+  if (block.fd >= 0 || block.capacity > kKeptBytes) {
+    munmap(block.base, block.capacity);
+    if (block.fd >= 0) close(block.fd);
+    return;
+  }
+  Kept& k = kept();
+  for (;;) {
+    {
+      std::lock_guard lock(k.mutex);
+      if (k.count < kKeptBlocks && k.bytes + block.capacity <= kKeptBytes) {
+        k.entries[k.count++] = {block.base, block.capacity};
+        k.bytes += block.capacity;
+        return;
+      }
+    }
+    drop_oldest();
+  }
+}
+
+bool share_block(Backend::Block* block) {
+  if (block->fd >= 0) return true;
+  static std::mutex one_at_a_time;
+  std::lock_guard lock(one_at_a_time);
+  int fd = memory_file(block->capacity);
+  if (fd < 0) return false;
+  void* copy = mmap(nullptr, block->capacity, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (copy == MAP_FAILED) {
+    close(fd);
+    return false;
+  }
+  Move& move = moves[next_move.fetch_add(1, std::memory_order_relaxed) % std::size(moves)];
+  uintptr_t base = reinterpret_cast<uintptr_t>(block->base);
+  move.end.store(0);  // no reader may pair an old begin with a new end
+  move.arrived.store(0);
+  move.begin.store(base);
+  move.end.store(base + block->capacity);
+  mprotect(block->base, block->capacity, PROT_READ);
+  for (size_t at = 0; at < block->capacity; at += kPage) {
+    const auto* page = static_cast<const unsigned char*>(block->base) + at;
+    if (!only_zeros(page)) std::memcpy(static_cast<unsigned char*>(copy) + at, page, kPage);
+  }
+  bool moved = mremap(copy, block->capacity, block->capacity, MREMAP_MAYMOVE | MREMAP_FIXED, block->base) != MAP_FAILED;
+  if (!moved) mprotect(block->base, block->capacity, PROT_READ | PROT_WRITE);
+  move.arrived.store(now_ns());
+  if (!moved) {
+    munmap(copy, block->capacity);
+    close(fd);
+    return false;
+  }
+  block->fd = fd;
+  block->offset = 0;
+  return true;
+}
+
+bool settle_fault(uintptr_t address) {
+  for (Move& move : moves) {
+    uintptr_t begin = move.begin.load();
+    if (address < begin || address >= move.end.load()) continue;
+    while (move.arrived.load() == 0) sched_yield();
+    if (now_ns() - move.arrived.load() < kLately) return true;
+  }
+  return false;
+}
+
+size_t kept_bytes() {
+  Kept& k = kept();
+  std::lock_guard lock(k.mutex);
+  return k.bytes;
+}
+
+}  // namespace anyzero

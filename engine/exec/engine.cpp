@@ -1,0 +1,171 @@
+#include "engine.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "clock.h"
+#include "settings.h"
+#include "thread.h"
+
+namespace anyzero {
+
+namespace {
+std::mutex engines_mutex;
+std::vector<Engine*>* engines = new std::vector<Engine*>;  // leaked: engines outlive everything
+}  // namespace
+
+Engine::Engine() {
+  std::lock_guard lock(engines_mutex);
+  if (engines->empty()) at_fork_child(after_fork);
+  engines->push_back(this);
+}
+
+void Engine::after_fork() {
+  // The parent's work belongs to the parent; in the child the thread starts anew with the first new submission.
+  for (Engine* engine : *engines) {
+    for (auto& stack : engine->ready_) stack.store(nullptr);
+    for (auto& list : engine->runnable_) list.clear();
+    engine->parked_.clear();
+    engine->asleep_.store(false);
+    engine->started_.store(false);
+  }
+}
+
+void Engine::submit(Ring& ring) {
+  if (!ring.queued.exchange(true, std::memory_order_acq_rel)) {
+    ring.retain();
+    auto& stack = ready_[ring.priority()];
+    Ring* head = stack.load(std::memory_order_relaxed);
+    do {
+      ring.next_queued = head;
+    } while (!stack.compare_exchange_weak(head, &ring, std::memory_order_seq_cst));
+  }
+  if (!started_.load(std::memory_order_acquire) && !started_.exchange(true)) start_thread(thread_main, this, "az-engine");
+  if (asleep_.load(std::memory_order_seq_cst)) {
+    doorbell_.fetch_add(1, std::memory_order_seq_cst);
+    futex_wake(&doorbell_, 1);
+  }
+}
+
+void* Engine::thread_main(void* engine) {
+  static_cast<Engine*>(engine)->run();
+  return nullptr;
+}
+
+bool Engine::any_ready() const {
+  for (const auto& stack : ready_)
+    if (stack.load(std::memory_order_seq_cst)) return true;
+  return false;
+}
+
+bool Engine::collect() {
+  bool found = false;
+  for (uint32_t p = 0; p < kPriorities; ++p) {
+    if (!ready_[p].load(std::memory_order_relaxed)) continue;
+    Ring* ring = ready_[p].exchange(nullptr, std::memory_order_acq_rel);
+    size_t from = runnable_[p].size();
+    for (; ring; ring = ring->next_queued) runnable_[p].push_back(ring);
+    std::reverse(runnable_[p].begin() + static_cast<ptrdiff_t>(from), runnable_[p].end());
+    found = true;
+  }
+  return found;
+}
+
+Ring* Engine::next() {
+  for (auto& list : runnable_) {
+    if (list.empty()) continue;
+    Ring* ring = list.front();
+    list.erase(list.begin());
+    return ring;
+  }
+  return nullptr;
+}
+
+void Engine::run_ring(Ring* ring) {
+  // From here on a new submission queues the ring again.
+  ring->queued.store(false, std::memory_order_seq_cst);
+  Blocker blocker;
+  switch (ring->process(true, &blocker)) {
+    case Progress::Blocked:
+      park(ring, std::move(blocker));
+      break;
+    case Progress::Yield:
+    case Progress::NeedsEngine:
+      submit(*ring);
+      break;
+    case Progress::Idle:
+    case Progress::Busy:  // whoever is at it hands back what he leaves
+      break;
+  }
+  ring->release();
+}
+
+void Engine::park(Ring* ring, Blocker blocker) {
+  for (Parked& parked : parked_) {
+    if (parked.ring != ring) continue;
+    parked.blocker = std::move(blocker);
+    return;
+  }
+  ring->retain();
+  parked_.push_back({ring, std::move(blocker)});
+}
+
+void Engine::revive_parked() {
+  for (size_t i = 0; i < parked_.size();) {
+    if (parked_[i].blocker.pending()) {
+      ++i;
+      continue;
+    }
+    Ring* ring = parked_[i].ring;
+    std::swap(parked_[i], parked_.back());
+    parked_.pop_back();
+    submit(*ring);
+    ring->release();
+  }
+}
+
+void Engine::run() {
+  uint64_t idle_since = 0;
+  for (;;) {
+    collect();
+    revive_parked();
+    if (Ring* ring = next()) {
+      run_ring(ring);
+      idle_since = 0;
+      continue;
+    }
+    if (any_ready()) continue;
+    uint64_t time = now_ns();
+    if (idle_since == 0) idle_since = time;
+    if (time - idle_since < settings.spin_ns) {
+      for (int i = 0; i < 32; ++i) pause_briefly();
+      continue;
+    }
+    rest();
+    idle_since = 0;
+  }
+}
+
+// Sleeps until a submission or one of the awaited signals. Each awaited signal learns that somebody sleeps on it before the last
+// look, and submitters see `asleep_` after their push, so nothing is missed.
+void Engine::rest() {
+  constexpr size_t kMost = 60;
+  FutexWord words[1 + kMost];
+  size_t watched = 0;
+  words[0] = {&doorbell_, doorbell_.load(std::memory_order_seq_cst)};
+  asleep_.store(true, std::memory_order_seq_cst);
+  bool stay_awake = any_ready();
+  while (!stay_awake && watched < std::min(kMost, parked_.size())) {
+    const Blocker& blocker = parked_[watched].blocker;
+    Signal& signal = blocker.signal();
+    signal.sleepers.fetch_add(1, std::memory_order_seq_cst);
+    words[++watched] = {&signal.epoch, signal.epoch.load(std::memory_order_seq_cst)};
+    stay_awake = !blocker.pending();
+  }
+  constexpr uint64_t kPollNs = 500'000;  // only for rings beyond what one sleep can watch
+  if (!stay_awake) futex_sleep_any(words, static_cast<uint32_t>(1 + watched), parked_.size() > kMost ? kPollNs : kForever);
+  for (size_t i = 0; i < watched; ++i) parked_[i].blocker.signal().sleepers.fetch_sub(1, std::memory_order_seq_cst);
+  asleep_.store(false, std::memory_order_seq_cst);
+}
+
+}  // namespace anyzero

@@ -1,0 +1,92 @@
+#include "packet.h"
+
+#include <cstdio>
+
+#include "../objects/event.h"
+#include "../objects/fence.h"
+#include "../objects/image.h"
+#include "program.h"
+
+namespace anyzero {
+
+namespace {
+
+template <class Visit>
+void for_each_held(Packet& packet, Visit visit) {
+  if (packet.signal) visit(*packet.signal);
+  WaitFor* waits = packet.waits();
+  for (uint32_t i = 0; i < packet.n_waits; ++i)
+    if (waits[i].event) visit(*waits[i].event);
+  switch (packet.op) {
+    case Op::CopyBoxes:
+      for (Image* image : static_cast<CopyBoxesPacket&>(packet).images)
+        if (image) visit(*image);
+      break;
+    case Op::Reset:
+      visit(*static_cast<ResetPacket&>(packet).event);
+      break;
+    case Op::QueryTimestamps: {
+      auto& p = static_cast<QueryTimestampsPacket&>(packet);
+      for (uint32_t i = 0; i < p.count; ++i) visit(*p.events()[i]);
+      break;
+    }
+    case Op::Execute: {
+      auto& p = static_cast<ExecutePacket&>(packet);
+      for (uint64_t i = 0; i < p.count; ++i) visit(*p.programs()[i]);
+      break;
+    }
+    case Op::SignalFence:
+      visit(*static_cast<SignalFencePacket&>(packet).fence);
+      break;
+    default:
+      break;
+  }
+}
+
+}  // namespace
+
+void hold(Packet& packet) {
+  for_each_held(packet, [](auto& object) { object.retain(); });
+}
+
+void let_go(Packet& packet) {
+  for_each_held(packet, [](auto& object) { object.release(); });
+}
+
+void describe(const Packet& packet, char* text, size_t size) {
+  switch (packet.op) {
+    case Op::Copy: {
+      auto& p = static_cast<const CopyPacket&>(packet);
+      std::snprintf(text, size, "a memory copy of %zu bytes from %p to %p", p.bytes, p.from, p.to);
+      return;
+    }
+    case Op::Fill: {
+      auto& p = static_cast<const FillPacket&>(packet);
+      std::snprintf(text, size, "a memory fill of %zu bytes at %p", p.bytes, p.to);
+      return;
+    }
+    case Op::CopyBoxes: {
+      auto& p = static_cast<const CopyBoxesPacket&>(packet);
+      const BoxCopy& box = p.boxes()[0];
+      std::snprintf(text, size, "a%s region copy of %zu x %zu x %zu (bytes, rows, slices) from %p to %p",
+                    p.images[0] || p.images[1] ? "n image" : " memory", box.row, box.rows, box.slices,
+                    static_cast<void*>(box.from.base), static_cast<void*>(box.to.base));
+      return;
+    }
+    case Op::Timestamp:
+      std::snprintf(text, size, "a timestamp write to %p", static_cast<void*>(static_cast<const TimestampPacket&>(packet).to));
+      return;
+    case Op::QueryTimestamps:
+      std::snprintf(text, size, "a timestamp query to %p", static_cast<void*>(static_cast<const QueryTimestampsPacket&>(packet).to));
+      return;
+    case Op::Barrier: std::snprintf(text, size, "a barrier or event command"); return;
+    case Op::Reset: std::snprintf(text, size, "an event reset"); return;
+    case Op::Prefetch: std::snprintf(text, size, "a memory prefetch"); return;
+    case Op::Advise: std::snprintf(text, size, "a memory advice"); return;
+    case Op::HostFunction: std::snprintf(text, size, "a host function"); return;
+    case Op::Execute: std::snprintf(text, size, "the execution of a command list"); return;
+    case Op::SignalFence: std::snprintf(text, size, "a fence signal"); return;
+  }
+}
+
+}  // namespace anyzero

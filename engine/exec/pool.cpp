@@ -1,0 +1,149 @@
+#include "pool.h"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <climits>
+
+#include "clock.h"
+#include "settings.h"
+#include "signal.h"
+#include "thread.h"
+
+namespace anyzero {
+
+namespace {
+
+struct Job {
+  void (*run)(void*, uint32_t);
+  void* context;
+  uint32_t chunks;
+  std::atomic<uint32_t> next{0};
+  std::atomic<uint32_t> finished{0};
+  std::atomic<int> fault_signal{0};
+  uintptr_t fault_address = 0;
+};
+
+// Where a job is on offer. `guests` keeps the job's frame alive while others look at it.
+struct alignas(64) Offer {
+  std::atomic<bool> taken{false};
+  std::atomic<Job*> job{nullptr};
+  std::atomic<uint32_t> guests{0};
+};
+
+constexpr uint32_t kOffers = 16;
+Offer offers[kOffers];
+std::atomic<uint32_t> on_offer{0};
+std::atomic<uint32_t> doorbell{0};
+std::atomic<uint32_t> sleepers{0};
+std::atomic<uint32_t> workers{0};
+
+// False when no chunk was left.
+bool work_on_one(Job& job) {
+  uint32_t chunk = job.next.fetch_add(1, std::memory_order_relaxed);
+  if (chunk >= job.chunks) return false;
+  if (job.fault_signal.load(std::memory_order_relaxed) == 0) {
+    Fault fault = trapped([&] { job.run(job.context, chunk); });
+    int none = 0;
+    if (fault.signal && job.fault_signal.compare_exchange_strong(none, fault.signal)) job.fault_address = fault.address;
+  }
+  job.finished.fetch_add(1, std::memory_order_release);
+  return true;
+}
+
+void* worker(void*) {
+  for (;;) {
+    uint64_t until = now_ns() + settings.spin_ns;
+    while (!help_parallel()) {
+      if (now_ns() < until) {
+        for (int i = 0; i < 64 && on_offer.load(std::memory_order_relaxed) == 0; ++i) pause_briefly();
+        continue;
+      }
+      sleepers.fetch_add(1, std::memory_order_seq_cst);
+      FutexWord word{&doorbell, doorbell.load(std::memory_order_seq_cst)};
+      if (on_offer.load(std::memory_order_seq_cst) == 0) futex_sleep_any(&word, 1, kForever);
+      sleepers.fetch_sub(1, std::memory_order_seq_cst);
+      until = now_ns() + settings.spin_ns;
+    }
+  }
+  return nullptr;
+}
+
+void after_fork() {
+  workers.store(0);
+  sleepers.store(0);
+  on_offer.store(0);
+  for (Offer& offer : offers) {
+    offer.job.store(nullptr);
+    offer.guests.store(0);
+    offer.taken.store(false);
+  }
+}
+
+void start_workers() {
+  uint32_t wanted = settings.threads > 1 ? static_cast<uint32_t>(settings.threads - 1) : 0;
+  uint32_t running = workers.load(std::memory_order_relaxed);
+  if (running >= wanted || !workers.compare_exchange_strong(running, wanted)) return;
+  static const bool registered = (at_fork_child(after_fork), true);
+  (void)registered;
+  for (uint32_t i = running; i < wanted; ++i) start_thread(worker, nullptr, "az-worker");
+}
+
+Offer* make_offer(Job& job) {
+  for (Offer& offer : offers) {
+    if (offer.taken.exchange(true, std::memory_order_acquire)) continue;
+    offer.job.store(&job, std::memory_order_seq_cst);
+    return &offer;
+  }
+  return nullptr;
+}
+
+void raise_again(const Job& job) {
+  TrapFrame* frame = current_trap;
+  frame->fault = {job.fault_signal.load(), job.fault_address};
+  siglongjmp(frame->jump, 1);
+}
+
+}  // namespace
+
+bool help_parallel() {
+  if (on_offer.load(std::memory_order_seq_cst) == 0) return false;
+  bool helped = false;
+  for (Offer& offer : offers) {
+    if (!offer.job.load(std::memory_order_relaxed)) continue;
+    offer.guests.fetch_add(1, std::memory_order_seq_cst);
+    Job* job = offer.job.load(std::memory_order_seq_cst);
+    if (job && work_on_one(*job)) helped = true;
+    offer.guests.fetch_sub(1, std::memory_order_release);
+  }
+  return helped;
+}
+
+void parallel(uint32_t chunks, void (*run)(void*, uint32_t), void* context) {
+  Job job{.run = run, .context = context, .chunks = chunks};
+  Offer* offer = nullptr;
+  if (chunks > 1 && settings.threads > 1) {
+    start_workers();
+    offer = make_offer(job);
+  }
+  if (offer) {
+    on_offer.fetch_add(1, std::memory_order_seq_cst);
+    if (sleepers.load(std::memory_order_seq_cst)) {
+      doorbell.fetch_add(1, std::memory_order_seq_cst);
+      futex_wake(&doorbell, static_cast<int>(chunks - 1));
+    }
+  }
+  while (work_on_one(job)) {
+  }
+  if (offer) {
+    offer->job.store(nullptr, std::memory_order_seq_cst);
+    on_offer.fetch_sub(1, std::memory_order_seq_cst);
+    // Others are inside their last chunk: too short a time to sleep.
+    for (unsigned tries = 0; job.finished.load(std::memory_order_acquire) < chunks || offer->guests.load(std::memory_order_seq_cst); ++tries)
+      relax(tries);
+    offer->taken.store(false, std::memory_order_release);
+  }
+  if (job.fault_signal.load(std::memory_order_acquire) && current_trap) raise_again(job);
+}
+
+}  // namespace anyzero

@@ -1,0 +1,16 @@
+// Worker threads that share out large commands, chunk by chunk, with the thread that runs the command and the threads that wait for it.
+#pragma once
+
+#include <cstdint>
+
+#include "trap.h"
+
+namespace anyzero {
+
+// Runs every chunk and returns when all are done. A fault in a chunk is raised again in the caller's own trap.
+void parallel(uint32_t chunks, void (*run)(void* context, uint32_t chunk), void* context);
+
+// Lends the calling thread for one chunk of whatever is being shared out; false when there was nothing to do.
+bool help_parallel();
+
+}  // namespace anyzero

@@ -1,0 +1,273 @@
+#include "processor.h"
+
+#include <sys/mman.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+
+#include "../objects/allocation.h"
+#include "../objects/context.h"
+#include "../objects/device.h"
+#include "../objects/event.h"
+#include "../objects/fence.h"
+#include "../objects/residency.h"
+#include "clock.h"
+#include "engine.h"
+#include "program.h"
+
+namespace anyzero {
+
+namespace {
+
+// The command will not run: everything that waits for it must learn so.
+void forsake(Packet& packet) {
+  if (packet.signal) packet.signal->signal().fail();
+  if (packet.op == Op::SignalFence) static_cast<SignalFencePacket&>(packet).fence->signal().fail();
+  if (packet.op != Op::Execute) return;
+  auto& execute = static_cast<ExecutePacket&>(packet);
+  for (uint64_t i = 0; i < execute.count; ++i) {
+    Program& program = *execute.programs()[i];
+    Cursor at{program.stream().first()};
+    for (uint64_t n = 0; n < program.count(); ++n) {
+      Packet& inner = at.packet();
+      forsake(inner);
+      at.advance(inner);
+    }
+  }
+}
+
+void explain(const Fault& fault, char* text, size_t size) {
+  const char* kind = fault.signal == SIGBUS   ? "memory that no longer exists"
+                     : fault.signal == SIGFPE ? "an arithmetic error"
+                     : fault.signal == SIGILL ? "an illegal instruction"
+                                              : "an invalid address";
+  char where[256];
+  describe_address(fault.address, where, sizeof where);
+  std::snprintf(text, size, "%s at %#zx (%s)", kind, static_cast<size_t>(fault.address), where);
+}
+
+void prefetch(const MemoryHintPacket& packet) {
+  constexpr uintptr_t kPage = 4096;
+  uintptr_t from = reinterpret_cast<uintptr_t>(packet.at) & ~(kPage - 1);
+  uintptr_t to = reinterpret_cast<uintptr_t>(packet.at) + packet.bytes;
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+  // Only a hint: a kernel or a mapping that cannot do it changes nothing.
+  madvise(reinterpret_cast<void*>(from), to - from, MADV_POPULATE_WRITE);
+}
+
+void query_timestamps(const QueryTimestampsPacket& packet) {
+  for (uint32_t i = 0; i < packet.count; ++i) {
+    size_t offset = packet.has_offsets ? packet.offsets()[i] : i * sizeof(ze_kernel_timestamp_result_t);
+    ze_kernel_timestamp_result_t result = packet.events()[i]->timestamps();
+    std::memcpy(packet.to + offset, &result, sizeof result);
+  }
+}
+
+}  // namespace
+
+Progress Walk::run() {
+  for (;;) {
+    Progress progress = Progress::Idle;
+    ring.running_ = nullptr;
+    Fault fault = trapped([&] { progress = walk(); });
+    if (fault.signal == 0) return progress;
+    char reason[512];
+    explain(fault, reason, sizeof reason);
+    ring.lose(ring.running_, reason);
+  }
+}
+
+Packet& Walk::front() {
+  Cursor& head = ring.head_;
+  if (!head.chunk) head.chunk = ring.stream_.first();
+  while (head.offset == head.chunk->used.load(std::memory_order_acquire)) {
+    Chunk* spent = head.chunk;
+    head = {spent->next.load(std::memory_order_acquire), 0};
+    ring.stream_.recycle(spent);
+  }
+  return head.packet();
+}
+
+void Walk::pop(Packet& packet) {
+  uint32_t size = packet.size;
+  let_go(packet);
+  ring.head_.offset += size;
+  ring.completed_.set(++ring.done_);
+}
+
+Progress Walk::walk() {
+  while (ring.done_ < ring.submitted_.load(std::memory_order_acquire)) {
+    Packet& packet = front();
+    if (ring.lost_.load(std::memory_order_relaxed)) {
+      forsake(packet);
+      ring.inside_ = 0;
+      pop(packet);
+      continue;
+    }
+    if (packet.op == Op::Execute) {
+      Progress progress = execute(static_cast<ExecutePacket&>(packet));
+      if (progress != Progress::Idle) return progress;
+      if (ring.lost_.load(std::memory_order_relaxed)) continue;
+    } else {
+      Step result = step(packet);
+      if (result == Step::Blocked) return Progress::Blocked;
+      if (result == Step::NeedsEngine) return Progress::NeedsEngine;
+      if (ring.lost_.load(std::memory_order_relaxed)) continue;
+    }
+    pop(packet);
+    if (on_engine_thread && ring.engine_.outranked(ring.priority_)) return Progress::Yield;
+  }
+  return Progress::Idle;
+}
+
+// Runs the programs of an Execute packet from where it last stopped.
+Progress Walk::execute(ExecutePacket& packet) {
+  if (ring.inside_ == 0) {
+    Step result = ready(packet);
+    if (result == Step::Blocked) return Progress::Blocked;
+    ring.inside_ = 1;
+    ring.inner_ = {packet.programs()[0]->stream().first(), 0};
+    ring.inner_done_ = 0;
+    ring.execute_start_ = packet.signal && packet.signal->timed() ? now_ns() : 0;
+  }
+  while (!ring.lost_.load(std::memory_order_relaxed)) {
+    Program& program = *packet.programs()[ring.inside_ - 1];
+    if (ring.inner_done_ == program.count()) {
+      if (ring.inside_ == packet.count) break;
+      ring.inner_ = {packet.programs()[ring.inside_++]->stream().first(), 0};
+      ring.inner_done_ = 0;
+      continue;
+    }
+    const Packet& inner = ring.inner_.packet();
+    Step result = step(inner);
+    if (result == Step::Blocked) return Progress::Blocked;
+    if (result == Step::NeedsEngine) return Progress::NeedsEngine;
+    ring.inner_.advance(inner);
+    ++ring.inner_done_;
+    if (on_engine_thread && ring.engine_.outranked(ring.priority_)) return Progress::Yield;
+  }
+  if (ring.lost_.load(std::memory_order_relaxed)) return Progress::Idle;  // the outer walk forsakes the rest
+  ring.inside_ = 0;
+  if (packet.signal) packet.signal->complete(ring.execute_start_);
+  return Progress::Idle;
+}
+
+Walk::Step Walk::ready(const Packet& packet) {
+  const WaitFor* waits = packet.waits();
+  for (uint32_t i = 0; i < packet.n_waits; ++i) {
+    if (!waits[i].event) continue;
+    switch (waits[i].event->signal().state(waits[i].target)) {
+      case Signal::State::Reached:
+        break;
+      case Signal::State::Pending:
+        ring.blocked_on_ = &waits[i];
+        return Step::Blocked;
+      case Signal::State::Failed:
+        ring.lose(&packet, "it waits for an event whose own command was lost");
+        return Step::Done;
+    }
+  }
+  return Step::Done;
+}
+
+Walk::Step Walk::step(const Packet& packet) {
+  if (packet.n_waits) {
+    Step result = ready(packet);
+    if (result != Step::Done || ring.lost_.load(std::memory_order_relaxed)) return result;
+  }
+  if (packet.op == Op::HostFunction && !on_engine_thread) return Step::NeedsEngine;
+  Event* signal = packet.signal;
+  uint64_t start = signal && signal->timed() ? now_ns() : 0;
+  ring.running_ = &packet;
+  if (!ring.device_.pages_on_demand() && !resident(packet)) return Step::Done;
+  act(packet);
+  if (signal) signal->complete(start);
+  return Step::Done;
+}
+
+void Walk::act(const Packet& packet) {
+  Backend& backend = ring.device_.backend();
+  switch (packet.op) {
+    case Op::Barrier:
+    case Op::Advise:  // one memory, one cache hierarchy: nothing to move
+      break;
+    case Op::Copy: {
+      auto& p = static_cast<const CopyPacket&>(packet);
+      backend.copy(p.to, p.from, p.bytes);
+      break;
+    }
+    case Op::Fill: {
+      auto& p = static_cast<const FillPacket&>(packet);
+      backend.fill(p.to, p.pattern(), p.pattern_size, p.bytes);
+      break;
+    }
+    case Op::CopyBoxes: {
+      auto& p = static_cast<const CopyBoxesPacket&>(packet);
+      for (uint64_t i = 0; i < p.count; ++i) {
+        const BoxCopy& box = p.boxes()[i];
+        backend.copy_box(box.to, box.from, box.row, box.rows, box.slices);
+      }
+      break;
+    }
+    case Op::Reset:
+      static_cast<const ResetPacket&>(packet).event->signal().reset();
+      break;
+    case Op::Timestamp: {
+      uint64_t time = now_ns();
+      std::memcpy(static_cast<const TimestampPacket&>(packet).to, &time, sizeof time);
+      break;
+    }
+    case Op::QueryTimestamps:
+      query_timestamps(static_cast<const QueryTimestampsPacket&>(packet));
+      break;
+    case Op::Prefetch:
+      prefetch(static_cast<const MemoryHintPacket&>(packet));
+      break;
+    case Op::HostFunction: {
+      TrapPause users_code;
+      auto& p = static_cast<const HostFunctionPacket&>(packet);
+      p.function(p.argument);
+      break;
+    }
+    case Op::SignalFence:
+      static_cast<const SignalFencePacket&>(packet).fence->signal().set(1);
+      break;
+    case Op::Execute:  // walk() handles it
+      break;
+  }
+}
+
+// A device without on-demand paging may only touch what is resident on it.
+bool Walk::resident(const Packet& packet) {
+  Device& device = ring.device_;
+  const void* missing = nullptr;
+  auto need = [&](const void* at, size_t bytes) {
+    if (!missing && !residency_ok(device, at, bytes)) missing = at;
+  };
+  if (packet.op == Op::Copy) {
+    auto& p = static_cast<const CopyPacket&>(packet);
+    need(p.to, p.bytes);
+    need(p.from, p.bytes);
+  } else if (packet.op == Op::Fill) {
+    auto& p = static_cast<const FillPacket&>(packet);
+    need(p.to, p.bytes);
+  } else if (packet.op == Op::CopyBoxes) {
+    auto& p = static_cast<const CopyBoxesPacket&>(packet);
+    for (uint64_t i = 0; i < p.count; ++i) {
+      need(p.boxes()[i].to.base, 1);
+      need(p.boxes()[i].from.base, 1);
+    }
+  }
+  if (!missing) return true;
+  char where[256], reason[512];
+  describe_address(reinterpret_cast<uintptr_t>(missing), where, sizeof where);
+  std::snprintf(reason, sizeof reason, "%p is not resident and this device has no on-demand paging (%s); call zeContextMakeMemoryResident",
+                missing, where);
+  ring.lose(&packet, reason);
+  return false;
+}
+
+}  // namespace anyzero

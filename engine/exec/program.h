@@ -1,0 +1,53 @@
+// What a command list has recorded. A list that is reset while a queue still runs it simply gets a new program.
+#pragma once
+
+#include <atomic>
+#include <vector>
+
+#include "stream.h"
+
+namespace anyzero {
+
+// Threading: written by one thread until sealed, then read by any number.
+class Program {
+ public:
+  void retain() { users_.fetch_add(1, std::memory_order_relaxed); }
+  void release() {
+    if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+  bool shared() const { return users_.load(std::memory_order_acquire) > 1; }
+
+  Stream& stream() { return stream_; }
+  uint64_t count() const { return count_; }
+  uint64_t cost() const { return cost_; }
+  // Counter events this program signals, once per signal: each execution raises what they promise.
+  const std::vector<Event*>& counters() const { return counters_; }
+
+  void added(Packet& packet, uint64_t cost);
+
+  // The next packet added can be changed later, under the identifier returned; `may_change` says in what (ze_mutable_command_exp_flags_t).
+  uint64_t name_next(uint32_t may_change);
+  struct Named {
+    Packet* packet;  // nullptr until it is added
+    uint32_t may_change;
+  };
+  // nullptr for an unknown identifier, or one whose command never came.
+  const Named* named(uint64_t id) const;
+  // A packet signals another event than before.
+  void events_changed();
+
+  // Forgets every packet but keeps the memory. Only while nobody else uses the program.
+  void clear();
+
+ private:
+  ~Program() { clear(); stream_.free_from(stream_.first()); }
+
+  std::atomic<uint32_t> users_{1};
+  Stream stream_;
+  uint64_t count_ = 0;
+  uint64_t cost_ = 0;
+  std::vector<Event*> counters_;
+  std::vector<Named> named_;
+};
+
+}  // namespace anyzero

@@ -1,0 +1,113 @@
+#include "ring.h"
+
+#include "../abi/error.h"
+#include "../objects/context.h"
+#include "../objects/device.h"
+#include "../objects/event.h"
+#include "engine.h"
+#include "processor.h"
+#include "wait.h"
+
+namespace anyzero {
+
+Blocker::Blocker(const WaitFor& wait) : wait_(wait) { wait_.event->retain(); }
+Blocker::~Blocker() {
+  if (wait_.event) wait_.event->release();
+}
+Signal& Blocker::signal() const { return wait_.event->signal(); }
+
+Ring* Ring::make(Context& context, Device& device, Engine& engine, uint32_t priority) {
+  Ring* ring = new Ring(context, device, engine, priority);
+  context.retain();
+  context.add_ring(ring);
+  device.add_ring(ring);
+  return ring;
+}
+
+Ring::Ring(Context& context, Device& device, Engine& engine, uint32_t priority)
+    : context_(context), device_(device), engine_(engine), priority_(priority) {}
+
+Ring::~Ring() {
+  device_.remove_ring(this);
+  context_.remove_ring(this);
+  // Nobody walks any more; what was never run lets go of what it holds.
+  for (; done_ < submitted_.load(std::memory_order_relaxed); ++done_) {
+    if (!head_.chunk) head_.chunk = stream_.first();
+    Packet& packet = head_.packet();
+    let_go(packet);
+    head_.advance(packet);
+  }
+  stream_.free_from(head_.chunk ? head_.chunk : stream_.first());
+  context_.release();
+}
+
+bool Ring::retain_if_alive() {
+  uint32_t users = users_.load(std::memory_order_relaxed);
+  while (users != 0)
+    if (users_.compare_exchange_weak(users, users + 1, std::memory_order_acq_rel)) return true;
+  return false;
+}
+
+void Ring::release() {
+  if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+}
+
+uint64_t Ring::publish(Packet& packet) {
+  hold(packet);
+  stream_.commit(packet.size);
+  uint64_t position = submitted_.load(std::memory_order_relaxed) + 1;
+  submitted_.store(position, std::memory_order_release);
+  write_lock_.unlock();
+  return position;
+}
+
+void Ring::start(bool cheap, uint64_t position) {
+  bool first = completed_.value.load(std::memory_order_acquire) + 1 >= position;
+  if (cheap && first && process(false) == Progress::Idle) return;
+  engine_.submit(*this);
+}
+
+Progress Ring::process(bool on_engine_thread, Blocker* blocker) {
+  for (;;) {
+    if (!turn_.try_lock()) return Progress::Busy;
+    Progress progress = Walk{*this, on_engine_thread}.run();
+    if (progress == Progress::Blocked && blocker) *blocker = Blocker(*blocked_on_);
+    uint64_t seen = done_;
+    turn_.unlock();
+    if (progress != Progress::Idle) return progress;
+    // A submitter that found us busy relies on this look after we let go.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (seen == submitted_.load(std::memory_order_seq_cst)) return Progress::Idle;
+  }
+}
+
+void Ring::help() {
+  retain();
+  Progress progress = process(false);
+  if (progress != Progress::Idle && progress != Progress::Busy) engine_.submit(*this);
+  release();
+}
+
+ze_result_t Ring::wait(uint64_t position, uint64_t timeout) {
+  Signal::State state = host_wait(completed_, position, timeout, this);
+  if (lost()) return tell_lost();
+  return state == Signal::State::Reached ? ZE_RESULT_SUCCESS : ZE_RESULT_NOT_READY;
+}
+
+void Ring::lose(const Packet* packet, const char* reason) {
+  char command[256] = "an unknown command";
+  if (packet) describe(*packet, command, sizeof command);
+  {
+    std::lock_guard lock(report_mutex_);
+    report_ = std::string("device lost in ") + command + ": " + reason;
+  }
+  lost_.store(true, std::memory_order_release);
+  context_.mark_lost();
+}
+
+ze_result_t Ring::tell_lost() const {
+  std::lock_guard lock(report_mutex_);
+  return fail(ZE_RESULT_ERROR_DEVICE_LOST, "%s", report_.c_str());
+}
+
+}  // namespace anyzero

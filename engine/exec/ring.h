@@ -1,0 +1,150 @@
+// A queue's input: packets go in from any thread and are walked in order by one thread at a time.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "../abi/gen/ze_api.h"
+#include "signal.h"
+#include "spinlock.h"
+#include "stream.h"
+#include "trap.h"
+
+namespace anyzero {
+
+class Context;
+class Engine;
+
+enum class Progress {
+  Idle,         // everything submitted is done
+  Blocked,      // the next packet waits for an event
+  NeedsEngine,  // the next packet may only run on an engine thread
+  Yield,        // something more urgent came
+  Busy,         // another thread is at it
+};
+
+// What a ring waits for; holds the event.
+class Blocker {
+ public:
+  Blocker() = default;
+  explicit Blocker(const WaitFor& wait);
+  Blocker(Blocker&& other) noexcept : wait_(std::exchange(other.wait_, {})) {}
+  Blocker& operator=(Blocker&& other) noexcept {
+    std::swap(wait_, other.wait_);
+    return *this;
+  }
+  ~Blocker();
+  Signal& signal() const;
+  bool pending() const { return signal().state(wait_.target) == Signal::State::Pending; }
+
+ private:
+  WaitFor wait_{};
+};
+
+// Threading: any thread may submit, wait or offer help.
+class Ring {
+ public:
+  static Ring* make(Context& context, Device& device, Engine& engine, uint32_t priority);
+
+  void retain() { users_.fetch_add(1, std::memory_order_relaxed); }
+  bool retain_if_alive();
+  void release();
+
+  Context& context() const { return context_; }
+  Device& device() const { return device_; }
+  Engine& engine() const { return engine_; }
+  uint32_t priority() const { return priority_; }
+
+  // Writing: take the lock, reserve, fill, publish (which lets go of the lock). Publishing runs nothing.
+  void* begin(size_t size) {
+    write_lock_.lock();
+    try {
+      return stream_.reserve(size);
+    } catch (...) {
+      write_lock_.unlock();
+      throw;
+    }
+  }
+  uint64_t publish(Packet& packet);
+
+  // After publishing: runs the work here and now when it is `cheap` and nothing is before it, else hands it to the engine.
+  void start(bool cheap, uint64_t position);
+
+  uint64_t submitted() const { return submitted_.load(std::memory_order_acquire); }
+  bool idle() const { return completed_.value.load(std::memory_order_acquire) >= submitted(); }
+  Signal& completed() { return completed_; }
+
+  // Waits on the host until everything up to `position` is done: helps, looks, sleeps. NOT_READY when the time is over.
+  ze_result_t wait(uint64_t position, uint64_t timeout);
+
+  // Walks packets on the calling thread, unless another thread is doing so. Blocked says by what, if asked.
+  Progress process(bool on_engine_thread, Blocker* blocker = nullptr);
+  // Lends the calling thread to this ring; what it cannot finish goes to the engine.
+  void help();
+
+  bool lost() const { return lost_.load(std::memory_order_acquire); }
+  // DEVICE_LOST, with the report as this thread's error text.
+  ze_result_t tell_lost() const;
+
+  // Bookkeeping of the engine's lists.
+  std::atomic<bool> queued{false};
+  Ring* next_queued = nullptr;
+
+ private:
+  friend struct Walk;
+  Ring(Context& context, Device& device, Engine& engine, uint32_t priority);
+  ~Ring();
+  void lose(const Packet* packet, const char* reason);
+
+  Context& context_;
+  Device& device_;
+  Engine& engine_;
+  uint32_t priority_;
+  std::atomic<uint32_t> users_{1};
+
+  alignas(64) SpinLock write_lock_;
+  Stream stream_;
+  std::atomic<uint64_t> submitted_{0};
+
+  alignas(64) SpinLock turn_;  // held by the thread that walks
+  Cursor head_;
+  uint64_t done_ = 0;
+  // Inside an Execute packet: which program, and how far.
+  uint64_t inside_ = 0;  // index of the program + 1; 0 when not inside
+  Cursor inner_;
+  uint64_t inner_done_ = 0;
+  uint64_t execute_start_ = 0;
+  const Packet* running_ = nullptr;
+  const WaitFor* blocked_on_ = nullptr;
+
+  std::atomic<bool> lost_{false};
+  mutable std::mutex report_mutex_;
+  std::string report_;
+
+  Signal completed_{};
+};
+
+// A point in a ring's life; holds the ring.
+class RingPoint {
+ public:
+  RingPoint(Ring* ring, uint64_t position) : ring_(ring), position_(position) {}  // adopts a reference
+  RingPoint(RingPoint&& other) noexcept : ring_(other.ring_), position_(other.position_) { other.ring_ = nullptr; }
+  RingPoint& operator=(RingPoint&& other) noexcept {
+    std::swap(ring_, other.ring_);
+    position_ = other.position_;
+    return *this;
+  }
+  ~RingPoint() {
+    if (ring_) ring_->release();
+  }
+  bool reached() const { return ring_->completed().state(position_) != Signal::State::Pending; }
+  void wait() { ring_->wait(position_, kForever); }
+
+ private:
+  Ring* ring_;
+  uint64_t position_;
+};
+
+}  // namespace anyzero

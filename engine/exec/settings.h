@@ -1,0 +1,16 @@
+// The few numbers that tune execution. The planner sets them once, before any thread of ours exists.
+#pragma once
+
+#include <cstdint>
+
+namespace anyzero {
+
+struct Settings {
+  uint64_t threads = 1;            // workers, the waiting thread included
+  uint64_t spin_ns = 20'000;       // how long a waiter looks before it sleeps
+  uint64_t inline_bytes = 16'384;  // the largest copy done on the caller's own thread
+};
+
+inline Settings settings;
+
+}  // namespace anyzero

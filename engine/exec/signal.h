@@ -1,0 +1,63 @@
+// What everything waits on: a value that only grows, is reset, or fails; and a place to sleep until it changes.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace anyzero {
+
+inline constexpr uint64_t kForever = UINT64_MAX;
+
+// Lies in memory that other processes may map, so: no pointers, no constructors needed beyond zero bytes.
+// Threading: any thread of any process.
+struct alignas(64) Signal {
+  std::atomic<uint64_t> value;
+  std::atomic<uint32_t> epoch;    // the futex: changes whenever a sleeper must look again
+  std::atomic<uint32_t> sleepers;  // a killed process may leave it too high, which only costs a system call
+  std::atomic<uint64_t> start;     // device clock, for events that carry timestamps
+  std::atomic<uint64_t> end;
+
+  static constexpr uint64_t kFailed = uint64_t{1} << 63;
+
+  enum class State { Pending, Reached, Failed };
+  State state(uint64_t target) const {
+    uint64_t now = value.load(std::memory_order_acquire);
+    if (now & kFailed) return State::Failed;
+    return now >= target ? State::Reached : State::Pending;
+  }
+
+  void set(uint64_t to) {
+    value.store(to, std::memory_order_seq_cst);
+    if (sleepers.load(std::memory_order_seq_cst)) wake();
+  }
+  void advance() {
+    value.fetch_add(1, std::memory_order_seq_cst);
+    if (sleepers.load(std::memory_order_seq_cst)) wake();
+  }
+  void fail() {
+    value.fetch_or(kFailed, std::memory_order_seq_cst);
+    if (sleepers.load(std::memory_order_seq_cst)) wake();
+  }
+  void reset() { value.store(0, std::memory_order_release); }
+
+  // Sleeps until `target` is reached, the signal fails or `timeout` nanoseconds have passed. Never spins.
+  State sleep(uint64_t target, uint64_t timeout);
+
+ private:
+  void wake();
+};
+static_assert(sizeof(Signal) == 64);
+
+// One word to sleep on; a sleeper passes what it last saw there.
+struct FutexWord {
+  std::atomic<uint32_t>* word;
+  uint32_t seen;
+};
+// Sleeps until one of the words differs from what was seen, one is woken, or the time is over (nanoseconds, kForever for none).
+void futex_sleep_any(const FutexWord* words, uint32_t count, uint64_t timeout);
+void futex_wake(std::atomic<uint32_t>* word, int sleepers);
+
+// A processor hint between two looks at a value.
+inline void pause_briefly() { __builtin_ia32_pause(); }
+
+}  // namespace anyzero

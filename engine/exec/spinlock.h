@@ -1,0 +1,28 @@
+// A lock for a few instructions' worth of work; nobody sleeps or waits for others while holding it.
+#pragma once
+
+#include <sched.h>
+
+#include <atomic>
+
+namespace anyzero {
+
+class SpinLock {
+ public:
+  bool try_lock() { return !held_.load(std::memory_order_relaxed) && !held_.exchange(true, std::memory_order_acquire); }
+  void lock() {
+    for (unsigned tries = 0; !try_lock(); ++tries) {
+      if (tries < 64) {
+        __builtin_ia32_pause();
+      } else {
+        sched_yield();  // the holder may have lost its processor
+      }
+    }
+  }
+  void unlock() { held_.store(false, std::memory_order_release); }
+
+ private:
+  std::atomic<bool> held_{false};
+};
+
+}  // namespace anyzero

@@ -1,0 +1,35 @@
+#include "thread.h"
+
+#include <signal.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+
+namespace anyzero {
+
+void start_thread(void* (*run)(void*), void* argument, const char* name) {
+  // The program's signal handlers must not run on our threads; faults are synchronous and cannot be blocked away.
+  sigset_t all, old;
+  sigfillset(&all);
+  for (int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&all, number);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_t thread;
+  int error = pthread_create(&thread, &attributes, run, argument);
+  pthread_attr_destroy(&attributes);
+  pthread_sigmask(SIG_SETMASK, &old, nullptr);
+  if (error) {
+    // Work already accepted could never finish; there is nobody to tell.
+    std::fprintf(stderr, "anyzero: cannot start a thread (%s): %s\n", name, std::strerror(error));
+    std::abort();
+  }
+  pthread_setname_np(thread, name);
+}
+
+void at_fork_child(void (*run)()) { pthread_atfork(nullptr, nullptr, run); }
+
+}  // namespace anyzero

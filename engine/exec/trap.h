@@ -1,0 +1,51 @@
+// Faults in device work come back as a value instead of killing the process.
+#pragma once
+
+#include <csetjmp>
+#include <cstdint>
+#include <utility>
+
+namespace anyzero {
+
+struct Fault {
+  int signal = 0;  // 0: no fault
+  uintptr_t address = 0;
+};
+
+// One protected region of the calling thread; regions nest.
+struct TrapFrame {
+  sigjmp_buf jump;
+  Fault fault;
+  TrapFrame* outer;
+};
+
+// The innermost region of this thread, or nullptr outside device work. Read by the signal handler.
+extern thread_local TrapFrame* current_trap __attribute__((tls_model("initial-exec")));
+
+// Installs the handlers, in front of whatever the program has; programs' own faults go on to theirs.
+void install_traps();
+
+// Runs `work` and returns how it ended. `work` must own nothing that a fault would leak or leave locked.
+template <class Work>
+inline Fault trapped(Work&& work) {
+  TrapFrame frame;
+  frame.outer = current_trap;
+  if (sigsetjmp(frame.jump, 0) == 0) {
+    current_trap = &frame;
+    work();
+  }
+  current_trap = frame.outer;
+  return frame.fault;
+}
+
+// Steps out of device work for a while: a user's callback runs as the user's own code.
+class TrapPause {
+ public:
+  TrapPause() : saved_(std::exchange(current_trap, nullptr)) {}
+  ~TrapPause() { current_trap = saved_; }
+
+ private:
+  TrapFrame* saved_;
+};
+
+}  // namespace anyzero

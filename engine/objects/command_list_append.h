@@ -1,0 +1,49 @@
+// How a command becomes a packet: shared by the files that define the appends.
+#pragma once
+
+#include "../abi/error.h"
+#include "../exec/engine.h"
+#include "../exec/settings.h"
+#include "command_list.h"
+#include "residency.h"
+
+namespace anyzero {
+
+inline ze_result_t refuse_parameters() {
+  return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "no extension structure is known for this append; pass pNext = NULL");
+}
+
+// Rough nanoseconds for touching `bytes`, and the cost above which a hand-over to the engine pays.
+inline uint64_t cost_of_bytes(size_t bytes) { return 20 + bytes / 16; }
+inline uint64_t cheap_limit() { return cost_of_bytes(settings.inline_bytes); }
+inline constexpr uint64_t kTiny = 20;
+inline constexpr uint64_t kNeverInline = UINT64_MAX / 2;
+
+inline constexpr uint32_t kMostWaits = 65535;
+
+template <class P, class Fill>
+ze_result_t CommandList::append(uint64_t cost, size_t extra, Event* signal, uint32_t n, Event* const* waits, Fill&& fill) {
+  if (closed_) return refuse_closed();
+  if (n > kMostWaits) return fail(ZE_RESULT_ERROR_INVALID_SIZE, "%u wait events: more than %u", n, kMostWaits);
+  const size_t size = sizeof(P) + (extra + 7) / 8 * 8 + n * sizeof(WaitFor);
+  if (size > kLargestPacket) return fail(ZE_RESULT_ERROR_INVALID_SIZE, "the command is too large");
+  if (ring_ && ring_->lost()) return ring_->tell_lost();
+
+  P* packet = static_cast<P*>(ring_ ? ring_->begin(size) : program_->stream().reserve(size));
+  packet->size = static_cast<uint32_t>(size);
+  packet->op = P::kOp;
+  packet->n_waits = static_cast<uint16_t>(n);
+  packet->signal = signal;
+  fill(*packet);
+  WaitFor* entry = packet->waits();
+  for (uint32_t i = 0; i < n; ++i) entry[i] = {waits[i], waits[i]->target()};
+  if (!ring_) {
+    program_->added(*packet, cost);
+    return ZE_RESULT_SUCCESS;
+  }
+  if (signal && signal->counts()) signal->promise();
+  uint64_t position = ring_->publish(*packet);
+  return submit(position, cost <= cheap_limit());
+}
+
+}  // namespace anyzero

@@ -1,0 +1,138 @@
+#include "command_queue.h"
+
+#include "../abi/error.h"
+#include "command_list.h"
+#include "command_list_append.h"
+#include "fence.h"
+
+namespace anyzero {
+
+namespace {
+
+uint32_t rank(ze_command_queue_priority_t priority) {
+  switch (priority) {
+    case ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH: return 0;
+    case ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_LOW: return 2;
+    default: return 1;
+  }
+}
+
+// A list may run where its device, or the device it is a tile of, runs; and only a queue of its own kind.
+ze_result_t check_list(const Ring& ring, bool copy_only, const CommandList& list) {
+  if (list.immediate()) return fail(ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE, "an immediate command list executes by itself");
+  if (!list.closed()) return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "close the command list before executing it");
+  if (list.copy_only() != copy_only)
+    return fail(ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE, "a %s command list cannot run on a %s queue",
+                list.copy_only() ? "copy-only" : "compute", copy_only ? "copy-only" : "compute");
+  if (!list.device().is_or_is_tile_of(ring.device()) && !ring.device().is_or_is_tile_of(list.device()))
+    return fail(ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE, "the command list was made for another device");
+  return ZE_RESULT_SUCCESS;
+}
+
+}  // namespace
+
+ze_result_t QueueChoice::check(Context& context, Device& device, const ze_command_queue_desc_t* desc, QueueChoice* choice) {
+  if (ze_result_t r = context.require(device)) return r;
+  const auto& groups = device.groups();
+  if (desc->ordinal >= groups.size())
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "queue group ordinal %u: the device has %zu groups", desc->ordinal, groups.size());
+  size_t engines = groups[desc->ordinal].engines.size();
+  if (desc->index >= engines)
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "queue index %u: group %u has %zu queues", desc->index, desc->ordinal, engines);
+  *choice = {desc->ordinal, desc->index, desc->flags, desc->mode, desc->priority};
+  return ZE_RESULT_SUCCESS;
+}
+
+Ring* QueueChoice::make_ring(Context& context, Device& device) const {
+  return Ring::make(context, device, *device.groups()[ordinal].engines[index], rank(priority));
+}
+
+ze_result_t CommandQueue::create(Context& context, Device& device, const ze_command_queue_desc_t* desc,
+                                 ze_command_queue_handle_t* handle) {
+  QueueChoice choice;
+  if (ze_result_t r = QueueChoice::check(context, device, desc, &choice)) return r;
+  *handle = handle_of<ze_command_queue_handle_t>(make(context, device, choice));
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t CommandQueue::destroy() {
+  retire();
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t execute_on(Ring& ring, bool copy_only, uint32_t count, CommandList* const* lists, Fence* fence, Event* signal,
+                       uint32_t n_waits, Event* const* waits, uint64_t* position) {
+  if (ring.lost()) return ring.tell_lost();
+  if (n_waits > kMostWaits) return fail(ZE_RESULT_ERROR_INVALID_SIZE, "%u wait events: more than %u", n_waits, kMostWaits);
+  uint64_t cost = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (ze_result_t r = check_list(ring, copy_only, *lists[i])) return r;
+    cost += std::min(lists[i]->program().cost(), kNeverInline / (count + 1));
+  }
+  size_t size = sizeof(ExecutePacket) + count * sizeof(Program*) + n_waits * sizeof(WaitFor);
+  if (size > kLargestPacket) return fail(ZE_RESULT_ERROR_INVALID_SIZE, "too many command lists at once");
+  auto* packet = static_cast<ExecutePacket*>(ring.begin(size));
+  packet->size = static_cast<uint32_t>(size);
+  packet->op = Op::Execute;
+  packet->n_waits = static_cast<uint16_t>(n_waits);
+  packet->signal = signal;
+  packet->count = count;
+  for (uint32_t i = 0; i < count; ++i) {
+    packet->programs()[i] = &lists[i]->program();
+    for (Event* event : lists[i]->program().counters()) event->promise();
+  }
+  for (uint32_t i = 0; i < n_waits; ++i) packet->waits()[i] = {waits[i], waits[i]->target()};
+  if (signal && signal->counts()) signal->promise();
+  *position = ring.publish(*packet);
+  if (fence) {
+    auto* last = static_cast<SignalFencePacket*>(ring.begin(sizeof(SignalFencePacket)));
+    last->size = sizeof(SignalFencePacket);
+    last->op = Op::SignalFence;
+    last->n_waits = 0;
+    last->signal = nullptr;
+    last->fence = fence;
+    *position = ring.publish(*last);
+  }
+  // What precedes our own packets must be done for them to count as cheap.
+  ring.start(cost <= cheap_limit(), *position - (fence ? 1 : 0));
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t CommandQueue::executeCommandLists(uint32_t count, CommandList* const* lists, Fence* fence) {
+  if (fence && &fence->queue() != this)
+    return fail(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT, "the fence belongs to another command queue");
+  bool copy_only = ring_->device().groups()[choice_.ordinal].copy_only();
+  uint64_t position = 0;
+  if (ze_result_t r = execute_on(*ring_, copy_only, count, lists, fence, nullptr, 0, nullptr, &position)) return r;
+  if (choice_.mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS) return ring_->wait(position, kForever);
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t CommandQueue::synchronize(uint64_t timeout) { return ring_->wait(ring_->submitted(), timeout); }
+
+ze_result_t CommandQueue::getOrdinal(uint32_t* ordinal) {
+  *ordinal = choice_.ordinal;
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t CommandQueue::getIndex(uint32_t* index) {
+  *index = choice_.index;
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t CommandQueue::getFlags(ze_command_queue_flags_t* flags) {
+  *flags = choice_.flags;
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t CommandQueue::getMode(ze_command_queue_mode_t* mode) {
+  *mode = choice_.mode;
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t CommandQueue::getPriority(ze_command_queue_priority_t* priority) {
+  *priority = choice_.priority;
+  return ZE_RESULT_SUCCESS;
+}
+
+}  // namespace anyzero

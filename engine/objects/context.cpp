@@ -1,0 +1,69 @@
+#include "context.h"
+
+#include <algorithm>
+
+#include "../abi/error.h"
+#include "device.h"
+#include "driver.h"
+
+namespace anyzero {
+
+ze_result_t Context::create(Driver& driver, const ze_context_desc_t* desc, ze_context_handle_t* handle) {
+  return createEx(driver, desc, 0, nullptr, handle);
+}
+
+ze_result_t Context::createEx(Driver& driver, const ze_context_desc_t*, uint32_t count, Device* const* devices,
+                              ze_context_handle_t* handle) {
+  for (uint32_t i = 0; i < count; ++i)
+    if (&devices[i]->driver() != &driver)
+      return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "device %u of the list belongs to another driver", i);
+  std::vector<Device*> chosen = count ? std::vector<Device*>(devices, devices + count) : driver.devices();
+  *handle = handle_of<ze_context_handle_t>(make(driver, std::move(chosen)));
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t Context::destroy() {
+  if (this == driver_.default_context())
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the driver's default context lives as long as the driver");
+  retire();
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t Context::getStatus() {
+  if (lost_.load(std::memory_order_acquire))
+    return fail(ZE_RESULT_ERROR_DEVICE_LOST, "a queue of this context was lost; synchronizing it tells why");
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t Context::systemBarrier(Device& device) {
+  if (ze_result_t r = require(device)) return r;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t Context::require(const Device& device) const {
+  for (const Device* own : devices_)
+    if (device.is_or_is_tile_of(*own) || own->is_or_is_tile_of(device)) return ZE_RESULT_SUCCESS;
+  return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the device is not one of this context's devices");
+}
+
+void Context::add_ring(Ring* ring) {
+  std::lock_guard lock(rings_mutex_);
+  rings_.push_back(ring);
+}
+
+void Context::remove_ring(Ring* ring) {
+  std::lock_guard lock(rings_mutex_);
+  rings_.erase(std::find(rings_.begin(), rings_.end(), ring));
+}
+
+std::vector<RingPoint> Context::submitted() const {
+  std::lock_guard lock(rings_mutex_);
+  std::vector<RingPoint> points;
+  points.reserve(rings_.size());
+  for (Ring* ring : rings_)
+    if (!ring->idle() && ring->retain_if_alive()) points.emplace_back(ring, ring->submitted());
+  return points;
+}
+
+}  // namespace anyzero

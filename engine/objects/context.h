@@ -1,0 +1,57 @@
+// A context: the scope in which memory, queues, lists, events, images and samplers live, for all or some devices of a driver.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <vector>
+
+#include "../abi/handle.h"
+#include "../abi/properties.h"
+#include "../exec/ring.h"
+
+namespace anyzero {
+
+class Driver;
+class Device;
+class Image;
+
+// Threading: any thread.
+class Context : public Object<Context, Kind::Context> {
+ public:
+  static ze_result_t create(Driver& driver, const ze_context_desc_t* desc, ze_context_handle_t* handle);
+  static ze_result_t createEx(Driver& driver, const ze_context_desc_t* desc, uint32_t count, Device* const* devices,
+                              ze_context_handle_t* handle);
+  ze_result_t destroy();
+  ze_result_t getStatus();
+  ze_result_t systemBarrier(Device& device);
+  ze_result_t makeMemoryResident(Device& device, void* pointer, size_t size);
+  ze_result_t evictMemory(Device& device, void* pointer, size_t size);
+  ze_result_t makeImageResident(Device& device, Image& image);
+  ze_result_t evictImage(Device& device, Image& image);
+
+  Driver& driver() const { return driver_; }
+  const std::vector<Device*>& devices() const { return devices_; }
+
+  // The specified error, with a text, when `device` is not one of this context's devices or their sub-devices.
+  ze_result_t require(const Device& device) const;
+
+  // Rings announce themselves, so that blocking and deferred frees know whom to wait for.
+  void add_ring(Ring* ring);
+  void remove_ring(Ring* ring);
+  // A point in time: what every ring of the context had been given. Each entry holds its ring.
+  std::vector<RingPoint> submitted() const;
+
+  // A queue of this context died; getStatus tells.
+  void mark_lost() { lost_.store(true, std::memory_order_release); }
+
+  Context(Driver& driver, std::vector<Device*> devices) : driver_(driver), devices_(std::move(devices)) {}
+
+ private:
+  Driver& driver_;  // drivers and devices live as long as the process
+  std::vector<Device*> devices_;
+  std::atomic<bool> lost_{false};
+  mutable std::mutex rings_mutex_;
+  std::vector<Ring*> rings_;
+};
+
+}  // namespace anyzero

@@ -1,0 +1,131 @@
+#include "description.h"
+
+#include <cstring>
+
+#include "../backends/backend.h"
+#include "../exec/settings.h"
+#include "context.h"
+#include "device.h"
+#include "driver.h"
+
+namespace anyzero {
+
+namespace {
+
+struct FileHeader {
+  char magic[8];
+  uint32_t settings;
+  uint32_t drivers;
+};
+struct SettingRecord {
+  char name[24];
+  uint64_t value;
+};
+struct DriverRecord {
+  uint32_t kind;
+  uint32_t blobs;
+  uint32_t extensions;
+  uint32_t devices;
+};
+struct DeviceRecord {
+  char backend[8];
+  uint32_t blobs;
+  uint32_t tiles;
+};
+struct BlobRecord {
+  uint32_t stype;
+  uint32_t count;
+  uint32_t size;
+  uint32_t reserved;
+};
+
+constexpr uint32_t kMostDevices = 64;  // residency is kept as one bit a device
+
+}  // namespace
+
+bool Description::take(void* to, size_t size) {
+  if (static_cast<size_t>(end_ - at_) < size) return false;
+  std::memcpy(to, at_, size);
+  at_ += size;
+  return true;
+}
+
+bool Description::skip_to_8(size_t taken) {
+  size_t padding = (8 - taken % 8) % 8;
+  if (static_cast<size_t>(end_ - at_) < padding) return false;
+  at_ += padding;
+  return true;
+}
+
+bool Description::read_settings(uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) {
+    SettingRecord record;
+    if (!take(&record, sizeof record)) return false;
+    std::string name(record.name, strnlen(record.name, sizeof record.name));
+    if (name == "threads") settings.threads = record.value;
+    if (name == "spin_ns") settings.spin_ns = record.value;
+    if (name == "inline_bytes") settings.inline_bytes = record.value;
+  }
+  return true;
+}
+
+bool Description::read_properties(uint32_t count, Properties* properties) {
+  for (uint32_t i = 0; i < count; ++i) {
+    BlobRecord record;
+    if (!take(&record, sizeof record)) return false;
+    size_t size = size_t{record.count} * record.size;
+    if (record.count == 0 || static_cast<size_t>(end_ - at_) < size) return false;
+    Properties::Image image{record.stype, record.count, record.size, std::vector<unsigned char>(size)};
+    if (!take(image.bytes.data(), size) || !skip_to_8(size)) return false;
+    properties->add(std::move(image));
+  }
+  return true;
+}
+
+bool Description::read_device(Driver& driver, Device* parent) {
+  DeviceRecord record;
+  if (!take(&record, sizeof record) || devices_ == kMostDevices || (parent && record.tiles)) return false;
+  if (strncmp(record.backend, "cpu", sizeof record.backend) != 0) return false;
+  Properties properties;
+  if (!read_properties(record.blobs, &properties)) return false;
+  Device* device = Device::make(driver, parent, cpu_backend(), std::move(properties), devices_++);
+  if (parent) {
+    parent->add_tile(device);
+  } else {
+    driver.devices_.push_back(device);
+  }
+  for (uint32_t i = 0; i < record.tiles; ++i)
+    if (!read_device(driver, device)) return false;
+  return true;
+}
+
+bool Description::read_driver(std::vector<Driver*>* drivers) {
+  DriverRecord record;
+  if (!take(&record, sizeof record) || record.kind < 1 || record.kind > 2) return false;
+  Properties properties;
+  if (!read_properties(record.blobs, &properties)) return false;
+  if (record.extensions > static_cast<size_t>(end_ - at_) / sizeof(ze_driver_extension_properties_t)) return false;
+  std::vector<ze_driver_extension_properties_t> extensions(record.extensions);
+  size_t size = record.extensions * sizeof(ze_driver_extension_properties_t);
+  if (!take(extensions.data(), size) || !skip_to_8(size)) return false;
+  Driver* driver = Driver::make(static_cast<Driver::Type>(record.kind), std::move(properties), std::move(extensions));
+  drivers->push_back(driver);
+  for (uint32_t i = 0; i < record.devices; ++i)
+    if (!read_device(*driver, nullptr)) return false;
+  driver->default_context_ = Context::make(*driver, driver->devices_);
+  return true;
+}
+
+bool Description::build(std::vector<Driver*>* drivers, std::string* reason) {
+  FileHeader header;
+  bool good = take(&header, sizeof header) && std::memcmp(header.magic, "AZDESC01", 8) == 0 && read_settings(header.settings);
+  for (uint32_t i = 0; good && i < header.drivers; ++i) good = read_driver(drivers);
+  if (!good) {
+    // Drivers made so far stay unreachable; this happens at most once per attempt to start.
+    drivers->clear();
+    *reason = "the description of the devices is damaged; write it anew with `python -m anyzero.driver`";
+  }
+  return good;
+}
+
+}  // namespace anyzero

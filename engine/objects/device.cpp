@@ -1,0 +1,194 @@
+#include "device.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "../abi/error.h"
+#include "../exec/clock.h"
+#include "driver.h"
+
+namespace anyzero {
+
+Device::Device(Driver& driver, Device* parent, Backend& backend, Properties properties, uint32_t index)
+    : driver_(driver), parent_(parent), backend_(backend), properties_(std::move(properties)), index_(index) {
+  if (auto* device = properties_.get<ze_device_properties_t>(ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES)) {
+    pages_on_demand_ = (device->flags & ZE_DEVICE_PROPERTY_FLAG_ONDEMANDPAGING) != 0;
+    max_allocation_ = device->maxMemAllocSize;
+  }
+  for (uint32_t i = 0; i < properties_.count(ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES); ++i)
+    memory_total_ += properties_.get<ze_device_memory_properties_t>(ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES, i)->totalSize;
+  for (uint32_t i = 0; i < properties_.count(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES); ++i) {
+    auto* described = properties_.get<ze_command_queue_group_properties_t>(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES, i);
+    Group group{described->flags, described->maxMemoryFillPatternSize, {}};
+    for (uint32_t q = 0; q < described->numQueues; ++q) group.engines.push_back(std::make_unique<Engine>());
+    groups_.push_back(std::move(group));
+  }
+}
+
+ze_result_t Device::get(Driver& driver, uint32_t* count, ze_device_handle_t* handles) {
+  return list_handles(driver.devices(), count, handles);
+}
+
+ze_result_t Device::getRootDevice(ze_device_handle_t* root) {
+  *root = handle_of<ze_device_handle_t>(parent_);  // null for a root device
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t Device::getSubDevices(uint32_t* count, ze_device_handle_t* handles) { return list_handles(tiles_, count, handles); }
+
+ze_result_t Device::getProperties(ze_device_properties_t* properties) {
+  properties_.fill(properties, ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES);
+  auto* usable = find_property<ze_device_usablemem_size_ext_properties_t>(properties->pNext,
+                                                                          ZE_STRUCTURE_TYPE_DEVICE_USABLEMEM_SIZE_EXT_PROPERTIES);
+  if (usable) usable->currUsableMemSize = memory_total_ - std::min(memory_total_, memory_used());
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t Device::getComputeProperties(ze_device_compute_properties_t* properties) {
+  properties_.fill(properties, ZE_STRUCTURE_TYPE_DEVICE_COMPUTE_PROPERTIES);
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t Device::getModuleProperties(ze_device_module_properties_t* properties) {
+  properties_.fill(properties, ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES);
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t Device::getCommandQueueGroupProperties(uint32_t* count, ze_command_queue_group_properties_t* properties) {
+  return properties_.fill_array(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES, count, properties, sizeof *properties);
+}
+
+ze_result_t Device::getMemoryProperties(uint32_t* count, ze_device_memory_properties_t* properties) {
+  return properties_.fill_array(ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES, count, properties, sizeof *properties);
+}
+
+ze_result_t Device::getMemoryAccessProperties(ze_device_memory_access_properties_t* properties) {
+  properties_.fill(properties, ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES);
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t Device::getCacheProperties(uint32_t* count, ze_device_cache_properties_t* properties) {
+  return properties_.fill_array(ZE_STRUCTURE_TYPE_DEVICE_CACHE_PROPERTIES, count, properties, sizeof *properties);
+}
+
+ze_result_t Device::getImageProperties(ze_device_image_properties_t* properties) {
+  properties_.fill(properties, ZE_STRUCTURE_TYPE_DEVICE_IMAGE_PROPERTIES);
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t Device::getExternalMemoryProperties(ze_device_external_memory_properties_t* properties) {
+  properties_.fill(properties, ZE_STRUCTURE_TYPE_DEVICE_EXTERNAL_MEMORY_PROPERTIES);
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t Device::getP2PProperties(Device& peer, ze_device_p2p_properties_t* properties) {
+  properties_.fill(properties, ZE_STRUCTURE_TYPE_DEVICE_P2P_PROPERTIES);
+  ze_bool_t reachable = false;
+  canAccessPeer(peer, &reachable);
+  if (!reachable) properties->flags = 0;
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t Device::canAccessPeer(Device& peer, ze_bool_t* value) {
+  // Devices of one backend share an address space.
+  *value = &peer.backend_ == &backend_;
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t Device::getStatus() { return ZE_RESULT_SUCCESS; }
+
+ze_result_t Device::getGlobalTimestamps(uint64_t* host, uint64_t* device) {
+  *host = *device = now_ns();
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t Device::synchronize() {
+  std::vector<RingPoint> points;
+  auto gather = [&](Device& device) {
+    std::lock_guard lock(device.rings_mutex_);
+    for (Ring* ring : device.rings_)
+      if (!ring->idle() && ring->retain_if_alive()) points.emplace_back(ring, ring->submitted());
+  };
+  gather(*this);
+  for (Device* tile : tiles_) gather(*tile);
+  for (RingPoint& point : points) point.wait();
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t Device::getAggregatedCopyOffloadIncrementValue(uint32_t* value) {
+  *value = 1;  // copies are not split over engines
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t Device::getCounterBasedEventMaxValue(uint64_t* value) {
+  *value = Signal::kFailed - 1;
+  return ZE_RESULT_SUCCESS;
+}
+
+// Who made a requirements string; every string we make begins with it.
+static constexpr char kRequirementsKey[] = "ANYZERO.L0.CPU";
+
+ze_result_t Device::getRuntimeRequirements(const void*, size_t*, char*) {
+  return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "runtime requirements are kept for modules and graphs, and there is none of them yet");
+}
+
+ze_result_t Device::getRuntimeRequirementsKey(const char** key) {
+  *key = kRequirementsKey;
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t Device::validateRuntimeRequirements(const char* requirements, ze_validate_runtime_requirements_output_t* result) {
+  bool ours = strncmp(requirements, kRequirementsKey, sizeof kRequirementsKey - 1) == 0;
+  result->result = ours ? ZE_VALIDATE_RUNTIME_REQUIREMENTS_RESULT_REQUIREMENTS_MET
+                        : ZE_VALIDATE_RUNTIME_REQUIREMENTS_RESULT_NOT_APPLICABLE;
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t Device::reserveCacheExt(size_t, size_t) {
+  return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "this device's caches cannot be reserved");
+}
+
+ze_result_t Device::setCacheAdviceExt(void*, size_t, ze_cache_ext_region_t) {
+  return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "this device's caches cannot be reserved");
+}
+
+ze_result_t Device::pciGetPropertiesExt(ze_pci_ext_properties_t* properties) {
+  properties_.fill(properties, ZE_STRUCTURE_TYPE_PCI_EXT_PROPERTIES);
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t Device::getVectorWidthPropertiesExt(uint32_t* count, ze_device_vector_width_properties_ext_t* properties) {
+  return properties_.fill_array(ZE_STRUCTURE_TYPE_DEVICE_VECTOR_WIDTH_PROPERTIES_EXT, count, properties, sizeof *properties);
+}
+
+bool Device::charge_own(uint64_t size) {
+  uint64_t used = memory_used_.load(std::memory_order_relaxed);
+  do {
+    if (size > memory_total_ - std::min(used, memory_total_)) return false;
+  } while (!memory_used_.compare_exchange_weak(used, used + size, std::memory_order_relaxed));
+  return true;
+}
+
+bool Device::charge(uint64_t size) {
+  if (!charge_own(size)) return false;
+  if (!parent_ || parent_->charge_own(size)) return true;
+  memory_used_.fetch_sub(size, std::memory_order_relaxed);
+  return false;
+}
+
+void Device::refund(uint64_t size) {
+  memory_used_.fetch_sub(size, std::memory_order_relaxed);
+  if (parent_) parent_->memory_used_.fetch_sub(size, std::memory_order_relaxed);
+}
+
+void Device::add_ring(Ring* ring) {
+  std::lock_guard lock(rings_mutex_);
+  rings_.push_back(ring);
+}
+
+void Device::remove_ring(Ring* ring) {
+  std::lock_guard lock(rings_mutex_);
+  rings_.erase(std::find(rings_.begin(), rings_.end(), ring));
+}
+
+}  // namespace anyzero

@@ -1,0 +1,49 @@
+// Drivers, and the start-up that brings them about.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "../abi/handle.h"
+#include "../abi/properties.h"
+
+namespace anyzero {
+
+class Context;
+class Device;
+
+// Threading: any thread. Drivers live as long as the process.
+class Driver : public Object<Driver, Kind::Driver> {
+ public:
+  static ze_result_t get(uint32_t* count, ze_driver_handle_t* handles);
+  ze_result_t getApiVersion(ze_api_version_t* version);
+  ze_result_t getProperties(ze_driver_properties_t* properties);
+  ze_result_t getIpcProperties(ze_driver_ipc_properties_t* properties);
+  ze_result_t getExtensionProperties(uint32_t* count, ze_driver_extension_properties_t* properties);
+  ze_result_t getExtensionFunctionAddress(const char* name, void** address);
+  ze_result_t getLastErrorDescription(const char** text);
+  ze_context_handle_t getDefaultContext();
+
+  enum class Type : uint32_t { Gpu = 1, Npu = 2 };
+  Type type() const { return type_; }
+  const std::vector<Device*>& devices() const { return devices_; }
+  Context* default_context() const { return default_context_; }
+
+  Driver(Type type, Properties properties, std::vector<ze_driver_extension_properties_t> extensions)
+      : type_(type), properties_(std::move(properties)), extensions_(std::move(extensions)) {}
+
+ private:
+  friend class Description;
+  Type type_;
+  Properties properties_;
+  std::vector<ze_driver_extension_properties_t> extensions_;
+  std::vector<Device*> devices_;
+  Context* default_context_ = nullptr;
+};
+
+struct Global {
+  static ze_result_t init(ze_init_flags_t flags);
+  static ze_result_t initDrivers(uint32_t* count, ze_driver_handle_t* handles, ze_init_driver_type_desc_t* desc);
+};
+
+}  // namespace anyzero

@@ -1,0 +1,29 @@
+// A fence: tells the host that a queue has come so far.
+#pragma once
+
+#include "../abi/handle.h"
+#include "../exec/signal.h"
+#include "command_queue.h"
+
+namespace anyzero {
+
+// Threading: any thread.
+class Fence : public Object<Fence, Kind::Fence> {
+ public:
+  static ze_result_t create(CommandQueue& queue, const ze_fence_desc_t* desc, ze_fence_handle_t* handle);
+  ze_result_t destroy();
+  ze_result_t hostSynchronize(uint64_t timeout);
+  ze_result_t queryStatus();
+  ze_result_t reset();
+
+  Signal& signal() { return signal_; }
+  CommandQueue& queue() const { return *queue_; }
+
+  Fence(CommandQueue& queue, bool signalled) : queue_(&queue) { signal_.value.store(signalled ? 1 : 0); }
+
+ private:
+  Ref<CommandQueue> queue_;
+  Signal signal_{};
+};
+
+}  // namespace anyzero

@@ -1,0 +1,152 @@
+// Freeing memory: at once, when the commands given so far are done, or later.
+#include <time.h>
+
+#include <mutex>
+#include <vector>
+
+#include "../abi/error.h"
+#include "allocation.h"
+#include "device.h"
+#include "memory.h"
+
+namespace anyzero {
+
+namespace {
+
+struct Deferred {
+  std::unique_ptr<Allocation> allocation;
+  std::vector<RingPoint> points;  // let go of first: a ring lives in the allocation's context
+};
+
+struct DeferredFrees {
+  std::mutex mutex;
+  std::vector<Deferred> waiting;
+  std::atomic<size_t> count{0};
+};
+
+DeferredFrees& deferred() {
+  static DeferredFrees* frees = new DeferredFrees;  // leaked: memory is freed from exit handlers
+  return *frees;
+}
+
+bool complete(const Deferred& free) {
+  for (const RingPoint& point : free.points)
+    if (!point.reached()) return false;
+  return true;
+}
+
+ze_result_t refuse(const Context& context, const void* pointer) {
+  const char* reason = "it is no allocation of this driver, or was freed already";
+  char text[96];
+  with_allocation(pointer, [&](Allocation& allocation) {
+    if (allocation.base != reinterpret_cast<uintptr_t>(pointer)) {
+      std::snprintf(text, sizeof text, "it lies inside the allocation at %#zx; free that", static_cast<size_t>(allocation.base));
+      reason = text;
+    } else if (allocation.context.get() != &context) {
+      reason = "it belongs to another context";
+    } else if (allocation.origin == Origin::Ipc) {
+      reason = "it was opened from another process; close it with zeMemCloseIpcHandle";
+    } else if (allocation.origin == Origin::Physical) {
+      reason = "it is mapped physical memory; unmap it with zeVirtualMemUnmap";
+    }
+  });
+  return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%p cannot be freed: %s", pointer, reason);
+}
+
+bool freeable(const Context& context, const Allocation& allocation) {
+  return allocation.context.get() == &context && allocation.origin != Origin::Ipc && allocation.origin != Origin::Physical;
+}
+
+// Takes the allocation out for good; empty when the pointer is to stay known, because it was imported more often than freed.
+struct Taken {
+  bool found = false;
+  std::unique_ptr<Allocation> allocation;
+};
+
+Taken take(Context& context, void* pointer) {
+  Taken taken;
+  taken.allocation = Allocations::take(pointer, [&](Allocation& allocation) {
+    if (!freeable(context, allocation)) return false;
+    taken.found = true;
+    std::lock_guard lock(allocation.attributes_mutex);
+    return --allocation.imports == 0;
+  });
+  return taken;
+}
+
+}  // namespace
+
+bool sweep_deferred_frees() {
+  DeferredFrees& frees = deferred();
+  if (frees.count.load(std::memory_order_acquire) == 0) return false;
+  std::vector<Deferred> done;
+  {
+    std::lock_guard lock(frees.mutex);
+    for (size_t i = 0; i < frees.waiting.size();) {
+      if (complete(frees.waiting[i])) {
+        done.push_back(std::move(frees.waiting[i]));
+        frees.waiting[i] = std::move(frees.waiting.back());
+        frees.waiting.pop_back();
+      } else {
+        ++i;
+      }
+    }
+    frees.count.store(frees.waiting.size(), std::memory_order_release);
+  }
+  for (Deferred& free : done) discard(std::move(free.allocation));
+  return !done.empty();
+}
+
+bool await_deferred_frees() {
+  // Not for ever: a command may be waiting for an event that the caller signals after this allocation.
+  constexpr int kLooks = 1000;
+  constexpr timespec kPause = {0, 100'000};
+  for (int look = 0; look < kLooks && deferred().count.load(std::memory_order_acquire); ++look) {
+    if (sweep_deferred_frees()) return true;
+    nanosleep(&kPause, nullptr);
+  }
+  return sweep_deferred_frees();
+}
+
+ze_result_t Mem::free(Context& context, void* pointer) {
+  sweep_deferred_frees();
+  Taken taken = take(context, pointer);
+  if (!taken.found) return refuse(context, pointer);
+  if (taken.allocation) discard(std::move(taken.allocation));
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t Mem::freeExt(Context& context, const ze_memory_free_ext_desc_t* desc, void* pointer) {
+  constexpr uint32_t kBoth = ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE | ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE;
+  if ((desc->freePolicy & kBoth) == kBoth)
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "a free is either blocking or deferred, not both");
+  if (desc->freePolicy == 0) return free(context, pointer);
+  bool known = false;
+  with_allocation(pointer, [&](Allocation& allocation) {
+    known = allocation.base == reinterpret_cast<uintptr_t>(pointer) && freeable(context, allocation);
+  });
+  if (!known) return refuse(context, pointer);
+  Ref<Context> alive(&context);
+  std::vector<RingPoint> points = context.submitted();
+  if (desc->freePolicy & ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE) {
+    for (RingPoint& point : points) point.wait();
+    return free(context, pointer);
+  }
+  Taken taken = take(context, pointer);
+  if (!taken.found) return refuse(context, pointer);
+  if (!taken.allocation) return ZE_RESULT_SUCCESS;
+  {
+    DeferredFrees& frees = deferred();
+    std::lock_guard lock(frees.mutex);
+    frees.waiting.push_back({std::move(taken.allocation), std::move(points)});
+    frees.count.store(frees.waiting.size(), std::memory_order_release);
+  }
+  sweep_deferred_frees();
+  return ZE_RESULT_SUCCESS;
+}
+
+void free_all(Context& context) {
+  for (auto& allocation : Allocations::take_all(context)) discard(std::move(allocation));
+}
+
+}  // namespace anyzero

@@ -1,0 +1,24 @@
+// The only bridge to Python: start-up asks it what devices exist, and waits give up the interpreter's lock through it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace anyzero {
+
+// What the machine shows, as described by anyzero.driver.boot. False with a reason when neither Python nor a prepared file is there.
+bool describe_machine(std::vector<unsigned char>* description, std::string* reason);
+
+// Gives up the interpreter's lock for as long as it lives, if the calling thread holds it. Free of cost where there is no Python.
+class GilPause {
+ public:
+  GilPause();
+  ~GilPause() noexcept(false);  // a dying interpreter ends the thread here, by unwinding it
+  GilPause(const GilPause&) = delete;
+  GilPause& operator=(const GilPause&) = delete;
+
+ private:
+  void* state_;
+};
+
+}  // namespace anyzero
