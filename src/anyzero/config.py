@@ -1,0 +1,262 @@
+"""Every environment variable of anyzero, typed and documented.
+
+The fields of :class:`Config` are the table: each carries the variable's name, how its text is read, what it accepts and
+what it means. :func:`read` turns the environment into a ``Config``; :func:`markdown` prints the table, which opens
+``docs/environment.md``.
+
+    >>> read({"ANYZERO_THREADS": "4", "ANYZERO_MEMORY": "2G"}).memory
+    2147483648
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+__all__ = ["Config", "ConfigError", "DeviceSelector", "Variable", "markdown", "parse_size", "read", "variables"]
+
+LOG_LEVELS: Final = ("off", "error", "warning", "info", "debug")
+"""What ``ANYZERO_LOG`` accepts; the position is the level the engine is told."""
+
+LOADERS: Final = ("ours", "system")
+"""What ``ANYZERO_LOADER`` accepts."""
+
+MAX_THREADS: Final = 1024
+MAX_SPIN_US: Final = 1_000_000
+
+_SIZE = re.compile(r"(\d+)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
+_SHIFT = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
+_SELECTOR = re.compile(r"(?:(?P<backend>[a-z]+)(?::|$))?(?:(?P<index>\d+)(?:\.(?P<tile>\d+))?)?")
+
+
+class ConfigError(ValueError):
+    """A variable holds something it does not accept; the text names the variable, the value and the accepted forms."""
+
+    def __init__(self, variable: str, value: str, reason: str, accepts: str) -> None:
+        super().__init__(f"{variable}={value!r}: {reason}. Accepted: {accepts}.")
+        self.variable = variable
+        self.value = value
+        self.reason = reason
+        self.accepts = accepts
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceSelector:
+    """Which device to pick: by its place among all devices, or among those of one backend; perhaps one of its tiles."""
+
+    backend: str | None = None
+    index: int = 0
+    tile: int | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> DeviceSelector:
+        """Read ``0``, ``0.1``, ``cpu``, ``cpu:0`` or ``cpu:0.1``; raise ValueError for anything else.
+
+        >>> DeviceSelector.parse("cpu:0.1")
+        DeviceSelector(backend='cpu', index=0, tile=1)
+        """
+        match = _SELECTOR.fullmatch(text.strip())
+        # "cpu:" and "" match the pattern but select nothing.
+        if match is None or not text.strip() or text.strip().endswith(":"):
+            raise ValueError("not a device selection")
+        tile = match["tile"]
+        return cls(match["backend"], int(match["index"] or 0), None if tile is None else int(tile))
+
+    def __str__(self) -> str:
+        where = str(self.index) if self.tile is None else f"{self.index}.{self.tile}"
+        return where if self.backend is None else f"{self.backend}:{where}"
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One row of the table."""
+
+    name: str
+    accepts: str
+    default: str
+    meaning: str
+    parse: Callable[[str], Any]
+
+
+def parse_size(text: str) -> int:
+    """Read a number of bytes: ``65536``, ``64K``, ``64KiB``, ``4G``; units are powers of 1024.
+
+    >>> parse_size("64K")
+    65536
+    """
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        raise ValueError("not a size")
+    return int(match[1]) << _SHIFT[match[2].lower()]
+
+
+def available_cpus() -> int:
+    """How many CPUs this process may run on."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except (AttributeError, OSError):
+        return os.cpu_count() or 1
+
+
+def _text(text: str) -> str:
+    return text
+
+
+def _whole(low: int, high: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        # int() would also take "1_000" and other scripts' digits, which nobody writes on purpose.
+        if re.fullmatch(r"[0-9]+", text) is None:
+            raise ValueError("not a whole number")
+        if not low <= int(text) <= high:
+            raise ValueError("out of range")
+        return int(text)
+
+    return parse
+
+
+def _positive_size(text: str) -> int:
+    size = parse_size(text)
+    if size == 0:
+        raise ValueError("must not be zero")
+    return size
+
+
+def _one_of(words: tuple[str, ...]) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text not in words:
+            raise ValueError("not one of the known words")
+        return text
+
+    return parse
+
+
+def _variable(
+    name: str,
+    parse: Callable[[str], Any],
+    *,
+    accepts: str,
+    meaning: str,
+    default: object = dataclasses.MISSING,
+    factory: Any = dataclasses.MISSING,
+    shown: str | None = None,
+) -> Any:
+    """A field of :class:`Config`; `shown` describes a default that depends on the machine."""
+    row = Variable(name, accepts, f"`{default}`" if shown is None else shown, meaning, parse)
+    metadata = {"variable": row}
+    if factory is not dataclasses.MISSING:
+        return dataclasses.field(default_factory=factory, metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What the environment says, read once. A variable that is unset or empty has its default."""
+
+    devices: str = _variable(
+        "ANYZERO_DEVICES",
+        _text,
+        default="cpu",
+        accepts="`cpu`, `cpu:tiles=2`, `cpu:tiles=2,memory=4G,cpu`, …",
+        meaning="The devices that exist and how each looks. The grammar is below.",
+    )
+    device: DeviceSelector | None = _variable(  # noqa: RUF009 (it returns a field)
+        "ANYZERO_DEVICE",
+        DeviceSelector.parse,
+        default=None,
+        shown="the first device",
+        accepts="`0`, `0.1`, `cpu`, `cpu:0`, `cpu:0.1`",
+        meaning="The device that `anyzero.device()` picks: its index among all devices, or `backend:index` among those "
+        "of one backend. `.N` picks sub-device N.",
+    )
+    profile: str = _variable(
+        "ANYZERO_PROFILE",
+        _text,
+        default="default",
+        accepts="the name of a profile (below)",
+        meaning="The identity that devices show: name, vendor, ids, limits.",
+    )
+    threads: int = _variable(
+        "ANYZERO_THREADS",
+        _whole(1, MAX_THREADS),
+        factory=available_cpus,
+        shown="the CPUs this process may use",
+        accepts=f"a whole number from 1 to {MAX_THREADS}",
+        meaning="Threads that work on a command, the waiting caller included.",
+    )
+    memory: int | None = _variable(
+        "ANYZERO_MEMORY",
+        _positive_size,
+        default=None,
+        shown="the machine's memory",
+        accepts="a size: `4G`, `512M`, `65536`",
+        meaning="Memory that each device shows and may allocate; beyond it allocations return OUT_OF_DEVICE_MEMORY.",
+    )
+    spin_us: int = _variable(
+        "ANYZERO_SPIN_US",
+        _whole(0, MAX_SPIN_US),
+        default=20,
+        accepts=f"a whole number of microseconds from 0 to {MAX_SPIN_US}",
+        meaning="How long a waiter spins before it sleeps. More lowers latency and burns a CPU meanwhile.",
+    )
+    inline_bytes: int = _variable(
+        "ANYZERO_INLINE_BYTES",
+        parse_size,
+        default=16384,
+        accepts="a size, `0` for never",
+        meaning="The largest copy or fill that runs on the caller's own thread instead of being handed to an engine.",
+    )
+    description: str | None = _variable(
+        "ANYZERO_DESCRIPTION",
+        _text,
+        default=None,
+        shown="none",
+        accepts="a path",
+        meaning="For C programs on machines without Python: a file written by `python -m anyzero.driver > file`, read "
+        "instead of asking Python. The variables that shape devices took effect when the file was written.",
+    )
+    loader: str = _variable(
+        "ANYZERO_LOADER",
+        _one_of(LOADERS),
+        default="ours",
+        accepts="`ours` or `system`",
+        meaning="Whose drivers the Python API uses: this package's, or those that the system's `libze_loader.so.1` "
+        "finds. Reserved: this version always uses its own.",
+    )
+    log: str = _variable(
+        "ANYZERO_LOG",
+        _one_of(LOG_LEVELS),
+        default="error",
+        accepts=", ".join(f"`{level}`" for level in LOG_LEVELS),
+        meaning="What is reported on stderr; `error` reports faults that lose a device.",
+    )
+
+
+def variables() -> Iterator[tuple[str, Variable]]:
+    """Every field of :class:`Config` with its variable, in the order of the table."""
+    for field in dataclasses.fields(Config):
+        yield field.name, field.metadata["variable"]
+
+
+def read(environ: Mapping[str, str] | None = None) -> Config:
+    """Read the environment (the process's own when none is given); raise :class:`ConfigError` for a bad value."""
+    source = os.environ if environ is None else environ
+    given: dict[str, Any] = {}
+    for field, variable in variables():
+        text = source.get(variable.name, "").strip()
+        if text:
+            try:
+                given[field] = variable.parse(text)
+            except ValueError as error:
+                raise ConfigError(variable.name, text, str(error), variable.accepts.replace("`", "")) from None
+    return Config(**given)
+
+
+def markdown() -> str:
+    """The table of variables, as ``docs/environment.md`` begins with it."""
+    lines = ["| variable | accepts | default | meaning |", "|---|---|---|---|"]
+    lines += [f"| `{row.name}` | {row.accepts} | {row.default} | {row.meaning} |" for _, row in variables()]
+    return "\n".join(lines) + "\n"

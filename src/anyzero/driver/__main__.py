@@ -1,0 +1,37 @@
+"""``python -m anyzero.driver > file`` writes the description of this machine, for C programs that run without Python.
+
+``--show`` prints it for people, ``--docs`` prints ``docs/environment.md``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from anyzero import config
+from anyzero.driver import boot, docs, machine, show
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m anyzero.driver", description=__doc__)
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--show", action="store_true", help="print the description as text")
+    what.add_argument("--docs", action="store_true", help="print the page about environment variables")
+    chosen = parser.parse_args(arguments)
+    try:
+        if chosen.docs:
+            sys.stdout.write(docs.environment())
+        elif chosen.show:
+            sys.stdout.write(show.text(boot.plan(config.read(), machine.read())))
+        elif sys.stdout.isatty():
+            parser.error("the description is binary: send it to a file (> file), or read it with --show")
+        else:
+            sys.stdout.buffer.write(boot.describe())
+    except config.ConfigError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,119 @@
+"""The description that the engine is given at start-up, and its encoding.
+
+Little endian, packed, every record on an 8-byte boundary:
+
+    header   char magic[8]; u32 settings; u32 drivers
+    setting  char name[24]; u64 value
+    driver   u32 kind; u32 blobs; u32 extensions; u32 devices; then the blobs, the extensions, the devices
+    device   char backend[8]; u32 blobs; u32 sub-devices; then the blobs and the sub-devices (the same record)
+    blob     u32 structure type; u32 count; u32 size; u32 zero; then count whole structures
+
+Structures and the array of extensions are padded to the boundary.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+import struct
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from anyzero.ze.extensible import Extensible
+
+__all__ = ["Blob", "Description", "Device", "Driver", "DriverKind", "encode"]
+
+MAGIC: Final = b"AZDESC01"
+_ALIGNMENT: Final = 8
+
+
+class DriverKind(enum.IntEnum):
+    """Which device types a driver answers for at initialisation."""
+
+    GPU = 1
+    NPU = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """The answer to one structure type: one structure, or an array where the query returns several."""
+
+    structures: tuple[Extensible, ...]
+
+    @classmethod
+    def of(cls, *structures: Extensible) -> Blob:
+        return cls(structures)
+
+    def __post_init__(self) -> None:
+        kinds = {(type(each), each.stype) for each in self.structures}
+        if len(kinds) != 1 or not self.stype:
+            raise ValueError("a blob holds at least one structure, and all of one structure type")
+
+    @property
+    def stype(self) -> int:
+        """The structure type that they all carry."""
+        return int(self.structures[0].stype)
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A device or a tile: who runs it, how it looks, what it is made of."""
+
+    backend: str
+    blobs: tuple[Blob, ...]
+    tiles: tuple[Device, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """A driver with its devices."""
+
+    kind: DriverKind
+    blobs: tuple[Blob, ...]
+    extensions: tuple[ctypes.Structure, ...]
+    devices: tuple[Device, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """Everything the engine is told."""
+
+    settings: Mapping[str, int]
+    drivers: tuple[Driver, ...]
+
+
+def encode(description: Description) -> bytes:
+    """The bytes that the engine reads."""
+    parts = [MAGIC, struct.pack("<II", len(description.settings), len(description.drivers))]
+    parts += [struct.pack("<24sQ", _name(name, 24), value) for name, value in description.settings.items()]
+    for driver in description.drivers:
+        counts = (len(driver.blobs), len(driver.extensions), len(driver.devices))
+        parts.append(struct.pack("<IIII", driver.kind, *counts))
+        parts += map(_encode_blob, driver.blobs)
+        parts.append(_padded(driver.extensions))
+        parts += map(_encode_device, driver.devices)
+    return b"".join(parts)
+
+
+def _encode_device(device: Device) -> bytes:
+    head = struct.pack("<8sII", _name(device.backend, 8), len(device.blobs), len(device.tiles))
+    return b"".join([head, *map(_encode_blob, device.blobs), *map(_encode_device, device.tiles)])
+
+
+def _encode_blob(each: Blob) -> bytes:
+    size = ctypes.sizeof(each.structures[0])
+    return struct.pack("<IIII", each.stype, len(each.structures), size, 0) + _padded(each.structures)
+
+
+def _padded(structures: Iterable[ctypes.Structure]) -> bytes:
+    image = b"".join(bytes(each) for each in structures)
+    return image + bytes(-len(image) % _ALIGNMENT)
+
+
+def _name(name: str, room: int) -> bytes:
+    encoded = name.encode("ascii")
+    # The engine takes names as C strings, so one byte must stay zero.
+    if len(encoded) >= room:
+        raise ValueError(f"the name {name!r} is longer than {room - 1} characters")
+    return encoded

@@ -1,0 +1,360 @@
+"""How a device and its tiles look: every structure that a property query can fill.
+
+Each function below answers one query of the specification, together with the extension structures that hang on its
+``pNext``. Zero means unknown or unsupported wherever the specification lets it; nothing here is invented to look good.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Final
+
+from anyzero import ze
+from anyzero.driver.description import Blob, Device
+from anyzero.driver.machine import PAGE, Machine
+from anyzero.driver.profiles import Profile
+from anyzero.driver.topology import DeviceShape
+
+__all__ = ["describe_device"]
+
+PCI_DOMAIN: Final = 0x415A
+"""These devices are on no bus; programs still tell devices apart by address, so they get one where no hardware is."""
+
+TIMER_HZ: Final = 1_000_000_000
+"""The engine's clock counts nanoseconds."""
+
+FILL_PATTERN: Final = 128
+MAX_ARGUMENTS: Final = 4096
+PRINTF_BUFFER: Final = 1 << 20
+MAX_CONTEXTS: Final = 1 << 16
+MAX_GROUP_COUNT: Final = (1 << 32) - 1
+IMAGE_SIDE: Final = 16384
+IMAGE_DEPTH: Final = 2048
+IMAGE_BUFFER: Final = 1 << 27
+IMAGE_ARGUMENTS: Final = 128
+SPIRV_VERSION: Final = 1 << 16 | 6
+
+_ALL_ACCESS: Final = (
+    ze.ZE_MEMORY_ACCESS_CAP_FLAG_RW
+    | ze.ZE_MEMORY_ACCESS_CAP_FLAG_ATOMIC
+    | ze.ZE_MEMORY_ACCESS_CAP_FLAG_CONCURRENT
+    | ze.ZE_MEMORY_ACCESS_CAP_FLAG_CONCURRENT_ATOMIC
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A device, or one tile of it, with its share of threads and memory."""
+
+    machine: Machine
+    profile: Profile
+    shape: DeviceShape
+    position: int
+    backend_index: int
+    tile: int | None
+    threads: int
+    memory: int
+
+
+def describe_device(
+    shape: DeviceShape, machine: Machine, profile: Profile, *, position: int, backend_index: int
+) -> Device:
+    """Describe a settled device with its tiles; `position` is its place among all, `backend_index` among its kind."""
+    if shape.memory is None or shape.threads is None:
+        raise ValueError("the shape is not settled")
+
+    def part(tile: int | None, threads: int, memory: int) -> _Part:
+        return _Part(machine, profile, shape, position, backend_index, tile, threads, memory // PAGE * PAGE)
+
+    tiles = []
+    if shape.tiles > 1:
+        for tile in range(shape.tiles):
+            # With fewer threads than tiles each still shows one: a device without any could run nothing.
+            share = shape.threads // shape.tiles + (tile < shape.threads % shape.tiles)
+            tiles.append(part(tile, max(1, share), shape.memory // shape.tiles))
+    root = part(None, shape.threads, shape.memory)
+    return Device(shape.backend, _blobs(root), tuple(Device(shape.backend, _blobs(each)) for each in tiles))
+
+
+def _digest(*parts: object) -> tuple[int, ...]:
+    """16 bytes that depend on all parts and betray none of them."""
+    return tuple(hashlib.blake2s("\0".join(map(str, parts)).encode(), digest_size=16, person=b"anyzero").digest())
+
+
+def _blobs(part: _Part) -> tuple[Blob, ...]:
+    return (
+        *_device(part),
+        *_compute(part),
+        *_module(part),
+        *_queue_groups(part),
+        *_memory(part),
+        *_caches(part),
+        *_images(),
+        *_sharing(),
+        _pci(part),
+        _vector_width(part),
+    )
+
+
+def _device_uuid(part: _Part) -> tuple[int, ...]:
+    """Stable for a machine and a place; a tile's differs from its device's in the last byte only."""
+    family = _digest("device", part.machine.identity, part.shape.backend, part.backend_index)
+    return (*family[:-1], 0 if part.tile is None else part.tile + 1)
+
+
+def _device(part: _Part) -> tuple[Blob, ...]:
+    """For zeDeviceGetProperties."""
+    flags = ze.ZE_DEVICE_PROPERTY_FLAG_INTEGRATED
+    if part.tile is not None:
+        flags |= ze.ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE
+    if part.shape.paging:
+        flags |= ze.ZE_DEVICE_PROPERTY_FLAG_ONDEMANDPAGING
+    name = part.profile.device_name.format(backend=part.shape.backend.upper(), model=part.machine.model)
+
+    def properties(stype: int, timer_resolution: int) -> Blob:
+        # A work-group runs on one thread, as it runs on one sub-slice of a GPU: so a thread is a sub-slice with one EU.
+        structure = ze.ze_device_properties_t(
+            stype=stype,
+            type=ze.ZE_DEVICE_TYPE_GPU,
+            vendorId=part.profile.vendor_id,
+            deviceId=part.profile.device_id,
+            flags=flags,
+            subdeviceId=part.tile or 0,
+            coreClockRate=part.machine.clock_mhz,
+            maxMemAllocSize=part.memory,
+            maxHardwareContexts=MAX_CONTEXTS,
+            maxCommandQueuePriority=ze.ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH,
+            numThreadsPerEU=1,
+            physicalEUSimdWidth=part.machine.vector_bits // 32,
+            numEUsPerSubslice=1,
+            numSubslicesPerSlice=part.threads,
+            numSlices=1,
+            timerResolution=timer_resolution,
+            timestampValidBits=64,
+            kernelTimestampValidBits=64,
+            uuid=ze.ze_device_uuid_t(id=_device_uuid(part)),
+            name=name.encode(errors="replace")[: ze.ZE_MAX_DEVICE_NAME - 1],
+        )
+        return Blob.of(structure)
+
+    return (
+        # The unit of the timer's resolution differs on purpose: nanoseconds here, cycles per second in the second.
+        properties(ze.ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES, 1_000_000_000 // TIMER_HZ),
+        properties(ze.ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2, TIMER_HZ),
+        Blob.of(ze.ze_device_ip_version_ext_t(ipVersion=part.profile.ip_version)),
+        Blob.of(ze.ze_eu_count_ext_t(numTotalEUs=part.threads)),
+        Blob.of(
+            ze.ze_event_query_kernel_timestamps_ext_properties_t(
+                flags=ze.ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_FLAG_KERNEL
+                | ze.ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_FLAG_SYNCHRONIZED
+            )
+        ),
+        # The engine replaces it by what is free at the moment of the query.
+        Blob.of(ze.ze_device_usablemem_size_ext_properties_t(currUsableMemSize=part.memory)),
+        Blob.of(ze.ze_device_event_properties_t(flags=ze.ZE_DEVICE_EVENT_PROPERTIES_FLAG_COUNTER_BASED_IPC)),
+        Blob.of(
+            ze.ze_device_readonly_memory_ext_properties_t(
+                readonlyCapability=ze.ZE_DEVICE_READONLY_MEMORY_CAPABILITY_ENFORCED
+            )
+        ),
+        Blob.of(ze.ze_mutable_command_list_exp_properties_t(mutableCommandListFlags=0, mutableCommandFlags=0)),
+        Blob.of(ze.ze_record_replay_graph_ext_properties_t(graphFlags=0)),
+    )
+
+
+def _compute(part: _Part) -> tuple[Blob, ...]:
+    """For zeDeviceGetComputeProperties."""
+    profile = part.profile
+    return (
+        Blob.of(
+            ze.ze_device_compute_properties_t(
+                maxTotalGroupSize=profile.max_group_size,
+                maxGroupSizeX=profile.max_group_size,
+                maxGroupSizeY=profile.max_group_size,
+                maxGroupSizeZ=profile.max_group_size,
+                maxGroupCountX=MAX_GROUP_COUNT,
+                maxGroupCountY=MAX_GROUP_COUNT,
+                maxGroupCountZ=MAX_GROUP_COUNT,
+                maxSharedLocalMemory=profile.local_memory,
+                numSubGroupSizes=len(profile.sub_group_sizes),
+                subGroupSizes=profile.sub_group_sizes,
+            )
+        ),
+        Blob.of(ze.ze_device_compute_dotproduct_ext_properties_t()),
+    )
+
+
+def _module(part: _Part) -> tuple[Blob, ...]:
+    """For zeDeviceGetModuleProperties."""
+    common = (
+        ze.ZE_DEVICE_FP_FLAG_DENORM
+        | ze.ZE_DEVICE_FP_FLAG_INF_NAN
+        | ze.ZE_DEVICE_FP_FLAG_ROUND_TO_NEAREST
+        | ze.ZE_DEVICE_FP_FLAG_ROUND_TO_ZERO
+        | ze.ZE_DEVICE_FP_FLAG_ROUND_TO_INF
+        | ze.ZE_DEVICE_FP_FLAG_ROUNDED_DIVIDE_SQRT
+    )
+    wide = common | (ze.ZE_DEVICE_FP_FLAG_FMA if part.machine.fused_multiply_add else 0)
+    half = common | (ze.ZE_DEVICE_FP_FLAG_FMA if part.machine.native_half else ze.ZE_DEVICE_FP_FLAG_SOFT_FLOAT)
+    load_store = ze.ZE_DEVICE_FP_ATOMIC_EXT_FLAG_GLOBAL_LOAD_STORE | ze.ZE_DEVICE_FP_ATOMIC_EXT_FLAG_LOCAL_LOAD_STORE
+    arithmetic = (
+        ze.ZE_DEVICE_FP_ATOMIC_EXT_FLAG_GLOBAL_ADD
+        | ze.ZE_DEVICE_FP_ATOMIC_EXT_FLAG_GLOBAL_MIN_MAX
+        | ze.ZE_DEVICE_FP_ATOMIC_EXT_FLAG_LOCAL_ADD
+        | ze.ZE_DEVICE_FP_ATOMIC_EXT_FLAG_LOCAL_MIN_MAX
+    )
+    native = _digest("native kernel", part.profile.driver_version, part.machine.vector_bits)
+    return (
+        Blob.of(
+            ze.ze_device_module_properties_t(
+                spirvVersionSupported=SPIRV_VERSION,
+                flags=ze.ZE_DEVICE_MODULE_FLAG_FP16
+                | ze.ZE_DEVICE_MODULE_FLAG_FP64
+                | ze.ZE_DEVICE_MODULE_FLAG_INT64_ATOMICS,
+                fp16flags=half,
+                fp32flags=wide,
+                fp64flags=wide,
+                maxArgumentsSize=MAX_ARGUMENTS,
+                printfBufferSize=PRINTF_BUFFER,
+                nativeKernelSupported=ze.ze_native_kernel_uuid_t(id=native),
+            )
+        ),
+        Blob.of(
+            ze.ze_float_atomic_ext_properties_t(
+                fp16Flags=load_store, fp32Flags=load_store | arithmetic, fp64Flags=load_store | arithmetic
+            )
+        ),
+        Blob.of(ze.ze_scheduling_hint_exp_properties_t(schedulingHintFlags=0)),
+    )
+
+
+def _queue_groups(part: _Part) -> tuple[Blob, ...]:
+    """For zeDeviceGetCommandQueueGroupProperties: everything first, copies only second."""
+    copy = ze.ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY
+    everything = (
+        copy
+        | ze.ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE
+        | ze.ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COOPERATIVE_KERNELS
+    )
+    groups = [(everything, part.shape.queues)]
+    if part.shape.copy:
+        groups.append((copy, part.shape.copy))
+    return (
+        Blob.of(
+            *(
+                ze.ze_command_queue_group_properties_t(
+                    flags=flags, maxMemoryFillPatternSize=FILL_PATTERN, numQueues=queues
+                )
+                for flags, queues in groups
+            )
+        ),
+        Blob.of(
+            *(
+                ze.ze_copy_bandwidth_exp_properties_t(copyBandwidth=0, copyBandwidthUnit=ze.ZE_BANDWIDTH_UNIT_UNKNOWN)
+                for _ in groups
+            )
+        ),
+    )
+
+
+def _memory(part: _Part) -> tuple[Blob, ...]:
+    """For zeDeviceGetMemoryProperties and zeDeviceGetMemoryAccessProperties."""
+    return (
+        Blob.of(
+            ze.ze_device_memory_properties_t(
+                maxClockRate=0, maxBusWidth=0, totalSize=part.memory, name=b"system memory"
+            )
+        ),
+        Blob.of(
+            ze.ze_device_memory_ext_properties_t(
+                type=ze.ZE_DEVICE_MEMORY_EXT_TYPE_DDR,
+                physicalSize=part.memory,
+                bandwidthUnit=ze.ZE_BANDWIDTH_UNIT_UNKNOWN,
+            )
+        ),
+        Blob.of(
+            ze.ze_device_memory_access_properties_t(
+                hostAllocCapabilities=_ALL_ACCESS,
+                deviceAllocCapabilities=_ALL_ACCESS,
+                sharedSingleDeviceAllocCapabilities=_ALL_ACCESS,
+                sharedCrossDeviceAllocCapabilities=_ALL_ACCESS,
+                # A device that cannot fault pages in cannot follow pointers that nobody made resident.
+                sharedSystemAllocCapabilities=_ALL_ACCESS if part.shape.paging else 0,
+            )
+        ),
+    )
+
+
+def _caches(part: _Part) -> tuple[Blob, ...]:
+    """For zeDeviceGetCacheProperties: one entry a level, nearest first."""
+    caches = part.machine.caches
+    return (
+        Blob.of(*(ze.ze_device_cache_properties_t(flags=0, cacheSize=cache.size) for cache in caches)),
+        Blob.of(*(ze.ze_device_cache_line_size_ext_t(cacheLineSize=part.machine.cache_line) for _ in caches)),
+    )
+
+
+def _images() -> tuple[Blob, ...]:
+    """For zeDeviceGetImageProperties."""
+    return (
+        Blob.of(
+            ze.ze_device_image_properties_t(
+                maxImageDims1D=IMAGE_SIDE,
+                maxImageDims2D=IMAGE_SIDE,
+                maxImageDims3D=IMAGE_DEPTH,
+                maxImageBufferSize=IMAGE_BUFFER,
+                maxImageArraySlices=IMAGE_DEPTH,
+                maxSamplers=IMAGE_ARGUMENTS,
+                maxReadImageArgs=IMAGE_ARGUMENTS,
+                maxWriteImageArgs=IMAGE_ARGUMENTS,
+            )
+        ),
+        Blob.of(
+            ze.ze_device_pitched_alloc_exp_properties_t(maxImageLinearWidth=IMAGE_SIDE, maxImageLinearHeight=IMAGE_SIDE)
+        ),
+    )
+
+
+def _sharing() -> tuple[Blob, ...]:
+    """For zeDeviceGetExternalMemoryProperties, and zeDeviceGetP2PProperties towards any other device of this driver."""
+    descriptor = ze.ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD
+    return (
+        Blob.of(
+            ze.ze_device_external_memory_properties_t(
+                memoryAllocationImportTypes=descriptor, memoryAllocationExportTypes=descriptor
+            )
+        ),
+        Blob.of(
+            ze.ze_device_p2p_properties_t(
+                flags=ze.ZE_DEVICE_P2P_PROPERTY_FLAG_ACCESS | ze.ZE_DEVICE_P2P_PROPERTY_FLAG_ATOMICS
+            )
+        ),
+        Blob.of(
+            ze.ze_device_p2p_bandwidth_exp_properties_t(
+                bandwidthUnit=ze.ZE_BANDWIDTH_UNIT_UNKNOWN, latencyUnit=ze.ZE_LATENCY_UNIT_UNKNOWN
+            )
+        ),
+    )
+
+
+def _pci(part: _Part) -> Blob:
+    """For zeDevicePciGetPropertiesExt; tiles sit at their device's address."""
+    return Blob.of(
+        ze.ze_pci_ext_properties_t(
+            address=ze.ze_pci_address_ext_t(domain=PCI_DOMAIN, bus=part.position, device=0, function=0),
+            maxSpeed=ze.ze_pci_speed_ext_t(genVersion=-1, width=-1, maxBandwidth=-1),
+        )
+    )
+
+
+def _vector_width(part: _Part) -> Blob:
+    """For zeDeviceGetVectorWidthPropertiesExt."""
+    bits = part.machine.vector_bits
+    widths = {"char": 8, "short": 16, "int": 32, "long": 64, "float": 32, "double": 64, "half": 16}
+    fields = {"vector_width_size": bits // 32}
+    for element, width in widths.items():
+        # The compiler puts one work-item in a lane, so vectors in the source gain nothing.
+        fields[f"preferred_vector_width_{element}"] = 1
+        fields[f"native_vector_width_{element}"] = bits // width
+    return Blob.of(ze.ze_device_vector_width_properties_ext_t(**fields))
