@@ -46,3 +46,6 @@ STRUCTURE_TYPES: dict[str, str] = {
     "ze_kernel_max_group_size_properties_ext_t": "KERNEL_MAX_GROUP_SIZE_EXT_PROPERTIES",
     "ze_validate_runtime_requirements_output_t": "RUNTIME_REQUIREMENTS_OUTPUT",
 }
+
+# Structure types that share the structure of another.
+SECOND_STRUCTURE_TYPES: dict[str, str] = {"ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2": "ze_device_properties_t"}

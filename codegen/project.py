@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from codegen import c_header, coverage, ctypes_package, entries, model, scan, tables, values
+from codegen import c_header, coverage, ctypes_package, entries, model, scan, structures, tables, values
 from codegen.outputs import NOTICE, Output
 
 
@@ -13,6 +13,7 @@ def outputs(root: Path) -> list[Output]:
     return [
         *c_header.outputs(api, npu),
         *values.outputs(api),
+        *structures.outputs(api),
         *entries.outputs(api, classes),
         *tables.outputs(api),
         *ctypes_package.outputs(api),

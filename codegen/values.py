@@ -86,13 +86,14 @@ def _mask(api: Api, type_: str) -> str:
 
 
 def _known(api: Api, type_: str) -> str:
+    """An enum passed through the C ABI may hold any 32 bits, so it is compared as what it is made of."""
     spelled = {value: name for name, value in reversed(enumerators(api.enums[type_]).items())}
     values = sorted(spelled)
     first, last = spelled[values[0]], spelled[values[-1]]
     if len(values) != values[-1] - values[0] + 1:
         condition = " || ".join(f"value == {spelled[value]}" for value in values)
     elif values[0] == 0:
-        condition = f"value <= {last}"
+        condition = f"static_cast<uint32_t>(value) <= {last}"
     else:
         condition = f"value >= {first} && value <= {last}"
     return f"constexpr bool known({type_} value) {{ return {condition}; }}"

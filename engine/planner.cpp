@@ -2,11 +2,14 @@
 
 #include <dlfcn.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+
+#include "exec/clock.h"
 
 namespace anyzero {
 
@@ -18,7 +21,8 @@ using Object = void*;
 struct Python {
   int (*is_initialized)();
   int (*is_finalizing)();  // absent before 3.13
-  int (*gil_check)();
+  void* (*thread_state)();   // this thread's, whether it runs or not
+  void* (*running_state)();  // the one that holds the lock: of this thread from 3.12 on, of any thread before
   int (*gil_ensure)();
   void (*gil_release)(int);
   void* (*save_thread)();
@@ -44,7 +48,8 @@ bool find(F& function, const char* name) {
 
 bool find_all(Python& p) {
   find(p.is_finalizing, "Py_IsFinalizing");
-  return find(p.is_initialized, "Py_IsInitialized") && find(p.gil_check, "PyGILState_Check") &&
+  return find(p.is_initialized, "Py_IsInitialized") && find(p.thread_state, "PyGILState_GetThisThreadState") &&
+         (find(p.running_state, "PyThreadState_GetUnchecked") || find(p.running_state, "_PyThreadState_UncheckedGet")) &&
          find(p.gil_ensure, "PyGILState_Ensure") && find(p.gil_release, "PyGILState_Release") &&
          find(p.save_thread, "PyEval_SaveThread") && find(p.restore_thread, "PyEval_RestoreThread") &&
          find(p.import_module, "PyImport_ImportModule") && find(p.get_attribute, "PyObject_GetAttrString") &&
@@ -53,17 +58,19 @@ bool find_all(Python& p) {
          find(p.to_string, "PyObject_Str") && find(p.utf8, "PyUnicode_AsUTF8AndSize");
 }
 
-// nullptr while there is no running interpreter in this process; one may come later.
+// nullptr while no Python is loaded in this process; one may come later.
 const Python* python() {
   static Python functions;
   static std::atomic<bool> complete{false};
+  static std::atomic<uint64_t> look_again{0};
   static std::mutex mutex;
-  if (!complete.load(std::memory_order_acquire)) {
-    std::lock_guard lock(mutex);
-    if (!complete.load(std::memory_order_relaxed)) complete.store(find_all(functions), std::memory_order_release);
-    if (!complete.load(std::memory_order_relaxed)) return nullptr;
-  }
-  return functions.running() ? &functions : nullptr;
+  if (complete.load(std::memory_order_acquire)) return &functions;
+  constexpr uint64_t kPatience = 100'000'000;  // a wait must not pay for the search each time
+  if (now_ns() < look_again.load(std::memory_order_relaxed)) return nullptr;
+  std::lock_guard lock(mutex);
+  if (!complete.load(std::memory_order_relaxed)) complete.store(find_all(functions), std::memory_order_release);
+  look_again.store(now_ns() + kPatience, std::memory_order_relaxed);
+  return complete.load(std::memory_order_relaxed) ? &functions : nullptr;
 }
 
 // The pending Python error as text; clears it.
@@ -117,7 +124,7 @@ bool describe_by_file(const char* path, std::vector<unsigned char>* description,
 
 bool describe_machine(std::vector<unsigned char>* description, std::string* reason) {
   if (const char* path = std::getenv("ANYZERO_DESCRIPTION"); path && *path) return describe_by_file(path, description, reason);
-  if (const Python* py = python()) return describe_by_python(*py, description, reason);
+  if (const Python* py = python(); py && py->running()) return describe_by_python(*py, description, reason);
   *reason =
       "there is no Python in this process and no prepared description; run `python -m anyzero.driver > FILE` once and set "
       "ANYZERO_DESCRIPTION=FILE";
@@ -126,12 +133,17 @@ bool describe_machine(std::vector<unsigned char>* description, std::string* reas
 
 GilPause::GilPause() : state_(nullptr) {
   const Python* py = python();
-  if (py && py->gil_check()) state_ = py->save_thread();
+  if (!py || !py->running()) return;
+  void* running = py->running_state();
+  if (running && running == py->thread_state()) state_ = py->save_thread();
 }
 
 GilPause::~GilPause() noexcept(false) {
   if (!state_) return;
-  if (const Python* py = python()) py->restore_thread(state_);
+  const Python* py = python();
+  // Whoever called us believes to hold the lock. If the interpreter has gone meanwhile, there is nothing to return to.
+  while (!py->is_initialized()) pause();
+  py->restore_thread(state_);
 }
 
 }  // namespace anyzero

@@ -24,11 +24,10 @@ const Properties::Image* Properties::find(uint32_t stype) const {
 
 void Properties::fill(void* structure, uint32_t head_type, uint32_t index) const {
   auto* head = static_cast<ze_base_properties_t*>(structure);
-  const Image* own = find(static_cast<uint32_t>(head->stype));
-  const Image* expected = find(head_type);
-  // Only a type of the same layout may stand in for the head (DEVICE_PROPERTIES_1_2 does).
-  const Image* image = own && expected && own->size == expected->size ? own : expected;
-  if (image) copy_body(structure, *image, index);
+  // The one structure with two types, which differ in the unit of a member.
+  const bool second = head_type == ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES && head->stype == ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2;
+  if (second) head_type = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2;
+  if (const Image* image = find(head_type)) copy_body(structure, *image, index);
   for (auto* next = static_cast<ze_base_properties_t*>(head->pNext); next; next = static_cast<ze_base_properties_t*>(next->pNext))
     if (const Image* extra = find(static_cast<uint32_t>(next->stype))) copy_body(next, *extra, std::min(index, extra->count - 1));
 }

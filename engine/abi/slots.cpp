@@ -1,5 +1,6 @@
 #include "slots.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@ namespace {
 
 constexpr size_t kRangeSize = size_t{16} << 30;  // address space only; memory is committed slab by slab
 std::mutex range_mutex;
+SlotPool* all_pools = nullptr;
 
 uintptr_t reserve_range() {
   void* range = mmap(nullptr, kRangeSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -33,7 +35,22 @@ void* SlotRange::grow(size_t size) {
 }
 
 SlotPool::SlotPool(size_t object_size)
-    : slot_size_(std::max(sizeof(Free), (object_size + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment)) {}
+    : slot_size_(std::max(sizeof(Free), (object_size + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment)) {
+  std::lock_guard lock(range_mutex);
+  if (!all_pools) pthread_atfork(nullptr, nullptr, after_fork);
+  next_pool_ = all_pools;
+  all_pools = this;
+}
+
+void SlotPool::after_fork() {
+  new (&range_mutex) std::mutex;
+  for (SlotPool* pool = all_pools; pool; pool = pool->next_pool_) {
+    new (&pool->mutex_) std::mutex;
+    // Whoever held the lock may have been in the middle of a change; slots at rest are not worth the doubt.
+    pool->oldest_ = pool->newest_ = nullptr;
+    pool->resting_ = 0;
+  }
+}
 
 void* SlotPool::take() {
   std::lock_guard lock(mutex_);

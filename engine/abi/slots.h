@@ -44,6 +44,9 @@ class SlotPool {
   static constexpr size_t kQuarantine = 64;
   static constexpr size_t kSlab = 64 * 1024;
 
+  static void after_fork();
+
+  SlotPool* next_pool_;  // all pools, so that a forked child can free locks whose holders stayed behind
   std::mutex mutex_;
   size_t slot_size_;
   unsigned char* fresh_ = nullptr;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <new>
 
 #include "clock.h"
 #include "settings.h"
@@ -24,8 +25,9 @@ void Engine::after_fork() {
   // The parent's work belongs to the parent; in the child the thread starts anew with the first new submission.
   for (Engine* engine : *engines) {
     for (auto& stack : engine->ready_) stack.store(nullptr);
-    for (auto& list : engine->runnable_) list.clear();
-    engine->parked_.clear();
+    // The thread that owned these may have been in the middle of changing them: forget them as they are.
+    for (auto& list : engine->runnable_) new (&list) std::vector<Ring*>;
+    new (&engine->parked_) std::vector<Parked>;
     engine->asleep_.store(false);
     engine->started_.store(false);
   }

@@ -130,6 +130,8 @@ struct ExecutePacket : Packet {
   static constexpr Op kOp = Op::Execute;
   uint64_t count;
   Program** programs() { return reinterpret_cast<Program**>(this + 1); }
+  // What each wait for a counting event waits for in this execution, in the order of the waits.
+  uint64_t* targets() { return reinterpret_cast<uint64_t*>(programs() + count); }
 };
 
 struct SignalFencePacket : Packet {

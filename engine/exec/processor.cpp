@@ -20,21 +20,26 @@ namespace anyzero {
 
 namespace {
 
-// The command will not run: everything that waits for it must learn so.
-void forsake(Packet& packet) {
+// The command will not run: everything that waits for it must learn so. Of a program, the commands from `program`, `done` on.
+void forsake(Packet& packet, uint64_t program = 0, uint64_t done = 0) {
   if (packet.signal) packet.signal->signal().fail();
   if (packet.op == Op::SignalFence) static_cast<SignalFencePacket&>(packet).fence->signal().fail();
   if (packet.op != Op::Execute) return;
   auto& execute = static_cast<ExecutePacket&>(packet);
-  for (uint64_t i = 0; i < execute.count; ++i) {
-    Program& program = *execute.programs()[i];
-    Cursor at{program.stream().first()};
-    for (uint64_t n = 0; n < program.count(); ++n) {
+  for (; program < execute.count; ++program, done = 0) {
+    Cursor at{execute.programs()[program]->stream().first()};
+    for (uint64_t i = 0; i < execute.programs()[program]->count(); ++i) {
       Packet& inner = at.packet();
-      forsake(inner);
+      if (i >= done) forsake(inner);
       at.advance(inner);
     }
   }
+}
+
+uint32_t counting_waits(const Packet& packet) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < packet.n_waits; ++i) count += packet.waits()[i].event && packet.waits()[i].event->counts();
+  return count;
 }
 
 void explain(const Fault& fault, char* text, size_t size) {
@@ -100,9 +105,14 @@ void Walk::pop(Packet& packet) {
 
 Progress Walk::walk() {
   while (ring.done_ < ring.submitted_.load(std::memory_order_acquire)) {
+    if (ring.done_ >= until) return Progress::Yield;
     Packet& packet = front();
     if (ring.lost_.load(std::memory_order_relaxed)) {
-      forsake(packet);
+      if (ring.inside_) {
+        forsake(packet, ring.inside_ - 1, ring.inner_done_);
+      } else {
+        forsake(packet);
+      }
       ring.inside_ = 0;
       pop(packet);
       continue;
@@ -112,7 +122,7 @@ Progress Walk::walk() {
       if (progress != Progress::Idle) return progress;
       if (ring.lost_.load(std::memory_order_relaxed)) continue;
     } else {
-      Step result = step(packet);
+      Step result = step(packet, nullptr);
       if (result == Step::Blocked) return Progress::Blocked;
       if (result == Step::NeedsEngine) return Progress::NeedsEngine;
       if (ring.lost_.load(std::memory_order_relaxed)) continue;
@@ -126,9 +136,11 @@ Progress Walk::walk() {
 // Runs the programs of an Execute packet from where it last stopped.
 Progress Walk::execute(ExecutePacket& packet) {
   if (ring.inside_ == 0) {
-    Step result = ready(packet);
+    Step result = ready(packet, nullptr);
     if (result == Step::Blocked) return Progress::Blocked;
+    if (ring.lost_.load(std::memory_order_relaxed)) return Progress::Idle;
     ring.inside_ = 1;
+    ring.targets_ = packet.targets();
     ring.inner_ = {packet.programs()[0]->stream().first(), 0};
     ring.inner_done_ = 0;
     ring.execute_start_ = packet.signal && packet.signal->timed() ? now_ns() : 0;
@@ -142,9 +154,11 @@ Progress Walk::execute(ExecutePacket& packet) {
       continue;
     }
     const Packet& inner = ring.inner_.packet();
-    Step result = step(inner);
+    Step result = step(inner, ring.targets_);
     if (result == Step::Blocked) return Progress::Blocked;
     if (result == Step::NeedsEngine) return Progress::NeedsEngine;
+    if (ring.lost_.load(std::memory_order_relaxed)) break;
+    if (inner.n_waits) ring.targets_ += counting_waits(inner);
     ring.inner_.advance(inner);
     ++ring.inner_done_;
     if (on_engine_thread && ring.engine_.outranked(ring.priority_)) return Progress::Yield;
@@ -155,15 +169,17 @@ Progress Walk::execute(ExecutePacket& packet) {
   return Progress::Idle;
 }
 
-Walk::Step Walk::ready(const Packet& packet) {
+Walk::Step Walk::ready(const Packet& packet, const uint64_t* targets) {
   const WaitFor* waits = packet.waits();
   for (uint32_t i = 0; i < packet.n_waits; ++i) {
-    if (!waits[i].event) continue;
-    switch (waits[i].event->signal().state(waits[i].target)) {
+    WaitFor wait = waits[i];
+    if (!wait.event) continue;
+    if (targets && wait.event->counts()) wait.target = *targets++;
+    switch (wait.event->signal().state(wait.target)) {
       case Signal::State::Reached:
         break;
       case Signal::State::Pending:
-        ring.blocked_on_ = &waits[i];
+        ring.blocked_on_ = wait;
         return Step::Blocked;
       case Signal::State::Failed:
         ring.lose(&packet, "it waits for an event whose own command was lost");
@@ -173,9 +189,9 @@ Walk::Step Walk::ready(const Packet& packet) {
   return Step::Done;
 }
 
-Walk::Step Walk::step(const Packet& packet) {
+Walk::Step Walk::step(const Packet& packet, const uint64_t* targets) {
   if (packet.n_waits) {
-    Step result = ready(packet);
+    Step result = ready(packet, targets);
     if (result != Step::Done || ring.lost_.load(std::memory_order_relaxed)) return result;
   }
   if (packet.op == Op::HostFunction && !on_engine_thread) return Step::NeedsEngine;

@@ -6,11 +6,32 @@ namespace anyzero {
 
 void Program::added(Packet& packet, uint64_t cost) {
   hold(packet);
-  if (packet.signal && packet.signal->counts()) counters_.push_back(packet.signal);
+  note_counters(packet);
   if (!named_.empty() && !named_.back().packet) named_.back().packet = &packet;
   stream_.commit(packet.size);
   ++count_;
   cost_ = cost > UINT64_MAX - cost_ ? UINT64_MAX : cost_ + cost;
+}
+
+void Program::note_counters(const Packet& packet) {
+  for (uint32_t i = 0; i < packet.n_waits; ++i) {
+    Event* event = packet.waits()[i].event;
+    if (!event || !event->counts()) continue;
+    counters_.push_back({event, false});
+    ++counting_waits_;
+  }
+  if (packet.signal && packet.signal->counts()) counters_.push_back({packet.signal, true});
+}
+
+uint64_t* Program::settle_counters(uint64_t* targets) const {
+  for (const CounterUse& use : counters_) {
+    if (use.signal) {
+      use.event->promise();
+    } else {
+      *targets++ = use.event->target();
+    }
+  }
+  return targets;
 }
 
 void Program::clear() {
@@ -24,6 +45,7 @@ void Program::clear() {
   count_ = 0;
   cost_ = 0;
   counters_.clear();
+  counting_waits_ = 0;
   named_.clear();
 }
 
@@ -40,10 +62,11 @@ const Program::Named* Program::named(uint64_t id) const {
 
 void Program::events_changed() {
   counters_.clear();
+  counting_waits_ = 0;
   Cursor at{stream_.first()};
   for (uint64_t i = 0; i < count_; ++i) {
     Packet& packet = at.packet();
-    if (packet.signal && packet.signal->counts()) counters_.push_back(packet.signal);
+    note_counters(packet);
     at.advance(packet);
   }
 }

@@ -20,8 +20,10 @@ class Program {
   Stream& stream() { return stream_; }
   uint64_t count() const { return count_; }
   uint64_t cost() const { return cost_; }
-  // Counter events this program signals, once per signal: each execution raises what they promise.
-  const std::vector<Event*>& counters() const { return counters_; }
+  // Counting events mean something else in every execution. When one is about to be submitted: each signal raises what its event
+  // promises, and each wait, in order, gets its target written to `targets`. Returns the end of what was written.
+  uint64_t* settle_counters(uint64_t* targets) const;
+  size_t counting_waits() const { return counting_waits_; }
 
   void added(Packet& packet, uint64_t cost);
 
@@ -33,20 +35,29 @@ class Program {
   };
   // nullptr for an unknown identifier, or one whose command never came.
   const Named* named(uint64_t id) const;
-  // A packet signals another event than before.
+  // A packet signals or awaits other events than before.
   void events_changed();
 
   // Forgets every packet but keeps the memory. Only while nobody else uses the program.
   void clear();
 
  private:
-  ~Program() { clear(); stream_.free_from(stream_.first()); }
+  ~Program() {
+    clear();
+    stream_.free_from(stream_.first());
+  }
 
   std::atomic<uint32_t> users_{1};
   Stream stream_;
   uint64_t count_ = 0;
   uint64_t cost_ = 0;
-  std::vector<Event*> counters_;
+  struct CounterUse {
+    Event* event;
+    bool signal;
+  };
+  void note_counters(const Packet& packet);
+  std::vector<CounterUse> counters_;
+  size_t counting_waits_ = 0;
   std::vector<Named> named_;
 };
 

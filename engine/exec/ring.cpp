@@ -17,6 +17,7 @@ Blocker::~Blocker() {
 Signal& Blocker::signal() const { return wait_.event->signal(); }
 
 Ring* Ring::make(Context& context, Device& device, Engine& engine, uint32_t priority) {
+  install_traps();
   Ring* ring = new Ring(context, device, engine, priority);
   context.retain();
   context.add_ring(ring);
@@ -67,11 +68,11 @@ void Ring::start(bool cheap, uint64_t position) {
   engine_.submit(*this);
 }
 
-Progress Ring::process(bool on_engine_thread, Blocker* blocker) {
+Progress Ring::process(bool on_engine_thread, Blocker* blocker, uint64_t until) {
   for (;;) {
     if (!turn_.try_lock()) return Progress::Busy;
-    Progress progress = Walk{*this, on_engine_thread}.run();
-    if (progress == Progress::Blocked && blocker) *blocker = Blocker(*blocked_on_);
+    Progress progress = Walk{*this, on_engine_thread, until}.run();
+    if (progress == Progress::Blocked && blocker) *blocker = Blocker(blocked_on_);
     uint64_t seen = done_;
     turn_.unlock();
     if (progress != Progress::Idle) return progress;
@@ -81,15 +82,15 @@ Progress Ring::process(bool on_engine_thread, Blocker* blocker) {
   }
 }
 
-void Ring::help() {
+void Ring::help(uint64_t position) {
   retain();
-  Progress progress = process(false);
+  Progress progress = process(false, nullptr, position);
   if (progress != Progress::Idle && progress != Progress::Busy) engine_.submit(*this);
   release();
 }
 
 ze_result_t Ring::wait(uint64_t position, uint64_t timeout) {
-  Signal::State state = host_wait(completed_, position, timeout, this);
+  Signal::State state = host_wait(completed_, position, timeout, this, position);
   if (lost()) return tell_lost();
   return state == Signal::State::Reached ? ZE_RESULT_SUCCESS : ZE_RESULT_NOT_READY;
 }

@@ -10,6 +10,7 @@
 #include "signal.h"
 #include "spinlock.h"
 #include "stream.h"
+#include "thread.h"
 #include "trap.h"
 
 namespace anyzero {
@@ -73,6 +74,8 @@ class Ring {
   void start(bool cheap, uint64_t position);
 
   uint64_t submitted() const { return submitted_.load(std::memory_order_acquire); }
+  // False in a forked child for rings of the parent, whose threads are not here.
+  bool ours() const { return generation_ == fork_generation.load(std::memory_order_relaxed); }
   bool idle() const { return completed_.value.load(std::memory_order_acquire) >= submitted(); }
   Signal& completed() { return completed_; }
 
@@ -80,9 +83,10 @@ class Ring {
   ze_result_t wait(uint64_t position, uint64_t timeout);
 
   // Walks packets on the calling thread, unless another thread is doing so. Blocked says by what, if asked.
-  Progress process(bool on_engine_thread, Blocker* blocker = nullptr);
-  // Lends the calling thread to this ring; what it cannot finish goes to the engine.
-  void help();
+  // A helper stops once `until` packets are done.
+  Progress process(bool on_engine_thread, Blocker* blocker = nullptr, uint64_t until = UINT64_MAX);
+  // Lends the calling thread to this ring until `position` is done; what it leaves goes to the engine.
+  void help(uint64_t position);
 
   bool lost() const { return lost_.load(std::memory_order_acquire); }
   // DEVICE_LOST, with the report as this thread's error text.
@@ -102,6 +106,7 @@ class Ring {
   Device& device_;
   Engine& engine_;
   uint32_t priority_;
+  uint32_t generation_ = fork_generation.load(std::memory_order_relaxed);
   std::atomic<uint32_t> users_{1};
 
   alignas(64) SpinLock write_lock_;
@@ -115,9 +120,10 @@ class Ring {
   uint64_t inside_ = 0;  // index of the program + 1; 0 when not inside
   Cursor inner_;
   uint64_t inner_done_ = 0;
+  const uint64_t* targets_ = nullptr;  // of the next packet's waits for counting events
   uint64_t execute_start_ = 0;
   const Packet* running_ = nullptr;
-  const WaitFor* blocked_on_ = nullptr;
+  WaitFor blocked_on_{};
 
   std::atomic<bool> lost_{false};
   mutable std::mutex report_mutex_;
@@ -140,7 +146,7 @@ class RingPoint {
     if (ring_) ring_->release();
   }
   bool reached() const { return ring_->completed().state(position_) != Signal::State::Pending; }
-  void wait() { ring_->wait(position_, kForever); }
+  ze_result_t wait() { return ring_->wait(position_, kForever); }
 
  private:
   Ring* ring_;

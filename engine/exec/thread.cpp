@@ -32,4 +32,10 @@ void start_thread(void* (*run)(void*), void* argument, const char* name) {
 
 void at_fork_child(void (*run)()) { pthread_atfork(nullptr, nullptr, run); }
 
+std::atomic<uint32_t> fork_generation{0};
+
+namespace {
+const bool counting_forks = (at_fork_child([] { fork_generation.fetch_add(1); }), true);
+}
+
 }  // namespace anyzero

@@ -4,7 +4,13 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include <atomic>
+#include <cstdint>
+
 namespace anyzero {
+
+// Counts the forks between the first process and this one.
+extern std::atomic<uint32_t> fork_generation;
 
 void start_thread(void* (*run)(void*), void* argument, const char* name);
 

@@ -4,6 +4,8 @@
 
 #include <mutex>
 
+#include "../backends/cpu/mapping.h"
+
 namespace anyzero {
 
 thread_local TrapFrame* current_trap __attribute__((tls_model("initial-exec"))) = nullptr;
@@ -13,20 +15,29 @@ namespace {
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 struct sigaction previous[65];
 
+// True while this thread's fault is with the program's own handler: should it come back to us, there is nobody left to ask.
+thread_local bool handed_on __attribute__((tls_model("initial-exec"))) = false;
+
 void hand_on(int number, siginfo_t* info, void* context) {
   const struct sigaction& old = previous[number];
+  if (handed_on || (!(old.sa_flags & SA_SIGINFO) && old.sa_handler == SIG_DFL)) {
+    signal(number, SIG_DFL);
+    // A fault happens again when we return; a signal that was sent has to be sent again.
+    if (info->si_code <= 0) raise(number);
+    return;
+  }
+  handed_on = true;
   if (old.sa_flags & SA_SIGINFO) {
     old.sa_sigaction(number, info, context);
-  } else if (old.sa_handler == SIG_DFL) {
-    // Returning re-runs the faulting instruction, now with the default action.
-    signal(number, SIG_DFL);
   } else if (old.sa_handler != SIG_IGN) {
     old.sa_handler(number);
   }
+  handed_on = false;
 }
 
 void on_fault(int number, siginfo_t* info, void* context) {
   TrapFrame* frame = current_trap;
+  if (number == SIGSEGV && info->si_code > 0 && settle_fault(reinterpret_cast<uintptr_t>(info->si_addr))) return;
   // si_code > 0: raised by the instruction itself, not sent by kill().
   if (!frame || info->si_code <= 0) return hand_on(number, info, context);
   frame->fault.signal = number;
@@ -37,15 +48,20 @@ void on_fault(int number, siginfo_t* info, void* context) {
 }  // namespace
 
 void install_traps() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    struct sigaction action = {};
-    action.sa_sigaction = on_fault;
-    // NODEFER: the handler leaves by a jump, which must not leave the signal blocked.
-    action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
-    sigemptyset(&action.sa_mask);
-    for (int number : kSignals) sigaction(number, &action, &previous[number]);
-  });
+  static std::mutex mutex;
+  std::lock_guard lock(mutex);
+  struct sigaction action = {};
+  action.sa_sigaction = on_fault;
+  // NODEFER: the handler leaves by a jump, which must not leave the signal blocked.
+  action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
+  sigemptyset(&action.sa_mask);
+  for (int number : kSignals) {
+    struct sigaction now;
+    sigaction(number, nullptr, &now);
+    if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_fault) continue;
+    previous[number] = now;
+    sigaction(number, &action, nullptr);
+  }
 }
 
 }  // namespace anyzero

@@ -12,12 +12,13 @@ namespace {
 constexpr uint64_t kPatience = 1'000'000'000;
 }  // namespace
 
-Signal::State host_wait(Signal& signal, uint64_t target, uint64_t timeout, Ring* ring) {
+Signal::State host_wait(Signal& signal, uint64_t target, uint64_t timeout, Ring* ring, uint64_t position) {
   Signal::State state = signal.state(target);
   if (state != Signal::State::Pending || timeout == 0) return state;
 
   if (ring && timeout >= kPatience) {
-    ring->help();
+    GilPause pause;
+    ring->help(position);
     state = signal.state(target);
     if (state != Signal::State::Pending) return state;
   }

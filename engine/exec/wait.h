@@ -6,7 +6,7 @@
 
 namespace anyzero {
 
-// `ring`, if given, is where the awaited work comes from. Gives up Python's lock while asleep.
-Signal::State host_wait(Signal& signal, uint64_t target, uint64_t timeout, Ring* ring = nullptr);
+// `ring`, if given, is where the awaited work comes from, done when `position` is. Gives up Python's lock while helping or asleep.
+Signal::State host_wait(Signal& signal, uint64_t target, uint64_t timeout, Ring* ring = nullptr, uint64_t position = 0);
 
 }  // namespace anyzero

@@ -64,25 +64,32 @@ Span span_of(const Box& box, size_t row, size_t rows, size_t slices) {
   return {begin, begin + (slices - 1) * box.slice_pitch + (rows - 1) * box.row_pitch + row};
 }
 
-// True when two regions of the same pitches share a byte; their spans may interleave without doing so.
+// Which whole steps of `pitch` bring two runs, `distance` bytes apart, within reach of each other: the one before and the one behind.
+struct Steps {
+  ptrdiff_t first, last;
+  Steps(ptrdiff_t distance, size_t pitch, size_t count) : first(0), last(0) {
+    if (count == 1) return;
+    ptrdiff_t step = distance / static_cast<ptrdiff_t>(pitch) - (distance % static_cast<ptrdiff_t>(pitch) < 0);
+    first = std::max(step, 1 - static_cast<ptrdiff_t>(count));
+    last = std::min(step + 1, static_cast<ptrdiff_t>(count) - 1);
+  }
+};
+
+// True when the regions share a byte; their spans may interleave without doing so. Regions of different pitches whose spans meet are
+// taken to overlap.
 bool overlap(const Box& a, const Box& b, size_t row, size_t rows, size_t slices) {
   if (!span_of(a, row, rows, slices).meets(span_of(b, row, rows, slices))) return false;
-  if (a.row_pitch != b.row_pitch || a.slice_pitch != b.slice_pitch) return true;
-  for (size_t i = 0; i < slices; ++i)
-    for (size_t j = 0; j < rows; ++j) {
-      Span line = span_of({a.base + i * a.slice_pitch + j * a.row_pitch, 0, 0}, row, 1, 1);
-      // The candidate rows of b that start within one row's length of this one.
-      ptrdiff_t distance = static_cast<ptrdiff_t>(line.begin - reinterpret_cast<uintptr_t>(b.base));
-      for (size_t s = 0; s < slices; ++s) {
-        ptrdiff_t in_slice = distance - static_cast<ptrdiff_t>(s * b.slice_pitch);
-        ptrdiff_t first = b.row_pitch ? in_slice / static_cast<ptrdiff_t>(b.row_pitch) : 0;
-        for (ptrdiff_t r = first - 1; r <= first + 1; ++r) {
-          if (r < 0 || r >= static_cast<ptrdiff_t>(rows)) continue;
-          unsigned char* start = b.base + s * b.slice_pitch + static_cast<size_t>(r) * b.row_pitch;
-          if (line.meets(span_of({start, 0, 0}, row, 1, 1))) return true;
-        }
-      }
+  if ((rows > 1 && a.row_pitch != b.row_pitch) || (slices > 1 && a.slice_pitch != b.slice_pitch)) return true;
+  const ptrdiff_t distance = b.base - a.base;
+  const Steps by_slice(distance, a.slice_pitch, slices);
+  for (ptrdiff_t slice = by_slice.first; slice <= by_slice.last; ++slice) {
+    const ptrdiff_t in_slice = distance - slice * static_cast<ptrdiff_t>(a.slice_pitch);
+    const Steps by_row(in_slice, a.row_pitch, rows);
+    for (ptrdiff_t line = by_row.first; line <= by_row.last; ++line) {
+      const ptrdiff_t in_row = in_slice - line * static_cast<ptrdiff_t>(a.row_pitch);
+      if (in_row < static_cast<ptrdiff_t>(row) && -in_row < static_cast<ptrdiff_t>(row)) return true;
     }
+  }
   return false;
 }
 

@@ -59,6 +59,7 @@ ze_result_t CommandList::updateMutableCommandWaitEventsExp(uint64_t id, uint32_t
     if (entry[i].event) entry[i].event->release();
     entry[i] = {event, event ? event->target() : 0};
   }
+  program_->events_changed();
   return ZE_RESULT_SUCCESS;
 }
 

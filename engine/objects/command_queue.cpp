@@ -63,13 +63,16 @@ ze_result_t CommandQueue::destroy() {
 ze_result_t execute_on(Ring& ring, bool copy_only, uint32_t count, CommandList* const* lists, Fence* fence, Event* signal,
                        uint32_t n_waits, Event* const* waits, uint64_t* position) {
   if (ring.lost()) return ring.tell_lost();
+  if (count == 0) return fail(ZE_RESULT_ERROR_INVALID_SIZE, "no command list to execute");
   if (n_waits > kMostWaits) return fail(ZE_RESULT_ERROR_INVALID_SIZE, "%u wait events: more than %u", n_waits, kMostWaits);
   uint64_t cost = 0;
+  size_t targets = 0;
   for (uint32_t i = 0; i < count; ++i) {
     if (ze_result_t r = check_list(ring, copy_only, *lists[i])) return r;
     cost += std::min(lists[i]->program().cost(), kNeverInline / (count + 1));
+    targets += lists[i]->program().counting_waits();
   }
-  size_t size = sizeof(ExecutePacket) + count * sizeof(Program*) + n_waits * sizeof(WaitFor);
+  size_t size = sizeof(ExecutePacket) + count * sizeof(Program*) + targets * sizeof(uint64_t) + n_waits * sizeof(WaitFor);
   if (size > kLargestPacket) return fail(ZE_RESULT_ERROR_INVALID_SIZE, "too many command lists at once");
   auto* packet = static_cast<ExecutePacket*>(ring.begin(size));
   packet->size = static_cast<uint32_t>(size);
@@ -77,10 +80,9 @@ ze_result_t execute_on(Ring& ring, bool copy_only, uint32_t count, CommandList* 
   packet->n_waits = static_cast<uint16_t>(n_waits);
   packet->signal = signal;
   packet->count = count;
-  for (uint32_t i = 0; i < count; ++i) {
-    packet->programs()[i] = &lists[i]->program();
-    for (Event* event : lists[i]->program().counters()) event->promise();
-  }
+  for (uint32_t i = 0; i < count; ++i) packet->programs()[i] = &lists[i]->program();
+  uint64_t* target = packet->targets();
+  for (uint32_t i = 0; i < count; ++i) target = lists[i]->program().settle_counters(target);
   for (uint32_t i = 0; i < n_waits; ++i) packet->waits()[i] = {waits[i], waits[i]->target()};
   if (signal && signal->counts()) signal->promise();
   *position = ring.publish(*packet);

@@ -62,7 +62,7 @@ std::vector<RingPoint> Context::submitted() const {
   std::vector<RingPoint> points;
   points.reserve(rings_.size());
   for (Ring* ring : rings_)
-    if (!ring->idle() && ring->retain_if_alive()) points.emplace_back(ring, ring->submitted());
+    if (ring->ours() && !ring->idle() && ring->retain_if_alive()) points.emplace_back(ring, ring->submitted());
   return points;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "../abi/gen/structures.h"
 #include "../backends/backend.h"
 #include "../exec/settings.h"
 #include "context.h"
@@ -40,6 +41,7 @@ struct BlobRecord {
 };
 
 constexpr uint32_t kMostDevices = 64;  // residency is kept as one bit a device
+constexpr uint32_t kMostQueues = 1024;
 
 }  // namespace
 
@@ -75,6 +77,7 @@ bool Description::read_properties(uint32_t count, Properties* properties) {
     if (!take(&record, sizeof record)) return false;
     size_t size = size_t{record.count} * record.size;
     if (record.count == 0 || static_cast<size_t>(end_ - at_) < size) return false;
+    if (record.size != structure_size(record.stype)) return false;
     Properties::Image image{record.stype, record.count, record.size, std::vector<unsigned char>(size)};
     if (!take(image.bytes.data(), size) || !skip_to_8(size)) return false;
     properties->add(std::move(image));
@@ -88,6 +91,9 @@ bool Description::read_device(Driver& driver, Device* parent) {
   if (strncmp(record.backend, "cpu", sizeof record.backend) != 0) return false;
   Properties properties;
   if (!read_properties(record.blobs, &properties)) return false;
+  for (uint32_t i = 0; i < properties.count(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES); ++i)
+    if (properties.get<ze_command_queue_group_properties_t>(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES, i)->numQueues > kMostQueues)
+      return false;
   Device* device = Device::make(driver, parent, cpu_backend(), std::move(properties), devices_++);
   if (parent) {
     parent->add_tile(device);

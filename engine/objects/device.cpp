@@ -107,12 +107,14 @@ ze_result_t Device::synchronize() {
   auto gather = [&](Device& device) {
     std::lock_guard lock(device.rings_mutex_);
     for (Ring* ring : device.rings_)
-      if (!ring->idle() && ring->retain_if_alive()) points.emplace_back(ring, ring->submitted());
+      if (ring->ours() && !ring->idle() && ring->retain_if_alive()) points.emplace_back(ring, ring->submitted());
   };
   gather(*this);
   for (Device* tile : tiles_) gather(*tile);
-  for (RingPoint& point : points) point.wait();
-  return ZE_RESULT_SUCCESS;
+  ze_result_t result = ZE_RESULT_SUCCESS;
+  for (RingPoint& point : points)
+    if (ze_result_t r = point.wait()) result = r;
+  return result;
 }
 
 ze_result_t Device::getAggregatedCopyOffloadIncrementValue(uint32_t* value) {

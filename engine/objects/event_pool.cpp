@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "../abi/error.h"
+#include "../backends/cpu/mapping.h"
 #include "device.h"
 #include "driver.h"
 #include "ipc.h"
@@ -32,11 +33,8 @@ EventPool::EventPool(Context& context, uint32_t flags, uint32_t count, bool coun
       taken_(new std::atomic<uint32_t>[count]()) {
   const bool shareable = imported_ || (flags & ZE_EVENT_POOL_FLAG_IPC);
   if (shareable && fd_ < 0) {
-    fd_ = memfd_create("anyzero-events", MFD_CLOEXEC);
-    if (fd_ < 0 || ftruncate(fd_, static_cast<off_t>(bytes_for(count))) != 0) {
-      if (fd_ >= 0) ::close(fd_);
-      throw std::bad_alloc();
-    }
+    fd_ = memory_file(bytes_for(count));
+    if (fd_ < 0) throw std::bad_alloc();
   }
   void* memory = mmap(nullptr, bytes_for(count), PROT_READ | PROT_WRITE,
                       shareable ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, shareable ? fd_ : -1, 0);

@@ -1,6 +1,8 @@
 // Freeing memory: at once, when the commands given so far are done, or later.
 #include <time.h>
 
+#include <atomic>
+#include <cstdio>
 #include <mutex>
 #include <vector>
 

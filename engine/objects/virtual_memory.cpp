@@ -1,12 +1,16 @@
 #include "virtual_memory.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <vector>
 
 #include "../abi/error.h"
 #include "../backends/cpu/heap.h"
@@ -120,6 +124,41 @@ bool covered(const Reservation& reservation, uintptr_t begin, uintptr_t end) {
   return false;
 }
 
+void refund(Device* device, uint64_t size) {
+  if (device) {
+    device->refund(size);
+  } else {
+    refund_host(size);
+  }
+}
+
+ze_result_t take_memory(Device& device, bool on_host, size_t size, Backend::Block* block) {
+  auto charge = [&] { return on_host ? charge_host(size) : device.charge(size); };
+  if (!charge() && !(await_deferred_frees() && charge())) {
+    return fail(on_host ? ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY : ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY,
+                "%zu bytes of physical memory: not that much is left", size);
+  }
+  if (device.backend().allocate(size, kPageSize, block) && Heap::share(block)) return ZE_RESULT_SUCCESS;
+  device.backend().free(*block);
+  refund(on_host ? nullptr : &device, size);
+  return fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "%zu bytes of physical memory: the system has no memory or descriptors left", size);
+}
+
+ze_result_t take_descriptor(const Context& context, const Device& device, const ze_external_memory_import_fd_t& import, size_t size,
+                            Backend::Block* block) {
+  if (ze_result_t r = check_external_types(context, &device, import.flags, true)) return r;
+  uint64_t offset, available;
+  if (import.fd < 0 || !ipc_describe(import.fd, &offset, &available) || offset % kPageSize)
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "descriptor %d holds no memory in whole pages", import.fd);
+  if (size > available)
+    return fail(ZE_RESULT_ERROR_UNSUPPORTED_SIZE, "descriptor %d holds %llu bytes, fewer than the %zu asked for", import.fd,
+                static_cast<unsigned long long>(available), size);
+  int own = fcntl(import.fd, F_DUPFD_CLOEXEC, 3);
+  if (own < 0) return fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no file descriptors left: %s", std::strerror(errno));
+  *block = {.base = nullptr, .capacity = size, .fd = own, .offset = offset};
+  return ZE_RESULT_SUCCESS;
+}
+
 }  // namespace
 
 bool reserved_address(uintptr_t address) {
@@ -127,45 +166,36 @@ bool reserved_address(uintptr_t address) {
   return reservations().find(address, address + 1) != reservations().by_base.end();
 }
 
-PhysicalMem::PhysicalMem(Context& context, Device& device, size_t size, bool on_host, const Backend::Block& block)
-    : context_(&context), device_(device), size_(size), on_host_(on_host), id_(Allocation::next_id()), block_(block) {}
+PhysicalMem::PhysicalMem(Context& context, Device& device, size_t size, bool on_host, bool imported, const Backend::Block& block)
+    : context_(&context), device_(device), size_(size), on_host_(on_host), imported_(imported), id_(Allocation::next_id()), block_(block) {}
 
 PhysicalMem::~PhysicalMem() {
   ipc_revoke_fd(block_.fd, block_.offset);
-  device_.backend().free(block_);
-  if (on_host_) {
-    refund_host(size_);
-  } else {
-    device_.refund(size_);
+  if (imported_) {
+    close(block_.fd);
+    return;
   }
+  device_.backend().free(block_);
+  refund(device(), size_);
 }
 
 ze_result_t PhysicalMem::create(Context& context, Device& device, ze_physical_mem_desc_t* desc, ze_physical_mem_handle_t* handle) {
   if (ze_result_t r = context.require(device)) return r;
   if (ze_result_t r = check_pages(nullptr, desc->size)) return r;
   constexpr uint32_t kBoth = ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_DEVICE | ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_HOST;
-  if ((desc->flags & kBoth) == kBoth) return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "physical memory is on the device or on the host, not both");
+  if ((desc->flags & kBoth) == kBoth)
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "physical memory is on the device or on the host, not both");
   bool on_host = desc->flags & ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_HOST;
   if (auto* exports = find_desc<ze_external_memory_export_desc_t>(desc->pNext, ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_DESC))
     if (ze_result_t r = check_external_types(context, &device, exports->flags, false)) return r;
-  if (find_next(desc->pNext, ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_FD))
-    return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "physical memory cannot be made from a descriptor; import it with zeMemAllocDevice");
-  auto charge = [&] { return on_host ? charge_host(desc->size) : device.charge(desc->size); };
-  if (!charge() && !(await_deferred_frees() && charge())) {
-    return fail(on_host ? ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY : ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY, "%zu bytes of physical memory",
-                desc->size);
-  }
   Backend::Block block;
-  if (!device.backend().allocate(desc->size, kPageSize, &block) || !Heap::share(&block)) {
-    device.backend().free(block);
-    if (on_host) {
-      refund_host(desc->size);
-    } else {
-      device.refund(desc->size);
-    }
-    return fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "%zu bytes of physical memory", desc->size);
+  auto* import = find_desc<ze_external_memory_import_fd_t>(desc->pNext, ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_FD);
+  if (import) {
+    if (ze_result_t r = take_descriptor(context, device, *import, desc->size, &block)) return r;
+  } else if (ze_result_t r = take_memory(device, on_host, desc->size, &block)) {
+    return r;
   }
-  *handle = handle_of<ze_physical_mem_handle_t>(make(context, device, desc->size, on_host, block));
+  *handle = handle_of<ze_physical_mem_handle_t>(make(context, device, desc->size, on_host, import != nullptr, block));
   return ZE_RESULT_SUCCESS;
 }
 

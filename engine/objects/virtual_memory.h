@@ -26,7 +26,7 @@ class PhysicalMem : public Object<PhysicalMem, Kind::PhysicalMem> {
   size_t size() const { return size_; }
   const Backend::Block& block() const { return block_; }
 
-  PhysicalMem(Context& context, Device& device, size_t size, bool on_host, const Backend::Block& block);
+  PhysicalMem(Context& context, Device& device, size_t size, bool on_host, bool imported, const Backend::Block& block);
   ~PhysicalMem();
 
  private:
@@ -35,6 +35,7 @@ class PhysicalMem : public Object<PhysicalMem, Kind::PhysicalMem> {
   Device& device_;
   size_t size_;
   bool on_host_;
+  bool imported_;  // from a descriptor
   uint64_t id_;
   Backend::Block block_;
   uint32_t mappings_ = 0;  // under the lock of the reservations

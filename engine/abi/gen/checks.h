@@ -31,21 +31,21 @@ constexpr uint32_t known_ze_rtas_builder_build_op_exp_flags = 0x3;
 constexpr uint32_t known_ze_rtas_builder_build_op_ext_flags = 0x3;
 constexpr uint32_t known_ze_scheduling_hint_exp_flags = 0x7;
 
-constexpr bool known(ze_cache_ext_region_t value) { return value <= ZE_CACHE_EXT_REGION_ZE_CACHE_NON_RESERVED_REGION; }
-constexpr bool known(ze_command_queue_mode_t value) { return value <= ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS; }
-constexpr bool known(ze_command_queue_priority_t value) { return value <= ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH; }
-constexpr bool known(ze_image_format_layout_t value) { return value <= ZE_IMAGE_FORMAT_LAYOUT_32_32_32; }
-constexpr bool known(ze_image_format_swizzle_t value) { return value <= ZE_IMAGE_FORMAT_SWIZZLE_D; }
-constexpr bool known(ze_image_format_type_t value) { return value <= ZE_IMAGE_FORMAT_TYPE_FLOAT; }
-constexpr bool known(ze_image_type_t value) { return value <= ZE_IMAGE_TYPE_BUFFER; }
-constexpr bool known(ze_memory_access_attribute_t value) { return value <= ZE_MEMORY_ACCESS_ATTRIBUTE_READONLY; }
-constexpr bool known(ze_memory_advice_t value) { return value <= ZE_MEMORY_ADVICE_CLEAR_SYSTEM_MEMORY_PREFERRED_LOCATION; }
-constexpr bool known(ze_module_format_t value) { return value <= ZE_MODULE_FORMAT_NATIVE; }
-constexpr bool known(ze_rtas_builder_build_quality_hint_exp_t value) { return value <= ZE_RTAS_BUILDER_BUILD_QUALITY_HINT_EXP_HIGH; }
-constexpr bool known(ze_rtas_builder_build_quality_hint_ext_t value) { return value <= ZE_RTAS_BUILDER_BUILD_QUALITY_HINT_EXT_HIGH; }
+constexpr bool known(ze_cache_ext_region_t value) { return static_cast<uint32_t>(value) <= ZE_CACHE_EXT_REGION_ZE_CACHE_NON_RESERVED_REGION; }
+constexpr bool known(ze_command_queue_mode_t value) { return static_cast<uint32_t>(value) <= ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS; }
+constexpr bool known(ze_command_queue_priority_t value) { return static_cast<uint32_t>(value) <= ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH; }
+constexpr bool known(ze_image_format_layout_t value) { return static_cast<uint32_t>(value) <= ZE_IMAGE_FORMAT_LAYOUT_32_32_32; }
+constexpr bool known(ze_image_format_swizzle_t value) { return static_cast<uint32_t>(value) <= ZE_IMAGE_FORMAT_SWIZZLE_D; }
+constexpr bool known(ze_image_format_type_t value) { return static_cast<uint32_t>(value) <= ZE_IMAGE_FORMAT_TYPE_FLOAT; }
+constexpr bool known(ze_image_type_t value) { return static_cast<uint32_t>(value) <= ZE_IMAGE_TYPE_BUFFER; }
+constexpr bool known(ze_memory_access_attribute_t value) { return static_cast<uint32_t>(value) <= ZE_MEMORY_ACCESS_ATTRIBUTE_READONLY; }
+constexpr bool known(ze_memory_advice_t value) { return static_cast<uint32_t>(value) <= ZE_MEMORY_ADVICE_CLEAR_SYSTEM_MEMORY_PREFERRED_LOCATION; }
+constexpr bool known(ze_module_format_t value) { return static_cast<uint32_t>(value) <= ZE_MODULE_FORMAT_NATIVE; }
+constexpr bool known(ze_rtas_builder_build_quality_hint_exp_t value) { return static_cast<uint32_t>(value) <= ZE_RTAS_BUILDER_BUILD_QUALITY_HINT_EXP_HIGH; }
+constexpr bool known(ze_rtas_builder_build_quality_hint_ext_t value) { return static_cast<uint32_t>(value) <= ZE_RTAS_BUILDER_BUILD_QUALITY_HINT_EXT_HIGH; }
 constexpr bool known(ze_rtas_builder_exp_version_t value) { return value >= ZE_RTAS_BUILDER_EXP_VERSION_1_0 && value <= ZE_RTAS_BUILDER_EXP_VERSION_1_0; }
 constexpr bool known(ze_rtas_builder_ext_version_t value) { return value >= ZE_RTAS_BUILDER_EXT_VERSION_1_0 && value <= ZE_RTAS_BUILDER_EXT_VERSION_1_0; }
-constexpr bool known(ze_sampler_address_mode_t value) { return value <= ZE_SAMPLER_ADDRESS_MODE_MIRROR; }
-constexpr bool known(ze_sampler_filter_mode_t value) { return value <= ZE_SAMPLER_FILTER_MODE_LINEAR; }
+constexpr bool known(ze_sampler_address_mode_t value) { return static_cast<uint32_t>(value) <= ZE_SAMPLER_ADDRESS_MODE_MIRROR; }
+constexpr bool known(ze_sampler_filter_mode_t value) { return static_cast<uint32_t>(value) <= ZE_SAMPLER_FILTER_MODE_LINEAR; }
 
 }  // namespace anyzero
