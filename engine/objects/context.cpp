@@ -5,6 +5,7 @@
 #include "../abi/error.h"
 #include "device.h"
 #include "driver.h"
+#include "memory.h"
 
 namespace anyzero {
 
@@ -25,7 +26,8 @@ ze_result_t Context::createEx(Driver& driver, const ze_context_desc_t*, uint32_t
 ze_result_t Context::destroy() {
   if (this == driver_.default_context())
     return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the driver's default context lives as long as the driver");
-  retire();
+  Ref<Context> alive(this);
+  if (retire()) free_all(*this);
   return ZE_RESULT_SUCCESS;
 }
 

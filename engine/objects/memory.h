@@ -74,7 +74,7 @@ bool sweep_deferred_frees();
 // The same, but gives commands that are running a moment to complete.
 bool await_deferred_frees();
 
-// Everything that the context has not freed, once it is being destroyed.
+// Everything that the context has not freed, once it is being destroyed and its queues have done what they were given.
 void free_all(Context& context);
 
 }  // namespace anyzero

@@ -76,6 +76,13 @@ Taken take(Context& context, void* pointer) {
   return taken;
 }
 
+void defer(std::unique_ptr<Allocation> allocation, std::vector<RingPoint> points) {
+  DeferredFrees& frees = deferred();
+  std::lock_guard lock(frees.mutex);
+  frees.waiting.push_back({std::move(allocation), std::move(points)});
+  frees.count.store(frees.waiting.size(), std::memory_order_release);
+}
+
 }  // namespace
 
 bool sweep_deferred_frees() {
@@ -136,19 +143,14 @@ ze_result_t Mem::freeExt(Context& context, const ze_memory_free_ext_desc_t* desc
   }
   Taken taken = take(context, pointer);
   if (!taken.found) return refuse(context, pointer);
-  if (!taken.allocation) return ZE_RESULT_SUCCESS;
-  {
-    DeferredFrees& frees = deferred();
-    std::lock_guard lock(frees.mutex);
-    frees.waiting.push_back({std::move(taken.allocation), std::move(points)});
-    frees.count.store(frees.waiting.size(), std::memory_order_release);
-  }
+  if (taken.allocation) defer(std::move(taken.allocation), std::move(points));
   sweep_deferred_frees();
   return ZE_RESULT_SUCCESS;
 }
 
 void free_all(Context& context) {
-  for (auto& allocation : Allocations::take_all(context)) discard(std::move(allocation));
+  for (auto& allocation : Allocations::take_all(context)) defer(std::move(allocation), context.submitted());
+  sweep_deferred_frees();
 }
 
 }  // namespace anyzero
