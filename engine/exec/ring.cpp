@@ -74,10 +74,9 @@ Progress Ring::process(bool on_engine_thread, Blocker* blocker, uint64_t until) 
     Progress progress = Walk{*this, on_engine_thread, until}.run();
     if (progress == Progress::Blocked && blocker) *blocker = Blocker(blocked_on_);
     uint64_t seen = done_;
-    turn_.unlock();
+    turn_.unlock_then_look();
     if (progress != Progress::Idle) return progress;
     // A submitter that found us busy relies on this look after we let go.
-    std::atomic_thread_fence(std::memory_order_seq_cst);
     if (seen == submitted_.load(std::memory_order_seq_cst)) return Progress::Idle;
   }
 }

@@ -20,6 +20,8 @@ class SpinLock {
     }
   }
   void unlock() { held_.store(false, std::memory_order_release); }
+  // What this thread reads next, it reads after everybody can see the lock free.
+  void unlock_then_look() { held_.exchange(false, std::memory_order_seq_cst); }
 
  private:
   std::atomic<bool> held_{false};

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <new>
 
 #include "device.h"
 #include "ipc.h"
@@ -36,8 +37,9 @@ uint64_t Allocation::next_id() {
 
 std::shared_mutex& Allocations::mutex() {
   static std::shared_mutex* mutex = [] {
-    // A fork must not catch the map half changed.
-    pthread_atfork([] { Allocations::mutex().lock(); }, [] { Allocations::mutex().unlock(); }, [] { Allocations::mutex().unlock(); });
+    // A fork must not catch the map half changed. The child's thread is not the one that took the lock, so it gets a new one.
+    pthread_atfork([] { Allocations::mutex().lock(); }, [] { Allocations::mutex().unlock(); },
+                   [] { new (&Allocations::mutex()) std::shared_mutex; });
     return new std::shared_mutex;
   }();
   return *mutex;

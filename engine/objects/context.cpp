@@ -39,7 +39,8 @@ ze_result_t Context::getStatus() {
 
 ze_result_t Context::systemBarrier(Device& device) {
   if (ze_result_t r = require(device)) return r;
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  std::atomic<bool> full_fence{false};
+  full_fence.exchange(true, std::memory_order_seq_cst);
   return ZE_RESULT_SUCCESS;
 }
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstdio>
 
 #include "../abi/error.h"
@@ -127,15 +126,21 @@ ze_result_t allocate(const Request& request, void** pointer) {
   return ZE_RESULT_SUCCESS;
 }
 
-// True when every page can be written (or, for read-only memory, read) without changing it.
-bool usable(void* base, size_t size, bool read_only) {
-  if (msync(base, size, MS_ASYNC) != 0) return false;  // fails on holes and touches nothing
-#ifdef MADV_POPULATE_WRITE
-  int advice = read_only ? MADV_POPULATE_READ : MADV_POPULATE_WRITE;
-  for (size_t at : {size_t{0}, size - kPageSize})
-    if (madvise(static_cast<unsigned char*>(base) + at, kPageSize, advice) != 0 && errno != EINVAL) return false;
+// Faults one page in as an access would; false when an access would be refused. Kernels before 5.14 cannot tell and agree.
+bool reachable(void* page, bool read_only) {
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
 #endif
-  return true;
+  alignas(kPageSize) static unsigned char probe[kPageSize];
+  static const bool able = madvise(probe, kPageSize, MADV_POPULATE_READ) == 0;
+  return !able || madvise(page, kPageSize, read_only ? MADV_POPULATE_READ : MADV_POPULATE_WRITE) == 0;
+}
+
+// Whole pages of this process, readable and, unless they are to be read only, writable. Changes none of them.
+bool usable(void* base, size_t size, bool read_only) {
+  if (msync(base, size, MS_ASYNC) != 0) return false;  // fails on holes and does nothing else
+  return reachable(base, read_only) && reachable(static_cast<unsigned char*>(base) + size - kPageSize, read_only);
 }
 
 ze_result_t import_system(const Request& request, const ze_external_memmap_sysmem_ext_desc_t& desc, void** pointer) {

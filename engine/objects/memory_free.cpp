@@ -108,8 +108,8 @@ bool sweep_deferred_frees() {
 
 bool await_deferred_frees() {
   // Not for ever: a command may be waiting for an event that the caller signals after this allocation.
-  constexpr int kLooks = 1000;
-  constexpr timespec kPause = {0, 100'000};
+  constexpr int kLooks = 2000;
+  constexpr timespec kPause = {0, 500'000};
   for (int look = 0; look < kLooks && deferred().count.load(std::memory_order_acquire); ++look) {
     if (sweep_deferred_frees()) return true;
     nanosleep(&kPause, nullptr);
