@@ -19,12 +19,14 @@ class Engine {
   // `ring` has work that this thread must see to.
   void submit(Ring& ring);
 
-  // Something more urgent than `priority` is waiting.
-  bool outranked(uint32_t priority) const {
-    for (uint32_t i = 0; i < priority; ++i)
-      if (ready_[i].load(std::memory_order_relaxed)) return true;
+  // Another ring of this urgency or more is waiting. For the engine thread.
+  bool has_ready(uint32_t priority) const {
+    for (uint32_t i = 0; i <= priority; ++i)
+      if (ready_[i].load(std::memory_order_relaxed) || !runnable_[i].empty()) return true;
     return false;
   }
+  // Something more urgent than `priority` is waiting.
+  bool outranked(uint32_t priority) const { return priority > 0 && has_ready(priority - 1); }
 
  private:
   static void* thread_main(void* engine);

@@ -22,7 +22,7 @@ namespace {
 
 // The command will not run: everything that waits for it must learn so. Of a program, the commands from `program`, `done` on.
 void forsake(Packet& packet, uint64_t program = 0, uint64_t done = 0) {
-  if (packet.signal) packet.signal->signal().fail();
+  if (packet.signal) packet.signal->forsake();
   if (packet.op == Op::SignalFence) static_cast<SignalFencePacket&>(packet).fence->signal().fail();
   if (packet.op != Op::Execute) return;
   auto& execute = static_cast<ExecutePacket&>(packet);
@@ -85,6 +85,11 @@ Progress Walk::run() {
   }
 }
 
+bool Walk::should_yield() {
+  constexpr uint32_t kFairShare = 256;  // packets in a row while an equal waits
+  return ring.engine_.outranked(ring.priority_) || (++walked % kFairShare == 0 && ring.engine_.has_ready(ring.priority_));
+}
+
 Packet& Walk::front() {
   Cursor& head = ring.head_;
   if (!head.chunk) head.chunk = ring.stream_.first();
@@ -128,7 +133,7 @@ Progress Walk::walk() {
       if (ring.lost_.load(std::memory_order_relaxed)) continue;
     }
     pop(packet);
-    if (on_engine_thread && ring.engine_.outranked(ring.priority_)) return Progress::Yield;
+    if (on_engine_thread && should_yield()) return Progress::Yield;
   }
   return Progress::Idle;
 }
@@ -161,7 +166,7 @@ Progress Walk::execute(ExecutePacket& packet) {
     if (inner.n_waits) ring.targets_ += counting_waits(inner);
     ring.inner_.advance(inner);
     ++ring.inner_done_;
-    if (on_engine_thread && ring.engine_.outranked(ring.priority_)) return Progress::Yield;
+    if (on_engine_thread && should_yield()) return Progress::Yield;
   }
   if (ring.lost_.load(std::memory_order_relaxed)) return Progress::Idle;  // the outer walk forsakes the rest
   ring.inside_ = 0;

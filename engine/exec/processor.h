@@ -5,10 +5,10 @@
 
 namespace anyzero {
 
-struct Walk {
-  Ring& ring;
-  bool on_engine_thread;
-  uint64_t until;  // stop when so many packets are done
+class Walk {
+ public:
+  // Stops once `until` packets are done.
+  Walk(Ring& ring, bool on_engine_thread, uint64_t until) : ring(ring), on_engine_thread(on_engine_thread), until(until) {}
 
   // Until nothing is left, a wait is not met, or another thread must take over. Faults become the ring's loss, not the process's.
   Progress run();
@@ -17,14 +17,21 @@ struct Walk {
   enum class Step { Done, Blocked, NeedsEngine };
 
   Progress walk();
+  Progress execute(ExecutePacket& packet);
   Packet& front();
   void pop(Packet& packet);
   // `targets`: where the waits for counting events of a recorded packet find what they wait for.
   Step ready(const Packet& packet, const uint64_t* targets);
   Step step(const Packet& packet, const uint64_t* targets);
-  Progress execute(ExecutePacket& packet);
   void act(const Packet& packet);
   bool resident(const Packet& packet);
+  // On an engine thread: it is another ring's turn.
+  bool should_yield();
+
+  Ring& ring;
+  const bool on_engine_thread;
+  const uint64_t until;
+  uint32_t walked = 0;
 };
 
 }  // namespace anyzero

@@ -71,7 +71,7 @@ void Ring::start(bool cheap, uint64_t position) {
 Progress Ring::process(bool on_engine_thread, Blocker* blocker, uint64_t until) {
   for (;;) {
     if (!turn_.try_lock()) return Progress::Busy;
-    Progress progress = Walk{*this, on_engine_thread, until}.run();
+    Progress progress = Walk(*this, on_engine_thread, until).run();
     if (progress == Progress::Blocked && blocker) *blocker = Blocker(blocked_on_);
     uint64_t seen = done_;
     turn_.unlock_then_look();
@@ -97,12 +97,13 @@ ze_result_t Ring::wait(uint64_t position, uint64_t timeout) {
 void Ring::lose(const Packet* packet, const char* reason) {
   char command[256] = "an unknown command";
   if (packet) describe(*packet, command, sizeof command);
+  std::string report = std::string("device lost in ") + command + ": " + reason;
   {
     std::lock_guard lock(report_mutex_);
-    report_ = std::string("device lost in ") + command + ": " + reason;
+    report_ = report;
   }
   lost_.store(true, std::memory_order_release);
-  context_.mark_lost();
+  context_.mark_lost(report);
 }
 
 ze_result_t Ring::tell_lost() const {

@@ -97,7 +97,7 @@ class Ring {
   Ring* next_queued = nullptr;
 
  private:
-  friend struct Walk;
+  friend class Walk;
   Ring(Context& context, Device& device, Engine& engine, uint32_t priority);
   ~Ring();
   void lose(const Packet* packet, const char* reason);

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <new>
 
 #include "device.h"
 #include "ipc.h"
@@ -22,11 +21,16 @@ Allocation::FileRange Allocation::file_range() const {
 
 const char* Allocation::type_name() const {
   switch (type) {
-    case ZE_MEMORY_TYPE_HOST: return "host";
-    case ZE_MEMORY_TYPE_DEVICE: return "device";
-    case ZE_MEMORY_TYPE_SHARED: return "shared";
-    case ZE_MEMORY_TYPE_HOST_IMPORTED: return "imported host";
-    default: return "unknown";
+    case ZE_MEMORY_TYPE_HOST:
+      return "host";
+    case ZE_MEMORY_TYPE_DEVICE:
+      return "device";
+    case ZE_MEMORY_TYPE_SHARED:
+      return "shared";
+    case ZE_MEMORY_TYPE_HOST_IMPORTED:
+      return "imported host";
+    default:
+      return "unknown";
   }
 }
 
@@ -39,7 +43,7 @@ std::shared_mutex& Allocations::mutex() {
   static std::shared_mutex* mutex = [] {
     // A fork must not catch the map half changed. The child's thread is not the one that took the lock, so it gets a new one.
     pthread_atfork([] { Allocations::mutex().lock(); }, [] { Allocations::mutex().unlock(); },
-                   [] { new (&Allocations::mutex()) std::shared_mutex; });
+                   [] { mutex = new std::shared_mutex; });
     return new std::shared_mutex;
   }();
   return *mutex;

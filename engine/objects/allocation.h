@@ -39,11 +39,11 @@ struct Allocation {
   uint32_t host_flags = 0;
 
   Backend* backend = nullptr;
-  Backend::Block block;      // Heap: the backend's; Descriptor and Ipc: a mapping of ours; Physical: the physical memory object's
-  size_t shared_size = 0;    // Physical: bytes of the whole object, which is what another process opens
-  uint64_t charged = 0;      // bytes on the account of `device`, or of the host when there is none
-  uint32_t imports = 1;      // System: the same range may be imported again and is then freed as often
-  bool exported = false;     // changed under the export lock only
+  Backend::Block block;    // Heap: the backend's; Descriptor and Ipc: a mapping of ours; Physical: the physical memory object's
+  size_t shared_size = 0;  // Physical: bytes of the whole object, which is what another process opens
+  uint64_t charged = 0;    // bytes on the account of `device`, or of the host when there is none
+  uint32_t imports = 1;    // System: the same range may be imported again and is then freed as often
+  bool exported = false;   // changed under the export lock only
 
   std::atomic<uint64_t> resident{0};  // a bit per Device::index()
   std::mutex attributes_mutex;
@@ -64,8 +64,8 @@ struct Allocation {
 // Threading: any thread. Allocations are looked at under the lock, by a callback; who takes one out owns it alone.
 class Allocations {
  public:
-  // False, and `allocation` stays the caller's, when the range touches one that is there already. Imported system memory gives way to
-  // memory that the system has handed out since: the program must have unmapped it.
+  // False, and `allocation` stays the caller's, when the range touches one that is there already. Imported system memory gives way
+  // to memory that the system has handed out since: the program must have unmapped it.
   static bool add(std::unique_ptr<Allocation>& allocation);
 
   // Takes out the allocation that starts at `base`, if `agrees` to it. nullptr otherwise.
@@ -115,7 +115,8 @@ bool with_allocation(const void* pointer, F&& look) {
 // For fault reports: in which allocation an address lies, or how far it is from the nearest.
 void describe_address(uintptr_t address, char* text, size_t size);
 
-// Gives back what is behind an allocation that has been taken out: the block, the mapping, the charge, its handles in other processes' hands.
+// Gives back what is behind an allocation that has been taken out: the block, the mapping, the charge, its handles in other
+// processes' hands.
 void discard(std::unique_ptr<Allocation> allocation);
 
 }  // namespace anyzero

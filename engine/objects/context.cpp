@@ -33,8 +33,21 @@ ze_result_t Context::destroy() {
 
 ze_result_t Context::getStatus() {
   if (lost_.load(std::memory_order_acquire))
-    return fail(ZE_RESULT_ERROR_DEVICE_LOST, "a queue of this context was lost; synchronizing it tells why");
+    return fail(ZE_RESULT_ERROR_DEVICE_LOST, "a queue of this context is lost: %s", loss_report().c_str());
   return ZE_RESULT_SUCCESS;
+}
+
+void Context::mark_lost(const std::string& report) {
+  {
+    std::lock_guard lock(rings_mutex_);
+    loss_report_ = report;
+  }
+  lost_.store(true, std::memory_order_release);
+}
+
+std::string Context::loss_report() const {
+  std::lock_guard lock(rings_mutex_);
+  return loss_report_;
 }
 
 ze_result_t Context::systemBarrier(Device& device) {

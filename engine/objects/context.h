@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "../abi/handle.h"
@@ -42,7 +43,9 @@ class Context : public Object<Context, Kind::Context> {
   std::vector<RingPoint> submitted() const;
 
   // A queue of this context died; getStatus tells.
-  void mark_lost() { lost_.store(true, std::memory_order_release); }
+  void mark_lost(const std::string& report);
+  // Why the last of them did; empty when none has.
+  std::string loss_report() const;
 
   Context(Driver& driver, std::vector<Device*> devices) : driver_(driver), devices_(std::move(devices)) {}
 
@@ -50,6 +53,7 @@ class Context : public Object<Context, Kind::Context> {
   Driver& driver_;  // drivers and devices live as long as the process
   std::vector<Device*> devices_;
   std::atomic<bool> lost_{false};
+  std::string loss_report_;  // under rings_mutex_
   mutable std::mutex rings_mutex_;
   std::vector<Ring*> rings_;
 };

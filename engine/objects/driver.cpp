@@ -34,9 +34,9 @@ ze_result_t start() {
 }
 
 const std::vector<Driver*>& drivers() {
-  static const std::vector<Driver*> none;
+  static const auto* none = new std::vector<Driver*>;  // leaked: programs call from exit handlers
   const auto* all = all_drivers.load(std::memory_order_acquire);
-  return all ? *all : none;
+  return all ? *all : *none;
 }
 
 // Which driver types the program has asked for so far; 0 until the first zeInit, whose flags decide what zeDriverGet lists.

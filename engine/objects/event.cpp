@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <string>
 
 #include "../abi/error.h"
 #include "../exec/clock.h"
@@ -87,8 +88,9 @@ ze_result_t Event::hostReset() {
 }
 
 ze_result_t Event::tell_failed() const {
-  return fail(ZE_RESULT_ERROR_DEVICE_LOST, "the command that should have signalled this event was lost with its queue; "
-                                           "zeCommandQueueSynchronize on that queue tells why");
+  std::string report = pool_->context().loss_report();
+  return fail(ZE_RESULT_ERROR_DEVICE_LOST, "the command that should have signalled this event is lost with its queue%s%s",
+              report.empty() ? "" : "; ", report.c_str());
 }
 
 ze_result_t Event::hostSynchronize(uint64_t timeout) {

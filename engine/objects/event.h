@@ -42,7 +42,10 @@ class Event : public Object<Event, Kind::Event> {
   // What a wait appended now waits for. A counting event that nothing will signal counts as complete.
   uint64_t target() const { return counts_ ? promised_.load(std::memory_order_acquire) : 1; }
   // One more signal of a counting event is on its way.
-  void promise() { promised_.fetch_add(1, std::memory_order_acq_rel); }
+  void promise() {
+    if (signal_->value.load(std::memory_order_relaxed) & Signal::kFailed) signal_->value.fetch_and(~Signal::kFailed);
+    promised_.fetch_add(1, std::memory_order_acq_rel);
+  }
 
   // The command that signals this event is done; it began at `start`.
   void complete(uint64_t start) {
@@ -54,12 +57,18 @@ class Event : public Object<Event, Kind::Event> {
     }
   }
 
+  // The command that should have signalled this event will never run. A lost signal counts too, or later ones would fall short.
+  void forsake() {
+    if (counts_) signal_->value.fetch_add(1, std::memory_order_acq_rel);
+    signal_->fail();
+  }
+
   ze_kernel_timestamp_result_t timestamps() const;
 
   Event(Ref<EventPool> pool, uint32_t index, uint32_t signal_scope, uint32_t wait_scope);
   ~Event();
 
-  // Where the text of a failure is; set when a ring that should have signalled this event dies.
+  // DEVICE_LOST, with what is known of the loss as this thread's error text.
   ze_result_t tell_failed() const;
 
  private:

@@ -141,7 +141,8 @@ class Exporter {
       index = known->second;
     } else {
       if (free_.empty() && used_ == kEntries) {
-        return fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "%u handles are exported already; put back what is no longer needed", kEntries);
+        return fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "%u handles are exported already; put back what is no longer needed",
+                    kEntries);
       }
       Nonce nonce;
       do {
@@ -267,15 +268,18 @@ ze_result_t refused(const Handle& handle, const char* what) {
   if (errno == EMFILE || errno == ENFILE) {
     return fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no file descriptors left to open process %d's %s", handle.pid, what);
   }
-  return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "process %d has no such %s: the process has ended, or the handle is forged", handle.pid,
-              what);
+  return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "process %d has no such %s: the process has ended, or the handle is forged",
+              handle.pid, what);
 }
 
 const char* kind_name(uint32_t kind) {
   switch (static_cast<IpcKind>(kind)) {
-    case IpcKind::Memory: return "memory";
-    case IpcKind::EventPool: return "an event pool";
-    case IpcKind::CounterEvent: return "a counter-based event";
+    case IpcKind::Memory:
+      return "memory";
+    case IpcKind::EventPool:
+      return "an event pool";
+    case IpcKind::CounterEvent:
+      return "a counter-based event";
   }
   return "nothing known";
 }
@@ -291,7 +295,8 @@ bool proves(const Entry& entry, const Handle& handle) {
 }
 
 ze_result_t open_handle(IpcKind kind, const Handle& handle, IpcImport* import) {
-  if (handle.magic != kHandleMagic || handle.version != kVersion || handle.pid <= 0 || handle.table_fd < 0 || handle.index >= kEntries) {
+  if (handle.magic != kHandleMagic || handle.version != kVersion || handle.pid <= 0 || handle.table_fd < 0 ||
+      handle.index >= kEntries) {
     return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "this is not a handle of this driver");
   }
   char path[64];
@@ -306,7 +311,8 @@ ze_result_t open_handle(IpcKind kind, const Handle& handle, IpcImport* import) {
   }
   uint64_t started = start_time(process.get());
   if (started == 0 || started != handle.started) {
-    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the process that made the handle has ended; number %d is another one now", handle.pid);
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the process that made the handle has ended; number %d is another one now",
+                handle.pid);
   }
   // Look before opening: opening a stranger's pipe or terminal could block or do harm.
   std::snprintf(path, sizeof path, "fd/%d", handle.table_fd);
@@ -321,8 +327,9 @@ ze_result_t open_handle(IpcKind kind, const Handle& handle, IpcImport* import) {
   if (!table) return refused(handle, "table of handles");
   TableHeader header;
   Entry entry;
-  if (pread(table.get(), &header, sizeof header, 0) != sizeof header || std::memcmp(header.magic, kTableMagic, sizeof kTableMagic) != 0 ||
-      header.version != kVersion || header.entry_size != sizeof(Entry) || !read_entry(table.get(), handle.index, &entry)) {
+  if (pread(table.get(), &header, sizeof header, 0) != sizeof header ||
+      std::memcmp(header.magic, kTableMagic, sizeof kTableMagic) != 0 || header.version != kVersion ||
+      header.entry_size != sizeof(Entry) || !read_entry(table.get(), handle.index, &entry)) {
     return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "process %d uses another version of this driver", handle.pid);
   }
   if (!proves(entry, handle)) {

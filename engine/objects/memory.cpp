@@ -68,8 +68,8 @@ ze_result_t check_size(const Request& request) {
     for (const Device* device : request.context.devices()) limit = std::max(limit, device->max_allocation());
   if (request.size <= limit) return ZE_RESULT_SUCCESS;
   return fail(ZE_RESULT_ERROR_UNSUPPORTED_SIZE,
-              "%zu bytes exceed maxMemAllocSize (%llu); chain a ze_relaxed_allocation_limits_ext_desc_t to ask for more", request.size,
-              static_cast<unsigned long long>(limit));
+              "%zu bytes exceed maxMemAllocSize (%llu); chain a ze_relaxed_allocation_limits_ext_desc_t to ask for more",
+              request.size, static_cast<unsigned long long>(limit));
 }
 
 bool take_block(const Request& request, Backend& backend, Backend::Block* block) {
@@ -147,21 +147,24 @@ ze_result_t import_system(const Request& request, const ze_external_memmap_sysme
   uintptr_t base = reinterpret_cast<uintptr_t>(desc.pSystemMemory);
   if (!base) return fail(ZE_RESULT_ERROR_INVALID_NULL_POINTER, "pSystemMemory must not be null");
   if (base % kPageSize) {
-    return fail(ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT, "pSystemMemory (%p) must be a multiple of the page size (%zu)", desc.pSystemMemory,
-                kPageSize);
+    return fail(ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT, "pSystemMemory (%p) must be a multiple of the page size (%zu)",
+                desc.pSystemMemory, kPageSize);
   }
   if (desc.size == 0 || desc.size % kPageSize || request.size > desc.size) {
-    return fail(ZE_RESULT_ERROR_UNSUPPORTED_SIZE, "the size to map (%llu) must be a multiple of the page size (%zu) and hold the allocation",
+    return fail(ZE_RESULT_ERROR_UNSUPPORTED_SIZE,
+                "the size to map (%llu) must be a multiple of the page size (%zu) and hold the allocation",
                 static_cast<unsigned long long>(desc.size), kPageSize);
   }
-  if (base + desc.size < base || !usable(desc.pSystemMemory, desc.size, request.host_flags & ZE_HOST_MEM_ALLOC_FLAG_MEM_READ_ONLY)) {
+  if (base + desc.size < base ||
+      !usable(desc.pSystemMemory, desc.size, request.host_flags & ZE_HOST_MEM_ALLOC_FLAG_MEM_READ_ONLY)) {
     return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                 "%p is not writable memory of this process (read-only memory needs ZE_HOST_MEM_ALLOC_FLAG_MEM_READ_ONLY)",
                 desc.pSystemMemory);
   }
   bool again = false;
   with_allocation(desc.pSystemMemory, [&](Allocation& known) {
-    if (known.origin != Origin::System || known.base != base || known.size != desc.size || known.context.get() != &request.context) return;
+    if (known.origin != Origin::System || known.base != base || known.size != desc.size || known.context.get() != &request.context)
+      return;
     std::lock_guard lock(known.attributes_mutex);
     ++known.imports;
     again = true;
@@ -207,8 +210,8 @@ bool charge_host(uint64_t size) {
 
 void refund_host(uint64_t size) { host_used.fetch_sub(size, std::memory_order_relaxed); }
 
-ze_result_t Mem::allocDevice(Context& context, const ze_device_mem_alloc_desc_t* desc, size_t size, size_t alignment, Device& device,
-                             void** pointer) {
+ze_result_t Mem::allocDevice(Context& context, const ze_device_mem_alloc_desc_t* desc, size_t size, size_t alignment,
+                             Device& device, void** pointer) {
   if (ze_result_t r = context.require(device)) return r;
   if (ze_result_t r = check_ordinal(device, desc->ordinal)) return r;
   return allocate({context, &device, ZE_MEMORY_TYPE_DEVICE, size, alignment, desc->pNext, nullptr, desc->flags, 0}, pointer);
@@ -221,15 +224,16 @@ ze_result_t Mem::allocHost(Context& context, const ze_host_mem_alloc_desc_t* des
   return system ? import_system(request, *system, pointer) : allocate(request, pointer);
 }
 
-ze_result_t Mem::allocShared(Context& context, const ze_device_mem_alloc_desc_t* device_desc, const ze_host_mem_alloc_desc_t* host_desc,
-                             size_t size, size_t alignment, Device* device, void** pointer) {
+ze_result_t Mem::allocShared(Context& context, const ze_device_mem_alloc_desc_t* device_desc,
+                             const ze_host_mem_alloc_desc_t* host_desc, size_t size, size_t alignment, Device* device,
+                             void** pointer) {
   if (device) {
     if (ze_result_t r = context.require(*device)) return r;
     if (ze_result_t r = check_ordinal(*device, device_desc->ordinal)) return r;
   }
   if (ze_result_t r = check_host_flags(host_desc->flags)) return r;
-  return allocate({context, device, ZE_MEMORY_TYPE_SHARED, size, alignment, device_desc->pNext, host_desc->pNext, device_desc->flags,
-                   host_desc->flags},
+  return allocate({context, device, ZE_MEMORY_TYPE_SHARED, size, alignment, device_desc->pNext, host_desc->pNext,
+                   device_desc->flags, host_desc->flags},
                   pointer);
 }
 
@@ -250,7 +254,8 @@ ze_result_t Mem::getAllocProperties(Context& context, const void* pointer, ze_me
             properties->pNext, ZE_STRUCTURE_TYPE_MEMORY_SUB_ALLOCATIONS_EXP_PROPERTIES);
         parts && parts->pCount) {
       // An allocation is one piece.
-      if (*parts->pCount && parts->pSubAllocations) parts->pSubAllocations[0] = {reinterpret_cast<void*>(allocation.base), allocation.size};
+      if (*parts->pCount && parts->pSubAllocations)
+        parts->pSubAllocations[0] = {reinterpret_cast<void*>(allocation.base), allocation.size};
       *parts->pCount = 1;
     }
     result = export_descriptor(allocation, properties->pNext);
@@ -310,11 +315,13 @@ ze_result_t Mem::getAtomicAccessAttributeExp(Context& context, Device& device, c
   return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%p does not lie in an allocation of this context", pointer);
 }
 
-ze_result_t Mem::getPitchFor2dImage(Context& context, Device& device, size_t width, size_t, unsigned int element_size, size_t* row_pitch) {
+ze_result_t Mem::getPitchFor2dImage(Context& context, Device& device, size_t width, size_t, unsigned int element_size,
+                                    size_t* row_pitch) {
   if (ze_result_t r = context.require(device)) return r;
   size_t row;
   if (__builtin_mul_overflow(width, size_t{element_size}, &row) || row > SIZE_MAX - kPitchAlignment)
-    return fail(ZE_RESULT_ERROR_UNSUPPORTED_SIZE, "a row of %zu elements of %u bytes does not fit into memory", width, element_size);
+    return fail(ZE_RESULT_ERROR_UNSUPPORTED_SIZE, "a row of %zu elements of %u bytes does not fit into memory", width,
+                element_size);
   *row_pitch = (row + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
   return ZE_RESULT_SUCCESS;
 }

@@ -11,11 +11,13 @@ class Device;
 // Threading: any thread; freeing the same pointer twice at the same time is the program's fault but harmless.
 class Mem {
  public:
-  static ze_result_t allocDevice(Context& context, const ze_device_mem_alloc_desc_t* desc, size_t size, size_t alignment, Device& device,
+  static ze_result_t allocDevice(Context& context, const ze_device_mem_alloc_desc_t* desc, size_t size, size_t alignment,
+                                 Device& device, void** pointer);
+  static ze_result_t allocHost(Context& context, const ze_host_mem_alloc_desc_t* desc, size_t size, size_t alignment,
+                               void** pointer);
+  static ze_result_t allocShared(Context& context, const ze_device_mem_alloc_desc_t* device_desc,
+                                 const ze_host_mem_alloc_desc_t* host_desc, size_t size, size_t alignment, Device* device,
                                  void** pointer);
-  static ze_result_t allocHost(Context& context, const ze_host_mem_alloc_desc_t* desc, size_t size, size_t alignment, void** pointer);
-  static ze_result_t allocShared(Context& context, const ze_device_mem_alloc_desc_t* device_desc, const ze_host_mem_alloc_desc_t* host_desc,
-                                 size_t size, size_t alignment, Device* device, void** pointer);
 
   static ze_result_t free(Context& context, void* pointer);
   static ze_result_t freeExt(Context& context, const ze_memory_free_ext_desc_t* desc, void* pointer);

@@ -43,8 +43,8 @@ ze_result_t map_file(std::unique_ptr<Allocation> allocation, const FileRange& ra
   if (mapped == MAP_FAILED) {
     int reason = errno;
     close(range.fd);
-    return fail(reason == ENOMEM ? ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY : ZE_RESULT_ERROR_INVALID_ARGUMENT, "the memory cannot be mapped: %s",
-                std::strerror(reason));
+    return fail(reason == ENOMEM ? ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY : ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                "the memory cannot be mapped: %s", std::strerror(reason));
   }
   allocation->base = reinterpret_cast<uintptr_t>(mapped) + inside;
   allocation->size = range.size;
@@ -74,7 +74,8 @@ ze_result_t lend_bytes(const FileRange& range, int* fd) {
 
 ze_result_t make_shareable(Allocation& allocation) {
   if (allocation.origin == Origin::System)
-    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "imported system memory cannot be given to another process; allocate it here instead");
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                "imported system memory cannot be given to another process; allocate it here instead");
   bool moved = allocation.origin != Origin::Heap || Heap::share(&allocation.block);
   if (!moved || allocation.block.fd < 0)
     return fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no file descriptor or memory left to share %zu bytes", allocation.size);
@@ -131,8 +132,8 @@ ze_result_t Mem::getIpcHandle(Context& context, const void* pointer, ze_ipc_mem_
       return;
     }
     if (allocation.base != reinterpret_cast<uintptr_t>(pointer)) {
-      result = fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%p lies inside the allocation at %#zx; share that and send the offset along", pointer,
-                    static_cast<size_t>(allocation.base));
+      result = fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%p lies inside the allocation at %#zx; share that and send the offset along",
+                    pointer, static_cast<size_t>(allocation.base));
       return;
     }
     std::lock_guard lock(export_lock());
@@ -152,7 +153,8 @@ ze_result_t Mem::getIpcHandleWithProperties(Context& context, const void* pointe
 
 ze_result_t Mem::putIpcHandle(Context&, ze_ipc_mem_handle_t handle) { return ipc_revoke(handle.data); }
 
-ze_result_t Mem::openIpcHandle(Context& context, Device& device, ze_ipc_mem_handle_t handle, ze_ipc_memory_flags_t flags, void** pointer) {
+ze_result_t Mem::openIpcHandle(Context& context, Device& device, ze_ipc_mem_handle_t handle, ze_ipc_memory_flags_t flags,
+                               void** pointer) {
   if (ze_result_t r = context.require(device)) return r;
   IpcImport import;
   if (ze_result_t r = ipc_open(IpcKind::Memory, handle.data, &import)) return r;

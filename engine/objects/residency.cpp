@@ -63,7 +63,8 @@ ze_result_t Context::makeMemoryResident(Device& device, void* pointer, size_t si
 
 ze_result_t Context::evictMemory(Device& device, void* pointer, size_t size) {
   if (ze_result_t r = require(device)) return r;
-  bool known = change_residency(*this, pointer, size, [&](std::atomic<uint64_t>& resident) { resident.fetch_and(~bits_below(device)); });
+  bool known =
+      change_residency(*this, pointer, size, [&](std::atomic<uint64_t>& resident) { resident.fetch_and(~bits_below(device)); });
   return known ? ZE_RESULT_SUCCESS : unknown(pointer);
 }
 

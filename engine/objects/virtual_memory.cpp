@@ -72,7 +72,8 @@ int protection(ze_memory_access_attribute_t access) {
 ze_result_t check_pages(const void* pointer, size_t size) {
   if (reinterpret_cast<uintptr_t>(pointer) % kPageSize)
     return fail(ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT, "%p must be a multiple of the page size (%zu)", pointer, kPageSize);
-  if (size % kPageSize) return fail(ZE_RESULT_ERROR_UNSUPPORTED_SIZE, "the size (%zu) must be a multiple of the page size (%zu)", size, kPageSize);
+  if (size % kPageSize)
+    return fail(ZE_RESULT_ERROR_UNSUPPORTED_SIZE, "the size (%zu) must be a multiple of the page size (%zu)", size, kPageSize);
   return ZE_RESULT_SUCCESS;
 }
 
@@ -141,7 +142,8 @@ ze_result_t take_memory(Device& device, bool on_host, size_t size, Backend::Bloc
   if (device.backend().allocate(size, kPageSize, block) && Heap::share(block)) return ZE_RESULT_SUCCESS;
   device.backend().free(*block);
   refund(on_host ? nullptr : &device, size);
-  return fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "%zu bytes of physical memory: the system has no memory or descriptors left", size);
+  return fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "%zu bytes of physical memory: the system has no memory or descriptors left",
+              size);
 }
 
 ze_result_t take_descriptor(const Context& context, const Device& device, const ze_external_memory_import_fd_t& import, size_t size,
@@ -167,7 +169,13 @@ bool reserved_address(uintptr_t address) {
 }
 
 PhysicalMem::PhysicalMem(Context& context, Device& device, size_t size, bool on_host, bool imported, const Backend::Block& block)
-    : context_(&context), device_(device), size_(size), on_host_(on_host), imported_(imported), id_(Allocation::next_id()), block_(block) {}
+    : context_(&context),
+      device_(device),
+      size_(size),
+      on_host_(on_host),
+      imported_(imported),
+      id_(Allocation::next_id()),
+      block_(block) {}
 
 PhysicalMem::~PhysicalMem() {
   ipc_revoke_fd(block_.fd, block_.offset);
@@ -200,7 +208,8 @@ ze_result_t PhysicalMem::create(Context& context, Device& device, ze_physical_me
 }
 
 ze_result_t PhysicalMem::destroy(Context& context, PhysicalMem& memory) {
-  if (&memory.context() != &context) return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the physical memory belongs to another context");
+  if (&memory.context() != &context)
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the physical memory belongs to another context");
   {
     std::lock_guard lock(reservations().mutex);
     if (memory.mappings_)
@@ -213,7 +222,8 @@ ze_result_t PhysicalMem::destroy(Context& context, PhysicalMem& memory) {
 }
 
 ze_result_t PhysicalMem::getProperties(Context& context, PhysicalMem& memory, ze_physical_mem_properties_t* properties) {
-  if (&memory.context() != &context) return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the physical memory belongs to another context");
+  if (&memory.context() != &context)
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the physical memory belongs to another context");
   properties->id = memory.id_;
   properties->size = memory.size_;
   auto* wanted = find_property<ze_external_memory_export_fd_t>(properties->pNext, ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD);
@@ -264,8 +274,8 @@ ze_result_t VirtualMem::free(Context& context, const void* pointer, size_t size)
   std::lock_guard lock(reservations().mutex);
   auto at = reservations().by_base.find(begin);
   if (at == reservations().by_base.end() || at->second.context.get() != &context || at->second.end != begin + size) {
-    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the %zu bytes at %p are no reservation of this context; free exactly what was reserved",
-                size, pointer);
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                "the %zu bytes at %p are no reservation of this context; free exactly what was reserved", size, pointer);
   }
   for (auto& [base, mapping] : at->second.mappings) {
     delist(base);
@@ -286,8 +296,10 @@ ze_result_t VirtualMem::map(Context& context, const void* pointer, size_t size, 
                             ze_memory_access_attribute_t access) {
   if (ze_result_t r = check_pages(pointer, size)) return r;
   if (offset % kPageSize)
-    return fail(ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT, "the offset (%zu) must be a multiple of the page size (%zu)", offset, kPageSize);
-  if (&memory.context() != &context) return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the physical memory belongs to another context");
+    return fail(ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT, "the offset (%zu) must be a multiple of the page size (%zu)", offset,
+                kPageSize);
+  if (&memory.context() != &context)
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the physical memory belongs to another context");
   if (offset > memory.size() || size > memory.size() - offset) {
     return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%zu bytes at offset %zu exceed the physical memory of %zu bytes", size, offset,
                 memory.size());
@@ -298,7 +310,8 @@ ze_result_t VirtualMem::map(Context& context, const void* pointer, size_t size, 
   if (ze_result_t r = look_up(context, pointer, size, &reservation)) return r;
   uintptr_t begin = reinterpret_cast<uintptr_t>(pointer), end = begin + size;
   if (overlaps(*reservation, begin, end))
-    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "some of the %zu bytes at %p are mapped already; unmap them first", size, pointer);
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "some of the %zu bytes at %p are mapped already; unmap them first", size,
+                pointer);
   const Backend::Block& block = memory.block();
   if (mmap(const_cast<void*>(pointer), size, protection(access), MAP_SHARED | MAP_FIXED, block.fd,
            static_cast<off_t>(block.offset + offset)) == MAP_FAILED)
@@ -345,15 +358,16 @@ ze_result_t VirtualMem::unmap(Context& context, const void* pointer, size_t size
   return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t VirtualMem::setAccessAttribute(Context& context, const void* pointer, size_t size, ze_memory_access_attribute_t access) {
+ze_result_t VirtualMem::setAccessAttribute(Context& context, const void* pointer, size_t size,
+                                           ze_memory_access_attribute_t access) {
   if (ze_result_t r = check_pages(pointer, size)) return r;
   std::lock_guard lock(reservations().mutex);
   Reservation* reservation;
   if (ze_result_t r = look_up(context, pointer, size, &reservation)) return r;
   uintptr_t begin = reinterpret_cast<uintptr_t>(pointer), end = begin + size;
   if (access != ZE_MEMORY_ACCESS_ATTRIBUTE_NONE && !covered(*reservation, begin, end)) {
-    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "some of the %zu bytes at %p are reserved but not mapped; map physical memory first", size,
-                pointer);
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                "some of the %zu bytes at %p are reserved but not mapped; map physical memory first", size, pointer);
   }
   if (mprotect(const_cast<void*>(pointer), size, protection(access)) != 0)
     return fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "changing the access to %zu bytes: %s", size, std::strerror(errno));

@@ -14,12 +14,12 @@ namespace {
 
 constexpr size_t kLine = 64;
 constexpr size_t kStep = 4 * kLine;
-constexpr size_t kAlone = size_t{256} << 10;       // up to here another thread costs more than it brings
-constexpr size_t kStreaming = size_t{4} << 20;     // from here the data would push everything else out of the caches
+constexpr size_t kAlone = size_t{256} << 10;    // up to here another thread costs more than it brings
+constexpr size_t kStreaming = size_t{4} << 20;  // from here the data would push everything else out of the caches
 constexpr size_t kCachedChunk = size_t{128} << 10;
 constexpr size_t kStreamChunk = size_t{1} << 20;
-constexpr size_t kAhead = size_t{1} << 10;         // how far before its use a line is asked for
-constexpr size_t kTile = size_t{16} << 10;         // half of a first-level cache
+constexpr size_t kAhead = size_t{1} << 10;  // how far before its use a line is asked for
+constexpr size_t kTile = size_t{16} << 10;  // half of a first-level cache
 
 // The kernels copy `steps` × kStep bytes to a line-aligned address, past the caches.
 #define ANYZERO_ASK(at)                                                                \
@@ -222,7 +222,8 @@ void fill_memory(void* to, const void* pattern, size_t pattern_size, size_t size
   const auto* tile = static_cast<const unsigned char*>(pattern);
   size_t tile_size = pattern_size;
   if (pattern_size <= kTile / 2) {
-    // Whole steps, so that no seam between two repetitions falls into a line; rarely possible for odd patterns, whose seams cost little.
+    // Whole steps, so that no seam between two repetitions falls into a line; rarely possible for odd patterns, whose seams cost
+    // little.
     tile_size = kTile / pattern_size * pattern_size;
     fill_by_doubling(buffer, pattern, pattern_size, tile_size);
     tile = buffer;

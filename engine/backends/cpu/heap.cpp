@@ -169,7 +169,8 @@ Chunk* add_chunk(Shard& shard) {
     if (fd >= 0) close(fd);
     return nullptr;
   }
-  auto* chunk = new (std::nothrow) Chunk{.base = static_cast<unsigned char*>(base), .fd = fd, .shard = &shard, .generation = s.generation.load()};
+  auto* chunk = new (std::nothrow)
+      Chunk{.base = static_cast<unsigned char*>(base), .fd = fd, .shard = &shard, .generation = s.generation.load()};
   if (!chunk || !s.table.set(base, chunk)) {
     delete chunk;
     munmap(base, Heap::kChunk);

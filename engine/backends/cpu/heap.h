@@ -1,6 +1,6 @@
-// The allocator behind device, host and shared memory. Blocks up to 1 MiB are cut from 32 MiB chunks, each a file in memory; larger ones
-// have a mapping of their own (mapping.h). What the heap knows about its blocks lies elsewhere, so a kernel that writes past the end of a
-// buffer cannot break it.
+// The allocator behind device, host and shared memory. Blocks up to 1 MiB are cut from 32 MiB chunks, each a file in memory; larger
+// ones have a mapping of their own (mapping.h). What the heap knows about its blocks lies elsewhere, so a kernel that writes past
+// the end of a buffer cannot break it.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@ class Heap {
   // A block that another process still has open rests until that process has closed it.
   static void free(const Backend::Block& block);
 
-  // Gives the block a descriptor and an offset that another process can map; the address and the contents stay. False when the system
-  // has no descriptors or memory left.
+  // Gives the block a descriptor and an offset that another process can map; the address and the contents stay. False when the
+  // system has no descriptors or memory left.
   static bool share(Backend::Block* block);
 
   // Bytes of chunks and blocks that are mapped now, kept ones included.

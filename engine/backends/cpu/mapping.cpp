@@ -59,7 +59,8 @@ bool take_kept(size_t size, size_t alignment, Backend::Block* block) {
   size_t best = k.count;
   for (size_t i = 0; i < k.count; ++i) {
     const Kept::Entry& entry = k.entries[i];
-    bool fits = entry.capacity >= size && entry.capacity - size <= size / 8 && reinterpret_cast<uintptr_t>(entry.base) % alignment == 0;
+    bool fits =
+        entry.capacity >= size && entry.capacity - size <= size / 8 && reinterpret_cast<uintptr_t>(entry.base) % alignment == 0;
     if (fits && (best == k.count || entry.capacity < k.entries[best].capacity)) best = i;
   }
   if (best == k.count) return false;
@@ -97,8 +98,8 @@ constexpr uint64_t kLately = 100'000'000;
 Move moves[16];
 std::atomic<uint32_t> next_move{0};
 
-// Leaves a page of zeros out, so that untouched memory stays a hole in the file. Other threads may be about to write to the page, but the
-// page tables let none of them; a race detector cannot know that.
+// Leaves a page of zeros out, so that untouched memory stays a hole in the file. Other threads may be about to write to the page,
+// but the page tables let none of them; a race detector cannot know that.
 __attribute__((no_sanitize("thread"), noinline)) void copy_page(uint64_t* to, const uint64_t* from) {
   constexpr size_t kWords = kPage / 8;
   uint64_t any = 0;

@@ -1,5 +1,5 @@
-// Memory taken from the operating system, one mapping per block: everything too large for the heap's chunks, and the files behind memory
-// that other processes may map.
+// Memory taken from the operating system, one mapping per block: everything too large for the heap's chunks, and the files behind
+// memory that other processes may map.
 #pragma once
 
 #include <cstddef>
@@ -17,18 +17,18 @@ inline size_t round_up(size_t size, size_t multiple) { return (size + multiple -
 // A file in memory of that size, which nobody can shrink; -1 when the system refuses. Closed on exec.
 int memory_file(size_t size);
 
-// Address space of `size` bytes at a multiple of `alignment`, readable and writable: fresh private memory, or (fd >= 0) the start of a file.
+// Address space of `size` bytes at a multiple of `alignment`, readable and writable: fresh private memory, or (fd >= 0) the start
+// of a file.
 void* map_aligned(size_t size, size_t alignment, int fd);
 
-// A block with a mapping of its own. It is private memory in huge pages, which a file in memory rarely gets: a first touch costs a seventh,
-// and copies run a quarter faster. share() moves it into a file when another process is to map it.
-// Threading: any thread.
+// A block with a mapping of its own. It is private memory in huge pages, which a file in memory rarely gets: a first touch costs a
+// seventh, and copies run a quarter faster. share() moves it into a file when another process is to map it. Threading: any thread.
 bool map_block(size_t size, size_t alignment, Backend::Block* block);
 void unmap_block(const Backend::Block& block);  // keeps a few private ones for the next allocation
 bool share_block(Backend::Block* block);
 
-// A write that meets a block on its way into a file faults. The trap asks here first; true: the block has arrived, run the instruction again.
-// Safe in a signal handler.
+// A write that meets a block on its way into a file faults. The trap asks here first; true: the block has arrived, run the
+// instruction again. Safe in a signal handler.
 bool settle_fault(uintptr_t address);
 
 // Bytes that unmap_block has kept.
