@@ -146,12 +146,16 @@ ze_result_t Device::validateRuntimeRequirements(const char* requirements, ze_val
   return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t Device::reserveCacheExt(size_t, size_t) {
-  return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "this device's caches cannot be reserved");
+// No part of this device's caches can be set aside, so the only reservation there is has no bytes, and all memory is in the default region.
+ze_result_t Device::reserveCacheExt(size_t level, size_t size) {
+  if (level > properties_.count(ZE_STRUCTURE_TYPE_DEVICE_CACHE_PROPERTIES))
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the device has no cache of level %zu", level);
+  return size == 0 ? ZE_RESULT_SUCCESS : fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "this device's caches cannot be reserved");
 }
 
-ze_result_t Device::setCacheAdviceExt(void*, size_t, ze_cache_ext_region_t) {
-  return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "this device's caches cannot be reserved");
+ze_result_t Device::setCacheAdviceExt(void*, size_t, ze_cache_ext_region_t region) {
+  return region == ZE_CACHE_EXT_REGION_DEFAULT ? ZE_RESULT_SUCCESS
+                                               : fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "this device's caches cannot be reserved");
 }
 
 ze_result_t Device::pciGetPropertiesExt(ze_pci_ext_properties_t* properties) {
