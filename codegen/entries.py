@@ -12,8 +12,8 @@ from codegen.scan import Class
 
 FOLDER = "engine/abi/gen"
 
-# Whole namespaces that have no objects behind them yet.
-STUBS = {"zet": "tools", "zes": "sysman", "zer": "runtime"}
+# The namespaces beside the core, each in one file.
+OTHERS = {"zet": "tools", "zes": "sysman", "zer": "runtime"}
 
 # Using one of these wrongly has an error of its own in functions that list it.
 SYNCHRONIZATION = {"Event", "Fence"}
@@ -30,8 +30,8 @@ def outputs(api: Api, classes: dict[str, Class]) -> Iterator[Output]:
     core = of_tables(api, classes, "ze")
     for noun, tables in groupby(core, names.noun_of_table):
         yield _file(noun, [entry for table in tables for entry in core[table]])
-    for namespace, title in STUBS.items():
-        yield _file(title, [entry for entries in of_tables(api, {}, namespace).values() for entry in entries])
+    for namespace, title in OTHERS.items():
+        yield _file(title, [entry for entries in of_tables(api, classes, namespace).values() for entry in entries])
 
 
 def _file(noun: str, entries: list[Entry]) -> Output:

@@ -17,9 +17,13 @@ def lower_first(camel: str) -> str:
     return re.sub(r"^[A-Z]+(?=[A-Z][a-z])|^[A-Z]", lambda match: match[0].lower(), camel)
 
 
+# The namespaces use the same nouns; the engine's classes tell them apart.
+NAMESPACES = {"ze": "", "zet": "Tools", "zes": "Sysman", "zer": "Runtime"}
+
+
 def class_of_table(table: Table) -> str:
     """Experimental functions of a noun are methods of the same class."""
-    return table.name.removesuffix("Exp")
+    return NAMESPACES[table.namespace] + table.name.removesuffix("Exp")
 
 
 def noun_of_table(table: Table) -> str:

@@ -11,6 +11,7 @@
 #include "../objects/device.h"
 #include "../objects/event.h"
 #include "../objects/fence.h"
+#include "../objects/image.h"
 #include "../objects/residency.h"
 #include "clock.h"
 #include "engine.h"
@@ -281,11 +282,13 @@ bool Walk::resident(const Packet& packet) {
       need(p.boxes()[i].to.base, 1);
       need(p.boxes()[i].from.base, 1);
     }
+    for (const Image* image : p.images)
+      if (image && !image->resident(device)) missing = image;
   }
   if (!missing) return true;
-  char where[256], reason[512];
-  describe_address(reinterpret_cast<uintptr_t>(missing), where, sizeof where);
-  std::snprintf(reason, sizeof reason, "%p is not resident and this device has no on-demand paging (%s); call zeContextMakeMemoryResident",
+  char where[256] = "an image", reason[512];
+  if (!checked<Image>(missing)) describe_address(reinterpret_cast<uintptr_t>(missing), where, sizeof where);
+  std::snprintf(reason, sizeof reason, "%p is not resident and this device has no on-demand paging (%s); make it resident before executing",
                 missing, where);
   ring.lose(&packet, reason);
   return false;

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "command_list_append.h"
+#include "image.h"
 
 namespace anyzero {
 
@@ -130,6 +131,8 @@ ze_result_t CommandList::append_boxes(const BoxCopy* boxes, uint32_t count, Imag
     note_use(boxes[i].to.base);
     note_use(boxes[i].from.base);
   }
+  for (Image* image : {a, b})
+    if (image && !device_.pages_on_demand()) image->set_resident(device_, true);
   return append<CopyBoxesPacket>(cost_of_bytes(bytes), count * sizeof(BoxCopy), signal, n, waits, [&](CopyBoxesPacket& packet) {
     packet.images[0] = a;
     packet.images[1] = b;

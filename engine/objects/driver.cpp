@@ -114,6 +114,31 @@ ze_result_t Driver::getLastErrorDescription(const char** text) {
   return ZE_RESULT_SUCCESS;
 }
 
+ze_result_t RuntimeGlobal::getLastErrorDescription(const char** text) {
+  *text = last_error();
+  return ZE_RESULT_SUCCESS;
+}
+
+uint32_t RuntimeGlobal::translateDeviceHandleToIdentifier(Device& device) { return device.index(); }
+
+ze_device_handle_t RuntimeGlobal::translateIdentifierToDeviceHandle(uint32_t identifier) {
+  for (Driver* driver : drivers())
+    for (Device* device : driver->devices()) {
+      if (device->index() == identifier) return handle_of<ze_device_handle_t>(device);
+      for (Device* tile : device->tiles())
+        if (tile->index() == identifier) return handle_of<ze_device_handle_t>(tile);
+    }
+  fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "no device has the identifier %u", identifier);
+  return nullptr;
+}
+
+ze_context_handle_t RuntimeGlobal::getDefaultContext() {
+  for (Driver* driver : drivers())
+    if (!driver->devices().empty()) return driver->getDefaultContext();
+  fail(ZE_RESULT_ERROR_UNINITIALIZED, "call zeInit or zeInitDrivers first");
+  return nullptr;
+}
+
 ze_context_handle_t Driver::getDefaultContext() { return handle_of<ze_context_handle_t>(default_context_); }
 
 }  // namespace anyzero

@@ -41,6 +41,14 @@ class Driver : public Object<Driver, Kind::Driver> {
   Context* default_context_ = nullptr;
 };
 
+// The zer functions, which mean the first driver that has a device.
+struct RuntimeGlobal {
+  static ze_result_t getLastErrorDescription(const char** text);
+  static uint32_t translateDeviceHandleToIdentifier(Device& device);
+  static ze_device_handle_t translateIdentifierToDeviceHandle(uint32_t identifier);
+  static ze_context_handle_t getDefaultContext();
+};
+
 struct Global {
   static ze_result_t init(ze_init_flags_t flags);
   static ze_result_t initDrivers(uint32_t* count, ze_driver_handle_t* handles, ze_init_driver_type_desc_t* desc);

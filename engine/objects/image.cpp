@@ -317,14 +317,16 @@ ze_result_t Image::destroy() {
 }
 
 void Image::set_resident(Device& device, bool resident) {
-  std::lock_guard lock(resident_mutex_);
-  if (resident_.size() <= device.index()) resident_.resize(device.index() + 1);
-  resident_[device.index()] = resident;
+  uint64_t bit = uint64_t{1} << device.index();
+  if (resident) {
+    resident_.fetch_or(bit, std::memory_order_acq_rel);
+  } else {
+    resident_.fetch_and(~bit, std::memory_order_acq_rel);
+  }
 }
 
 bool Image::resident(Device& device) const {
-  std::lock_guard lock(resident_mutex_);
-  return device.index() < resident_.size() && resident_[device.index()];
+  return resident_.load(std::memory_order_acquire) >> device.index() & 1;
 }
 
 }  // namespace anyzero

@@ -1,9 +1,8 @@
 // An image: formatted memory of one to three dimensions. Storage is linear, so a copy is a strided copy.
 #pragma once
 
+#include <atomic>
 #include <memory>
-#include <mutex>
-#include <vector>
 
 #include "../abi/handle.h"
 #include "../backends/backend.h"
@@ -86,8 +85,7 @@ class Image : public Object<Image, Kind::Image> {
   Device& device_;
   ImageView view_;
   std::shared_ptr<ImageStorage> storage_;  // shared with views, so that each may outlive the other
-  mutable std::mutex resident_mutex_;
-  std::vector<bool> resident_;  // by Device::index()
+  std::atomic<uint64_t> resident_{0};  // a bit per Device::index()
 };
 
 }  // namespace anyzero

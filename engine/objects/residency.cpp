@@ -9,8 +9,7 @@ namespace anyzero {
 
 namespace {
 
-// Devices beyond the width of the mask are not policed.
-uint64_t bit(const Device& device) { return device.index() < 64 ? uint64_t{1} << device.index() : 0; }
+uint64_t bit(const Device& device) { return uint64_t{1} << device.index(); }
 
 uint64_t bits_below(const Device& device) {
   uint64_t bits = bit(device);
@@ -46,7 +45,6 @@ ze_result_t residency_note(Device& device, const void* pointer) {
 
 bool residency_ok(const Device& device, const void* pointer, size_t size) {
   uint64_t bits = bit(device) | bit(device.root());
-  if (device.index() >= 64) return true;
   bool resident = true;
   Allocations::each_in(pointer, size ? size : 1, [&](Allocation& allocation) {
     resident = allocation.resident.load(std::memory_order_acquire) & bits;

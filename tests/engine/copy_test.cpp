@@ -1,5 +1,8 @@
 // Copies, fills and boxes against plain loops: every size around a border, every misalignment, overlaps, odd patterns.
 #undef NDEBUG
+#include "backends/cpu/copy.h"
+
+#include <algorithm>
 #include <cassert>
 #include <cstdio>
 #include <cstdlib>
@@ -8,7 +11,6 @@
 #include <random>
 #include <vector>
 
-#include "backends/cpu/copy.h"
 #include "exec/settings.h"
 
 using namespace anyzero;
@@ -76,7 +78,8 @@ void check_fill(size_t pattern_size, size_t size, size_t shift) {
   std::vector<unsigned char> pattern = random_bytes(pattern_size);
   fill_memory(to.data() + shift, pattern.data(), pattern_size, size);
   const unsigned char* at = to.data() + shift;
-  for (size_t i = 0; i < size; i += pattern_size) assert(std::memcmp(at + i, pattern.data(), std::min(pattern_size, size - i)) == 0);
+  for (size_t i = 0; i < size; i += pattern_size)
+    assert(std::memcmp(at + i, pattern.data(), std::min(pattern_size, size - i)) == 0);
   for (size_t i = 0; i < shift; ++i) assert(to[i] == 0xee);
   for (size_t i = 0; i < 512; ++i) assert(to[shift + size + i] == 0xee);
   std::memset(to.data() + shift, 0xee, size);
@@ -84,8 +87,10 @@ void check_fill(size_t pattern_size, size_t size, size_t shift) {
 
 void test_fill() {
   for (size_t pattern = 1; pattern <= 140; ++pattern)
-    for (size_t size : {size_t{0}, size_t{1}, pattern - 1, pattern, pattern + 1, 7 * pattern, size_t{1000}}) check_fill(pattern, size, pattern % 64);
-  const size_t patterns[] = {1, 2, 3, 4, 7, 8, 12, 16, 31, 32, 64, 100, 127, 128, 1000, 4096, 8191, 8192, 8193, 16384, 20000, 300000};
+    for (size_t size : {size_t{0}, size_t{1}, pattern - 1, pattern, pattern + 1, 7 * pattern, size_t{1000}})
+      check_fill(pattern, size, pattern % 64);
+  const size_t patterns[] = {1,   2,   3,   4,    7,    8,    12,   16,   31,    32,    64,
+                             100, 127, 128, 1000, 4096, 8191, 8192, 8193, 16384, 20000, 300000};
   for (size_t pattern : patterns)
     for (size_t size : {100 * kKiB, 256 * kKiB, 256 * kKiB + 1, kMiB + 5, 4 * kMiB - 1, 4 * kMiB, 5 * kMiB + 77})
       check_fill(pattern, size, generator() % 130);
@@ -112,12 +117,12 @@ void test_boxes() {
   }
   check_box(0, 5, 5, 1, 1, 0, 0);
   check_box(5, 0, 5, 1, 1, 0, 0);
-  check_box(4096, 1000, 2, 0, 0, 0, 0);           // one run
-  check_box(4096, 500, 4, 0, 0, 64, 0);           // a run per slice
-  check_box(4000, 1000, 2, 96, 0, 0, 0);          // streaming rows
-  check_box(4000, 50, 2, 96, 32, 7, 0);           // rows in the caches, several threads
-  check_box(100, 30000, 2, 28, 0, 0, 0);          // short rows, many of them
-  check_box(3 * kMiB / 2, 3, 2, 64, 0, 0, 5);     // long rows
+  check_box(4096, 1000, 2, 0, 0, 0, 0);        // one run
+  check_box(4096, 500, 4, 0, 0, 64, 0);        // a run per slice
+  check_box(4000, 1000, 2, 96, 0, 0, 0);       // streaming rows
+  check_box(4000, 50, 2, 96, 32, 7, 0);        // rows in the caches, several threads
+  check_box(100, 30000, 2, 28, 0, 0, 0);       // short rows, many of them
+  check_box(3 * kMiB / 2, 3, 2, 64, 0, 0, 5);  // long rows
   check_box(6 * kMiB, 1, 1, 64, 0, 0, 0);
 }
 

@@ -1,5 +1,7 @@
 // The allocator: no two blocks overlap, alignments hold, contents stay, memory comes back, sharing loses nothing.
 #undef NDEBUG
+#include "backends/cpu/heap.h"
+
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -16,7 +18,6 @@
 #include <thread>
 #include <vector>
 
-#include "backends/cpu/heap.h"
 #include "backends/cpu/mapping.h"
 
 using namespace anyzero;
@@ -67,12 +68,18 @@ void check_marks(const Owned& owned) {
 
 size_t random_size(std::mt19937_64& random) {
   switch (random() % 8) {
-    case 0: return 1 + random() % 64;
-    case 1: return (size_t{1} << (random() % 21)) + random() % 3;
-    case 2: return 4096 * (1 + random() % 64);
-    case 3: return 1 + random() % (size_t{1} << 20);
-    case 4: return random() % 20 == 0 ? 1 + random() % (size_t{6} << 20) : 1 + random() % 1000;
-    default: return 1 + random() % 16384;
+    case 0:
+      return 1 + random() % 64;
+    case 1:
+      return (size_t{1} << (random() % 21)) + random() % 3;
+    case 2:
+      return 4096 * (1 + random() % 64);
+    case 3:
+      return 1 + random() % (size_t{1} << 20);
+    case 4:
+      return random() % 20 == 0 ? 1 + random() % (size_t{6} << 20) : 1 + random() % 1000;
+    default:
+      return 1 + random() % 16384;
   }
 }
 
