@@ -18,7 +18,7 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
-  // Memory that another process can map: `fd` and `offset` say where it lies. `size` is rounded up to what is returned in `capacity`.
+  // `capacity` is the size asked for, rounded up. Once shared, `fd` and `offset` say where another process finds the block.
   struct Block {
     void* base = nullptr;
     size_t capacity = 0;
@@ -27,6 +27,8 @@ class Backend {
   };
   virtual bool allocate(size_t size, size_t alignment, Block* block) = 0;
   virtual void free(const Block& block) = 0;
+  // Lets another process map the block; address and contents stay. False when the system has no descriptors or memory left.
+  virtual bool share(Block* block) = 0;
 
   // Ordinary copies behave as memmove. Large ones are shared out over the worker pool.
   virtual void copy(void* to, const void* from, size_t size) = 0;

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "../abi/error.h"
-#include "../backends/cpu/heap.h"
 #include "allocation.h"
 #include "device.h"
 #include "ipc.h"
@@ -139,7 +138,7 @@ ze_result_t take_memory(Device& device, bool on_host, size_t size, Backend::Bloc
     return fail(on_host ? ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY : ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY,
                 "%zu bytes of physical memory: not that much is left", size);
   }
-  if (device.backend().allocate(size, kPageSize, block) && Heap::share(block)) return ZE_RESULT_SUCCESS;
+  if (device.backend().allocate(size, kPageSize, block) && device.backend().share(block)) return ZE_RESULT_SUCCESS;
   device.backend().free(*block);
   refund(on_host ? nullptr : &device, size);
   return fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "%zu bytes of physical memory: the system has no memory or descriptors left",

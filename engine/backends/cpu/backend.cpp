@@ -11,6 +11,7 @@ class CpuBackend final : public Backend {
  public:
   bool allocate(size_t size, size_t alignment, Block* block) override { return Heap::allocate(size, alignment, block); }
   void free(const Block& block) override { Heap::free(block); }
+  bool share(Block* block) override { return Heap::share(block); }
   void copy(void* to, const void* from, size_t size) override { copy_memory(to, from, size); }
   void fill(void* to, const void* pattern, size_t pattern_size, size_t size) override {
     fill_memory(to, pattern, pattern_size, size);
