@@ -43,7 +43,8 @@ void Engine::submit(Ring& ring) {
     } while (!stack.compare_exchange_weak(head, &ring, std::memory_order_seq_cst));
   }
   if (!started_.load(std::memory_order_acquire) && !started_.exchange(true)) start_thread(thread_main, this, "az-engine");
-  if (asleep_.load(std::memory_order_seq_cst)) {
+  // One call wakes it; until it runs, others need not call again.
+  if (asleep_.load(std::memory_order_seq_cst) && asleep_.exchange(false, std::memory_order_seq_cst)) {
     doorbell_.fetch_add(1, std::memory_order_seq_cst);
     futex_wake(&doorbell_, 1);
   }
@@ -140,7 +141,7 @@ void Engine::run() {
     uint64_t time = now_ns();
     if (idle_since == 0) idle_since = time;
     if (time - idle_since < settings.spin_ns) {
-      for (int i = 0; i < 32; ++i) pause_briefly();
+      spin_a_while(time - idle_since);
       continue;
     }
     rest();

@@ -53,17 +53,17 @@ bool work_on_one(Job& job) {
 
 void* worker(void*) {
   for (;;) {
-    uint64_t until = now_ns() + settings.spin_ns;
+    uint64_t idle_since = now_ns();
     while (!help_parallel()) {
-      if (now_ns() < until) {
-        for (int i = 0; i < 64 && on_offer.load(std::memory_order_relaxed) == 0; ++i) pause_briefly();
+      if (uint64_t idle = now_ns() - idle_since; idle < settings.spin_ns) {
+        spin_a_while(idle);
         continue;
       }
       sleepers.fetch_add(1, std::memory_order_seq_cst);
       FutexWord word{&doorbell, doorbell.load(std::memory_order_seq_cst)};
       if (on_offer.load(std::memory_order_seq_cst) == 0) futex_sleep_any(&word, 1, kForever);
       sleepers.fetch_sub(1, std::memory_order_seq_cst);
-      until = now_ns() + settings.spin_ns;
+      idle_since = now_ns();
     }
   }
   return nullptr;

@@ -87,6 +87,7 @@ Progress Walk::run() {
 }
 
 bool Walk::should_yield() {
+  if (!on_engine_thread) return deadline != kForever && now_ns() >= deadline;
   constexpr uint32_t kFairShare = 256;  // packets in a row while an equal waits
   return ring.engine_.outranked(ring.priority_) || (++walked % kFairShare == 0 && ring.engine_.has_ready(ring.priority_));
 }
@@ -134,7 +135,7 @@ Progress Walk::walk() {
       if (ring.lost_.load(std::memory_order_relaxed)) continue;
     }
     pop(packet);
-    if (on_engine_thread && should_yield()) return Progress::Yield;
+    if (should_yield()) return Progress::Yield;
   }
   return Progress::Idle;
 }
@@ -167,7 +168,7 @@ Progress Walk::execute(ExecutePacket& packet) {
     if (inner.n_waits) ring.targets_ += counting_waits(inner);
     ring.inner_.advance(inner);
     ++ring.inner_done_;
-    if (on_engine_thread && should_yield()) return Progress::Yield;
+    if (should_yield()) return Progress::Yield;
   }
   if (ring.lost_.load(std::memory_order_relaxed)) return Progress::Idle;  // the outer walk forsakes the rest
   ring.inside_ = 0;

@@ -7,8 +7,9 @@ namespace anyzero {
 
 class Walk {
  public:
-  // Stops once `until` packets are done.
-  Walk(Ring& ring, bool on_engine_thread, uint64_t until) : ring(ring), on_engine_thread(on_engine_thread), until(until) {}
+  // A helper stops once `until` packets are done, or at the first command's end behind `deadline`.
+  Walk(Ring& ring, bool on_engine_thread, uint64_t until, uint64_t deadline)
+      : ring(ring), on_engine_thread(on_engine_thread), until(until), deadline(deadline) {}
 
   // Until nothing is left, a wait is not met, or another thread must take over. Faults become the ring's loss, not the process's.
   Progress run();
@@ -25,12 +26,13 @@ class Walk {
   Step step(const Packet& packet, const uint64_t* targets);
   void act(const Packet& packet);
   bool resident(const Packet& packet);
-  // On an engine thread: it is another ring's turn.
+  // An engine thread has another ring to see to; a helper has helped long enough.
   bool should_yield();
 
   Ring& ring;
   const bool on_engine_thread;
   const uint64_t until;
+  const uint64_t deadline;
   uint32_t walked = 0;
 };
 

@@ -68,10 +68,10 @@ void Ring::start(bool cheap, uint64_t position) {
   engine_.submit(*this);
 }
 
-Progress Ring::process(bool on_engine_thread, Blocker* blocker, uint64_t until) {
+Progress Ring::process(bool on_engine_thread, Blocker* blocker, uint64_t until, uint64_t deadline) {
   for (;;) {
     if (!turn_.try_lock()) return Progress::Busy;
-    Progress progress = Walk(*this, on_engine_thread, until).run();
+    Progress progress = Walk(*this, on_engine_thread, until, deadline).run();
     if (progress == Progress::Blocked && blocker) *blocker = Blocker(blocked_on_);
     uint64_t seen = done_;
     turn_.unlock_then_look();
@@ -81,9 +81,9 @@ Progress Ring::process(bool on_engine_thread, Blocker* blocker, uint64_t until) 
   }
 }
 
-void Ring::help(uint64_t position) {
+void Ring::help(uint64_t position, uint64_t deadline) {
   retain();
-  Progress progress = process(false, nullptr, position);
+  Progress progress = process(false, nullptr, position, deadline);
   if (progress != Progress::Idle && progress != Progress::Busy) engine_.submit(*this);
   release();
 }

@@ -83,10 +83,10 @@ class Ring {
   ze_result_t wait(uint64_t position, uint64_t timeout);
 
   // Walks packets on the calling thread, unless another thread is doing so. Blocked says by what, if asked.
-  // A helper stops once `until` packets are done.
-  Progress process(bool on_engine_thread, Blocker* blocker = nullptr, uint64_t until = UINT64_MAX);
-  // Lends the calling thread to this ring until `position` is done; what it leaves goes to the engine.
-  void help(uint64_t position);
+  // A helper stops once `until` packets are done or at `deadline`.
+  Progress process(bool on_engine_thread, Blocker* blocker = nullptr, uint64_t until = UINT64_MAX, uint64_t deadline = kForever);
+  // Lends the calling thread to this ring until `position` is done or the time is over; what it leaves goes to the engine.
+  void help(uint64_t position, uint64_t deadline);
 
   bool lost() const { return lost_.load(std::memory_order_acquire); }
   // DEVICE_LOST, with the report as this thread's error text.

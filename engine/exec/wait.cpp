@@ -4,41 +4,41 @@
 #include "clock.h"
 #include "pool.h"
 #include "settings.h"
+#include "thread.h"
 
 namespace anyzero {
 
 namespace {
 // A helper may be held up by the work it takes on, so only waiters with time on their hands help a whole ring along.
-constexpr uint64_t kPatience = 1'000'000'000;
+constexpr uint64_t kPatience = 50'000'000;
 }  // namespace
 
 Signal::State host_wait(Signal& signal, uint64_t target, uint64_t timeout, Ring* ring, uint64_t position) {
   Signal::State state = signal.state(target);
   if (state != Signal::State::Pending || timeout == 0) return state;
 
+  const uint64_t begin = timeout == kForever ? 0 : now_ns();
+  const uint64_t deadline = timeout > kForever - begin ? kForever : begin + timeout;
   if (ring && timeout >= kPatience) {
     GilPause pause;
-    ring->help(position);
+    ring->help(position, deadline);
     state = signal.state(target);
     if (state != Signal::State::Pending) return state;
   }
 
-  const uint64_t begin = now_ns();
-  const uint64_t deadline = timeout > kForever - begin ? kForever : begin + timeout;
-  uint64_t sleep_at = begin + settings.spin_ns;
+  uint64_t idle_since = now_ns();
   for (;;) {
-    for (int i = 0; i < 16; ++i) {
-      state = signal.state(target);
-      if (state != Signal::State::Pending) return state;
-      pause_briefly();
-    }
+    state = signal.state(target);
+    if (state != Signal::State::Pending) return state;
     bool helped = help_parallel();
     uint64_t time = now_ns();
     if (time >= deadline) return signal.state(target);
     if (helped) {
-      sleep_at = time + settings.spin_ns;
-    } else if (time >= sleep_at) {
+      idle_since = time;
+    } else if (time - idle_since >= settings.spin_ns) {
       break;
+    } else {
+      spin_a_while(time - idle_since);
     }
   }
   GilPause pause;

@@ -15,7 +15,8 @@ Device::Device(Driver& driver, Device* parent, Backend& backend, Properties prop
     pages_on_demand_ = (device->flags & ZE_DEVICE_PROPERTY_FLAG_ONDEMANDPAGING) != 0;
     max_allocation_ = device->maxMemAllocSize;
   }
-  for (uint32_t i = 0; i < properties_.count(ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES); ++i)
+  memories_ = properties_.count(ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES);
+  for (uint32_t i = 0; i < memories_; ++i)
     memory_total_ += properties_.get<ze_device_memory_properties_t>(ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES, i)->totalSize;
   for (uint32_t i = 0; i < properties_.count(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES); ++i) {
     auto* described = properties_.get<ze_command_queue_group_properties_t>(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES, i);

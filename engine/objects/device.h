@@ -68,6 +68,7 @@ class Device : public Object<Device, Kind::Device> {
   uint64_t memory_total() const { return memory_total_; }
   uint64_t memory_used() const { return memory_used_.load(std::memory_order_relaxed); }
   uint64_t max_allocation() const { return max_allocation_; }
+  uint32_t memories() const { return memories_; }
 
   // Takes `size` bytes of device memory from the account of this device (a tile's also from its parent's); false when it is spent.
   bool charge(uint64_t size);
@@ -91,6 +92,7 @@ class Device : public Object<Device, Kind::Device> {
   bool pages_on_demand_ = true;
   uint64_t memory_total_ = 0;
   uint64_t max_allocation_ = 0;
+  uint32_t memories_ = 0;
   std::atomic<uint64_t> memory_used_{0};
   std::vector<Device*> tiles_;
   std::vector<Group> groups_;

@@ -187,9 +187,8 @@ ze_result_t import_system(const Request& request, const ze_external_memmap_sysme
 }
 
 ze_result_t check_ordinal(const Device& device, uint32_t ordinal) {
-  uint32_t count = device.properties().count(ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES);
-  if (ordinal < std::max(count, 1u)) return ZE_RESULT_SUCCESS;
-  return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the device has %u memories; there is no ordinal %u", count, ordinal);
+  if (ordinal < std::max(device.memories(), 1u)) return ZE_RESULT_SUCCESS;
+  return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the device has %u memories; there is no ordinal %u", device.memories(), ordinal);
 }
 
 ze_result_t check_host_flags(uint32_t flags) {
