@@ -1,0 +1,1 @@
+"""What anyzero costs and what it reaches, measured: `python -m benchmarks --help`."""

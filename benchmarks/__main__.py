@@ -1,0 +1,109 @@
+"""`python -m benchmarks`: runs every source, prints the table, writes the JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks import machine, sources, table
+from benchmarks.items import ITEMS, Item, measured_keys, select
+
+RESULTS: Final = sources.BUILD / "results.json"
+HELP: Final = """
+Measures what submission costs and what copies reach: from a C program against the C API and, beside it, through the
+Python API. Each item runs in rounds of a few milliseconds; the table shows the best round and, in parentheses, the
+median. The best is what the code costs; a median far above it says that something else was running.
+
+Targets are marked ✓ or ✗ for the C column and gate nothing: the exit status is 0 unless a program could not run.
+A ratio compares with a yardstick that took turns in the same run, round by round (above 1: faster than the yardstick).
+A question mark says that other processes were busy meanwhile; such numbers are no basis for a verdict.
+
+  python -m benchmarks                       everything, well under a minute
+  python -m benchmarks --quick               a first impression in seconds
+  python -m benchmarks --only immediate      the items whose key, title or group holds a word
+  python -m benchmarks --list                the keys, with what they mean
+  python -m benchmarks --json before.json    keep the numbers, every round of them, to compare later
+
+The variables of docs/environment.md apply: ANYZERO_THREADS=1 python -m benchmarks --only copy
+"""
+
+
+def parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description=HELP, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help=f"write here too, besides build/bench/{RESULTS.name}")
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
+    parser.add_argument("--only", default="", metavar="SUBSTRING", help="only items whose key, title or group holds it")
+    names = [source.name for source in sources.SOURCES]
+    parser.add_argument("--source", choices=names, metavar="|".join(names), help="only this column")
+    parser.add_argument("--list", action="store_true", help="print the items and stop")
+    options = parser.parse_args(arguments)
+    if not select(options.only):
+        parser.error(f"no item holds {options.only!r}; see --list")
+    return options
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def measure(source: sources.Source, items: tuple[Item, ...], quick: bool, records: dict[str, dict[str, Any]]) -> None:
+    """Fill `records` by key as they come, and report each on stderr; what came before a failure stays."""
+    keys = measured_keys(items)
+    titles = {item.key: f"{item.group}: {item.title}" for item in ITEMS}
+    rounds, round_ms = (7, 1.0) if quick else (40, 3.0)
+    say(f"{source.name}: preparing")
+    for record in sources.run(source, keys, rounds, round_ms):
+        key = record["item"]
+        records[key] = record
+        value = record.get("error") or table.time_text(record["best"])
+        say(f"{source.name}: {len(records):2}/{len(keys)}  {titles[key]}: {value}")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = parse(arguments)
+    if options.list:
+        print("\n".join(f"{item.key:<22}{item.group}: {item.title}" for item in ITEMS))
+        return 0
+    items = select(options.only)
+    chosen = [source for source in sources.SOURCES if options.source in (None, source.name)]
+    about = machine.describe() | {"load before": round(machine.load(), 2)}
+    records: dict[str, dict[str, dict[str, Any]]] = {}
+    problems: list[str] = []
+    for source in chosen:
+        records[source.name] = {}
+        try:
+            measure(source, items, options.quick, records[source.name])
+        except sources.Failed as error:
+            problems.append(f"{source.name}: {error}")
+        problems += [
+            f"{source.name}: {key}: {record['error']}"
+            for key, record in records[source.name].items()
+            if "error" in record
+        ]
+    about["load after"] = round(machine.load(), 2)
+
+    made = table.rows(items, records)
+    notes = [", ".join(f"{name}: {value}" for name, value in about.items())]
+    if any(row.disturbed for row in made):
+        notes.append(
+            f"? others used more than {table.QUIET:g} cores meanwhile: what several threads do cannot be judged then, "
+            "so there is no verdict; run again on a quiet machine"
+        )
+    print(table.as_text(made, [source.name for source in chosen], notes), end="")
+    text = json.dumps(table.as_json(made, about), indent=1, ensure_ascii=False) + "\n"
+    RESULTS.parent.mkdir(parents=True, exist_ok=True)
+    for path in filter(None, (RESULTS, options.json)):
+        path.write_text(text)
+    for problem in problems:
+        say(f"error: {textwrap.indent(problem, '  ').strip()}")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,35 @@
+"""What a reader must know about the machine to judge the numbers."""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+
+__all__ = ["describe", "load"]
+
+
+def _field(path: str, name: str) -> str | None:
+    """The value behind `name` in one of the kernel's `name : value` files."""
+    try:
+        lines = Path(path).read_text().splitlines()
+    except OSError:
+        return None
+    return next((line.partition(":")[2].strip() for line in lines if line.partition(":")[0].strip() == name), None)
+
+
+def load() -> float:
+    """The load average of the last minute: how much others were running."""
+    return os.getloadavg()[0]
+
+
+def describe() -> dict[str, str | int | float]:
+    """Name and value of each note, in the order shown."""
+    memory = int((_field("/proc/meminfo", "MemTotal") or "0 kB").split()[0]) << 10
+    return {
+        "CPU": _field("/proc/cpuinfo", "model name") or platform.machine(),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory": f"{memory / 2**30:.0f} GiB",
+        "system": f"{platform.system()} {platform.release()}",
+        "Python": platform.python_version(),
+    }

@@ -1,0 +1,164 @@
+"""From records to rows, and from rows to a table or JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from benchmarks.items import Item
+
+__all__ = ["Row", "as_json", "as_text", "rows", "time_text"]
+
+Records = Mapping[str, Mapping[str, Mapping[str, Any]]]
+"""Source → key → record."""
+
+FIRST = "C"
+"""The source that targets and ratios speak of."""
+
+QUIET = 0.1
+"""Cores that others may use before a comparison means nothing; `submission.cpp` measures again above it."""
+
+
+def time_text(ns: float) -> str:
+    """A time with three digits and a unit.
+
+    >>> time_text(3.25), time_text(1234), time_text(56_700_000)
+    ('3.2 ns', '1.23 µs', '56.7 ms')
+    """
+    for unit, size in (("ns", 1.0), ("µs", 1e3), ("ms", 1e6)):
+        value = ns / size
+        if value < 999.5 or unit == "ms":
+            digits = 0 if value >= 99.95 else 1 if value >= 9.995 or unit == "ns" else 2
+            return f"{value:.{digits}f} {unit}"
+    raise AssertionError
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One item with what each source found."""
+
+    item: Item
+    found: Mapping[str, Mapping[str, Any]]
+    ratio: float | None
+    disturbed: bool
+    """Others were so busy meanwhile that neither ratio nor verdict can be trusted."""
+    met: bool | None
+    """Whether the target is reached; None without a target, without a number or when disturbed."""
+
+
+def _share(record: Mapping[str, Any], parts: int) -> dict[str, Any]:
+    return {
+        "best": record["best"] / parts,
+        "median": record["median"] / parts,
+        "operations": record["operations"] * parts,
+        "samples": [sample / parts for sample in record["samples"]],
+    }
+
+
+def _paired(yardstick: Mapping[str, Any], ours: Mapping[str, Any]) -> float | None:
+    """The middle one of the rounds' ratios.
+
+    The memory of a shared machine is faster for some seconds and slower for others, so that the best of one and the
+    best of the other may come from different times. The turns of one round do not.
+    """
+    pairs = list(zip(yardstick.get("samples", ()), ours.get("samples", ()), strict=False))
+    return median(theirs / own for theirs, own in pairs) if pairs else None
+
+
+def rows(items: Sequence[Item], records: Records) -> list[Row]:
+    """One row for each item, whatever was measured of it."""
+    made = []
+    for item in items:
+        found: dict[str, Mapping[str, Any]] = {}
+        for source, by_key in records.items():
+            record = by_key.get(item.part_of or item.key)
+            if record is not None and "error" in record:
+                found[source] = record
+            elif record is not None:
+                found[source] = _share(record, item.parts) if item.part_of else record
+        ours = found.get(FIRST, {})
+        ratio = _paired(records.get(FIRST, {}).get(item.against, {}), ours) if item.against else None
+        disturbed = (ratio is not None or item.crowded) and ours.get("others", 0.0) > QUIET
+        met = None
+        if item.at_most is not None and "best" in ours:
+            met = ours["best"] <= item.at_most
+        elif item.at_least is not None and ratio is not None and not disturbed:
+            met = ratio >= item.at_least
+        made.append(Row(item, found, ratio, disturbed, met))
+    return made
+
+
+def _cell(row: Row, source: str) -> str:
+    record = row.found.get(source)
+    if record is None:
+        return "–"
+    if "error" in record:
+        return "failed"
+    if row.item.bandwidth:
+        best, median = (record["bytes"] / record[name] for name in ("best", "median"))
+        return f"{best:.1f} GB/s ({median:.1f})"
+    return f"{time_text(record['best'])} ({time_text(record['median'])})"
+
+
+def _target(row: Row) -> str:
+    item = row.item
+    if item.at_most is not None:
+        text = f"≤ {item.at_most:g} ns" if item.at_most < 1000 else f"≤ {item.at_most / 1000:g} µs"
+    elif item.at_least is not None:
+        text = f"ratio ≥ {item.at_least}"
+    else:
+        return ""
+    return text if row.met is None else f"{text} {'✓' if row.met else '✗'}"
+
+
+def _ratio(row: Row) -> str:
+    text = "" if row.ratio is None else f"{row.ratio:.2f}"
+    return f"{text}?" if row.disturbed else text
+
+
+def as_text(made: Sequence[Row], sources: Sequence[str], notes: Sequence[str]) -> str:
+    """The table that a person reads."""
+    heads = ["", *(f"{source}: best (median)" for source in sources), "target", "ratio"]
+    lines: list[list[str]] = []
+    group = ""
+    for row in made:
+        if row.item.group != group:
+            group = row.item.group
+            lines.append([group])
+        lines.append([f"  {row.item.title}", *(_cell(row, source) for source in sources), _target(row), _ratio(row)])
+    widths = [max(len(cells[i]) for cells in [heads, *lines] if len(cells) > max(1, i)) for i in range(len(heads))]
+
+    def laid_out(cells: list[str]) -> str:
+        if len(cells) == 1:
+            return cells[0]
+        padded = [text.rjust(width) for text, width in zip(cells, widths, strict=True)]
+        return "  ".join([cells[0].ljust(widths[0]), *padded[1:]]).rstrip()
+
+    body = [laid_out(heads), "─" * (sum(widths) + 2 * len(widths) - 2)]
+    for cells in lines:
+        body += ["", laid_out(cells)] if len(cells) == 1 and len(body) > 2 else [laid_out(cells)]
+    return "\n".join([*body, "", *notes]) + "\n"
+
+
+def as_json(made: Sequence[Row], machine: Mapping[str, Any]) -> dict[str, Any]:
+    """Everything, for a program to read: times in nanoseconds, every round's sample included."""
+    return {
+        "machine": dict(machine),
+        "items": [
+            {
+                "key": row.item.key,
+                "group": row.item.group,
+                "title": row.item.title,
+                "at_most_ns": row.item.at_most,
+                "against": row.item.against,
+                "at_least_ratio": row.item.at_least,
+                "ratio": row.ratio,
+                "disturbed": row.disturbed,
+                "met": row.met,
+                "found": {source: dict(record) for source, record in row.found.items()},
+            }
+            for row in made
+        ],
+    }
