@@ -87,7 +87,13 @@ Progress Walk::run() {
 }
 
 bool Walk::should_yield() {
-  if (!on_engine_thread) return deadline != kForever && now_ns() >= deadline;
+  if (!on_engine_thread) {
+    // A look at the clock costs as much as a small command; one every few microseconds of work will do.
+    constexpr uint64_t kUnlooked = 4096;
+    if (deadline == kForever || (worked += 64) < kUnlooked) return false;
+    worked = 0;
+    return now_ns() >= deadline;
+  }
   constexpr uint32_t kFairShare = 256;  // packets in a row while an equal waits
   return ring.engine_.outranked(ring.priority_) || (++walked % kFairShare == 0 && ring.engine_.has_ready(ring.priority_));
 }
@@ -219,11 +225,13 @@ void Walk::act(const Packet& packet) {
       break;
     case Op::Copy: {
       auto& p = static_cast<const CopyPacket&>(packet);
+      worked += p.bytes;
       backend.copy(p.to, p.from, p.bytes);
       break;
     }
     case Op::Fill: {
       auto& p = static_cast<const FillPacket&>(packet);
+      worked += p.bytes;
       backend.fill(p.to, p.pattern(), p.pattern_size, p.bytes);
       break;
     }
@@ -231,6 +239,7 @@ void Walk::act(const Packet& packet) {
       auto& p = static_cast<const CopyBoxesPacket&>(packet);
       for (uint64_t i = 0; i < p.count; ++i) {
         const BoxCopy& box = p.boxes()[i];
+        worked += box.row * box.rows * box.slices;
         backend.copy_box(box.to, box.from, box.row, box.rows, box.slices);
       }
       break;
@@ -277,6 +286,10 @@ bool Walk::resident(const Packet& packet) {
   } else if (packet.op == Op::Fill) {
     auto& p = static_cast<const FillPacket&>(packet);
     need(p.to, p.bytes);
+  } else if (packet.op == Op::Timestamp) {
+    need(static_cast<const TimestampPacket&>(packet).to, sizeof(uint64_t));
+  } else if (packet.op == Op::QueryTimestamps) {
+    need(static_cast<const QueryTimestampsPacket&>(packet).to, 1);
   } else if (packet.op == Op::CopyBoxes) {
     auto& p = static_cast<const CopyBoxesPacket&>(packet);
     for (uint64_t i = 0; i < p.count; ++i) {

@@ -34,6 +34,7 @@ class Walk {
   const uint64_t until;
   const uint64_t deadline;
   uint32_t walked = 0;
+  uint64_t worked = 0;  // bytes moved since the last look at the clock, and some for every command
 };
 
 }  // namespace anyzero

@@ -1,11 +1,14 @@
 #include "ring.h"
 
+#include <cstdio>
+
 #include "../abi/error.h"
 #include "../objects/context.h"
 #include "../objects/device.h"
 #include "../objects/event.h"
 #include "engine.h"
 #include "processor.h"
+#include "settings.h"
 #include "wait.h"
 
 namespace anyzero {
@@ -104,6 +107,7 @@ void Ring::lose(const Packet* packet, const char* reason) {
   }
   lost_.store(true, std::memory_order_release);
   context_.mark_lost(report);
+  if (settings.log_level >= 1) std::fprintf(stderr, "anyzero: %s\n", report.c_str());
 }
 
 ze_result_t Ring::tell_lost() const {

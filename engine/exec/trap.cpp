@@ -47,6 +47,16 @@ void on_fault(int number, siginfo_t* info, void* context) {
 
 }  // namespace
 
+thread_local bool faults_unblocked __attribute__((tls_model("initial-exec"))) = false;
+
+void unblock_faults() {
+  sigset_t faults;
+  sigemptyset(&faults);
+  for (int number : kSignals) sigaddset(&faults, number);
+  pthread_sigmask(SIG_UNBLOCK, &faults, nullptr);
+  faults_unblocked = true;
+}
+
 void install_traps() {
   static std::mutex mutex;
   std::lock_guard lock(mutex);

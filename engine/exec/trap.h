@@ -26,9 +26,14 @@ extern thread_local TrapFrame* current_trap __attribute__((tls_model("initial-ex
 // case somebody has stepped in front of us since.
 void install_traps();
 
+// Programs block all signals on some of their threads; a fault there would be fatal whoever handles it.
+void unblock_faults();
+extern thread_local bool faults_unblocked __attribute__((tls_model("initial-exec")));
+
 // Runs `work` and returns how it ended. `work` must own nothing that a fault would leak or leave locked.
 template <class Work>
 inline Fault trapped(Work&& work) {
+  if (!faults_unblocked) unblock_faults();
   TrapFrame frame;
   frame.outer = current_trap;
   if (sigsetjmp(frame.jump, 0) == 0) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 
 #include "device.h"
 #include "ipc.h"
@@ -82,6 +83,40 @@ std::vector<std::unique_ptr<Allocation>> Allocations::take_all(const Context& co
   return taken;
 }
 
+namespace {
+
+// What was freed lately, so that a report can tell a use after free from a stray pointer.
+struct FreedLately {
+  struct Range {
+    uintptr_t base;
+    size_t size;
+    const char* type;
+  };
+  std::mutex mutex;
+  Range ranges[64] = {};
+  size_t next = 0;
+
+  void add(const Allocation& allocation) {
+    std::lock_guard lock(mutex);
+    ranges[next++ % std::size(ranges)] = {allocation.base, allocation.size, allocation.type_name()};
+  }
+  bool find(uintptr_t address, Range* found) {
+    std::lock_guard lock(mutex);
+    for (size_t back = 1; back <= std::size(ranges) && back <= next; ++back) {
+      *found = ranges[(next - back) % std::size(ranges)];
+      if (address - found->base < found->size) return true;
+    }
+    return false;
+  }
+};
+
+FreedLately& freed_lately() {
+  static FreedLately* freed = new FreedLately;  // leaked: memory is freed from exit handlers
+  return *freed;
+}
+
+}  // namespace
+
 void describe_address(uintptr_t address, char* text, size_t size) {
   if (address < 4096) {
     std::snprintf(text, size, "a null pointer");
@@ -98,10 +133,15 @@ void describe_address(uintptr_t address, char* text, size_t size) {
                   below->origin == Origin::Physical ? ", whose pages may be read-only or inaccessible" : "");
     return;
   }
+  if (FreedLately::Range freed; freed_lately().find(address, &freed)) {
+    std::snprintf(text, size, "inside the %s allocation of %zu bytes at %#zx, at offset %zu, which has been freed", freed.type,
+                  freed.size, static_cast<size_t>(freed.base), static_cast<size_t>(address - freed.base));
+    return;
+  }
   size_t behind = below ? address - (below->base + below->size) : SIZE_MAX;
   size_t before = above ? above->base - address : SIZE_MAX;
   const Allocation* nearest = behind <= before ? below : above;
-  constexpr size_t kNear = size_t{1} << 30;
+  constexpr size_t kNear = size_t{16} << 20;
   if (nearest && std::min(behind, before) < kNear) {
     std::snprintf(text, size, "%zu bytes %s the %s allocation of %zu bytes at %#zx", std::min(behind, before),
                   nearest == below ? "behind the end of" : "before", nearest->type_name(), nearest->size,
@@ -118,6 +158,7 @@ void describe_address(uintptr_t address, char* text, size_t size) {
 
 void discard(std::unique_ptr<Allocation> allocation) {
   Allocation& a = *allocation;
+  freed_lately().add(a);
   if (a.exported) ipc_revoke_fd(a.block.fd, a.file_range().offset);
   switch (a.origin) {
     case Origin::Heap:

@@ -26,6 +26,7 @@ ze_result_t CommandList::appendEventReset(Event& event) {
 }
 
 ze_result_t CommandList::appendWriteGlobalTimestamp(uint64_t* to, Event* signal, uint32_t n, Event* const* waits) {
+  note_use(to);
   return append<TimestampPacket>(kTiny, 0, signal, n, waits, [&](TimestampPacket& packet) { packet.to = to; });
 }
 
@@ -35,6 +36,7 @@ ze_result_t CommandList::appendQueryKernelTimestamps(uint32_t n_events, Event* c
     if (!events[i]->timed())
       return fail(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT,
                   "event %u carries no timestamps; create its pool with ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP", i);
+  note_use(to);
   size_t extra = n_events * (sizeof(Event*) + (offsets ? sizeof(size_t) : 0));
   return append<QueryTimestampsPacket>(kTiny * (1 + n_events), extra, signal, n, waits, [&](QueryTimestampsPacket& packet) {
     packet.to = static_cast<unsigned char*>(to);

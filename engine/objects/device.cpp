@@ -6,6 +6,7 @@
 #include "../abi/error.h"
 #include "../exec/clock.h"
 #include "driver.h"
+#include "memory.h"
 
 namespace anyzero {
 
@@ -41,6 +42,7 @@ ze_result_t Device::getProperties(ze_device_properties_t* properties) {
   properties_.fill(properties, ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES);
   auto* usable = find_property<ze_device_usablemem_size_ext_properties_t>(properties->pNext,
                                                                           ZE_STRUCTURE_TYPE_DEVICE_USABLEMEM_SIZE_EXT_PROPERTIES);
+  if (usable) sweep_deferred_frees();
   if (usable) usable->currUsableMemSize = memory_total_ - std::min(memory_total_, memory_used());
   return ZE_RESULT_SUCCESS;
 }
