@@ -1,0 +1,36 @@
+// What a device says of its caches, and the hints that a program may give when it allocates memory or an image.
+#include "check.h"
+
+int main() {
+  Setup s;
+
+  uint32_t count = 0;
+  CHECK(zeDeviceGetCacheProperties(s.device, &count, nullptr));
+  std::vector<ze_device_cache_properties_t> caches(count, {.stype = ZE_STRUCTURE_TYPE_DEVICE_CACHE_PROPERTIES});
+  CHECK(zeDeviceGetCacheProperties(s.device, &count, caches.data()));
+  for (const auto& cache : caches) std::printf("cache: %zu KiB\n", cache.cacheSize / 1024);
+  prove(count > 0, "the device describes %u cache(s)", count);
+
+  // Hints change how fast memory is, never what it means: both kinds hold what was written.
+  for (ze_device_mem_alloc_flags_t hint : {ZE_DEVICE_MEM_ALLOC_FLAG_BIAS_CACHED, ZE_DEVICE_MEM_ALLOC_FLAG_BIAS_UNCACHED}) {
+    ze_device_mem_alloc_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, .flags = hint};
+    void* memory = nullptr;
+    CHECK(zeMemAllocDevice(s.context, &desc, 4096, 64, s.device, &memory));
+    CHECK(zeMemFree(s.context, memory));
+  }
+  ze_image_desc_t image_desc = {.stype = ZE_STRUCTURE_TYPE_IMAGE_DESC,
+                                .flags = ZE_IMAGE_FLAG_BIAS_UNCACHED,
+                                .type = ZE_IMAGE_TYPE_1D,
+                                .format = {.layout = ZE_IMAGE_FORMAT_LAYOUT_8_8_8_8, .type = ZE_IMAGE_FORMAT_TYPE_UNORM},
+                                .width = 64,
+                                .height = 1,
+                                .depth = 1};
+  ze_image_handle_t image = nullptr;
+  CHECK(zeImageCreate(s.context, s.device, &image_desc, &image));
+  CHECK(zeImageDestroy(image));
+  prove(true, "memory and an image were allocated with cache hints");
+
+  // Splitting a cache between data and local memory needs caches that software can divide; a processor's are not.
+  ze_result_t reserved = zeDeviceReserveCacheExt(s.device, 3, 1 << 20);
+  prove(reserved == ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "reserving a part of a cache is refused: %s", last_error());
+}

@@ -1,0 +1,111 @@
+// What every example needs: calls that must succeed, facts that must hold, and a device to start from.
+#pragma once
+
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "ze_api.h"
+
+constexpr uint64_t kForever = UINT64_MAX;
+
+// The driver's own words about the last failure on this thread.
+inline const char* last_error() {
+  const char* text = "";
+  uint32_t one = 1;
+  ze_driver_handle_t driver = nullptr;
+  if (zeDriverGet(&one, &driver) != ZE_RESULT_SUCCESS || !driver) return "the driver did not start; see examples/README.md";
+  zeDriverGetLastErrorDescription(driver, &text);
+  return text;
+}
+
+inline void check(ze_result_t result, const char* call, const char* file, int line) {
+  if (result == ZE_RESULT_SUCCESS) return;
+  std::fprintf(stderr, "%s:%d: %s returned %#x: %s\n", file, line, call, static_cast<unsigned>(result), last_error());
+  std::exit(1);
+}
+#define CHECK(call) check((call), #call, __FILE__, __LINE__)
+
+// Says what holds, or ends the program.
+__attribute__((format(printf, 2, 3))) inline void prove(bool holds, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  std::printf(holds ? "ok: " : "FAILED: ");
+  std::vprintf(format, arguments);
+  std::printf("\n");
+  std::fflush(stdout);
+  va_end(arguments);
+  if (!holds) std::exit(1);
+}
+
+// examples/c/discovery.cpp does this at length.
+struct Setup {
+  ze_driver_handle_t driver = nullptr;
+  ze_context_handle_t context = nullptr;
+  std::vector<ze_device_handle_t> devices;
+  ze_device_handle_t device = nullptr;  // the first one
+
+  Setup() {
+    CHECK(zeInit(ZE_INIT_FLAG_GPU_ONLY));
+    uint32_t count = 1;
+    CHECK(zeDriverGet(&count, &driver));
+    count = 0;
+    CHECK(zeDeviceGet(driver, &count, nullptr));
+    devices.resize(count);
+    CHECK(zeDeviceGet(driver, &count, devices.data()));
+    device = devices.at(0);
+    ze_context_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC};
+    CHECK(zeContextCreate(driver, &desc, &context));
+  }
+  ~Setup() { CHECK(zeContextDestroy(context)); }
+
+  // `count` elements that host and device can reach.
+  template <class T>
+  T* host(size_t count) const {
+    ze_host_mem_alloc_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC};
+    void* memory = nullptr;
+    CHECK(zeMemAllocHost(context, &desc, count * sizeof(T), alignof(T), &memory));
+    return static_cast<T*>(memory);
+  }
+
+  // `count` elements in the memory of `where`, the first device if none is named.
+  template <class T>
+  T* local(size_t count, ze_device_handle_t where = nullptr) const {
+    ze_device_mem_alloc_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC};
+    void* memory = nullptr;
+    CHECK(zeMemAllocDevice(context, &desc, count * sizeof(T), alignof(T), where ? where : device, &memory));
+    return static_cast<T*>(memory);
+  }
+
+  ze_command_queue_handle_t queue() const {
+    ze_command_queue_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC};
+    ze_command_queue_handle_t made = nullptr;
+    CHECK(zeCommandQueueCreate(context, device, &desc, &made));
+    return made;
+  }
+
+  // examples/c/events.cpp shows what a pool is.
+  ze_event_pool_handle_t pool(uint32_t count) const {
+    ze_event_pool_desc_t desc = {
+        .stype = ZE_STRUCTURE_TYPE_EVENT_POOL_DESC, .flags = ZE_EVENT_POOL_FLAG_HOST_VISIBLE, .count = count};
+    ze_event_pool_handle_t made = nullptr;
+    CHECK(zeEventPoolCreate(context, &desc, 0, nullptr, &made));
+    return made;
+  }
+
+  ze_command_list_handle_t list() const {
+    ze_command_list_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC};
+    ze_command_list_handle_t made = nullptr;
+    CHECK(zeCommandListCreate(context, device, &desc, &made));
+    return made;
+  }
+
+  // Closes the list, runs it once and waits.
+  void run(ze_command_queue_handle_t queue, ze_command_list_handle_t list) const {
+    CHECK(zeCommandListClose(list));
+    CHECK(zeCommandQueueExecuteCommandLists(queue, 1, &list, nullptr));
+    CHECK(zeCommandQueueSynchronize(queue, kForever));
+  }
+};

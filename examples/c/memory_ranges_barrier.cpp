@@ -1,0 +1,27 @@
+// A barrier that names the memory it is about: only these ranges need to be coherent for what follows.
+#include "check.h"
+
+int main() {
+  constexpr size_t kCount = 4096, kBytes = kCount * sizeof(uint32_t);
+  Setup s;
+  uint32_t* one = s.local<uint32_t>(kCount);
+  uint32_t* other = s.local<uint32_t>(kCount);
+  uint32_t* back = s.host<uint32_t>(2 * kCount);
+  ze_command_queue_handle_t queue = s.queue();
+  ze_command_list_handle_t list = s.list();
+
+  uint32_t patterns[2] = {1, 2};
+  CHECK(zeCommandListAppendMemoryFill(list, one, &patterns[0], sizeof(uint32_t), kBytes, nullptr, 0, nullptr));
+  CHECK(zeCommandListAppendMemoryFill(list, other, &patterns[1], sizeof(uint32_t), kBytes, nullptr, 0, nullptr));
+  const size_t sizes[2] = {kBytes, kBytes};
+  const void* ranges[2] = {one, other};
+  CHECK(zeCommandListAppendMemoryRangesBarrier(list, 2, sizes, ranges, nullptr, 0, nullptr));
+  CHECK(zeCommandListAppendMemoryCopy(list, back, one, kBytes, nullptr, 0, nullptr));
+  CHECK(zeCommandListAppendMemoryCopy(list, back + kCount, other, kBytes, nullptr, 0, nullptr));
+  s.run(queue, list);
+  prove(back[kCount - 1] == 1 && back[kCount] == 2, "both ranges were coherent behind the barrier");
+
+  CHECK(zeCommandListDestroy(list));
+  CHECK(zeCommandQueueDestroy(queue));
+  for (uint32_t* memory : {one, other, back}) CHECK(zeMemFree(s.context, memory));
+}

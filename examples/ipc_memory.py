@@ -1,0 +1,43 @@
+"""Two processes, one allocation: the sender exports device memory, the receiver opens it, reads it and writes to it."""
+
+import multiprocessing
+import os
+from multiprocessing.connection import Connection
+
+import numpy as np
+
+import anyzero as az
+
+
+def receiver(socket: Connection) -> None:
+    with az.device().context() as ctx:
+        handle = socket.recv_bytes()
+        memory = ctx.open_ipc(handle, 1024, np.uint32)
+        values = memory.copy_to()
+        assert values[-1] == 1023
+        print(f"ok: receiver {os.getpid()}: read the sender's memory", flush=True)
+        memory.copy_from(values * 2)
+        memory.close()
+        socket.send("done")
+
+
+if __name__ == "__main__":
+    ours, theirs = multiprocessing.Pipe()
+    # A new process, not a fork: each has a driver of its own.
+    other = multiprocessing.get_context("spawn").Process(target=receiver, args=(theirs,))
+    other.start()
+    theirs.close()
+
+    with az.device().context() as ctx:
+        memory = ctx.to_device(np.arange(1024, dtype=np.uint32))
+        # How the 64 bytes travel is up to the program; here it is a pipe.
+        handle = memory.ipc_handle()
+        ours.send_bytes(handle)
+        assert ours.recv() == "done"
+        assert memory.copy_to()[-1] == 2 * 1023
+        print(f"ok: sender {os.getpid()}: sees what the receiver wrote")
+        ctx.close_ipc(handle)
+
+    other.join(timeout=30)
+    assert other.exitcode == 0, f"the receiver ended with {other.exitcode}"
+    print("ok: the receiving process ended well")

@@ -1,0 +1,30 @@
+"""A device of three tiles: take memory from sub-device 2 alone, and run a queue on it."""
+
+import os
+
+os.environ.setdefault("ANYZERO_DEVICES", "cpu:tiles=3")
+
+import anyzero as az
+
+device = az.device()
+assert len(device.tiles) >= 3, f"{device.name} has {len(device.tiles)} tiles; unset ANYZERO_DEVICES"
+tile = device.tiles[2]
+assert tile.is_tile
+assert tile.root == device
+assert tile == az.device("0.2")
+print(f"ok: {tile} is a part of {device}")
+print(
+    f"ok: it has {tile.memory_total >> 20} of {device.memory_total >> 20} MiB and {len(tile.queue_groups)} queue groups"
+)
+
+with tile.context() as ctx, ctx.queue() as queue:
+    free = tile.memory_free
+    memory = ctx.buffer(1 << 20)
+    assert tile.memory_free <= free - memory.nbytes
+    print("ok: memory allocated on the sub-device is taken from its own")
+
+    with ctx.command_list() as cl:
+        cl.fill(memory, 2)
+    queue.submit(cl).wait()
+    assert (memory.copy_to() == 2).all()
+    print("ok: a queue on sub-device 2 filled its memory")

@@ -1,0 +1,83 @@
+"""The code of a documentation page, and what the page says that it prints."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import re
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.examples.running import account, run
+
+_BLOCK = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+_OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+# Runs blocks one after another in one namespace, as a reader would, and tells what each printed.
+_RUNNER = """
+import contextlib, io, json, sys, traceback
+space = {"__name__": "page"}
+told = []
+for line, text in json.load(sys.stdin):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        try:
+            exec(compile("\\n" * line + text, sys.argv[1], "exec"), space)
+        except BaseException:
+            traceback.print_exc()
+            sys.exit(1)
+    told.append(out.getvalue())
+sys.stdout.write(json.dumps(told))
+"""
+
+
+@dataclass(frozen=True)
+class Block:
+    line: int
+    language: str
+    variables: dict[str, str]
+    text: str
+    expected: str | None
+
+
+def blocks(page: Path) -> list[Block]:
+    """The fenced blocks of a page. A `text` block right behind a block of code is what that code prints."""
+    source = page.read_text()
+    found: list[Block] = []
+    end = -1
+    for match in _BLOCK.finditer(source):
+        language, *words = shlex.split(match["info"]) or [""]
+        if language == "text" and found and source[end : match.start()].strip() == "":
+            before = found[-1]
+            found[-1] = Block(before.line, before.language, before.variables, before.text, match["text"])
+        else:
+            line = source.count("\n", 0, match.start()) + 1
+            found.append(Block(line, language, dict(word.split("=", 1) for word in words), match["text"], None))
+        end = match.end()
+    return found
+
+
+def sessions(page: Path) -> list[list[Block]]:
+    """The page's Python, cut where a block names environment variables: that one starts a process of its own."""
+    cut: list[list[Block]] = [[]]
+    for block in blocks(page):
+        if block.language == "python":
+            if block.variables:
+                cut.append([])
+            cut[-1].append(block)
+    return [session for session in cut if session]
+
+
+def failures(page: Path, session: list[Block]) -> str:
+    """What is wrong with a session; empty when it runs and prints what the page says."""
+    command = [sys.executable, "-W", "error", "-c", _RUNNER, page.name]
+    result = run(command, session[0].variables, given=json.dumps([(block.line, block.text) for block in session]))
+    if result.returncode != 0:
+        return account(result)
+    wrong = []
+    for block, printed in zip(session, json.loads(result.stdout), strict=True):
+        if block.expected is not None and not doctest.OutputChecker().check_output(block.expected, printed, _OPTIONS):
+            wrong.append(f"{page.name}:{block.line} prints\n{printed}\nbut the page says\n{block.expected}")
+    return "\n".join(wrong)

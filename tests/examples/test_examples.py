@@ -1,0 +1,99 @@
+"""Every example runs, proves what it says, and fails when it cannot."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.examples.running import EXAMPLES, ROOT, account, run
+
+PYTHON = sorted(path.name for path in EXAMPLES.glob("*.py"))
+CPP = sorted(path.stem for path in (EXAMPLES / "c").glob("*.cpp"))
+# C++ examples of what the Python API has no object for yet.
+WITHOUT_TWIN = {"sampler"}
+
+
+def proved(output: str) -> bool:
+    return re.search(r"^ok: .+", output, re.MULTILINE) is not None and "FAILED" not in output
+
+
+@pytest.mark.parametrize("name", PYTHON)
+def test_python(name: str) -> None:
+    result = run([sys.executable, "-W", "error", EXAMPLES / name])
+    assert result.returncode == 0, account(result)
+    assert proved(result.stdout), account(result)
+
+
+@pytest.mark.parametrize("name", CPP)
+def test_cpp(name: str) -> None:
+    result = run([EXAMPLES / "c" / "run", name])
+    assert result.returncode == 0, account(result)
+    assert proved(result.stdout), account(result)
+    assert "warning:" not in result.stderr, account(result)
+
+
+def test_every_file_is_run_or_used() -> None:
+    sources = {path: path.read_text() for path in (EXAMPLES / "c").glob("*.*")}
+    headers = {path for path in sources if any(f'#include "{path.name}"' in text for text in sources.values())}
+    known = {
+        *(EXAMPLES / name for name in PYTHON),
+        *(EXAMPLES / "c" / f"{name}.cpp" for name in CPP),
+        *headers,
+        EXAMPLES / "README.md",
+        EXAMPLES / "c" / "run",
+    }
+    found = {path for path in EXAMPLES.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+    assert found == known
+
+
+def test_python_and_cpp_show_the_same() -> None:
+    assert set(CPP) - {Path(name).stem for name in PYTHON} == WITHOUT_TWIN
+
+
+def test_the_guide_map_and_the_examples_agree() -> None:
+    page = (ROOT / "docs" / "guide-map.md").read_text()
+    named = set(re.findall(r"examples/(?:c/)?\w+\.(?:py|cpp)", page))
+    present = {f"examples/{name}" for name in PYTHON} | {f"examples/c/{name}.cpp" for name in CPP}
+    assert named == present
+
+
+BROKEN = """
+#include "check.h"
+int main() {
+  Setup s;
+  %s
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ('prove(1 + 1 == 3, "sums are what they seem");', "FAILED: sums are what they seem"),
+        ("CHECK(zeMemFree(s.context, &s));", "cannot be freed"),
+    ],
+)
+def test_a_failure_is_told(statement: str, said: str, tmp_path: Path) -> None:
+    source, program, devices = tmp_path / "broken.cpp", tmp_path / "broken", tmp_path / "description"
+    source.write_text(BROKEN % statement)
+    library = ROOT / "src" / "anyzero" / "lib"
+    includes = ["-I", EXAMPLES / "c", "-I", ROOT / "engine" / "abi" / "gen"]
+    built = run(
+        ["g++", "-std=c++20", *includes, source, library / "libze_anyzero.so.1", f"-Wl,-rpath,{library}", "-o", program]
+    )
+    assert built.returncode == 0, account(built)
+    described = run(["sh", "-c", f"'{sys.executable}' -m anyzero.driver > '{devices}'"])
+    assert described.returncode == 0, account(described)
+    result = run([program], {"ANYZERO_DESCRIPTION": str(devices)})
+    assert result.returncode == 1, account(result)
+    assert said in result.stdout + result.stderr, account(result)
+
+
+def test_without_a_description_a_program_is_told_what_to_do() -> None:
+    run([EXAMPLES / "c" / "run", "discovery"])
+    result = run([ROOT / "build" / "examples" / "discovery"])
+    assert result.returncode == 1, account(result)
+    assert "examples/README.md" in result.stderr, account(result)
