@@ -113,7 +113,7 @@ OPTIONS: Final = (
         "`on`, `off`",
         "on",
         "`off` shows a device without on-demand paging: memory must be made resident before indirect use, and memory "
-        "from the system's allocator is out of its reach.",
+        "from the system's allocator is out of reach of its kernels.",
         _switch,
     ),
     Option(
