@@ -20,7 +20,7 @@ using Object = void*;
 // The stable-ABI functions we use, found in the running process, so that one binary serves every Python and hosts without one.
 struct Python {
   int (*is_initialized)();
-  int (*is_finalizing)();  // absent before 3.13
+  int (*is_finalizing)();    // absent before 3.13
   void* (*thread_state)();   // this thread's, whether it runs or not
   void* (*running_state)();  // the one that holds the lock: of this thread from 3.12 on, of any thread before
   int (*gil_ensure)();

@@ -6,7 +6,8 @@
 
 namespace anyzero {
 
-// What the machine shows, as described by anyzero.driver.boot. False with a reason when neither Python nor a prepared file is there.
+// What the machine shows, as described by anyzero.driver.boot. False with a reason when neither Python nor a prepared file is
+// there.
 bool describe_machine(std::vector<unsigned char>* description, std::string* reason);
 
 // Gives up the interpreter's lock for as long as it lives, if the calling thread holds it. Free of cost where there is no Python.

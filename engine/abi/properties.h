@@ -35,8 +35,8 @@ class Properties {
     return image ? image->count : 0;
   }
 
-  // Fills `structure`, taken for `head_type` whatever its own stype says, and what hangs on its pNext chain from element `index` of each
-  // type's image; unknown structures in the chain stay untouched.
+  // Fills `structure`, taken for `head_type` whatever its own stype says, and what hangs on its pNext chain from element `index` of
+  // each type's image; unknown structures in the chain stay untouched.
   void fill(void* structure, uint32_t head_type, uint32_t index = 0) const;
 
   // The specification's two-call pattern: a null array asks for the count, an array is filled as far as it goes.

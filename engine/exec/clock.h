@@ -1,8 +1,8 @@
 // The device's clock: nanoseconds, the same time line as the host's CLOCK_MONOTONIC_RAW.
 #pragma once
 
-#include <ctime>
 #include <cstdint>
+#include <ctime>
 
 namespace anyzero {
 

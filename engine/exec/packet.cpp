@@ -77,15 +77,30 @@ void describe(const Packet& packet, char* text, size_t size) {
       std::snprintf(text, size, "a timestamp write to %p", static_cast<void*>(static_cast<const TimestampPacket&>(packet).to));
       return;
     case Op::QueryTimestamps:
-      std::snprintf(text, size, "a timestamp query to %p", static_cast<void*>(static_cast<const QueryTimestampsPacket&>(packet).to));
+      std::snprintf(text, size, "a timestamp query to %p",
+                    static_cast<void*>(static_cast<const QueryTimestampsPacket&>(packet).to));
       return;
-    case Op::Barrier: std::snprintf(text, size, "a barrier or event command"); return;
-    case Op::Reset: std::snprintf(text, size, "an event reset"); return;
-    case Op::Prefetch: std::snprintf(text, size, "a memory prefetch"); return;
-    case Op::Advise: std::snprintf(text, size, "a memory advice"); return;
-    case Op::HostFunction: std::snprintf(text, size, "a host function"); return;
-    case Op::Execute: std::snprintf(text, size, "the execution of a command list"); return;
-    case Op::SignalFence: std::snprintf(text, size, "a fence signal"); return;
+    case Op::Barrier:
+      std::snprintf(text, size, "a barrier or event command");
+      return;
+    case Op::Reset:
+      std::snprintf(text, size, "an event reset");
+      return;
+    case Op::Prefetch:
+      std::snprintf(text, size, "a memory prefetch");
+      return;
+    case Op::Advise:
+      std::snprintf(text, size, "a memory advice");
+      return;
+    case Op::HostFunction:
+      std::snprintf(text, size, "a host function");
+      return;
+    case Op::Execute:
+      std::snprintf(text, size, "the execution of a command list");
+      return;
+    case Op::SignalFence:
+      std::snprintf(text, size, "a fence signal");
+      return;
   }
 }
 

@@ -16,7 +16,7 @@ class Program;
 class Device;
 
 enum class Op : uint16_t {
-  Barrier,          // nothing of its own: waits, then signals
+  Barrier,  // nothing of its own: waits, then signals
   Copy,
   Fill,
   CopyBoxes,
@@ -26,7 +26,7 @@ enum class Op : uint16_t {
   Prefetch,
   Advise,
   HostFunction,
-  Execute,          // a recorded program
+  Execute,  // a recorded program
   SignalFence,
 };
 
@@ -139,7 +139,8 @@ struct SignalFencePacket : Packet {
   Fence* fence;
 };
 
-// Packets hold the objects they name. Taking hold happens once, when the packet is complete; letting go once, when it will not run again.
+// Packets hold the objects they name. Taking hold happens once, when the packet is complete; letting go once, when it will not run
+// again.
 void hold(Packet& packet);
 void let_go(Packet& packet);
 

@@ -1,4 +1,5 @@
-// Worker threads that share out large commands, chunk by chunk, with the thread that runs the command and the threads that wait for it.
+// Worker threads that share out large commands, chunk by chunk, with the thread that runs the command and the threads that wait for
+// it.
 #pragma once
 
 #include <cstdint>

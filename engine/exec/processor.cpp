@@ -302,8 +302,9 @@ bool Walk::resident(const Packet& packet) {
   if (!missing) return true;
   char where[256] = "an image", reason[512];
   if (!checked<Image>(missing)) describe_address(reinterpret_cast<uintptr_t>(missing), where, sizeof where);
-  std::snprintf(reason, sizeof reason, "%p is not resident and this device has no on-demand paging (%s); make it resident before executing",
-                missing, where);
+  std::snprintf(reason, sizeof reason,
+                "%p is not resident and this device has no on-demand paging (%s); make it resident before executing", missing,
+                where);
   ring.lose(&packet, reason);
   return false;
 }

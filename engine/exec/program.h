@@ -27,7 +27,8 @@ class Program {
 
   void added(Packet& packet, uint64_t cost);
 
-  // The next packet added can be changed later, under the identifier returned; `may_change` says in what (ze_mutable_command_exp_flags_t).
+  // The next packet added can be changed later, under the identifier returned; `may_change` says in what
+  // (ze_mutable_command_exp_flags_t).
   uint64_t name_next(uint32_t may_change);
   struct Named {
     Packet* packet;  // nullptr until it is added

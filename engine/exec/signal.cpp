@@ -40,8 +40,7 @@ void sleep_one(const FutexWord& word, uint64_t timeout) {
 
 bool sleep_many(const FutexWord* words, uint32_t count, uint64_t timeout) {
   WaitvEntry entries[kMostWords];
-  for (uint32_t i = 0; i < count; ++i)
-    entries[i] = {words[i].seen, reinterpret_cast<uint64_t>(words[i].word), kWaitvSize32, 0};
+  for (uint32_t i = 0; i < count; ++i) entries[i] = {words[i].seen, reinterpret_cast<uint64_t>(words[i].word), kWaitvSize32, 0};
   timespec until;
   if (timeout != kForever) {
     clock_gettime(CLOCK_MONOTONIC, &until);

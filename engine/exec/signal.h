@@ -12,7 +12,7 @@ inline constexpr uint64_t kForever = UINT64_MAX;
 // Threading: any thread of any process.
 struct alignas(64) Signal {
   std::atomic<uint64_t> value;
-  std::atomic<uint32_t> epoch;    // the futex: changes whenever a sleeper must look again
+  std::atomic<uint32_t> epoch;     // the futex: changes whenever a sleeper must look again
   std::atomic<uint32_t> sleepers;  // a killed process may leave it too high, which only costs a system call
   std::atomic<uint64_t> start;     // device clock, for events that carry timestamps
   std::atomic<uint64_t> end;

@@ -36,6 +36,6 @@ std::atomic<uint32_t> fork_generation{0};
 
 namespace {
 const bool counting_forks = (at_fork_child([] { fork_generation.fetch_add(1); }), true);
-}
+}  // namespace
 
 }  // namespace anyzero

@@ -17,8 +17,8 @@ void start_thread(void* (*run)(void*), void* argument, const char* name);
 // `run` is called in a forked child, where none of our threads exist.
 void at_fork_child(void (*run)());
 
-// One step of a wait that has lasted `ns` so far and will sleep if it lasts much longer. Where processors are few, the thread it waits
-// for may need this one.
+// One step of a wait that has lasted `ns` so far and will sleep if it lasts much longer. Where processors are few, the thread it
+// waits for may need this one.
 inline void spin_a_while(uint64_t ns) {
   constexpr uint64_t kSelfish = 2'000;
   if (ns > kSelfish) sched_yield();

@@ -22,8 +22,8 @@ struct TrapFrame {
 // The innermost region of this thread, or nullptr outside device work. Read by the signal handler.
 extern thread_local TrapFrame* current_trap __attribute__((tls_model("initial-exec")));
 
-// Installs the handlers in front of whatever the program has; its own faults go on to its own. Called again whenever a ring is made, in
-// case somebody has stepped in front of us since.
+// Installs the handlers in front of whatever the program has; its own faults go on to its own. Called again whenever a ring is
+// made, in case somebody has stepped in front of us since.
 void install_traps();
 
 // Programs block all signals on some of their threads; a fault there would be fatal whoever handles it.

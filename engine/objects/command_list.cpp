@@ -22,8 +22,8 @@ ze_result_t CommandList::create(Context& context, Device& device, const ze_comma
                                 ze_command_list_handle_t* handle) {
   if (ze_result_t r = context.require(device)) return r;
   if (desc->commandQueueGroupOrdinal >= device.groups().size())
-    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "queue group ordinal %u: the device has %zu groups", desc->commandQueueGroupOrdinal,
-                device.groups().size());
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "queue group ordinal %u: the device has %zu groups",
+                desc->commandQueueGroupOrdinal, device.groups().size());
   bool is_mutable = find_next(desc->pNext, ZE_STRUCTURE_TYPE_MUTABLE_COMMAND_LIST_EXP_DESC) != nullptr;
   *handle = handle_of<ze_command_list_handle_t>(make(context, device, desc->commandQueueGroupOrdinal, desc->flags, is_mutable));
   return ZE_RESULT_SUCCESS;
@@ -141,7 +141,8 @@ ze_result_t CommandList::refuse_closed() const {
   return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the command list is closed; reset it before appending");
 }
 
-// An immediate packet is in the ring: run it here if that is cheaper than handing it over, and see it through if the list is synchronous.
+// An immediate packet is in the ring: run it here if that is cheaper than handing it over, and see it through if the list is
+// synchronous.
 ze_result_t CommandList::submit(uint64_t position, bool cheap) {
   const bool synchronous = choice_.mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
   ring_->start(cheap || synchronous, position);

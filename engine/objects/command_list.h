@@ -65,12 +65,12 @@ class CommandList : public Object<CommandList, Kind::CommandList> {
                                  Event* const* waits);
   ze_result_t immediateAppendCommandListsExp(uint32_t n_lists, CommandList* const* lists, Event* signal, uint32_t n,
                                              Event* const* waits);
-  ze_result_t immediateAppendCommandListsWithParameters(uint32_t n_lists, CommandList* const* lists, const void* next, Event* signal,
-                                                        uint32_t n, Event* const* waits);
+  ze_result_t immediateAppendCommandListsWithParameters(uint32_t n_lists, CommandList* const* lists, const void* next,
+                                                        Event* signal, uint32_t n, Event* const* waits);
   // Images: command_list_images.cpp
   ze_result_t appendImageCopy(Image& to, Image& from, Event* signal, uint32_t n, Event* const* waits);
-  ze_result_t appendImageCopyRegion(Image& to, Image& from, const ze_image_region_t* to_region, const ze_image_region_t* from_region,
-                                    Event* signal, uint32_t n, Event* const* waits);
+  ze_result_t appendImageCopyRegion(Image& to, Image& from, const ze_image_region_t* to_region,
+                                    const ze_image_region_t* from_region, Event* signal, uint32_t n, Event* const* waits);
   ze_result_t appendImageCopyToMemory(void* to, Image& from, const ze_image_region_t* from_region, Event* signal, uint32_t n,
                                       Event* const* waits);
   ze_result_t appendImageCopyFromMemory(Image& to, const void* from, const ze_image_region_t* to_region, Event* signal, uint32_t n,
@@ -81,7 +81,8 @@ class CommandList : public Object<CommandList, Kind::CommandList> {
                                            uint32_t slice_pitch, Event* signal, uint32_t n, Event* const* waits);
 
   // One strided copy per plane, snapshotted; the images named are held until the packet is gone.
-  ze_result_t append_boxes(const BoxCopy* boxes, uint32_t count, Image* a, Image* b, Event* signal, uint32_t n, Event* const* waits);
+  ze_result_t append_boxes(const BoxCopy* boxes, uint32_t count, Image* a, Image* b, Event* signal, uint32_t n,
+                           Event* const* waits);
 
   bool immediate() const { return ring_ != nullptr; }
   bool closed() const { return closed_; }

@@ -32,11 +32,12 @@ ze_result_t CommandList::appendMemoryCopyFromContext(void* to, Context&, const v
   return appendMemoryCopy(to, from, size, signal, n, waits);
 }
 
-ze_result_t CommandList::appendMemoryFill(void* to, const void* pattern, size_t pattern_size, size_t size, Event* signal, uint32_t n,
-                                          Event* const* waits) {
+ze_result_t CommandList::appendMemoryFill(void* to, const void* pattern, size_t pattern_size, size_t size, Event* signal,
+                                          uint32_t n, Event* const* waits) {
   size_t most = device_.groups()[ordinal_].max_fill_pattern;
   if (pattern_size > most || (pattern_size & (pattern_size - 1)))
-    return fail(ZE_RESULT_ERROR_INVALID_SIZE, "fill pattern of %zu bytes: must be a power of two of at most %zu", pattern_size, most);
+    return fail(ZE_RESULT_ERROR_INVALID_SIZE, "fill pattern of %zu bytes: must be a power of two of at most %zu", pattern_size,
+                most);
   note_use(to);
   return append<FillPacket>(cost_of_bytes(size), pattern_size, signal, n, waits, [&](FillPacket& packet) {
     packet.to = to;
@@ -65,7 +66,8 @@ Span span_of(const Box& box, size_t row, size_t rows, size_t slices) {
   return {begin, begin + (slices - 1) * box.slice_pitch + (rows - 1) * box.row_pitch + row};
 }
 
-// Which whole steps of `pitch` bring two runs, `distance` bytes apart, within reach of each other: the one before and the one behind.
+// Which whole steps of `pitch` bring two runs, `distance` bytes apart, within reach of each other: the one before and the one
+// behind.
 struct Steps {
   ptrdiff_t first, last;
   Steps(ptrdiff_t distance, size_t pitch, size_t count) : first(0), last(0) {
@@ -76,8 +78,8 @@ struct Steps {
   }
 };
 
-// True when the regions share a byte; their spans may interleave without doing so. Regions of different pitches whose spans meet are
-// taken to overlap.
+// True when the regions share a byte; their spans may interleave without doing so. Regions of different pitches whose spans meet
+// are taken to overlap.
 bool overlap(const Box& a, const Box& b, size_t row, size_t rows, size_t slices) {
   if (!span_of(a, row, rows, slices).meets(span_of(b, row, rows, slices))) return false;
   if ((rows > 1 && a.row_pitch != b.row_pitch) || (slices > 1 && a.slice_pitch != b.slice_pitch)) return true;

@@ -22,7 +22,8 @@ ze_result_t CommandList::getNextCommandIdExp(const ze_mutable_command_id_exp_des
 ze_result_t CommandList::find_mutable(uint64_t id, uint32_t change, Packet** packet) {
   if (!mutable_) return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the command list was not created as a mutable one");
   const Program::Named* named = program_->named(id);
-  if (!named) return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "no command of this list has the identifier %zu", static_cast<size_t>(id));
+  if (!named)
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "no command of this list has the identifier %zu", static_cast<size_t>(id));
   if (!(named->may_change & change))
     return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "command %zu was not announced as changeable in this", static_cast<size_t>(id));
   // The program waited for the work; the queue's last step behind it may take a moment more.

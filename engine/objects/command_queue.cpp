@@ -11,9 +11,12 @@ namespace {
 
 uint32_t rank(ze_command_queue_priority_t priority) {
   switch (priority) {
-    case ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH: return 0;
-    case ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_LOW: return 2;
-    default: return 1;
+    case ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH:
+      return 0;
+    case ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_LOW:
+      return 2;
+    default:
+      return 1;
   }
 }
 
@@ -35,7 +38,8 @@ ze_result_t QueueChoice::check(Context& context, Device& device, const ze_comman
   if (ze_result_t r = context.require(device)) return r;
   const auto& groups = device.groups();
   if (desc->ordinal >= groups.size())
-    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "queue group ordinal %u: the device has %zu groups", desc->ordinal, groups.size());
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "queue group ordinal %u: the device has %zu groups", desc->ordinal,
+                groups.size());
   size_t engines = groups[desc->ordinal].engines.size();
   if (desc->index >= engines)
     return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "queue index %u: group %u has %zu queues", desc->index, desc->ordinal, engines);

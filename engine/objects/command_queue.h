@@ -27,7 +27,8 @@ struct QueueChoice {
 // Threading: any thread may submit.
 class CommandQueue : public Object<CommandQueue, Kind::CommandQueue> {
  public:
-  static ze_result_t create(Context& context, Device& device, const ze_command_queue_desc_t* desc, ze_command_queue_handle_t* handle);
+  static ze_result_t create(Context& context, Device& device, const ze_command_queue_desc_t* desc,
+                            ze_command_queue_handle_t* handle);
   ze_result_t destroy();
   ze_result_t executeCommandLists(uint32_t count, CommandList* const* lists, Fence* fence);
   ze_result_t synchronize(uint64_t timeout);

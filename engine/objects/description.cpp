@@ -93,7 +93,8 @@ bool Description::read_device(Driver& driver, Device* parent) {
   Properties properties;
   if (!read_properties(record.blobs, &properties)) return false;
   for (uint32_t i = 0; i < properties.count(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES); ++i)
-    if (properties.get<ze_command_queue_group_properties_t>(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES, i)->numQueues > kMostQueues)
+    if (properties.get<ze_command_queue_group_properties_t>(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES, i)->numQueues >
+        kMostQueues)
       return false;
   Device* device = Device::make(driver, parent, cpu_backend(), std::move(properties), devices_++);
   if (parent) {

@@ -134,7 +134,8 @@ ze_result_t Device::getCounterBasedEventMaxValue(uint64_t* value) {
 static constexpr char kRequirementsKey[] = "ANYZERO.L0.CPU";
 
 ze_result_t Device::getRuntimeRequirements(const void*, size_t*, char*) {
-  return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "runtime requirements are kept for modules and graphs, and there is none of them yet");
+  return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+              "runtime requirements are kept for modules and graphs, and there is none of them yet");
 }
 
 ze_result_t Device::getRuntimeRequirementsKey(const char** key) {
@@ -144,12 +145,13 @@ ze_result_t Device::getRuntimeRequirementsKey(const char** key) {
 
 ze_result_t Device::validateRuntimeRequirements(const char* requirements, ze_validate_runtime_requirements_output_t* result) {
   bool ours = strncmp(requirements, kRequirementsKey, sizeof kRequirementsKey - 1) == 0;
-  result->result = ours ? ZE_VALIDATE_RUNTIME_REQUIREMENTS_RESULT_REQUIREMENTS_MET
-                        : ZE_VALIDATE_RUNTIME_REQUIREMENTS_RESULT_NOT_APPLICABLE;
+  result->result =
+      ours ? ZE_VALIDATE_RUNTIME_REQUIREMENTS_RESULT_REQUIREMENTS_MET : ZE_VALIDATE_RUNTIME_REQUIREMENTS_RESULT_NOT_APPLICABLE;
   return ZE_RESULT_SUCCESS;
 }
 
-// No part of this device's caches can be set aside, so the only reservation there is has no bytes, and all memory is in the default region.
+// No part of this device's caches can be set aside, so the only reservation there is has no bytes, and all memory is in the default
+// region.
 ze_result_t Device::reserveCacheExt(size_t level, size_t size) {
   if (level > properties_.count(ZE_STRUCTURE_TYPE_DEVICE_CACHE_PROPERTIES))
     return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the device has no cache of level %zu", level);
@@ -157,8 +159,9 @@ ze_result_t Device::reserveCacheExt(size_t level, size_t size) {
 }
 
 ze_result_t Device::setCacheAdviceExt(void*, size_t, ze_cache_ext_region_t region) {
-  return region == ZE_CACHE_EXT_REGION_DEFAULT ? ZE_RESULT_SUCCESS
-                                               : fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "this device's caches cannot be reserved");
+  return region == ZE_CACHE_EXT_REGION_DEFAULT
+             ? ZE_RESULT_SUCCESS
+             : fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "this device's caches cannot be reserved");
 }
 
 ze_result_t Device::pciGetPropertiesExt(ze_pci_ext_properties_t* properties) {

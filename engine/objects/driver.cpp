@@ -72,7 +72,8 @@ ze_result_t Global::initDrivers(uint32_t* count, ze_driver_handle_t* handles, ze
 ze_result_t Driver::get(uint32_t* count, ze_driver_handle_t* handles) {
   uint32_t types = wanted_by_init.load(std::memory_order_acquire);
   if (types == 0) {
-    if (!all_drivers.load(std::memory_order_acquire)) return fail(ZE_RESULT_ERROR_UNINITIALIZED, "call zeInit or zeInitDrivers first");
+    if (!all_drivers.load(std::memory_order_acquire))
+      return fail(ZE_RESULT_ERROR_UNINITIALIZED, "call zeInit or zeInitDrivers first");
     types = kAllTypes;
   }
   return list_types(types, count, handles);

@@ -36,8 +36,13 @@ uint32_t pool_flags_for(ze_event_counter_based_flags_t flags) {
 }  // namespace
 
 Event::Event(Ref<EventPool> pool, uint32_t index, uint32_t signal_scope, uint32_t wait_scope)
-    : pool_(std::move(pool)), signal_(pool_->take(index)), index_(index), signal_scope_(signal_scope), wait_scope_(wait_scope),
-      timed_((pool_->flags() & kTimed) != 0), counts_(pool_->counts()) {}
+    : pool_(std::move(pool)),
+      signal_(pool_->take(index)),
+      index_(index),
+      signal_scope_(signal_scope),
+      wait_scope_(wait_scope),
+      timed_((pool_->flags() & kTimed) != 0),
+      counts_(pool_->counts()) {}
 
 Event::~Event() { pool_->give_back(index_); }
 
@@ -95,9 +100,12 @@ ze_result_t Event::tell_failed() const {
 
 ze_result_t Event::hostSynchronize(uint64_t timeout) {
   switch (host_wait(*signal_, target(), timeout)) {
-    case Signal::State::Reached: return ZE_RESULT_SUCCESS;
-    case Signal::State::Failed: return tell_failed();
-    default: return ZE_RESULT_NOT_READY;
+    case Signal::State::Reached:
+      return ZE_RESULT_SUCCESS;
+    case Signal::State::Failed:
+      return tell_failed();
+    default:
+      return ZE_RESULT_NOT_READY;
   }
 }
 

@@ -31,7 +31,8 @@ class Event : public Object<Event, Kind::Event> {
   ze_result_t getWaitScope(ze_event_scope_flags_t* scope);
   ze_result_t getCounterBasedFlags(ze_event_counter_based_flags_t* flags);
   ze_result_t counterBasedGetIpcHandle(ze_ipc_event_counter_based_handle_t* handle);
-  static ze_result_t counterBasedOpenIpcHandle(Context& context, ze_ipc_event_counter_based_handle_t ipc, ze_event_handle_t* handle);
+  static ze_result_t counterBasedOpenIpcHandle(Context& context, ze_ipc_event_counter_based_handle_t ipc,
+                                               ze_event_handle_t* handle);
   ze_result_t counterBasedCloseIpcHandle();
   ze_result_t counterBasedGetDeviceAddress(uint64_t* completion_value, uint64_t* device_address);
 

@@ -29,15 +29,20 @@ size_t bytes_for(uint32_t count) { return (size_t{count} * sizeof(Signal) + 4095
 }  // namespace
 
 EventPool::EventPool(Context& context, uint32_t flags, uint32_t count, bool counts, int fd)
-    : context_(&context), flags_(flags), count_(count), counts_(counts), imported_(fd >= 0), fd_(fd),
+    : context_(&context),
+      flags_(flags),
+      count_(count),
+      counts_(counts),
+      imported_(fd >= 0),
+      fd_(fd),
       taken_(new std::atomic<uint32_t>[count]()) {
   const bool shareable = imported_ || (flags & ZE_EVENT_POOL_FLAG_IPC);
   if (shareable && fd_ < 0) {
     fd_ = memory_file(bytes_for(count));
     if (fd_ < 0) throw std::bad_alloc();
   }
-  void* memory = mmap(nullptr, bytes_for(count), PROT_READ | PROT_WRITE,
-                      shareable ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, shareable ? fd_ : -1, 0);
+  void* memory = mmap(nullptr, bytes_for(count), PROT_READ | PROT_WRITE, shareable ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS,
+                      shareable ? fd_ : -1, 0);
   if (memory == MAP_FAILED) {
     if (fd_ >= 0) ::close(fd_);
     throw std::bad_alloc();

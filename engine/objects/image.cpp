@@ -325,8 +325,6 @@ void Image::set_resident(Device& device, bool resident) {
   }
 }
 
-bool Image::resident(Device& device) const {
-  return resident_.load(std::memory_order_acquire) >> device.index() & 1;
-}
+bool Image::resident(Device& device) const { return resident_.load(std::memory_order_acquire) >> device.index() & 1; }
 
 }  // namespace anyzero

@@ -85,7 +85,7 @@ class Image : public Object<Image, Kind::Image> {
   Device& device_;
   ImageView view_;
   std::shared_ptr<ImageStorage> storage_;  // shared with views, so that each may outlive the other
-  std::atomic<uint64_t> resident_{0};  // a bit per Device::index()
+  std::atomic<uint64_t> resident_{0};      // a bit per Device::index()
 };
 
 }  // namespace anyzero
