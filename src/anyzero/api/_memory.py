@@ -1,0 +1,127 @@
+"""The memory behind buffers. It is freed when nothing holds it any more: no buffer, no array, no recorded command."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Final, Literal
+
+from anyzero import ze
+from anyzero.api.library import create, function
+from anyzero.api.resource import Resource
+
+MemoryKind = Literal["device", "host", "shared"]
+
+_alloc_device: Final = function("zeMemAllocDevice")
+_alloc_host: Final = function("zeMemAllocHost")
+_alloc_shared: Final = function("zeMemAllocShared")
+_free: Final = function("zeMemFreeExt")
+_open_ipc: Final = function("zeMemOpenIpcHandle")
+_close_ipc: Final = function("zeMemCloseIpcHandle")
+
+# Commands that were submitted before may still use what Python has forgotten, so the driver waits for them.
+_policy: Final = ze.ze_memory_free_ext_desc_t(freePolicy=ze.ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE)
+_DEFERRED: Final = ctypes.byref(_policy)
+
+
+class ContextHandle(Resource):
+    """The driver's context. Memory holds it, so that closing the context pulls nothing away from under an array."""
+
+    __slots__ = ()
+    _destroy = function("zeContextDestroy")
+
+    def __init__(self, handle: int) -> None:
+        self.handle = handle
+
+
+class Allocation(Resource):
+    """A range of memory of one context; `handle` is its address."""
+
+    __slots__ = ("context_handle", "nbytes")
+
+    def __init__(self, context_handle: ContextHandle, handle: int, nbytes: int) -> None:
+        self.context_handle = context_handle
+        self.nbytes = nbytes
+        self.handle = handle
+
+    def _release(self, handle: int) -> None:
+        _free(self.context_handle.handle, _DEFERRED, handle)
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        """For numpy, which then holds this object as the array's base."""
+        return {"version": 3, "typestr": "|u1", "shape": (self.nbytes,), "data": (self.handle, False)}
+
+
+class ImportedMemory(Allocation):
+    """System memory that was made known to the driver; `source` owns it."""
+
+    __slots__ = ("source",)
+
+    def __init__(self, context_handle: ContextHandle, handle: int, nbytes: int, source: object) -> None:
+        super().__init__(context_handle, handle, nbytes)
+        self.source = source
+
+
+class IpcMemory(Allocation):
+    """Memory of another process."""
+
+    __slots__ = ()
+
+    def _release(self, handle: int) -> None:
+        _close_ipc(self.context_handle.handle, handle)
+
+
+class MappedMemory(Allocation):
+    """A part of an address range; the range owns it."""
+
+    __slots__ = ("source",)
+
+    def __init__(self, context_handle: ContextHandle, handle: int, nbytes: int, source: object) -> None:
+        super().__init__(context_handle, handle, nbytes)
+        self.source = source
+
+    def _release(self, handle: int) -> None:
+        pass
+
+
+def allocate(
+    context: ContextHandle, device: int, nbytes: int, kind: MemoryKind, alignment: int, uncached: bool
+) -> Allocation:
+    """New memory of that kind; `device` is the handle of its device."""
+    # An empty array is an array too, but no allocation may be empty.
+    size = max(nbytes, 1)
+    on_device = ctypes.byref(ze.ze_device_mem_alloc_desc_t(flags=_device_flags(uncached)))
+    on_host = ctypes.byref(ze.ze_host_mem_alloc_desc_t(flags=_host_flags(uncached)))
+    if kind == "device":
+        pointer = create(_alloc_device, context.handle, on_device, size, alignment, device)
+    elif kind == "host":
+        pointer = create(_alloc_host, context.handle, on_host, size, alignment)
+    elif kind == "shared":
+        pointer = create(_alloc_shared, context.handle, on_device, on_host, size, alignment, device)
+    else:
+        raise ValueError(f"kind={kind!r}: memory is 'device', 'host' or 'shared'")
+    return Allocation(context, pointer, nbytes)
+
+
+def _device_flags(uncached: bool) -> int:
+    return ze.ZE_DEVICE_MEM_ALLOC_FLAG_BIAS_UNCACHED if uncached else 0
+
+
+def _host_flags(uncached: bool) -> int:
+    return ze.ZE_HOST_MEM_ALLOC_FLAG_BIAS_UNCACHED if uncached else 0
+
+
+def import_system(context: ContextHandle, pointer: int, nbytes: int, source: object) -> ImportedMemory:
+    """Make whole pages of system memory known to the driver."""
+    chained = ze.ze_external_memmap_sysmem_ext_desc_t(pSystemMemory=pointer, size=nbytes)
+    desc = ze.ze_host_mem_alloc_desc_t(pNext=ctypes.addressof(chained))
+    made = create(_alloc_host, context.handle, ctypes.byref(desc), nbytes, 0)
+    return ImportedMemory(context, made, nbytes, source)
+
+
+def open_ipc(context: ContextHandle, device: int, handle: bytes, nbytes: int) -> IpcMemory:
+    """Map another process's memory."""
+    if len(handle) != ze.ZE_MAX_IPC_HANDLE_SIZE:
+        raise ValueError(f"an IPC handle is {ze.ZE_MAX_IPC_HANDLE_SIZE} bytes, this one {len(handle)}")
+    raw = ze.ze_ipc_mem_handle_t.from_buffer_copy(handle)
+    return IpcMemory(context, create(_open_ipc, context.handle, device, raw, 0), nbytes)

@@ -1,0 +1,56 @@
+"""What queues and immediate lists are asked for alike."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from anyzero import errors, ze
+from anyzero.api.properties import QueueGroup
+
+if TYPE_CHECKING:
+    from anyzero.api.command_list import CommandList
+
+Mode = Literal["asynchronous", "synchronous"]
+Priority = Literal["normal", "low", "high"]
+
+_MODES: Final[dict[str, int]] = {
+    "asynchronous": ze.ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS,
+    "synchronous": ze.ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS,
+}
+_PRIORITIES: Final[dict[str, int]] = {
+    "normal": ze.ZE_COMMAND_QUEUE_PRIORITY_NORMAL,
+    "low": ze.ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_LOW,
+    "high": ze.ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH,
+}
+
+
+def queue_desc(
+    group: QueueGroup, mode: Mode, priority: Priority, index: int, *, in_order: bool = False
+) -> ze.ze_command_queue_desc_t:
+    """The descriptor of a queue, from words."""
+    if mode not in _MODES:
+        raise ValueError(f"mode={mode!r}: one of {', '.join(_MODES)}")
+    if priority not in _PRIORITIES:
+        raise ValueError(f"priority={priority!r}: one of {', '.join(_PRIORITIES)}")
+    return ze.ze_command_queue_desc_t(
+        ordinal=group.ordinal,
+        index=index,
+        flags=ze.ZE_COMMAND_QUEUE_FLAG_IN_ORDER if in_order else 0,
+        mode=_MODES[mode],
+        priority=_PRIORITIES[priority],
+    )
+
+
+def pack_lists(lists: tuple[CommandList, ...]) -> Any:
+    """Recorded lists as the C API takes them; raise InvalidArgument for one that is still recorded, or for none."""
+    for each in lists:
+        if each.recording:
+            raise errors.InvalidArgument(
+                "the command list is still being recorded", remedy="Leave its `with` block, or call its end()."
+            )
+    if len(lists) == 1:
+        return lists[0].array
+    if not lists:
+        raise errors.InvalidArgument("there is no command list to submit")
+    return (ctypes.c_void_p * len(lists))(*(each.handle for each in lists))

@@ -1,0 +1,325 @@
+"""A buffer: memory with a shape and a type of elements."""
+
+# ruff: noqa: SLF001 (a buffer and its context are friends)
+
+from __future__ import annotations
+
+import ctypes
+from math import prod
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from anyzero import errors, ze
+from anyzero.api._arrays import HostArray, fill_pattern, require_alike
+from anyzero.api._memory import Allocation, MemoryKind
+from anyzero.api.library import check, function
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from anyzero.api.completion import Completion
+    from anyzero.api.context import Context
+    from anyzero.api.device import Device
+    from anyzero.api.event import Event
+    from anyzero.api.recorder import Recorder
+
+__all__ = ["Buffer", "Shape"]
+
+Shape = int | tuple[int, ...]
+
+_copy: Final = function("zeCommandListAppendMemoryCopy")
+_fill: Final = function("zeCommandListAppendMemoryFill")
+_get_ipc: Final = function("zeMemGetIpcHandle")
+_get_range: Final = function("zeMemGetAddressRange")
+
+_DLPACK_CPU: Final = 1
+_DLPACK_ONEAPI: Final = 14
+
+
+class Buffer:
+    """Memory on a device (``"device"``), on the host (``"host"``), or on both (``"shared"``), like a numpy array.
+
+    `np.asarray(buffer)` looks at host and shared memory without a copy; device memory travels by `copy_to` and
+    `copy_from`. A slice is a buffer on the same memory. The memory is freed when the last of the buffer, its slices,
+    its arrays and the commands that use it is gone. Any thread may use a buffer.
+
+    >>> ctx = az.device().context()
+    >>> x = ctx.to_device(np.arange(6, dtype=np.int32))
+    >>> x.copy_to()
+    array([0, 1, 2, 3, 4, 5], dtype=int32)
+    >>> x[2:4].fill(9)
+    >>> x.copy_to()
+    array([0, 1, 9, 9, 4, 5], dtype=int32)
+    """
+
+    __slots__ = ("__weakref__", "allocation", "context", "device", "dtype", "kind", "nbytes", "pointer", "shape")
+
+    def __init__(
+        self,
+        context: Context,
+        device: Device,
+        allocation: Allocation,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        kind: MemoryKind,
+        offset: int = 0,
+    ) -> None:
+        self.context = context
+        self.device = device
+        self.allocation = allocation
+        self.shape = shape
+        self.dtype = dtype
+        self.kind = kind
+        self.nbytes: int = prod(shape) * dtype.itemsize
+        self.pointer: int = allocation.handle + offset
+
+    if not TYPE_CHECKING:
+        # A closed buffer has neither; see Resource.
+        def __getattr__(self, name: str) -> Any:
+            if name in ("pointer", "allocation"):
+                raise errors.ClosedError("this Buffer is closed")
+            raise AttributeError(f"'Buffer' object has no attribute {name!r}")
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return prod(self.shape)
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self.dtype.itemsize
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes from one element to the next, along each axis; buffers are always contiguous."""
+        return tuple(prod(self.shape[axis + 1 :]) * self.dtype.itemsize for axis in range(len(self.shape)))
+
+    @property
+    def closed(self) -> bool:
+        """Whether the buffer was closed."""
+        try:
+            return not self.pointer
+        except errors.ClosedError:
+            return True
+
+    def close(self) -> None:
+        """Let go of the memory. It is freed once no slice, array or command uses it any more."""
+        try:
+            del self.pointer, self.allocation
+        except (AttributeError, errors.ClosedError):
+            return
+
+    def copy_from(
+        self,
+        source: Buffer | npt.ArrayLike,
+        *,
+        on: Recorder[Any] | None = None,
+        signal: Event | None = None,
+        wait: Completion | Iterable[Completion] | None = None,
+    ) -> Completion | None:
+        """Copy an array or another buffer here; both have the same shape and dtype.
+
+        Without `on` the copy is done when the call returns. With a list it is appended there, and `signal` and `wait`
+        mean what they mean for every command.
+
+        >>> x = az.device().context().zeros((2, 2), np.float32)
+        >>> x.copy_from([[1, 2], [3, 4]])
+        >>> float(x.copy_to().sum())
+        10.0
+        >>> x.copy_from(np.zeros(4))
+        Traceback (most recent call last):
+        anyzero.errors.InvalidArgument: cannot copy shape (4,) of float64 to shape (2, 2) of float32
+        Change one side with astype(), reshape() or a slice.
+        """
+        if not isinstance(source, Buffer):
+            if not isinstance(source, np.ndarray):
+                source = np.asarray(source, dtype=self.dtype)
+            if on is None and not source.flags.c_contiguous:
+                source = np.ascontiguousarray(source)
+        if on is not None:
+            done: Completion | None = on.copy(self, source, signal=signal, wait=wait)
+            return done
+        self._refuse_order(signal, wait)
+        origin = source if isinstance(source, Buffer) else HostArray(source)
+        require_alike(self, origin)
+        check(_copy(self._list(), self.pointer, origin.pointer, self.nbytes, None, 0, None), _copy)
+        return None
+
+    def copy_to(
+        self,
+        target: npt.NDArray[Any] | None = None,
+        *,
+        on: Recorder[Any] | None = None,
+        signal: Event | None = None,
+        wait: Completion | Iterable[Completion] | None = None,
+    ) -> npt.NDArray[Any]:
+        """Copy the contents to an array, a new one unless given, and return it.
+
+        With `on`, a list, the array is filled when the list has come to it.
+
+        >>> x = az.device().context().full(3, 7, np.uint8)
+        >>> x.copy_to()
+        array([7, 7, 7], dtype=uint8)
+        """
+        array = np.empty(self.shape, self.dtype) if target is None else target
+        if on is not None:
+            on.copy(array, self, signal=signal, wait=wait)
+            return array
+        self._refuse_order(signal, wait)
+        if not array.flags.c_contiguous and array.flags.writeable:
+            require_alike(array, self)
+            array[...] = self.copy_to()
+            return array
+        there = HostArray(array, writable=True)
+        require_alike(there, self)
+        check(_copy(self._list(), there.pointer, self.pointer, self.nbytes, None, 0, None), _copy)
+        return array
+
+    def fill(
+        self,
+        value: Any,
+        *,
+        on: Recorder[Any] | None = None,
+        signal: Event | None = None,
+        wait: Completion | Iterable[Completion] | None = None,
+    ) -> Completion | None:
+        r"""Set every element to `value`; bytes are repeated as they are.
+
+        >>> x = az.device().context().buffer(4, np.uint16)
+        >>> x.fill(b"\x01\x02")
+        >>> hex(x.copy_to()[0])
+        '0x201'
+        """
+        if on is not None:
+            done: Completion | None = on.fill(self, value, signal=signal, wait=wait)
+            return done
+        self._refuse_order(signal, wait)
+        pattern = fill_pattern(value, self.dtype)
+        if self.nbytes:
+            check(_fill(self._list(), self.pointer, pattern, len(pattern), self.nbytes, None, 0, None), _fill)
+        return None
+
+    def _list(self) -> int:
+        return self.context._synchronous_list(self.device)
+
+    @staticmethod
+    def _refuse_order(signal: object, wait: object) -> None:
+        if signal is not None or wait is not None:
+            raise TypeError("signal= and wait= order commands of a list; name it with on=")
+
+    def reshape(self, *shape: Any) -> Buffer:
+        """The same memory in another shape; one axis may be -1.
+
+        >>> az.device().context().zeros(6).reshape(2, -1).shape
+        (2, 3)
+        """
+        wanted = shape[0] if len(shape) == 1 else shape
+        # numpy knows the rules; an array of no stride costs no memory.
+        model = np.lib.stride_tricks.as_strided(np.empty(1, np.uint8), self.shape, (0,) * len(self.shape))
+        try:
+            return self._part(np.reshape(model, wanted).shape, self.dtype, 0)
+        except ValueError as error:
+            raise errors.InvalidArgument(str(error)) from None
+
+    def view(self, dtype: npt.DTypeLike) -> Buffer:
+        """The same memory with other elements; the last axis takes up the difference in size.
+
+        >>> az.device().context().zeros((2, 4), np.uint8).view(np.uint32).shape
+        (2, 1)
+        """
+        wanted = np.dtype(dtype)
+        if not self.shape:
+            raise errors.InvalidArgument("a buffer without axes has one element; reshape(1) first")
+        last = self.shape[-1] * self.dtype.itemsize
+        if last % wanted.itemsize:
+            raise errors.InvalidArgument(f"rows of {last} bytes hold no whole number of {wanted} elements")
+        return self._part((*self.shape[:-1], last // wanted.itemsize), wanted, 0)
+
+    def __getitem__(self, index: int | slice) -> Buffer:
+        if not self.shape:
+            raise IndexError("a buffer without axes has no parts")
+        row = self.nbytes // self.shape[0] if self.shape[0] else 0
+        if isinstance(index, slice):
+            start, stop, step = index.indices(self.shape[0])
+            if step != 1:
+                raise errors.InvalidArgument("a slice of a buffer is contiguous: its step is 1")
+            return self._part((max(stop - start, 0), *self.shape[1:]), self.dtype, start * row)
+        at = range(self.shape[0])[index]
+        return self._part(self.shape[1:], self.dtype, at * row)
+
+    def _part(self, shape: tuple[int, ...], dtype: np.dtype[Any], offset: int) -> Buffer:
+        allocation = self.allocation
+        start = self.pointer - allocation.handle + offset
+        return Buffer(self.context, self.device, allocation, shape, dtype, self.kind, start)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("a buffer without axes has no length")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Buffer]:
+        return (self[index] for index in range(len(self)))
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        if self.kind == "device":
+            raise TypeError(
+                "device memory cannot be looked at from the host: use copy_to(), or create it with kind='shared'"
+            )
+        allocation = self.allocation
+        start = self.pointer - allocation.handle
+        array = np.asarray(allocation)[start : start + self.nbytes].view(self.dtype).reshape(self.shape)
+        if dtype is not None and np.dtype(dtype) != self.dtype:
+            if copy is False:
+                raise ValueError(f"{self.dtype} becomes {np.dtype(dtype)} only by a copy")
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def __dlpack__(self, **options: Any) -> Any:
+        if self.kind == "device":
+            raise BufferError("device memory cannot be exported: use copy_to(), or create it with kind='shared'")
+        return self.__array__().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (_DLPACK_ONEAPI if self.kind == "device" else _DLPACK_CPU, 0)
+
+    def ipc_handle(self) -> bytes:
+        """A handle with which another process of the same user opens this memory; see `Context.open_ipc`.
+
+        It works as long as the memory exists, or until `Context.close_ipc`. Share whole buffers and send an offset
+        along.
+
+        >>> len(az.device().context().zeros(4).ipc_handle())
+        64
+        """
+        made = ze.ze_ipc_mem_handle_t()
+        check(_get_ipc(self.allocation.context_handle.handle, self.pointer, ctypes.byref(made)), _get_ipc)
+        return bytes(made)
+
+    @property
+    def address_range(self) -> tuple[int, int]:
+        """The address and the size of the whole allocation that this buffer is, or is a part of."""
+        base, size = ctypes.c_void_p(), ctypes.c_size_t()
+        owner = self.allocation.context_handle.handle
+        check(_get_range(owner, self.pointer, ctypes.byref(base), ctypes.byref(size)), _get_range)
+        return base.value or 0, size.value
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = ", closed" if self.closed else ""
+        return f"<Buffer {self.shape} {self.dtype} {self.kind}{state}>"

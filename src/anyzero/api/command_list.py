@@ -1,0 +1,137 @@
+"""Command lists: recorded once, run as often as needed."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final
+
+from anyzero import ze
+from anyzero.api._events import Waits, pack
+from anyzero.api.library import check, create, function
+from anyzero.api.properties import QueueGroup
+from anyzero.api.recorder import Recorder
+
+if TYPE_CHECKING:
+    from anyzero.api.context import Context
+    from anyzero.api.device import Device
+    from anyzero.api.event import Event
+
+__all__ = ["CommandList"]
+
+_create: Final = function("zeCommandListCreate")
+_clone: Final = function("zeCommandListCreateCloneExp")
+_end: Final = function("zeCommandListClose")
+_reset: Final = function("zeCommandListReset")
+
+
+class CommandList(Recorder[None]):
+    """Commands in the order they were appended, to be submitted to a queue or an immediate list, many times.
+
+    The end of a ``with`` block ends the recording; then the list can be submitted. `reset` begins a new one. One
+    thread at a time may record; any number of queues may run what is recorded.
+
+    >>> ctx = az.device().context()
+    >>> x, y = ctx.to_device(np.arange(4)), ctx.zeros(4, int)
+    >>> with ctx.command_list() as cl:
+    ...     cl.copy(y, x)
+    >>> with ctx.queue() as q:
+    ...     for _ in range(3):
+    ...         q.submit(cl).wait()
+    >>> y.copy_to()
+    array([0, 1, 2, 3])
+    """
+
+    __slots__ = ("array", "calls_host", "recording")
+    _destroy = function("zeCommandListDestroy")
+    _gone_when_closed = ("handle", "array")
+
+    def __init__(
+        self,
+        context: Context,
+        device: Device,
+        group: QueueGroup,
+        *,
+        in_order: bool = True,
+        cloneable: bool = False,
+        handle: int | None = None,
+    ) -> None:
+        self.context = context
+        self.device = device
+        self.group = group
+        self.recording = handle is None
+        self.calls_host = False
+        self._kept: list[object] = []
+        flags = ze.ZE_COMMAND_LIST_FLAG_IN_ORDER if in_order else ze.ZE_COMMAND_LIST_FLAG_RELAXED_ORDERING
+        if cloneable:
+            flags |= ze.ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE
+        if handle is None:
+            desc = ze.ze_command_list_desc_t(commandQueueGroupOrdinal=group.ordinal, flags=flags)
+            handle = create(_create, context.handle, device.handle, ctypes.byref(desc))
+        self.handle = handle
+        self.array = (ctypes.c_void_p * 1)(handle)
+
+    def _append(
+        self, command: Callable[..., int], arguments: tuple[Any, ...], signal: Event | None, wait: Waits, kept: object
+    ) -> None:
+        count, waits = (0, None) if wait is None else pack(wait)
+        event = None if signal is None else signal.handle
+        if result := command(self.handle, *arguments, event, count, waits):
+            check(result, command)
+        self._kept.append((kept, signal, wait))
+
+    def _append_bare(self, command: Callable[..., int], arguments: tuple[Any, ...], kept: object) -> None:
+        if result := command(self.handle, *arguments):
+            check(result, command)
+        self._kept.append(kept)
+
+    def _has_host_functions(self) -> None:
+        self.calls_host = True
+
+    def end(self) -> None:
+        """End the recording; ending twice is fine. The end of a ``with`` block does it.
+
+        >>> cl = az.device().context().command_list()
+        >>> cl.end(); cl.recording
+        False
+        """
+        check(_end(self.handle), _end)
+        self.recording = False
+
+    def reset(self) -> None:
+        """Forget all commands and begin to record again. Submissions under way run what they were given.
+
+        >>> cl = az.device().context().command_list()
+        >>> cl.end(); cl.reset(); cl.recording
+        True
+        """
+        check(_reset(self.handle), _reset)
+        # Queues that still run the old commands hold the old list of what those need.
+        self._kept = []
+        self.calls_host = False
+        self.recording = True
+
+    def clone(self) -> CommandList:
+        """Another list with the same commands, of a list created with ``cloneable=True`` whose recording ended.
+
+        >>> cl = az.device().context().command_list(cloneable=True)
+        >>> cl.end(); cl.clone().recording
+        False
+        """
+        made = CommandList(self.context, self.device, self.group, handle=create(_clone, self.handle))
+        made._kept = list(self._kept)
+        made.calls_host = self.calls_host
+        return made
+
+    def _release(self, handle: int) -> None:
+        self._kept = []
+        del self.array
+        super()._release(handle)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # A recording that an exception cut short is not one to run.
+        if kind is None and not self.closed:
+            self.end()

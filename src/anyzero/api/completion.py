@@ -1,0 +1,35 @@
+"""What can be waited for."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+__all__ = ["Completion"]
+
+
+class Completion:
+    """Something that will be done: an event, a fence, or a command that was appended to an immediate list.
+
+    >>> with az.device().context().immediate() as lst:
+    ...     done = lst.barrier()
+    ...     done.wait(timeout=5)
+    ...     done.done
+    True
+    """
+
+    __slots__ = ()
+
+    _is_event: ClassVar[bool] = False
+    """Whether commands can wait for it too: its `handle` is an event's then."""
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Return when it is done; raise TimeoutError after `timeout` seconds, wait forever for None.
+
+        Ctrl-C interrupts a wait of the main thread. No wait holds the GIL.
+        """
+        raise NotImplementedError
+
+    @property
+    def done(self) -> bool:
+        """Whether it is done, without waiting."""
+        raise NotImplementedError

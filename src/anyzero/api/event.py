@@ -1,0 +1,147 @@
+"""Events: the points at which commands, queues and the host meet."""
+
+# ruff: noqa: SLF001 (an event and its context are friends)
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from anyzero import ze
+from anyzero.api._waiting import wait as _wait
+from anyzero.api.completion import Completion
+from anyzero.api.library import check, create, function
+from anyzero.api.resource import Resource
+from anyzero.ze.constants import ZE_RESULT_NOT_READY
+
+if TYPE_CHECKING:
+    from anyzero.api._pools import PoolHandle
+    from anyzero.api.context import Context
+
+__all__ = ["TIMESTAMPS", "Event", "Timestamps"]
+
+TIMESTAMPS: Final = np.dtype([(name, np.uint64) for name in ("start", "end", "context_start", "context_end")])
+"""What `query_timestamps` writes for each event."""
+
+_create: Final = function("zeEventCreate")
+_synchronize: Final = function("zeEventHostSynchronize")
+_query: Final = function("zeEventQueryStatus")
+_signal: Final = function("zeEventHostSignal")
+_reset: Final = function("zeEventHostReset")
+_timestamp: Final = function("zeEventQueryKernelTimestamp")
+
+
+class Timestamps(NamedTuple):
+    """When the command that signalled an event began and ended, in ticks of the device's timer."""
+
+    start: int
+    end: int
+    context_start: int
+    context_end: int
+
+
+class Event(Completion, Resource):
+    """A flag that commands and the host set, reset and wait for.
+
+    Make them with `Context.event`, `Context.events`, or from an `EventPool`. With ``timing=True`` an event remembers
+    how long its command took. Any thread may use an event.
+
+    >>> ctx = az.device().context()
+    >>> start, done = ctx.events(2, timing=True)
+    >>> with ctx.immediate() as lst:
+    ...     _ = lst.copy(ctx.zeros(1 << 16), ctx.zeros(1 << 16), signal=done, wait=start)
+    ...     done.done                       # the copy waits for `start`
+    ...     start.signal()
+    ...     done.wait(timeout=5)
+    False
+    >>> done.kernel_ns > 0
+    True
+    """
+
+    __slots__ = ("_pool", "context", "index")
+    _is_event = True
+    _destroy = function("zeEventDestroy")
+
+    def __init__(self, context: Context, pool: PoolHandle, index: int) -> None:
+        self.context = context
+        self._pool = pool
+        self.index = index
+        scope = ze.ZE_EVENT_SCOPE_FLAG_HOST
+        desc = ze.ze_event_desc_t(index=index, signal=scope, wait=scope)
+        self.handle = create(_create, pool.handle, ctypes.byref(desc))
+
+    @property
+    def timing(self) -> bool:
+        """Whether it remembers when its command ran."""
+        return self._pool.timing
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Return when the event is signalled; raise TimeoutError after `timeout` seconds.
+
+        >>> event = az.device().context().event()
+        >>> event.wait(timeout=0.001)
+        Traceback (most recent call last):
+        anyzero.errors.TimeoutError: zeEventHostSynchronize NOT_READY: the event was not done after 0.001 seconds
+        The work continues: wait again, with a longer timeout or none.
+        """
+        _wait(_synchronize, self.handle, timeout, "the event")
+        if self.context.failures:
+            self.context._raise_failure()
+
+    @property
+    def done(self) -> bool:
+        """Whether the event is signalled.
+
+        >>> az.device().context().event().done
+        False
+        """
+        result = _query(self.handle)
+        if result and result != ZE_RESULT_NOT_READY:
+            check(result, _query)
+        return not result
+
+    def signal(self) -> None:
+        """Signal the event from the host; what waits for it goes on.
+
+        >>> event = az.device().context().event()
+        >>> event.signal(); event.done
+        True
+        """
+        if result := _signal(self.handle):
+            check(result, _signal)
+
+    def reset(self) -> None:
+        """Make the event ready to be signalled again.
+
+        >>> event = az.device().context().event()
+        >>> event.signal(); event.reset(); event.done
+        False
+        """
+        if result := _reset(self.handle):
+            check(result, _reset)
+
+    @property
+    def timestamps(self) -> Timestamps:
+        """When its command ran; raises NotReady before that, and InvalidHandle for an event without timing.
+
+        >>> ctx = az.device().context()
+        >>> event = ctx.event(timing=True)
+        >>> with ctx.immediate() as lst:
+        ...     lst.barrier(signal=event).wait()
+        >>> event.timestamps.end >= event.timestamps.start
+        True
+        """
+        found = ze.ze_kernel_timestamp_result_t()
+        check(_timestamp(self.handle, ctypes.byref(found)), _timestamp)
+        whole, own = getattr(found, "global"), found.context
+        return Timestamps(whole.kernelStart, whole.kernelEnd, own.kernelStart, own.kernelEnd)
+
+    @property
+    def kernel_ns(self) -> int:
+        """How many nanoseconds its command took on the device."""
+        times = self.timestamps
+        device = self.context.device
+        mask = (1 << device.timestamp_bits) - 1
+        return ((times.end - times.start) & mask) * device.timer_resolution

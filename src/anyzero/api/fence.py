@@ -1,0 +1,85 @@
+"""Fences: how the host learns that a submission is done."""
+
+# ruff: noqa: SLF001 (a fence and its queue are friends)
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Final
+
+from anyzero import ze
+from anyzero.api._waiting import wait as _wait
+from anyzero.api.completion import Completion
+from anyzero.api.library import check, create, function
+from anyzero.api.resource import Resource
+from anyzero.ze.constants import ZE_RESULT_NOT_READY
+
+if TYPE_CHECKING:
+    from anyzero.api.queue import CommandQueue
+
+__all__ = ["Fence"]
+
+_create: Final = function("zeFenceCreate")
+_destroy: Final = function("zeFenceDestroy")
+_synchronize: Final = function("zeFenceHostSynchronize")
+_query: Final = function("zeFenceQueryStatus")
+_reset: Final = function("zeFenceReset")
+
+_plain: Final = ze.ze_fence_desc_t()
+_signalled: Final = ze.ze_fence_desc_t(flags=ze.ZE_FENCE_FLAG_SIGNALED)
+_PLAIN: Final = ctypes.byref(_plain)
+_SIGNALLED: Final = ctypes.byref(_signalled)
+
+
+class Fence(Completion, Resource):
+    """Done when what was submitted with it is done. `CommandQueue.submit` returns one.
+
+    A fence of your own (`CommandQueue.fence`) serves many submissions, with a `reset` before each. Any thread may wait.
+
+    >>> ctx = az.device().context()
+    >>> with ctx.command_list() as cl:
+    ...     cl.barrier()
+    >>> fence = ctx.queue().submit(cl)
+    >>> fence.wait(timeout=5)
+    >>> fence.done
+    True
+    """
+
+    __slots__ = ("_idle", "queue")
+
+    def __init__(self, queue: CommandQueue, *, signalled: bool = False, handle: int | None = None) -> None:
+        self.queue = queue
+        self._idle = False
+        self.handle = create(_create, queue.handle, _SIGNALLED if signalled else _PLAIN) if handle is None else handle
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Return when the submission is done; raise TimeoutError after `timeout` seconds."""
+        _wait(_synchronize, self.handle, timeout, "the submission")
+        self._idle = True
+        if self.queue.context.failures:
+            self.queue.context._raise_failure()
+
+    @property
+    def done(self) -> bool:
+        """Whether the submission is done."""
+        result = _query(self.handle)
+        if result and result != ZE_RESULT_NOT_READY:
+            check(result, _query)
+        return not result
+
+    def reset(self) -> None:
+        """Make the fence ready for the next submission.
+
+        >>> fence = az.device().context().queue().fence(signalled=True)
+        >>> fence.reset(); fence.done
+        False
+        """
+        self._idle = False
+        if result := _reset(self.handle):
+            check(result, _reset)
+
+    def _release(self, handle: int) -> None:
+        if self._idle and not self.queue.closed:
+            self.queue._spare.append(handle)
+        else:
+            _destroy(handle)

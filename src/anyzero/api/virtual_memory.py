@@ -1,0 +1,178 @@
+"""Addresses apart from memory: reserve a range, then map physical memory into parts of it."""
+
+from __future__ import annotations
+
+import ctypes
+from math import prod
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from anyzero import errors, ze
+from anyzero.api._memory import MappedMemory
+from anyzero.api.buffer import Buffer, Shape
+from anyzero.api.library import check, create, function
+from anyzero.api.resource import Resource
+
+if TYPE_CHECKING:
+    from anyzero.api.context import Context
+    from anyzero.api.device import Device
+
+__all__ = ["Access", "PhysicalMemory", "Reservation"]
+
+Access = Literal["none", "read", "read_write"]
+
+_ACCESS: Final[dict[str, int]] = {
+    "none": ze.ZE_MEMORY_ACCESS_ATTRIBUTE_NONE,
+    "read": ze.ZE_MEMORY_ACCESS_ATTRIBUTE_READONLY,
+    "read_write": ze.ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE,
+}
+_WORDS: Final[dict[int, Access]] = {
+    ze.ZE_MEMORY_ACCESS_ATTRIBUTE_NONE: "none",
+    ze.ZE_MEMORY_ACCESS_ATTRIBUTE_READONLY: "read",
+    ze.ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE: "read_write",
+}
+
+_create: Final = function("zePhysicalMemCreate")
+_destroy_memory: Final = function("zePhysicalMemDestroy")
+_reserve: Final = function("zeVirtualMemReserve")
+_free: Final = function("zeVirtualMemFree")
+_page_size: Final = function("zeVirtualMemQueryPageSize")
+_map: Final = function("zeVirtualMemMap")
+_unmap: Final = function("zeVirtualMemUnmap")
+_set_access: Final = function("zeVirtualMemSetAccessAttribute")
+_get_access: Final = function("zeVirtualMemGetAccessAttribute")
+
+
+def _number(access: str) -> int:
+    if access not in _ACCESS:
+        raise ValueError(f"access={access!r}: one of {', '.join(_ACCESS)}")
+    return _ACCESS[access]
+
+
+def page_size(context: Context, device: Device, nbytes: int = 1) -> int:
+    """The size of which reservations and mappings of `nbytes` are multiples.
+
+    >>> from anyzero.api.virtual_memory import page_size
+    >>> page_size(az.device().context(), az.device()) % 4096
+    0
+    """
+    found = ctypes.c_size_t()
+    check(_page_size(context.handle, device.handle, nbytes, ctypes.byref(found)), _page_size)
+    return found.value
+
+
+class PhysicalMemory(Resource):
+    """Memory without an address, in whole pages; see `Reservation`.
+
+    >>> az.device().context().physical_memory(1).nbytes
+    4096
+    """
+
+    __slots__ = ("_lifetime", "context", "device", "nbytes")
+
+    def __init__(self, context: Context, device: Device, nbytes: int, *, on_host: bool = False) -> None:
+        self.context = context
+        self.device = device
+        self._lifetime = context.lifetime
+        page = page_size(context, device, nbytes)
+        self.nbytes = -(-nbytes // page) * page
+        place = ze.ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_HOST if on_host else ze.ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_DEVICE
+        desc = ze.ze_physical_mem_desc_t(flags=place, size=self.nbytes)
+        self.handle = create(_create, context.handle, device.handle, ctypes.byref(desc))
+
+    def _release(self, handle: int) -> None:
+        _destroy_memory(self._lifetime.handle, handle)
+
+
+class Reservation(Resource):
+    """A range of addresses, in whole pages, into which physical memory is mapped. `handle` is where it begins.
+
+    Closing it unmaps everything and gives the addresses back, so do that after the last use of its buffers.
+
+    >>> ctx = az.device().context()
+    >>> with ctx.reserve(8192) as addresses:
+    ...     addresses.map(ctx.physical_memory(4096), at=4096)
+    ...     x = addresses.buffer(4, np.int32, at=4096)
+    ...     x.fill(3)
+    ...     x.copy_to()
+    array([3, 3, 3, 3], dtype=int32)
+    """
+
+    __slots__ = ("_lifetime", "_mapped", "context", "device", "nbytes")
+
+    def __init__(self, context: Context, device: Device, nbytes: int, *, start: int | None = None) -> None:
+        self.context = context
+        self.device = device
+        self._lifetime = context.lifetime
+        page = page_size(context, device, nbytes)
+        self.nbytes = -(-nbytes // page) * page
+        self._mapped: list[PhysicalMemory] = []
+        self.handle = create(_reserve, context.handle, start, self.nbytes)
+
+    def _at(self, at: int, nbytes: int) -> int:
+        if at < 0 or nbytes < 0 or at + nbytes > self.nbytes:
+            raise errors.InvalidArgument(f"{nbytes} bytes at {at} reach out of a reservation of {self.nbytes}")
+        return self.handle + at
+
+    def map(
+        self,
+        memory: PhysicalMemory,
+        *,
+        at: int = 0,
+        nbytes: int | None = None,
+        offset: int = 0,
+        access: Access = "read_write",
+    ) -> None:
+        """Put `nbytes` of `memory`, from `offset` on, at the place `at` of this range; all of it unless given."""
+        size = memory.nbytes - offset if nbytes is None else nbytes
+        pointer = self._at(at, size)
+        check(_map(self.context.handle, pointer, size, memory.handle, offset, _number(access)), _map)
+        self._mapped.append(memory)
+
+    def unmap(self, *, at: int = 0, nbytes: int | None = None) -> None:
+        """Take the memory away from a part of this range, or from all of it.
+
+        >>> ctx = az.device().context()
+        >>> addresses = ctx.reserve(4096)
+        >>> addresses.map(ctx.physical_memory(4096)); addresses.unmap()
+        >>> addresses.access()
+        'none'
+        """
+        size = self.nbytes - at if nbytes is None else nbytes
+        check(_unmap(self.context.handle, self._at(at, size), size), _unmap)
+
+    def set_access(self, access: Access, *, at: int = 0, nbytes: int | None = None) -> None:
+        """Say what the device may do with a mapped part of this range, or with all of it.
+
+        >>> ctx = az.device().context()
+        >>> addresses = ctx.reserve(4096)
+        >>> addresses.map(ctx.physical_memory(4096)); addresses.set_access("read")
+        >>> addresses.access()
+        'read'
+        """
+        size = self.nbytes - at if nbytes is None else nbytes
+        check(_set_access(self.context.handle, self._at(at, size), size, _number(access)), _set_access)
+
+    def access(self, at: int = 0) -> Access:
+        """What the device may do with the page at that place."""
+        found, run = ctypes.c_uint32(), ctypes.c_size_t()
+        pointer = self._at(at, 1)
+        check(
+            _get_access(self.context.handle, pointer, self.nbytes - at, ctypes.byref(found), ctypes.byref(run)),
+            _get_access,
+        )
+        return _WORDS[found.value]
+
+    def buffer(self, shape: Shape, dtype: npt.DTypeLike = np.uint8, *, at: int = 0) -> Buffer:
+        """A buffer of device memory at the place `at` of this range, which it holds."""
+        extents = (shape,) if isinstance(shape, int) else tuple(shape)
+        element: np.dtype[Any] = np.dtype(dtype)
+        nbytes = prod(extents) * element.itemsize
+        memory = MappedMemory(self._lifetime, self._at(at, nbytes), nbytes, self)
+        return Buffer(self.context, self.device, memory, extents, element, "device")
+
+    def _release(self, handle: int) -> None:
+        _free(self._lifetime.handle, handle, self.nbytes)
+        self._mapped.clear()

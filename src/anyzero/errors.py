@@ -1,0 +1,197 @@
+"""What can go wrong, as exceptions that say what to do next.
+
+Every failure of Level Zero is an :class:`Error` that carries the result code, the function that returned it and the
+driver's own words. The subclasses group the results by what a program would do about them; where Python has an
+exception of the same meaning (MemoryError, ValueError, TimeoutError), they are that one too.
+"""
+
+# ruff: noqa: N818 (named as the results are that they stand for)
+
+from __future__ import annotations
+
+import builtins
+from typing import TYPE_CHECKING
+
+from anyzero import ze
+
+if TYPE_CHECKING:
+    from anyzero.ze import ze_result_t
+
+__all__ = [
+    "BuildError",
+    "ClosedError",
+    "DeviceLost",
+    "DeviceNotFound",
+    "Error",
+    "HandleInUse",
+    "InvalidArgument",
+    "InvalidHandle",
+    "NotReady",
+    "OutOfDeviceMemory",
+    "OutOfHostMemory",
+    "PermissionDenied",
+    "TimeoutError",
+    "Unavailable",
+    "UnsupportedFeature",
+    "from_result",
+]
+
+
+class Error(Exception):
+    """The base of everything that anyzero raises on its own account.
+
+    `result` is the ze_result_t, or None where no call was made; `function` the function that returned it; `detail` what
+    the driver says about it; `remedy` what to do next.
+
+    >>> issubclass(az.OutOfDeviceMemory, az.Error)
+    True
+    """
+
+    remedy: str = ""
+
+    def __init__(
+        self,
+        detail: str = "",
+        *,
+        result: ze_result_t | None = None,
+        function: str | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        self.detail = detail
+        self.result = result
+        self.function = function
+        if remedy is not None:
+            self.remedy = remedy
+        super().__init__(detail)
+
+    def __str__(self) -> str:
+        where = []
+        if self.function is not None:
+            where.append(self.function)
+        if self.result is not None:
+            where.append(self.result.name.removeprefix("ZE_RESULT_").removeprefix("ERROR_"))
+        first = ": ".join(filter(None, [" ".join(where), self.detail]))
+        return "\n".join(filter(None, [first, self.remedy]))
+
+
+class DeviceLost(Error):
+    """A command faulted and its queue is dead; `detail` names the command, the address and the nearest allocation."""
+
+    remedy = "This queue or list runs nothing any more. Fix what the report names, then continue on a new one."
+
+
+class OutOfDeviceMemory(Error, MemoryError):
+    """The device's memory does not hold what was asked for."""
+
+    remedy = "Close buffers and images that are done, or give the device more with ANYZERO_MEMORY."
+
+
+class OutOfHostMemory(Error, MemoryError):
+    """The host's memory does not hold what was asked for."""
+
+    remedy = "Close buffers that are done, or ask for less."
+
+
+class InvalidArgument(Error, ValueError):
+    """An argument is out of range, of the wrong kind, or does not fit the others."""
+
+
+class InvalidHandle(Error):
+    """A handle is null, of another kind, of another context, or its object is gone."""
+
+    remedy = "Use objects of one context, and keep them until what uses them is done."
+
+
+class HandleInUse(Error):
+    """The object is still in use by the device."""
+
+    remedy = "Wait for the work that uses it (queue.synchronize(), event.wait()), then try again."
+
+
+class UnsupportedFeature(Error):
+    """The driver or device does not do that: a feature, a size, an alignment, an image format."""
+
+    remedy = "docs/coverage.md lists what the driver implements; `anyzero info -v` shows the device's limits."
+
+
+class NotReady(Error):
+    """The answer is not there yet."""
+
+    remedy = "Wait for the command first, or ask again later."
+
+
+class TimeoutError(NotReady, builtins.TimeoutError):  # noqa: A001 (it is that one, with a remedy)
+    """A wait ended before what it waited for happened; the work goes on."""
+
+    remedy = "The work continues: wait again, with a longer timeout or none."
+
+
+class ClosedError(Error):
+    """The object was closed."""
+
+    remedy = "Create a new one; close an object only after its last use."
+
+
+class Unavailable(Error):
+    """The driver could not start."""
+
+    remedy = "`python -m anyzero.driver --show` tries the same start-up and prints what it finds."
+
+
+class DeviceNotFound(Error, LookupError):
+    """No device answers to the selection; the text lists those there are."""
+
+
+class PermissionDenied(Error, PermissionError):
+    """Not allowed for this user or process."""
+
+    remedy = "IPC handles work between processes of one user only."
+
+
+class BuildError(Error):
+    """A module could not be built; `log` is the compiler's account."""
+
+    log: str = ""
+
+
+# Results whose name does not say their class; the others are INVALID_… and UNSUPPORTED_….
+_CLASSES: dict[int, type[Error]] = {
+    ze.ZE_RESULT_NOT_READY: NotReady,
+    ze.ZE_RESULT_ERROR_DEVICE_LOST: DeviceLost,
+    ze.ZE_RESULT_ERROR_DEVICE_REQUIRES_RESET: DeviceLost,
+    ze.ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY: OutOfHostMemory,
+    ze.ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY: OutOfDeviceMemory,
+    ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE: BuildError,
+    ze.ZE_RESULT_ERROR_MODULE_LINK_FAILURE: BuildError,
+    ze.ZE_RESULT_ERROR_INVALID_NATIVE_BINARY: BuildError,
+    ze.ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS: PermissionDenied,
+    ze.ZE_RESULT_ERROR_UNINITIALIZED: Unavailable,
+    ze.ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE: Unavailable,
+    ze.ZE_RESULT_ERROR_NOT_AVAILABLE: Unavailable,
+    ze.ZE_RESULT_ERROR_INVALID_NULL_HANDLE: InvalidHandle,
+    ze.ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT: InvalidHandle,
+    ze.ZE_RESULT_ERROR_INVALID_KERNEL_HANDLE: InvalidHandle,
+    ze.ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE: HandleInUse,
+    ze.ZE_RESULT_ERROR_OVERLAPPING_REGIONS: InvalidArgument,
+    ze.ZE_RESULT_ERROR_ADDRESS_NOT_FOUND: InvalidArgument,
+}
+
+
+def from_result(result: int, function: str, detail: str = "") -> Error:
+    """The exception for what `function` returned; never None, also for results that this version does not know.
+
+    >>> print(from_result(0x78000009, "zeMemAllocDevice", "size 0"))
+    zeMemAllocDevice UNSUPPORTED_SIZE: size 0
+    ...
+    """
+    from anyzero.ze import ze_result_t
+
+    try:
+        code = ze_result_t(result)
+    except ValueError:
+        return Error(f"unknown result {result:#x}. {detail}".strip(), function=function)
+    kind = _CLASSES.get(code)
+    if kind is None:
+        name = code.name
+        kind = UnsupportedFeature if "_UNSUPPORTED" in name else InvalidArgument if "_INVALID_" in name else Error
+    return kind(detail, result=code, function=function)

@@ -1,0 +1,145 @@
+"""`anyzero info`: what there is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+import anyzero as az
+
+__all__ = ["device_table", "run", "size"]
+
+
+def run(*, as_json: bool, verbose: bool) -> int:
+    drivers = az.drivers()
+    if as_json:
+        print(json.dumps(_everything(drivers), indent=2))
+        return 0
+    for number, driver in enumerate(drivers):
+        print(f"driver {number}: Level Zero {driver.api_version}, {_count(driver.extensions, 'extension')}")
+    print()
+    print(device_table())
+    if verbose:
+        for index, device in enumerate(az.devices()):
+            _print_details(str(index), device)
+            for place, tile in enumerate(device.tiles):
+                _print_details(f"{index}.{place}", tile)
+        for number, driver in enumerate(drivers):
+            print(f"\nextensions of driver {number}")
+            for name, version in sorted(driver.extensions.items()):
+                print(f"  {name} {version}")
+    return 0
+
+
+def device_table() -> str:
+    """Devices and tiles, one line each, under the name by which ANYZERO_DEVICE picks them."""
+    rows: list[tuple[str, ...]] = [("device", "name", "type", "units", "memory", "free", "queue groups")]
+    for index, device in enumerate(az.devices()):
+        rows.append(_row(str(index), device.name, device))
+        for place, tile in enumerate(device.tiles):
+            rows.append(_row(f"{index}.{place}", f"  tile {place}", tile))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
+def _row(selector: str, name: str, device: az.Device) -> tuple[str, ...]:
+    groups = ", ".join(f"{group.kind} ×{group.queues}" for group in device.queue_groups)
+    memory, free = size(device.memory_total), size(device.memory_free)
+    return selector, name, device.type, str(device.compute_units), memory, free, groups
+
+
+def size(nbytes: int) -> str:
+    """A number of bytes for people.
+
+    >>> size(1536), size(3 << 30)
+    ('1.5 KiB', '3.0 GiB')
+    """
+    amount = float(nbytes)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if amount < 1024:
+            return f"{nbytes} B" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1024
+    return f"{amount:.1f} TiB"
+
+
+def _count(things: Iterable[object], noun: str) -> str:
+    number = len(list(things))
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _print_details(selector: str, device: az.Device) -> None:
+    print(f"\ndevice {selector}")
+    for name, value in _details(device):
+        print(f"  {name:<14}{value}")
+
+
+def _details(device: az.Device) -> Iterable[tuple[str, str]]:
+    yield "name", device.name
+    yield "uuid", str(device.uuid)
+    yield "identity", f"backend {device.backend}, vendor {device.vendor_id:#06x}, id {device.device_id:#06x}"
+    yield "PCI address", device.pci_address
+    yield "compute", f"{_count(range(device.compute_units), 'unit')} at {device.clock_mhz} MHz"
+    shape = " × ".join(map(str, device.max_group_shape))
+    yield "work-groups", f"up to {device.max_group_size} items ({shape}), {size(device.local_memory)} local memory"
+    yield "sub-groups", ", ".join(map(str, device.sub_group_sizes))
+    yield "memory", f"{size(device.memory_total)}, {size(device.memory_free)} free; {_memories(device)}"
+    yield "allocations", f"up to {size(device.max_allocation)}; on-demand paging {_yes(device.on_demand_paging)}"
+    yield "caches", ", ".join(size(cache.size) for cache in device.caches)
+    for group in device.queue_groups:
+        can = [word for word in ("compute", "copy", "cooperative") if getattr(group, word)]
+        fill = f"fill patterns up to {group.max_fill_pattern} bytes"
+        yield f"group {group.ordinal}", f"{_count(range(group.queues), 'queue')}: {', '.join(can)}; {fill}"
+    limits = device.image_limits
+    sides = f"1D {limits.side_1d}, 2D {limits.side_2d}, 3D {limits.side_3d}"
+    yield "images", f"{sides}, {limits.array_levels} levels, {limits.samplers} samplers"
+    others = [each for each in az.devices() if each != device.root]
+    if others:
+        reached = sum(device.can_access(each) for each in others)
+        yield "peers", f"reaches {reached} of {_count(others, 'other device')}"
+    yield "timer", f"{device.timer_resolution} ns a tick, {device.timestamp_bits} bits"
+
+
+def _memories(device: az.Device) -> str:
+    return ", ".join(memory.name for memory in device.memories)
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+def _everything(drivers: list[az.Driver]) -> dict[str, Any]:
+    return {
+        "anyzero": az.__version__,
+        "drivers": [
+            {
+                "api_version": driver.api_version,
+                "uuid": str(driver.uuid),
+                "version": driver.version,
+                "extensions": driver.extensions,
+                "devices": [_device(device) for device in driver.devices],
+            }
+            for driver in drivers
+        ],
+    }
+
+
+_PLAIN = (
+    "name", "type", "backend", "vendor_id", "device_id", "pci_address", "integrated", "on_demand_paging", "clock_mhz",
+    "compute_units", "memory_total", "memory_free", "max_allocation", "max_group_size", "max_group_shape",
+    "max_group_count", "local_memory", "sub_group_sizes", "timer_resolution", "timestamp_bits",
+)  # fmt: skip
+
+
+def _device(device: az.Device) -> dict[str, Any]:
+    found: dict[str, Any] = {name: getattr(device, name) for name in _PLAIN}
+    found["uuid"] = str(device.uuid)
+    found["memories"] = [asdict(each) for each in device.memories]
+    found["caches"] = [asdict(each) for each in device.caches]
+    found["queue_groups"] = [{"kind": each.kind, **asdict(each)} for each in device.queue_groups]
+    found["image_limits"] = asdict(device.image_limits)
+    found["tiles"] = [_device(tile) for tile in device.tiles]
+    return found

@@ -1,0 +1,187 @@
+"""Events, pools and waiting."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import anyzero as az
+from tests.api.conftest import child_environment
+
+PATIENCE = 20
+
+
+def test_the_host_signals_and_resets(ctx: az.Context) -> None:
+    event = ctx.event()
+    assert not event.done
+    event.signal()
+    event.signal()
+    assert event.done
+    event.wait()
+    event.wait(timeout=0)
+    event.reset()
+    assert not event.done
+    assert not event.timing
+
+
+def test_a_wait_times_out(ctx: az.Context) -> None:
+    event = ctx.event()
+    for timeout in (0, 0.005, 0.15):
+        began = time.monotonic()
+        with pytest.raises(az.TimeoutError, match=f"not done after {timeout:g} seconds") as caught:
+            event.wait(timeout=timeout)
+        assert timeout <= time.monotonic() - began < timeout + 5
+        assert caught.value.function == "zeEventHostSynchronize"
+    with pytest.raises(TimeoutError):
+        event.wait(0)
+    for wrong in (-1, float("nan")):
+        with pytest.raises(ValueError, match="number of seconds"):
+            event.wait(timeout=wrong)
+    event.signal()
+    event.wait(timeout=float("1e30"))
+
+
+def test_another_thread_ends_a_wait(ctx: az.Context) -> None:
+    event = ctx.event()
+    timer = threading.Timer(0.15, event.signal)
+    timer.start()
+    event.wait()
+    assert event.done
+    timer.join()
+
+
+def test_threads_wait_without_the_gil(ctx: az.Context) -> None:
+    event = ctx.event()
+    woken: list[float] = []
+
+    def sleep() -> None:
+        event.wait()
+        woken.append(time.monotonic())
+
+    threads = [threading.Thread(target=sleep) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    # This thread holds the interpreter busy while the others wait.
+    until = time.monotonic() + 0.15
+    while time.monotonic() < until:
+        pass
+    assert not woken
+    event.signal()
+    for thread in threads:
+        thread.join(timeout=PATIENCE)
+    assert len(woken) == 4
+
+
+def test_events_of_one_context_are_apart(ctx: az.Context) -> None:
+    events = [ctx.event() for _ in range(150)]
+    events[3].signal()
+    events[149].signal()
+    assert [index for index, event in enumerate(events) if event.done] == [3, 149]
+    del events
+    assert not any(ctx.event().done for _ in range(150))
+
+
+def test_timing_measures_the_command(ctx: az.Context) -> None:
+    event = ctx.event(timing=True)
+    x = ctx.buffer(8 << 20)
+    assert event.timing
+    with pytest.raises(az.NotReady):
+        _ = event.timestamps
+    with ctx.immediate() as lst:
+        before = ctx.device.timestamp().device
+        lst.fill(x, 1, signal=event).wait(timeout=PATIENCE)
+    times = event.timestamps
+    assert before <= times.start < times.end <= ctx.device.timestamp().device
+    assert event.kernel_ns == times.end - times.start
+    with pytest.raises(az.InvalidHandle, match="carries no timestamps"):
+        _ = ctx.event().kernel_ns
+
+
+def test_a_pool_gives_the_same_event_every_time(ctx: az.Context) -> None:
+    pool = ctx.event_pool(3, timing=True)
+    assert len(pool) == 3
+    assert pool[1] is pool[-2]
+    assert pool[0].timing
+    assert [event.index for event in pool] == [0, 1, 2]
+    with pytest.raises(IndexError):
+        pool[3]
+    pool[2].signal()
+    kept = pool[2]
+    pool[1].close()
+    assert not pool[1].done
+    pool.close()
+    assert kept.done
+    with pytest.raises(az.ClosedError, match="this EventPool is closed"):
+        pool[0]
+
+
+def test_events_comes_as_several(ctx: az.Context) -> None:
+    first, second, third = ctx.events(3)
+    second.signal()
+    assert [first.done, second.done, third.done] == [False, True, False]
+    with pytest.raises(az.InvalidArgument):
+        ctx.events(0)
+
+
+def test_a_closed_event_says_so(ctx: az.Context) -> None:
+    with ctx.event() as event:
+        pass
+    for use in (event.wait, event.signal, event.reset, lambda: event.done):
+        with pytest.raises(az.ClosedError, match="this Event is closed"):
+            use()
+
+
+def test_an_event_that_closes_early_is_still_signalled(ctx: az.Context) -> None:
+    go, x = ctx.event(), ctx.zeros(4, np.uint8)
+    with ctx.immediate() as lst:
+        early = ctx.event()
+        lst.fill(x, 1, wait=go, signal=early)
+        early.close()
+        fresh = [ctx.event() for _ in range(70)]
+        go.signal()
+    assert x.copy_to().all()
+    assert not any(event.done for event in fresh)
+
+
+WAITS = {
+    "event": "ctx.event().wait()",
+    "event with a timeout": "ctx.event().wait(timeout=50)",
+    "completion": "ctx.immediate().barrier(wait=ctx.event()).wait()",
+    "list": "lst = ctx.immediate(); lst.barrier(wait=ctx.event()); lst.synchronize()",
+    "fence": "ctx.queue().submit(blocked).wait()",
+    "queue": "q = ctx.queue(); q.submit(blocked); q.synchronize()",
+}
+
+
+@pytest.mark.parametrize("what", WAITS)
+def test_control_c_interrupts_a_wait(what: str) -> None:
+    program = f"""
+import sys, anyzero as az
+ctx = az.device().context()
+with ctx.command_list() as blocked:
+    blocked.wait(ctx.event())
+print("waiting", flush=True)
+try:
+    {WAITS[what]}
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+    child = subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=child_environment(),
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline() == "waiting\n"
+    time.sleep(0.05)
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=30)
+    assert (out, err, child.returncode) == ("interrupted\n", "", 0)
