@@ -7,9 +7,9 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <mutex>
 
 #include "exec/clock.h"
+#include "exec/mutex.h"
 
 namespace anyzero {
 
@@ -63,7 +63,7 @@ const Python* python() {
   static Python functions;
   static std::atomic<bool> complete{false};
   static std::atomic<uint64_t> look_again{0};
-  static std::mutex mutex;
+  static Mutex mutex;
   if (complete.load(std::memory_order_acquire)) return &functions;
   constexpr uint64_t kPatience = 100'000'000;  // a wait must not pay for the search each time
   if (now_ns() < look_again.load(std::memory_order_relaxed)) return nullptr;

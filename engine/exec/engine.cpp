@@ -1,17 +1,17 @@
 #include "engine.h"
 
 #include <algorithm>
-#include <mutex>
 #include <new>
 
 #include "clock.h"
+#include "mutex.h"
 #include "settings.h"
 #include "thread.h"
 
 namespace anyzero {
 
 namespace {
-std::mutex engines_mutex;
+Mutex engines_mutex;
 std::vector<Engine*>* engines = new std::vector<Engine*>;  // leaked: engines outlive everything
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "../abi/error.h"
+#include "../abi/slots.h"
 #include "../objects/context.h"
 #include "../objects/device.h"
 #include "../objects/event.h"
@@ -19,12 +20,21 @@ Blocker::~Blocker() {
 }
 Signal& Blocker::signal() const { return wait_.event->signal(); }
 
+namespace {
+SlotPool& slots() {
+  static SlotPool* slots = new SlotPool(sizeof(Ring));  // leaked, as all pools are
+  return *slots;
+}
+}  // namespace
+
 Ring* Ring::make(Context& context, Device& device, Engine& engine, uint32_t priority) {
   install_traps();
-  Ring* ring = new Ring(context, device, engine, priority);
+  void* slot = slots().take();
+  Ring* ring = new (slot) Ring(context, device, engine, priority);
   context.retain();
   context.add_ring(ring);
   device.add_ring(ring);
+  ring->users_.store(1, std::memory_order_release);
   return ring;
 }
 
@@ -53,7 +63,9 @@ bool Ring::retain_if_alive() {
 }
 
 void Ring::release() {
-  if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  if (users_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  this->~Ring();
+  slots().give_back(this);
 }
 
 uint64_t Ring::publish(Packet& packet) {
@@ -65,9 +77,10 @@ uint64_t Ring::publish(Packet& packet) {
   return position;
 }
 
-void Ring::start(bool cheap, uint64_t position) {
+void Ring::start(bool cheap, uint64_t position, Event* signal) {
   bool first = completed_.value.load(std::memory_order_acquire) + 1 >= position;
   if (cheap && first && process(false) == Progress::Idle) return;
+  if (signal) signal->comes_from(this, position);
   engine_.submit(*this);
 }
 
@@ -113,6 +126,13 @@ void Ring::lose(const Packet* packet, const char* reason) {
 ze_result_t Ring::tell_lost() const {
   std::lock_guard lock(report_mutex_);
   return fail(ZE_RESULT_ERROR_DEVICE_LOST, "%s", report_.c_str());
+}
+
+std::vector<RingPoint> points_of(const std::vector<Ring*>& rings) {
+  std::vector<RingPoint> points;
+  for (Ring* ring : rings)
+    if (!ring->idle() && ring->retain_if_alive()) points.emplace_back(ring, ring->submitted());
+  return points;
 }
 
 }  // namespace anyzero

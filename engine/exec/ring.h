@@ -2,11 +2,12 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "../abi/gen/ze_api.h"
+#include "mutex.h"
 #include "signal.h"
 #include "spinlock.h"
 #include "stream.h"
@@ -50,6 +51,7 @@ class Ring {
   static Ring* make(Context& context, Device& device, Engine& engine, uint32_t priority);
 
   void retain() { users_.fetch_add(1, std::memory_order_relaxed); }
+  // Rings live in slots that are never unmapped, so this may be asked of a ring that is gone. Another may have taken its place.
   bool retain_if_alive();
   void release();
 
@@ -70,12 +72,11 @@ class Ring {
   }
   uint64_t publish(Packet& packet);
 
-  // After publishing: runs the work here and now when it is `cheap` and nothing is before it, else hands it to the engine.
-  void start(bool cheap, uint64_t position);
+  // After publishing: runs the work here and now when it is `cheap` and nothing is before it, else hands it to the engine, and
+  // `signal`, if there is one, learns where its waiters can help.
+  void start(bool cheap, uint64_t position, Event* signal);
 
   uint64_t submitted() const { return submitted_.load(std::memory_order_acquire); }
-  // False in a forked child for rings of the parent, whose threads are not here.
-  bool ours() const { return generation_ == fork_generation.load(std::memory_order_relaxed); }
   bool idle() const { return completed_.value.load(std::memory_order_acquire) >= submitted(); }
   Signal& completed() { return completed_; }
 
@@ -106,8 +107,7 @@ class Ring {
   Device& device_;
   Engine& engine_;
   uint32_t priority_;
-  uint32_t generation_ = fork_generation.load(std::memory_order_relaxed);
-  std::atomic<uint32_t> users_{1};
+  std::atomic<uint32_t> users_{0};  // 1 once it is whole
 
   alignas(64) SpinLock write_lock_;
   Stream stream_;
@@ -126,7 +126,7 @@ class Ring {
   WaitFor blocked_on_{};
 
   std::atomic<bool> lost_{false};
-  mutable std::mutex report_mutex_;
+  mutable Mutex report_mutex_;
   std::string report_;
 
   Signal completed_{};
@@ -152,5 +152,8 @@ class RingPoint {
   Ring* ring_;
   uint64_t position_;
 };
+
+// What each of `rings` has been given so far, of those that are at it.
+std::vector<RingPoint> points_of(const std::vector<Ring*>& rings);
 
 }  // namespace anyzero

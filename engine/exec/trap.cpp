@@ -2,9 +2,8 @@
 
 #include <signal.h>
 
-#include <mutex>
-
 #include "../backends/cpu/mapping.h"
+#include "mutex.h"
 
 namespace anyzero {
 
@@ -58,7 +57,7 @@ void unblock_faults() {
 }
 
 void install_traps() {
-  static std::mutex mutex;
+  static Mutex mutex;
   std::lock_guard lock(mutex);
   struct sigaction action = {};
   action.sa_sigaction = on_fault;

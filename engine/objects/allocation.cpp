@@ -92,7 +92,7 @@ struct FreedLately {
     size_t size;
     const char* type;
   };
-  std::mutex mutex;
+  Mutex mutex;
   Range ranges[64] = {};
   size_t next = 0;
 

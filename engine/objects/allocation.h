@@ -12,6 +12,7 @@
 
 #include "../abi/object.h"
 #include "../backends/backend.h"
+#include "../exec/mutex.h"
 #include "context.h"
 
 namespace anyzero {
@@ -46,7 +47,7 @@ struct Allocation {
   bool exported = false;   // changed under the export lock only
 
   std::atomic<uint64_t> resident{0};  // a bit per Device::index()
-  std::mutex attributes_mutex;
+  Mutex attributes_mutex;
   std::vector<std::pair<const Device*, uint32_t>> atomic_attributes;
 
   // The bytes of a file that stand for this allocation in another process; fd is -1 while there is no file.

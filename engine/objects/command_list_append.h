@@ -43,7 +43,7 @@ ze_result_t CommandList::append(uint64_t cost, size_t extra, Event* signal, uint
   }
   if (signal && signal->counts()) signal->promise();
   uint64_t position = ring_->publish(*packet);
-  return submit(position, cost <= cheap_limit());
+  return submit(position, cost <= cheap_limit(), signal);
 }
 
 }  // namespace anyzero

@@ -100,7 +100,7 @@ ze_result_t execute_on(Ring& ring, bool copy_only, uint32_t count, CommandList* 
     *position = ring.publish(*last);
   }
   // What precedes our own packets must be done for them to count as cheap.
-  ring.start(cost <= cheap_limit(), *position - (fence ? 1 : 0));
+  ring.start(cost <= cheap_limit(), *position - (fence ? 1 : 0), signal);
   return ZE_RESULT_SUCCESS;
 }
 

@@ -38,17 +38,11 @@ ze_result_t Context::getStatus() {
 }
 
 void Context::mark_lost(const std::string& report) {
-  {
-    std::lock_guard lock(rings_mutex_);
-    loss_report_ = report;
-  }
+  *loss_report_.open() = report;
   lost_.store(true, std::memory_order_release);
 }
 
-std::string Context::loss_report() const {
-  std::lock_guard lock(rings_mutex_);
-  return loss_report_;
-}
+std::string Context::loss_report() { return *loss_report_.open(); }
 
 ze_result_t Context::systemBarrier(Device& device) {
   if (ze_result_t r = require(device)) return r;
@@ -63,23 +57,10 @@ ze_result_t Context::require(const Device& device) const {
   return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the device is not one of this context's devices");
 }
 
-void Context::add_ring(Ring* ring) {
-  std::lock_guard lock(rings_mutex_);
-  rings_.push_back(ring);
-}
+void Context::add_ring(Ring* ring) { rings_.open()->push_back(ring); }
 
-void Context::remove_ring(Ring* ring) {
-  std::lock_guard lock(rings_mutex_);
-  rings_.erase(std::find(rings_.begin(), rings_.end(), ring));
-}
+void Context::remove_ring(Ring* ring) { std::erase(*rings_.open(), ring); }
 
-std::vector<RingPoint> Context::submitted() const {
-  std::lock_guard lock(rings_mutex_);
-  std::vector<RingPoint> points;
-  points.reserve(rings_.size());
-  for (Ring* ring : rings_)
-    if (ring->ours() && !ring->idle() && ring->retain_if_alive()) points.emplace_back(ring, ring->submitted());
-  return points;
-}
+std::vector<RingPoint> Context::submitted() { return points_of(*rings_.open()); }
 
 }  // namespace anyzero

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -40,12 +39,12 @@ class Context : public Object<Context, Kind::Context> {
   void add_ring(Ring* ring);
   void remove_ring(Ring* ring);
   // A point in time: what every ring of the context had been given. Each entry holds its ring.
-  std::vector<RingPoint> submitted() const;
+  std::vector<RingPoint> submitted();
 
   // A queue of this context died; getStatus tells.
   void mark_lost(const std::string& report);
   // Why the last of them did; empty when none has.
-  std::string loss_report() const;
+  std::string loss_report();
 
   Context(Driver& driver, std::vector<Device*> devices) : driver_(driver), devices_(std::move(devices)) {}
 
@@ -53,9 +52,8 @@ class Context : public Object<Context, Kind::Context> {
   Driver& driver_;  // drivers and devices live as long as the process
   std::vector<Device*> devices_;
   std::atomic<bool> lost_{false};
-  std::string loss_report_;  // under rings_mutex_
-  mutable std::mutex rings_mutex_;
-  std::vector<Ring*> rings_;
+  Guarded<std::string> loss_report_;
+  Guarded<std::vector<Ring*>> rings_;
 };
 
 }  // namespace anyzero

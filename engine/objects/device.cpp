@@ -106,14 +106,9 @@ ze_result_t Device::getGlobalTimestamps(uint64_t* host, uint64_t* device) {
 }
 
 ze_result_t Device::synchronize() {
-  std::vector<RingPoint> points;
-  auto gather = [&](Device& device) {
-    std::lock_guard lock(device.rings_mutex_);
-    for (Ring* ring : device.rings_)
-      if (ring->ours() && !ring->idle() && ring->retain_if_alive()) points.emplace_back(ring, ring->submitted());
-  };
-  gather(*this);
-  for (Device* tile : tiles_) gather(*tile);
+  std::vector<RingPoint> points = points_of(*rings_.open());
+  for (Device* tile : tiles_)
+    for (RingPoint& point : points_of(*tile->rings_.open())) points.push_back(std::move(point));
   ze_result_t result = ZE_RESULT_SUCCESS;
   for (RingPoint& point : points)
     if (ze_result_t r = point.wait()) result = r;
@@ -193,14 +188,8 @@ void Device::refund(uint64_t size) {
   if (parent_) parent_->memory_used_.fetch_sub(size, std::memory_order_relaxed);
 }
 
-void Device::add_ring(Ring* ring) {
-  std::lock_guard lock(rings_mutex_);
-  rings_.push_back(ring);
-}
+void Device::add_ring(Ring* ring) { rings_.open()->push_back(ring); }
 
-void Device::remove_ring(Ring* ring) {
-  std::lock_guard lock(rings_mutex_);
-  rings_.erase(std::find(rings_.begin(), rings_.end(), ring));
-}
+void Device::remove_ring(Ring* ring) { std::erase(*rings_.open(), ring); }
 
 }  // namespace anyzero

@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "../abi/handle.h"
@@ -96,8 +95,7 @@ class Device : public Object<Device, Kind::Device> {
   std::atomic<uint64_t> memory_used_{0};
   std::vector<Device*> tiles_;
   std::vector<Group> groups_;
-  std::mutex rings_mutex_;
-  std::vector<Ring*> rings_;
+  Guarded<std::vector<Ring*>> rings_;
 };
 
 }  // namespace anyzero

@@ -1,9 +1,9 @@
 #include "driver.h"
 
 #include <atomic>
-#include <mutex>
 
 #include "../abi/error.h"
+#include "../exec/mutex.h"
 #include "../exec/trap.h"
 #include "../planner.h"
 #include "context.h"
@@ -15,7 +15,7 @@ namespace anyzero {
 namespace {
 
 // Start-up happens once per process. A failed attempt may be repeated, for instance after the environment was mended.
-std::mutex start_mutex;
+Mutex start_mutex;
 std::atomic<const std::vector<Driver*>*> all_drivers{nullptr};
 
 ze_result_t start() {

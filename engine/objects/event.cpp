@@ -99,7 +99,15 @@ ze_result_t Event::tell_failed() const {
 }
 
 ze_result_t Event::hostSynchronize(uint64_t timeout) {
-  switch (host_wait(*signal_, target(), timeout)) {
+  const uint64_t wanted = target();
+  Signal::State state = signal_->state(wanted);
+  if (state == Signal::State::Pending && timeout != 0) {
+    Ring* source = source_.load(std::memory_order_acquire);
+    if (source && !source->retain_if_alive()) source = nullptr;
+    state = host_wait(*signal_, wanted, timeout, source, source_position_.load(std::memory_order_relaxed));
+    if (source) source->release();
+  }
+  switch (state) {
     case Signal::State::Reached:
       return ZE_RESULT_SUCCESS;
     case Signal::State::Failed:

@@ -48,6 +48,12 @@ class Event : public Object<Event, Kind::Event> {
     promised_.fetch_add(1, std::memory_order_acq_rel);
   }
 
+  // Whoever waits for this event can help `ring` along, up to `position`. Only a hint: the ring may be gone when it is looked at.
+  void comes_from(Ring* ring, uint64_t position) {
+    source_position_.store(position, std::memory_order_relaxed);
+    source_.store(ring, std::memory_order_release);
+  }
+
   // The command that signals this event is done; it began at `start`.
   void complete(uint64_t start) {
     if (timed_) stamp(start);
@@ -87,6 +93,8 @@ class Event : public Object<Event, Kind::Event> {
   bool standalone_ = false;  // made without a pool of the program's own
   bool imported_ = false;
   std::atomic<uint64_t> promised_{0};
+  std::atomic<Ring*> source_{nullptr};
+  std::atomic<uint64_t> source_position_{0};
 };
 
 }  // namespace anyzero

@@ -1,6 +1,7 @@
 // Freeing memory: at once, when the commands given so far are done, or later.
 #include <time.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <mutex>
@@ -21,8 +22,7 @@ struct Deferred {
 };
 
 struct DeferredFrees {
-  std::mutex mutex;
-  std::vector<Deferred> waiting;
+  Guarded<std::vector<Deferred>> waiting;
   std::atomic<size_t> count{0};
 };
 
@@ -78,9 +78,9 @@ Taken take(Context& context, void* pointer) {
 
 void defer(std::unique_ptr<Allocation> allocation, std::vector<RingPoint> points) {
   DeferredFrees& frees = deferred();
-  std::lock_guard lock(frees.mutex);
-  frees.waiting.push_back({std::move(allocation), std::move(points)});
-  frees.count.store(frees.waiting.size(), std::memory_order_release);
+  auto waiting = frees.waiting.open();
+  waiting->push_back({std::move(allocation), std::move(points)});
+  frees.count.store(waiting->size(), std::memory_order_release);
 }
 
 }  // namespace
@@ -90,17 +90,11 @@ bool sweep_deferred_frees() {
   if (frees.count.load(std::memory_order_acquire) == 0) return false;
   std::vector<Deferred> done;
   {
-    std::lock_guard lock(frees.mutex);
-    for (size_t i = 0; i < frees.waiting.size();) {
-      if (complete(frees.waiting[i])) {
-        done.push_back(std::move(frees.waiting[i]));
-        frees.waiting[i] = std::move(frees.waiting.back());
-        frees.waiting.pop_back();
-      } else {
-        ++i;
-      }
-    }
-    frees.count.store(frees.waiting.size(), std::memory_order_release);
+    auto waiting = frees.waiting.open();
+    auto first_done = std::partition(waiting->begin(), waiting->end(), [](const Deferred& free) { return !complete(free); });
+    done.assign(std::make_move_iterator(first_done), std::make_move_iterator(waiting->end()));
+    waiting->erase(first_done, waiting->end());
+    frees.count.store(waiting->size(), std::memory_order_release);
   }
   for (Deferred& free : done) discard(std::move(free.allocation));
   return !done.empty();

@@ -27,8 +27,8 @@ struct MemoryPayload {
 };
 
 // Held while a block is moved or marked as exported.
-std::mutex& export_lock() {
-  static std::mutex* mutex = new std::mutex;
+Mutex& export_lock() {
+  static Mutex* mutex = new Mutex;
   return *mutex;
 }
 

@@ -47,7 +47,7 @@ struct Reservation {
 };
 
 struct Reservations {
-  std::mutex mutex;
+  Mutex mutex;
   std::map<uintptr_t, Reservation> by_base;
 
   // The one that holds the whole range.

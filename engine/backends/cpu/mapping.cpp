@@ -15,6 +15,7 @@
 #include <new>
 
 #include "../../exec/clock.h"
+#include "../../exec/mutex.h"
 
 namespace anyzero {
 
@@ -179,7 +180,7 @@ void unmap_block(const Backend::Block& block) {
 
 bool share_block(Backend::Block* block) {
   if (block->fd >= 0) return true;
-  static std::mutex one_at_a_time;
+  static Mutex one_at_a_time;
   std::lock_guard lock(one_at_a_time);
   int fd = memory_file(block->capacity);
   if (fd < 0) return false;
