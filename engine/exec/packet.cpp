@@ -6,6 +6,7 @@
 #include "../objects/fence.h"
 #include "../objects/image.h"
 #include "program.h"
+#include "ring.h"
 
 namespace anyzero {
 
@@ -14,9 +15,6 @@ namespace {
 template <class Visit>
 void for_each_held(Packet& packet, Visit visit) {
   if (packet.signal) visit(*packet.signal);
-  WaitFor* waits = packet.waits();
-  for (uint32_t i = 0; i < packet.n_waits; ++i)
-    if (waits[i].event) visit(*waits[i].event);
   switch (packet.op) {
     case Op::CopyBoxes:
       for (Image* image : static_cast<CopyBoxesPacket&>(packet).images)
@@ -50,7 +48,29 @@ void hold(Packet& packet) {
 }
 
 void let_go(Packet& packet) {
+  for (uint32_t i = 0; i < packet.n_waits; ++i) let_go(packet.waits()[i]);
+  if (packet.op == Op::Execute) {
+    auto& execute = static_cast<ExecutePacket&>(packet);
+    for (uint32_t i = 0; i < execute.n_targets; ++i) let_go(execute.targets()[i]);
+  }
   for_each_held(packet, [](auto& object) { object.release(); });
+}
+
+Awaited awaited(const WaitFor& wait) {
+  if (wait.point.ring) return {&wait.point.ring->completed(), wait.point.position};
+  if (!wait.event) return {nullptr, 0};
+  // A counting event by itself is one of another process, whose ring is not here.
+  return {&wait.event->signal(), wait.event->counts() ? wait.point.position : 1};
+}
+
+void hold(const WaitFor& wait) {
+  if (wait.event) wait.event->retain();
+  if (wait.point.ring) wait.point.ring->retain();
+}
+
+void let_go(const WaitFor& wait) {
+  if (wait.event) wait.event->release();
+  if (wait.point.ring) wait.point.ring->release();
 }
 
 void describe(const Packet& packet, char* text, size_t size) {

@@ -14,6 +14,8 @@ class Image;
 class Fence;
 class Program;
 class Device;
+class Ring;
+struct Signal;
 
 enum class Op : uint16_t {
   Barrier,  // nothing of its own: waits, then signals
@@ -30,10 +32,27 @@ enum class Op : uint16_t {
   SignalFence,
 };
 
+// A point in a ring's life: so many of its commands are done.
+struct Point {
+  Ring* ring;
+  uint64_t position;
+};
+
+// What a packet waits for, and holds: a binary event; or the point that a counting event stood for when the wait was appended; or,
+// in a recorded packet, the counting event itself, whose point each execution finds anew. Neither: nothing to wait for.
 struct WaitFor {
-  Event* event;  // null: a mutable command's slot that was emptied
+  Event* event;
+  Point point;
+};
+
+// The signal behind a wait and the value that ends it; no signal when there is nothing to wait for.
+struct Awaited {
+  Signal* signal;
   uint64_t target;
 };
+Awaited awaited(const WaitFor& wait);
+void hold(const WaitFor& wait);
+void let_go(const WaitFor& wait);
 
 // Header of every packet. The body follows in the derived struct, then `n_waits` WaitFor entries at the very end.
 struct Packet {
@@ -46,6 +65,7 @@ struct Packet {
     return reinterpret_cast<const WaitFor*>(reinterpret_cast<const unsigned char*>(this) + size) - n_waits;
   }
   WaitFor* waits() { return const_cast<WaitFor*>(static_cast<const Packet*>(this)->waits()); }
+  uint64_t commands() const;
 };
 static_assert(sizeof(Packet) == 16);
 
@@ -128,11 +148,15 @@ struct HostFunctionPacket : Packet {
 
 struct ExecutePacket : Packet {
   static constexpr Op kOp = Op::Execute;
-  uint64_t count;
+  uint32_t count;
+  uint32_t n_targets;
+  uint64_t commands;  // of all programs together
   Program** programs() { return reinterpret_cast<Program**>(this + 1); }
   // What each wait for a counting event waits for in this execution, in the order of the waits.
-  uint64_t* targets() { return reinterpret_cast<uint64_t*>(programs() + count); }
+  WaitFor* targets() { return reinterpret_cast<WaitFor*>(programs() + count); }
 };
+
+inline uint64_t Packet::commands() const { return op == Op::Execute ? static_cast<const ExecutePacket*>(this)->commands + 1 : 1; }
 
 struct SignalFencePacket : Packet {
   static constexpr Op kOp = Op::SignalFence;

@@ -111,9 +111,10 @@ Packet& Walk::front() {
 
 void Walk::pop(Packet& packet) {
   uint32_t size = packet.size;
+  ring.done_ += packet.commands();
   let_go(packet);
   ring.head_.offset += size;
-  ring.completed_.set(++ring.done_);
+  if (!ring.lost_.load(std::memory_order_relaxed)) ring.completed_.set(ring.done_);
 }
 
 Progress Walk::walk() {
@@ -155,7 +156,7 @@ Progress Walk::execute(ExecutePacket& packet) {
     ring.inside_ = 1;
     ring.targets_ = packet.targets();
     ring.inner_ = {packet.programs()[0]->stream().first(), 0};
-    ring.inner_done_ = 0;
+    ring.inner_done_ = ring.inner_commands_ = 0;
     ring.execute_start_ = packet.signal && packet.signal->timed() ? now_ns() : 0;
   }
   while (!ring.lost_.load(std::memory_order_relaxed)) {
@@ -174,7 +175,10 @@ Progress Walk::execute(ExecutePacket& packet) {
     if (inner.n_waits) ring.targets_ += counting_waits(inner);
     ring.inner_.advance(inner);
     ++ring.inner_done_;
-    if (should_yield()) return Progress::Yield;
+    ++ring.inner_commands_;
+    const uint64_t done = ring.done_ + ring.inner_commands_;
+    if (inner.signal && inner.signal->counts()) ring.completed_.set(done);
+    if (done >= until || should_yield()) return Progress::Yield;
   }
   if (ring.lost_.load(std::memory_order_relaxed)) return Progress::Idle;  // the outer walk forsakes the rest
   ring.inside_ = 0;
@@ -182,17 +186,18 @@ Progress Walk::execute(ExecutePacket& packet) {
   return Progress::Idle;
 }
 
-Walk::Step Walk::ready(const Packet& packet, const uint64_t* targets) {
+Walk::Step Walk::ready(const Packet& packet, const WaitFor* targets) {
   const WaitFor* waits = packet.waits();
   for (uint32_t i = 0; i < packet.n_waits; ++i) {
-    WaitFor wait = waits[i];
-    if (!wait.event) continue;
-    if (targets && wait.event->counts()) wait.target = *targets++;
-    switch (wait.event->signal().state(wait.target)) {
+    const WaitFor* wait = &waits[i];
+    if (targets && wait->event && wait->event->counts()) wait = targets++;
+    const Awaited what = awaited(*wait);
+    if (!what.signal) continue;
+    switch (what.signal->state(what.target)) {
       case Signal::State::Reached:
         break;
       case Signal::State::Pending:
-        ring.blocked_on_ = wait;
+        ring.blocked_on_ = *wait;
         return Step::Blocked;
       case Signal::State::Failed:
         ring.lose(&packet, "it waits for an event whose own command was lost");
@@ -202,7 +207,7 @@ Walk::Step Walk::ready(const Packet& packet, const uint64_t* targets) {
   return Step::Done;
 }
 
-Walk::Step Walk::step(const Packet& packet, const uint64_t* targets) {
+Walk::Step Walk::step(const Packet& packet, const WaitFor* targets) {
   if (packet.n_waits) {
     Step result = ready(packet, targets);
     if (result != Step::Done || ring.lost_.load(std::memory_order_relaxed)) return result;

@@ -22,8 +22,8 @@ class Walk {
   Packet& front();
   void pop(Packet& packet);
   // `targets`: where the waits for counting events of a recorded packet find what they wait for.
-  Step ready(const Packet& packet, const uint64_t* targets);
-  Step step(const Packet& packet, const uint64_t* targets);
+  Step ready(const Packet& packet, const WaitFor* targets);
+  Step step(const Packet& packet, const WaitFor* targets);
   void act(const Packet& packet);
   bool resident(const Packet& packet);
   // An engine thread has another ring to see to; a helper has helped long enough.

@@ -6,29 +6,29 @@ namespace anyzero {
 
 void Program::added(Packet& packet, uint64_t cost) {
   hold(packet);
-  note_counters(packet);
+  note_counters(packet, count_);
   if (!named_.empty() && !named_.back().packet) named_.back().packet = &packet;
   stream_.commit(packet.size);
   ++count_;
   cost_ = cost > UINT64_MAX - cost_ ? UINT64_MAX : cost_ + cost;
 }
 
-void Program::note_counters(const Packet& packet) {
+void Program::note_counters(const Packet& packet, uint64_t command) {
   for (uint32_t i = 0; i < packet.n_waits; ++i) {
     Event* event = packet.waits()[i].event;
     if (!event || !event->counts()) continue;
-    counters_.push_back({event, false});
+    counters_.push_back({event, false, command});
     ++counting_waits_;
   }
-  if (packet.signal && packet.signal->counts()) counters_.push_back({packet.signal, true});
+  if (packet.signal && packet.signal->counts()) counters_.push_back({packet.signal, true, command});
 }
 
-uint64_t* Program::settle_counters(uint64_t* targets) const {
+WaitFor* Program::settle_counters(Ring& ring, uint64_t before, WaitFor* targets) const {
   for (const CounterUse& use : counters_) {
     if (use.signal) {
-      use.event->promise();
+      use.event->track(ring, before + use.command + 1);
     } else {
-      *targets++ = use.event->target();
+      *targets++ = use.event->wait_from_now();
     }
   }
   return targets;
@@ -66,7 +66,7 @@ void Program::events_changed() {
   Cursor at{stream_.first()};
   for (uint64_t i = 0; i < count_; ++i) {
     Packet& packet = at.packet();
-    note_counters(packet);
+    note_counters(packet, i);
     at.advance(packet);
   }
 }

@@ -20,9 +20,10 @@ class Program {
   Stream& stream() { return stream_; }
   uint64_t count() const { return count_; }
   uint64_t cost() const { return cost_; }
-  // Counting events mean something else in every execution. When one is about to be submitted: each signal raises what its event
-  // promises, and each wait, in order, gets its target written to `targets`. Returns the end of what was written.
-  uint64_t* settle_counters(uint64_t* targets) const;
+  // Counting events mean something else in every execution. When one is about to be submitted to `ring`, as the commands behind
+  // `before`: each signal moves its event there, and each wait, in order, finds what it waits for, written to `targets`. Returns
+  // the end of that.
+  WaitFor* settle_counters(Ring& ring, uint64_t before, WaitFor* targets) const;
   size_t counting_waits() const { return counting_waits_; }
 
   void added(Packet& packet, uint64_t cost);
@@ -55,8 +56,9 @@ class Program {
   struct CounterUse {
     Event* event;
     bool signal;
+    uint64_t command;  // index in the program
   };
-  void note_counters(const Packet& packet);
+  void note_counters(const Packet& packet, uint64_t command);
   std::vector<CounterUse> counters_;
   size_t counting_waits_ = 0;
   std::vector<Named> named_;

@@ -14,12 +14,6 @@
 
 namespace anyzero {
 
-Blocker::Blocker(const WaitFor& wait) : wait_(wait) { wait_.event->retain(); }
-Blocker::~Blocker() {
-  if (wait_.event) wait_.event->release();
-}
-Signal& Blocker::signal() const { return wait_.event->signal(); }
-
 namespace {
 SlotPool& slots() {
   static SlotPool* slots = new SlotPool(sizeof(Ring));  // leaked, as all pools are
@@ -45,9 +39,10 @@ Ring::~Ring() {
   device_.remove_ring(this);
   context_.remove_ring(this);
   // Nobody walks any more; what was never run lets go of what it holds.
-  for (; done_ < submitted_.load(std::memory_order_relaxed); ++done_) {
+  while (done_ < submitted_.load(std::memory_order_relaxed)) {
     if (!head_.chunk) head_.chunk = stream_.first();
     Packet& packet = head_.packet();
+    done_ += packet.commands();
     let_go(packet);
     head_.advance(packet);
   }
@@ -68,19 +63,18 @@ void Ring::release() {
   slots().give_back(this);
 }
 
-uint64_t Ring::publish(Packet& packet) {
+uint64_t Ring::publish(Packet& packet, uint64_t commands) {
   hold(packet);
   stream_.commit(packet.size);
-  uint64_t position = submitted_.load(std::memory_order_relaxed) + 1;
+  uint64_t position = before() + commands;
   submitted_.store(position, std::memory_order_release);
   write_lock_.unlock();
   return position;
 }
 
-void Ring::start(bool cheap, uint64_t position, Event* signal) {
-  bool first = completed_.value.load(std::memory_order_acquire) + 1 >= position;
+void Ring::start(bool cheap, uint64_t before) {
+  bool first = completed_.value.load(std::memory_order_acquire) >= before;
   if (cheap && first && process(false) == Progress::Idle) return;
-  if (signal) signal->comes_from(this, position);
   engine_.submit(*this);
 }
 
@@ -119,6 +113,7 @@ void Ring::lose(const Packet* packet, const char* reason) {
     report_ = report;
   }
   lost_.store(true, std::memory_order_release);
+  completed_.fail();
   context_.mark_lost(report);
   if (settings.log_level >= 1) std::fprintf(stderr, "anyzero: %s\n", report.c_str());
 }

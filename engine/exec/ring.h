@@ -27,22 +27,24 @@ enum class Progress {
   Busy,         // another thread is at it
 };
 
-// What a ring waits for; holds the event.
+// What a ring waits for; holds it.
 class Blocker {
  public:
   Blocker() = default;
-  explicit Blocker(const WaitFor& wait);
-  Blocker(Blocker&& other) noexcept : wait_(std::exchange(other.wait_, {})) {}
+  explicit Blocker(const WaitFor& wait) : wait_(wait), awaited_(awaited(wait)) { hold(wait_); }
+  Blocker(Blocker&& other) noexcept : wait_(std::exchange(other.wait_, {})), awaited_(other.awaited_) {}
   Blocker& operator=(Blocker&& other) noexcept {
     std::swap(wait_, other.wait_);
+    std::swap(awaited_, other.awaited_);
     return *this;
   }
-  ~Blocker();
-  Signal& signal() const;
-  bool pending() const { return signal().state(wait_.target) == Signal::State::Pending; }
+  ~Blocker() { let_go(wait_); }
+  Signal& signal() const { return *awaited_.signal; }
+  bool pending() const { return awaited_.signal->state(awaited_.target) == Signal::State::Pending; }
 
  private:
   WaitFor wait_{};
+  Awaited awaited_{};
 };
 
 // Threading: any thread may submit, wait or offer help.
@@ -70,14 +72,17 @@ class Ring {
       throw;
     }
   }
-  uint64_t publish(Packet& packet);
+  // How many commands had been submitted when the lock was taken.
+  uint64_t before() const { return submitted_.load(std::memory_order_relaxed); }
+  // The packet stands for so many commands. Returns how many have been submitted with it.
+  uint64_t publish(Packet& packet, uint64_t commands = 1);
 
-  // After publishing: runs the work here and now when it is `cheap` and nothing is before it, else hands it to the engine, and
-  // `signal`, if there is one, learns where its waiters can help.
-  void start(bool cheap, uint64_t position, Event* signal);
+  // After publishing: runs the work here and now when it is `cheap` and the commands `before` it are done, else hands it to the
+  // engine.
+  void start(bool cheap, uint64_t before);
 
   uint64_t submitted() const { return submitted_.load(std::memory_order_acquire); }
-  bool idle() const { return completed_.value.load(std::memory_order_acquire) >= submitted(); }
+  bool idle() const { return lost() || completed_.value.load(std::memory_order_acquire) >= submitted(); }
   Signal& completed() { return completed_; }
 
   // Waits on the host until everything up to `position` is done: helps, looks, sleeps. NOT_READY when the time is over.
@@ -111,7 +116,7 @@ class Ring {
 
   alignas(64) SpinLock write_lock_;
   Stream stream_;
-  std::atomic<uint64_t> submitted_{0};
+  std::atomic<uint64_t> submitted_{0};  // commands; a recorded list counts as all of its own and one more
 
   alignas(64) SpinLock turn_;  // held by the thread that walks
   Cursor head_;
@@ -120,7 +125,8 @@ class Ring {
   uint64_t inside_ = 0;  // index of the program + 1; 0 when not inside
   Cursor inner_;
   uint64_t inner_done_ = 0;
-  const uint64_t* targets_ = nullptr;  // of the next packet's waits for counting events
+  uint64_t inner_commands_ = 0;       // done of all programs of the packet
+  const WaitFor* targets_ = nullptr;  // of the next packet's waits for counting events
   uint64_t execute_start_ = 0;
   const Packet* running_ = nullptr;
   WaitFor blocked_on_{};
@@ -129,7 +135,7 @@ class Ring {
   mutable Mutex report_mutex_;
   std::string report_;
 
-  Signal completed_{};
+  Signal completed_{};  // commands done; fails, and grows no more, when the ring is lost
 };
 
 // A point in a ring's life; holds the ring.

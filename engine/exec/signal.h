@@ -22,8 +22,8 @@ struct alignas(64) Signal {
   enum class State { Pending, Reached, Failed };
   State state(uint64_t target) const {
     uint64_t now = value.load(std::memory_order_acquire);
-    if (now & kFailed) return State::Failed;
-    return now >= target ? State::Reached : State::Pending;
+    if ((now & ~kFailed) >= target) return State::Reached;
+    return now & kFailed ? State::Failed : State::Pending;
   }
 
   void set(uint64_t to) {

@@ -14,15 +14,16 @@ namespace {
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 struct sigaction previous[65];
 
-// True while this thread's fault is with the program's own handler: should it come back to us, there is nobody left to ask.
+// True while this thread's fault is with the program's own handler: should that send the signal again, there is nobody left to ask.
 thread_local bool handed_on __attribute__((tls_model("initial-exec"))) = false;
 
 void hand_on(int number, siginfo_t* info, void* context) {
   const struct sigaction& old = previous[number];
-  if (handed_on || (!(old.sa_flags & SA_SIGINFO) && old.sa_handler == SIG_DFL)) {
+  const bool sent = info->si_code <= 0;
+  if ((handed_on && sent) || (!(old.sa_flags & SA_SIGINFO) && old.sa_handler == SIG_DFL)) {
     signal(number, SIG_DFL);
     // A fault happens again when we return; a signal that was sent has to be sent again.
-    if (info->si_code <= 0) raise(number);
+    if (sent) raise(number);
     return;
   }
   handed_on = true;
@@ -41,6 +42,8 @@ void on_fault(int number, siginfo_t* info, void* context) {
   if (!frame || info->si_code <= 0) return hand_on(number, info, context);
   frame->fault.signal = number;
   frame->fault.address = reinterpret_cast<uintptr_t>(info->si_addr);
+  // Whoever called us, standing in front, may have the signal blocked.
+  unblock_faults();
   siglongjmp(frame->jump, 1);
 }
 

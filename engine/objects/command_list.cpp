@@ -143,9 +143,9 @@ ze_result_t CommandList::refuse_closed() const {
 
 // An immediate packet is in the ring: run it here if that is cheaper than handing it over, and see it through if the list is
 // synchronous.
-ze_result_t CommandList::submit(uint64_t position, bool cheap, Event* signal) {
+ze_result_t CommandList::submit(uint64_t before, uint64_t position, bool cheap) {
   const bool synchronous = choice_.mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
-  ring_->start(cheap || synchronous, position, signal);
+  ring_->start(cheap || synchronous, before);
   if (synchronous) return ring_->wait(position, kForever);
   return ZE_RESULT_SUCCESS;
 }

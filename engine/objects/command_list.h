@@ -101,7 +101,7 @@ class CommandList : public Object<CommandList, Kind::CommandList> {
   // rough number of nanoseconds, which decides whether an immediate command is worth a hand-over to the engine.
   template <class P, class Fill>
   ze_result_t append(uint64_t cost, size_t extra, Event* signal, uint32_t n, Event* const* waits, Fill&& fill);
-  ze_result_t submit(uint64_t position, bool cheap, Event* signal);
+  ze_result_t submit(uint64_t before, uint64_t position, bool cheap);
   ze_result_t refuse_closed() const;
   void note_use(const void* pointer);
   ze_result_t find_mutable(uint64_t id, uint32_t change, Packet** packet);

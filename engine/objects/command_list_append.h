@@ -36,14 +36,15 @@ ze_result_t CommandList::append(uint64_t cost, size_t extra, Event* signal, uint
   packet->signal = signal;
   fill(*packet);
   WaitFor* entry = packet->waits();
-  for (uint32_t i = 0; i < n; ++i) entry[i] = {waits[i], waits[i]->target()};
+  for (uint32_t i = 0; i < n; ++i) entry[i] = ring_ ? waits[i]->wait_from_now() : waits[i]->wait_when_executed();
   if (!ring_) {
     program_->added(*packet, cost);
     return ZE_RESULT_SUCCESS;
   }
-  if (signal && signal->counts()) signal->promise();
-  uint64_t position = ring_->publish(*packet);
-  return submit(position, cost <= cheap_limit(), signal);
+  const uint64_t before = ring_->before();
+  const uint64_t position = ring_->publish(*packet);
+  if (signal) signal->track(*ring_, position);
+  return submit(before, position, cost <= cheap_limit());
 }
 
 }  // namespace anyzero

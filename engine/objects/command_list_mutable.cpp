@@ -55,10 +55,9 @@ ze_result_t CommandList::updateMutableCommandWaitEventsExp(uint64_t id, uint32_t
     return fail(ZE_RESULT_ERROR_INVALID_SIZE, "%u wait events given; the command was appended with %u", n, packet->n_waits);
   WaitFor* entry = packet->waits();
   for (uint32_t i = 0; i < packet->n_waits; ++i) {
-    Event* event = waits ? waits[i] : nullptr;
-    if (event) event->retain();
-    if (entry[i].event) entry[i].event->release();
-    entry[i] = {event, event ? event->target() : 0};
+    const WaitFor before = entry[i];
+    entry[i] = waits && waits[i] ? waits[i]->wait_when_executed() : WaitFor{};
+    let_go(before);
   }
   program_->events_changed();
   return ZE_RESULT_SUCCESS;

@@ -76,20 +76,27 @@ ze_result_t execute_on(Ring& ring, bool copy_only, uint32_t count, CommandList* 
     cost += std::min(lists[i]->program().cost(), kNeverInline / (count + 1));
     targets += lists[i]->program().counting_waits();
   }
-  size_t size = sizeof(ExecutePacket) + count * sizeof(Program*) + targets * sizeof(uint64_t) + n_waits * sizeof(WaitFor);
+  size_t size = sizeof(ExecutePacket) + count * sizeof(Program*) + (targets + n_waits) * sizeof(WaitFor);
   if (size > kLargestPacket) return fail(ZE_RESULT_ERROR_INVALID_SIZE, "too many command lists at once");
   auto* packet = static_cast<ExecutePacket*>(ring.begin(size));
+  const uint64_t before = ring.before();
   packet->size = static_cast<uint32_t>(size);
   packet->op = Op::Execute;
   packet->n_waits = static_cast<uint16_t>(n_waits);
   packet->signal = signal;
   packet->count = count;
-  for (uint32_t i = 0; i < count; ++i) packet->programs()[i] = &lists[i]->program();
-  uint64_t* target = packet->targets();
-  for (uint32_t i = 0; i < count; ++i) target = lists[i]->program().settle_counters(target);
-  for (uint32_t i = 0; i < n_waits; ++i) packet->waits()[i] = {waits[i], waits[i]->target()};
-  if (signal && signal->counts()) signal->promise();
-  *position = ring.publish(*packet);
+  packet->n_targets = static_cast<uint32_t>(targets);
+  packet->commands = 0;
+  for (uint32_t i = 0; i < n_waits; ++i) packet->waits()[i] = waits[i]->wait_from_now();
+  WaitFor* target = packet->targets();
+  for (uint32_t i = 0; i < count; ++i) {
+    Program& program = lists[i]->program();
+    packet->programs()[i] = &program;
+    target = program.settle_counters(ring, before + packet->commands, target);
+    packet->commands += program.count();
+  }
+  *position = ring.publish(*packet, packet->commands + 1);
+  if (signal) signal->track(ring, *position);
   if (fence) {
     auto* last = static_cast<SignalFencePacket*>(ring.begin(sizeof(SignalFencePacket)));
     last->size = sizeof(SignalFencePacket);
@@ -98,9 +105,9 @@ ze_result_t execute_on(Ring& ring, bool copy_only, uint32_t count, CommandList* 
     last->signal = nullptr;
     last->fence = fence;
     *position = ring.publish(*last);
+    fence->comes_at(*position);
   }
-  // What precedes our own packets must be done for them to count as cheap.
-  ring.start(cost <= cheap_limit(), *position - (fence ? 1 : 0), signal);
+  ring.start(cost <= cheap_limit(), before);
   return ZE_RESULT_SUCCESS;
 }
 

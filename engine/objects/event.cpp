@@ -3,10 +3,12 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <mutex>
 #include <string>
 
 #include "../abi/error.h"
 #include "../exec/clock.h"
+#include "../exec/ring.h"
 #include "../exec/wait.h"
 #include "device.h"
 #include "ipc.h"
@@ -44,7 +46,39 @@ Event::Event(Ref<EventPool> pool, uint32_t index, uint32_t signal_scope, uint32_
       timed_((pool_->flags() & kTimed) != 0),
       counts_(pool_->counts()) {}
 
-Event::~Event() { pool_->give_back(index_); }
+Event::~Event() {
+  if (counts_ && point_.ring) point_.ring->release();
+  pool_->give_back(index_);
+}
+
+void Event::track(Ring& ring, uint64_t position) {
+  if (!counts_) {
+    std::lock_guard lock(point_lock_);
+    point_ = {&ring, position};
+    return;
+  }
+  if (shared_) promised_.fetch_add(1, std::memory_order_acq_rel);
+  ring.retain();
+  Ring* before;
+  {
+    std::lock_guard lock(point_lock_);
+    before = std::exchange(point_, {&ring, position}).ring;
+  }
+  if (before) before->release();
+}
+
+Point Event::point() {
+  std::lock_guard lock(point_lock_);
+  Point now = point_;
+  if (now.ring && !now.ring->retain_if_alive()) now.ring = nullptr;
+  return now;
+}
+
+WaitFor Event::wait_from_now() {
+  if (counts_ && !imported_) return {nullptr, point()};
+  retain();
+  return {this, {nullptr, promised_.load(std::memory_order_acquire)}};
+}
 
 ze_result_t Event::create(EventPool& pool, const ze_event_desc_t* desc, ze_event_handle_t* handle) {
   if (desc->index >= pool.count())
@@ -66,6 +100,7 @@ ze_result_t Event::counterBasedCreate(Context& context, Device& device, const ze
   Event* event = make(std::move(pool), 0, desc->signal, desc->wait);
   event->counter_flags_ = desc->flags;
   event->standalone_ = true;
+  event->shared_ = desc->flags & ZE_EVENT_COUNTER_BASED_FLAG_IPC;
   *handle = handle_of<ze_event_handle_t>(event);
   return ZE_RESULT_SUCCESS;
 }
@@ -99,22 +134,27 @@ ze_result_t Event::tell_failed() const {
 }
 
 ze_result_t Event::hostSynchronize(uint64_t timeout) {
-  const uint64_t wanted = target();
-  Signal::State state = signal_->state(wanted);
+  Signal* signal = signal_;
+  uint64_t target = 1;
+  Point source{};
+  if (counts_ && imported_) {
+    target = promised_.load(std::memory_order_acquire);
+  } else if (counts_) {
+    source = point();
+    if (!source.ring) return ZE_RESULT_SUCCESS;  // nothing has been asked to signal it
+    signal = &source.ring->completed();
+    target = source.position;
+  }
+  Signal::State state = signal->state(target);
   if (state == Signal::State::Pending && timeout != 0) {
-    Ring* source = source_.load(std::memory_order_acquire);
-    if (source && !source->retain_if_alive()) source = nullptr;
-    state = host_wait(*signal_, wanted, timeout, source, source_position_.load(std::memory_order_relaxed));
-    if (source) source->release();
+    if (!source.ring) source = point();
+    state = host_wait(*signal, target, timeout, source.ring, source.position);
   }
-  switch (state) {
-    case Signal::State::Reached:
-      return ZE_RESULT_SUCCESS;
-    case Signal::State::Failed:
-      return tell_failed();
-    default:
-      return ZE_RESULT_NOT_READY;
-  }
+  ze_result_t result = state == Signal::State::Reached  ? ZE_RESULT_SUCCESS
+                       : state == Signal::State::Failed ? counts_ && source.ring ? source.ring->tell_lost() : tell_failed()
+                                                        : ZE_RESULT_NOT_READY;
+  if (source.ring) source.ring->release();
+  return result;
 }
 
 ze_result_t Event::queryStatus() { return hostSynchronize(0); }
@@ -217,8 +257,10 @@ ze_result_t Event::counterBasedCloseIpcHandle() {
 
 ze_result_t Event::counterBasedGetDeviceAddress(uint64_t* completion_value, uint64_t* device_address) {
   if (!counts_) return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "only a counter-based event has a counter");
-  *completion_value = target();
-  *device_address = reinterpret_cast<uint64_t>(&signal_->value);
+  Point now = imported_ ? Point{} : point();
+  *completion_value = now.ring ? now.position : promised_.load(std::memory_order_acquire);
+  *device_address = reinterpret_cast<uint64_t>(now.ring ? &now.ring->completed().value : &signal_->value);
+  if (now.ring) now.ring->release();  // the event holds it
   return ZE_RESULT_SUCCESS;
 }
 

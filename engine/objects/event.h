@@ -4,7 +4,9 @@
 #include <atomic>
 
 #include "../abi/handle.h"
+#include "../exec/packet.h"
 #include "../exec/signal.h"
+#include "../exec/spinlock.h"
 #include "event_pool.h"
 
 namespace anyzero {
@@ -40,34 +42,31 @@ class Event : public Object<Event, Kind::Event> {
   bool timed() const { return timed_; }
   bool counts() const { return counts_; }
 
-  // What a wait appended now waits for. A counting event that nothing will signal counts as complete.
-  uint64_t target() const { return counts_ ? promised_.load(std::memory_order_acquire) : 1; }
-  // One more signal of a counting event is on its way.
-  void promise() {
-    if (signal_->value.load(std::memory_order_relaxed) & Signal::kFailed) signal_->value.fetch_and(~Signal::kFailed);
-    promised_.fetch_add(1, std::memory_order_acq_rel);
+  // What a command appended now waits for, held: this event, or the point that a counting one stands for.
+  WaitFor wait_from_now();
+  // What a recorded command waits for, held: settled anew in each execution.
+  WaitFor wait_when_executed() {
+    retain();
+    return {this, {}};
   }
 
-  // Whoever waits for this event can help `ring` along, up to `position`. Only a hint: the ring may be gone when it is looked at.
-  void comes_from(Ring* ring, uint64_t position) {
-    source_position_.store(position, std::memory_order_relaxed);
-    source_.store(ring, std::memory_order_release);
-  }
+  // A command that signals this event is the `position`th of `ring`. A counting event stands for that point from now on. For a
+  // binary one it is only a hint where its waiters can help; the ring may be gone when they look.
+  void track(Ring& ring, uint64_t position);
 
   // The command that signals this event is done; it began at `start`.
   void complete(uint64_t start) {
     if (timed_) stamp(start);
-    if (counts_) {
-      signal_->advance();
-    } else {
+    if (!counts_) {
       signal_->set(1);
+    } else if (shared_) {
+      signal_->advance();
     }
   }
 
-  // The command that should have signalled this event will never run. A lost signal counts too, or later ones would fall short.
+  // The command that should have signalled this event will never run. Of a counting event the ring itself tells.
   void forsake() {
-    if (counts_) signal_->value.fetch_add(1, std::memory_order_acq_rel);
-    signal_->fail();
+    if (!counts_ || shared_) signal_->fail();
   }
 
   ze_kernel_timestamp_result_t timestamps() const;
@@ -75,10 +74,11 @@ class Event : public Object<Event, Kind::Event> {
   Event(Ref<EventPool> pool, uint32_t index, uint32_t signal_scope, uint32_t wait_scope);
   ~Event();
 
+ private:
+  // The point and a hold on its ring; no ring when there is none, or it is gone.
+  Point point();
   // DEVICE_LOST, with what is known of the loss as this thread's error text.
   ze_result_t tell_failed() const;
-
- private:
   void stamp(uint64_t start);
   ze_result_t refuse_counting(const char* what) const;
 
@@ -92,9 +92,11 @@ class Event : public Object<Event, Kind::Event> {
   bool counts_;
   bool standalone_ = false;  // made without a pool of the program's own
   bool imported_ = false;
+  bool shared_ = false;  // a counting event that other processes wait for, by its own counter: what it promises, and what it has
+
+  SpinLock point_lock_;
+  Point point_{};  // held if counting, else a hint
   std::atomic<uint64_t> promised_{0};
-  std::atomic<Ring*> source_{nullptr};
-  std::atomic<uint64_t> source_position_{0};
 };
 
 }  // namespace anyzero

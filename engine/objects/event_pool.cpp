@@ -19,7 +19,6 @@ namespace {
 struct PoolPayload {
   uint32_t flags;
   uint32_t count;
-  uint32_t counts;
 };
 
 constexpr uint32_t kMostEvents = 1u << 24;
@@ -78,6 +77,9 @@ ze_result_t EventPool::create(Context& context, const ze_event_pool_desc_t* desc
   if (desc->count > kMostEvents)
     return fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "a pool of %u events: at most %u", desc->count, kMostEvents);
   bool counts = find_next(desc->pNext, ZE_STRUCTURE_TYPE_COUNTER_BASED_EVENT_POOL_EXP_DESC) != nullptr;
+  if (counts && (desc->flags & ZE_EVENT_POOL_FLAG_IPC))
+    return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
+                "a pool of counter-based events cannot be shared; create such events one by one with zeEventCounterBasedCreate");
   *handle = handle_of<ze_event_pool_handle_t>(make(context, desc->flags, desc->count, counts));
   return ZE_RESULT_SUCCESS;
 }
@@ -90,7 +92,7 @@ ze_result_t EventPool::destroy() {
 ze_result_t EventPool::getIpcHandle(ze_ipc_event_pool_handle_t* handle) {
   if (!(flags_ & ZE_EVENT_POOL_FLAG_IPC))
     return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "create the pool with ZE_EVENT_POOL_FLAG_IPC to share it");
-  PoolPayload payload{flags_, count_, counts_};
+  PoolPayload payload{flags_, count_};
   return ipc_export(IpcKind::EventPool, fd_, 0, bytes_for(count_), &payload, sizeof payload, handle->data);
 }
 
@@ -105,7 +107,7 @@ ze_result_t EventPool::openIpcHandle(Context& context, ze_ipc_event_pool_handle_
     ::close(import.fd);
     return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the IPC handle does not describe an event pool");
   }
-  *handle = handle_of<ze_event_pool_handle_t>(make(context, payload.flags, payload.count, payload.counts != 0, import.fd));
+  *handle = handle_of<ze_event_pool_handle_t>(make(context, payload.flags, payload.count, false, import.fd));
   return ZE_RESULT_SUCCESS;
 }
 

@@ -1,6 +1,8 @@
 // A fence: tells the host that a queue has come so far.
 #pragma once
 
+#include <atomic>
+
 #include "../abi/handle.h"
 #include "../exec/signal.h"
 #include "command_queue.h"
@@ -17,12 +19,15 @@ class Fence : public Object<Fence, Kind::Fence> {
   ze_result_t reset();
 
   Signal& signal() { return signal_; }
+  // The queue signals this fence with its `position`th command: so far its waiters help.
+  void comes_at(uint64_t position) { position_.store(position, std::memory_order_relaxed); }
   CommandQueue& queue() const { return *queue_; }
 
   Fence(CommandQueue& queue, bool signalled) : queue_(&queue) { signal_.value.store(signalled ? 1 : 0); }
 
  private:
   Ref<CommandQueue> queue_;
+  std::atomic<uint64_t> position_{0};
   Signal signal_{};
 };
 
