@@ -73,6 +73,60 @@ void let_go(const WaitFor& wait) {
   if (wait.point.ring) wait.point.ring->release();
 }
 
+bool names(const Packet& packet, uintptr_t begin, uintptr_t end) {
+  auto meets = [&](const void* at, size_t bytes) {
+    uintptr_t first = reinterpret_cast<uintptr_t>(at);
+    return first < end && begin < first + bytes;
+  };
+  auto box_meets = [&](const Box& box, const BoxCopy& copy) {
+    return meets(box.base, (copy.slices - 1) * box.slice_pitch + (copy.rows - 1) * box.row_pitch + copy.row);
+  };
+  switch (packet.op) {
+    case Op::Copy: {
+      auto& p = static_cast<const CopyPacket&>(packet);
+      return meets(p.to, p.bytes) || meets(p.from, p.bytes);
+    }
+    case Op::Fill: {
+      auto& p = static_cast<const FillPacket&>(packet);
+      return meets(p.to, p.bytes);
+    }
+    case Op::CopyBoxes: {
+      auto& p = static_cast<const CopyBoxesPacket&>(packet);
+      for (uint64_t i = 0; i < p.count; ++i)
+        if (box_meets(p.boxes()[i].to, p.boxes()[i]) || box_meets(p.boxes()[i].from, p.boxes()[i])) return true;
+      return false;
+    }
+    case Op::Timestamp:
+      return meets(static_cast<const TimestampPacket&>(packet).to, sizeof(uint64_t));
+    case Op::QueryTimestamps: {
+      auto& p = static_cast<const QueryTimestampsPacket&>(packet);
+      for (uint32_t i = 0; i < p.count; ++i)
+        if (meets(p.to + (p.has_offsets ? p.offsets()[i] : i * sizeof(ze_kernel_timestamp_result_t)), sizeof(ze_kernel_timestamp_result_t)))
+          return true;
+      return false;
+    }
+    case Op::Prefetch:
+    case Op::Advise: {
+      auto& p = static_cast<const MemoryHintPacket&>(packet);
+      return meets(p.at, p.bytes);
+    }
+    case Op::Execute: {
+      auto& p = static_cast<const ExecutePacket&>(packet);
+      for (uint32_t n = 0; n < p.count; ++n) {
+        Cursor at{p.programs()[n]->stream().first()};
+        for (uint64_t i = 0; i < p.programs()[n]->count(); ++i) {
+          const Packet& inner = at.packet();
+          if (names(inner, begin, end)) return true;
+          at.advance(inner);
+        }
+      }
+      return false;
+    }
+    default:
+      return false;
+  }
+}
+
 void describe(const Packet& packet, char* text, size_t size) {
   switch (packet.op) {
     case Op::Copy: {

@@ -152,6 +152,7 @@ struct ExecutePacket : Packet {
   uint32_t n_targets;
   uint64_t commands;  // of all programs together
   Program** programs() { return reinterpret_cast<Program**>(this + 1); }
+  Program* const* programs() const { return reinterpret_cast<Program* const*>(this + 1); }
   // What each wait for a counting event waits for in this execution, in the order of the waits.
   WaitFor* targets() { return reinterpret_cast<WaitFor*>(programs() + count); }
 };
@@ -167,6 +168,9 @@ struct SignalFencePacket : Packet {
 // again.
 void hold(Packet& packet);
 void let_go(Packet& packet);
+
+// True when the command reads, writes or hints at a byte of that range, as far as the packet tells.
+bool names(const Packet& packet, uintptr_t begin, uintptr_t end);
 
 // What a fault report calls the command, e.g. "memory copy of 64 bytes from 0x… to 0x…".
 void describe(const Packet& packet, char* text, size_t size);

@@ -26,7 +26,6 @@ Ring* Ring::make(Context& context, Device& device, Engine& engine, uint32_t prio
   void* slot = slots().take();
   Ring* ring = new (slot) Ring(context, device, engine, priority);
   context.retain();
-  context.add_ring(ring);
   device.add_ring(ring);
   ring->users_.store(1, std::memory_order_release);
   return ring;
@@ -37,7 +36,6 @@ Ring::Ring(Context& context, Device& device, Engine& engine, uint32_t priority)
 
 Ring::~Ring() {
   device_.remove_ring(this);
-  context_.remove_ring(this);
   // Nobody walks any more; what was never run lets go of what it holds.
   while (done_ < submitted_.load(std::memory_order_relaxed)) {
     if (!head_.chunk) head_.chunk = stream_.first();
@@ -91,6 +89,28 @@ Progress Ring::process(bool on_engine_thread, Blocker* blocker, uint64_t until, 
   }
 }
 
+uint64_t Ring::last_use(const void* memory, size_t size) {
+  for (unsigned tries = 0; !turn_.try_lock(); ++tries) {
+    if (idle()) return 0;
+    relax(tries);
+  }
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(memory);
+  const uint64_t end_position = submitted();
+  uint64_t position = done_, last = 0;
+  Cursor at = head_;
+  if (!at.chunk) at.chunk = stream_.first();
+  while (position < end_position) {
+    const Packet& packet = at.packet();
+    position += packet.commands();
+    if (names(packet, begin, begin + size)) last = position;
+    at.advance(packet);
+  }
+  turn_.unlock_then_look();
+  // Whoever found the turn taken meanwhile relies on us to see to the rest.
+  if (!idle()) engine_.submit(*this);
+  return lost() ? 0 : last;
+}
+
 void Ring::help(uint64_t position, uint64_t deadline) {
   retain();
   Progress progress = process(false, nullptr, position, deadline);
@@ -121,13 +141,6 @@ void Ring::lose(const Packet* packet, const char* reason) {
 ze_result_t Ring::tell_lost() const {
   std::lock_guard lock(report_mutex_);
   return fail(ZE_RESULT_ERROR_DEVICE_LOST, "%s", report_.c_str());
-}
-
-std::vector<RingPoint> points_of(const std::vector<Ring*>& rings) {
-  std::vector<RingPoint> points;
-  for (Ring* ring : rings)
-    if (!ring->idle() && ring->retain_if_alive()) points.emplace_back(ring, ring->submitted());
-  return points;
 }
 
 }  // namespace anyzero

@@ -88,6 +88,10 @@ class Ring {
   // Waits on the host until everything up to `position` is done: helps, looks, sleeps. NOT_READY when the time is over.
   ze_result_t wait(uint64_t position, uint64_t timeout);
 
+  // How far the ring must come for no command submitted so far to name that memory any more; 0 when none does. While commands are running
+  // it waits for the end of them.
+  uint64_t last_use(const void* memory, size_t size);
+
   // Walks packets on the calling thread, unless another thread is doing so. Blocked says by what, if asked.
   // A helper stops once `until` packets are done or at `deadline`.
   Progress process(bool on_engine_thread, Blocker* blocker = nullptr, uint64_t until = UINT64_MAX, uint64_t deadline = kForever);
@@ -151,6 +155,8 @@ class RingPoint {
   ~RingPoint() {
     if (ring_) ring_->release();
   }
+  // Moves the point to the last of the commands before it that name the memory; false when none does.
+  bool narrow_to_use(const void* memory, size_t size) { return (position_ = ring_->last_use(memory, size)) != 0; }
   bool reached() const { return ring_->completed().state(position_) != Signal::State::Pending; }
   ze_result_t wait() { return ring_->wait(position_, kForever); }
 
@@ -158,8 +164,5 @@ class RingPoint {
   Ring* ring_;
   uint64_t position_;
 };
-
-// What each of `rings` has been given so far, of those that are at it.
-std::vector<RingPoint> points_of(const std::vector<Ring*>& rings);
 
 }  // namespace anyzero

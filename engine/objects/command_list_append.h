@@ -42,8 +42,9 @@ ze_result_t CommandList::append(uint64_t cost, size_t extra, Event* signal, uint
     return ZE_RESULT_SUCCESS;
   }
   const uint64_t before = ring_->before();
+  // Before anybody can run the packet: the event may be destroyed as soon as it is signalled.
+  if (signal) signal->track(*ring_, before + 1);
   const uint64_t position = ring_->publish(*packet);
-  if (signal) signal->track(*ring_, position);
   return submit(before, position, cost <= cheap_limit());
 }
 

@@ -11,7 +11,17 @@ void CommandList::note_use(const void* pointer) {
   if (!device_.pages_on_demand()) residency_note(device_, pointer);
 }
 
+namespace {
+
+// No memory is so large, and addresses that wrap around would reach what lies before them.
+constexpr size_t kAbsurd = size_t{1} << 47;
+
+ze_result_t refuse_size(size_t size) { return fail(ZE_RESULT_ERROR_INVALID_SIZE, "%zu bytes are more than any memory has", size); }
+
+}  // namespace
+
 ze_result_t CommandList::appendMemoryCopy(void* to, const void* from, size_t size, Event* signal, uint32_t n, Event* const* waits) {
+  if (size > kAbsurd) return refuse_size(size);
   note_use(to);
   note_use(from);
   return append<CopyPacket>(cost_of_bytes(size), 0, signal, n, waits, [&](CopyPacket& packet) {
@@ -38,6 +48,7 @@ ze_result_t CommandList::appendMemoryFill(void* to, const void* pattern, size_t 
   if (pattern_size > most || (pattern_size & (pattern_size - 1)))
     return fail(ZE_RESULT_ERROR_INVALID_SIZE, "fill pattern of %zu bytes: must be a power of two of at most %zu", pattern_size,
                 most);
+  if (size > kAbsurd) return refuse_size(size);
   note_use(to);
   return append<FillPacket>(cost_of_bytes(size), pattern_size, signal, n, waits, [&](FillPacket& packet) {
     packet.to = to;

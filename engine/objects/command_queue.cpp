@@ -95,8 +95,9 @@ ze_result_t execute_on(Ring& ring, bool copy_only, uint32_t count, CommandList* 
     target = program.settle_counters(ring, before + packet->commands, target);
     packet->commands += program.count();
   }
-  *position = ring.publish(*packet, packet->commands + 1);
-  if (signal) signal->track(ring, *position);
+  const uint64_t commands = packet->commands + 1;
+  if (signal) signal->track(ring, before + commands);
+  *position = ring.publish(*packet, commands);
   if (fence) {
     auto* last = static_cast<SignalFencePacket*>(ring.begin(sizeof(SignalFencePacket)));
     last->size = sizeof(SignalFencePacket);
@@ -104,8 +105,8 @@ ze_result_t execute_on(Ring& ring, bool copy_only, uint32_t count, CommandList* 
     last->n_waits = 0;
     last->signal = nullptr;
     last->fence = fence;
+    fence->comes_at(ring.before() + 1);
     *position = ring.publish(*last);
-    fence->comes_at(*position);
   }
   ring.start(cost <= cheap_limit(), before);
   return ZE_RESULT_SUCCESS;

@@ -57,10 +57,4 @@ ze_result_t Context::require(const Device& device) const {
   return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the device is not one of this context's devices");
 }
 
-void Context::add_ring(Ring* ring) { rings_.open()->push_back(ring); }
-
-void Context::remove_ring(Ring* ring) { std::erase(*rings_.open(), ring); }
-
-std::vector<RingPoint> Context::submitted() { return points_of(*rings_.open()); }
-
 }  // namespace anyzero

@@ -35,12 +35,6 @@ class Context : public Object<Context, Kind::Context> {
   // The specified error, with a text, when `device` is not one of this context's devices or their sub-devices.
   ze_result_t require(const Device& device) const;
 
-  // Rings announce themselves, so that blocking and deferred frees know whom to wait for.
-  void add_ring(Ring* ring);
-  void remove_ring(Ring* ring);
-  // A point in time: what every ring of the context had been given. Each entry holds its ring.
-  std::vector<RingPoint> submitted();
-
   // A queue of this context died; getStatus tells.
   void mark_lost(const std::string& report);
   // Why the last of them did; empty when none has.
@@ -53,7 +47,6 @@ class Context : public Object<Context, Kind::Context> {
   std::vector<Device*> devices_;
   std::atomic<bool> lost_{false};
   Guarded<std::string> loss_report_;
-  Guarded<std::vector<Ring*>> rings_;
 };
 
 }  // namespace anyzero

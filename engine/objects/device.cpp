@@ -106,11 +106,8 @@ ze_result_t Device::getGlobalTimestamps(uint64_t* host, uint64_t* device) {
 }
 
 ze_result_t Device::synchronize() {
-  std::vector<RingPoint> points = points_of(*rings_.open());
-  for (Device* tile : tiles_)
-    for (RingPoint& point : points_of(*tile->rings_.open())) points.push_back(std::move(point));
   ze_result_t result = ZE_RESULT_SUCCESS;
-  for (RingPoint& point : points)
+  for (RingPoint& point : submitted())
     if (ze_result_t r = point.wait()) result = r;
   return result;
 }
@@ -186,6 +183,17 @@ bool Device::charge(uint64_t size) {
 void Device::refund(uint64_t size) {
   memory_used_.fetch_sub(size, std::memory_order_relaxed);
   if (parent_) parent_->memory_used_.fetch_sub(size, std::memory_order_relaxed);
+}
+
+std::vector<RingPoint> Device::submitted() {
+  std::vector<RingPoint> points;
+  auto gather = [&](Guarded<std::vector<Ring*>>& rings) {
+    for (auto open = rings.open(); Ring* ring : *open)
+      if (!ring->idle() && ring->retain_if_alive()) points.emplace_back(ring, ring->submitted());
+  };
+  gather(rings_);
+  for (Device* tile : tiles_) gather(tile->rings_);
+  return points;
 }
 
 void Device::add_ring(Ring* ring) { rings_.open()->push_back(ring); }

@@ -73,9 +73,11 @@ class Device : public Object<Device, Kind::Device> {
   bool charge(uint64_t size);
   void refund(uint64_t size);
 
-  // Every ring that feeds this device, for synchronize.
+  // Every ring that feeds this device announces itself.
   void add_ring(Ring* ring);
   void remove_ring(Ring* ring);
+  // How far the rings of this device and its tiles that are at work have been asked to come.
+  std::vector<RingPoint> submitted();
 
   Device(Driver& driver, Device* parent, Backend& backend, Properties properties, uint32_t index);
   void add_tile(Device* tile) { tiles_.push_back(tile); }

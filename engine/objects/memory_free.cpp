@@ -10,6 +10,7 @@
 #include "../abi/error.h"
 #include "allocation.h"
 #include "device.h"
+#include "driver.h"
 #include "memory.h"
 
 namespace anyzero {
@@ -23,6 +24,7 @@ struct Deferred {
 
 struct DeferredFrees {
   Guarded<std::vector<Deferred>> waiting;
+  size_t next = 0;  // to look at; changed while `waiting` is open
   std::atomic<size_t> count{0};
 };
 
@@ -76,6 +78,15 @@ Taken take(Context& context, void* pointer) {
   return taken;
 }
 
+// Where the commands submitted so far will have done with the memory. They may have been submitted to any device of the driver.
+std::vector<RingPoint> last_uses(Context& context, const void* memory, size_t size) {
+  std::vector<RingPoint> points;
+  for (Device* device : context.driver().devices())
+    for (RingPoint& point : device->submitted())
+      if (point.narrow_to_use(memory, size)) points.push_back(std::move(point));
+  return points;
+}
+
 void defer(std::unique_ptr<Allocation> allocation, std::vector<RingPoint> points) {
   DeferredFrees& frees = deferred();
   auto waiting = frees.waiting.open();
@@ -91,9 +102,19 @@ bool sweep_deferred_frees() {
   std::vector<Deferred> done;
   {
     auto waiting = frees.waiting.open();
-    auto first_done = std::partition(waiting->begin(), waiting->end(), [](const Deferred& free) { return !complete(free); });
-    done.assign(std::make_move_iterator(first_done), std::make_move_iterator(waiting->end()));
-    waiting->erase(first_done, waiting->end());
+    // A few at a time, in turn: a sweep stays short however many are waiting.
+    constexpr size_t kLooks = 64;
+    for (size_t looks = std::min(kLooks, waiting->size()); looks > 0; --looks) {
+      if (frees.next >= waiting->size()) frees.next = 0;
+      Deferred& free = (*waiting)[frees.next];
+      if (!complete(free)) {
+        ++frees.next;
+        continue;
+      }
+      std::swap(free, waiting->back());
+      done.push_back(std::move(waiting->back()));
+      waiting->pop_back();
+    }
     frees.count.store(waiting->size(), std::memory_order_release);
   }
   for (Deferred& free : done) discard(std::move(free.allocation));
@@ -124,13 +145,13 @@ ze_result_t Mem::freeExt(Context& context, const ze_memory_free_ext_desc_t* desc
   if ((desc->freePolicy & kBoth) == kBoth)
     return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "a free is either blocking or deferred, not both");
   if (desc->freePolicy == 0) return free(context, pointer);
-  bool known = false;
+  size_t size = 0;
   with_allocation(pointer, [&](Allocation& allocation) {
-    known = allocation.base == reinterpret_cast<uintptr_t>(pointer) && freeable(context, allocation);
+    if (allocation.base == reinterpret_cast<uintptr_t>(pointer) && freeable(context, allocation)) size = allocation.size;
   });
-  if (!known) return refuse(context, pointer);
+  if (size == 0) return refuse(context, pointer);
   Ref<Context> alive(&context);
-  std::vector<RingPoint> points = context.submitted();
+  std::vector<RingPoint> points = last_uses(context, pointer, size);
   if (desc->freePolicy & ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE) {
     for (RingPoint& point : points) point.wait();
     return free(context, pointer);
@@ -143,7 +164,10 @@ ze_result_t Mem::freeExt(Context& context, const ze_memory_free_ext_desc_t* desc
 }
 
 void free_all(Context& context) {
-  for (auto& allocation : Allocations::take_all(context)) defer(std::move(allocation), context.submitted());
+  for (auto& allocation : Allocations::take_all(context)) {
+    std::vector<RingPoint> points = last_uses(context, reinterpret_cast<void*>(allocation->base), allocation->size);
+    defer(std::move(allocation), std::move(points));
+  }
   sweep_deferred_frees();
 }
 

@@ -14,7 +14,6 @@ namespace {
 
 constexpr size_t kLine = 64;
 constexpr size_t kStep = 4 * kLine;
-constexpr size_t kAbsurd = size_t{1} << 46;     // more than any machine has: it will fault, and soon
 constexpr size_t kAlone = size_t{256} << 10;    // up to here another thread costs more than it brings
 constexpr size_t kStreaming = size_t{4} << 20;  // from here the data would push everything else out of the caches
 constexpr size_t kCachedChunk = size_t{128} << 10;
@@ -199,7 +198,7 @@ void run_rows(void* context, uint32_t i) {
 }  // namespace
 
 void copy_memory(void* to, const void* from, size_t size) {
-  if (size <= kAlone || size > kAbsurd || overlap(to, from, size)) {
+  if (size <= kAlone || overlap(to, from, size)) {
     std::memmove(to, from, size);
     return;
   }
@@ -211,7 +210,7 @@ void copy_memory(void* to, const void* from, size_t size) {
 void fill_memory(void* to, const void* pattern, size_t pattern_size, size_t size) {
   if (size == 0 || pattern_size == 0) return;
   auto* bytes = static_cast<unsigned char*>(to);
-  if (size <= kAlone || size > kAbsurd) {
+  if (size <= kAlone) {
     if (pattern_size == 1) {
       std::memset(bytes, *static_cast<const unsigned char*>(pattern), size);
     } else {
