@@ -1,18 +1,43 @@
 #include "error.h"
 
+#include <pthread.h>
+
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 
 namespace anyzero {
 
 namespace {
-thread_local char text[1024];
+
+constexpr size_t kLongest = 1024;
+
+// A library that is loaded late gets few bytes of every thread's static storage, so only the address lies there.
+thread_local char* text = nullptr;
+
+void forget(void* memory) {
+  text = nullptr;
+  std::free(memory);
 }
+
+char* room() {
+  if (text) return text;
+  static const pthread_key_t key = [] {
+    pthread_key_t made;
+    pthread_key_create(&made, forget);
+    return made;
+  }();
+  text = static_cast<char*>(std::calloc(1, kLongest));
+  pthread_setspecific(key, text);
+  return text;
+}
+
+}  // namespace
 
 ze_result_t fail(ze_result_t result, const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(text, sizeof text, format, arguments);
+  if (char* to = room()) vsnprintf(to, kLongest, format, arguments);
   va_end(arguments);
   return result;
 }
@@ -23,6 +48,6 @@ ze_result_t bad_handle(ze_result_t result, const char* function, const char* par
               parameter, value);
 }
 
-const char* last_error() { return text; }
+const char* last_error() { return text ? text : ""; }
 
 }  // namespace anyzero

@@ -42,7 +42,9 @@ void Engine::submit(Ring& ring) {
       ring.next_queued = head;
     } while (!stack.compare_exchange_weak(head, &ring, std::memory_order_seq_cst));
   }
-  if (!started_.load(std::memory_order_acquire) && !started_.exchange(true)) start_thread(thread_main, this, "az-engine");
+  // Without a thread of its own the work is left to those who wait for it, and the next submission tries again.
+  if (!started_.load(std::memory_order_acquire) && !started_.exchange(true) && !start_thread(thread_main, this, "az-engine"))
+    started_.store(false, std::memory_order_release);
   // One call wakes it; until it runs, others need not call again.
   if (asleep_.load(std::memory_order_seq_cst) && asleep_.exchange(false, std::memory_order_seq_cst)) {
     doorbell_.fetch_add(1, std::memory_order_seq_cst);

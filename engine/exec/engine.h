@@ -19,6 +19,8 @@ class Engine {
   // `ring` has work that this thread must see to.
   void submit(Ring& ring);
 
+  bool has_thread() const { return started_.load(std::memory_order_acquire); }
+
   // Another ring of this urgency or more is waiting. For the engine thread.
   bool has_ready(uint32_t priority) const {
     for (uint32_t i = 0; i <= priority; ++i)

@@ -101,7 +101,8 @@ bool names(const Packet& packet, uintptr_t begin, uintptr_t end) {
     case Op::QueryTimestamps: {
       auto& p = static_cast<const QueryTimestampsPacket&>(packet);
       for (uint32_t i = 0; i < p.count; ++i)
-        if (meets(p.to + (p.has_offsets ? p.offsets()[i] : i * sizeof(ze_kernel_timestamp_result_t)), sizeof(ze_kernel_timestamp_result_t)))
+        if (meets(p.to + (p.has_offsets ? p.offsets()[i] : i * sizeof(ze_kernel_timestamp_result_t)),
+                  sizeof(ze_kernel_timestamp_result_t)))
           return true;
       return false;
     }

@@ -115,6 +115,8 @@ void Ring::help(uint64_t position, uint64_t deadline) {
   retain();
   Progress progress = process(false, nullptr, position, deadline);
   if (progress != Progress::Idle && progress != Progress::Busy) engine_.submit(*this);
+  // Where the engine could not get a thread, its helper is all there is.
+  if (progress == Progress::NeedsEngine && !engine_.has_thread()) process(true, nullptr, position, deadline);
   release();
 }
 

@@ -88,8 +88,8 @@ class Ring {
   // Waits on the host until everything up to `position` is done: helps, looks, sleeps. NOT_READY when the time is over.
   ze_result_t wait(uint64_t position, uint64_t timeout);
 
-  // How far the ring must come for no command submitted so far to name that memory any more; 0 when none does. While commands are running
-  // it waits for the end of them.
+  // How far the ring must come for no command submitted so far to name that memory any more; 0 when none does. While commands are
+  // running it waits for the end of them.
   uint64_t last_use(const void* memory, size_t size);
 
   // Walks packets on the calling thread, unless another thread is doing so. Blocked says by what, if asked.

@@ -2,14 +2,11 @@
 
 #include <signal.h>
 
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <initializer_list>
 
 namespace anyzero {
 
-void start_thread(void* (*run)(void*), void* argument, const char* name) {
+bool start_thread(void* (*run)(void*), void* argument, const char* name) {
   // The program's signal handlers must not run on our threads; faults are synchronous and cannot be blocked away.
   sigset_t all, old;
   sigfillset(&all);
@@ -22,12 +19,9 @@ void start_thread(void* (*run)(void*), void* argument, const char* name) {
   int error = pthread_create(&thread, &attributes, run, argument);
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &old, nullptr);
-  if (error) {
-    // Work already accepted could never finish; there is nobody to tell.
-    std::fprintf(stderr, "anyzero: cannot start a thread (%s): %s\n", name, std::strerror(error));
-    std::abort();
-  }
+  if (error) return false;
   pthread_setname_np(thread, name);
+  return true;
 }
 
 void at_fork_child(void (*run)()) { pthread_atfork(nullptr, nullptr, run); }

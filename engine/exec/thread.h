@@ -12,7 +12,8 @@ namespace anyzero {
 // Counts the forks between the first process and this one.
 extern std::atomic<uint32_t> fork_generation;
 
-void start_thread(void* (*run)(void*), void* argument, const char* name);
+// False when the system gives us no thread.
+bool start_thread(void* (*run)(void*), void* argument, const char* name);
 
 // `run` is called in a forked child, where none of our threads exist.
 void at_fork_child(void (*run)());
