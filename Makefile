@@ -6,10 +6,10 @@ MAKEFLAGS += --no-print-directory
 
 PYTHON ?= python3
 VENV := .venv
-BIN := $(CURDIR)/$(VENV)/bin
+BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # Our own build puts the library where the sources are, so the install only has to point there.
-INSTALL := $(BIN)/python -m pip install --quiet --no-build-isolation -C editable.mode=inplace -C wheel.cmake=false --editable
+INSTALL := $(BIN)/python -m pip install --quiet --no-build-isolation --config-settings editable.mode=inplace --config-settings wheel.cmake=false --editable
 CXX_FILES = $(shell find engine tests examples benchmarks \( -name '*.cpp' -o -name '*.h' \) -not -path 'engine/abi/gen/*' 2>/dev/null)
 # gcc's thread sanitizer cannot map its shadow on kernels with many bits of address randomisation.
 FIXED_ADDRESSES = $(shell setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R)
@@ -42,7 +42,7 @@ build/address/build.ninja: OPTIONS := -DANYZERO_TESTS=ON -DANYZERO_SANITIZE=addr
 build/thread/build.ninja: OPTIONS := -DANYZERO_TESTS=ON -DANYZERO_SANITIZE=thread
 build/%/build.ninja: Makefile | $(READY)
 	@command -v $(CXX) >/dev/null || { echo "error: no C++ compiler ($(CXX)); on Debian: apt install g++" >&2; exit 1; }
-	@$(BIN)/cmake -S . -B build/$* -G Ninja -DCMAKE_MAKE_PROGRAM=$(BIN)/ninja -DCMAKE_CXX_COMPILER=$(CXX) $(OPTIONS) --log-level=WARNING >/dev/null
+	@$(BIN)/cmake -S . -B build/$* -G Ninja -DCMAKE_MAKE_PROGRAM="$(CURDIR)/$(BIN)/ninja" -DCMAKE_CXX_COMPILER=$(CXX) $(OPTIONS) --log-level=WARNING >/dev/null
 	@touch $@
 
 .PHONY: demo
@@ -72,8 +72,8 @@ sanitize: build/address/build.ninja build/thread/build.ninja build/description  
 	$(SAY) 'building the engine with the thread sanitizer'
 	@$(BIN)/ninja -C build/thread --quiet
 	$(SAY) 'running the C++ tests with both'
-	@ANYZERO_DESCRIPTION=$(CURDIR)/build/description $(FIXED_ADDRESSES) $(BIN)/ctest --test-dir build/address --output-on-failure --no-tests=error
-	@ANYZERO_DESCRIPTION=$(CURDIR)/build/description $(FIXED_ADDRESSES) $(BIN)/ctest --test-dir build/thread --output-on-failure --no-tests=error
+	@ANYZERO_DESCRIPTION="$(CURDIR)/build/description" $(FIXED_ADDRESSES) $(BIN)/ctest --test-dir build/address --output-on-failure --no-tests=error
+	@ANYZERO_DESCRIPTION="$(CURDIR)/build/description" $(FIXED_ADDRESSES) $(BIN)/ctest --test-dir build/thread --output-on-failure --no-tests=error
 
 # A program without Python reads from here what devices there are.
 .PHONY: build/description
