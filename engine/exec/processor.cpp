@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <mutex>
 
 #include "../objects/allocation.h"
 #include "../objects/context.h"
@@ -102,18 +103,24 @@ Packet& Walk::front() {
   Cursor& head = ring.head_;
   if (!head.chunk) head.chunk = ring.stream_.first();
   while (head.offset == head.chunk->used.load(std::memory_order_acquire)) {
+    std::lock_guard lock(ring.write_lock_);
     Chunk* spent = head.chunk;
     head = {spent->next.load(std::memory_order_acquire), 0};
+    ring.oldest_ = head.chunk;
+    ring.oldest_position_ = ring.done_;
     ring.stream_.recycle(spent);
   }
   return head.packet();
 }
 
 void Walk::pop(Packet& packet) {
-  uint32_t size = packet.size;
+  ring.head_.offset += packet.size;
   ring.done_ += packet.commands();
+  if (packet.op == Op::Execute) {
+    std::lock_guard lock(ring.write_lock_);
+    ring.given_up_ = ring.done_;
+  }
   let_go(packet);
-  ring.head_.offset += size;
   if (!ring.lost_.load(std::memory_order_relaxed)) ring.completed_.set(ring.done_);
 }
 

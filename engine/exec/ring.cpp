@@ -1,6 +1,7 @@
 #include "ring.h"
 
 #include <cstdio>
+#include <mutex>
 
 #include "../abi/error.h"
 #include "../abi/slots.h"
@@ -90,25 +91,19 @@ Progress Ring::process(bool on_engine_thread, Blocker* blocker, uint64_t until, 
 }
 
 uint64_t Ring::last_use(const void* memory, size_t size) {
-  for (unsigned tries = 0; !turn_.try_lock(); ++tries) {
-    if (idle()) return 0;
-    relax(tries);
-  }
+  if (idle()) return 0;
   const uintptr_t begin = reinterpret_cast<uintptr_t>(memory);
-  const uint64_t end_position = submitted();
-  uint64_t position = done_, last = 0;
-  Cursor at = head_;
-  if (!at.chunk) at.chunk = stream_.first();
-  while (position < end_position) {
+  uint64_t last = 0;
+  std::lock_guard lock(write_lock_);
+  Cursor at{oldest_ ? oldest_ : stream_.first(), 0};
+  for (uint64_t position = oldest_position_; position < before();) {
     const Packet& packet = at.packet();
     position += packet.commands();
-    if (names(packet, begin, begin + size)) last = position;
+    const bool gone = packet.op == Op::Execute && position <= given_up_;
+    if (!gone && names(packet, begin, begin + size)) last = position;
     at.advance(packet);
   }
-  turn_.unlock_then_look();
-  // Whoever found the turn taken meanwhile relies on us to see to the rest.
-  if (!idle()) engine_.submit(*this);
-  return lost() ? 0 : last;
+  return last;
 }
 
 void Ring::help(uint64_t position, uint64_t deadline) {

@@ -88,8 +88,7 @@ class Ring {
   // Waits on the host until everything up to `position` is done: helps, looks, sleeps. NOT_READY when the time is over.
   ze_result_t wait(uint64_t position, uint64_t timeout);
 
-  // How far the ring must come for no command submitted so far to name that memory any more; 0 when none does. While commands are
-  // running it waits for the end of them.
+  // How far the ring must come for no command submitted so far to name that memory any more; 0 when none does. Waits for nothing.
   uint64_t last_use(const void* memory, size_t size);
 
   // Walks packets on the calling thread, unless another thread is doing so. Blocked says by what, if asked.
@@ -120,6 +119,10 @@ class Ring {
 
   alignas(64) SpinLock write_lock_;
   Stream stream_;
+  // Who looks at packets without having the turn begins here, under the lock; so do those who give chunks and programs up.
+  Chunk* oldest_ = nullptr;             // the first chunk that is not given up; none while all are there
+  uint64_t oldest_position_ = 0;        // commands before it
+  uint64_t given_up_ = 0;               // up to here, programs of Execute packets may be gone
   std::atomic<uint64_t> submitted_{0};  // commands; a recorded list counts as all of its own and one more
 
   alignas(64) SpinLock turn_;  // held by the thread that walks
