@@ -12,15 +12,17 @@ from codegen.scan import Class
 
 
 def outputs(api: Api, classes: dict[str, Class]) -> Iterator[Output]:
-    yield Output("docs/coverage.md", "\n".join(_lines(entries.of_tables(api, classes, "ze"))) + "\n")
+    core, runtime = (entries.of_tables(api, classes, namespace) for namespace in ("ze", "zer"))
+    yield Output("docs/coverage.md", "\n".join(_lines(core, runtime)) + "\n")
 
 
-def _lines(tables: dict[Table, list[entries.Entry]]) -> Iterator[str]:
+def _lines(tables: dict[Table, list[entries.Entry]], runtime: dict[Table, list[entries.Entry]]) -> Iterator[str]:
     everything = [entry for found in tables.values() for entry in found]
+    of_runtime = _count([entry for found in runtime.values() for entry in found])
     yield from (f"<!-- {NOTICE} -->", "# Coverage of the core API", "")
     yield f"**{_count(everything)}** functions are implemented. The others are exported too: they check nothing and"
-    yield "return `ZE_RESULT_ERROR_UNSUPPORTED_FEATURE`, and so does all of the tools (`zet`), system management"
-    yield "(`zes`) and runtime (`zer`) APIs."
+    yield "return `ZE_RESULT_ERROR_UNSUPPORTED_FEATURE`, and so does all of the tools (`zet`) and system management"
+    yield f"(`zes`) APIs. Of the runtime API (`zer`), {of_runtime} are implemented."
     yield from ("", "| table | implemented |", "|---|---|")
     yield from (f"| [{table.name}](#{_anchor(table)}) | {_count(found)} |" for table, found in tables.items())
     for table, found in tables.items():

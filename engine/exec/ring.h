@@ -59,7 +59,6 @@ class Ring {
 
   Context& context() const { return context_; }
   Device& device() const { return device_; }
-  Engine& engine() const { return engine_; }
   uint32_t priority() const { return priority_; }
 
   // Writing: take the lock, reserve, fill, publish (which lets go of the lock). Publishing runs nothing.

@@ -57,7 +57,4 @@ struct FutexWord {
 void futex_sleep_any(const FutexWord* words, uint32_t count, uint64_t timeout);
 void futex_wake(std::atomic<uint32_t>* word, int sleepers);
 
-// A processor hint between two looks at a value.
-inline void pause_briefly() { __builtin_ia32_pause(); }
-
 }  // namespace anyzero

@@ -2,7 +2,8 @@
 
 #include <signal.h>
 
-#include "../backends/cpu/mapping.h"
+#include <atomic>
+
 #include "mutex.h"
 
 namespace anyzero {
@@ -13,6 +14,7 @@ namespace {
 
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 struct sigaction previous[65];
+std::atomic<bool (*)(uintptr_t)> settler{nullptr};
 
 // True while this thread's fault is with the program's own handler: should that send the signal again, there is nobody left to ask.
 thread_local bool handed_on __attribute__((tls_model("initial-exec"))) = false;
@@ -37,7 +39,8 @@ void hand_on(int number, siginfo_t* info, void* context) {
 
 void on_fault(int number, siginfo_t* info, void* context) {
   TrapFrame* frame = current_trap;
-  if (number == SIGSEGV && info->si_code > 0 && settle_fault(reinterpret_cast<uintptr_t>(info->si_addr))) return;
+  auto settle = settler.load(std::memory_order_acquire);
+  if (settle && number == SIGSEGV && info->si_code > 0 && settle(reinterpret_cast<uintptr_t>(info->si_addr))) return;
   // si_code > 0: raised by the instruction itself, not sent by kill().
   if (!frame || info->si_code <= 0) return hand_on(number, info, context);
   frame->fault.signal = number;
@@ -48,6 +51,8 @@ void on_fault(int number, siginfo_t* info, void* context) {
 }
 
 }  // namespace
+
+void set_fault_settler(bool (*settle)(uintptr_t)) { settler.store(settle, std::memory_order_release); }
 
 thread_local bool faults_unblocked __attribute__((tls_model("initial-exec"))) = false;
 

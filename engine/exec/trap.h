@@ -12,6 +12,10 @@ struct Fault {
   uintptr_t address = 0;
 };
 
+// Asked first about every invalid address: true when it has become valid meanwhile and the instruction is to run again. Must be
+// safe in a signal handler.
+void set_fault_settler(bool (*settle)(uintptr_t address));
+
 // One protected region of the calling thread; regions nest.
 struct TrapFrame {
   sigjmp_buf jump;

@@ -1,8 +1,6 @@
 #include "command_list.h"
 
 #include "../abi/error.h"
-#include "../exec/engine.h"
-#include "../exec/settings.h"
 #include "command_list_append.h"
 
 namespace anyzero {

@@ -161,12 +161,10 @@ ze_result_t CommandList::appendMemoryPrefetch(const void* pointer, size_t size) 
   });
 }
 
-ze_result_t CommandList::appendMemAdvise(Device& device, const void* pointer, size_t size, ze_memory_advice_t advice) {
+ze_result_t CommandList::appendMemAdvise(Device&, const void* pointer, size_t size, ze_memory_advice_t) {
   return append<AdvisePacket>(kTiny, 0, nullptr, 0, nullptr, [&](AdvisePacket& packet) {
     packet.at = pointer;
     packet.bytes = size;
-    packet.advice = advice;
-    packet.device = device.index();
   });
 }
 

@@ -1,5 +1,5 @@
 // Commands that can be changed after the list was closed.
-#include <time.h>
+#include <sched.h>
 
 #include "../exec/clock.h"
 #include "command_list_append.h"

@@ -1,7 +1,5 @@
 #include "event.h"
 
-#include <unistd.h>
-
 #include <cstring>
 #include <mutex>
 #include <string>

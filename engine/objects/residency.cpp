@@ -36,11 +36,10 @@ ze_result_t unknown(const void* pointer) {
 
 }  // namespace
 
-ze_result_t residency_note(Device& device, const void* pointer) {
+void residency_note(Device& device, const void* pointer) {
   with_allocation(pointer, [&](Allocation& allocation) {
     if (!(allocation.resident.load(std::memory_order_relaxed) & bit(device))) allocation.resident.fetch_or(bit(device));
   });
-  return ZE_RESULT_SUCCESS;
 }
 
 bool residency_ok(const Device& device, const void* pointer, size_t size) {

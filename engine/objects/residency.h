@@ -12,7 +12,7 @@ class Device;
 // Threading: any thread.
 
 // A command names `pointer`: the allocation it lies in becomes resident on the device.
-ze_result_t residency_note(Device& device, const void* pointer);
+void residency_note(Device& device, const void* pointer);
 
 // True when every allocation in the range is resident. What is no allocation of ours counts as resident.
 bool residency_ok(const Device& device, const void* pointer, size_t size);

@@ -49,7 +49,6 @@ struct Chunk {
   int fd;
   Shard* shard;
   uint32_t generation;
-  bool shared = false;  // some block of it has been offered to other processes
   uint32_t unused = kPages;
   uint32_t hopeless = kPages + 1;  // no run of this length or longer is left
   uint64_t used_bits[kPages / 64] = {};
@@ -109,7 +108,8 @@ struct State {
 
 State& state() {
   static State* state = [] {
-    // A child shares the chunks with its parent, so it must neither hand out nor take back any of them.
+    // What the parent's threads were doing to its chunks when they vanished cannot be known, and chunks of which something was
+    // exported are the parent's too. So a child neither hands out nor takes back any of them.
     pthread_atfork(nullptr, nullptr, [] {
       State& s = anyzero::state();
       s.generation.fetch_add(1);
@@ -163,18 +163,13 @@ uint32_t find_run(const Chunk& chunk, uint32_t count, uint32_t alignment) {
 
 Chunk* add_chunk(Shard& shard) {
   State& s = state();
-  int fd = memory_file(Heap::kChunk);
-  void* base = map_aligned(Heap::kChunk, Heap::kChunk, fd);
-  if (!base) {
-    if (fd >= 0) close(fd);
-    return nullptr;
-  }
+  void* base = map_aligned(Heap::kChunk, Heap::kChunk, -1);
+  if (!base) return nullptr;
   auto* chunk = new (std::nothrow)
-      Chunk{.base = static_cast<unsigned char*>(base), .fd = fd, .shard = &shard, .generation = s.generation.load()};
+      Chunk{.base = static_cast<unsigned char*>(base), .fd = -1, .shard = &shard, .generation = s.generation.load()};
   if (!chunk || !s.table.set(base, chunk)) {
     delete chunk;
     munmap(base, Heap::kChunk);
-    if (fd >= 0) close(fd);
     return nullptr;
   }
   s.mapped.fetch_add(Heap::kChunk, std::memory_order_relaxed);
@@ -347,8 +342,10 @@ void Heap::free(const Backend::Block& block) {
   if (chunk->generation != s.generation.load(std::memory_order_relaxed)) return;
   Shard& shard = *chunk->shard;
   std::lock_guard lock(shard.mutex);
-  if (chunk->shared && open_elsewhere(block)) {
-    shard.lent.push_back(block);
+  Backend::Block shared = block;
+  shared.fd = chunk->fd;
+  if (chunk->fd >= 0 && open_elsewhere(shared)) {
+    shard.lent.push_back(shared);
   } else {
     give_back(shard, chunk, block);
   }
@@ -358,8 +355,13 @@ bool Heap::share(Backend::Block* block) {
   Chunk* chunk = state().table.find(block->base);
   if (!chunk) return share_block(block);
   std::lock_guard lock(chunk->shard->mutex);
-  chunk->shared = true;
-  return chunk->fd >= 0;
+  if (chunk->fd < 0) {
+    Backend::Block whole{.base = chunk->base, .capacity = kChunk};
+    if (!share_block(&whole)) return false;
+    chunk->fd = whole.fd;
+  }
+  block->fd = chunk->fd;
+  return true;
 }
 
 size_t Heap::mapped_bytes() { return state().mapped.load(std::memory_order_relaxed) + kept_bytes(); }

@@ -1,6 +1,6 @@
-// The allocator behind device, host and shared memory. Blocks up to 1 MiB are cut from 32 MiB chunks, each a file in memory; larger
-// ones have a mapping of their own (mapping.h). What the heap knows about its blocks lies elsewhere, so a kernel that writes past
-// the end of a buffer cannot break it.
+// The allocator behind device, host and shared memory. Blocks up to 1 MiB are cut from 32 MiB chunks; larger ones have a mapping of
+// their own (mapping.h). Memory is private to the process until some of it is exported. What the heap knows about its blocks lies
+// elsewhere, so a kernel that writes past the end of a buffer cannot break it.
 #pragma once
 
 #include <cstddef>

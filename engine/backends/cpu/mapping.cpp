@@ -15,7 +15,9 @@
 #include <new>
 
 #include "../../exec/clock.h"
+#include "../../exec/memory_file.h"
 #include "../../exec/mutex.h"
+#include "../../exec/trap.h"
 
 namespace anyzero {
 
@@ -82,13 +84,6 @@ bool drop_oldest() {
   return true;
 }
 
-bool raise_file_limit() {
-  rlimit limit;
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return false;
-  limit.rlim_cur = limit.rlim_max;
-  return setrlimit(RLIMIT_NOFILE, &limit) == 0;
-}
-
 // Blocks on their way into a file, and lately arrived ones: a thread may have faulted before the arrival and ask only now.
 struct Move {
   std::atomic<uintptr_t> begin{0};
@@ -110,20 +105,18 @@ __attribute__((no_sanitize("thread"), noinline)) void copy_page(uint64_t* to, co
   for (size_t i = 0; i < kWords; ++i) to[i] = from[i];
 }
 
-}  // namespace
-
-int memory_file(size_t size) {
-  int fd = memfd_create("anyzero", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (fd < 0 && errno == EMFILE && raise_file_limit()) fd = memfd_create("anyzero", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (fd < 0) return -1;
-  if (ftruncate(fd, static_cast<off_t>(size)) != 0) {
-    close(fd);
-    return -1;
+// A write that meets a block on its way into a file faults. Waits for the arrival, after which the write can be done again.
+bool settle_fault(uintptr_t address) {
+  for (Move& move : moves) {
+    uintptr_t begin = move.begin.load();
+    if (address < begin || address >= move.end.load()) continue;
+    while (move.arrived.load() == 0) sched_yield();
+    if (now_ns() - move.arrived.load() < kLately) return true;
   }
-  // A process that maps the file could otherwise cut it off under us.
-  fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-  return fd;
+  return false;
 }
+
+}  // namespace
 
 void* map_aligned(size_t size, size_t alignment, int fd) {
   size_t slack = alignment > kPage ? alignment : 0;
@@ -195,6 +188,7 @@ bool share_block(Backend::Block* block) {
   move.arrived.store(0);
   move.begin.store(base);
   move.end.store(base + block->capacity);
+  set_fault_settler(settle_fault);
   mprotect(block->base, block->capacity, PROT_READ);
   for (size_t at = 0; at < block->capacity / 8; at += kPage / 8)
     copy_page(static_cast<uint64_t*>(copy) + at, static_cast<const uint64_t*>(block->base) + at);
@@ -209,16 +203,6 @@ bool share_block(Backend::Block* block) {
   block->fd = fd;
   block->offset = 0;
   return true;
-}
-
-bool settle_fault(uintptr_t address) {
-  for (Move& move : moves) {
-    uintptr_t begin = move.begin.load();
-    if (address < begin || address >= move.end.load()) continue;
-    while (move.arrived.load() == 0) sched_yield();
-    if (now_ns() - move.arrived.load() < kLately) return true;
-  }
-  return false;
 }
 
 size_t kept_bytes() {

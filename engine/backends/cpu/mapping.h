@@ -14,9 +14,6 @@ inline constexpr size_t kHugePage = size_t{2} << 20;
 
 inline size_t round_up(size_t size, size_t multiple) { return (size + multiple - 1) & ~(multiple - 1); }  // powers of two only
 
-// A file in memory of that size, which nobody can shrink; -1 when the system refuses. Closed on exec.
-int memory_file(size_t size);
-
 // Address space of `size` bytes at a multiple of `alignment`, readable and writable: fresh private memory, or (fd >= 0) the start
 // of a file.
 void* map_aligned(size_t size, size_t alignment, int fd);
@@ -26,10 +23,6 @@ void* map_aligned(size_t size, size_t alignment, int fd);
 bool map_block(size_t size, size_t alignment, Backend::Block* block);
 void unmap_block(const Backend::Block& block);  // keeps a few private ones for the next allocation
 bool share_block(Backend::Block* block);
-
-// A write that meets a block on its way into a file faults. The trap asks here first; true: the block has arrived, run the
-// instruction again. Safe in a signal handler.
-bool settle_fault(uintptr_t address);
 
 // Bytes that unmap_block has kept.
 size_t kept_bytes();
