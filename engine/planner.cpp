@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 
 #include "exec/clock.h"
 #include "exec/mutex.h"
@@ -128,6 +129,9 @@ bool describe_machine(std::vector<unsigned char>* description, std::string* reas
   *reason =
       "there is no Python in this process and no prepared description; run `python -m anyzero.driver > FILE` once and set "
       "ANYZERO_DESCRIPTION=FILE";
+  // A C program has no driver to ask for the text.
+  static std::once_flag once;
+  std::call_once(once, [&] { std::fprintf(stderr, "anyzero: %s\n", reason->c_str()); });
   return false;
 }
 

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <new>
 
+// There when the program, or we ourselves, are built with the leak checker.
+extern "C" __attribute__((weak)) void __lsan_register_root_region(const void* begin, size_t size);
+
 namespace anyzero {
 
 namespace {
@@ -16,7 +19,10 @@ SlotPool* all_pools = nullptr;
 
 uintptr_t reserve_range() {
   void* range = mmap(nullptr, kRangeSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return range == MAP_FAILED ? 0 : reinterpret_cast<uintptr_t>(range);
+  if (range == MAP_FAILED) return 0;
+  // What only our objects point to is no leak, but a leak checker does not know where they live.
+  if (__lsan_register_root_region) __lsan_register_root_region(range, kRangeSize);
+  return reinterpret_cast<uintptr_t>(range);
 }
 
 }  // namespace

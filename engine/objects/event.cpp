@@ -46,7 +46,14 @@ Event::Event(Ref<EventPool> pool, uint32_t index, uint32_t signal_scope, uint32_
 
 Event::~Event() {
   if (counts_ && point_.ring) point_.ring->release();
-  pool_->give_back(index_);
+}
+
+// The place in the pool is free with the handle: packets that still hold the event have signalled it, or were never to be waited
+// for.
+void Event::die() {
+  Ref<EventPool> pool = pool_;
+  const uint32_t index = index_;
+  if (retire()) pool->give_back(index);
 }
 
 void Event::track(Ring& ring, uint64_t position) {
@@ -104,7 +111,7 @@ ze_result_t Event::counterBasedCreate(Context& context, Device& device, const ze
 }
 
 ze_result_t Event::destroy() {
-  retire();
+  die();
   return ZE_RESULT_SUCCESS;
 }
 
@@ -249,7 +256,7 @@ ze_result_t Event::counterBasedOpenIpcHandle(Context& context, ze_ipc_event_coun
 
 ze_result_t Event::counterBasedCloseIpcHandle() {
   if (!imported_) return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "this event was created here, not opened; destroy it instead");
-  retire();
+  die();
   return ZE_RESULT_SUCCESS;
 }
 

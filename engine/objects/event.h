@@ -75,6 +75,7 @@ class Event : public Object<Event, Kind::Event> {
   ~Event();
 
  private:
+  void die();
   // The point and a hold on its ring; no ring when there is none, or it is gone.
   Point point();
   // DEVICE_LOST, with what is known of the loss as this thread's error text.
