@@ -42,7 +42,9 @@ Event::Event(Ref<EventPool> pool, uint32_t index, uint32_t signal_scope, uint32_
       signal_scope_(signal_scope),
       wait_scope_(wait_scope),
       timed_((pool_->flags() & kTimed) != 0),
-      counts_(pool_->counts()) {}
+      counts_(pool_->counts()) {
+  if (!signal_) signal_ = &own_signal_;
+}
 
 Event::~Event() {
   if (counts_ && point_.ring) point_.ring->release();

@@ -84,7 +84,8 @@ class Event : public Object<Event, Kind::Event> {
   ze_result_t refuse_counting(const char* what) const;
 
   Ref<EventPool> pool_;
-  Signal* signal_;
+  Signal own_signal_{};
+  Signal* signal_;  // its own, or its place in a shared pool
   uint32_t index_;
   uint32_t signal_scope_;
   uint32_t wait_scope_;

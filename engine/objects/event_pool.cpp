@@ -28,43 +28,34 @@ size_t bytes_for(uint32_t count) { return (size_t{count} * sizeof(Signal) + 4095
 }  // namespace
 
 EventPool::EventPool(Context& context, uint32_t flags, uint32_t count, bool counts, int fd)
-    : context_(&context),
-      flags_(flags),
-      count_(count),
-      counts_(counts),
-      imported_(fd >= 0),
-      fd_(fd),
-      taken_(new std::atomic<uint32_t>[count]()) {
-  const bool shareable = imported_ || (flags & ZE_EVENT_POOL_FLAG_IPC);
-  if (shareable && fd_ < 0) {
-    fd_ = memory_file(bytes_for(count));
-    if (fd_ < 0) throw std::bad_alloc();
-  }
-  void* memory = mmap(nullptr, bytes_for(count), PROT_READ | PROT_WRITE, shareable ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS,
-                      shareable ? fd_ : -1, 0);
+    : context_(&context), flags_(flags), count_(count), counts_(counts), imported_(fd >= 0), fd_(fd) {
+  if (!imported_ && !(flags & ZE_EVENT_POOL_FLAG_IPC)) return;
+  if (fd_ < 0) fd_ = memory_file(bytes_for(count));
+  if (fd_ < 0) throw std::bad_alloc();
+  void* memory = mmap(nullptr, bytes_for(count), PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
   if (memory == MAP_FAILED) {
-    if (fd_ >= 0) ::close(fd_);
+    ::close(fd_);
     throw std::bad_alloc();
   }
   signals_ = static_cast<Signal*>(memory);
+  taken_.reset(new std::atomic<uint32_t>[count]());
 }
 
 EventPool::~EventPool() {
+  if (!signals_) return;
   munmap(signals_, bytes_for(count_));
-  if (fd_ < 0) return;
   if (!imported_) ipc_revoke_fd(fd_, 0);
   ::close(fd_);
 }
 
 Signal* EventPool::take(uint32_t index) {
-  Signal* signal = &signals_[index];
-  // In a shared pool another process may have signalled already, before we got to look.
-  if (taken_[index].fetch_add(1, std::memory_order_acq_rel) == 0 && fd_ < 0) signal->reset();
-  return signal;
+  if (!signals_) return nullptr;
+  taken_[index].fetch_add(1, std::memory_order_acq_rel);
+  return &signals_[index];
 }
 
 void EventPool::give_back(uint32_t index) {
-  if (taken_[index].fetch_sub(1, std::memory_order_acq_rel) == 1 && fd_ >= 0 && !imported_) signals_[index].reset();
+  if (signals_ && taken_[index].fetch_sub(1, std::memory_order_acq_rel) == 1 && !imported_) signals_[index].reset();
 }
 
 ze_result_t EventPool::create(Context& context, const ze_event_pool_desc_t* desc, uint32_t count, Device* const* devices,

@@ -29,11 +29,13 @@ class EventPool : public Object<EventPool, Kind::EventPool> {
   bool counts() const { return counts_; }
   int fd() const { return fd_; }
 
-  // The signal at `index` for a new event: fresh, unless other processes may be using it already.
+  // The signal at `index` of a pool that processes share; another may have signalled it already. nullptr in other pools, where each
+  // event has a signal of its own, which nothing in flight for an event before it can touch.
   Signal* take(uint32_t index);
   void give_back(uint32_t index);
 
-  // Maps `count` signals: private memory, shareable memory, or (fd >= 0) another process's, whose descriptor the pool then owns.
+  // A shared pool's signals lie in a file in memory: a new one, or (fd >= 0) another process's, whose descriptor the pool then
+  // owns.
   EventPool(Context& context, uint32_t flags, uint32_t count, bool counts, int fd = -1);
   ~EventPool();
 
@@ -45,7 +47,7 @@ class EventPool : public Object<EventPool, Kind::EventPool> {
   bool imported_;
   int fd_ = -1;
   Signal* signals_ = nullptr;
-  std::unique_ptr<std::atomic<uint32_t>[]> taken_;  // live events of this process, by index
+  std::unique_ptr<std::atomic<uint32_t>[]> taken_;  // by index: live handles of this process, in a shared pool
 };
 
 }  // namespace anyzero
