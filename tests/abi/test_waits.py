@@ -1,0 +1,209 @@
+"""Waiting on the host: deadlines, many waiters, many queues that wait, and who is served first."""
+
+from __future__ import annotations
+
+import threading
+import time
+from ctypes import c_void_p
+
+import pytest
+
+from anyzero import ze
+from tests.abi.calls import COPY, FOREVER, NOT_READY, OK, SECOND, SOON, Calls, read, write
+
+
+def test_timeouts_are_kept(az: Calls, context: c_void_p) -> None:
+    """0 only looks; a short one and a long one are over when they say, whatever waits."""
+    (gate,) = az.events(context, 1)
+    queue, recorded, immediate = az.queue(context), az.list(context), az.immediate(context)
+    az.barrier(recorded, None, [gate])
+    az.close(recorded)
+    fence = az.fence(queue)
+    az.execute(queue, recorded, fence=fence)
+    az.barrier(immediate, None, [gate])
+    waits = (
+        ("zeCommandQueueSynchronize", queue),
+        ("zeFenceHostSynchronize", fence),
+        ("zeCommandListHostSynchronize", immediate),
+        ("zeEventHostSynchronize", gate),
+    )
+    for name, handle in waits:
+        for timeout, most in ((0, 0.05), (1, 0.05), (1_000_000, 0.2), (100_000_000, 0.4)):
+            began = time.monotonic()
+            az.error(NOT_READY, name, handle, timeout)
+            took = time.monotonic() - began
+            assert timeout / SECOND <= took < most + timeout / SECOND, f"{name} {timeout}: {took}"
+    began = time.monotonic()
+    az.error(NOT_READY, "zeCommandQueueSynchronize", queue, 1_200_000_000)
+    assert 1.2 <= time.monotonic() - began < 1.8
+    az.ok("zeEventHostSignal", gate)
+    for name, handle in waits:
+        az.ok(name, handle, SOON)
+        az.ok(name, handle, 0)
+
+
+@pytest.mark.parametrize("timeout", [FOREVER, FOREVER - 1, 2**63, 2**63 - 1, 2**62])
+def test_enormous_timeouts_neither_overflow_nor_return(az: Calls, context: c_void_p, timeout: int) -> None:
+    (gate,) = az.events(context, 1)
+    immediate = az.immediate(context)
+    az.barrier(immediate, None, [gate])
+    results = {}
+
+    def wait(name: str, handle: c_void_p) -> None:
+        results[name] = az.call(name, handle, timeout)
+
+    threads = [
+        threading.Thread(target=wait, args=("zeEventHostSynchronize", gate)),
+        threading.Thread(target=wait, args=("zeCommandListHostSynchronize", immediate)),
+    ]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.05)
+    assert results == {}
+    az.ok("zeEventHostSignal", gate)
+    for thread in threads:
+        thread.join(20)
+    assert set(results.values()) == {OK}
+
+
+def test_a_long_wait_returns_in_time_although_the_queue_is_full(az: Calls, context: c_void_p) -> None:
+    """A waiter lends itself to the work; it must not forget its own deadline over it."""
+    queue, recorded = az.queue(context), az.list(context)
+    size = 64 << 20
+    one, two = az.memory(context, size, "device"), az.memory(context, size, "device")
+    for _ in range(25):
+        az.copy(recorded, one, two, size)
+    az.close(recorded)
+    once = 9.0
+    for _ in range(3):  # the first touches the pages
+        began = time.monotonic()
+        az.execute(queue, recorded)
+        az.ok("zeCommandQueueSynchronize", queue, FOREVER)
+        once = min(once, time.monotonic() - began)
+    times = int(2.5 / once) + 1
+    for _ in range(times):
+        az.execute(queue, recorded)
+    began = time.monotonic()
+    result = az.call("zeCommandQueueSynchronize", queue, SECOND)
+    took = time.monotonic() - began
+    az.ok("zeCommandQueueSynchronize", queue, FOREVER)
+    assert result == NOT_READY
+    assert 1 <= took < 1.5
+    for address in (one, two):
+        az.ok("zeMemFree", context, address)
+
+
+def test_waiting_for_the_first_does_not_mean_working_for_the_last(az: Calls, context: c_void_p) -> None:
+    queue, recorded = az.queue(context), az.list(context)
+    size = 32 << 20
+    one, two = az.memory(context, size, "device"), az.memory(context, size, "device")
+    for _ in range(4):
+        az.copy(recorded, one, two, size)
+    az.close(recorded)
+    fence = az.fence(queue)
+    stop = threading.Event()
+
+    def keep_it_busy() -> None:
+        last = az.fence(queue)
+        while not stop.is_set():
+            az.ok("zeFenceReset", last)
+            for _ in range(4):
+                az.execute(queue, recorded)
+            az.execute(queue, recorded, fence=last)
+            while not stop.is_set() and az.call("zeFenceHostSynchronize", last, SECOND // 1000) == NOT_READY:
+                az.execute(queue, recorded)
+
+    az.execute(queue, recorded, fence=fence)
+    thread = threading.Thread(target=keep_it_busy)
+    thread.start()
+    time.sleep(0.05)
+    began = time.monotonic()
+    timer = threading.Timer(4, stop.set)
+    timer.start()
+    az.ok("zeFenceHostSynchronize", fence, FOREVER)
+    took = time.monotonic() - began
+    stop.set()
+    timer.cancel()
+    thread.join()
+    az.ok("zeCommandQueueSynchronize", queue, FOREVER)
+    assert took < 2
+    for address in (one, two):
+        az.ok("zeMemFree", context, address)
+
+
+def test_copy_queue_runs_beside_a_blocked_compute_queue(az: Calls, context: c_void_p) -> None:
+    (gate,) = az.events(context, 1)
+    compute, copy = az.immediate(context), az.immediate(context, ordinal=COPY)
+    address = az.memory(context, 1 << 20)
+    az.barrier(compute, None, [gate])
+    az.fill(copy, address, 3, 1 << 20)
+    az.ok("zeCommandListHostSynchronize", copy, SOON)
+    assert read(address, 1 << 20) == b"\x03" * (1 << 20)
+    az.error(NOT_READY, "zeCommandListHostSynchronize", compute, 0)
+    # Another queue of the very same engine runs too: a wait parks the queue, not the engine.
+    beside = az.immediate(context)
+    az.fill(beside, address, 4, 1 << 20)
+    az.ok("zeCommandListHostSynchronize", beside, SOON)
+    az.ok("zeEventHostSignal", gate)
+    az.ok("zeCommandListHostSynchronize", compute, SOON)
+
+
+def test_device_synchronize_waits_for_everything(az: Calls, context: c_void_p) -> None:
+    (gate,) = az.events(context, 1)
+    queue, recorded = az.queue(context, ordinal=COPY), az.list(context, commandQueueGroupOrdinal=COPY)
+    immediate, address = az.immediate(context), az.memory(context, 16)
+    az.fill(recorded, address, 1, 8, None, [gate])
+    az.close(recorded)
+    az.execute(queue, recorded)
+    az.fill(immediate, address + 8, 1, 8, None, [gate])
+    done = threading.Event()
+
+    def wait() -> None:
+        az.ok("zeDeviceSynchronize", az.device)
+        done.set()
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    assert not done.wait(0.1)
+    az.ok("zeEventHostSignal", gate)
+    assert done.wait(20)
+    thread.join()
+    assert read(address, 16) == b"\x01" * 16
+
+
+def test_high_priority_overtakes(az: Calls, context: c_void_p) -> None:
+    """Both wait for the engine; the urgent one was submitted last and must be done long before the other."""
+    low = az.queue(context, priority=ze.ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_LOW)
+    high = az.queue(context, priority=ze.ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH)
+    size = 16 << 20
+    one, two = az.memory(context, size, "device"), az.memory(context, size, "device")
+    slow, quick = az.list(context), az.list(context)
+    for _ in range(100):
+        az.copy(slow, one, two, size)
+    az.copy(quick, one, two, 1 << 20)
+    az.close(slow, quick)
+    first, second = az.fence(low), az.fence(high)
+    az.execute(low, slow, fence=first)
+    az.execute(high, quick, fence=second)
+    az.ok("zeFenceHostSynchronize", second, SECOND // 2)
+    az.error(NOT_READY, "zeFenceQueryStatus", first)
+    az.ok("zeFenceHostSynchronize", first, SOON)
+    for address in (one, two):
+        az.ok("zeMemFree", context, address)
+
+
+def test_many_blocked_queues_wake_up(az: Calls, context: c_void_p) -> None:
+    """More than one sleep of the engine can watch."""
+    number = 150
+    gates, done = az.events(context, number), az.events(context, number)
+    lists = [az.immediate(context, ordinal=index % 2) for index in range(number)]
+    address = az.memory(context, number)
+    write(address, bytes(number))
+    for index, immediate in enumerate(lists):
+        az.fill(immediate, address + index, 1, 1, done[index], [gates[index]])
+    time.sleep(0.05)
+    for index in reversed(range(number)):
+        az.error(NOT_READY, "zeEventQueryStatus", done[index])
+        az.ok("zeEventHostSignal", gates[index])
+        az.ok("zeEventHostSynchronize", done[index], SOON)
+    assert read(address, number) == b"\x01" * number

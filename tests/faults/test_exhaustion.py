@@ -1,0 +1,167 @@
+"""When the machine has no more to give: errors with their specified codes, and life goes on once something is freed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.abi.calls import run_python
+
+OPENING = """
+import resource
+az = Calls()
+context = az.context()
+# Engines and workers are up before the limit comes.
+for ordinal in (0, 1):
+    warm = az.immediate(context, ordinal=ordinal)
+    az.fill(warm, az.memory(context, 8 << 20), 1, 8 << 20)
+    az.ok("zeCommandListHostSynchronize", warm, SOON)
+def limit_memory(more):
+    with open("/proc/self/statm") as file:
+        now = int(file.read().split()[0]) * 4096
+    resource.setrlimit(resource.RLIMIT_AS, (now + more, resource.RLIM_INFINITY))
+def unlimited():
+    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+OUT = (ze.ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, ze.ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY)
+"""
+
+
+@pytest.mark.parametrize("kind", ["host", "device", "shared"])
+def test_no_address_space_for_memory(kind: str) -> None:
+    run_python(
+        OPENING
+        + f"""
+kind = {kind!r}
+d, h, out = ze.ze_device_mem_alloc_desc_t(), ze.ze_host_mem_alloc_desc_t(), c_void_p()
+def allocate(size):
+    args = dict(
+        host=("zeMemAllocHost", context, byref(h), size, 0),
+        device=("zeMemAllocDevice", context, byref(d), size, 0, az.device),
+        shared=("zeMemAllocShared", context, byref(d), byref(h), size, 0, az.device),
+    )[kind]
+    return az.call(*args, byref(out)), out.value
+limit_memory(256 << 20)
+for size in (64 << 20, 3 << 20, 100_000, 100):
+    made = []
+    while True:
+        result, address = allocate(size)
+        if result:
+            break
+        made.append(address)
+        assert len(made) < 5_000_000
+    assert result in OUT, hex(result)
+    assert made or size > 3 << 20
+    for address in made:
+        az.ok("zeMemFree", context, address)
+unlimited()
+az.fill(warm, az.memory(context, 8 << 20, kind), 1, 8 << 20)
+az.ok("zeCommandListHostSynchronize", warm, SOON)
+""",
+        timeout=60,
+    )
+
+
+def test_no_memory_for_objects() -> None:
+    """The C++ heap itself runs dry: every creation and every append fails cleanly, and works again afterwards."""
+    run_python(
+        OPENING
+        + """
+pool = az.pool(context, 10)
+lists, out = [az.list(context) for _ in range(3)], c_void_p()
+room, pattern = az.memory(context, 64), ctypes.create_string_buffer(128)
+q, l, p = ze.ze_command_queue_desc_t(), ze.ze_command_list_desc_t(), ze.ze_event_pool_desc_t(count=100_000, flags=1)
+limit_memory(24 << 20)
+calls = [
+    lambda: az.call("zeCommandListAppendMemoryFill", lists[0], room, pattern, 128, 0, None, 0, None),
+    lambda: az.call("zeEventPoolCreate", context, byref(p), 0, None, byref(out)),
+    lambda: az.call("zeCommandListCreate", context, az.device, byref(l), byref(out)),
+    lambda: az.call("zeCommandQueueCreate", context, az.device, byref(q), byref(out)),
+]
+for call in calls:
+    for _ in range(2_000_000):
+        result = call()
+        if result:
+            break
+    assert result in OUT, hex(result)
+    # It keeps failing, or finds a little more; it never dies.
+    for _ in range(1000):
+        assert call() in (OK, *OUT)
+unlimited()
+for call in calls:
+    assert call() == OK
+az.ok("zeCommandListReset", lists[0])
+az.fill(lists[0], room, 1, 64)
+az.close(lists[0])
+queue = az.queue(context)
+az.execute(queue, lists[0])
+az.finish(queue)
+assert read(room, 64) == bytes([1]) * 64
+""",
+        timeout=100,
+    )
+
+
+def test_no_descriptors_left() -> None:
+    run_python(
+        OPENING
+        + """
+shareable = az.memory(context, 3 << 20, "device")
+small = az.memory(context, 100, "device")
+soft = len(os.listdir("/proc/self/fd")) + 12
+resource.setrlimit(resource.RLIMIT_NOFILE, (soft, soft))
+opened = []
+try:
+    while True:
+        opened.append(os.open("/dev/null", os.O_RDONLY))
+except OSError:
+    pass
+handle, out = ze.ze_ipc_mem_handle_t(), c_void_p()
+for address in (shareable, small):
+    r = az.call("zeMemGetIpcHandle", context, address, byref(handle))
+    assert r in OUT, hex(r)
+pool = ze.ze_event_pool_desc_t(count=4, flags=3)
+r = az.call("zeEventPoolCreate", context, byref(pool), 0, None, byref(out))
+assert r in OUT, hex(r)
+physical = ze.ze_physical_mem_desc_t(size=1 << 16)
+r = az.call("zePhysicalMemCreate", context, az.device, byref(physical), byref(out))
+assert r in (OK, *OUT), hex(r)
+# Memory that needs no descriptor is still to be had, and all that is there works.
+az.memory(context, 64 << 20, "device")
+az.fill(warm, shareable, 1, 3 << 20)
+az.ok("zeCommandListHostSynchronize", warm, SOON)
+for fd in opened:
+    os.close(fd)
+az.ok("zeMemGetIpcHandle", context, shareable, byref(handle))
+az.ok("zeMemOpenIpcHandle", context, az.device, handle, 0, byref(out))
+assert read(out.value, 100) == bytes([1]) * 100
+""",
+        timeout=30,
+    )
+
+
+def test_no_threads_left() -> None:
+    """The engine cannot start its thread: the work is done by whoever waits for it, or fails; the process lives."""
+    run_python(
+        """
+        import resource
+        az = Calls()
+        context = az.context()
+        room = az.memory(context, 1 << 20)
+        with open("/proc/self/statm") as file:
+            now = int(file.read().split()[0]) * 4096
+        # A thread's stack does not fit any more; ordinary memory does.
+        resource.setrlimit(resource.RLIMIT_AS, (now + (4 << 20), resource.RLIM_INFINITY))
+        try:
+            threading.Thread(target=print).start()
+            raise SystemExit("the limit does not work here")
+        except RuntimeError:
+            pass
+        for ordinal in (0, 1):
+            l = az.immediate(context, ordinal=ordinal)
+            pattern = c_uint8(7)
+            r = az.call("zeCommandListAppendMemoryFill", l, room, byref(pattern), 1, 1 << 20, None, 0, None)
+            r = r or az.call("zeCommandListHostSynchronize", l, SOON)
+            assert r in (OK, ze.ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, DEVICE_LOST), hex(r)
+            assert r or read(room, 1 << 20) == bytes([7]) * (1 << 20)
+        """,
+        timeout=60,
+    )
