@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from codegen import c_header, coverage, ctypes_package, entries, model, scan, structures, tables, values
+from codegen import c_header, coverage, ctypes_package, entries, model, scan, spirv_tables, structures, tables, values
 from codegen.outputs import NOTICE, Output
 
 
@@ -18,6 +18,7 @@ def outputs(root: Path) -> list[Output]:
         *tables.outputs(api),
         *ctypes_package.outputs(api),
         *coverage.outputs(api, classes),
+        *spirv_tables.outputs(root / "spec" / "spirv"),
     ]
 
 

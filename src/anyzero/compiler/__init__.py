@@ -1,0 +1,1 @@
+"""The compiler: SPIR-V in, machine code out. It knows nothing of Level Zero."""

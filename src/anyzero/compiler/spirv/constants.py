@@ -1,0 +1,141 @@
+"""Constants: what is known of a value before a kernel runs. They form a graph without cycles."""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass, field
+
+from anyzero.compiler.spirv.types import Array, Bool, Float, Int, Struct, Type, Vector
+
+_FORMATS = {16: "<e", 32: "<f", 64: "<d"}
+
+
+@dataclass(slots=True, eq=False)
+class Constant:
+    id: int
+    """The id that declares it; 0 for one that only folding made."""
+    type: Type
+
+
+@dataclass(slots=True, eq=False)
+class Scalar(Constant):
+    bits: int
+    """The value as it lies in memory; a NaN keeps its payload so."""
+    spec_id: int | None = None
+    """By which number it can be specialized."""
+
+    @property
+    def value(self) -> int | float | bool:
+        """Integers count as unsigned."""
+        if isinstance(self.type, Float):
+            return float_of(self.bits, self.type.width)
+        return bool(self.bits) if isinstance(self.type, Bool) else self.bits
+
+    @property
+    def signed(self) -> int:
+        width = self.type.size * 8
+        return self.bits - (1 << width) if self.bits >> (width - 1) else self.bits
+
+
+@dataclass(slots=True, eq=False)
+class Composite(Constant):
+    elements: tuple[Constant, ...] = field(repr=False)
+
+
+@dataclass(slots=True, eq=False)
+class Null(Constant):
+    """All bits zero."""
+
+
+@dataclass(slots=True, eq=False)
+class Undef(Constant):
+    """Any value will do."""
+
+
+@dataclass(slots=True, eq=False)
+class SamplerConstant(Constant):
+    addressing: int
+    normalized: bool
+    filter: int
+
+
+@dataclass(slots=True, eq=False)
+class VariableAddress(Constant):
+    """The address of the variable that has this id."""
+
+
+@dataclass(slots=True, eq=False)
+class FunctionAddress(Constant):
+    function: int
+
+
+@dataclass(slots=True, eq=False)
+class Expression(Constant):
+    """An operation on addresses, which only the lowering can compute; its operands are as in a function's body."""
+
+    opcode: int
+    operands: tuple[int, ...]
+
+
+def float_of(bits: int, width: int) -> float:
+    value: float = struct.unpack(_FORMATS[width], bits.to_bytes(width // 8, "little"))[0]
+    return value
+
+
+def bits_of(value: float, width: int) -> int:
+    """The nearest representable value; what is too large becomes an infinity."""
+    try:
+        packed = struct.pack(_FORMATS[width], value)
+    except OverflowError:
+        packed = struct.pack(_FORMATS[width], math.copysign(math.inf, value))
+    return int.from_bytes(packed, "little")
+
+
+def zero(id_: int, type_: Type) -> Constant:
+    """Numbers are never Null, so that whoever asks for a number need not know two kinds of them."""
+    return Scalar(id_, type_, 0) if isinstance(type_, (Int, Float, Bool)) else Null(id_, type_)
+
+
+def lanes(constant: Constant) -> list[int | None] | None:
+    """The bits of each component of a number, a truth value or a vector of them; None where any value will do.
+
+    No list at all for anything else, above all for addresses.
+    """
+    if isinstance(constant, Scalar):
+        return [constant.bits]
+    if constant.type.scalar is None:
+        return None
+    if isinstance(constant, Null):
+        return [0] * constant.type.count
+    if isinstance(constant, Undef):
+        return [None] * constant.type.count
+    if isinstance(constant, Composite):
+        parts = [lanes(element) for element in constant.elements]
+        return None if any(part is None for part in parts) else [part[0] for part in parts if part]
+    return None
+
+
+def from_lanes(id_: int, type_: Type, values: list[int | None]) -> Constant:
+    if isinstance(type_, Vector):
+        element = type_.element
+        return Composite(id_, type_, tuple(from_lanes(0, element, [value]) for value in values))
+    return Undef(id_, type_) if values[0] is None else Scalar(id_, type_, values[0])
+
+
+def element(constant: Constant, index: int) -> Constant | None:
+    """One part of a composite; None where it has no such part or is not made of parts."""
+    type_ = constant.type
+    if isinstance(type_, Struct):
+        part = type_.members[index] if index < len(type_.members) else None
+    elif isinstance(type_, (Vector, Array)):
+        part = type_.element if index < type_.length else None
+    else:
+        part = None
+    if part is None:
+        return None
+    if isinstance(constant, Composite):
+        return constant.elements[index]
+    if isinstance(constant, Null):
+        return zero(0, part)
+    return Undef(0, part) if isinstance(constant, Undef) else None

@@ -1,0 +1,148 @@
+"""A module, as the rest of the compiler sees it."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from anyzero.compiler.spirv import grammar
+from anyzero.compiler.spirv.constants import Constant, Scalar
+from anyzero.compiler.spirv.decorations import Decorations, Linkage
+from anyzero.compiler.spirv.disassembler import disassemble_instruction
+from anyzero.compiler.spirv.errors import SpirvError
+from anyzero.compiler.spirv.function import Function
+from anyzero.compiler.spirv.instruction import Instruction
+from anyzero.compiler.spirv.kernel import EntryPoint, ExecutionMode, Kernel
+from anyzero.compiler.spirv.tables import Op
+from anyzero.compiler.spirv.types import Pointer, Type
+
+Specialization = Mapping[int, "int | float | bytes"]
+"""Values by the numbers of specialization constants; bytes are taken as they lie in memory."""
+
+
+@dataclass(slots=True, eq=False)
+class Variable:
+    """A variable of the module; those of functions are instructions."""
+
+    id: int
+    name: str
+    type: Pointer
+    storage_class: int
+    initializer: Constant | None
+    alignment: int
+    builtin: int | None
+    """Which BuiltIn it holds, if any."""
+    constant: bool
+    """Does nothing write to it?"""
+    linkage: Linkage | None
+    offset: int
+
+
+@dataclass(slots=True, eq=False)
+class Module:
+    words: array[int] = field(repr=False)
+    version: tuple[int, int]
+    generator: int
+    bound: int
+    capabilities: dict[int, int] = field(default_factory=dict)
+    """With the word that declares each."""
+    extensions: list[str] = field(default_factory=list)
+    instruction_sets: dict[int, str] = field(default_factory=dict)
+    quiet_sets: set[int] = field(default_factory=set)
+    """Sets whose instructions only debuggers read; they are left out of functions."""
+    opencl_sets: set[int] = field(default_factory=set)
+    entry_points: list[EntryPoint] = field(default_factory=list)
+    modes: dict[int, list[ExecutionMode]] = field(default_factory=dict)
+    decorations: Decorations = field(default_factory=Decorations, repr=False)
+    ids: dict[int, int] = field(default_factory=dict, repr=False)
+    """Every id declared outside of functions, with its word."""
+    declarations: dict[int, Instruction] = field(default_factory=dict, repr=False)
+    """Types, constants, variables and alias scopes as they stand in the file."""
+    types: dict[int, Type] = field(default_factory=dict, repr=False)
+    constants: dict[int, Constant] = field(default_factory=dict, repr=False)
+    variables: dict[int, Variable] = field(default_factory=dict, repr=False)
+    values: dict[int, Type] = field(default_factory=dict, repr=False)
+    """The types of constants and variables."""
+    specializable: dict[int, Scalar] = field(default_factory=dict)
+    """Specialization constants by their numbers, with the values they have now."""
+    functions: dict[int, Function] = field(default_factory=dict, repr=False)
+    kernels: dict[str, Kernel] = field(default_factory=dict)
+    sources: list[str] = field(default_factory=list)
+    names: dict[int, int] = field(default_factory=dict, repr=False)
+    """The words where OpName names an id; `name` reads them."""
+    strings: dict[int, int] = field(default_factory=dict, repr=False)
+    """The same for OpString."""
+
+    def name(self, id_: int) -> str:
+        """What the program's text called it, or nothing."""
+        return self._text(self.names.get(id_))
+
+    def string(self, id_: int) -> str:
+        return self._text(self.strings.get(id_))
+
+    def _text(self, offset: int | None) -> str:
+        """The string behind the id that an instruction begins with."""
+        if offset is None:
+            return ""
+        try:
+            return grammar.string(self.words, offset + 2, offset + (self.words[offset] >> 16))[0]
+        except SpirvError:
+            return ""
+
+    @property
+    def builtins(self) -> dict[int, int]:
+        """The variables that hold a BuiltIn."""
+        return {id_: each.builtin for id_, each in self.variables.items() if each.builtin is not None}
+
+    @property
+    def imports(self) -> list[str]:
+        """What another module must give: imported functions that are called, and variables that are no builtins."""
+        called = {callee for function in self.functions.values() for callee in function.calls}
+        linkages = [self.functions[id_].linkage for id_ in called if id_ in self.functions]
+        linkages += [each.linkage for each in self.variables.values() if each.builtin is None]
+        return sorted(linkage.name for linkage in linkages if linkage and linkage.kind == "import")
+
+    @property
+    def exports(self) -> dict[str, int]:
+        """The ids of functions and variables that other modules may use."""
+        named = [(each.linkage, each.id) for each in self.functions.values()]
+        named += [(each.linkage, each.id) for each in self.variables.values()]
+        return {linkage.name: id_ for linkage, id_ in named if linkage and linkage.kind != "import"}
+
+    def reachable(self, function: int) -> list[Function]:
+        """A function and all that it calls by name, directly or not."""
+        found = {function: self.functions[function]}
+        waiting = [function]
+        while waiting:
+            for callee in found[waiting.pop()].calls:
+                if callee in self.functions and callee not in found:
+                    found[callee] = self.functions[callee]
+                    waiting.append(callee)
+        return list(found.values())
+
+    def function_at(self, offset: int) -> Function | None:
+        return next((each for each in self.functions.values() if each.offset <= offset < each.stop), None)
+
+    def source_at(self, offset: int) -> str:
+        """File, line and column of an instruction, as far as the module says; else nothing."""
+        function = self.function_at(offset)
+        at = function.offset if function else offset
+        line: tuple[int, int, int] | None = None
+        while at < offset:
+            opcode, count = self.words[at] & 0xFFFF, self.words[at] >> 16
+            if opcode == Op.Line and count == 4:
+                line = self.words[at + 1], self.words[at + 2], self.words[at + 3]
+            elif opcode == Op.NoLine:
+                line = None
+            at += count
+        return f"{self.string(line[0]) or 'source'}:{line[1]}:{line[2]}" if line else ""
+
+    def shown(self, offset: int) -> str:
+        """An instruction as a message shows it."""
+        return disassemble_instruction(self.words, offset)
+
+    def whereabouts(self, offset: int) -> str:
+        """In which function, and where in the program's text, an instruction is."""
+        function = self.function_at(offset)
+        return ", ".join(filter(None, [f"in {function}" if function else "", self.source_at(offset)]))

@@ -1,0 +1,273 @@
+"""Makes sure of everything that the lowering relies on, so that it need not ask again.
+
+Lenient where the meaning is clear all the same: blocks and declarations in any order, capabilities without their
+extension or not declared at all, half-precision arithmetic under Float16Buffer. Strict where it is not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from anyzero.compiler.spirv.capabilities import COMPONENTS, SUPPORTED
+from anyzero.compiler.spirv.constants import Composite, FunctionAddress
+from anyzero.compiler.spirv.errors import SpirvError
+from anyzero.compiler.spirv.flow import Flow, flow
+from anyzero.compiler.spirv.function import Block, Function
+from anyzero.compiler.spirv.grammar import belongs, enumerant_name, opcode_name
+from anyzero.compiler.spirv.instruction import Instruction
+from anyzero.compiler.spirv.module import Module, Variable
+from anyzero.compiler.spirv.rules import (
+    arithmetic,
+    atomics,
+    composites,
+    control,
+    conversions,
+    groups,
+    images,
+    memory,
+    opencl,
+)
+from anyzero.compiler.spirv.rules.check import RULES, Check, shape
+from anyzero.compiler.spirv.tables import Op, StorageClass
+from anyzero.compiler.spirv.types import Int, Pointer, Type, Void
+
+CHAPTERS = (arithmetic, atomics, composites, control, conversions, groups, images, memory, opencl)
+"""Importing them fills the table of rules."""
+
+LARGEST_INITIALIZER = 64 << 20
+"""Bytes that are spelled out for one variable; the constants they are made of may be shared, and so be far shorter."""
+
+
+def verify(module: Module) -> None:
+    """Everything: the declarations, and the body of every function."""
+    verify_declarations(module)
+    owners: dict[int, Function] = {}
+    for function in module.functions.values():
+        if function.has_body:
+            verify_function(function)
+            for id_ in (*function.body.types, *function.blocks):
+                other = owners.setdefault(id_, function)
+                if other is not function:
+                    raise SpirvError(f"declares %{id_}, which {other} declares too", function.offset, "OpFunction")
+
+
+def verify_kernel(module: Module, name: str) -> None:
+    """One kernel and what it calls; the declarations must have been verified."""
+    for function in module.reachable(module.kernels[name].function.id):
+        if function.has_body:
+            verify_function(function)
+
+
+def verify_declarations(module: Module) -> None:
+    """All that can be said without decoding a function."""
+    for capability, offset in module.capabilities.items():
+        if capability not in SUPPORTED:
+            name = enumerant_name("Capability", capability)
+            raise SpirvError(f"the capability {name} ({capability}) is not supported", offset, "OpCapability")
+    for variable in module.variables.values():
+        try:
+            _variable(variable)
+        except SpirvError as error:
+            raise error.at(variable.offset, module.shown(variable.offset)) from None
+    _constants(module)
+    _exports(module)
+    _kernels(module)
+    _calls(module)
+
+
+def _variable(variable: Variable) -> None:
+    pointee = variable.type.pointee
+    if isinstance(variable.initializer, Composite) and pointee.size > LARGEST_INITIALIZER:
+        raise SpirvError(f"spells out {pointee.size} bytes; {LARGEST_INITIALIZER} is the limit")
+    if variable.builtin is None:
+        if variable.storage_class == StorageClass.Input:
+            raise SpirvError("is an input and no builtin; kernels get everything else as parameters")
+        return
+    name = enumerant_name("BuiltIn", variable.builtin)
+    count = COMPONENTS.get(variable.builtin)
+    if count is None:
+        raise SpirvError(f"the builtin {name} is not supported")
+    if not shape(pointee, Int, count):
+        raise SpirvError(f"the builtin {name} cannot be {pointee}")
+
+
+def _constants(module: Module) -> None:
+    check = Check(module)
+    for id_, constant in module.constants.items():
+        declaration = module.declarations[id_]
+        try:
+            if isinstance(constant, FunctionAddress):
+                _function_address(module, constant)
+            elif declaration.opcode == Op.SpecConstantOp:
+                opcode, *operands = declaration.operands
+                RULES[opcode](check, replace(declaration, opcode=opcode, operands=tuple(operands)))
+        except SpirvError as error:
+            raise error.at(declaration.offset, module.shown(declaration.offset)) from None
+
+
+def _function_address(module: Module, constant: FunctionAddress) -> None:
+    function = module.functions.get(constant.function)
+    if function is None or not isinstance(constant.type, Pointer) or constant.type.pointee is not function.type:
+        raise SpirvError(f"%{constant.function} is not a function that {constant.type} could point to")
+
+
+def _exports(module: Module) -> None:
+    named = [(each.linkage, each.offset) for each in module.functions.values()]
+    named += [(each.linkage, each.offset) for each in module.variables.values()]
+    seen = set()
+    for linkage, offset in named:
+        if linkage and linkage.kind != "import":
+            if linkage.name in seen:
+                raise SpirvError(f'"{linkage.name}" is exported twice', offset, "OpDecorate")
+            seen.add(linkage.name)
+
+
+def _kernels(module: Module) -> None:
+    for kernel in module.kernels.values():
+        offset = kernel.function.offset
+        if not isinstance(kernel.function.type.result, Void):
+            raise SpirvError(f'the kernel "{kernel.name}" gives a value back', offset, "OpFunction")
+        for sizes in (kernel.required_group_size, kernel.max_group_size):
+            if sizes and 0 in sizes:
+                raise SpirvError(f'the kernel "{kernel.name}" has groups of no work-items', offset, "OpFunction")
+
+
+def _calls(module: Module) -> None:
+    """That every callee exists, and that no function comes back to itself: a device has no stack that could grow."""
+    for function in module.functions.values():
+        for callee in function.calls:
+            if callee not in module.functions:
+                raise SpirvError(f"calls %{callee}, which is not a function", function.offset, "OpFunction")
+    done: set[int] = set()
+    for root in module.functions:
+        if root in done:
+            continue
+        path, stack = {root: None}, [(root, iter(module.functions[root].calls))]
+        while stack:
+            caller, rest = stack[-1]
+            for callee in rest:
+                if callee in path:
+                    function = module.functions[callee]
+                    raise SpirvError(f"{function} calls itself, directly or not", function.offset, "OpFunction")
+                if callee not in done:
+                    path[callee] = None
+                    stack.append((callee, iter(module.functions[callee].calls)))
+                    break
+            else:
+                stack.pop()
+                done.add(caller)
+                del path[caller]
+
+
+def verify_function(function: Function) -> Flow:
+    """One body, once; gives the control flow that it had to find out."""
+    if function.verified is not None:
+        return function.verified
+    if not function.blocks:
+        raise SpirvError("has no blocks", function.offset, "OpFunction")
+    found = flow(function)
+    entry = function.entry
+    if found.predecessors[entry.label]:
+        raise SpirvError("is a function's first block, which nothing may branch to", entry.offset, "OpLabel")
+    _Walk(function, found).everything()
+    function.verified = found
+    return found
+
+
+class _Walk:
+    """Goes down the tree of dominators, so that the values known on the way are exactly those that can be used."""
+
+    def __init__(self, function: Function, found: Flow) -> None:
+        self.function = function
+        self.flow = found
+        self.check = Check(function.module, function)
+        self.types = function.body.types
+        self.incoming: dict[int, list[tuple[Instruction, dict[int, int]]]] = {}
+
+    def everything(self) -> None:
+        values = self.check.values
+        values.update(zip(self.function.parameters, self.function.type.parameters, strict=True))
+        # A label to enter, or a block to leave, where what it computed is forgotten.
+        stack: list[int | Block] = [self.function.entry.label]
+        while stack:
+            step = stack.pop()
+            if isinstance(step, Block):
+                for instruction in step.instructions:
+                    if instruction.result_id:
+                        del values[instruction.result_id]
+                continue
+            block = self.function.blocks[step]
+            stack.append(block)
+            self.block(block)
+            stack.extend(reversed(self.flow.dominated[step]))
+        # What cannot be reached is computed nowhere; only the types have to fit.
+        values.update(self.types)
+        for label in self.flow.unreachable:
+            self.block(self.function.blocks[label])
+
+    def block(self, block: Block) -> None:
+        check, values, types = self.check, self.check.values, self.types
+        check.block = block
+        instruction = block.terminator
+        try:
+            if block.merge is not None:
+                instruction = block.merge
+                self.merge(instruction)
+            leading = True
+            for instruction in block.instructions:
+                opcode = instruction.opcode
+                if opcode == Op.Phi:
+                    if not leading:
+                        raise SpirvError("stands behind other instructions of its block")
+                else:
+                    leading = False
+                    rule = RULES.get(opcode)
+                    if rule is None:
+                        raise SpirvError(f"{opcode_name(opcode)} is not supported in kernels{belongs(opcode)}")
+                    rule(check, instruction)
+                result = instruction.result_id
+                if result:
+                    values[result] = types[result]
+            instruction = block.terminator
+            RULES[instruction.opcode](check, instruction)
+            for target in block.successors:
+                for phi, values_of in self.phis(target):
+                    instruction = phi
+                    self.phi(phi, block.label, values_of)
+        except SpirvError as error:
+            module, offset = self.function.module, instruction.offset
+            raise error.at(offset, module.shown(offset), module.whereabouts(offset)) from None
+
+    def merge(self, instruction: Instruction) -> None:
+        labels = instruction.operands[: 2 if instruction.opcode == Op.LoopMerge else 1]
+        for label in labels:
+            if label not in self.function.blocks:
+                raise SpirvError(f"%{label} is not a block of this function")
+
+    def phis(self, label: int) -> list[tuple[Instruction, dict[int, int]]]:
+        """The phis of a block, each with the value it takes from each block before."""
+        found = self.incoming.get(label)
+        if found is None:
+            found = self.incoming[label] = []
+            for phi in self.function.blocks[label].phis:
+                words = phi.operands
+                if len(words) % 2:
+                    raise SpirvError("pairs a value with no block", phi.offset, phi.name)
+                pairs = dict(zip(words[1::2], words[::2], strict=True))
+                parents = self.flow.predecessors[label]
+                if len(pairs) * 2 != len(words) or len(pairs) != len(parents):
+                    reason = f"names {len(words) // 2} blocks, and {len(parents)} lead here"
+                    raise SpirvError(reason, phi.offset, phi.name)
+                found.append((phi, pairs))
+        return found
+
+    def phi(self, phi: Instruction, parent: int, values_of: dict[int, int]) -> None:
+        if parent not in values_of:
+            raise SpirvError(f"has no value for the block %{parent}, which leads here")
+        self.check.is_(values_of[parent], self.types[phi.result_id])
+        _has_value(self.types[phi.result_id])
+
+
+def _has_value(type_: Type) -> None:
+    if not type_.sized:
+        raise SpirvError(f"there is no value of type {type_}")
