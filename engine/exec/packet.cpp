@@ -73,9 +73,7 @@ void let_go(const WaitFor& wait) {
   if (wait.point.ring) wait.point.ring->release();
 }
 
-bool names(const Packet& packet, uintptr_t begin, uintptr_t end, size_t* patience) {
-  if (*patience == 0) return true;
-  --*patience;
+bool names(const Packet& packet, uintptr_t begin, uintptr_t end) {
   auto meets = [&](const void* at, size_t bytes) {
     uintptr_t first = reinterpret_cast<uintptr_t>(at);
     return first < end && begin < first + bytes;
@@ -119,7 +117,7 @@ bool names(const Packet& packet, uintptr_t begin, uintptr_t end, size_t* patienc
         Cursor at{p.programs()[n]->stream().first()};
         for (uint64_t i = 0; i < p.programs()[n]->count(); ++i) {
           const Packet& inner = at.packet();
-          if (names(inner, begin, end, patience)) return true;
+          if (names(inner, begin, end)) return true;
           at.advance(inner);
         }
       }

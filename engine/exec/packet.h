@@ -167,9 +167,8 @@ struct SignalFencePacket : Packet {
 void hold(Packet& packet);
 void let_go(Packet& packet);
 
-// True when the command reads, writes or hints at a byte of that range, as far as the packet tells. A program is looked through for
-// as many commands as `*patience` has left; when that is spent the answer is yes, to be safe.
-bool names(const Packet& packet, uintptr_t begin, uintptr_t end, size_t* patience);
+// True when the command reads, writes or hints at a byte of that range, as far as the packet tells.
+bool names(const Packet& packet, uintptr_t begin, uintptr_t end);
 
 // What a fault report calls the command, e.g. "memory copy of 64 bytes from 0x… to 0x…".
 void describe(const Packet& packet, char* text, size_t size);

@@ -90,21 +90,28 @@ Progress Ring::process(bool on_engine_thread, Blocker* blocker, uint64_t until, 
   }
 }
 
-uint64_t Ring::last_use(const void* memory, size_t size) {
-  if (idle()) return 0;
+uint64_t Ring::last_use(const void* memory, size_t size, bool thorough) {
   const uintptr_t begin = reinterpret_cast<uintptr_t>(memory);
+  const uint64_t all = submitted();
   uint64_t last = 0;
-  // Submitters wait meanwhile, so behind a long backlog memory counts as named by all of it.
-  size_t patience = 4096;
-  std::lock_guard lock(write_lock_);
-  Cursor at{oldest_ ? oldest_ : stream_.first(), 0};
-  for (uint64_t position = oldest_position_; position < before();) {
-    if (patience == 0) return before();
-    const Packet& packet = at.packet();
-    position += packet.commands();
-    const bool gone = packet.op == Op::Execute && position <= given_up_;
-    if (!gone && names(packet, begin, begin + size, &patience)) last = position;
-    at.advance(packet);
+  // Submitters wait while packets are looked at, so that happens in pieces.
+  constexpr uint64_t kPiece = 4096;
+  for (uint64_t seen = 0; seen < all && !idle();) {
+    if (seen && !thorough) return all;
+    std::lock_guard lock(write_lock_);
+    Cursor at{oldest_ ? oldest_ : stream_.first(), 0};
+    uint64_t looked = 0;
+    for (uint64_t position = oldest_position_; position < all && looked < kPiece;) {
+      const Packet& packet = at.packet();
+      position += packet.commands();
+      at.advance(packet);
+      if (position <= seen) continue;
+      seen = position;
+      looked += packet.commands();
+      const bool gone = packet.op == Op::Execute && position <= given_up_;
+      if (!gone && names(packet, begin, begin + size)) last = position;
+    }
+    if (looked == 0) break;  // the rest has been given up meanwhile
   }
   return last;
 }

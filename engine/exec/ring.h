@@ -88,7 +88,8 @@ class Ring {
   ze_result_t wait(uint64_t position, uint64_t timeout);
 
   // How far the ring must come for no command submitted so far to name that memory any more; 0 when none does. Waits for nothing.
-  uint64_t last_use(const void* memory, size_t size);
+  // Behind a long backlog only a `thorough` look goes to its end; otherwise the memory counts as named by all of it.
+  uint64_t last_use(const void* memory, size_t size, bool thorough);
 
   // Walks packets on the calling thread, unless another thread is doing so. Blocked says by what, if asked.
   // A helper stops once `until` packets are done or at `deadline`.
@@ -158,7 +159,9 @@ class RingPoint {
     if (ring_) ring_->release();
   }
   // Moves the point to the last of the commands before it that name the memory; false when none does.
-  bool narrow_to_use(const void* memory, size_t size) { return (position_ = ring_->last_use(memory, size)) != 0; }
+  bool narrow_to_use(const void* memory, size_t size, bool thorough) {
+    return (position_ = ring_->last_use(memory, size, thorough)) != 0;
+  }
   bool reached() const { return ring_->completed().state(position_) != Signal::State::Pending; }
   ze_result_t wait() { return ring_->wait(position_, kForever); }
 

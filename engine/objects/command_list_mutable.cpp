@@ -2,6 +2,7 @@
 #include <sched.h>
 
 #include "../exec/clock.h"
+#include "../planner.h"
 #include "command_list_append.h"
 
 namespace anyzero {
@@ -28,6 +29,7 @@ ze_result_t CommandList::find_mutable(uint64_t id, uint32_t change, Packet** pac
     return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "command %zu was not announced as changeable in this", static_cast<size_t>(id));
   // The program waited for the work; the queue's last step behind it may take a moment more.
   constexpr uint64_t kGrace = 10'000'000;
+  GilPause pause;
   for (uint64_t begin = now_ns(); program_->shared();) {
     if (now_ns() - begin > kGrace)
       return fail(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE, "the command list is still running; synchronize before changing it");

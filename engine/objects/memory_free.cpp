@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../abi/error.h"
+#include "../planner.h"
 #include "allocation.h"
 #include "device.h"
 #include "driver.h"
@@ -79,11 +80,11 @@ Taken take(Context& context, void* pointer) {
 }
 
 // Where the commands submitted so far will have done with the memory. They may have been submitted to any device of the driver.
-std::vector<RingPoint> last_uses(Context& context, const void* memory, size_t size) {
+std::vector<RingPoint> last_uses(Context& context, const void* memory, size_t size, bool thorough) {
   std::vector<RingPoint> points;
   for (Device* device : context.driver().devices())
     for (RingPoint& point : device->submitted())
-      if (point.narrow_to_use(memory, size)) points.push_back(std::move(point));
+      if (point.narrow_to_use(memory, size, thorough)) points.push_back(std::move(point));
   return points;
 }
 
@@ -125,6 +126,7 @@ bool await_deferred_frees() {
   // Not for ever: a command may be waiting for an event that the caller signals after this allocation.
   constexpr int kLooks = 2000;
   constexpr timespec kPause = {0, 500'000};
+  GilPause pause;
   for (int look = 0; look < kLooks && deferred().count.load(std::memory_order_acquire); ++look) {
     if (sweep_deferred_frees()) return true;
     nanosleep(&kPause, nullptr);
@@ -151,8 +153,9 @@ ze_result_t Mem::freeExt(Context& context, const ze_memory_free_ext_desc_t* desc
   });
   if (size == 0) return refuse(context, pointer);
   Ref<Context> alive(&context);
-  std::vector<RingPoint> points = last_uses(context, pointer, size);
-  if (desc->freePolicy & ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE) {
+  const bool blocking = desc->freePolicy & ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE;
+  std::vector<RingPoint> points = last_uses(context, pointer, size, blocking);
+  if (blocking) {
     for (RingPoint& point : points) point.wait();
     return free(context, pointer);
   }
@@ -165,7 +168,7 @@ ze_result_t Mem::freeExt(Context& context, const ze_memory_free_ext_desc_t* desc
 
 void free_all(Context& context) {
   for (auto& allocation : Allocations::take_all(context)) {
-    std::vector<RingPoint> points = last_uses(context, reinterpret_cast<void*>(allocation->base), allocation->size);
+    std::vector<RingPoint> points = last_uses(context, reinterpret_cast<void*>(allocation->base), allocation->size, false);
     defer(std::move(allocation), std::move(points));
   }
   sweep_deferred_frees();

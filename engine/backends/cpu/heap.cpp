@@ -13,6 +13,7 @@
 #include <new>
 #include <vector>
 
+#include "../../exec/memory_file.h"
 #include "mapping.h"
 
 namespace anyzero {
@@ -52,7 +53,8 @@ struct Chunk {
   uint32_t unused = kPages;
   uint32_t hopeless = kPages + 1;  // no run of this length or longer is left
   uint64_t used_bits[kPages / 64] = {};
-  uint16_t run[kPages] = {};  // by first page: length of the run that starts there
+  uint64_t moved_bits[kPages / 64] = {};  // pages that lie in the file, because something on them was exported
+  uint16_t run[kPages] = {};              // by first page: length of the run that starts there
   Slab* slab[kPages / kSlabPages] = {};
 };
 
@@ -355,10 +357,16 @@ bool Heap::share(Backend::Block* block) {
   Chunk* chunk = state().table.find(block->base);
   if (!chunk) return share_block(block);
   std::lock_guard lock(chunk->shard->mutex);
-  if (chunk->fd < 0) {
-    Backend::Block whole{.base = chunk->base, .capacity = kChunk};
-    if (!share_block(&whole)) return false;
-    chunk->fd = whole.fd;
+  if (chunk->fd < 0) chunk->fd = memory_file(kChunk);
+  if (chunk->fd < 0) return false;
+  // Only the pages of this block, for its neighbours may be in the middle of a system call.
+  const uint32_t end = static_cast<uint32_t>((block->offset + block->capacity + kPage - 1) / kPage);
+  for (uint32_t page = static_cast<uint32_t>(block->offset / kPage); page < end;) {
+    const uint32_t first = next_page(chunk->moved_bits, page, false);
+    page = std::min(next_page(chunk->moved_bits, first, true), end);
+    if (first >= end) break;
+    if (!move_pages(chunk->base + first * kPage, (page - first) * kPage, chunk->fd, first * kPage)) return false;
+    mark_pages(chunk->moved_bits, first, page - first, true);
   }
   block->fd = chunk->fd;
   return true;

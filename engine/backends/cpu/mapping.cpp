@@ -171,32 +171,35 @@ void unmap_block(const Backend::Block& block) {
   }
 }
 
-bool share_block(Backend::Block* block) {
-  if (block->fd >= 0) return true;
+bool move_pages(void* pages, size_t size, int fd, size_t offset) {
   static Mutex one_at_a_time;
   std::lock_guard lock(one_at_a_time);
-  int fd = memory_file(block->capacity);
-  if (fd < 0) return false;
-  void* copy = mmap(nullptr, block->capacity, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  if (copy == MAP_FAILED) {
-    close(fd);
-    return false;
-  }
+  void* copy = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, static_cast<off_t>(offset));
+  if (copy == MAP_FAILED) return false;
   Move& move = moves[next_move.fetch_add(1, std::memory_order_relaxed) % std::size(moves)];
-  uintptr_t base = reinterpret_cast<uintptr_t>(block->base);
+  uintptr_t base = reinterpret_cast<uintptr_t>(pages);
   move.end.store(0);  // no reader may pair an old begin with a new end
   move.arrived.store(0);
   move.begin.store(base);
-  move.end.store(base + block->capacity);
+  move.end.store(base + size);
   set_fault_settler(settle_fault);
-  mprotect(block->base, block->capacity, PROT_READ);
-  for (size_t at = 0; at < block->capacity / 8; at += kPage / 8)
-    copy_page(static_cast<uint64_t*>(copy) + at, static_cast<const uint64_t*>(block->base) + at);
-  bool moved = mremap(copy, block->capacity, block->capacity, MREMAP_MAYMOVE | MREMAP_FIXED, block->base) != MAP_FAILED;
-  if (!moved) mprotect(block->base, block->capacity, PROT_READ | PROT_WRITE);
-  move.arrived.store(now_ns());
+  mprotect(pages, size, PROT_READ);
+  for (size_t at = 0; at < size / 8; at += kPage / 8)
+    copy_page(static_cast<uint64_t*>(copy) + at, static_cast<const uint64_t*>(pages) + at);
+  bool moved = mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, pages) != MAP_FAILED;
   if (!moved) {
-    munmap(copy, block->capacity);
+    mprotect(pages, size, PROT_READ | PROT_WRITE);
+    munmap(copy, size);
+  }
+  move.arrived.store(now_ns());
+  return moved;
+}
+
+bool share_block(Backend::Block* block) {
+  if (block->fd >= 0) return true;
+  int fd = memory_file(block->capacity);
+  if (fd < 0) return false;
+  if (!move_pages(block->base, block->capacity, fd, 0)) {
     close(fd);
     return false;
   }

@@ -24,6 +24,10 @@ bool map_block(size_t size, size_t alignment, Backend::Block* block);
 void unmap_block(const Backend::Block& block);  // keeps a few private ones for the next allocation
 bool share_block(Backend::Block* block);
 
+// Moves private pages into a file, in place. Threads that write to them meanwhile are held up; system calls that do so fail with
+// EFAULT.
+bool move_pages(void* pages, size_t size, int fd, size_t offset);
+
 // Bytes that unmap_block has kept.
 size_t kept_bytes();
 
