@@ -86,13 +86,8 @@ pytest: build  ## the Python tests alone
 	@$(BIN)/python -m pytest --no-header
 
 .PHONY: bench
-bench: build $(VENV)/.bench  ## the benchmarks
+bench: build  ## the benchmarks
 	@$(BIN)/python -m benchmarks
-
-$(VENV)/.bench: $(READY)
-	$(SAY) 'installing what the benchmarks compare with'
-	@$(INSTALL) '.[bench]'
-	@touch $@
 
 .PHONY: format
 format: $(READY)  ## lay out Python and C++ the house way
