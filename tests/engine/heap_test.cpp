@@ -3,7 +3,6 @@
 #include "backends/cpu/heap.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include <vector>
 
 #include "backends/cpu/mapping.h"
+#include "exec/trap.h"
 
 using namespace anyzero;
 using Block = Backend::Block;
@@ -190,12 +190,7 @@ void test_share(size_t size) {
 
 // Threads write while a block moves into its file: no write is lost.
 void test_share_under_fire() {
-  struct sigaction action = {}, old;
-  action.sa_flags = SA_SIGINFO | SA_NODEFER;
-  action.sa_sigaction = [](int number, siginfo_t* info, void*) {
-    if (!settle_fault(reinterpret_cast<uintptr_t>(info->si_addr))) signal(number, SIG_DFL);
-  };
-  sigaction(SIGSEGV, &action, &old);
+  install_traps();
   for (int round = 0; round < 10; ++round) {
     constexpr size_t kWords = (size_t{8} << 20) / 8;
     Block block;
@@ -224,7 +219,6 @@ void test_share_under_fire() {
     for (size_t i = 0; i < kWords; ++i) assert(words[i] == written[i % 2][i]);
     Heap::free(block);
   }
-  sigaction(SIGSEGV, &old, nullptr);
 }
 
 // A small block that somebody else has open is not given away.

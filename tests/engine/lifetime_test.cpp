@@ -128,25 +128,39 @@ void priorities(Scene& scene) {
   for (auto queue : {low, high}) OK(zeCommandQueueDestroy(queue));
 }
 
-// Deferred and blocking frees race with the commands that use the memory.
+// Deferred and blocking frees race with the commands that use the memory, in immediate lists and in recorded ones that are gone
+// before they have run.
 void frees_and_commands(Scene& scene) {
   ze_command_list_handle_t lists[] = {scene.immediate(kCompute), scene.immediate(kCopy)};
-  unsigned char* target = scene.memory(1 << 16);
+  ze_command_queue_handle_t queues[] = {scene.queue(kCompute), scene.queue(kCopy)};
+  unsigned char* target = scene.memory(1 << 17);
+  constexpr size_t kSize = 1 << 12;
   threads(4, [&](int index) {
-    for (int i = 0; i < 100; ++i) {
-      unsigned char* source = scene.memory(1 << 12);
-      // A place for each thread on each list: two lists may write at the same time.
-      int list = (index + i) % 2;
-      copy(lists[list], target + (2 * index + list) * (1 << 12), source, 1 << 12);
+    for (int i = 0; i < 150; ++i) {
+      unsigned char* source = scene.memory(kSize);
+      uint32_t ordinal = static_cast<uint32_t>((index + i) % 2);
+      // A place for each thread on each list and queue: all of them may write at the same time.
+      unsigned char* place = target + (static_cast<uint32_t>(4 * index) + ordinal) * kSize;
+      copy(lists[ordinal], place, source, kSize);
+      if (i % 3) {
+        ze_command_list_handle_t recorded = scene.list(ordinal);
+        for (int n = 0; n < i % 7; ++n) barrier(recorded, nullptr);
+        copy(recorded, place + 2 * kSize, source, kSize);
+        OK(zeCommandListClose(recorded));
+        OK(zeCommandQueueExecuteCommandLists(queues[ordinal], 1, &recorded, nullptr));
+        OK(zeCommandListDestroy(recorded));
+      }
       ze_memory_free_ext_desc_t desc = {ZE_STRUCTURE_TYPE_MEMORY_FREE_EXT_DESC, nullptr, 0};
       desc.freePolicy =
           i % 2 ? ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE : ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE;
       OK(zeMemFreeExt(scene.context, &desc, source));
     }
   });
-  for (auto list : lists) {
-    OK(zeCommandListHostSynchronize(list, kSoon));
-    OK(zeCommandListDestroy(list));
+  for (uint32_t ordinal : {kCompute, kCopy}) {
+    OK(zeCommandListHostSynchronize(lists[ordinal], kSoon));
+    OK(zeCommandListDestroy(lists[ordinal]));
+    OK(zeCommandQueueSynchronize(queues[ordinal], kSoon));
+    OK(zeCommandQueueDestroy(queues[ordinal]));
   }
   scene.free(target);
   OK(zeContextGetStatus(scene.context));
