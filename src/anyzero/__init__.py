@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from anyzero.errors import TimeoutError as TimeoutError  # noqa: A004
     from anyzero.errors import Unavailable as Unavailable
     from anyzero.errors import UnsupportedFeature as UnsupportedFeature
+    from anyzero.errors import UnsupportedSize as UnsupportedSize
 
 # Loaded when first asked for: the driver imports this package at start-up and needs none of it, nor numpy.
 _HOMES = {
@@ -97,6 +98,7 @@ _HOMES = {
         "TimeoutError",
         "Unavailable",
         "UnsupportedFeature",
+        "UnsupportedSize",
     ],
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

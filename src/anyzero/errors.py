@@ -33,6 +33,7 @@ __all__ = [
     "TimeoutError",
     "Unavailable",
     "UnsupportedFeature",
+    "UnsupportedSize",
     "from_result",
 ]
 
@@ -114,6 +115,12 @@ class UnsupportedFeature(Error):
     remedy = "docs/coverage.md lists what the driver implements; `anyzero info -v` shows the device's limits."
 
 
+class UnsupportedSize(UnsupportedFeature, MemoryError):
+    """More than the device takes in one piece: an allocation, a side of an image, a number of events."""
+
+    remedy = "Work in smaller parts; `anyzero info -v` shows the device's limits."
+
+
 class NotReady(Error):
     """The answer is not there yet."""
 
@@ -161,6 +168,7 @@ _CLASSES: dict[int, type[Error]] = {
     ze.ZE_RESULT_ERROR_DEVICE_REQUIRES_RESET: DeviceLost,
     ze.ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY: OutOfHostMemory,
     ze.ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY: OutOfDeviceMemory,
+    ze.ZE_RESULT_ERROR_UNSUPPORTED_SIZE: UnsupportedSize,
     ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE: BuildError,
     ze.ZE_RESULT_ERROR_MODULE_LINK_FAILURE: BuildError,
     ze.ZE_RESULT_ERROR_INVALID_NATIVE_BINARY: BuildError,

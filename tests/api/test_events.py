@@ -7,12 +7,15 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
 
 import anyzero as az
-from tests.api.conftest import child_environment
+from anyzero import ze
+from anyzero.api import _memory
+from tests.api.conftest import RunPython, child_environment
 
 PATIENCE = 20
 
@@ -156,7 +159,32 @@ WAITS = {
     "list": "lst = ctx.immediate(); lst.barrier(wait=ctx.event()); lst.synchronize()",
     "fence": "ctx.queue().submit(blocked).wait()",
     "queue": "q = ctx.queue(); q.submit(blocked); q.synchronize()",
+    "synchronous list": "ctx.immediate(mode='synchronous').wait(ctx.event())",
+    "synchronous list, recorded": "ctx.immediate(mode='synchronous').submit(blocked)",
+    "synchronous queue": "ctx.queue(mode='synchronous').submit(blocked)",
+    "device": "q = ctx.queue(); q.submit(blocked); az.device().synchronize()",
 }
+
+
+def interrupt(program: str) -> str:
+    """Run a program, press Ctrl-C when it says that it waits, and return what it says then."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=child_environment(),
+    )
+    try:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "waiting\n"
+        time.sleep(0.05)
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=30)
+    finally:
+        child.kill()
+    assert (err, child.returncode) == ("", 0)
+    return out
 
 
 @pytest.mark.parametrize("what", WAITS)
@@ -172,16 +200,89 @@ try:
 except KeyboardInterrupt:
     print("interrupted", flush=True)
 """
-    child = subprocess.Popen(
-        [sys.executable, "-c", program],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=child_environment(),
-    )
-    assert child.stdout is not None
-    assert child.stdout.readline() == "waiting\n"
-    time.sleep(0.05)
-    child.send_signal(signal.SIGINT)
-    out, err = child.communicate(timeout=30)
-    assert (out, err, child.returncode) == ("interrupted\n", "", 0)
+    assert interrupt(program) == "interrupted\n"
+
+
+@pytest.mark.parametrize("where", ["a list", "a queue"])
+def test_what_control_c_leaves_running_keeps_what_it_uses(where: str) -> None:
+    program = f"""
+import gc, weakref
+import numpy as np, anyzero as az
+ctx = az.device().context()
+go, x = ctx.event(), ctx.zeros(1 << 16, np.uint8)
+array = np.full(1 << 16, 5, np.uint8)
+gone = weakref.ref(array)
+lst, queue = ctx.immediate(mode="synchronous"), ctx.queue(mode="synchronous")
+with ctx.command_list() as cl:
+    cl.copy(x, array, wait=go)
+print("waiting", flush=True)
+try:
+    if {where == "a list"}:
+        lst.copy(x, array, wait=go)
+    else:
+        queue.submit(cl)
+except KeyboardInterrupt:
+    pass
+cl.close()
+del array
+gc.collect()
+print(gone() is not None)
+go.signal()
+lst.barrier()
+queue.synchronize()
+lst.fill(x[:1], 6)
+print(gone() is None, x.copy_to()[:2])
+"""
+    assert interrupt(program) == "True\nTrue [6 5]\n"
+
+
+def test_a_copy_that_control_c_leaves_behind_keeps_what_it_uses(
+    ctx: az.Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, array = ctx.zeros(1 << 16, np.uint8), np.full(1 << 16, 5, np.uint8)
+    gone = weakref.ref(array)
+    synchronize, calls = _memory._synchronize, list[int]()
+
+    def interrupted(handle: int, timeout: int) -> int:
+        calls.append(handle)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return ze.ZE_RESULT_NOT_READY if len(calls) == 2 else synchronize(handle, timeout)
+
+    monkeypatch.setattr(_memory, "_synchronize", interrupted)
+    try:
+        x.copy_from(array)
+    except KeyboardInterrupt:
+        del array
+    assert gone() is not None
+    ctx.device.synchronize()
+    ctx.immediate()
+    assert gone() is None
+    assert (x.copy_to() == 5).all()
+
+
+def test_device_synchronize_waits_for_all_and_tells_of_faults(run_python: RunPython) -> None:
+    source = """
+    import threading
+    device = az.device()
+    ctx = device.context()
+    x, go = ctx.zeros(4, np.uint8), ctx.event()
+    ctx.immediate().fill(x, 1, wait=go)
+    threading.Timer(0.15, go.signal).start()
+    device.synchronize()
+    assert x.copy_to().all()
+    threads = [threading.Thread(target=device.synchronize) for _ in range(3)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    go.reset()
+    lst = ctx.immediate()
+    lst.copy(x, ctx.reserve(4096).buffer(4), wait=go)
+    threading.Timer(0.15, go.signal).start()
+    try:
+        device.synchronize()
+    except az.DeviceLost as error:
+        print(error.function, "memory copy of 4 bytes" in error.detail)
+    """
+    assert run_python(source, ANYZERO_LOG="off") == "zeDeviceSynchronize True\n"

@@ -376,19 +376,6 @@ def test_immediate_lists_keep_arrays_until_they_are_done(ctx: az.Context) -> Non
     assert gone() is None
 
 
-def test_what_immediate_lists_keep_does_not_grow(ctx: az.Context) -> None:
-    arrays = [np.zeros(8, np.uint8) for _ in range(2000)]
-    last = weakref.ref(arrays[0])
-    x = ctx.zeros(8, np.uint8)
-    lst = ctx.immediate()
-    while arrays:
-        lst.copy(x, arrays.pop(0))
-    assert last() is None
-    assert len(lst._kept) < 1000
-    lst.synchronize()
-    assert len(lst._kept) == 0
-
-
 def test_several_threads_append_to_one_immediate_list(ctx: az.Context) -> None:
     x = ctx.zeros((8, 64), np.int32)
     lst = ctx.immediate()

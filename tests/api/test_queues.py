@@ -160,22 +160,6 @@ def test_queues_keep_what_runs(ctx: az.Context) -> None:
     assert gone() is None
 
 
-def test_a_list_that_is_submitted_again_and_again_costs_no_memory(ctx: az.Context) -> None:
-    with ctx.command_list() as cl:
-        cl.barrier()
-    queue = ctx.queue()
-    for _ in range(1000):
-        queue.submit(cl)
-    assert len(queue._kept) == 1
-    for _ in range(600):
-        with ctx.command_list() as other:
-            other.barrier()
-        queue.submit(other)
-    assert len(queue._kept) <= 600
-    queue.synchronize(timeout=PATIENCE)
-    assert not queue._kept
-
-
 def test_many_threads_submit_to_one_queue(ctx: az.Context) -> None:
     x = ctx.zeros((8, 32), np.int32)
     queue = ctx.queue()

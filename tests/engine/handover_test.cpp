@@ -146,14 +146,18 @@ void many_waiters(Scene& scene) {
   scene.free(counter);
 }
 
-}  // namespace
-
-int main() {
+void test() {
   Scene scene;
   inline_and_engine_in_turn(scene);
   relay(scene);
   ping_pong(scene);
   shared_queue(scene);
   many_waiters(scene);
+}
+
+}  // namespace
+
+int main() {
+  also_handed_over(test);
   std::puts("handover_test: ok");
 }

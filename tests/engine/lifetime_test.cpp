@@ -173,9 +173,7 @@ void leave_things_running(Scene& scene) {
   std::thread([gate] { zeEventHostSynchronize(gate, UINT64_MAX); }).detach();
 }
 
-}  // namespace
-
-int main() {
+void test() {
   Scene scene;
   destroy_all_while_held(scene);
   waiters_outlive_the_queue(scene);
@@ -184,6 +182,12 @@ int main() {
   priorities(scene);
   frees_and_commands(scene);
   leave_things_running(scene);
+}
+
+}  // namespace
+
+int main() {
+  also_handed_over(test);
   std::puts("lifetime_test: ok");
 }
 

@@ -142,14 +142,18 @@ void impatient_hosts(Scene& scene) {
   for (ze_event_handle_t gate : gates) OK(zeEventDestroy(gate));
 }
 
-}  // namespace
-
-int main() {
+void test() {
   Scene scene;
   more_than_a_sleep_can_watch(scene);
   one_gate_for_all(scene);
   counters(scene);
   sleeping_hosts(scene);
   impatient_hosts(scene);
+}
+
+}  // namespace
+
+int main() {
+  also_handed_over(test);
   std::puts("parking_test: ok");
 }

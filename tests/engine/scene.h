@@ -2,6 +2,9 @@
 #pragma once
 
 #undef NDEBUG
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <cassert>
 #include <chrono>
@@ -15,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "exec/settings.h"
 #include "ze_api.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -56,6 +60,9 @@ inline constexpr uint64_t kSoon = 60 * kSecond;  // sanitizers are slow; a hang 
 
 enum : uint32_t { kCompute, kCopy };
 
+// Nothing runs on the caller's own thread and nobody spins: every command is handed over, every wait is a sleep.
+inline bool hand_over_everything = false;
+
 struct Scene {
   ze_driver_handle_t driver = nullptr;
   ze_device_handle_t device = nullptr;
@@ -63,6 +70,7 @@ struct Scene {
 
   Scene() {
     OK(zeInit(0));
+    if (hand_over_everything) anyzero::settings.inline_bytes = anyzero::settings.spin_ns = 0;
     uint32_t one = 1;
     OK(zeDriverGet(&one, &driver));
     one = 1;
@@ -187,6 +195,21 @@ inline void threads(int count, const std::function<void(int)>& work) {
   std::vector<std::thread> running;
   for (int i = 0; i < count; ++i) running.emplace_back(work, i);
   for (std::thread& thread : running) thread.join();
+}
+
+// Runs the test once more, in a child of its own, with everything handed over.
+inline void also_handed_over(void (*test)()) {
+  std::fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) {
+    hand_over_everything = true;
+    test();
+    std::exit(0);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  assert(status == 0);
+  test();
 }
 
 inline void sleep_ms(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }

@@ -200,9 +200,7 @@ class Worker {
   unsigned char value_ = 0;
 };
 
-}  // namespace
-
-int main() {
+void test() {
   Scene scene;
   Shared shared{scene,
                 {scene.queue(kCompute), scene.queue(kCopy)},
@@ -220,5 +218,11 @@ int main() {
   }
   OK(zeEventHostSynchronize(shared.counter, kSoon));
   OK(zeDeviceSynchronize(scene.device));
+}
+
+}  // namespace
+
+int main() {
+  also_handed_over(test);
   std::puts("stress_test: ok");
 }

@@ -40,6 +40,7 @@ def test_every_result_has_an_exception_with_its_facts() -> None:
         (ze.ZE_RESULT_ERROR_OVERLAPPING_REGIONS, errors.InvalidArgument),
         (ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, errors.UnsupportedFeature),
         (ze.ZE_RESULT_ERROR_UNSUPPORTED_IMAGE_FORMAT, errors.UnsupportedFeature),
+        (ze.ZE_RESULT_ERROR_UNSUPPORTED_SIZE, errors.UnsupportedSize),
         (ze.ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE, errors.HandleInUse),
         (ze.ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS, errors.PermissionDenied),
         (ze.ZE_RESULT_ERROR_UNKNOWN, errors.Error),
@@ -52,6 +53,8 @@ def test_results_are_grouped_by_what_to_do(result: int, kind: type[errors.Error]
 def test_pythons_own_exceptions_catch_those_of_the_same_meaning() -> None:
     assert issubclass(errors.OutOfDeviceMemory, MemoryError)
     assert issubclass(errors.OutOfHostMemory, MemoryError)
+    assert issubclass(errors.UnsupportedSize, MemoryError)
+    assert issubclass(errors.UnsupportedSize, errors.UnsupportedFeature)
     assert issubclass(errors.InvalidArgument, ValueError)
     assert issubclass(errors.TimeoutError, builtins.TimeoutError)
     assert issubclass(errors.TimeoutError, errors.NotReady)

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Final, Literal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from anyzero import ze
-from anyzero.api.library import create, function
+from anyzero.api._keep import Held, destroy_when_idle
+from anyzero.api._sizes import place_within, size_within
+from anyzero.api._waiting import SLICE_NS, wait
+from anyzero.api.library import check, create, function
 from anyzero.api.resource import Resource
+
+if TYPE_CHECKING:
+    from anyzero.api.device import Device
 
 MemoryKind = Literal["device", "host", "shared"]
 
+_create_list: Final = function("zeCommandListCreateImmediate")
+_destroy_list: Final = function("zeCommandListDestroy")
+_synchronize: Final = function("zeCommandListHostSynchronize")
 _alloc_device: Final = function("zeMemAllocDevice")
 _alloc_host: Final = function("zeMemAllocHost")
 _alloc_shared: Final = function("zeMemAllocShared")
@@ -26,11 +36,49 @@ _DEFERRED: Final = ctypes.byref(_policy)
 class ContextHandle(Resource):
     """The driver's context. Memory holds it, so that closing the context pulls nothing away from under an array."""
 
-    __slots__ = ()
+    __slots__ = ("_lists",)
     _destroy = function("zeContextDestroy")
 
     def __init__(self, handle: int) -> None:
+        # By the handles of their devices.
+        self._lists: dict[int, _PlainList] = {}
         self.handle = handle
+
+    def run(self, device: Device, command: Callable[..., int], arguments: tuple[Any, ...], kept: object) -> None:
+        """Run a command that no list of the program's was named for, and wait for it; `kept` stays until then."""
+        lst = self._lists.get(device.handle)
+        if lst is None:
+            lst = self._lists.setdefault(device.handle, _PlainList(self.handle, device))
+        try:
+            if result := command(lst.handle, *arguments, None, 0, None):
+                check(result, command)
+            if _synchronize(lst.handle, SLICE_NS):
+                wait(_synchronize, lst.handle, None, "the command")
+        except BaseException:
+            # It is lost, or busy with what nobody waits for any more; the next command gets a new one.
+            lst.left.add(kept, 0)
+            self._lists.pop(device.handle, None)
+            raise
+
+    def _release(self, handle: int) -> None:
+        self._lists.clear()
+        super()._release(handle)
+
+
+class _PlainList(Resource):
+    """An immediate list for commands that are waited for at once; `left` is what those need whose wait ended early."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, context: int, device: Device) -> None:
+        self.left = Held()
+        desc = ze.ze_command_queue_desc_t(
+            ordinal=device.queue_group("compute").ordinal, mode=ze.ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS
+        )
+        self.handle = create(_create_list, context, device.handle, ctypes.byref(desc))
+
+    def _release(self, handle: int) -> None:
+        destroy_when_idle(handle, _synchronize, _destroy_list, self.left)
 
 
 class Allocation(Resource):
@@ -89,7 +137,8 @@ def allocate(
 ) -> Allocation:
     """New memory of that kind; `device` is the handle of its device."""
     # An empty array is an array too, but no allocation may be empty.
-    size = max(nbytes, 1)
+    size = max(size_within(nbytes, 63, "the size"), 1)
+    alignment = place_within(alignment, 63, "the alignment")
     on_device = ctypes.byref(ze.ze_device_mem_alloc_desc_t(flags=_device_flags(uncached)))
     on_host = ctypes.byref(ze.ze_host_mem_alloc_desc_t(flags=_host_flags(uncached)))
     if kind == "device":
@@ -113,7 +162,8 @@ def _host_flags(uncached: bool) -> int:
 
 def import_system(context: ContextHandle, pointer: int, nbytes: int, source: object) -> ImportedMemory:
     """Make whole pages of system memory known to the driver."""
-    chained = ze.ze_external_memmap_sysmem_ext_desc_t(pSystemMemory=pointer, size=nbytes)
+    place_within(pointer, 64, "the address")
+    chained = ze.ze_external_memmap_sysmem_ext_desc_t(pSystemMemory=pointer, size=size_within(nbytes, 63, "the size"))
     desc = ze.ze_host_mem_alloc_desc_t(pNext=ctypes.addressof(chained))
     made = create(_alloc_host, context.handle, ctypes.byref(desc), nbytes, 0)
     return ImportedMemory(context, made, nbytes, source)

@@ -1,11 +1,14 @@
 """What queues and immediate lists are asked for alike."""
 
+# ruff: noqa: SLF001 (they and recorded lists are friends)
+
 from __future__ import annotations
 
 import ctypes
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from anyzero import errors, ze
+from anyzero.api._sizes import place_within
 from anyzero.api.properties import QueueGroup
 
 if TYPE_CHECKING:
@@ -14,10 +17,7 @@ if TYPE_CHECKING:
 Mode = Literal["asynchronous", "synchronous"]
 Priority = Literal["normal", "low", "high"]
 
-_MODES: Final[dict[str, int]] = {
-    "asynchronous": ze.ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS,
-    "synchronous": ze.ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS,
-}
+_MODES: Final = ("asynchronous", "synchronous")
 _PRIORITIES: Final[dict[str, int]] = {
     "normal": ze.ZE_COMMAND_QUEUE_PRIORITY_NORMAL,
     "low": ze.ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_LOW,
@@ -35,9 +35,10 @@ def queue_desc(
         raise ValueError(f"priority={priority!r}: one of {', '.join(_PRIORITIES)}")
     return ze.ze_command_queue_desc_t(
         ordinal=group.ordinal,
-        index=index,
+        index=place_within(index, 32, "the queue's index"),
         flags=ze.ZE_COMMAND_QUEUE_FLAG_IN_ORDER if in_order else 0,
-        mode=_MODES[mode],
+        # Also where calls wait for their commands: nothing would interrupt a wait inside the driver.
+        mode=ze.ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS,
         priority=_PRIORITIES[priority],
     )
 
@@ -54,3 +55,12 @@ def pack_lists(lists: tuple[CommandList, ...]) -> Any:
     if not lists:
         raise errors.InvalidArgument("there is no command list to submit")
     return (ctypes.c_void_p * len(lists))(*(each.handle for each in lists))
+
+
+def kept_of(lists: tuple[CommandList, ...]) -> tuple[object, int]:
+    """What the commands of recorded lists use, or None, and how much memory that is."""
+    if len(lists) == 1:
+        only = lists[0]
+        return only._kept or None, only._nbytes
+    kept = [each._kept for each in lists if each._kept]
+    return kept or None, sum(each._nbytes for each in lists)

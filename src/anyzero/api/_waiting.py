@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import get_ident, main_thread
+from threading import Thread, get_ident, main_thread
 from time import monotonic_ns
 from typing import Final
 
@@ -13,8 +13,7 @@ from anyzero.errors import TimeoutError  # noqa: A004
 from anyzero.ze.constants import ZE_RESULT_NOT_READY
 
 FOREVER: Final = (1 << 64) - 1
-SLICE_S: Final = 0.1
-SLICE_NS: Final = int(SLICE_S * 1e9)
+SLICE_NS: Final = 100_000_000
 """Signals reach Python only between calls into the driver."""
 
 
@@ -55,3 +54,25 @@ def _wait_on(synchronize: Callable[..., int], handle: int, left: int) -> int:
         result = synchronize(handle, max(part, 0))
         if result != ZE_RESULT_NOT_READY or part <= 0:
             return result
+
+
+def without_timeout(synchronize: Callable[..., int], handle: int) -> None:
+    """Call `synchronize(handle)`, which knows no timeout, so that Ctrl-C ends the wait but not the call."""
+    if get_ident() != main_thread().ident:
+        check(synchronize(handle), synchronize)
+        return
+    failures: list[Exception] = []
+
+    def call() -> None:
+        # The driver keeps the text of an error for the thread that got it.
+        try:
+            check(synchronize(handle), synchronize)
+        except Exception as error:
+            failures.append(error)
+
+    # A call that is left behind must not keep the process from ending.
+    caller = Thread(target=call, name="anyzero wait", daemon=True)
+    caller.start()
+    caller.join()
+    if failures:
+        raise failures[0]

@@ -1,7 +1,5 @@
 """A buffer: memory with a shape and a type of elements."""
 
-# ruff: noqa: SLF001 (a buffer and its context are friends)
-
 from __future__ import annotations
 
 import ctypes
@@ -15,10 +13,11 @@ import numpy.typing as npt
 from anyzero import errors, ze
 from anyzero.api._arrays import HostArray, fill_pattern, require_alike
 from anyzero.api._memory import Allocation, MemoryKind
+from anyzero.api._sizes import bytes_of, place_of
 from anyzero.api.library import check, function
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from anyzero.api.completion import Completion
     from anyzero.api.context import Context
@@ -73,7 +72,7 @@ class Buffer:
         self.shape = shape
         self.dtype = dtype
         self.kind = kind
-        self.nbytes: int = prod(shape) * dtype.itemsize
+        self.nbytes: int = bytes_of(shape, dtype)
         self.pointer: int = allocation.handle + offset
 
     if not TYPE_CHECKING:
@@ -151,7 +150,7 @@ class Buffer:
         self._refuse_order(signal, wait)
         origin = source if isinstance(source, Buffer) else HostArray(source)
         require_alike(self, origin)
-        check(_copy(self._list(), self.pointer, origin.pointer, self.nbytes, None, 0, None), _copy)
+        self._run(_copy, (self.pointer, origin.pointer, self.nbytes), origin.allocation)
         return None
 
     def copy_to(
@@ -181,7 +180,7 @@ class Buffer:
             return array
         there = HostArray(array, writable=True)
         require_alike(there, self)
-        check(_copy(self._list(), there.pointer, self.pointer, self.nbytes, None, 0, None), _copy)
+        self._run(_copy, (there.pointer, self.pointer, self.nbytes), array)
         return array
 
     def fill(
@@ -205,11 +204,12 @@ class Buffer:
         self._refuse_order(signal, wait)
         pattern = fill_pattern(value, self.dtype)
         if self.nbytes:
-            check(_fill(self._list(), self.pointer, pattern, len(pattern), self.nbytes, None, 0, None), _fill)
+            self._run(_fill, (self.pointer, pattern, len(pattern), self.nbytes), None)
         return None
 
-    def _list(self) -> int:
-        return self.context._synchronous_list(self.device)
+    def _run(self, command: Callable[..., int], arguments: tuple[Any, ...], kept: object) -> None:
+        memory = self.allocation
+        memory.context_handle.run(self.device, command, arguments, (memory, kept))
 
     @staticmethod
     def _refuse_order(signal: object, wait: object) -> None:
@@ -253,7 +253,8 @@ class Buffer:
             if step != 1:
                 raise errors.InvalidArgument("a slice of a buffer is contiguous: its step is 1")
             return self._part((max(stop - start, 0), *self.shape[1:]), self.dtype, start * row)
-        at = range(self.shape[0])[index]
+        rule = "an index of a buffer is an integer or a slice, along its first axis (so write buffer[i][j])"
+        at = place_of(index, self.shape[0], rule)
         return self._part(self.shape[1:], self.dtype, at * row)
 
     def _part(self, shape: tuple[int, ...], dtype: np.dtype[Any], offset: int) -> Buffer:

@@ -43,7 +43,7 @@ class CommandList(Recorder[None]):
     array([0, 1, 2, 3])
     """
 
-    __slots__ = ("array", "calls_host", "recording")
+    __slots__ = ("_kept", "_nbytes", "array", "calls_host", "recording")
     _destroy = function("zeCommandListDestroy")
     _gone_when_closed = ("handle", "array")
 
@@ -63,6 +63,7 @@ class CommandList(Recorder[None]):
         self.recording = handle is None
         self.calls_host = False
         self._kept: list[object] = []
+        self._nbytes = 0
         flags = ze.ZE_COMMAND_LIST_FLAG_IN_ORDER if in_order else ze.ZE_COMMAND_LIST_FLAG_RELAXED_ORDERING
         if cloneable:
             flags |= ze.ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE
@@ -73,18 +74,28 @@ class CommandList(Recorder[None]):
         self.array = (ctypes.c_void_p * 1)(handle)
 
     def _append(
-        self, command: Callable[..., int], arguments: tuple[Any, ...], signal: Event | None, wait: Waits, kept: object
+        self,
+        command: Callable[..., int],
+        arguments: tuple[Any, ...],
+        signal: Event | None,
+        wait: Waits,
+        kept: object,
+        nbytes: int = 0,
     ) -> None:
         count, waits = (0, None) if wait is None else pack(wait)
         event = None if signal is None else signal.handle
         if result := command(self.handle, *arguments, event, count, waits):
             check(result, command)
         self._kept.append((kept, signal, wait))
+        self._nbytes += nbytes
 
-    def _append_bare(self, command: Callable[..., int], arguments: tuple[Any, ...], kept: object) -> None:
+    def _append_bare(
+        self, command: Callable[..., int], arguments: tuple[Any, ...], kept: object, nbytes: int = 0
+    ) -> None:
         if result := command(self.handle, *arguments):
             check(result, command)
         self._kept.append(kept)
+        self._nbytes += nbytes
 
     def _has_host_functions(self) -> None:
         self.calls_host = True
@@ -109,6 +120,7 @@ class CommandList(Recorder[None]):
         check(_reset(self.handle), _reset)
         # Queues that still run the old commands hold the old list of what those need.
         self._kept = []
+        self._nbytes = 0
         self.calls_host = False
         self.recording = True
 
@@ -121,6 +133,7 @@ class CommandList(Recorder[None]):
         """
         made = CommandList(self.context, self.device, self.group, handle=create(_clone, self.handle))
         made._kept = list(self._kept)
+        made._nbytes = self._nbytes
         made.calls_host = self.calls_host
         return made
 

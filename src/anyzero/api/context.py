@@ -13,6 +13,7 @@ from anyzero import errors, ze
 from anyzero.api import _memory
 from anyzero.api._memory import ContextHandle, MemoryKind
 from anyzero.api._pools import PoolHandle, create_pool
+from anyzero.api._sizes import bytes_of, extents_of
 from anyzero.api.buffer import Buffer, Shape
 from anyzero.api.command_list import CommandList
 from anyzero.api.device import Device
@@ -41,8 +42,6 @@ _evict: Final = function("zeContextEvictMemory")
 _make_image_resident: Final = function("zeContextMakeImageResident")
 _evict_image: Final = function("zeContextEvictImage")
 _put_ipc: Final = function("zeMemPutIpcHandle")
-_create_immediate: Final = function("zeCommandListCreateImmediate")
-_destroy_list: Final = function("zeCommandListDestroy")
 
 _EVENTS_AT_A_TIME: Final = 64
 
@@ -63,7 +62,7 @@ class Context(Resource):
     """
 
     _gone_when_closed = ("handle", "lifetime")
-    __slots__ = ("_event_pools", "_lists", "devices", "failures", "lifetime")
+    __slots__ = ("_event_pools", "devices", "failures", "lifetime")
 
     def __init__(self, *devices: Device) -> None:
         if not devices:
@@ -72,7 +71,6 @@ class Context(Resource):
             )
         self.devices = devices
         self.failures: list[BaseException] = []
-        self._lists: dict[Device, int] = {}
         # The pool from which the next event comes, and its place there; one with timing, one without.
         self._event_pools: dict[bool, tuple[PoolHandle, int]] = {}
         handles = [device.handle for device in devices]
@@ -82,9 +80,6 @@ class Context(Resource):
         self.handle = handle
 
     def _release(self, handle: int) -> None:
-        for each in self._lists.values():
-            _destroy_list(each)
-        self._lists = {}
         self._event_pools = {}
         while self.failures:
             # Nobody waited, so nobody was told.
@@ -136,17 +131,18 @@ class Context(Resource):
         >>> ctx.buffer((2, 3), np.float64, kind="host", alignment=4096).pointer % 4096
         0
         """
-        extents = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
-        extents = tuple(int(extent) for extent in extents)
-        if any(extent < 0 for extent in extents):
-            raise errors.InvalidArgument(f"a shape has no negative extents: {extents}")
+        extents = extents_of(shape)
         element: np.dtype[Any] = np.dtype(dtype)
         if element.hasobject:
             raise errors.InvalidArgument(f"a buffer holds numbers, not {element}: a device knows no Python objects")
         where = device or self.device
-        nbytes = element.itemsize
-        for extent in extents:
-            nbytes *= extent
+        nbytes = bytes_of(extents, element)
+        limit = where.max_allocation if kind != "host" else max(each.max_allocation for each in self.devices)
+        if nbytes > limit:
+            raise errors.OutOfDeviceMemory(
+                f"shape {extents} of {element} takes {nbytes} bytes; the device gives {limit} at a time",
+                remedy="Work in smaller parts, or give the device more with ANYZERO_MEMORY.",
+            )
         memory = _memory.allocate(self.lifetime, where.handle, nbytes, kind, alignment, uncached)
         return Buffer(self, where, memory, extents, element, kind)
 
@@ -189,19 +185,6 @@ class Context(Resource):
         made.copy_from(values)
         return made
 
-    def _synchronous_list(self, device: Device) -> int:
-        """A list on which a command is done when its append returns, for copies without a list of the program's."""
-        found = self._lists.get(device)
-        if found is None:
-            desc = ze.ze_command_queue_desc_t(
-                ordinal=device.queue_group("compute").ordinal, mode=ze.ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS
-            )
-            made = create(_create_immediate, self.handle, device.handle, ctypes.byref(desc))
-            found = self._lists.setdefault(device, made)
-            if found != made:
-                _destroy_list(made)
-        return found
-
     def import_memory(
         self, source: npt.NDArray[Any] | int, shape: Shape | None = None, dtype: npt.DTypeLike | None = None
     ) -> Buffer:
@@ -226,9 +209,9 @@ class Context(Resource):
                 raise errors.InvalidArgument("the array is not contiguous")
             shape, dtype = source.shape, source.dtype
             pointer = source.__array_interface__["data"][0]
-        extents = (shape,) if isinstance(shape, int) else tuple(shape)
+        extents = extents_of(shape)
         element: np.dtype[Any] = np.dtype(dtype)
-        nbytes = element.itemsize * int(np.prod(extents, dtype=np.int64))
+        nbytes = bytes_of(extents, element)
         page = self.page_size()
         if pointer % page or nbytes % page or not nbytes:
             raise errors.InvalidArgument(
@@ -254,9 +237,9 @@ class Context(Resource):
         >>> ctx.open_ipc(mine.ipc_handle(), 4).copy_to()      # usually in another process
         array([9, 9, 9, 9], dtype=uint8)
         """
-        extents = (shape,) if isinstance(shape, int) else tuple(shape)
+        extents = extents_of(shape)
         element: np.dtype[Any] = np.dtype(dtype)
-        nbytes = element.itemsize * int(np.prod(extents, dtype=np.int64))
+        nbytes = bytes_of(extents, element)
         where = device or self.device
         memory = _memory.open_ipc(self.lifetime, where.handle, handle, nbytes)
         made = Buffer(self, where, memory, extents, element, kind)
@@ -343,7 +326,7 @@ class Context(Resource):
         >>> az.device().context().image((4, 64, 64), np.float32, channels=4, kind="2darray")
         <Image (4, 64, 64) 32_32_32_32 float>
         """
-        extents = (shape,) if isinstance(shape, int) else tuple(shape)
+        extents = extents_of(shape)
         form = format if isinstance(format, ImageFormat) else ImageFormat.of(format, channels, normalized=normalized)
         return Image(self, device or self.device, extents, form, kind, writable=writable)
 

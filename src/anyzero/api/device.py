@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from anyzero import errors, ze
+from anyzero.api._waiting import without_timeout
 from anyzero.api.library import check, function, query_all
 from anyzero.api.properties import Cache, ImageLimits, Memory, Peer, QueueGroup, QueueKind
 
@@ -307,12 +308,21 @@ class Device:
 
     @property
     def status(self) -> str:
-        """``"ok"``, or ``"lost"`` when the device needs a reset."""
+        """``"ok"``, or ``"lost"`` for a driver whose devices need a reset. Those of anyzero never do.
+
+        A fault loses a list or queue, and `Context.status` tells of it; the device goes on.
+
+        >>> az.device().status
+        'ok'
+        """
         return "ok" if _get_status(self.handle) == ze.ZE_RESULT_SUCCESS else "lost"
 
     def synchronize(self) -> None:
-        """Wait for everything that was submitted to the device so far, by this whole process."""
-        check(_synchronize(self.handle), _synchronize)
+        """Wait for everything that was submitted to the device so far, by this whole process.
+
+        >>> az.device().synchronize()
+        """
+        without_timeout(_synchronize, self.handle)
 
     def context(self) -> Context:
         """A new context for this device alone.

@@ -1,6 +1,6 @@
 """Events: the points at which commands, queues and the host meet."""
 
-# ruff: noqa: SLF001 (an event and its context are friends)
+# ruff: noqa: SLF001 (an event, its context and lists are friends)
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ from anyzero.api.resource import Resource
 from anyzero.ze.constants import ZE_RESULT_NOT_READY
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from anyzero.api._pools import PoolHandle
     from anyzero.api.context import Context
+    from anyzero.api.immediate import ImmediateCommandList
 
 __all__ = ["TIMESTAMPS", "Event", "Timestamps"]
 
@@ -60,7 +63,7 @@ class Event(Completion, Resource):
     True
     """
 
-    __slots__ = ("_pool", "context", "index")
+    __slots__ = ("_given_to", "_pool", "context", "index")
     _is_event = True
     _destroy = function("zeEventDestroy")
 
@@ -68,6 +71,8 @@ class Event(Completion, Resource):
         self.context = context
         self._pool = pool
         self.index = index
+        # The immediate list that got a command which uses much memory and signals this event.
+        self._given_to: Callable[[], ImmediateCommandList | None] | None = None
         scope = ze.ZE_EVENT_SCOPE_FLAG_HOST
         desc = ze.ze_event_desc_t(index=index, signal=scope, wait=scope)
         self.handle = create(_create, pool.handle, ctypes.byref(desc))
@@ -87,8 +92,17 @@ class Event(Completion, Resource):
         The work continues: wait again, with a longer timeout or none.
         """
         _wait(_synchronize, self.handle, timeout, "the event")
+        if self._given_to is not None:
+            self._let_go()
         if self.context.failures:
             self.context._raise_failure()
+
+    def _let_go(self) -> None:
+        lst = self._given_to() if self._given_to else None
+        self._given_to = None
+        # The signal may as well have come from elsewhere, so the list has to look for itself.
+        if lst is not None:
+            lst._look()
 
     @property
     def done(self) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from anyzero import ze
 from anyzero.api._pools import create_pool, open_pool
+from anyzero.api._sizes import place_of, size_within
 from anyzero.api.event import Event
 from anyzero.api.library import check, function
 from anyzero.api.resource import Resource
@@ -44,7 +45,7 @@ class EventPool(Resource):
         handle: bytes | None = None,
     ) -> None:
         self.context = context
-        self.count = count
+        self.count = size_within(count, 32, "the number of events")
         self._events: dict[int, Event] = {}
         if handle is None:
             self._lifetime = create_pool(context, count, timing=timing, ipc=ipc)
@@ -59,7 +60,7 @@ class EventPool(Resource):
         del self._lifetime
 
     def __getitem__(self, index: int) -> Event:
-        place = range(self.count)[index]
+        place = place_of(index, self.count, "an index of a pool is an integer")
         found = self._events.get(place)
         if found is None or found.closed:
             self.handle  # noqa: B018 (raises when the pool is closed)

@@ -8,6 +8,7 @@ import ctypes
 from typing import TYPE_CHECKING, Final
 
 from anyzero import ze
+from anyzero.api._keep import HEAVY
 from anyzero.api._waiting import wait as _wait
 from anyzero.api.completion import Completion
 from anyzero.api.library import check, create, function
@@ -55,17 +56,26 @@ class Fence(Completion, Resource):
     def wait(self, timeout: float | None = None) -> None:
         """Return when the submission is done; raise TimeoutError after `timeout` seconds."""
         _wait(_synchronize, self.handle, timeout, "the submission")
-        self._idle = True
+        self._signalled()
         if self.queue.context.failures:
             self.queue.context._raise_failure()
+
+    def _signalled(self) -> None:
+        self._idle = True
+        queue = self.queue
+        if queue._held.weight > HEAVY:
+            queue._look()
 
     @property
     def done(self) -> bool:
         """Whether the submission is done."""
         result = _query(self.handle)
-        if result and result != ZE_RESULT_NOT_READY:
+        if result == ZE_RESULT_NOT_READY:
+            return False
+        if result:
             check(result, _query)
-        return not result
+        self._signalled()
+        return True
 
     def reset(self) -> None:
         """Make the fence ready for the next submission.

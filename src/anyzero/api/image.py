@@ -1,6 +1,6 @@
 """Images: formatted memory of one to three dimensions."""
 
-# ruff: noqa: SLF001 (an image, its regions and its context are friends)
+# ruff: noqa: SLF001 (an image and its regions are friends)
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ import numpy.typing as npt
 
 from anyzero import errors, ze
 from anyzero.api._arrays import HostArray
+from anyzero.api._sizes import place_of, place_within, size_within
 from anyzero.api.image_format import ImageFormat
 from anyzero.api.library import check, create, function
 from anyzero.api.resource import Resource
 
 if TYPE_CHECKING:
+    from anyzero.api._memory import ContextHandle
     from anyzero.api.context import Context
     from anyzero.api.device import Device
 
@@ -56,7 +58,7 @@ class Image(Resource):
     (2, 3, 4)
     """
 
-    __slots__ = ("context", "device", "format", "kind", "shape", "source")
+    __slots__ = ("_lifetime", "context", "device", "format", "kind", "shape", "source")
     _destroy = function("zeImageDestroy")
 
     def __init__(
@@ -77,22 +79,26 @@ class Image(Resource):
         if len(shape) != _KINDS[kind][1]:
             raise errors.InvalidArgument(f"an image of kind {kind!r} has {_KINDS[kind][1]} axes, not {shape}")
         self.context = context
+        self._lifetime: ContextHandle = context.lifetime if source is None else source._lifetime
         self.device = device
         self.shape = shape
         self.format = format
         self.kind: ImageKind = kind
         self.source = source
         desc = self._desc(writable)
-        chained = ze.ze_image_view_planar_ext_desc_t(planeIndex=plane or 0)
+        chained = ze.ze_image_view_planar_ext_desc_t(planeIndex=place_within(plane or 0, 32, "the plane"))
         if plane is not None:
             desc.pNext = ctypes.addressof(chained)
+        owner = self._lifetime.handle
         if source is None:
-            self.handle = create(_create, context.handle, device.handle, ctypes.byref(desc))
+            self.handle = create(_create, owner, device.handle, ctypes.byref(desc))
         else:
-            self.handle = create(_create_view, context.handle, device.handle, ctypes.byref(desc), source.handle)
+            self.handle = create(_create_view, owner, device.handle, ctypes.byref(desc), source.handle)
 
     def _desc(self, writable: bool) -> Any:
         number, axes = _KINDS[self.kind]
+        for side in self.shape:
+            size_within(side, 32, "a side of the image")
         levels = self.shape[0] if self.kind.endswith("array") else 0
         width = self.shape[-1]
         if self.kind == "buffer":
@@ -152,7 +158,7 @@ class Image(Resource):
         ranges = []
         for part, size in zip(whole, self.shape, strict=True):
             if not isinstance(part, slice):
-                at = range(size)[part]
+                at = place_of(part, size, "an index of an image is an integer or a slice for each axis")
                 part = slice(at, at + 1)
             start, stop, step = part.indices(size)
             if step != 1 or stop <= start:
@@ -221,8 +227,8 @@ class ImageRegion:
             memory = HostArray(np.ascontiguousarray(source))
         self._require_room(memory)
         image = self.image
-        handle = image.context._synchronous_list(image.device)
-        check(_from_memory(handle, image.handle, memory.pointer, self._where, None, 0, None), _from_memory)
+        arguments = (image.handle, memory.pointer, self._where)
+        image._lifetime.run(image.device, _from_memory, arguments, (image, memory.allocation))
 
     def copy_to(self, target: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
         """Copy the pixels to an array, a new one unless given, and return it."""
@@ -230,8 +236,8 @@ class ImageRegion:
         memory = HostArray(array, writable=True)
         self._require_room(memory)
         image = self.image
-        handle = image.context._synchronous_list(image.device)
-        check(_to_memory(handle, memory.pointer, image.handle, self._where, None, 0, None), _to_memory)
+        arguments = (memory.pointer, image.handle, self._where)
+        image._lifetime.run(image.device, _to_memory, arguments, (image, array))
         return array
 
     def _require_room(self, memory: Any) -> None:

@@ -5,17 +5,19 @@
 from __future__ import annotations
 
 import ctypes
+import weakref
 from collections.abc import Callable
 from contextlib import suppress
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
-from anyzero import errors, ze
+from anyzero import ze
 from anyzero.api import _keep
 from anyzero.api._events import Waits, pack
 from anyzero.api._host_function import watch
-from anyzero.api._queues import pack_lists, queue_desc
-from anyzero.api._waiting import SLICE_NS, SLICE_S
+from anyzero.api._keep import HEAVY, Held
+from anyzero.api._queues import kept_of, pack_lists, queue_desc
+from anyzero.api._timeline import Timeline
+from anyzero.api._waiting import SLICE_NS
 from anyzero.api._waiting import wait as _wait
 from anyzero.api.completion import Completion
 from anyzero.api.library import check, create, function
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
 __all__ = ["ImmediateCommandList"]
 
 _create: Final = function("zeCommandListCreateImmediate")
-_destroy_list: Final = function("zeCommandListDestroy")
 _synchronize: Final = function("zeCommandListHostSynchronize")
 _signal: Final = function("zeCommandListAppendSignalEvent")
 _run: Final = function("zeCommandListImmediateAppendCommandListsExp")
@@ -42,10 +43,8 @@ _destroy_event: Final = function("zeEventDestroy")
 _synchronize_event: Final = function("zeEventHostSynchronize")
 _query_event: Final = function("zeEventQueryStatus")
 
-_SWEEP_AT: Final = 256
 
-
-class ImmediateCommandList(Recorder[Completion]):
+class ImmediateCommandList(Recorder[Completion], Timeline):
     """A list whose commands run at once, in order; the way to the lowest latency.
 
     A command returns a `Completion`: its ``signal=`` event if it has one, else its own. The end of a ``with`` block
@@ -62,7 +61,13 @@ class ImmediateCommandList(Recorder[Completion]):
     """
 
     _gone_when_closed = ("handle", "_spare")
-    __slots__ = ("_latest", "_lifetime", "_spare", "_sweep_at", "synchronous")
+    __slots__ = ("_held", "_lifetime", "_self", "_spare", "synchronous")
+
+    _destroy = function("zeCommandListDestroy")
+    _synchronize = _synchronize
+    _query_mark = _query_event
+    _destroy_mark = _destroy_event
+    _noun = "the list"
 
     def __init__(
         self,
@@ -75,24 +80,30 @@ class ImmediateCommandList(Recorder[Completion]):
         index: int = 0,
     ) -> None:
         _keep.sweep()
+        desc = queue_desc(group, mode, priority, index, in_order=True)
         self.context = context
         self._lifetime = context.lifetime
         self.device = device
         self.group = group
         self.synchronous = mode == "synchronous"
-        self._kept: list[object] = []
-        self._sweep_at = _SWEEP_AT
-        # Events of commands whose completion nobody holds any more. They count, so they can be used again as they are.
+        self._held = Held()
+        # Events count, so they can be used again as they are, also while what they were used for is still to come.
         self._spare: list[int] = []
-        # The event of the last command, if it has one.
-        self._latest: int | None = None
-        desc = queue_desc(group, mode, priority, index, in_order=True)
+        self._self = weakref.ref(self)
         self.handle = create(_create, context.handle, device.handle, ctypes.byref(desc))
 
     def _append(
-        self, command: Callable[..., int], arguments: tuple[Any, ...], signal: Event | None, wait: Waits, kept: object
+        self,
+        command: Callable[..., int],
+        arguments: tuple[Any, ...],
+        signal: Event | None,
+        wait: Waits,
+        kept: object,
+        nbytes: int = 0,
     ) -> Completion:
         count, waits = (0, None) if wait is None else pack(wait)
+        if kept is not None and self._held.weight > HEAVY:
+            self._look()
         if signal is not None:
             done: Completion = signal
             event: int | None = signal.handle
@@ -101,41 +112,50 @@ class ImmediateCommandList(Recorder[Completion]):
         else:
             done = ticket = _Ticket(self)
             event = ticket.handle
-        self._latest = event
-        if result := command(self.handle, *arguments, event, count, waits):
-            check(result, command)
-        if kept is not None:
-            self._keep((kept, signal, wait))
+        try:
+            if result := command(self.handle, *arguments, event, count, waits):
+                check(result, command)
+            if self.synchronous:
+                self._finish()
+            elif kept is not None:
+                self._held.add(kept, nbytes)
+                if nbytes > HEAVY and signal is not None:
+                    signal._given_to = self._self
+        except BaseException:
+            # Ctrl-C leaves a command behind that runs on.
+            self._held.add(kept, HEAVY)
+            raise
         return done
 
-    def _append_bare(self, command: Callable[..., int], arguments: tuple[Any, ...], kept: object) -> Completion:
-        if result := command(self.handle, *arguments):
-            check(result, command)
-        self._keep(kept)
+    def _append_bare(
+        self, command: Callable[..., int], arguments: tuple[Any, ...], kept: object, nbytes: int = 0
+    ) -> Completion:
+        try:
+            if result := command(self.handle, *arguments):
+                check(result, command)
+        finally:
+            self._held.add(kept, nbytes)
         # The command has no event of its own, but the next one's is signalled right after it.
         return self.barrier()
 
-    def _keep(self, kept: object) -> None:
-        if self.synchronous:
-            if self.context.failures:
-                self.context._raise_failure()
-            return
-        held = self._kept
-        held.append(kept)
-        if len(held) >= self._sweep_at:
-            # Taken out before the look: what another thread appends meanwhile is not covered by it.
-            self._kept = []
-            if _synchronize(self.handle, 0) == ZE_RESULT_NOT_READY:
-                self._kept += held
-                self._sweep_at = 2 * len(self._kept)
-            else:
-                self._sweep_at = _SWEEP_AT
+    def _finish(self) -> None:
+        """Wait for the command just appended. Not in the driver, where Ctrl-C would not end it."""
+        if _synchronize(self.handle, SLICE_NS):
+            _wait(_synchronize, self.handle, None, "the command")
+        if self.context.failures:
+            self.context._raise_failure()
+
+    def _place_mark(self, mark: int | None) -> int:
+        event = self._new_event() if mark is None else mark
+        check(_signal(self.handle, event), _signal)
+        return event
 
     def signal(self, event: Event) -> Completion:
         """Signal `event` when everything before is done, and return it."""
-        self._latest = event.handle
         if result := _signal(self.handle, event.handle):
             check(result, _signal)
+        if self.synchronous:
+            self.synchronize()
         return event
 
     def wait(self, *events: Any) -> Completion:
@@ -156,26 +176,8 @@ class ImmediateCommandList(Recorder[Completion]):
         """
         if any(each.calls_host for each in lists):
             watch(self)
-        return self._append(_run, (len(lists), pack_lists(lists)), signal, wait, [each._kept for each in lists])
-
-    def synchronize(self, timeout: float | None = None) -> None:
-        """Return when every command so far is done; raise TimeoutError after `timeout` seconds.
-
-        >>> lst = az.device().context().immediate()
-        >>> lst.synchronize(timeout=5)
-        """
-        # What another thread appends meanwhile is not covered by this wait.
-        held, self._kept = self._kept, []
-        try:
-            _wait(_synchronize, self.handle, timeout, "the list")
-        except BaseException:
-            self._kept += held
-            raise
-        if self.context.failures:
-            self.context._raise_failure()
-
-    def _is_idle(self) -> bool:
-        return self.closed or _synchronize(self.handle, 0) != ZE_RESULT_NOT_READY
+        arguments = (len(lists), pack_lists(lists))
+        return self._append(_run, arguments, signal, wait, *kept_of(lists))
 
     def _has_host_functions(self) -> None:
         watch(self)
@@ -185,29 +187,6 @@ class ImmediateCommandList(Recorder[Completion]):
         scope = ze.ZE_EVENT_SCOPE_FLAG_HOST
         desc = ze.ze_event_counter_based_desc_t(flags=flags, signal=scope, wait=scope)
         return create(_create_event, self._lifetime.handle, self.device.handle, ctypes.byref(desc))
-
-    def _release(self, handle: int) -> None:
-        kept, self._kept = self._kept, []
-        if kept:
-            _keep.destroy_when_idle(handle, _synchronize, _destroy_list, kept)
-        else:
-            _destroy_list(handle)
-        spare = self._spare
-        # From now on a completion that goes away finds no place to give its event to.
-        del self._spare
-        self._latest = None
-        while spare:
-            _destroy_event(spare.pop())
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            # After an exception nobody may be left to signal what the list waits for.
-            if kind is None and not self.closed:
-                self.synchronize()
-        finally:
-            self.close()
 
 
 class _Ticket(Completion):
@@ -225,36 +204,24 @@ class _Ticket(Completion):
 
     def wait(self, timeout: float | None = None) -> None:
         """As Completion says."""
+        _wait(_synchronize_event, self.handle, timeout, "the command")
         owner = self._list
-        if owner._latest == self.handle and (timeout is None or timeout >= SLICE_S):
-            # Whoever waits for the whole list lends it his thread meanwhile, which is the faster wait by far. But only
-            # for a while: another thread may append something that is not for this one to wait for.
-            result = _synchronize(owner.handle, SLICE_NS)
-            if result == ZE_RESULT_NOT_READY:
-                self._wait(None if timeout is None else timeout - SLICE_S)
-            elif result:
-                check(result, _synchronize)
-        else:
-            self._wait(timeout)
+        if owner._held.weight > HEAVY:
+            owner._look()
         if owner.context.failures:
             owner.context._raise_failure()
-
-    def _wait(self, timeout: float | None) -> None:
-        try:
-            _wait(_synchronize_event, self.handle, timeout, "the command")
-        except errors.DeviceLost:
-            # The event only knows that its command will not come; the list knows why.
-            if not self._list.closed:
-                self._list.synchronize(0)
-            raise
 
     @property
     def done(self) -> bool:
         """As Completion says."""
         result = _query_event(self.handle)
-        if result and result != ZE_RESULT_NOT_READY:
+        if result == ZE_RESULT_NOT_READY:
+            return False
+        if result:
             check(result, _query_event)
-        return not result
+        if self._list._held.weight > HEAVY:
+            self._list._look()
+        return True
 
     def __del__(self) -> None:
         try:

@@ -5,17 +5,16 @@
 from __future__ import annotations
 
 import ctypes
-from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
+from anyzero import ze
 from anyzero.api import _keep
 from anyzero.api._host_function import watch
-from anyzero.api._queues import pack_lists, queue_desc
-from anyzero.api._waiting import wait as _wait
+from anyzero.api._keep import HEAVY, Held
+from anyzero.api._queues import kept_of, pack_lists, queue_desc
+from anyzero.api._timeline import Timeline
 from anyzero.api.fence import Fence
 from anyzero.api.library import check, create, function
-from anyzero.api.resource import Resource
-from anyzero.ze.constants import ZE_RESULT_NOT_READY
 
 if TYPE_CHECKING:
     from anyzero.api._queues import Mode, Priority
@@ -27,18 +26,19 @@ if TYPE_CHECKING:
 __all__ = ["CommandQueue"]
 
 _create: Final = function("zeCommandQueueCreate")
-_destroy_queue: Final = function("zeCommandQueueDestroy")
-_destroy_fence: Final = function("zeFenceDestroy")
 _execute: Final = function("zeCommandQueueExecuteCommandLists")
-_synchronize: Final = function("zeCommandQueueSynchronize")
+_create_fence: Final = function("zeFenceCreate")
+_reset_fence: Final = function("zeFenceReset")
+_create_list: Final = function("zeCommandListCreate")
+_close_list: Final = function("zeCommandListClose")
+_destroy_list: Final = function("zeCommandListDestroy")
 
-_SWEEP_AT: Final = 256
 
-
-class CommandQueue(Resource):
+class CommandQueue(Timeline):
     """A queue of a device. What is submitted to it runs in order.
 
-    The end of a ``with`` block waits for all of it and closes the queue. Any thread may submit.
+    The end of a ``with`` block waits for all of it and closes the queue. With ``mode="synchronous"`` a submission is
+    done when `submit` returns. Any thread may submit.
 
     >>> ctx = az.device().context()
     >>> x = ctx.zeros(2, np.int16)
@@ -50,7 +50,14 @@ class CommandQueue(Resource):
     array([7, 7], dtype=int16)
     """
 
-    __slots__ = ("_kept", "_spare", "_sweep_at", "context", "device", "group")
+    _gone_when_closed = ("handle", "_spare")
+    __slots__ = ("_empty", "_held", "_lifetime", "_spare", "context", "device", "group", "synchronous")
+
+    _destroy = function("zeCommandQueueDestroy")
+    _synchronize = function("zeCommandQueueSynchronize")
+    _query_mark = function("zeFenceQueryStatus")
+    _destroy_mark = function("zeFenceDestroy")
+    _noun = "the queue"
 
     def __init__(
         self,
@@ -63,15 +70,17 @@ class CommandQueue(Resource):
         index: int = 0,
     ) -> None:
         _keep.sweep()
+        desc = queue_desc(group, mode, priority, index)
         self.context = context
+        self._lifetime = context.lifetime
         self.device = device
         self.group = group
-        # What submitted lists need, by identity: a list that is submitted again adds nothing.
-        self._kept: dict[int, list[object]] = {}
-        self._sweep_at = _SWEEP_AT
+        self.synchronous = mode == "synchronous"
+        self._held = Held()
         # Fences that were waited for and that nobody holds any more.
         self._spare: list[int] = []
-        desc = queue_desc(group, mode, priority, index)
+        # A list without commands; submitted for the sake of its fence.
+        self._empty: ctypes.Array[ctypes.c_void_p] | None = None
         self.handle = create(_create, context.handle, device.handle, ctypes.byref(desc))
 
     def submit(self, *lists: CommandList, fence: Fence | None = None) -> Fence:
@@ -86,39 +95,51 @@ class CommandQueue(Resource):
         >>> q.submit(cl, fence=fence) is fence
         True
         """
+        held = self._held
+        if held.weight > HEAVY:
+            self._look()
         if fence is None:
             fence = self._fresh_fence()
         fence._idle = False
-        if result := _execute(self.handle, len(lists), pack_lists(lists), fence.handle):
-            check(result, _execute)
-        held = self._kept
+        handles = pack_lists(lists)
+        kept, nbytes = kept_of(lists)
+        try:
+            if result := _execute(self.handle, len(lists), handles, fence.handle):
+                check(result, _execute)
+        finally:
+            # Also when Ctrl-C comes just now.
+            if kept is not None:
+                held.add(kept, nbytes)
         for each in lists:
-            held[id(each._kept)] = each._kept
             if each.calls_host:
                 watch(self)
-        if len(held) >= self._sweep_at:
-            self._sweep()
+        if self.synchronous:
+            # Not in the driver, where Ctrl-C would not end the wait.
+            self.synchronize()
+            fence._idle = True
         return fence
-
-    def _is_idle(self) -> bool:
-        return self.closed or _synchronize(self.handle, 0) != ZE_RESULT_NOT_READY
 
     def _fresh_fence(self) -> Fence:
         try:
             handle = self._spare.pop()
         except IndexError:
             return Fence(self)
-        fence = Fence(self, handle=handle)
-        fence.reset()
-        return fence
+        check(_reset_fence(handle), _reset_fence)
+        return Fence(self, handle=handle)
 
-    def _sweep(self) -> None:
-        held, self._kept = self._kept, {}
-        if _synchronize(self.handle, 0) == ZE_RESULT_NOT_READY:
-            self._kept.update(held)
-            self._sweep_at = 2 * len(self._kept)
+    def _place_mark(self, mark: int | None) -> int:
+        if self._empty is None:
+            desc = ctypes.byref(ze.ze_command_list_desc_t(commandQueueGroupOrdinal=self.group.ordinal))
+            made = create(_create_list, self._lifetime.handle, self.device.handle, desc)
+            check(_close_list(made), _close_list)
+            self._empty = (ctypes.c_void_p * 1)(made)
+        if mark is None:
+            fence = create(_create_fence, self.handle, ctypes.byref(ze.ze_fence_desc_t()))
         else:
-            self._sweep_at = _SWEEP_AT
+            fence = mark
+            check(_reset_fence(fence), _reset_fence)
+        check(_execute(self.handle, 1, self._empty, fence), _execute)
+        return fence
 
     def fence(self, *, signalled: bool = False) -> Fence:
         """A fence for submissions to this queue.
@@ -128,36 +149,7 @@ class CommandQueue(Resource):
         """
         return Fence(self, signalled=signalled)
 
-    def synchronize(self, timeout: float | None = None) -> None:
-        """Return when everything submitted so far is done; raise TimeoutError after `timeout` seconds.
-
-        >>> az.device().context().queue().synchronize(timeout=5)
-        """
-        # What another thread submits meanwhile is not covered by this wait.
-        held, self._kept = self._kept, {}
-        try:
-            _wait(_synchronize, self.handle, timeout, "the queue")
-        except BaseException:
-            self._kept.update(held)
-            raise
-        if self.context.failures:
-            self.context._raise_failure()
-
     def _release(self, handle: int) -> None:
-        kept, self._kept = self._kept, {}
-        if kept:
-            _keep.destroy_when_idle(handle, _synchronize, _destroy_queue, kept)
-        else:
-            _destroy_queue(handle)
-        while self._spare:
-            _destroy_fence(self._spare.pop())
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            # After an exception nobody may be left to signal what the queue waits for.
-            if kind is None and not self.closed:
-                self.synchronize()
-        finally:
-            self.close()
+        if self._empty is not None:
+            _destroy_list(self._empty[0])
+        super()._release(handle)

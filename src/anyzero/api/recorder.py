@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable
+from math import prod
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar
 
 from anyzero import errors, ze
@@ -47,6 +48,9 @@ _ADVICE: Final[dict[str, int]] = {
     "uncached": ze.ZE_MEMORY_ADVICE_BIAS_UNCACHED,
 }
 
+_PIXEL: Final = 16
+"""The most bytes that a pixel takes."""
+
 _barrier: Final = function("zeCommandListAppendBarrier")
 _ranges_barrier: Final = function("zeCommandListAppendMemoryRangesBarrier")
 _copy: Final = function("zeCommandListAppendMemoryCopy")
@@ -74,7 +78,7 @@ class Recorder(Resource, Generic[Appended]):
     may run. One thread at a time may append to a list.
     """
 
-    __slots__ = ("_kept", "context", "device", "group")
+    __slots__ = ("context", "device", "group")
 
     context: Context
     device: Device
@@ -86,11 +90,14 @@ class Recorder(Resource, Generic[Appended]):
         signal: Event | None,
         wait: Waits,
         kept: object,
+        nbytes: int = 0,
     ) -> Appended:
-        """Append a command whose parameters end in signal and waits."""
+        """Append a command whose parameters end in signal and waits; `kept`, so large, must stay until it is done."""
         raise NotImplementedError
 
-    def _append_bare(self, command: Callable[..., int], arguments: tuple[Any, ...], kept: object) -> Appended:
+    def _append_bare(
+        self, command: Callable[..., int], arguments: tuple[Any, ...], kept: object, nbytes: int = 0
+    ) -> Appended:
         """Append a command that has neither."""
         raise NotImplementedError
 
@@ -119,13 +126,14 @@ class Recorder(Resource, Generic[Appended]):
         origin = source if type(source) is Buffer else HostArray(source)
         if to.shape != origin.shape or (to.dtype is not origin.dtype and to.dtype != origin.dtype):
             require_alike(to, origin)
-        memory: Any = origin.allocation
-        kept = (to.allocation, memory)
+        there = to.allocation
+        here: Any = origin.allocation
+        nbytes = there.nbytes + here.nbytes
         context = origin.context
         if context is None or context is self.context:
-            return self._append(_copy, (to.pointer, origin.pointer, to.nbytes), signal, wait, kept)
-        arguments = (to.pointer, memory.context_handle.handle, origin.pointer, to.nbytes)
-        return self._append(_copy_from_context, arguments, signal, wait, kept)
+            return self._append(_copy, (to.pointer, origin.pointer, to.nbytes), signal, wait, (there, here), nbytes)
+        arguments = (to.pointer, here.context_handle.handle, origin.pointer, to.nbytes)
+        return self._append(_copy_from_context, arguments, signal, wait, (there, here), nbytes)
 
     def fill(self, target: Buffer | Any, value: Any, *, signal: Event | None = None, wait: Waits = None) -> Appended:
         """Set every element of `target` to `value`; bytes are repeated as they are.
@@ -141,7 +149,9 @@ class Recorder(Resource, Generic[Appended]):
         pattern = fill_pattern(value, to.dtype)
         if not to.nbytes:
             return self.barrier(signal=signal, wait=wait)
-        return self._append(_fill, (to.pointer, pattern, len(pattern), to.nbytes), signal, wait, to.allocation)
+        memory = to.allocation
+        arguments = (to.pointer, pattern, len(pattern), to.nbytes)
+        return self._append(_fill, arguments, signal, wait, memory, memory.nbytes)
 
     def copy_region(
         self,
@@ -175,7 +185,8 @@ class Recorder(Resource, Generic[Appended]):
             to.pointer, ctypes.byref(there), row, plane,
             origin.pointer, ctypes.byref(here), source_row, source_plane,
         )  # fmt: skip
-        return self._append(_copy_region, arguments, signal, wait, (to.allocation, origin.allocation))
+        kept = (to.allocation, origin.allocation)
+        return self._append(_copy_region, arguments, signal, wait, kept, kept[0].nbytes + kept[1].nbytes)
 
     def copy_image(
         self,
@@ -202,17 +213,20 @@ class Recorder(Resource, Generic[Appended]):
         origin = source[...] if isinstance(source, Image) else source
         if isinstance(to, ImageRegion) and isinstance(origin, ImageRegion):
             arguments: tuple[Any, ...] = (to.image.handle, origin.image.handle, to._where, origin._where)
-            return self._append(_copy_image, arguments, signal, wait, (to.image, origin.image))
+            pixels = prod(to.shape)
+            return self._append(_copy_image, arguments, signal, wait, (to.image, origin.image), pixels * _PIXEL)
         if isinstance(to, ImageRegion):
             memory = source if isinstance(source, Buffer) else HostArray(source)
             to._require_room(memory)
             arguments = (to.image.handle, memory.pointer, to._where)
-            return self._append(_image_from_memory, arguments, signal, wait, (to.image, memory.allocation))
+            kept = (to.image, memory.allocation)
+            return self._append(_image_from_memory, arguments, signal, wait, kept, kept[1].nbytes)
         if isinstance(origin, ImageRegion):
             memory = target if isinstance(target, Buffer) else HostArray(target, writable=True)
             origin._require_room(memory)
             arguments = (memory.pointer, origin.image.handle, origin._where)
-            return self._append(_image_to_memory, arguments, signal, wait, (origin.image, memory.allocation))
+            kept = (origin.image, memory.allocation)
+            return self._append(_image_to_memory, arguments, signal, wait, kept, kept[1].nbytes)
         raise errors.InvalidArgument("neither side is an image", remedy="Use copy() for memory.")
 
     def barrier(self, *ranges: Buffer, signal: Event | None = None, wait: Waits = None) -> Appended:
@@ -277,7 +291,8 @@ class Recorder(Resource, Generic[Appended]):
         True
         """
         _require_bytes(target, 8)
-        return self._append(_timestamp, (target.pointer,), signal, wait, target.allocation)
+        memory = target.allocation
+        return self._append(_timestamp, (target.pointer,), signal, wait, memory, memory.nbytes)
 
     def query_timestamps(
         self, target: Buffer, *events: Event, signal: Event | None = None, wait: Waits = None
@@ -296,7 +311,8 @@ class Recorder(Resource, Generic[Appended]):
         _require_bytes(target, TIMESTAMPS.itemsize * len(events))
         count, handles = pack(events)
         kept = (target.allocation, events)
-        return self._append(_query_timestamps, (count, handles, target.pointer, None), signal, wait, kept)
+        arguments = (count, handles, target.pointer, None)
+        return self._append(_query_timestamps, arguments, signal, wait, kept, kept[0].nbytes)
 
     def host_function(
         self,
@@ -330,7 +346,8 @@ class Recorder(Resource, Generic[Appended]):
         >>> with ctx.immediate() as lst:
         ...     _ = lst.prefetch(ctx.zeros(8, kind="shared"))
         """
-        return self._append_bare(_prefetch, (target.pointer, target.nbytes), target.allocation)
+        memory = target.allocation
+        return self._append_bare(_prefetch, (target.pointer, target.nbytes), memory, memory.nbytes)
 
     def advise(self, target: Buffer, advice: Advice, *, device: Device | None = None) -> Appended:
         """Say how shared memory will be used; a hint.
@@ -342,7 +359,8 @@ class Recorder(Resource, Generic[Appended]):
         if advice not in _ADVICE:
             raise ValueError(f"advice={advice!r}: one of {', '.join(_ADVICE)}")
         arguments = ((device or self.device).handle, target.pointer, target.nbytes, _ADVICE[advice])
-        return self._append_bare(_advise, arguments, target.allocation)
+        memory = target.allocation
+        return self._append_bare(_advise, arguments, memory, memory.nbytes)
 
 
 def _require_bytes(target: Buffer, needed: int) -> None:

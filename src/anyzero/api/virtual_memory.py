@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from math import prod
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy.typing as npt
 
 from anyzero import errors, ze
 from anyzero.api._memory import MappedMemory
+from anyzero.api._sizes import bytes_of, extents_of, place_within, size_within
 from anyzero.api.buffer import Buffer, Shape
 from anyzero.api.library import check, create, function
 from anyzero.api.resource import Resource
@@ -59,7 +59,9 @@ def page_size(context: Context, device: Device, nbytes: int = 1) -> int:
     0
     """
     found = ctypes.c_size_t()
-    check(_page_size(context.handle, device.handle, nbytes, ctypes.byref(found)), _page_size)
+    # Room to be rounded up to whole pages.
+    size = size_within(nbytes, 63, "the size")
+    check(_page_size(context.handle, device.handle, size, ctypes.byref(found)), _page_size)
     return found.value
 
 
@@ -109,7 +111,8 @@ class Reservation(Resource):
         page = page_size(context, device, nbytes)
         self.nbytes = -(-nbytes // page) * page
         self._mapped: list[PhysicalMemory] = []
-        self.handle = create(_reserve, context.handle, start, self.nbytes)
+        at = None if start is None else place_within(start, 64, "the address")
+        self.handle = create(_reserve, context.handle, at, self.nbytes)
 
     def _at(self, at: int, nbytes: int) -> int:
         if at < 0 or nbytes < 0 or at + nbytes > self.nbytes:
@@ -126,9 +129,10 @@ class Reservation(Resource):
         access: Access = "read_write",
     ) -> None:
         """Put `nbytes` of `memory`, from `offset` on, at the place `at` of this range; all of it unless given."""
+        place_within(offset, 63, "the offset")
         size = memory.nbytes - offset if nbytes is None else nbytes
         pointer = self._at(at, size)
-        check(_map(self.context.handle, pointer, size, memory.handle, offset, _number(access)), _map)
+        check(_map(self._lifetime.handle, pointer, size, memory.handle, offset, _number(access)), _map)
         self._mapped.append(memory)
 
     def unmap(self, *, at: int = 0, nbytes: int | None = None) -> None:
@@ -141,7 +145,7 @@ class Reservation(Resource):
         'none'
         """
         size = self.nbytes - at if nbytes is None else nbytes
-        check(_unmap(self.context.handle, self._at(at, size), size), _unmap)
+        check(_unmap(self._lifetime.handle, self._at(at, size), size), _unmap)
 
     def set_access(self, access: Access, *, at: int = 0, nbytes: int | None = None) -> None:
         """Say what the device may do with a mapped part of this range, or with all of it.
@@ -153,23 +157,23 @@ class Reservation(Resource):
         'read'
         """
         size = self.nbytes - at if nbytes is None else nbytes
-        check(_set_access(self.context.handle, self._at(at, size), size, _number(access)), _set_access)
+        check(_set_access(self._lifetime.handle, self._at(at, size), size, _number(access)), _set_access)
 
     def access(self, at: int = 0) -> Access:
         """What the device may do with the page at that place."""
         found, run = ctypes.c_uint32(), ctypes.c_size_t()
         pointer = self._at(at, 1)
         check(
-            _get_access(self.context.handle, pointer, self.nbytes - at, ctypes.byref(found), ctypes.byref(run)),
+            _get_access(self._lifetime.handle, pointer, self.nbytes - at, ctypes.byref(found), ctypes.byref(run)),
             _get_access,
         )
         return _WORDS[found.value]
 
     def buffer(self, shape: Shape, dtype: npt.DTypeLike = np.uint8, *, at: int = 0) -> Buffer:
         """A buffer of device memory at the place `at` of this range, which it holds."""
-        extents = (shape,) if isinstance(shape, int) else tuple(shape)
+        extents = extents_of(shape)
         element: np.dtype[Any] = np.dtype(dtype)
-        nbytes = prod(extents) * element.itemsize
+        nbytes = bytes_of(extents, element)
         memory = MappedMemory(self._lifetime, self._at(at, nbytes), nbytes, self)
         return Buffer(self.context, self.device, memory, extents, element, "device")
 
