@@ -108,9 +108,13 @@ __all__ = [*sorted(_HOME), "__version__"]
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from importlib.metadata import version
+        from importlib.metadata import PackageNotFoundError, version
 
-        value: Any = version("anyzero")
+        value: Any
+        try:
+            value = version("anyzero")
+        except PackageNotFoundError:  # a checkout on the path, which nobody installed
+            value = "unknown"
     elif name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
     else:

@@ -160,7 +160,10 @@ def test_waits_work_in_a_process_with_sub_interpreters(library: str) -> None:
     run(
         library,
         """
-        import _xxsubinterpreters as interpreters
+        try:
+            import _interpreters as interpreters
+        except ImportError:  # before 3.13
+            import _xxsubinterpreters as interpreters
         other = interpreters.create()
         interpreters.run_string(other, "x = 1")
         event, = az.events(context, 1)
