@@ -28,7 +28,7 @@ Ring* Ring::make(Context& context, Device& device, Engine& engine, uint32_t prio
   Ring* ring = new (slot) Ring(context, device, engine, priority);
   context.retain();
   device.add_ring(ring);
-  ring->users_.store(1, std::memory_order_release);
+  ring->users().store(1, std::memory_order_release);
   return ring;
 }
 
@@ -50,14 +50,14 @@ Ring::~Ring() {
 }
 
 bool Ring::retain_if_alive() {
-  uint32_t users = users_.load(std::memory_order_relaxed);
-  while (users != 0)
-    if (users_.compare_exchange_weak(users, users + 1, std::memory_order_acq_rel)) return true;
+  uint32_t seen = users().load(std::memory_order_relaxed);
+  while (seen != 0)
+    if (users().compare_exchange_weak(seen, seen + 1, std::memory_order_acq_rel)) return true;
   return false;
 }
 
 void Ring::release() {
-  if (users_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (users().fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   this->~Ring();
   slots().give_back(this);
 }

@@ -49,10 +49,14 @@ class Blocker {
 
 // Threading: any thread may submit, wait or offer help.
 class Ring {
+  // Looked at by threads that may come too late, while another ring is being made in the same slot: so it lies in front, where the
+  // pool of slots writes nothing, and no constructor touches it. Zero in a slot that is free or in the making.
+  uint32_t users_;
+
  public:
   static Ring* make(Context& context, Device& device, Engine& engine, uint32_t priority);
 
-  void retain() { users_.fetch_add(1, std::memory_order_relaxed); }
+  void retain() { users().fetch_add(1, std::memory_order_relaxed); }
   // Rings live in slots that are never unmapped, so this may be asked of a ring that is gone. Another may have taken its place.
   bool retain_if_alive();
   void release();
@@ -107,6 +111,7 @@ class Ring {
 
  private:
   friend class Walk;
+  std::atomic_ref<uint32_t> users() { return std::atomic_ref<uint32_t>(users_); }
   Ring(Context& context, Device& device, Engine& engine, uint32_t priority);
   ~Ring();
   void lose(const Packet* packet, const char* reason);
@@ -115,7 +120,6 @@ class Ring {
   Device& device_;
   Engine& engine_;
   uint32_t priority_;
-  std::atomic<uint32_t> users_{0};  // 1 once it is whole
 
   alignas(64) SpinLock write_lock_;
   Stream stream_;
