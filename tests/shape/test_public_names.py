@@ -36,7 +36,9 @@ def undocumented(source: str) -> list[str]:
 
 
 def unmentioned(source: str, page: str) -> list[str]:
-    words = set(re.findall(r"\w+", page))
+    """Names that the page never writes as code; many of them are ordinary words too, which prove nothing."""
+    code = " ".join(re.findall(r"```.*?```|`[^`]+`", page, flags=re.DOTALL))
+    words = set(re.findall(r"\w+", code))
     return [name for name, node in public(ast.parse(source).body) if node.name not in words]
 
 
