@@ -10,7 +10,8 @@ namespace anyzero {
 // there.
 bool describe_machine(std::vector<unsigned char>* description, std::string* reason);
 
-// Gives up the interpreter's lock for as long as it lives, if the calling thread holds it. Where there is no Python it costs a look at the clock.
+// Gives up the interpreter's lock for as long as it lives, if the calling thread holds it. Where there is no Python it costs a look
+// at the clock.
 class GilPause {
  public:
   GilPause();
