@@ -25,8 +25,12 @@ LOG_LEVELS: Final = ("off", "error", "warning", "info", "debug")
 LOADERS: Final = ("ours", "system")
 """What ``ANYZERO_LOADER`` accepts."""
 
+LANES: Final = ("auto", "1", "4", "8", "16", "32")
+"""What ``ANYZERO_LANES`` accepts."""
+
 MAX_THREADS: Final = 1024
 MAX_SPIN_US: Final = 1_000_000
+MAX_TIMEOUT: Final = 1_000_000
 
 _SIZE = re.compile(r"(\d+)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
 _SHIFT = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
@@ -123,6 +127,37 @@ def _positive_size(text: str) -> int:
     if size == 0:
         raise ValueError("must not be zero")
     return size
+
+
+def _seconds(text: str) -> float:
+    # float() would also take "inf", "nan" and "1e3".
+    if re.fullmatch(r"[0-9]+(\.[0-9]*)?|\.[0-9]+", text) is None:
+        raise ValueError("not a decimal number")
+    if float(text) > MAX_TIMEOUT:
+        raise ValueError("out of range")
+    return float(text)
+
+
+def _switch(text: str) -> bool:
+    if text not in ("on", "off"):
+        raise ValueError("neither on nor off")
+    return text == "on"
+
+
+def _unless_auto(parse: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Reads ``auto`` as None: whoever asks decides."""
+    return lambda text: None if text == "auto" else parse(text)
+
+
+def _lanes(text: str) -> int:
+    return int(_one_of(LANES)(text))
+
+
+def _cpu_name(text: str) -> str:
+    # It ends up in LLVM's options, where other characters would mean something else.
+    if re.fullmatch(r"[A-Za-z0-9._-]+", text) is None:
+        raise ValueError("not the name of a processor")
+    return text
 
 
 def _one_of(words: tuple[str, ...]) -> Callable[[str], str]:
@@ -232,6 +267,79 @@ class Config:
         default="error",
         accepts=", ".join(f"`{level}`" for level in LOG_LEVELS),
         meaning="What is reported on stderr; `error` reports faults that lose a device.",
+    )
+    kernel_timeout: float = _variable(
+        "ANYZERO_KERNEL_TIMEOUT",
+        _seconds,
+        default=0.0,
+        shown="`0`",
+        accepts=f"seconds, up to {MAX_TIMEOUT}: `10`, `0.5`; `0` for no limit",
+        meaning="How long a kernel may run. One that takes longer is stopped, and its queue is lost.",
+    )
+    cache: bool = _variable(
+        "ANYZERO_CACHE",
+        _switch,
+        default=True,
+        shown="`on`",
+        accepts="`on` or `off`",
+        meaning="Are compiled kernels kept on disk for the next run?",
+    )
+    cache_dir: str | None = _variable(
+        "ANYZERO_CACHE_DIR",
+        _text,
+        default=None,
+        shown="`$XDG_CACHE_HOME/anyzero`, else `~/.cache/anyzero`",
+        accepts="a path",
+        meaning="The folder of that cache. One that others may write to is not used: what lies there is run.",
+    )
+    cache_size: int = _variable(
+        "ANYZERO_CACHE_SIZE",
+        _positive_size,
+        default=1 << 30,
+        shown="`1G`",
+        accepts="a size: `4G`, `512M`",
+        meaning="How large the cache may grow; then what was not used for the longest time makes room.",
+    )
+    lanes: int | None = _variable(
+        "ANYZERO_LANES",
+        _unless_auto(_lanes),
+        default=None,
+        shown="`auto`",
+        accepts=", ".join(f"`{lanes}`" for lanes in LANES),
+        meaning="Work-items that a kernel's code runs at once, one in each lane of a vector.",
+    )
+    gathers: bool | None = _variable(
+        "ANYZERO_GATHERS",
+        _unless_auto(_switch),
+        default=None,
+        shown="`auto`",
+        accepts="`auto`, `on`, `off`",
+        meaning="Does code use the processor's gather and scatter instructions, or load and store lane by lane?",
+    )
+    opt_level: int | None = _variable(
+        "ANYZERO_OPT_LEVEL",
+        _whole(0, 3),
+        default=None,
+        shown="what the module's build flags say, else `2`",
+        accepts="`0` to `3`",
+        meaning="How hard the compiler tries; `0` compiles fastest. It outranks the build flags.",
+    )
+    dump: str | None = _variable(
+        "ANYZERO_DUMP",
+        _text,
+        default=None,
+        shown="none",
+        accepts="a path",
+        meaning="A folder that receives the LLVM IR and the assembly of every kernel that is created. Kernels are "
+        "compiled even when the cache has them.",
+    )
+    target: str | None = _variable(
+        "ANYZERO_TARGET",
+        _unless_auto(_cpu_name),
+        default=None,
+        shown="`auto`",
+        accepts="`auto` or LLVM's name of a processor: `haswell`, `znver4`, `x86-64-v3`",
+        meaning="The processor that kernels are compiled for. Code for another one than this machine's may not run.",
     )
 
 

@@ -25,6 +25,14 @@ def test_an_empty_environment_gives_the_defaults() -> None:
     assert settings.memory is None
     assert (settings.spin_us, settings.inline_bytes) == (20, 16384)
     assert (settings.description, settings.loader, settings.log) == (None, "ours", "error")
+    assert (settings.cache, settings.cache_dir, settings.cache_size) == (True, None, 1 << 30)
+    assert (settings.lanes, settings.gathers, settings.opt_level, settings.target) == (None, None, None, None)
+    assert (settings.kernel_timeout, settings.dump) == (0.0, None)
+
+
+def test_auto_leaves_the_choice_to_the_compiler() -> None:
+    words = {"ANYZERO_LANES": "auto", "ANYZERO_GATHERS": "auto", "ANYZERO_TARGET": "auto"}
+    assert config.read(words) == Config()
 
 
 def test_a_variable_set_to_nothing_counts_as_unset() -> None:
@@ -44,6 +52,15 @@ def test_every_variable_is_read() -> None:
             "ANYZERO_DESCRIPTION": "/some/file",
             "ANYZERO_LOADER": "system",
             "ANYZERO_LOG": "debug",
+            "ANYZERO_KERNEL_TIMEOUT": "2.5",
+            "ANYZERO_CACHE": "off",
+            "ANYZERO_CACHE_DIR": "/some/folder",
+            "ANYZERO_CACHE_SIZE": "64M",
+            "ANYZERO_LANES": "16",
+            "ANYZERO_GATHERS": "off",
+            "ANYZERO_OPT_LEVEL": "3",
+            "ANYZERO_DUMP": "/some/dump",
+            "ANYZERO_TARGET": "x86-64-v3",
         }
     )
     assert settings == Config(
@@ -57,6 +74,15 @@ def test_every_variable_is_read() -> None:
         description="/some/file",
         loader="system",
         log="debug",
+        kernel_timeout=2.5,
+        cache=False,
+        cache_dir="/some/folder",
+        cache_size=64 << 20,
+        lanes=16,
+        gathers=False,
+        opt_level=3,
+        dump="/some/dump",
+        target="x86-64-v3",
     )
 
 
@@ -85,6 +111,15 @@ def test_a_config_cannot_be_changed() -> None:
         ("ANYZERO_INLINE_BYTES", "much", "not a size"),
         ("ANYZERO_LOADER", "theirs", "ours or system"),
         ("ANYZERO_LOG", "loud", "off, error, warning, info, debug"),
+        ("ANYZERO_KERNEL_TIMEOUT", "-1", "not a decimal number"),
+        ("ANYZERO_KERNEL_TIMEOUT", "inf", "not a decimal number"),
+        ("ANYZERO_KERNEL_TIMEOUT", "1000001", "out of range"),
+        ("ANYZERO_CACHE", "yes", "on or off"),
+        ("ANYZERO_CACHE_SIZE", "0", "must not be zero"),
+        ("ANYZERO_LANES", "2", "auto, 1, 4, 8, 16, 32"),
+        ("ANYZERO_GATHERS", "maybe", "auto, on, off"),
+        ("ANYZERO_OPT_LEVEL", "4", "out of range"),
+        ("ANYZERO_TARGET", "znver4 -x", "not the name of a processor"),
         ("ANYZERO_DEVICE", "cpu0", "cpu:0.1"),
         ("ANYZERO_DEVICE", "cpu:", "cpu:0.1"),
         ("ANYZERO_DEVICE", "0.", "cpu:0.1"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 
 from anyzero import config
@@ -36,6 +37,8 @@ def plan(settings: Config, host: Machine) -> Description:
             "spin_ns": settings.spin_us * 1000,
             "inline_bytes": settings.inline_bytes,
             "log_level": LOG_LEVELS.index(settings.log),
+            # A limit too short to count as a millisecond is still a limit.
+            "kernel_timeout_ms": math.ceil(settings.kernel_timeout * 1000),
         },
         drivers=(Driver(DriverKind.GPU, compute_driver.blobs(profile), compute_driver.extensions(), tuple(devices)),),
     )

@@ -1,0 +1,95 @@
+"""What goes into the compiler besides a module, and what comes out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+__all__ = ["Argument", "ArgumentKind", "CompiledKernel", "Globals", "Options"]
+
+ArgumentKind = Literal["value", "global", "constant", "local", "image", "sampler"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to compile: what the build flags and the environment say."""
+
+    level: int = 2
+    """0 (none) to 3."""
+    lanes: int | None = None
+    """Work-items in a vector; None leaves the choice to the compiler."""
+    gathers: bool | None = None
+    """May loads and stores be gathers and scatters of the processor? None leaves it to the compiler."""
+    greater_than_4gb: bool = False
+    large_registers: bool = False
+    debug: bool = False
+    cpu: str = ""
+    """LLVM's name of the processor; empty for the one that is there."""
+    features: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A parameter of a kernel and its place in the packed argument block."""
+
+    index: int
+    name: str
+    kind: ArgumentKind
+    size: int
+    offset: int
+    alignment: int
+    access: int = 0
+    """Of an image: 0 read, 1 write, 2 both."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledKernel:
+    """A kernel as machine code, with all that a launch needs to know of it. Sizes are in bytes."""
+
+    name: str
+    entry: str
+    """The symbol of the entry point."""
+    object: bytes = field(repr=False)
+    """A relocatable ELF file."""
+    lanes: int
+    flat: bool
+    """Are there no barriers, local memory, local ids and group ids, so that groups may be fused?"""
+    barriers: bool
+    printf: bool
+    sub_groups: bool
+    arguments: tuple[Argument, ...]
+    args_bytes: int
+    local_bytes: int
+    private_bytes: int
+    """Of each work-item."""
+    spill_bytes: int
+    """Of each work-item."""
+    scratch_fixed: int
+    scratch_per_vector: int
+    required_group_size: tuple[int, int, int] | None
+    max_group_items: int
+    """0 for the device's own limit."""
+    required_sub_groups: int
+    required_sub_group_size: int
+    attributes: str
+    links: tuple[int, ...] = ()
+    """Whose variables ``az_globals.1``, ``az_globals.2`` … are: places in the list of linked modules, from 0 on.
+
+    Where there are none, they are those of all linked modules in their order.
+    """
+    log: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Globals:
+    """The program-scope variables of a module, laid out in one block."""
+
+    block: bytes = field(repr=False)
+    """What the block begins with; the rest of it is zero."""
+    size: int
+    alignment: int
+    relocations: tuple[tuple[int, int], ...] = ()
+    """At the first offset lies a pointer to what is at the second."""
+    names: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Offset and size of each variable that has a name."""

@@ -1,0 +1,124 @@
+"""Kernels: from a plan and a name to a container.
+
+A container is looked for where it costs least: in the plan, in what came along with the module, on disk. Only then is
+the kernel verified and compiled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import astuple, replace
+from typing import Final
+
+from anyzero import ze
+from anyzero.compiler import spirv
+from anyzero.compiler.compiled import CompiledKernel
+from anyzero.driver import cache, container, linking, provenance
+from anyzero.driver.build_options import settings
+from anyzero.driver.container import Container
+from anyzero.driver.linking import Reached
+from anyzero.driver.plans import FUNCTION, KERNEL, Plan, held
+from anyzero.driver.wire import Refusal, WireError, Writer
+
+__all__ = ["create", "key"]
+
+_NAMES_SHOWN: Final = 8
+
+
+def create(plan: Plan, name: str, kind: int) -> tuple[bytes, str]:
+    """The container of a kernel or of a function, and the compiler's log if it had to run."""
+    reached = linking.reach(plan, _function(plan, name, kind))
+    if reached.missing:
+        text = f'"{name}" needs what no linked module gives: {", ".join(sorted(reached.missing))}'
+        raise Refusal(ze.ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED, text)
+    if reached.recursive:
+        text = f'"{name}": {reached.recursive} calls itself by way of other modules'
+        raise Refusal(ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, text)
+    with held([plan, *reached.plans]):
+        found = plan.containers.get((name, kind))
+        log = ""
+        if found is None:
+            found, log = _made(plan, name, kind, reached)
+            plan.containers[name, kind] = found
+        return found, log
+
+
+def _function(plan: Plan, name: str, kind: int) -> int:
+    """The id of the function that a name stands for."""
+    if kind == KERNEL and name in plan.module.kernels:
+        return plan.module.kernels[name].function.id
+    if kind == FUNCTION and name in plan.functions:
+        return plan.functions[name].id
+    if kind == KERNEL:
+        status, what, known = ze.ZE_RESULT_ERROR_INVALID_KERNEL_NAME, "kernel", list(plan.module.kernels)
+    else:
+        status, what, known = ze.ZE_RESULT_ERROR_INVALID_FUNCTION_NAME, "exported function", list(plan.functions)
+    more = [f"… ({len(known)})"] if len(known) > _NAMES_SHOWN else []
+    listed = ", ".join([*known[:_NAMES_SHOWN], *more]) or "none"
+    raise Refusal(status, f'the module has no {what} "{name}"; it has {listed}')
+
+
+def _made(plan: Plan, name: str, kind: int, reached: Reached) -> tuple[bytes, str]:
+    identity = key(plan, name, kind, reached.plans)
+    ids = [each.id for each in reached.plans]
+    if not reached.plans:
+        plan.keys[name, kind] = identity
+    environment = settings()
+    store = cache.of(environment)
+    if not environment.dump:
+        for stored in (plan.shipped.get(identity), store.load(identity) if store else None):
+            if stored is not None and container.looks_whole(stored):
+                try:
+                    return container.relink(stored, ids), ""
+                except WireError:
+                    pass  # whole and yet not understood: as good as none
+    _verify(plan, name, kind, reached)
+    kernel = _compile(plan, name, kind, [other.module for other in reached.plans])
+    placed = replace(kernel, links=kernel.links or tuple(range(len(ids))))
+    made = container.encode(Container(placed, identity[:16], plan.digest[:16], function=kind == FUNCTION))
+    if store:
+        store.store(identity, made)
+    return container.relink(made, ids), kernel.log
+
+
+def _verify(plan: Plan, name: str, kind: int, reached: Reached) -> None:
+    """In the unit first, where the words that a message counts are those of the program's own SPIR-V."""
+    if len(plan.units) > 1:
+        unit = plan.unit_of(name, kind).module
+        for function in unit.reachable(unit.kernels[name].function.id if kind == KERNEL else unit.exports[name]):
+            if function.has_body:
+                spirv.verify_function(function)
+    for other, id_ in reached.functions:
+        function = other.module.functions[id_]
+        try:
+            if function.has_body:
+                spirv.verify_function(function)
+        except spirv.SpirvError as error:
+            where = "" if other is plan else "in a module that it is linked with: "
+            raise Refusal(ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, f"error: {where}{error}") from None
+
+
+def _compile(plan: Plan, name: str, kind: int, linked: Sequence[spirv.Module]) -> CompiledKernel:
+    # It loads LLVM, which a program with all its kernels in the cache can do without.
+    from anyzero.compiler import pipeline
+
+    if kind == KERNEL:
+        return pipeline.compile_kernel(plan.module, name, plan.options_of(name, kind), linked)
+    compile_function = getattr(pipeline, "compile_function", None)
+    if compile_function is None:
+        raise Refusal(ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "addresses of functions are not supported")
+    made: CompiledKernel = compile_function(plan.module, name, plan.options_of(name, kind), linked)
+    return made
+
+
+def key(plan: Plan, name: str, kind: int, linked: Sequence[Plan]) -> bytes:
+    """Stands for everything that a container depends on."""
+    options = plan.options_of(name, kind)
+    content = Writer().raw(container.MAGIC).u32(kind).text(name).raw(plan.digest).text(repr(astuple(options)))
+    content.u32(len(linked))
+    for other in linked:
+        content.raw(other.digest)
+    for text in (provenance.versions(), provenance.compiler_digest(), provenance.processor()):
+        content.text(text)
+    return hashlib.sha256(content.done()).digest()

@@ -1,0 +1,305 @@
+"""Imports and exports: what a module needs of others, who gives it, and what its kernels reach through that.
+
+Modules that are linked stay modules: code that is made for a kernel takes the functions it reaches from all of them,
+and every module keeps its own variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from anyzero import ze
+from anyzero.compiler.spirv import Module, types
+from anyzero.compiler.spirv.constants import FunctionAddress
+from anyzero.compiler.spirv.function import Function
+from anyzero.compiler.spirv.module import Variable
+
+if TYPE_CHECKING:
+    from anyzero.driver.plans import Plan
+
+__all__ = [
+    "Linkable",
+    "Reached",
+    "addressed",
+    "compatible",
+    "exports",
+    "fits",
+    "imports",
+    "inspect",
+    "link",
+    "reach",
+    "required",
+]
+
+Symbol = Function | Variable
+
+
+class Linkable(NamedTuple):
+    """Something that has a name across modules."""
+
+    name: str
+    kind: str
+    """`import`, `export`, `link once` or `weak`."""
+    symbol: Symbol
+
+    @property
+    def strong(self) -> bool:
+        """Must it be the only one of its name?"""
+        return self.kind == "export"
+
+    def wants(self) -> bool:
+        """Does it stand for something that lies elsewhere?"""
+        return self.kind == "import" and not (isinstance(self.symbol, Function) and self.symbol.has_body)
+
+
+def linkables(module: Module) -> Iterator[Linkable]:
+    symbols: list[Symbol] = [*module.functions.values()]
+    symbols += [each for each in module.variables.values() if each.builtin is None]
+    for symbol in symbols:
+        if symbol.linkage:
+            yield Linkable(symbol.linkage.name, symbol.linkage.kind, symbol)
+
+
+def exports(module: Module) -> dict[str, Linkable]:
+    return {each.name: each for each in linkables(module) if each.kind != "import"}
+
+
+def imports(module: Module) -> dict[str, Linkable]:
+    """Everything that is declared as coming from elsewhere, needed or not. Builtins do not."""
+    own = exports(module)
+    return {each.name: each for each in linkables(module) if each.wants() and each.name not in own}
+
+
+def required(module: Module) -> list[str]:
+    """The names without which a kernel or an export could not run; compilers leave unused imports behind."""
+    roots = {kernel.function.id for kernel in module.kernels.values()}
+    roots |= {each.symbol.id for each in exports(module).values() if isinstance(each.symbol, Function)}
+    seen: set[int] = set()
+    waiting = [*(id_ for id_ in roots if id_ in module.functions), *addressed(module)]
+    while waiting:
+        function = waiting.pop()
+        if function not in seen:
+            seen.add(function)
+            waiting += [callee for callee in module.functions[function].calls if callee in module.functions]
+    return sorted(
+        name for name, each in imports(module).items() if isinstance(each.symbol, Variable) or each.symbol.id in seen
+    )
+
+
+def addressed(module: Module) -> list[int]:
+    """Functions that are called through pointers, if at all."""
+    found = [each.function for each in module.constants.values() if isinstance(each, FunctionAddress)]
+    return [id_ for id_ in found if id_ in module.functions]
+
+
+class Reached(NamedTuple):
+    functions: list[tuple[Plan, int]]
+    """All of them, by the plan they belong to and their id there."""
+    plans: list[Plan]
+    """Those besides the function's own, nearest first."""
+    missing: list[str]
+    """Names that nobody gives."""
+    recursive: str
+    """A function that calls itself by way of other modules, if there is one: a device has no stack for that."""
+
+
+def reach(plan: Plan, function: int) -> Reached:
+    """What the code of a function takes from other plans."""
+    plans: dict[Plan, None] = {}
+    missing: dict[str, None] = {}
+    calls: dict[tuple[Plan, int], list[tuple[Plan, int]]] = {}
+    waiting = [(plan, function)]
+
+    def use(user: Plan, name: str) -> list[tuple[Plan, int]]:
+        provider = user if name in user.exports else user.providers.get(name)
+        if provider is None:
+            missing[name] = None
+            return []
+        visit(provider)
+        symbol = provider.exports[name].symbol
+        return [(provider, symbol.id)] if isinstance(symbol, Function) else []
+
+    def visit(user: Plan) -> None:
+        """Variables and addresses of functions count as used wherever anything of their module is."""
+        if user in plans:
+            return
+        plans[user] = None
+        waiting.extend((user, id_) for id_ in user.addressed)
+        for each in user.imports.values():
+            if isinstance(each.symbol, Variable):
+                use(user, each.name)
+
+    visit(plan)
+    for node in waiting:  # it grows meanwhile
+        user, id_ = node
+        if node in calls:
+            continue
+        found = user.module.functions[id_]
+        if found.has_body or not found.linkage:
+            calls[node] = [(user, callee) for callee in found.calls if callee in user.module.functions]
+        else:
+            calls[node] = use(user, found.linkage.name)
+        waiting += calls[node]
+    recursive = _cycle(calls) if len(plans) > 1 else None
+    shown = str(recursive[0].module.functions[recursive[1]]) if recursive else ""
+    return Reached(list(calls), [each for each in plans if each is not plan], list(missing), shown)
+
+
+def _cycle(calls: dict[tuple[Plan, int], list[tuple[Plan, int]]]) -> tuple[Plan, int] | None:
+    done: set[tuple[Plan, int]] = set()
+    for root in calls:
+        path, stack = {root}, [(root, iter(calls[root]))]
+        while stack:
+            node, rest = stack[-1]
+            for callee in rest:
+                if callee in path:
+                    return callee
+                if callee not in done:
+                    path.add(callee)
+                    stack.append((callee, iter(calls[callee])))
+                    break
+            else:
+                stack.pop()
+                done.add(node)
+                path.discard(node)
+    return None
+
+
+def link(plans: Iterable[Plan]) -> tuple[bool, list[str]]:
+    """Finds a provider for every import, in all of the plans or in none; says whether it could, and what is to be said.
+
+    Imports that were linked before stay as they are.
+    """
+    listed = list(dict.fromkeys(plans))
+    offers = _offers(listed)
+    found: dict[Plan, dict[str, Plan]] = {}
+    wrong: list[str] = []
+    notes: list[str] = []
+    wanted = {name for plan in listed for name in plan.imports}
+    for name, providers in offers.items():
+        strong = [plan for plan in providers if plan.exports[name].strong]
+        if len(strong) > 1:
+            where = ", ".join(_numbered(listed, plan) for plan in strong)
+            (wrong if name in wanted else notes).append(f'"{name}" is exported by several modules: {where}')
+    for plan in listed:
+        for name, each in plan.imports.items():
+            if name in plan.providers:
+                continue
+            provider = _chosen(name, [other for other in offers.get(name, ()) if other is not plan])
+            if provider is None:
+                if name in plan.required:
+                    wrong.append(f'"{name}", imported by {_numbered(listed, plan)}, is exported by no module')
+                continue
+            problem = fits(each, provider.exports[name])
+            if problem:
+                wrong.append(
+                    f'"{name}" {problem}: {_numbered(listed, plan)} imports it from {_numbered(listed, provider)}'
+                )
+            found.setdefault(plan, {})[name] = provider
+    if not wrong:
+        for plan, providers_of in found.items():
+            plan.providers.update(providers_of)
+    return not wrong, wrong + notes
+
+
+def _offers(plans: list[Plan]) -> dict[str, list[Plan]]:
+    offers: dict[str, list[Plan]] = {}
+    for plan in plans:
+        for name in plan.exports:
+            offers.setdefault(name, []).append(plan)
+    return offers
+
+
+def _chosen(name: str, providers: list[Plan]) -> Plan | None:
+    """The one that insists on its name, else the first."""
+    return next((plan for plan in providers if plan.exports[name].strong), providers[0] if providers else None)
+
+
+def _numbered(plans: list[Plan], plan: Plan) -> str:
+    return f"module {plans.index(plan)}"
+
+
+def inspect(flags: int, plans: Iterable[Plan]) -> list[str]:
+    """The lists that the flags ask for, each under its title."""
+    listed = list(dict.fromkeys(plans))
+    offers = _offers(listed)
+    lists: list[tuple[int, str, list[tuple[Plan, list[str]]]]] = [
+        (
+            ze.ZE_LINKAGE_INSPECTION_EXT_FLAG_IMPORTS,
+            "imports",
+            [(plan, list(plan.imports)) for plan in listed],
+        ),
+        (
+            ze.ZE_LINKAGE_INSPECTION_EXT_FLAG_UNRESOLVABLE_IMPORTS,
+            "unresolvable imports",
+            [(plan, [name for name in plan.imports if not _resolvable(plan, name, offers)]) for plan in listed],
+        ),
+        (
+            ze.ZE_LINKAGE_INSPECTION_EXT_FLAG_EXPORTS,
+            "exports",
+            [(plan, list(plan.exports)) for plan in listed],
+        ),
+    ]
+    lines: list[str] = []
+    for flag, title, entries in lists:
+        if flags & flag:
+            lines.append(f"{title}:")
+            lines += [f"  {_numbered(listed, plan)}: {name}" for plan, names in entries for name in sorted(names)]
+    return lines
+
+
+def _resolvable(plan: Plan, name: str, offers: dict[str, list[Plan]]) -> bool:
+    return name in plan.providers or any(other is not plan for other in offers.get(name, ()))
+
+
+def fits(wanted: Linkable, given: Linkable) -> str:
+    """What is wrong with taking one for the other; nothing where all is well."""
+    if isinstance(wanted.symbol, Function) and isinstance(given.symbol, Function):
+        if not compatible(wanted.symbol.type, given.symbol.type):
+            return f"is {given.symbol.type} where it is defined and {wanted.symbol.type} where it is used"
+    elif isinstance(wanted.symbol, Variable) and isinstance(given.symbol, Variable):
+        used, defined = wanted.symbol.type, given.symbol.type
+        if used.storage_class != defined.storage_class or used.pointee.size > defined.pointee.size:
+            return f"is {defined} where it is defined and {used} where it is used"
+    else:
+        return "is a function on one side and a variable on the other"
+    return ""
+
+
+def compatible(one: types.Type, other: types.Type) -> bool:
+    """Do values of both types look alike? What a pointer points to does not matter: front ends forget it."""
+    return _alike(one, other, set())
+
+
+def _alike(one: types.Type, other: types.Type, seen: set[tuple[int, int]]) -> bool:
+    if one is other or (id(one), id(other)) in seen:
+        return True
+    # Compared once, however often it occurs; a mismatch ends everything.
+    seen.add((id(one), id(other)))
+    if type(one) is not type(other):
+        return False
+    match one, other:
+        case types.Int(), types.Int():
+            return one.width == other.width
+        case types.Float(), types.Float():
+            return one.width == other.width
+        case types.Vector(), types.Vector():
+            return one.length == other.length and _alike(one.element, other.element, seen)
+        case types.Array(), types.Array():
+            return one.length == other.length and _alike(one.element, other.element, seen)
+        case types.Struct(), types.Struct():
+            return one.packed == other.packed and _all_alike(one.members, other.members, seen)
+        case types.Pointer(), types.Pointer():
+            return one.storage_class == other.storage_class
+        case types.FunctionType(), types.FunctionType():
+            return _alike(one.result, other.result, seen) and _all_alike(one.parameters, other.parameters, seen)
+        case (types.Image(), types.Image()) | (types.SampledImage(), types.SampledImage()):
+            return str(one) == str(other)
+        case types.Named(), types.Named():
+            return one.name == other.name
+    return True
+
+
+def _all_alike(ones: tuple[types.Type, ...], others: tuple[types.Type, ...], seen: set[tuple[int, int]]) -> bool:
+    return len(ones) == len(others) and all(_alike(*pair, seen) for pair in zip(ones, others, strict=True))

@@ -1,0 +1,183 @@
+"""Modules and kernels: the functions that the engine calls, each from bytes to bytes.
+
+A request begins with the plans of modules that are gone since the last one; a reply begins with a status and a log.
+Nothing is raised: whatever happens becomes a status. Any thread may call; a plan is worked on by one at a time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import traceback
+from collections.abc import Callable, Iterator
+from functools import wraps
+
+from anyzero import ze
+from anyzero.compiler.errors import CompileError
+from anyzero.compiler.spirv import SpirvError
+from anyzero.config import ConfigError
+from anyzero.driver import inputs, kernels, linking, plans
+from anyzero.driver import native as binaries
+from anyzero.driver.build_options import settings
+from anyzero.driver.inputs import Unit, ValueAt
+from anyzero.driver.plans import FUNCTION, KERNEL, Plan
+from anyzero.driver.program import LinkError
+from anyzero.driver.wire import Reader, Refusal, WireError, Writer, reply
+
+__all__ = ["build", "compile", "inspect", "link", "native"]
+
+
+def _answering(work: Callable[[Reader], bytes]) -> Callable[[bytes], bytes]:
+    """Reads what every request begins with, and turns every exception into a reply."""
+
+    @wraps(work)
+    def answer(request: bytes) -> bytes:
+        try:
+            with _statuses():
+                reader = Reader(request)
+                plans.release([reader.u64() for _ in range(reader.count(8))])
+                return work(reader)
+        except Refusal as refusal:
+            return reply(log=refusal.text, status=refusal.status)
+        except MemoryError:
+            return reply(log="out of memory", status=ze.ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY)
+        except BaseException:
+            # The caller is C code, which cannot pass an exception on, be it an interruption from the keyboard.
+            return reply(log=traceback.format_exc(), status=ze.ZE_RESULT_ERROR_UNKNOWN)
+
+    return answer
+
+
+@contextlib.contextmanager
+def _statuses() -> Iterator[None]:
+    try:
+        yield
+    except WireError as error:
+        raise Refusal(ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, f"the request is not understood: {error}") from None
+    except ConfigError as error:
+        raise Refusal(ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, str(error)) from None
+    except (SpirvError, LinkError) as error:
+        log = error.log if isinstance(error, CompileError) else ""
+        text = "\n".join(filter(None, [f"error: {error}", log]))
+        raise Refusal(ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, text) from None
+
+
+@_answering
+def build(request: Reader) -> bytes:
+    """Reads SPIR-V or a native binary and tells what is in it; compiles nothing."""
+    form, number = request.u32(), request.count(20)
+    if form not in (ze.ZE_MODULE_FORMAT_IL_SPIRV, ze.ZE_MODULE_FORMAT_NATIVE):
+        raise Refusal(ze.ZE_RESULT_ERROR_INVALID_ENUMERATION, f"there is no module format {form}")
+    given = [(request.blob(), request.text(), _constants(request)) for _ in range(number)]
+    request.end()
+    if not given:
+        raise Refusal(ze.ZE_RESULT_ERROR_INVALID_SIZE, "a module is made from at least one input")
+    warnings: list[str] = []
+    shipped: dict[bytes, bytes] = {}
+    units: list[Unit] = []
+    for index, (data, flags, (values, remarks)) in enumerate(given):
+        where = f"input {index}: " if number > 1 else ""
+        if form == ze.ZE_MODULE_FORMAT_NATIVE:
+            found = _native(data, where)
+            shipped |= found.containers
+            units += [_unit(each.data, each.flags, dict(each.constants), where) for each in found.inputs]
+        else:
+            unit = _unit(data, flags, values, where)
+            units.append(unit)
+            warnings += [f"warning: {where}{text}" for text in (*remarks, *unit.warnings)]
+    plan = plans.build(units, shipped, settings())
+    return reply(_described(plan), "\n".join(warnings))
+
+
+def _constants(request: Reader) -> tuple[dict[int, bytes], list[str]]:
+    values: dict[int, bytes] = {}
+    remarks = []
+    for _ in range(request.count(12)):
+        number, address = request.u32(), request.u64()
+        if address:
+            values[number] = ValueAt(address)
+        else:
+            remarks.append(f"the specialization constant {number} has no value")
+    return values, remarks
+
+
+def _native(data: bytes, where: str) -> binaries.Native:
+    try:
+        return binaries.decode(data)
+    except WireError as error:
+        raise Refusal(ze.ZE_RESULT_ERROR_INVALID_NATIVE_BINARY, f"error: {where}the module {error}") from None
+
+
+def _unit(data: bytes, flags: str, values: dict[int, bytes], where: str) -> Unit:
+    try:
+        return inputs.read(data, flags, values, settings())
+    except SpirvError as error:
+        status = ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE
+        hint = ""
+        if error.instruction == "header":
+            status = ze.ZE_RESULT_ERROR_INVALID_NATIVE_BINARY
+            if data.startswith(binaries.MAGIC):
+                hint = "\nIt is a native binary: its format is ZE_MODULE_FORMAT_NATIVE."
+        raise Refusal(status, f"error: {where}{error}{hint}") from None
+
+
+def _described(plan: Plan) -> Writer:
+    variables = plan.globals
+    body = Writer().u64(plan.id).texts(plan.module.kernels).texts(plan.functions).u32(len(variables.names))
+    for name, (offset, size) in variables.names.items():
+        body.text(name).u64(offset, size)
+    body.u64(variables.size).u32(variables.alignment).blob(variables.block).u32(len(variables.relocations))
+    for offset, target in variables.relocations:
+        body.u64(offset, target)
+    flags = ze.ZE_MODULE_PROPERTY_FLAG_IMPORTS if plan.required else 0
+    return body.texts(plan.required).texts(plan.exports).u32(flags, 0)
+
+
+@_answering
+def compile(request: Reader) -> bytes:  # noqa: A001 (the engine's word for it)
+    """Makes the container of one kernel, or of one function whose address is asked for."""
+    plan, name, kind = plans.find(request.u64()), request.text(), request.u32()
+    request.end()
+    if kind not in (KERNEL, FUNCTION):
+        raise Refusal(ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, f"there is no kind {kind} of code")
+    made, log = kernels.create(plan, name, kind)
+    return reply(Writer().blob(made), log)
+
+
+@_answering
+def native(request: Reader) -> bytes:
+    """Makes the native binary of a module, with all kernels that can be compiled without other modules."""
+    plan = plans.find(request.u64())
+    request.end()
+    remarks = []
+    for name in plan.module.kernels:
+        try:
+            with _statuses():
+                kernels.create(plan, name, KERNEL)
+        except Refusal as refusal:
+            remarks.append(f'warning: the kernel "{name}" is not compiled: {refusal.text}')
+    with plans.held([plan]):
+        containers = {key: plan.containers[what] for what, key in plan.keys.items() if what in plan.containers}
+    return reply(Writer().blob(binaries.encode([unit.input for unit in plan.units], containers)), "\n".join(remarks))
+
+
+@_answering
+def link(request: Reader) -> bytes:
+    """Finds for the imports of each module an export of another."""
+    listed = _listed(request)
+    with plans.held(listed):
+        done, lines = linking.link(listed)
+    status = ze.ZE_RESULT_SUCCESS if done else ze.ZE_RESULT_ERROR_MODULE_LINK_FAILURE
+    return reply(log="\n".join(lines), status=status)
+
+
+@_answering
+def inspect(request: Reader) -> bytes:
+    """Lists imports and exports."""
+    flags = request.u32()
+    return reply(log="\n".join(linking.inspect(flags, _listed(request))))
+
+
+def _listed(request: Reader) -> list[Plan]:
+    listed = [plans.find(request.u64()) for _ in range(request.count(8))]
+    request.end()
+    return listed

@@ -1,0 +1,175 @@
+"""Plans: what the planner keeps of each module that the engine has."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import itertools
+import os
+import threading
+import weakref
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+from anyzero import ze
+from anyzero.compiler import spirv
+from anyzero.compiler.compiled import Globals, Options
+from anyzero.compiler.spirv.function import Function
+from anyzero.compiler.spirv.tables import StorageClass
+from anyzero.config import Config
+from anyzero.driver import inputs, linking, program
+from anyzero.driver.inputs import Unit
+from anyzero.driver.linking import Linkable
+from anyzero.driver.wire import Refusal, Writer
+
+__all__ = ["FUNCTION", "KERNEL", "Plan", "build", "find", "held", "release"]
+
+KERNEL: Final = 0
+FUNCTION: Final = 1
+"""What a container is made for: a kernel, or a function whose address is asked for."""
+
+_MEMORY: Final = (
+    *(StorageClass.CrossWorkgroup, StorageClass.UniformConstant),
+    *(StorageClass.DeviceOnlyINTEL, StorageClass.HostOnlyINTEL),
+)
+"""Where variables lie that outlive a launch."""
+
+_NOTHING: Final = Globals(b"", 0, 1)
+
+
+@dataclass(eq=False)
+class Plan:
+    """A module: what it was made from, what it holds, and the containers made so far.
+
+    Immutable but for `containers` and `providers`, which belong to whoever holds the lock.
+    """
+
+    units: tuple[Unit, ...]
+    module: spirv.Module
+    """All units in one."""
+    globals: Globals
+    shipped: Mapping[bytes, bytes] = field(default_factory=dict, repr=False)
+    """Containers that came along with the module, by key."""
+    id: int = field(default_factory=itertools.count(1).__next__)
+    containers: dict[tuple[str, int], bytes] = field(default_factory=dict, repr=False)
+    """What the engine is given, by name and kind."""
+    keys: dict[tuple[str, int], bytes] = field(default_factory=dict, repr=False)
+    """By which key each container can be found again; those that need other modules have none."""
+    providers: dict[str, Plan] = field(default_factory=dict, repr=False)
+    """Who gives what is imported, once it is linked."""
+    lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
+
+    def __post_init__(self) -> None:
+        _alive.add(self)
+
+    @cached_property
+    def exports(self) -> dict[str, Linkable]:
+        return linking.exports(self.module)
+
+    @cached_property
+    def imports(self) -> dict[str, Linkable]:
+        return linking.imports(self.module)
+
+    @cached_property
+    def required(self) -> list[str]:
+        return linking.required(self.module)
+
+    @cached_property
+    def addressed(self) -> list[int]:
+        return linking.addressed(self.module)
+
+    @cached_property
+    def functions(self) -> dict[str, Function]:
+        """Those whose addresses a program may ask for."""
+        return {name: each.symbol for name, each in self.exports.items() if isinstance(each.symbol, Function)}
+
+    @cached_property
+    def digest(self) -> bytes:
+        """Stands for everything that the module was made from, but for the flags."""
+        content = Writer().u32(len(self.units))
+        for unit in self.units:
+            content.blob(unit.input.data).u32(len(unit.input.constants))
+            for number, value in unit.input.constants:
+                content.u32(number).blob(value)
+        return hashlib.sha256(content.done()).digest()
+
+    def unit_of(self, name: str, kind: int) -> Unit:
+        """The unit that a kernel or an exported function comes from; the first where several have it."""
+        if len(self.units) == 1:
+            return self.units[0]
+        homes = (
+            unit for unit in self.units if name in (unit.module.kernels if kind == KERNEL else unit.module.exports)
+        )
+        return next(homes, self.units[0])
+
+    def options_of(self, name: str, kind: int) -> Options:
+        return self.unit_of(name, kind).options
+
+
+_alive: weakref.WeakSet[Plan] = weakref.WeakSet()
+_known: dict[int, Plan] = {}
+
+
+def _forget_locks() -> None:
+    """What another thread held when the process was forked, nobody will ever release in the child."""
+    for plan in list(_alive):
+        plan.lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_forget_locks)
+
+
+def build(units: Iterable[Unit], shipped: Mapping[bytes, bytes], environment: Config) -> Plan:
+    """A new plan, made from one unit or from several that become one program."""
+    listed = tuple(units)
+    module = listed[0].module if len(listed) == 1 else _program(listed, environment)
+    plan = Plan(listed, module, _globals(module), shipped)
+    _known[plan.id] = plan
+    return plan
+
+
+def _program(units: tuple[Unit, ...], environment: Config) -> spirv.Module:
+    made = program.combine([unit.module for unit in units])
+    values = {
+        made.constants[index, number]: value
+        for index, unit in enumerate(units)
+        for number, value in unit.input.constants
+    }
+    try:
+        return inputs.read(made.data, "", values, environment).module
+    except spirv.SpirvError as error:
+        # Each input was fine for itself; the words are those of a module that nobody else has.
+        text = f"error: in the program made from {len(units)} inputs: {error}"
+        raise Refusal(ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, text) from None
+
+
+def _globals(module: spirv.Module) -> Globals:
+    if not any(each.builtin is None and each.storage_class in _MEMORY for each in module.variables.values()):
+        return _NOTHING
+    from anyzero.compiler import pipeline
+
+    return pipeline.layout_globals(module)
+
+
+def find(id_: int) -> Plan:
+    plan = _known.get(id_)
+    if plan is None:
+        raise Refusal(ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, f"there is no module with the plan {id_}")
+    return plan
+
+
+def release(ids: Iterable[int]) -> None:
+    """Forgets plans whose modules are gone; one that others were linked with lives as long as those."""
+    for id_ in ids:
+        _known.pop(id_, None)
+
+
+@contextlib.contextmanager
+def held(plans: Iterable[Plan]) -> Iterator[None]:
+    """Holds the locks of several plans, taken in one order by everybody."""
+    with contextlib.ExitStack() as stack:
+        for plan in sorted(set(plans), key=lambda each: each.id):
+            stack.enter_context(plan.lock)
+        yield

@@ -1,0 +1,86 @@
+"""What compiled code depends on besides the program: the compiler, its version, the processor.
+
+Everything here is found out without loading LLVM, so that a program whose kernels are all in the cache never loads it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import re
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from anyzero import compiler
+from anyzero.driver import profiles
+
+__all__ = ["compiler_digest", "processor", "versions"]
+
+_CPUINFO: Final = Path("/proc/cpuinfo")
+
+# What tells one processor from another where code is concerned; clock rates and the like change all the time.
+_KEYS: Final = (
+    *("vendor_id", "cpu family", "model", "stepping", "flags"),
+    *("CPU implementer", "CPU architecture", "CPU variant", "CPU part", "Features"),
+)
+
+
+@cache
+def versions() -> str:
+    """The versions of this package and of what it compiles with."""
+    packed = profiles.find("default").driver_version
+    return f"anyzero {packed >> 24}.{packed >> 16 & 0xFF}.{packed & 0xFFFF}, llvmlite {_llvmlite()}"
+
+
+def _llvmlite() -> str:
+    """From its files: asking the packages' metadata takes longer than finding a kernel in the cache."""
+    found = importlib.util.find_spec("llvmlite")
+    for folder in (found.submodule_search_locations or ()) if found else ():
+        try:
+            stated = re.search(
+                r"['\"]?version['\"]?\s*[:=]\s*['\"]([^'\"]+)", (Path(folder) / "_version.py").read_text()
+            )
+        except OSError:
+            continue
+        if stated:
+            return stated[1]
+    return "unknown" if found else "missing"
+
+
+@cache
+def compiler_digest() -> str:
+    """Changes whenever a file of the compiler does, in a checkout as well as between releases."""
+    folder = Path(compiler.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        try:
+            contents = path.read_bytes()
+        except OSError:
+            continue
+        digest.update(f"{path.relative_to(folder)}\0{len(contents)}\0".encode() + contents)
+    return digest.hexdigest()
+
+
+@cache
+def processor() -> str:
+    """The processor and all that it can do, in one line."""
+    return _processor(_CPUINFO)
+
+
+def _processor(cpuinfo: Path) -> str:
+    facts: dict[str, str] = {}
+    try:
+        with cpuinfo.open(errors="replace") as lines:
+            for line in lines:
+                key, _, value = (part.strip() for part in line.partition(":"))
+                if key == "processor" and facts:
+                    break
+                if key in _KEYS:
+                    facts.setdefault(key, value)
+    except OSError:
+        pass
+    # Without a description no other machine can be told from this one, except by its name.
+    known = " ".join(facts[key] for key in _KEYS if key in facts) or os.uname().nodename
+    return f"{os.uname().machine} {known}"

@@ -1,0 +1,292 @@
+"""The engine's side of the planner's calls, and a compiler that only pretends to be one."""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+import sys
+import threading
+import types
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from anyzero import compiler, ze
+from anyzero.compiler import spirv
+from anyzero.compiler.compiled import Argument, ArgumentKind, CompiledKernel, Globals, Options
+from anyzero.compiler.spirv.tables import StorageClass
+from anyzero.driver import build_options, modules
+from tests.compiler.assembler import assemble
+from tests.compiler.samples import PROLOGUE, TYPES
+
+SUCCESS = ze.ZE_RESULT_SUCCESS
+
+
+def text(value: str) -> bytes:
+    return blob(value.encode())
+
+
+def blob(value: bytes) -> bytes:
+    return struct.pack("<Q", len(value)) + value
+
+
+class Reply:
+    """Walks a reply as the engine does, knowing nothing of the code that wrote it."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.place = 0
+        self.status, zero = self.numbers("II")
+        assert zero == 0
+        self.log = self.text()
+
+    def numbers(self, layout: str) -> tuple[int, ...]:
+        values = struct.unpack_from(f"<{layout}", self.data, self.place)
+        self.place += struct.calcsize(f"<{layout}")
+        return values
+
+    def blob(self) -> bytes:
+        (length,) = self.numbers("Q")
+        self.place += length
+        assert self.place <= len(self.data)
+        return self.data[self.place - length : self.place]
+
+    def text(self) -> str:
+        return self.blob().decode()
+
+    def texts(self) -> list[str]:
+        return [self.text() for _ in range(self.numbers("I")[0])]
+
+    def end(self) -> None:
+        assert self.place == len(self.data)
+
+
+@dataclass
+class Built:
+    status: int
+    log: str
+    plan: int = 0
+    kernels: list[str] = field(default_factory=list)
+    functions: list[str] = field(default_factory=list)
+    globals: dict[str, tuple[int, int]] = field(default_factory=dict)
+    size: int = 0
+    alignment: int = 0
+    image: bytes = b""
+    relocations: list[tuple[int, int]] = field(default_factory=list)
+    imports: list[str] = field(default_factory=list)
+    exports: list[str] = field(default_factory=list)
+    flags: int = 0
+
+
+Given = tuple[bytes, str, dict[int, int]]
+
+
+def build(*inputs: bytes | Given, form: int = ze.ZE_MODULE_FORMAT_IL_SPIRV, released: Sequence[int] = ()) -> Built:
+    request = _released(released) + struct.pack("<II", form, len(inputs))
+    for each in inputs:
+        data, flags, constants = each if isinstance(each, tuple) else (each, "", {})
+        request += blob(data) + text(flags) + struct.pack("<I", len(constants))
+        request += b"".join(struct.pack("<IQ", *pair) for pair in constants.items())
+    reply = Reply(modules.build(request))
+    built = Built(reply.status, reply.log)
+    if built.status == SUCCESS:
+        (built.plan,) = reply.numbers("Q")
+        built.kernels, built.functions = reply.texts(), reply.texts()
+        for _ in range(reply.numbers("I")[0]):
+            name = reply.text()
+            offset, size = reply.numbers("QQ")
+            built.globals[name] = offset, size
+        built.size, built.alignment = reply.numbers("QI")
+        built.image = reply.blob()
+        pairs = [reply.numbers("QQ") for _ in range(reply.numbers("I")[0])]
+        built.relocations = [(offset, target) for offset, target in pairs]
+        built.imports, built.exports = reply.texts(), reply.texts()
+        built.flags, debug = reply.numbers("II")
+        assert debug == 0
+    reply.end()
+    return built
+
+
+def create(plan: int, name: str, kind: int = 0, released: Sequence[int] = ()) -> tuple[int, str, bytes]:
+    """Status, log and container of a kernel."""
+    return _blob_reply(modules.compile(_released(released) + struct.pack("<Q", plan) + text(name) + _u32(kind)))
+
+
+def native(plan: int) -> tuple[int, str, bytes]:
+    return _blob_reply(modules.native(_released(()) + struct.pack("<Q", plan)))
+
+
+def link(*plans: int) -> tuple[int, str]:
+    return _log_reply(modules.link(_released(()) + _u32(len(plans)) + struct.pack(f"<{len(plans)}Q", *plans)))
+
+
+def inspect(flags: int, *plans: int) -> tuple[int, str]:
+    request = _released(()) + struct.pack(f"<II{len(plans)}Q", flags, len(plans), *plans)
+    return _log_reply(modules.inspect(request))
+
+
+def _u32(value: int) -> bytes:
+    return struct.pack("<I", value)
+
+
+def _released(plans: Sequence[int]) -> bytes:
+    return struct.pack(f"<I{len(plans)}Q", len(plans), *plans)
+
+
+def _blob_reply(data: bytes) -> tuple[int, str, bytes]:
+    reply = Reply(data)
+    content = reply.blob() if reply.status == SUCCESS else b""
+    reply.end()
+    return reply.status, reply.log, content
+
+
+def _log_reply(data: bytes) -> tuple[int, str]:
+    reply = Reply(data)
+    reply.end()
+    return reply.status, reply.log
+
+
+@dataclass
+class Call:
+    module: spirv.Module
+    name: str
+    options: Options
+    linked: tuple[spirv.Module, ...]
+
+
+class Compiler(types.ModuleType):
+    """Takes the place of the real one; its machine code is a line of text."""
+
+    def __init__(self) -> None:
+        super().__init__("anyzero.compiler.pipeline")
+        self.calls: list[Call] = []
+        self.laid_out = 0
+        self.fails: Exception | None = None
+        self.busy = threading.Event()
+        self.go = threading.Event()
+        self.go.set()
+        self.log = ""
+
+    def compile_kernel(
+        self, module: spirv.Module, name: str, options: Options, linked: Sequence[spirv.Module] = ()
+    ) -> CompiledKernel:
+        self.calls.append(Call(module, name, options, tuple(linked)))
+        self.busy.set()
+        assert self.go.wait(30)
+        if self.fails:
+            raise self.fails
+        kinds: dict[str, ArgumentKind] = {"byval": "value"}
+        arguments, end = [], 0
+        for each in module.kernels[name].parameters:
+            size = each.size if each.kind in ("value", "byval") else 8
+            end = -(-end // 8) * 8
+            kind = kinds.get(each.kind, each.kind)  # type: ignore[arg-type]
+            arguments.append(Argument(each.index, each.name, kind, size, end, 8))
+            end += size
+        code = f"code of {name} at level {options.level} with {len(linked)} linked".encode()
+        return kernel(
+            name=name,
+            object=code,
+            arguments=tuple(arguments),
+            args_bytes=end,
+            links=tuple(range(len(linked))),
+            log=self.log,
+        )
+
+    def layout_globals(self, module: spirv.Module) -> Globals:
+        self.laid_out += 1
+        names, end = {}, 0
+        for each in module.variables.values():
+            stays = each.storage_class in (StorageClass.CrossWorkgroup, StorageClass.UniformConstant)
+            if stays and each.builtin is None and (each.linkage is None or each.linkage.kind != "import"):
+                end = -(-end // 16) * 16
+                names[each.linkage.name if each.linkage else f"unnamed{each.id}"] = end, each.type.pointee.size
+                end += each.type.pointee.size
+        return Globals(b"\1\2\3", end, 16, ((0, 8),) if end else (), names)
+
+
+def kernel(**changes: object) -> CompiledKernel:
+    made = {
+        "name": "k",
+        "entry": "az_k",
+        "object": b"\x7fELF",
+        "lanes": 8,
+        "flat": True,
+        "barriers": False,
+        "printf": False,
+        "sub_groups": False,
+        "arguments": (),
+        "args_bytes": 0,
+        "local_bytes": 0,
+        "private_bytes": 0,
+        "spill_bytes": 0,
+        "scratch_fixed": 0,
+        "scratch_per_vector": 0,
+        "required_group_size": None,
+        "max_group_items": 0,
+        "required_sub_groups": 0,
+        "required_sub_group_size": 0,
+        "attributes": "",
+    }
+    return CompiledKernel(**{**made, **changes})  # type: ignore[arg-type]
+
+
+@contextlib.contextmanager
+def pretending(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[Compiler]:
+    """The planner with the pretended compiler and a cache of its own."""
+    made = Compiler()
+    patch.setitem(sys.modules, "anyzero.compiler.pipeline", made)
+    patch.setattr(compiler, "pipeline", made, raising=False)
+    patch.setenv("ANYZERO_CACHE_DIR", str(folder))
+    build_options.settings.cache_clear()
+    yield made
+    build_options.settings.cache_clear()
+
+
+def module(body: str, *, head: str = "", names: str = "") -> bytes:
+    """A module around functions; `names` are decorations and entry points, `head` types and variables."""
+    return assemble(f"{PROLOGUE}{names}{TYPES}{head}{body}")
+
+
+KERNEL = """
+    %{name} = OpFunction %void None %void_function
+    %{name}_entry = OpLabel
+{body}
+    OpReturn
+    OpFunctionEnd
+"""
+VOID_FUNCTION = "\n    %void_function = OpTypeFunction %void\n"
+UNARY = "\n    %unary = OpTypeFunction %i32 %i32\n"
+
+
+def entry(name: str, body: str = "") -> tuple[str, str]:
+    """The entry point and the function of a kernel without parameters."""
+    return f'\n    OpEntryPoint Kernel %{name} "{name}"', KERNEL.format(name=name, body=body)
+
+
+def importer(kernel_name: str = "main", imported: str = "outside", type_: str = "%i32") -> bytes:
+    """A kernel that calls an imported function."""
+    names, body = entry(kernel_name, f"%r = OpFunctionCall {type_} %outside %{'c1' if type_ == '%i32' else 'half'}")
+    names += f'\n    OpDecorate %outside LinkageAttributes "{imported}" Import'
+    head = f"{VOID_FUNCTION}    %unary = OpTypeFunction {type_} {type_}\n"
+    declared = f"%outside = OpFunction {type_} None %unary\n%p = OpFunctionParameter {type_}\nOpFunctionEnd\n"
+    return module(declared + body, head=head, names=names)
+
+
+def exporter(exported: str = "outside", kind: str = "Export", result: str = "%value", names: str = "") -> bytes:
+    """A function that other modules may call, and a variable of its own."""
+    names += f"""
+    OpDecorate %given LinkageAttributes "{exported}" {kind}
+    OpDecorate %counter LinkageAttributes "{exported}_count" {kind}
+"""
+    head = f"{UNARY}    %counter = OpVariable %global_i32 CrossWorkgroup %c7\n"
+    body = f"""
+    %given = OpFunction %i32 None %unary
+    %value = OpFunctionParameter %i32
+    %given_entry = OpLabel
+    OpReturnValue {result}
+    OpFunctionEnd
+"""
+    return module(body, head=head, names=names)
