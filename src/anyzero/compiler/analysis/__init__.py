@@ -1,0 +1,1 @@
+"""What is true of a kernel. Analyses look and change nothing."""

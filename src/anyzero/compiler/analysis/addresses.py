@@ -1,0 +1,33 @@
+"""In which memory an address lies, where that is plain to see."""
+
+from __future__ import annotations
+
+from anyzero.compiler.ir import Op, Space
+
+_KNOWN: dict[str, Space] = {
+    # What a caller hands over as an address can only be one that it knows itself.
+    "argument": "global",
+    "local_argument": "local",
+    "argument_address": "constant",
+}
+
+
+def root(pointer: Op) -> Op:
+    """What offsets were added to."""
+    while pointer.name == "offset":
+        pointer = pointer.args[0]
+    return pointer
+
+
+def known_space(pointer: Op) -> Space | None:
+    begin = root(pointer)
+    if begin.name == "variable":
+        space: Space = begin.info.space
+        return space
+    return _KNOWN.get(begin.name)
+
+
+def signed_offset(bytes_: Op) -> int:
+    """A constant number of bytes, which may lead backwards."""
+    value: int = bytes_.info
+    return value - (1 << 64) if value >> 63 else value

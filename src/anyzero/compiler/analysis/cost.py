@@ -1,0 +1,75 @@
+"""Whether vectors are worth it: an estimate of what a kernel costs with lanes and without."""
+
+from __future__ import annotations
+
+from anyzero.compiler.analysis.shapes import Flow, Shapes
+from anyzero.compiler.ir import SIZES, Body, Op
+
+ROUNDS = 8
+"""How often a loop is taken to run."""
+APART = 2.0
+"""How much longer a vector stays in a loop than its lanes do, where they leave one by one."""
+PICKED = 1.2
+"""A load or store of one lane by itself, as part of a vector; address and value come and go between registers."""
+SCALAR = 0.7
+"""One operation of a single work-item: processors run more of them at a time than of vectors."""
+DEEPEST = 4
+CHEAP_MATHS = frozenset({
+    "mad", "fma", "fabs", "fmin", "fmax", "fclamp", "s_min", "s_max", "u_min", "u_max", "s_clamp", "u_clamp", "floor",
+    "ceil", "rint", "trunc", "s_abs", "copysign", "popcount", "clz", "rotate", "s_mad24", "u_mad24",
+})  # fmt: skip
+ADDRESSING = 0.25
+"""What the processor computes on the way to memory."""
+
+
+def vectors_pay(body: Body, flow: Flow, shapes: Shapes, lanes: int, register: int) -> bool:
+    """`register` is the size of a vector register in bytes."""
+    together = alone = 0.0
+    for block in body.blocks:
+        loops = flow.loops.around(block)
+        times = float(ROUNDS ** min(len(loops), DEEPEST))
+        apart = APART if any(loop in shapes.divergent_loops for loop in loops) else 1.0
+        for op in block.ops:
+            together += times * apart * _vector(op, shapes, lanes, register)
+            alone += times * _scalar(op)
+    return together < alone * lanes * SCALAR
+
+
+def _scalar(op: Op) -> float:
+    if op.name in ("load", "store"):
+        return float(op.info.count)
+    if op.name in ("udiv", "sdiv", "urem", "srem", "fdiv"):
+        return 8.0
+    if op.name == "math":
+        return 1.0 if op.info[0] in CHEAP_MATHS else 20.0
+    if op.name == "atomic":
+        return 3.0
+    if op.name in ("offset", "cast") or (op.name == "mul" and op.args[1].name == "const"):
+        return ADDRESSING
+    return 0.0 if op.name in ("part", "undef", "argument", "builtin") else 1.0
+
+
+def _vector(op: Op, shapes: Shapes, lanes: int, register: int) -> float:
+    if op.name in ("load", "store"):
+        shape = shapes[op.args[0]]
+        size = SIZES[op.type or op.args[1].type]
+        count = op.info.count
+        if shape.uniform:
+            return float(count)
+        if shape.stride is not None and abs(shape.stride) <= 4 * size * count:
+            return float(count) * _registers(size, lanes, register) * (1 if shape.stride == size else 2)
+        return float(count * lanes) * PICKED
+    if op.name == "atomic":
+        return lanes * _scalar(op)
+    if shapes[op].uniform:
+        return _scalar(op)
+    if not shapes[op].varying:
+        return 1.0
+    width = _registers(SIZES.get(op.type, 4), lanes, register)
+    if op.name in ("udiv", "sdiv", "urem", "srem") and SIZES[op.type] == 8:
+        return lanes * 10.0
+    return _scalar(op) * width
+
+
+def _registers(size: int, lanes: int, register: int) -> float:
+    return max(1.0, size * lanes / register)

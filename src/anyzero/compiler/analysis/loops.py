@@ -1,0 +1,79 @@
+"""Loops: which blocks run again and again, and where they leave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from anyzero.compiler.ir import Block, Body
+
+
+@dataclass(slots=True, eq=False)
+class Loop:
+    header: Block
+    blocks: set[Block] = field(default_factory=set, repr=False)
+    latches: list[Block] = field(default_factory=list)
+    parent: Loop | None = None
+
+    @property
+    def exits(self) -> list[tuple[Block, Block]]:
+        """The edges that leave it, in the order of the blocks' numbers."""
+        found = [(block, target) for block in self.blocks for target in block.successors if target not in self.blocks]
+        return sorted(found, key=lambda edge: (edge[0].number, edge[1].number))
+
+    def __contains__(self, block: Block) -> bool:
+        return block in self.blocks
+
+
+@dataclass(slots=True, eq=False)
+class Loops:
+    innermost: dict[Block, Loop | None]
+    """Of every block."""
+    all: list[Loop]
+    """Outer ones before inner ones."""
+    irreducible: bool
+    """Is there a loop that can be entered in several places?"""
+
+    def around(self, block: Block) -> list[Loop]:
+        """The loops that a block is in, the innermost first."""
+        found = []
+        loop = self.innermost[block]
+        while loop is not None:
+            found.append(loop)
+            loop = loop.parent
+        return found
+
+
+def dominates(immediate: dict[Block, Block], above: Block, block: Block) -> bool:
+    """Does every way to `block` lead through `above`? Blocks are numbered behind their dominators."""
+    while block is not above and block in immediate and block.number > above.number:
+        block = immediate[block]
+    return block is above
+
+
+def find_loops(body: Body, immediate: dict[Block, Block]) -> Loops:
+    """`immediate` are the immediate dominators; blocks are numbered in reverse post-order."""
+    headers: dict[Block, list[Block]] = {}
+    irreducible = False
+    for block in body.blocks:
+        for target in block.successors:
+            if target.number <= block.number:
+                if dominates(immediate, target, block):
+                    headers.setdefault(target, []).append(block)
+                else:
+                    irreducible = True
+    found = []
+    for header in sorted(headers, key=lambda each: each.number):
+        loop = Loop(header, {header}, headers[header])
+        waiting = [latch for latch in loop.latches if latch is not header]
+        while waiting:
+            block = waiting.pop()
+            if block not in loop.blocks:
+                loop.blocks.add(block)
+                waiting += block.predecessors
+        found.append(loop)
+    innermost: dict[Block, Loop | None] = dict.fromkeys(body.blocks)
+    for loop in sorted(found, key=lambda each: -len(each.blocks)):
+        loop.parent = innermost[loop.header]
+        for block in loop.blocks:
+            innermost[block] = loop
+    return Loops(innermost, found, irreducible)

@@ -1,0 +1,342 @@
+"""How a value differs between the lanes of a vector, and where lanes part ways.
+
+A value is uniform (the same number in all lanes), strided (a constant apart from lane to lane) or varying. Everything
+is taken for uniform until something shows otherwise, so that loops find the best answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from anyzero.compiler.analysis.dominators import dominators, order
+from anyzero.compiler.analysis.loops import Loop, Loops
+from anyzero.compiler.ir import SIZES, Block, Body, Collective, Op
+
+
+class Shape(NamedTuple):
+    stride: int | None
+    """What lies between neighbouring lanes, modulo the type's range; None: anything."""
+    exact: bool = True
+    """May a lane's value be computed from lane 0's? A number that was widened from 32 bits, which could wrap around
+    between two lanes, may not; but lanes on both sides of such a gap cannot both point into one buffer of less than 4
+    GiB.
+    """
+
+    @property
+    def uniform(self) -> bool:
+        return self.stride == 0
+
+    @property
+    def varying(self) -> bool:
+        return self.stride is None
+
+
+UNIFORM = Shape(0)
+VARYING = Shape(None)
+
+_ALWAYS_UNIFORM = {
+    "const", "undef", "argument", "argument_address", "local_argument", "sampler", "function", "any", "all", "fence",
+    "barrier",
+}  # fmt: skip
+_ELEMENTWISE_INT = {"add", "sub", "mul", "shl", "offset", "cast", "select", "phi", "or"}
+_PER_ITEM = {"atomic", "image_read", "call", "parameter"}
+_UNIFORM_IDS = {"group_id", "global_size", "group_size", "group_count", "global_offset", "work_dim"}
+_UNIFORM_IDS |= {"sub_group_size", "sub_group_max_size", "sub_group_count", "sub_group_id"}
+_UNIFORM_COLLECTIVES = {"reduce", "broadcast", "broadcast_first", "any", "all", "all_equal", "ballot"}
+
+
+@dataclass(slots=True, eq=False)
+class Shapes:
+    of: dict[Op, Shape] = field(default_factory=dict)
+    divergent: set[Block] = field(default_factory=set)
+    """Blocks whose branch different lanes take differently."""
+    divergent_loops: set[Loop] = field(default_factory=set)
+    """Loops that lanes may leave at different times or places."""
+    joins: set[Block] = field(default_factory=set)
+    """Blocks where lanes that parted ways may meet."""
+
+    def __getitem__(self, op: Op) -> Shape:
+        return self.of.get(op, UNIFORM)
+
+
+class Flow:
+    """The way through a body with every loop run once: from a latch, the way goes on to wherever the loop leaves."""
+
+    def __init__(self, body: Body, loops: Loops, immediate: dict[Block, Block]) -> None:
+        self.loops = loops
+        self.immediate = immediate
+        self.sink = Block(-1)
+        self.forward: dict[Block, list[Block]] = {}
+        for block in body.blocks:
+            self.forward[block] = [each for each in block.successors if each.number > block.number]
+        for loop in loops.all:
+            for latch in loop.latches:
+                targets = [target for _, target in loop.exits] or [self.sink]
+                self.forward[latch] += [each for each in dict.fromkeys(targets) if each not in self.forward[latch]]
+        backward: dict[Block, list[Block]] = {block: [] for block in [*body.blocks, self.sink]}
+        for block, targets in self.forward.items():
+            for target in targets or [self.sink]:
+                backward[target].append(block)
+        self.backward = backward
+        self.order = order(body.blocks[0], lambda block: self.forward[block])
+        self.place = {block: place for place, block in enumerate(self.order)}
+        self.post = dominators(self.sink, lambda block: backward[block])
+
+    def post_dominates(self, later: Block, earlier: Block) -> bool:
+        block: Block | None = earlier
+        while block is not None and block is not later:
+            block = self.post.get(block)
+        return block is later
+
+    def anchor(self, block: Block) -> Block:
+        """The nearest block that every way here leads through, and that is in no loop that this one is not in."""
+        above = self.immediate[block]
+        for loop in reversed(self.loops.around(above)):
+            if block not in loop:
+                return self._outside(loop)
+        return above
+
+    def _outside(self, loop: Loop) -> Block:
+        return self.immediate[loop.header]
+
+
+def analyse(body: Body, flow: Flow, lanes: int) -> Shapes:
+    shapes = Shapes()
+    if lanes == 1:
+        return shapes
+    finding = _Finding(body, flow, shapes)
+    while finding.values() | finding.control():
+        pass
+    return shapes
+
+
+class _Finding:
+    def __init__(self, body: Body, flow: Flow, shapes: Shapes) -> None:
+        self.body = body
+        self.flow = flow
+        self.shapes = shapes
+        self.known: dict[Op, Shape] = shapes.of
+
+    # Values
+
+    def values(self) -> bool:
+        """One pass over all operations; did anything change?"""
+        changed = False
+        for block in self.body.blocks:
+            for op in block.phis:
+                changed |= self._set(op, self._phi(op, block))
+            for op in block.ops:
+                changed |= self._set(op, self._shape(op, block))
+        return changed
+
+    def _set(self, op: Op, shape: Shape | None) -> bool:
+        if shape is None or self.known.get(op) == shape:
+            return False
+        old = self.known.get(op)
+        if old is not None and old.varying:
+            return False
+        if old is not None and (old.stride != shape.stride):
+            # Shapes only get worse; a stride that changes would go on changing.
+            shape = VARYING
+        if old is not None and not old.exact:
+            shape = shape._replace(exact=False) if not shape.varying else shape
+        if old == shape:
+            return False
+        self.known[op] = shape
+        return True
+
+    def _argument(self, op: Op, block: Block) -> Shape | None:
+        """As it looks to a user in `block`; None while it is not known."""
+        if op.block is None:
+            return UNIFORM
+        shape = self.known.get(op)
+        if shape is not None and self.shapes.divergent_loops and shape != VARYING:
+            for loop in self.flow.loops.around(op.block):
+                if block not in loop and loop in self.shapes.divergent_loops:
+                    return VARYING
+        return shape
+
+    def _phi(self, op: Op, block: Block) -> Shape | None:
+        found = [shape for shape in (self._argument(each, block) for each in op.args) if shape is not None]
+        if not found:
+            return None
+        if any(shape.varying for shape in found) or len({shape.stride for shape in found}) > 1:
+            return VARYING
+        if block in self.shapes.joins and any(each is not op.args[0] for each in op.args):
+            return VARYING
+        return Shape(found[0].stride, all(shape.exact for shape in found))
+
+    def _shape(self, op: Op, block: Block) -> Shape | None:
+        name = op.name
+        if name in _ALWAYS_UNIFORM:
+            return UNIFORM
+        if name == "builtin":
+            which, dimension = op.info
+            if which in _UNIFORM_IDS:
+                return UNIFORM
+            if which == "sub_group_local_id" or (which in ("global_id", "local_id") and dimension == 0):
+                return Shape(1)
+            return UNIFORM if which in ("global_id", "local_id") else VARYING
+        if name == "variable":
+            return Shape(op.info.size) if op.info.space == "private" else UNIFORM
+        if name == "read":
+            return op.info.shape  # type: ignore[no-any-return]
+        if name in _PER_ITEM or name in ("entry_mask", "parameter"):
+            return VARYING
+        given = [self._argument(each, block) for each in op.args]
+        if any(shape is None for shape in given):
+            return None
+        known = [shape for shape in given if shape is not None]
+        if name == "group":
+            return self._collective(op.info, known)
+        if all(shape.uniform for shape in known):
+            return UNIFORM
+        if name in _ELEMENTWISE_INT and op.type not in ("i1", "half", "float", "double"):
+            return self._arithmetic(op, known)
+        return VARYING
+
+    def _collective(self, what: Collective, given: list[Shape]) -> Shape:
+        if what.kind in _UNIFORM_COLLECTIVES and not what.cluster:
+            return UNIFORM
+        if what.kind in ("shuffle", "ballot_bit", "inverse_ballot") and given[-1].uniform and what.kind == "shuffle":
+            return UNIFORM
+        return VARYING
+
+    def _arithmetic(self, op: Op, given: list[Shape]) -> Shape:
+        strides = [shape.stride for shape in given]
+        exact = all(shape.exact for shape in given)
+        modulus = 1 << (SIZES[op.type] * 8)
+
+        def wrapped(stride: int) -> int:
+            stride %= modulus
+            return stride - modulus if stride >= modulus // 2 else stride
+
+        name = op.name
+        if name == "select":
+            if strides[0] == 0 and strides[1] == strides[2] and strides[1] is not None:
+                return Shape(strides[1], exact)
+            return VARYING
+        if any(stride is None for stride in strides):
+            return VARYING
+        first = strides[0] or 0
+        if name == "cast":
+            return self._cast(op, first, exact)
+        second = strides[1] or 0
+        if name in ("add", "offset"):
+            return Shape(wrapped(first + second), exact)
+        if name == "sub":
+            return Shape(wrapped(first - second), exact)
+        if name == "mul":
+            for one, other in ((0, 1), (1, 0)):
+                if op.args[one].name == "const" and strides[other] is not None:
+                    return Shape(wrapped(op.args[one].info * (strides[other] or 0)), exact)
+            return VARYING
+        if name == "shl" and op.args[1].name == "const":
+            return Shape(wrapped(first << (op.args[1].info % (SIZES[op.type] * 8))), exact)
+        if name == "or" and second == 0 and op.args[1].name == "const":
+            # Clang writes x * 4 + 1 as an or; no lane has the low bits.
+            low = low_zeros(op.args[0])
+            if op.args[1].info < 1 << low:
+                return Shape(first, exact)
+        return VARYING
+
+    def _cast(self, op: Op, stride: int, exact: bool) -> Shape:
+        kind = op.info
+        source = op.args[0].type
+        if kind in ("ptrtoint", "inttoptr", "bitcast") and source != op.type and SIZES[source] == SIZES[op.type]:
+            return Shape(stride, exact) if op.type not in ("half", "float", "double") and source[0] in "ip" else VARYING
+        if kind == "trunc":
+            modulus = 1 << (SIZES[op.type] * 8)
+            stride %= modulus
+            return Shape(stride - modulus if stride >= modulus // 2 else stride, exact)
+        if kind in ("sext", "zext") and source == "i32":
+            return Shape(stride, exact and _cannot_wrap(op.args[0]))
+        return VARYING
+
+    # Control flow
+
+    def control(self) -> bool:
+        """Where lanes part and meet, given what is known of the values; did anything change?"""
+        shapes, flow = self.shapes, self.flow
+        before = len(shapes.divergent), len(shapes.divergent_loops), len(shapes.joins)
+        for block in self.body.blocks:
+            if block.condition is not None and block not in shapes.divergent:
+                found = self._argument(block.condition, block)
+                if found is not None and not found.uniform:
+                    shapes.divergent.add(block)
+                    self._meet([(block, target) for target in block.successors])
+        again = True
+        while again:
+            again = False
+            for loop in flow.loops.all:
+                if loop not in shapes.divergent_loops and any(self._parts(source, loop) for source, _ in loop.exits):
+                    shapes.divergent_loops.add(loop)
+                    self._meet(loop.exits)
+                    again = True
+        return before != (len(shapes.divergent), len(shapes.divergent_loops), len(shapes.joins))
+
+    def _parts(self, source: Block, loop: Loop) -> bool:
+        """May some lanes leave the loop from here while others stay?"""
+        if source in self.shapes.divergent:
+            return True
+        place = self.flow.place
+        for block in loop.blocks:
+            apart = block in self.shapes.divergent or any(
+                block is inner.header and inner is not loop for inner in self.shapes.divergent_loops
+            )
+            if apart and place[block] < place[source] and not self.flow.post_dominates(source, block):
+                return True
+        return False
+
+    def _meet(self, edges: list[tuple[Block, Block]]) -> None:
+        """Blocks that two of the edges lead to on ways that have nothing in common until there."""
+        flow = self.flow
+        labels: dict[Block, set[object]] = {}
+        for edge in edges:
+            labels.setdefault(edge[1], set()).add(edge)
+        first = min(flow.place[target] for _, target in edges)
+        for block in flow.order[first:]:
+            found = labels.get(block)
+            if not found:
+                continue
+            if len(found) > 1:
+                self.shapes.joins.add(block)
+                found = {block}
+            for target in flow.forward[block]:
+                if not self._again(block, target):
+                    labels.setdefault(target, set()).update(found)
+
+    def _again(self, block: Block, target: Block) -> bool:
+        """An edge that only stands for the loop's later rounds carries no lanes of this one."""
+        return target not in block.successors
+
+
+def low_zeros(op: Op, depth: int = 6) -> int:
+    """How many low bits are zero in every lane."""
+    if op.name == "const":
+        bits = int(op.info)
+        return (bits & -bits).bit_length() - 1 if bits else 64
+    if depth == 0:
+        return 0
+    if op.name == "shl" and op.args[1].name == "const":
+        return int(op.args[1].info) + low_zeros(op.args[0], depth - 1)
+    if op.name == "mul":
+        return min(64, low_zeros(op.args[0], depth - 1) + low_zeros(op.args[1], depth - 1))
+    if op.name in ("add", "sub", "or", "xor"):
+        return min(low_zeros(op.args[0], depth - 1), low_zeros(op.args[1], depth - 1))
+    if op.name == "and":
+        return max(low_zeros(op.args[0], depth - 1), low_zeros(op.args[1], depth - 1))
+    if op.name == "cast" and op.info in ("trunc", "zext", "sext"):
+        return low_zeros(op.args[0], depth - 1)
+    return 0
+
+
+def _cannot_wrap(op: Op) -> bool:
+    """Is a narrow strided value sure not to wrap around between two lanes of a vector?
+
+    The low halves of ids are: vectors end where those of global ids would wrap, and local ids are small.
+    """
+    if op.name == "cast" and op.info == "trunc":
+        op = op.args[0]
+    return op.name == "builtin"

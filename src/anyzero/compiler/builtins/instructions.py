@@ -1,0 +1,44 @@
+"""The list of what is there: each file of this package enters its instructions by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+from anyzero.compiler.builtins.formats import REALS
+from anyzero.compiler.lower.llvm import Value
+
+Results = Value | tuple[Value, ...]
+Emit = TypeVar("Emit", bound=Callable[..., Results])
+
+
+class Instruction(NamedTuple):
+    """How an instruction is written out."""
+
+    emit: Callable[..., Any]
+    parameters: tuple[str, ...]
+    """`T` stands for the element, `I` for the integer of its width; other names are LLVM's."""
+    elements: tuple[str, ...]
+    widened: bool
+    """Halves are computed as floats and rounded once, at the end."""
+    counted: bool
+    """Takes its vectors component by component."""
+
+
+TABLE: dict[str, Instruction] = {}
+
+
+def instruction(
+    name: str,
+    *parameters: str,
+    elements: tuple[str, ...] = REALS,
+    widened: bool = True,
+    counted: bool = False,
+) -> Callable[[Emit], Emit]:
+    """Enters a function `(writer, *operands)` under its name in OpenCL.std."""
+
+    def enter(emit: Emit) -> Emit:
+        TABLE[name] = Instruction(emit, parameters or ("T",), elements, widened and elements == REALS, counted)
+        return emit
+
+    return enter

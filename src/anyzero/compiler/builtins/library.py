@@ -1,0 +1,97 @@
+"""The door: an instruction of OpenCL.std by name, for an element and a number of lanes."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from anyzero.compiler.builtins import (
+    arithmetic,
+    error_function,
+    exponential,
+    half_turns,
+    hyperbolic,
+    integer,
+    inverse_trigonometric,
+    logarithm,
+    power,
+    relational,
+    representation,
+    roots,
+    trigonometric,
+)
+from anyzero.compiler.builtins.formats import FORMATS
+from anyzero.compiler.builtins.instructions import TABLE, Instruction
+from anyzero.compiler.builtins.routine import Routine, finish
+from anyzero.compiler.builtins.writer import Writer
+from anyzero.compiler.lower.llvm import Type, Value
+
+MOST_LANES = 64
+
+# Each enters its instructions in the list by being imported.
+PARTS = (
+    arithmetic,
+    error_function,
+    exponential,
+    half_turns,
+    hyperbolic,
+    integer,
+    inverse_trigonometric,
+    logarithm,
+    power,
+    relational,
+    representation,
+    roots,
+    trigonometric,
+)
+
+
+def names() -> frozenset[str]:
+    """Every instruction that has a routine."""
+    return frozenset(TABLE)
+
+
+@cache
+def routine(name: str, element: str, lanes: int, count: int = 1) -> Routine:
+    """The instruction `name` for operands whose components are `element`s (LLVM's name), one in each of `lanes` lanes;
+    0 lanes: one scalar. `count` is the number of components that an item's operand has, where it makes a difference:
+    geometric functions take the components one after the other, first operand first; `select` tests the top bit of its
+    condition for `count > 1`, as OpenCL does for vectors, and otherwise whether it is not zero.
+
+    >>> routine("fma", "float", 8).symbol
+    'az.fma.v8f32'
+    """
+    if name not in TABLE:
+        raise KeyError(f"OpenCL.std's {name} has no routine")
+    known = TABLE[name]
+    if element not in known.elements:
+        raise KeyError(f"OpenCL.std's {name} has no routine for {element}")
+    if not 0 <= lanes <= MOST_LANES or count < 1:
+        raise ValueError(f"{name} for {lanes} lanes and {count} components; 0 to {MOST_LANES} lanes there are")
+    parameters = _parameters(known, element, lanes, count)
+    writer = Writer()
+    operands = [Value(writer, f"%a{place}", type_) for place, type_ in enumerate(parameters)]
+    widened = element == "half" and known.widened
+    if widened:
+        operands = [_exchange(writer, "fpext", value, "half", "float") for value in operands]
+    if known.counted:
+        vectors = [operands[at : at + count] for at in range(0, len(operands), count)]
+        found = known.emit(writer, *vectors)
+    elif name == "select":
+        found = known.emit(writer, *operands, count)
+    else:
+        found = known.emit(writer, *operands)
+    results = found if isinstance(found, tuple) else (found,)
+    if widened:
+        results = tuple(_exchange(writer, "fptrunc", value, "float", "half") for value in results)
+    suffix = str(count) if known.counted or (name == "select" and count > 1) else ""
+    return finish(writer, f"az.{name}{suffix}.{Type(element, lanes).mangled}", parameters, results)
+
+
+def _parameters(known: Instruction, element: str, lanes: int, count: int) -> tuple[Type, ...]:
+    kinds = {"T": element, "I": FORMATS[element].integer if element in FORMATS else element}
+    every = (Type(kinds.get(kind, kind), lanes) for kind in known.parameters)
+    return tuple(type_ for type_ in every for _ in range(count if known.counted else 1))
+
+
+def _exchange(writer: Writer, operation: str, value: Value, from_: str, to: str) -> Value:
+    return writer.cast(operation, value, to) if value.type.element == from_ else value

@@ -1,0 +1,32 @@
+"""Polynomials by fused multiply-adds. Coefficients stand in the order of their powers, the constant first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from anyzero.compiler.builtins.writer import Writer
+from anyzero.compiler.lower.llvm import Value
+
+Coefficients = Sequence[float]
+
+
+def horner(w: Writer, x: Value, coefficients: Coefficients) -> Value:
+    """The fewest instructions, each waiting for the one before; the constant is added last, hence most exactly."""
+    total: Value | float = coefficients[-1]
+    for coefficient in reversed(coefficients[:-1]):
+        total = w.fma(x, total, coefficient)
+    return total if isinstance(total, Value) else x.like(total)
+
+
+def split(w: Writer, x: Value, coefficients: Coefficients, lead: int = 0) -> Value:
+    """Two chains side by side, over even and odd powers, for one multiplication more: half the time to wait. The first
+    `lead` coefficients are added one by one at the end, which keeps the rounding errors of both chains small.
+    """
+    tail = coefficients[lead:]
+    if len(tail) < 6:  # nothing to gain yet
+        return horner(w, x, coefficients)
+    square = x * x
+    total = w.fma(x, horner(w, square, tail[1::2]), horner(w, square, tail[0::2]))
+    for coefficient in reversed(coefficients[:lead]):
+        total = w.fma(x, total, coefficient)
+    return total

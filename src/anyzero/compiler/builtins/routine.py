@@ -1,0 +1,65 @@
+"""What `library.routine` gives: a function in LLVM's text, and what has to stand in the module beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+from anyzero.compiler.builtins.writer import Writer
+from anyzero.compiler.lower.llvm import Type, Value
+
+# Below this many instructions a call costs more than the code it saves: vector registers do not survive calls.
+INLINED = 90
+
+
+@dataclass(frozen=True, slots=True)
+class Routine:
+    """A pure function. Several results come as a struct, the function's own first, then what OpenCL stores through its
+    pointer argument.
+    """
+
+    symbol: str
+    parameters: tuple[Type, ...]
+    results: tuple[Type, ...]
+    text: str
+    needs: tuple[Routine, ...]
+    intrinsics: dict[str, str]
+
+
+def finish(writer: Writer, symbol: str, parameters: tuple[Type, ...], results: tuple[Value, ...]) -> Routine:
+    """The routine that `writer` holds the instructions of; its parameters are `%a0`, `%a1` …"""
+    types = tuple(value.type for value in results)
+    if len(results) == 1:
+        shape = str(types[0])
+        writer.line(f"ret {results[0].typed}")
+    else:
+        shape = f"{{ {', '.join(map(str, types))} }}"
+        whole = "poison"
+        for place, value in enumerate(results):
+            name = writer.name()
+            writer.line(f"{name} = insertvalue {shape} {whole}, {value.typed}, {place}")
+            whole = name
+        writer.line(f"ret {shape} {whole}")
+    kind = "noinline cold" if writer.rare else "alwaysinline" if len(writer.lines) <= INLINED else "inlinehint"
+    arguments = ", ".join(f"{type_} %a{place}" for place, type_ in enumerate(parameters))
+    head = f"define internal {shape} @{symbol}({arguments}) {kind} nounwind willreturn nosync nofree memory(none) {{"
+    text = "\n".join([head, "entry:", *writer.lines, "}"]) + "\n"
+    return Routine(symbol, parameters, types, text, tuple(writer.needs), dict(writer.intrinsics))
+
+
+@cache
+def apart(symbol: str, emit: Callable[..., Value], *parameters: Type) -> Routine:
+    """A routine for what happens seldom, kept out of the code that calls it."""
+    writer = Writer()
+    writer.rare = True
+    operands = [Value(writer, f"%a{place}", type_) for place, type_ in enumerate(parameters)]
+    return finish(writer, f"az.{symbol}.{parameters[0].mangled}", parameters, (emit(writer, *operands),))
+
+
+def unless(writer: Writer, rare: Value, quick: Value, symbol: str, emit: Callable[..., Value], *given: Value) -> Value:
+    """`quick`, which need not be right where `rare` holds; if any lane is such, what `emit` writes, for all lanes. The
+    two must agree to the bit wherever `quick` is right.
+    """
+    cold = apart(symbol, emit, *(value.type for value in given))
+    return writer.unlikely(rare, [quick], lambda: writer.use(cold, *given))[0]

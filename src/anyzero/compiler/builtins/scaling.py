@@ -1,0 +1,68 @@
+"""Powers of two: put a number's exponent aside, compute, and put it back, denormal numbers included."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from anyzero.compiler.builtins.writer import Writer, format_of
+from anyzero.compiler.lower.llvm import Value
+
+
+def power_of_two(w: Writer, n: Value) -> Value:
+    """2^n of the format that is as wide as the integer `n`; n within the exponents of normal numbers."""
+    format_ = format_of(w.from_bits(n))
+    return w.from_bits(n.shl(format_.fraction) + format_.one_bits)
+
+
+def round_off(w: Writer, x: Value) -> tuple[Value, Value]:
+    """The integer nearest to a small number, as a number, and as an integer in the lowest bits of a word."""
+    anchored = x + format_of(x).magic
+    return anchored - format_of(x).magic, w.to_bits(anchored)
+
+
+def scale(w: Writer, x: Value, n: Value) -> Value:
+    """x · 2^n for the lowest bits of `n` as `round_off` gives them. Two factors reach beyond the format's exponents at
+    both ends; the first product is exact, hence a denormal result is rounded once.
+    """
+    format_ = format_of(x)
+    whole = n.shl(format_.fraction)
+    half = n.shl(format_.fraction - 1) & (format_.sign_mask | format_.infinity_bits)
+    return x * w.from_bits(half + format_.one_bits) * w.from_bits(whole - half + format_.one_bits)
+
+
+class Parts(NamedTuple):
+    """x = significand · 2^exponent with the significand around one."""
+
+    exponent: Value
+    significand: Value
+
+
+SQRT_HALF_BITS = {"float": 0x3F3504F3, "double": 0x3FE6A09E667F3BCD}
+
+
+def parts(w: Writer, x: Value, denormals: bool = True) -> Parts:
+    """A positive number's exponent, as a number, and its significand from √½ to √2; whatever else `x` is, something.
+    Without `denormals`, it is nothing in particular for those.
+    """
+    format_ = format_of(x)
+    low = SQRT_HALF_BITS[format_.element]
+    # The biased exponent in the lowest bits of 2^fraction: subtraction converts it and takes the bias away at once.
+    anchor = 2.0**format_.fraction
+    bias = x.like(anchor + format_.bias)
+    number = x
+    if denormals:
+        tiny = w.compare("olt", x, format_.smallest_normal)
+        lift = format_.fraction + 2
+        number = w.select(tiny, x * 2.0**lift, x)
+        bias = w.select(tiny, x.like(anchor + format_.bias + lift), bias)
+    bits = w.to_bits(number) + (format_.one_bits - low)
+    significand = w.from_bits((bits & format_.fraction_mask) + low)
+    biased = w.from_bits(bits.lshr(format_.fraction) | w.to_bits(x.like(anchor)))
+    return Parts(biased - bias, significand)
+
+
+def is_ordinary(w: Writer, x: Value) -> Value:
+    """Whether `x` is positive, normal and finite."""
+    format_ = format_of(x)
+    least = 1 << format_.fraction
+    return w.compare("ult", w.to_bits(x) - least, format_.infinity_bits - least)

@@ -1,0 +1,149 @@
+"""The builder of LLVM's text with the operations that maths routines are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from anyzero.compiler.builtins.formats import FORMATS, Format
+from anyzero.compiler.lower.llvm import Builder, Number, Type, Value
+
+if TYPE_CHECKING:
+    from anyzero.compiler.builtins.routine import Routine
+
+
+def format_of(x: Value) -> Format:
+    return FORMATS[x.type.element]
+
+
+class Writer(Builder):
+    """Instructions of one routine. Nothing here sets fast-math flags: the routines count on each rounding."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.needs: list[Routine] = []
+        self.rare = False
+        """Whether the routine is better kept out of the code that calls it."""
+        self._block = "entry"
+        self._blocks = 0
+
+    # Bits
+
+    def to_bits(self, x: Value) -> Value:
+        return self.bitcast(x, format_of(x).integer)
+
+    def from_bits(self, bits: Value) -> Value:
+        return self.bitcast(bits, {16: "half", 32: "float", 64: "double"}[bits.type.bits])
+
+    def sign_bit(self, x: Value) -> Value:
+        """The sign alone, as bits."""
+        return self.to_bits(x) & format_of(x).sign_mask
+
+    def flip(self, x: Value, signs: Value) -> Value:
+        """`x` with its sign changed where the top bit of `signs` is set; the other bits of `signs` are zero."""
+        return self.from_bits(self.to_bits(x) ^ signs)
+
+    # Choices
+
+    def at_most(self, x: Value, bound: Value | Number) -> Value:
+        """The smaller one, and NaN where `x` is: one instruction where `fmin` takes three."""
+        limit = bound if isinstance(bound, Value) else x.like(bound)
+        return self.select(self.compare("olt", limit, x), limit, x)
+
+    def at_least(self, x: Value, bound: Value | Number) -> Value:
+        limit = bound if isinstance(bound, Value) else x.like(bound)
+        return self.select(self.compare("ogt", limit, x), limit, x)
+
+    def is_nan(self, x: Value) -> Value:
+        return self.compare("uno", x, x)
+
+    def is_infinite(self, x: Value) -> Value:
+        return self.compare("oeq", self.fabs(x), float("inf"))
+
+    # Rounding to integers
+
+    def nearest(self, x: Value) -> Value:
+        """Ties go to even, whatever the thread's rounding mode."""
+        return self.intrinsic("roundeven", x)
+
+    def floor(self, x: Value) -> Value:
+        return self.intrinsic("floor", x)
+
+    def trunc(self, x: Value) -> Value:
+        return self.intrinsic("trunc", x)
+
+    def small_to_real(self, n: Value, element: str) -> Value:
+        """An integer below 2^51 in size, converted without the instruction that AVX2 lacks for 64 bits."""
+        if element != "double":
+            return self.cast("sitofp", n, element)
+        magic = FORMATS["double"].magic
+        anchor = self.to_bits(self.constant(magic, n.type.of("double")))
+        return self.from_bits(n + anchor) - magic
+
+    # Any lane
+
+    def any_lane(self, mask: Value) -> Value:
+        """Whether one lane at least has its bit set."""
+        if not mask.type.lanes:
+            return mask
+        return self.call(f"llvm.vector.reduce.or.{mask.type.mangled}", Type("i1"), mask)
+
+    def start_block(self) -> str:
+        self._blocks += 1
+        return f"b{self._blocks}"
+
+    def enter(self, name: str) -> None:
+        self.label(name)
+        self._block = name
+
+    def unlikely(self, mask: Value, otherwise: list[Value], rare: Callable[[], list[Value]]) -> list[Value]:
+        """`rare()` where any lane has its bit in `mask`, else `otherwise`; both must be right for lanes without the
+        bit, so that no lane's result hangs on its neighbours.
+        """
+        go, join = self.start_block(), self.start_block()
+        before = self._block
+        expected = self.any_lane(mask)
+        expected = self.call("llvm.expect.i1", Type("i1"), expected, self.constant(0, Type("i1")))
+        self.line(f"br {expected.typed}, label %{go}, label %{join}")
+        self.enter(go)
+        found = rare()
+        after = self._block
+        self.line(f"br label %{join}")
+        self.enter(join)
+        return [
+            self.op(f"phi {a.type} [ {a.text}, %{before} ], [ {b.text}, %{after} ]", a.type)
+            for a, b in zip(otherwise, found, strict=True)
+        ]
+
+    def repeat(self, start: list[Value], step: Callable[[list[Value]], tuple[list[Value], Value]]) -> list[Value]:
+        """`step` gives the next values and a mask; it runs until no lane's bit is set. It runs at least once, and must
+        leave alone the values of a lane that has finished.
+        """
+        head, done = self.start_block(), self.start_block()
+        before = self._block
+        self.line(f"br label %{head}")
+        self.enter(head)
+        mark = len(self.lines)
+        state = [Value(self, self.name(), value.type) for value in start]
+        following, mask = step(state)
+        self.lines[mark:mark] = [
+            f"  {now.text} = phi {now.type} [ {first.text}, %{before} ], [ {after.text}, %{self._block} ]"
+            for now, first, after in zip(state, start, following, strict=True)
+        ]
+        self.line(f"br {self.any_lane(mask).typed}, label %{head}, label %{done}")
+        self.enter(done)
+        return following
+
+    # Other routines
+
+    def use(self, routine: Routine, *arguments: Value) -> list[Value]:
+        """A call of a routine that is not written out here."""
+        if routine not in self.needs:
+            self.needs.append(routine)
+        written = ", ".join(each.typed for each in arguments)
+        if len(routine.results) == 1:
+            return [self.op(f"call {routine.results[0]} @{routine.symbol}({written})", routine.results[0])]
+        shape = f"{{ {', '.join(map(str, routine.results))} }}"
+        name = self.name()
+        self.line(f"{name} = call {shape} @{routine.symbol}({written})")
+        return [self.op(f"extractvalue {shape} {name}, {at}", type_) for at, type_ in enumerate(routine.results)]

@@ -1,0 +1,257 @@
+"""The compiler's own form of a kernel: one function, every call inlined, every value a scalar.
+
+A SPIR-V vector or structure is as many values as it has numbers; what is left of composites are memory accesses of
+several neighbouring components, whose results are the `parts` of one operation. Pointers are addresses that byte
+offsets are added to. Nothing here says how many work-items run side by side: that is decided later.
+
+The vocabulary, `name(arguments) info`:
+
+    const            bits
+    undef
+    argument         offset in the arguments
+    argument_address offset (uniform address of a structure passed by value)
+    local_argument   offset in the arguments: the address of the local memory whose place in the block is the argument
+    builtin          (name, dimension), i64: global_id local_id group_id global_size group_size group_count
+                     global_offset work_dim sub_group_size sub_group_max_size sub_group_count sub_group_id
+                     sub_group_local_id
+    variable         Variable: its address; private ones have one for each work-item
+    add sub mul udiv sdiv urem srem and or xor shl lshr ashr fadd fsub fmul fdiv frem fneg
+    icmp fcmp        LLVM's predicate
+    select(condition, then, otherwise)
+    cast             trunc zext sext fptrunc fpext fptosi fptoui sitofp uitofp bitcast ptrtoint inttoptr; floats to
+                     integers also with .sat; what rounds also with .rte .rtz .rtp .rtn
+    intrinsic        bitreverse ctpop …: LLVM's name without "llvm."
+    math             (OpenCL.std's name, components); several results are parts
+    offset(pointer, bytes as i64)
+    load(pointer)    Access; store(pointer, components…) Access; copy(to, from, bytes as i64) Access
+    part(operation)  index
+    atomic(pointer, operands…) Atomic
+    fence            scope
+    barrier          "group" or "sub_group"; later also Combine
+    group(operands…) Collective
+    group_copy(to, from, elements, stride) Access: once for the whole group; its count is an element's bytes, its space
+                     that of `to`; the stride, in elements, belongs to the side that is global memory
+    image_read(image, [sampler], coordinates…, [lod]) ImageAccess → 4 parts
+    image_write(image, coordinates…, 4 components) ImageAccess
+    image_query(image) what
+    sampler          (addressing, normalized, filter): a constant one
+    printf(format, values…)
+    fault            kind, see FAULTS
+    function         (module, id): its address
+    call(pointer, operands…)  Signature; several results are parts
+    parameter        index; result(values…): what a function that is called by its address gets and gives
+    space_of(pointer) i32: 0 global, 1 local, 2 private
+    phi(a value for each predecessor)
+
+Written by transformations that come after the translation:
+
+    read  Slot       write(value)  Slot: a place that holds one value for each lane of a vector
+    entry_mask       i1
+    any(mask)        i1, one for the whole vector
+    mask_and(mask, condition) mask_andn(mask, condition) mask_or(mask, mask)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Space = Literal["private", "local", "global", "constant", "generic", "code"]
+
+SIZES = {"i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "half": 2, "float": 4, "double": 8, "ptr": 8}
+"""Bytes of each type in memory."""
+
+FAULTS = {"division": 1, "unreachable": 2, "function pointer": 3, "barrier": 4}
+
+PURE = frozenset({
+    "const", "undef", "argument", "argument_address", "local_argument", "parameter", "builtin", "variable",
+    "space_of", "add", "sub", "mul", "and", "or", "xor", "shl", "lshr", "ashr", "fadd", "fsub", "fmul", "fdiv",
+    "frem", "fneg", "icmp", "fcmp", "select", "cast", "intrinsic", "math", "offset", "part", "phi", "image_query",
+    "sampler", "function", "entry_mask", "any", "all",
+})  # fmt: skip
+"""What may be computed where no lane asked for it, and left out where nobody uses it. Divisions of integers may not."""
+
+
+@dataclass(slots=True, eq=False)
+class Op:
+    """An operation, and the value that it gives."""
+
+    name: str
+    type: str
+    """LLVM's name of the scalar; empty where there is no result. The components' type where there are parts."""
+    args: list[Op] = field(default_factory=list)
+    info: Any = None
+    flags: str = ""
+    """LLVM's flags: fast-math ones, `nsw`, `nuw`, `exact`."""
+    word: int = 0
+    """Where it stands in the SPIR-V module, for messages."""
+    block: Block | None = field(default=None, repr=False)
+
+    @property
+    def pure(self) -> bool:
+        return self.name in PURE
+
+    def __repr__(self) -> str:
+        return f"<{self.name} {self.type} {self.info if self.info is not None else ''}>"
+
+
+@dataclass(slots=True, frozen=True)
+class Access:
+    """How memory is touched."""
+
+    count: int = 1
+    """Neighbouring components."""
+    alignment: int = 1
+    volatile: bool = False
+    nontemporal: bool = False
+    space: Space = "generic"
+
+
+@dataclass(slots=True, frozen=True)
+class Atomic:
+    kind: str
+    """load store exchange compare_exchange add sub and or xor smin smax umin umax fadd fmin fmax flag_set flag_clear
+
+    compare_exchange has (pointer, value, comparator). increment and decrement are add and sub of 1.
+    """
+    scope: str
+    """system device group sub_group item"""
+    space: Space
+    volatile: bool = False
+
+
+@dataclass(slots=True, frozen=True)
+class Collective:
+    """Work-items of a group or sub-group computing together."""
+
+    scope: str
+    """group or sub_group"""
+    kind: str
+    """reduce inclusive exclusive (with `operation`); broadcast(value, index or 3 indices); broadcast_first any all
+    all_equal elect ballot (4 parts of i32) inverse_ballot ballot_bit ballot_count ballot_inclusive ballot_exclusive ballot_lsb ballot_msb
+    shuffle(value, lane) shuffle_xor(value, mask) shuffle_up(value, by) shuffle_down(value, by) shuffle_rotate(value, by)
+    intel_shuffle_up(previous, current, by) intel_shuffle_down(current, next, by) block_read(pointer) → parts
+    block_write(pointer, components…)
+    """
+    operation: str = ""
+    """add mul smin smax umin umax fadd fmul fmin fmax and or xor logical_and logical_or logical_xor"""
+    cluster: int = 0
+    """Items that work together, where it is not all of them."""
+    count: int = 1
+
+
+@dataclass(slots=True, frozen=True)
+class ImageAccess:
+    kind: int
+    """Of the texels: 0 float, 1 signed, 2 unsigned; halves are converted by casts."""
+    coordinates: int
+    float_coordinates: bool = False
+    sampler: bool = False
+    lod: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Variable:
+    """Something in memory that the kernel itself brings along."""
+
+    size: int
+    alignment: int
+    space: Space
+    name: str = ""
+    offset: int = 0
+    """Inside local memory or the module's block of globals, once laid out."""
+    module: int = 0
+    """Whose block: 0 the kernel's own module, 1 … those that are linked to it."""
+    image: bytes | None = None
+    """Contents of a constant that lies in the code itself."""
+
+
+@dataclass(slots=True, frozen=True)
+class Signature:
+    """Of a function that is called by its address; composites are as many scalars as they hold."""
+
+    results: tuple[str, ...]
+    """None, one, or the types of as many parts."""
+    parameters: tuple[str, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Slot:
+    """A place for a value of one type; its shape says whether lanes differ."""
+
+    type: str
+    name: str = ""
+    shape: Any = None
+    across: bool = False
+    """Must it outlive a barrier?"""
+
+
+@dataclass(slots=True, frozen=True, eq=False)
+class Combine:
+    """What a barrier does besides waiting: the vectors' slots are put together once all have written theirs."""
+
+    kind: str
+    """total: each slot then holds all of them together; before: what comes before its vector; pick: the number in
+    `source` of the work-item that `places` name.
+    """
+    operation: str
+    slot: Slot
+    source: Slot | None = None
+    places: tuple[Slot, ...] = ()
+
+
+@dataclass(slots=True, eq=False)
+class Block:
+    number: int
+    phis: list[Op] = field(default_factory=list)
+    ops: list[Op] = field(default_factory=list)
+    predecessors: list[Block] = field(default_factory=list, repr=False)
+    """In the order of the phis' arguments, each once."""
+    condition: Op | None = None
+    """Of a branch with two successors: taken to the first when it holds."""
+    successors: list[Block] = field(default_factory=list, repr=False)
+    """None: the work-item is done."""
+
+    def append(self, op: Op) -> Op:
+        op.block = self
+        self.ops.append(op)
+        return op
+
+    def add_phi(self, op: Op) -> Op:
+        op.block = self
+        self.phis.append(op)
+        return op
+
+    @property
+    def everything(self) -> Iterator[Op]:
+        yield from self.phis
+        yield from self.ops
+
+    def __repr__(self) -> str:
+        return f"<block {self.number}>"
+
+
+@dataclass(slots=True, eq=False)
+class Body:
+    """A kernel, or a function that is called by its address."""
+
+    name: str
+    blocks: list[Block] = field(default_factory=list)
+    """The entry first; every block behind its dominators."""
+    variables: list[Variable] = field(default_factory=list)
+    constants: dict[tuple[str, int], Op] = field(default_factory=dict, repr=False)
+
+    def const(self, type_: str, bits: int) -> Op:
+        """Constants belong to no block; each exists once."""
+        bits &= (1 << (1 if type_ == "i1" else SIZES[type_] * 8)) - 1
+        found = self.constants.get((type_, bits))
+        if found is None:
+            found = self.constants[type_, bits] = Op("const", type_, info=bits)
+        return found
+
+    @property
+    def ops(self) -> Iterator[Op]:
+        for block in self.blocks:
+            yield from block.phis
+            yield from block.ops

@@ -1,0 +1,324 @@
+"""Numbers: what is computed lane by lane."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from anyzero.compiler.builtins import library
+from anyzero.compiler.ir import FAULTS, Op
+from anyzero.compiler.lower.emitter import Emitter, handles
+from anyzero.compiler.lower.llvm import I64, Type, Value
+
+
+@handles("add", "sub", "mul", "and", "or", "xor")
+def binary(e: Emitter, op: Op) -> None:
+    # No nsw or nuw: a lane that is not here may overflow, and must not spoil its neighbours.
+    e.elementwise(op, lambda a, b: e.b.binary(op.name, a, b))
+
+
+@handles("shl", "lshr", "ashr")
+def shift(e: Emitter, op: Op) -> None:
+    bits = Type(op.type).bits
+    by = op.args[1]
+    if by.name == "const" and by.info < bits:
+        e.elementwise(op, lambda a, b: e.b.binary(op.name, a, b))
+    else:
+        # Too large a count gives any value in SPIR-V; in LLVM it would give none.
+        e.elementwise(op, lambda a, b: e.b.binary(op.name, a, b & (bits - 1)))
+
+
+@handles("fadd", "fsub", "fmul", "fdiv")
+def floating(e: Emitter, op: Op) -> None:
+    def compute(a: Value, b: Value) -> Value:
+        return with_flags(e, op, lambda: e.b.binary(op.name, a, b))
+
+    e.elementwise(op, compute)
+
+
+@handles("fneg")
+def negate(e: Emitter, op: Op) -> None:
+    e.elementwise(op, lambda a: with_flags(e, op, lambda: -a))
+
+
+def with_flags(e: Emitter, op: Op, compute: Callable[[], Value]) -> Value:
+    e.b.flags = op.flags + " " if op.flags and not op.flags.endswith(" ") else op.flags
+    try:
+        return compute()
+    finally:
+        e.b.flags = ""
+
+
+@handles("icmp", "fcmp")
+def compare(e: Emitter, op: Op) -> None:
+    def compute(a: Value, b: Value) -> Value:
+        if op.name == "fcmp":
+            return with_flags(e, op, lambda: e.b.compare(op.info, a, b))
+        return e.b.compare(op.info, a, b)
+
+    e.elementwise(op, compute)
+
+
+@handles("select")
+def select(e: Emitter, op: Op) -> None:
+    condition = op.args[0]
+    if e.shape(condition).uniform or not e.lanes:
+        # One decision for all lanes.
+        choice = e.scalar(condition)
+        shape = e.shape(op)
+        if not shape.varying:
+            e.scalars[op] = e.b.select(choice, e.scalar(op.args[1]), e.scalar(op.args[2]))
+        if e.lanes and (shape.varying or not shape.exact):
+            e.vectors[op] = e.b.select(choice, e.vector(op.args[1]), e.vector(op.args[2]))
+        return
+    e.vectors[op] = e.b.select(e.vector(condition), e.vector(op.args[1]), e.vector(op.args[2]))
+
+
+@handles("intrinsic")
+def intrinsic(e: Emitter, op: Op) -> None:
+    e.elementwise(op, lambda *args: e.b.intrinsic(op.info, *args))
+
+
+@handles("math")
+def maths(e: Emitter, op: Op) -> None:
+    name, count = op.info
+    element = op.args[0].type if op.args else op.type
+    lanes = 0 if e.shape(op).uniform else e.lanes
+    routine = library.routine(name, element, lanes, count)
+    e.routines[routine.symbol] = routine
+    args = [e.vector(each) if lanes else e.scalar(each) for each in op.args]
+    written = ", ".join(each.typed for each in args)
+    if len(routine.results) == 1:
+        result = routine.results[0]
+        e.put(op, e.b.op(f"call {result} @{routine.symbol}({written})", result))
+        e.parts[op] = [e.vectors[op] if lanes else e.scalars[op]]
+        return
+    structure = "{" + ", ".join(map(str, routine.results)) + "}"
+    name_ = e.b.name()
+    e.b.line(f"{name_} = call {structure} @{routine.symbol}({written})")
+    e.parts[op] = [
+        e.b.op(f"extractvalue {structure} {name_}, {place}", result) for place, result in enumerate(routine.results)
+    ]
+
+
+@handles("frem")
+def remainder(e: Emitter, op: Op) -> None:
+    lanes = 0 if e.shape(op).uniform else e.lanes
+    routine = library.routine("fmod", op.type, lanes)
+    e.routines[routine.symbol] = routine
+    e.elementwise(
+        op,
+        lambda *args: e.b.op(
+            f"call {args[0].type} @{routine.symbol}({', '.join(a.typed for a in args)})", args[0].type
+        ),
+    )
+
+
+# Integer division: no lane that is not here may fault, and one that is here must tell.
+
+
+@handles("udiv", "sdiv", "urem", "srem")
+def divide(e: Emitter, op: Op) -> None:
+    signed = op.name[0] == "s"
+    uniform = e.shape(op).uniform
+    below = op.args[1]
+    a, d = (e.scalar(each) if uniform else e.vector(each) for each in op.args)
+    if below.name == "const" and below.info not in (0, (1 << Type(op.type).bits) - 1):
+        e.put(op, e.b.binary(op.name, a, d))
+        return
+    d = _checked(e, d, uniform)
+    if signed:
+        minus_one = e.b.compare("eq", d, -1)
+        safe = e.b.select(minus_one, d.like(1), d)
+        quotient = e.b.select(minus_one, -a, _quotient(e, a, safe, signed))
+    else:
+        safe = d
+        quotient = _quotient(e, a, d, signed)
+    if op.name in ("udiv", "sdiv"):
+        e.put(op, quotient)
+    else:
+        e.put(op, a - quotient * d)
+
+
+def _checked(e: Emitter, d: Value, uniform: bool) -> Value:
+    """The divisor, 1 for lanes that are not here; a zero in one that is here ends the kernel."""
+    b = e.b
+    zero = b.compare("eq", d, 0)
+    mask = e.mask
+    if uniform or mask is None:
+        bad = zero
+    else:
+        d = b.select(mask, d, d.like(1))
+        zero = b.compare("eq", d, 0)
+        bad = e.any(zero)
+    fault(e, bad, FAULTS["division"], b.constant(0, I64))
+    return d
+
+
+def fault(e: Emitter, condition: Value, kind: int, value: Value) -> None:
+    """Ends the kernel where the condition holds."""
+    b = e.b
+    known = e.known
+    bad, good = e.label(), e.label()
+    b.line(f"br i1 {condition.text}, label %{bad}, label %{good}, !prof !0")
+    e.start(bad)
+    b.intrinsics.setdefault("az_fault", "declare void @az_fault(ptr, i32, i64) cold noreturn nounwind")
+    b.line(f"call void @az_fault({e.frame.worker.typed}, i32 {kind}, {value.typed})")
+    b.line("unreachable")
+    e.start(good)
+    e.forget_since(known)
+
+
+def _quotient(e: Emitter, a: Value, d: Value, signed: bool) -> Value:
+    """Vectors of up to 32 bits divide as doubles, which hold every quotient exactly enough; registers do not divide
+    integers.
+    """
+    b = e.b
+    if not a.type.lanes or a.type.bits > 32:
+        return b.binary("sdiv" if signed else "udiv", a, d)
+    to, back = ("sitofp", "fptosi") if signed else ("uitofp", "fptoui")
+    real = "double" if a.type.bits == 32 else "float"
+    quotient = b.cast(to, a, real) / b.cast(to, d, real)
+    return b.cast(back, quotient, a.type.element)
+
+
+@handles("cast")
+def cast(e: Emitter, op: Op) -> None:
+    kind, _, mode = op.info.partition(".")
+    if kind == "fptrunc" and op.type == "half" and op.args[0].type == "double":
+        e.elementwise(op, lambda a: _directed(e, kind, _to_odd(e, a), op.type, mode or "rte"))
+    elif not mode:
+        e.elementwise(op, lambda a: e.b.cast(kind, a, op.type))
+    elif mode.startswith("sat"):
+        rounding = mode[4:]
+        e.elementwise(op, lambda a: _saturated(e, kind, _rounded(e, a, rounding), op.type))
+    elif kind in ("fptosi", "fptoui"):
+        e.elementwise(op, lambda a: e.b.cast(kind, _rounded(e, a, mode), op.type))
+    else:
+        e.elementwise(op, lambda a: _directed(e, kind, a, op.type, mode))
+
+
+def _rounded(e: Emitter, a: Value, mode: str) -> Value:
+    """To a whole number, still a float."""
+    name = {"rte": "roundeven", "rtp": "ceil", "rtn": "floor"}.get(mode)
+    return a if name is None else e.b.intrinsic(name, a)
+
+
+def _saturated(e: Emitter, kind: str, a: Value, element: str) -> Value:
+    result = a.type.of(element)
+    return e.b.call(f"llvm.{kind}.sat.{result.mangled}.{a.type.mangled}", result, a)
+
+
+def _directed(e: Emitter, kind: str, a: Value, element: str, mode: str) -> Value:
+    """To a narrower float, rounded in one direction: to the nearest first, then a step back where that went too far."""
+    b = e.b
+    near = b.cast(kind, a, element)
+    if mode == "rte":
+        return near
+    bits = f"i{near.type.bits}"
+    if kind == "fptrunc":
+        back, against = b.cast("fpext", near, a.type.element), a
+        above, below = b.compare("ogt", back, against), b.compare("olt", back, against)
+    else:
+        above, below = _beside(e, kind, near, a)
+    raw = b.bitcast(near, bits)
+    negative = b.compare("slt", raw, 0)
+    zero = b.compare("eq", raw & ((1 << (near.type.bits - 1)) - 1), 0)
+    up = b.select(zero, raw.like(1), b.select(negative, raw - 1, raw + 1))
+    down = b.select(zero, raw.like((1 << (near.type.bits - 1)) | 1), b.select(negative, raw + 1, raw - 1))
+    if mode == "rtp":
+        chosen = b.select(below, up, raw)
+    elif mode == "rtn":
+        chosen = b.select(above, down, raw)
+    else:
+        positive = ~negative
+        chosen = b.select(above & positive, down, b.select(below & negative, up, raw))
+    return b.bitcast(chosen, element)
+
+
+def _to_odd(e: Emitter, a: Value) -> Value:
+    """A double as a float whose last bit tells whether anything was lost, so that rounding it again rounds rightly."""
+    b = e.b
+    near = b.cast("fptrunc", a, "float")
+    back = b.cast("fpext", near, "double")
+    raw = b.bitcast(near, "i32")
+    too_large = b.compare("ogt", b.fabs(back), b.fabs(a))
+    down = b.select(too_large, raw - 1, raw)
+    lost = b.compare("one", back, a)
+    return b.bitcast(b.select(lost, down | 1, raw), "float")
+
+
+def _beside(e: Emitter, kind: str, near: Value, a: Value) -> tuple[Value, Value]:
+    """Is the float above, is it below the integer that it was made from?"""
+    b = e.b
+    signed = kind == "sitofp"
+    back = b.call(f"llvm.fpto{'si' if signed else 'ui'}.sat.{a.type.mangled}.{near.type.mangled}", a.type, near)
+    # The largest integers round up to a power of two that no integer is.
+    limit = float(1 << (a.type.bits - (1 if signed else 0)))
+    finite = near.type.element != "half" or a.type.bits <= 15
+    over = b.compare("oge", near, limit) if finite else b.compare("oeq", near, float("inf"))
+    less, more = ("slt", "sgt") if signed else ("ult", "ugt")
+    return over | b.compare(more, back, a), b.compare(less, back, a) & ~over
+
+
+@handles("read")
+def read(e: Emitter, op: Op) -> None:
+    scalar, vector = e.slot(op.info)
+    if scalar is not None:
+        e.scalars[op] = e.b.op(f"load {op.type}, {scalar.typed}", Type(op.type))
+    if vector is not None:
+        type_ = Type(op.type, e.lanes)
+        e.vectors[op] = e.b.op(f"load {type_}, {vector.typed}", type_)
+        if scalar is None and not e.shape(op).varying:
+            e.scalars[op] = e.b.lane(e.vectors[op], 0)
+
+
+@handles("write")
+def write(e: Emitter, op: Op) -> None:
+    scalar, vector = e.slot(op.info)
+    value = op.args[0]
+    if scalar is not None:
+        e.b.line(f"store {e.scalar(value).typed}, {scalar.typed}")
+    if vector is not None:
+        e.b.line(f"store {e.vector(value).typed}, {vector.typed}")
+
+
+@handles("part")
+def part(e: Emitter, op: Op) -> None:
+    e.put(op, e.parts[op.args[0]][op.info])
+
+
+@handles("undef")
+def undefined(e: Emitter, op: Op) -> None:
+    e.scalars[op] = e.b.zero(Type(op.type))
+
+
+# Masks. Not `and` and `or`: what a lane that is not here computed may be no value at all, and `select` does not look
+# at it.
+
+
+@handles("mask_and")
+def mask_and(e: Emitter, op: Op) -> None:
+    mask, condition = (e.vector(each) for each in op.args)
+    e.vectors[op] = e.b.select(mask, condition, e.b.zero(mask.type))
+
+
+@handles("mask_andn")
+def mask_andn(e: Emitter, op: Op) -> None:
+    mask, condition = (e.vector(each) for each in op.args)
+    e.vectors[op] = e.b.select(mask, ~condition, e.b.zero(mask.type))
+
+
+@handles("mask_or")
+def mask_or(e: Emitter, op: Op) -> None:
+    e.vectors[op] = e.vector(op.args[0]) | e.vector(op.args[1])
+
+
+@handles("any")
+def any_lane(e: Emitter, op: Op) -> None:
+    e.scalars[op] = e.any(e.vector(op.args[0]))
+
+
+@handles("entry_mask")
+def entry_mask(e: Emitter, op: Op) -> None:
+    if e.frame.mask is not None:
+        e.vectors[op] = e.frame.mask

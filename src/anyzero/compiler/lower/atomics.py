@@ -1,0 +1,117 @@
+"""Atomic operations: lane after lane, and with no lock where a group has the memory for itself."""
+
+from __future__ import annotations
+
+from anyzero.compiler.ir import SIZES, Atomic, Op
+from anyzero.compiler.lower.emitter import Emitter, handles
+from anyzero.compiler.lower.groups import combine, reduce
+from anyzero.compiler.lower.llvm import Type, Value
+
+_LLVM = {
+    "exchange": "xchg", "add": "add", "sub": "sub", "and": "and", "or": "or", "xor": "xor", "smin": "min", "smax":
+    "max", "umin": "umin", "umax": "umax", "fadd": "fadd", "fmin": "fmin", "fmax": "fmax",
+}  # fmt: skip
+_IN_ANY_ORDER = {"add", "and", "or", "xor", "smin", "smax", "umin", "umax", "fadd", "fmin", "fmax"}
+
+
+@handles("fence")
+def fence(e: Emitter, op: Op) -> None:
+    # A group runs on one thread: towards its own work-items only LLVM has to be kept from moving things.
+    scope = "" if op.info in ("device", "system") else 'syncscope("singlethread") '
+    e.b.line(f"fence {scope}seq_cst")
+
+
+@handles("atomic")
+def atomic(e: Emitter, op: Op) -> None:
+    what: Atomic = op.info
+    pointer, operands = op.args[0], op.args[1:]
+    together = not e.lanes or (e.shape(pointer).uniform and what.kind == "load")
+    if together:
+        found = _one(e, what, op.type, e.scalar(pointer), [e.scalar(each) for each in operands])
+        if found is not None:
+            _give(e, op, found)
+        return
+    if e.shape(pointer).uniform and op not in e.used and what.kind in _IN_ANY_ORDER:
+        # Nobody asks what was there before: the lanes' values are brought together first.
+        mask = e.mask
+        assert mask is not None
+        total = reduce(e, what.kind, e.vector(operands[0]), mask)
+        _one(e, what, op.type, e.scalar(pointer), [total])
+        return
+    results = [Type(op.type)] if op.type and what.kind != "store" else []
+    truth = op.type == "i1"
+    if truth:
+        results = [Type("i8")]
+
+    def lane(_: Value, address: Value, *values: Value) -> list[Value]:
+        found = _one(e, what, op.type, address, list(values))
+        if found is None or not results:
+            return []
+        return [e.b.cast("zext", found, "i8") if truth else found]
+
+    given = [e.value(pointer), *(e.value(each) for each in operands)]
+    made = e.for_each_lane(given, results, lane)
+    if made:
+        e.vectors[op] = e.b.compare("ne", made[0], 0) if truth else made[0]
+
+
+def _give(e: Emitter, op: Op, found: Value) -> None:
+    if e.lanes:
+        e.vectors[op] = e.b.spread(found, e.lanes)
+    e.scalars[op] = found
+
+
+def _one(e: Emitter, what: Atomic, type_: str, pointer: Value, values: list[Value]) -> Value | None:
+    """The operation of one work-item, and what was in memory before."""
+    b = e.b
+    if what.kind == "flag_set":
+        before = _one(e, Atomic("exchange", what.scope, what.space), "i32", pointer, [b.constant(1, Type("i32"))])
+        assert before is not None
+        return b.compare("ne", before, 0)
+    if what.kind == "flag_clear":
+        _one(e, Atomic("store", what.scope, what.space), "", pointer, [b.constant(0, Type("i32"))])
+        return None
+    alone = what.space in ("local", "private") or what.scope == "item"
+    element = values[0].type.element if values else type_
+    if alone:
+        return _alone(e, what.kind, element, pointer, values)
+    align = SIZES[element]
+    if what.kind == "load":
+        return b.op(f"load atomic {type_}, {pointer.typed} seq_cst, align {align}", Type(type_))
+    if what.kind == "store":
+        b.line(f"store atomic {values[0].typed}, {pointer.typed} seq_cst, align {align}")
+        return None
+    if what.kind == "compare_exchange":
+        new, expected = values
+        pair = b.name()
+        b.line(f"{pair} = cmpxchg {pointer.typed}, {expected.typed}, {new.typed} seq_cst seq_cst, align {align}")
+        return b.op(f"extractvalue {{{element}, i1}} {pair}, 0", Type(element))
+    return b.op(
+        f"atomicrmw {_LLVM[what.kind]} {pointer.typed}, {values[0].typed} seq_cst, align {align}", Type(element)
+    )
+
+
+def _alone(e: Emitter, kind: str, element: str, pointer: Value, values: list[Value]) -> Value | None:
+    """Nobody else can see the memory in between."""
+    b = e.b
+    align = SIZES[element]
+    if kind == "store":
+        b.line(f"store {values[0].typed}, {pointer.typed}, align {align}")
+        return None
+    # Volatile, so that a loop that waits for another work-item reads again.
+    before = b.op(
+        f"load {'volatile ' if kind == 'load' else ''}{element}, {pointer.typed}, align {align}", Type(element)
+    )
+    if kind == "load":
+        return before
+    if kind == "compare_exchange":
+        new, expected = values
+        after = b.select(b.compare("eq", before, expected), new, before)
+    elif kind == "exchange":
+        after = values[0]
+    elif kind == "sub":
+        after = before - values[0]
+    else:
+        after = combine(e, kind, before, values[0])
+    b.line(f"store {after.typed}, {pointer.typed}, align {align}")
+    return before

@@ -1,0 +1,370 @@
+"""Writes operations as LLVM IR, once for a whole vector of work-items.
+
+A uniform value is one scalar. A strided value is the scalar of lane 0, and a vector where somebody needs one. A varying
+value is a vector. Chapters (arithmetic, memory, …) register a function for each kind of operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from anyzero.compiler.analysis.shapes import Shape, Shapes
+from anyzero.compiler.errors import CompileError
+from anyzero.compiler.ir import Block, Op, Slot, Variable
+from anyzero.compiler.lower.llvm import I1, I64, PTR, Builder, Type, Value
+from anyzero.compiler.transform.linearise import Masks
+
+if TYPE_CHECKING:
+    from anyzero.compiler.builtins.routine import Routine
+
+
+@dataclass(slots=True)
+class Choices:
+    """What the lowering decides by, for one kernel on one target."""
+
+    lanes: int
+    gathers: bool
+    """Does the target load from several addresses at once, and is it worth it?"""
+    large_buffers: bool = False
+    """Buffers may have more than 4 GiB, so that narrow indices may wrap around inside of one."""
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """Where a region finds what is not computed in it: names of LLVM values of the function it is written in."""
+
+    arguments: Value
+    grid: Value
+    worker: Value
+    mask: Value | None
+    """Of the lanes that exist; None where there is only one."""
+    ids: dict[tuple[str, int], Value] = field(default_factory=dict)
+    """global_id, local_id, group_id of lane 0, and numbers of sub-groups."""
+    spill: Value | None = None
+    """Memory of this vector that outlives barriers."""
+    spilled: dict[Slot, int] = field(default_factory=dict)
+    private: dict[Variable, int] = field(default_factory=dict)
+    """Private variables that live in the memory of the vector, with their places."""
+
+
+Handler = Callable[["Emitter", Op], None]
+HANDLERS: dict[str, Handler] = {}
+
+
+def handles(*names: str) -> Callable[[Handler], Handler]:
+    def register(handler: Handler) -> Handler:
+        for name in names:
+            HANDLERS[name] = handler
+        return handler
+
+    return register
+
+
+class Emitter:
+    def __init__(self, choices: Choices, shapes: Shapes, masks: Masks, frame: Frame, builder: Builder) -> None:
+        self.choices = choices
+        self.lanes = choices.lanes if choices.lanes > 1 else 0
+        self.shapes = shapes
+        self.masks = masks
+        self.frame = frame
+        self.b = builder
+        self.scalars: dict[Op, Value] = {}
+        self.vectors: dict[Op, Value] = {}
+        self.parts: dict[Op, list[Value]] = {}
+        self.routines: dict[str, Routine] = {}
+        self.globals: dict[str, str] = {}
+        """Definitions of constants that the code brings along, by name."""
+        self.allocations: list[str] = []
+        """Lines that belong to the function's first block."""
+        self.block: Block | None = None
+        self.labels = 0
+        self.used: set[Op] = set()
+        """Operations whose results somebody asks for."""
+        self.private: dict[Variable, Value] = {}
+        self._constants: dict[Variable, int] = {}
+        self._slots: dict[Slot, tuple[Value | None, Value | None]] = {}
+        self._cache: dict[object, Value] = {}
+
+    # Walking
+
+    def write_block(self, block: Block) -> None:
+        self.block = block
+        self._cache = {}
+        for op in block.ops:
+            handler = HANDLERS.get(op.name)
+            if handler is None:
+                raise CompileError(f"{op.name} is not supported", offset=op.word)
+            handler(self, op)
+
+    def label(self) -> str:
+        self.labels += 1
+        return f"L{self.labels}"
+
+    def start(self, label: str) -> None:
+        """A new LLVM block inside of the one that is being written; what was computed before stays known."""
+        self.b.label(label)
+
+    def forget_since(self, kept: dict[object, Value]) -> None:
+        """After a piece of code that may have been jumped over: what was spread only there is not known any more."""
+        self._cache = kept
+
+    @property
+    def known(self) -> dict[object, Value]:
+        return dict(self._cache)
+
+    # Values
+
+    def shape(self, op: Op) -> Shape:
+        return self.shapes[op]
+
+    def type(self, op: Op, lanes: bool = False) -> Type:
+        return Type(op.type, self.lanes if lanes else 0)
+
+    def scalar(self, op: Op) -> Value:
+        """The value of all lanes, or of lane 0 of a strided one."""
+        if op.name == "const":
+            return self.b.bits(op.info, Type(op.type))
+        if op.name == "undef":
+            return self.b.zero(Type(op.type))
+        found = self.scalars.get(op)
+        if found is None:
+            raise CompileError(f"{op.name} has no single value here", offset=op.word)
+        return found
+
+    def vector(self, op: Op) -> Value:
+        """One value for each lane; the scalar itself where there is but one lane."""
+        if not self.lanes:
+            return self.scalar(op)
+        found = self.vectors.get(op) or self._cache.get(op)
+        if found is None:
+            found = self._cache[op] = self._spread(op)
+        return found
+
+    def _spread(self, op: Op) -> Value:
+        if op.name == "undef":
+            return self.b.poison(Type(op.type, self.lanes))
+        stride = self.shape(op).stride
+        scalar = self.scalar(op)
+        if not stride:
+            return self.b.spread(scalar, self.lanes)
+        return self.apart(scalar, stride)
+
+    def apart(self, first: Value, stride: int) -> Value:
+        """Lanes that lie a constant apart."""
+        b, lanes = self.b, self.lanes
+        steps = b.each([stride * lane for lane in range(lanes)], "i64" if first.type == PTR else first.type.element)
+        if first.type == PTR:
+            return b.op(f"getelementptr i8, {first.typed}, {steps.typed}", Type("ptr", lanes))
+        return b.spread(first, lanes) + steps
+
+    def value(self, op: Op) -> Value:
+        """A scalar where the value is uniform, else a vector."""
+        return self.scalar(op) if self.shape(op).uniform else self.vector(op)
+
+    def put(self, op: Op, value: Value) -> None:
+        if value.type.lanes:
+            self.vectors[op] = value
+        else:
+            self.scalars[op] = value
+
+    def elementwise(self, op: Op, compute: Callable[..., Value]) -> None:
+        """The same operation on scalars or on vectors, as the shape says."""
+        shape = self.shape(op)
+        if not shape.varying:
+            self.scalars[op] = compute(*(self.scalar(each) for each in op.args))
+        if self.lanes and (shape.varying or not shape.exact):
+            self.vectors[op] = compute(*(self.vector(each) for each in op.args))
+
+    # Masks
+
+    @property
+    def mask_op(self) -> Op | None:
+        assert self.block is not None
+        return self.masks.of.get(self.block) if self.lanes else None
+
+    @property
+    def mask(self) -> Value | None:
+        """The lanes that are here; None where there is only one lane, which is."""
+        op = self.mask_op
+        return None if op is None else self.vector(op)
+
+    def bits(self, mask: Value) -> Value:
+        """A mask as an integer, lane 0 lowest."""
+        key = ("bits", mask.text)
+        found = self._cache.get(key)
+        if found is None:
+            bits = self.b.op(f"bitcast {mask.typed} to i{self.lanes}", Type(f"i{self.lanes}"))
+            found = bits if self.lanes == 64 else self.b.op(f"zext i{self.lanes} {bits.text} to i64", I64)
+            self._cache[key] = found
+        return found
+
+    def any(self, mask: Value) -> Value:
+        if not mask.type.lanes:
+            return mask
+        return self.b.op(f"icmp ne i64 {self.bits(mask).text}, 0", I1)
+
+    def first_lane(self) -> Value | None:
+        """The number of the first lane that is here; None where it is lane 0 for sure."""
+        op = self.mask_op
+        if op is None or self._from_the_first(op):
+            return None
+        mask = self.vector(op)
+        key = ("first", mask.text)
+        found = self._cache.get(key)
+        if found is None:
+            found = self._cache[key] = self.b.call("llvm.cttz.i64", I64, self.bits(mask), self.b.constant(1, I1))
+        return found
+
+    def _from_the_first(self, mask: Op, depth: int = 4) -> bool:
+        """Is lane 0 among the lanes wherever any is? Work-items end at some lane, and so do comparisons of their
+        ids.
+        """
+        if mask.name == "entry_mask":
+            return True
+        if mask.name == "mask_and" and depth:
+            return all(self._from_the_first(each, depth - 1) for each in mask.args)
+        if mask.name == "icmp" and mask.info in ("slt", "sle", "ult", "ule"):
+            low, high = mask.args
+            while low.name == "cast" and low.info in ("trunc", "sext", "zext"):
+                low = low.args[0]
+            return low.name == "builtin" and self.shape(low).stride == 1 and self.shape(high).uniform
+        return False
+
+    def last_lane(self, mask: Value) -> Value:
+        zeros = self.b.call("llvm.ctlz.i64", I64, self.bits(mask), self.b.constant(1, I1))
+        return self.b.constant(63, I64) - zeros
+
+    # Lanes of strided values
+
+    def lane_of(self, op: Op, lane: Value) -> Value:
+        """The value of one lane of a uniform or strided value, computed the way the lane itself would."""
+        shape = self.shape(op)
+        b = self.b
+        if shape.uniform:
+            return self.scalar(op)
+        if shape.exact and shape.stride is not None:
+            scalar = self.scalar(op)
+            if scalar.type == PTR:
+                return self.moved(scalar, lane * shape.stride)
+            return scalar + b.cast("trunc", lane * shape.stride, op.type)
+        if op.name == "cast":
+            inner = self.lane_of(op.args[0], lane)
+            return b.cast(op.info, inner, op.type)
+        if op.name == "offset":
+            return self.moved(self.lane_of(op.args[0], lane), self.lane_of(op.args[1], lane))
+        if op.name in ("add", "sub", "mul", "shl", "or"):
+            return b.binary(op.name, self.lane_of(op.args[0], lane), self.lane_of(op.args[1], lane))
+        return b.lane(self.vector(op), lane)
+
+    def moved(self, pointer: Value, by: Value | int) -> Value:
+        b = self.b
+        if isinstance(by, int):
+            if by == 0:
+                return pointer
+            by = b.constant(by, I64)
+        lanes = max(pointer.type.lanes, by.type.lanes)
+        return b.op(f"getelementptr i8, {pointer.typed}, {by.typed}", Type("ptr", lanes))
+
+    def base(self, pointer: Op) -> Value:
+        """Where lane 0 of a strided pointer is, or would be if it were here."""
+        shape = self.shape(pointer)
+        lane = None if shape.exact else self.first_lane()
+        if lane is None or shape.stride is None:
+            return self.scalar(pointer)
+        there = self.lane_of(pointer, lane)
+        return self.moved(there, lane * -shape.stride)
+
+    # Memory of the function itself
+
+    def allocate(self, type_: Type | str, alignment: int = 0) -> Value:
+        name = f"%a{len(self.allocations)}"
+        self.allocations.append(f"  {name} = alloca {type_}" + (f", align {alignment}" if alignment else ""))
+        return Value(self.b, name, PTR)
+
+    def number_of(self, constant: Variable) -> int:
+        return self._constants.setdefault(constant, len(self._constants))
+
+    def slot(self, slot: Slot) -> tuple[Value | None, Value | None]:
+        """Where a slot keeps the scalar and where the vector, as its shape needs them."""
+        found = self._slots.get(slot)
+        if found is None:
+            shape = slot.shape if self.lanes else Shape(0)
+            whole = bool(self.lanes) and (shape.varying or not shape.exact)
+            single = not shape.varying
+            if slot in self.frame.spilled:
+                assert self.frame.spill is not None
+                place = self.frame.spilled[slot]
+                name = f"%spill{len(self._slots)}"
+                self.allocations.append(f"  {name} = getelementptr i8, {self.frame.spill.typed}, i64 {place}")
+                address = Value(self.b, name, PTR)
+                found = (None, address) if whole else (address, None)
+            else:
+                found = (
+                    self.allocate(Type(slot.type)) if single else None,
+                    self.allocate(Type(slot.type, self.lanes)) if whole else None,
+                )
+            self._slots[slot] = found
+        return found
+
+    def for_each_lane(
+        self, operands: list[Value], results: list[Type], body: Callable[..., list[Value]]
+    ) -> list[Value]:
+        """Runs scalar code for one lane after the other; vectors come in and go out through memory.
+
+        `body(lane, *scalars)` gives the lane's results.
+        """
+        b = self.b
+        mask = self.mask
+        if mask is None:
+            return body(b.constant(0, I64), *operands)
+        lanes = self.lanes
+        places: list[Value | None] = []
+        for operand in operands:
+            if operand.type.lanes:
+                place = self.allocate(operand.type)
+                b.line(f"store {operand.typed}, {place.typed}")
+                places.append(place)
+            else:
+                places.append(None)
+        outs = [self.allocate(Type(result.element, lanes)) for result in results]
+        counter = self.allocate(I64)
+        b.line(f"store {self.bits(mask).typed}, {counter.typed}")
+        known = self.known
+        head, done = self.label(), self.label()
+        b.line(f"br label %{head}")
+        self.start(head)
+        left = b.op(f"load i64, {counter.typed}", I64)
+        lane = b.call("llvm.cttz.i64", I64, left, b.constant(1, I1))
+        scalars = [
+            operand if place is None else self._element(place, operand.type.element, lane)
+            for operand, place in zip(operands, places, strict=True)
+        ]
+        found = body(lane, *scalars)
+        for out, value in zip(outs, found, strict=True):
+            address = b.op(f"getelementptr {memory_type(value.type.element)}, {out.typed}, {lane.typed}", PTR)
+            if value.type == I1:
+                raise CompileError("truth values of single lanes are kept as bytes")
+            b.line(f"store {value.typed}, {address.typed}")
+        rest = left & (left - 1)
+        b.line(f"store {rest.typed}, {counter.typed}")
+        more = b.compare("ne", rest, 0)
+        b.line(f"br i1 {more.text}, label %{head}, label %{done}")
+        self.start(done)
+        self.forget_since(known)
+        return [
+            b.op(f"load {Type(result.element, lanes)}, {out.typed}", Type(result.element, lanes))
+            for result, out in zip(results, outs, strict=True)
+        ]
+
+    def _element(self, place: Value, element: str, lane: Value) -> Value:
+        b = self.b
+        if element == "i1":
+            raise CompileError("truth values of single lanes are kept as bytes")
+        address = b.op(f"getelementptr {element}, {place.typed}, {lane.typed}", PTR)
+        return b.op(f"load {element}, {address.typed}", Type(element))
+
+
+def memory_type(element: str) -> str:
+    return "i8" if element == "i1" else element

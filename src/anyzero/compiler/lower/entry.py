@@ -1,0 +1,309 @@
+"""Writes the code around the regions: which work-items there are, and in what order vectors of them run.
+
+Lanes are neighbours along the first dimension. A kernel that never asks for its place in a group runs through whole
+rows of groups at once. Any other runs group by group; with barriers, all vectors of a group run one region before any
+runs the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from anyzero.compiler.lower.llvm import I32, I64, PTR, Builder, Type, Value
+from anyzero.compiler.lower.regions import DONE, PARAMETERS
+
+STATE_BYTES = 128
+"""In front of what a vector keeps across barriers: the number of the region that it runs next."""
+
+PIECE = 128
+"""Work-items of a row that run before the same piece of the next row does, which often reads the same memory."""
+
+_GRID = {"count": 0, "size": 24, "offset": 48}
+
+
+class Entry:
+    """An LLVM function with counted loops; its variables are places that LLVM makes registers of."""
+
+    def __init__(self, symbol: str, lanes: int, twice: bool) -> None:
+        self.symbol = symbol
+        self.lanes = lanes if lanes > 1 else 0
+        self.step = max(lanes, 1)
+        self.twice = twice
+        """Is code for whole vectors and for the rest of a row written separately?"""
+        self.b = Builder("e")
+        self.allocations: list[str] = []
+        self.labels = 0
+        b = self.b
+        self.arguments, self.grid, self.worker = (Value(b, f"%{name}", PTR) for name in ("arguments", "grid", "worker"))
+        self.first, self.last = Value(b, "%first", I64), Value(b, "%last", I64)
+        self.count, self.size, self.offset = (
+            [self.load(self.grid, start + 8 * dimension, I64) for dimension in range(3)] for start in _GRID.values()
+        )
+        self.scratch = self.load(self.worker, 8, PTR)
+
+    def text(self) -> str:
+        head = (
+            f"define void @{self.symbol}(ptr noalias readonly %arguments, ptr noalias readonly %grid, "
+            "i64 %first, i64 %last, ptr noalias readonly %worker) #1 {"
+        )
+        return "\n".join([head, "entry:", *self.allocations, *self.b.lines, "  ret void", "}"])
+
+    # Pieces
+
+    def load(self, pointer: Value, place: int, type_: Type) -> Value:
+        return self.b.op(f"load {type_}, {self.at(pointer, place).typed}, align 8, !invariant.load !1", type_)
+
+    def at(self, pointer: Value, place: int | Value) -> Value:
+        by = place.typed if isinstance(place, Value) else f"i64 {place}"
+        return self.b.op(f"getelementptr i8, {pointer.typed}, {by}", PTR)
+
+    def variable(self, start: Value) -> Value:
+        name = f"%place{len(self.allocations)}"
+        self.allocations.append(f"  {name} = alloca {start.type}")
+        place = Value(self.b, name, PTR)
+        self.set(place, start)
+        return place
+
+    def get(self, place: Value, type_: Type = I64) -> Value:
+        return self.b.op(f"load {type_}, {place.typed}", type_)
+
+    def set(self, place: Value, value: Value) -> None:
+        self.b.line(f"store {value.typed}, {place.typed}")
+
+    def _labels(self, *names: str) -> list[str]:
+        self.labels += 1
+        return [f"{name}{self.labels}" for name in names]
+
+    def while_(self, condition: Callable[[], Value], body: Callable[[], None]) -> None:
+        head, inside, behind = self._labels("while", "do", "done")
+        b = self.b
+        b.line(f"br label %{head}")
+        b.label(head)
+        b.line(f"br {condition().typed}, label %{inside}, label %{behind}")
+        b.label(inside)
+        body()
+        b.line(f"br label %{head}")
+        b.label(behind)
+
+    def if_(self, condition: Value, body: Callable[[], None]) -> None:
+        inside, behind = self._labels("then", "end")
+        b = self.b
+        b.line(f"br {condition.typed}, label %{inside}, label %{behind}")
+        b.label(inside)
+        body()
+        b.line(f"br label %{behind}")
+        b.label(behind)
+
+    def for_(self, start: Value, stop: Value, step: int, body: Callable[[Value], None]) -> Value:
+        """Counts while a whole step fits; gives where it came to."""
+        counter = self.variable(start)
+        limit = stop - (step - 1)
+
+        def once() -> None:
+            now = self.get(counter)
+            body(now)
+            self.set(counter, now + step)
+
+        self.while_(lambda: self.b.compare("slt", self.get(counter), limit), once)
+        return self.get(counter)
+
+    def number(self, value: int) -> Value:
+        return self.b.constant(value, I64)
+
+    # Vectors
+
+    def region(self, number: int, mask: Value | None, ids: dict[str, Value]) -> Value:
+        known = {"arguments": self.arguments, "grid": self.grid, "worker": self.worker, **ids}
+        given = [known.get(name, self.b.poison(type_)) for name, type_ in PARAMETERS]
+        if mask is not None:
+            given.append(mask)
+        return self.b.op(f"call i32 @region{number}({', '.join(each.typed for each in given)})", I32)
+
+    def row(self, start: Value, stop: Value, body: Callable[[Value, Value | None], None]) -> None:
+        """Vectors from `start` to before `stop`; the body gets the first lane's place and the mask."""
+        b, lanes = self.b, self.lanes
+        if not lanes:
+            self.for_(start, stop, 1, lambda x: body(x, None))
+            return
+        if not self.twice:
+            self.for_(start, stop + (lanes - 1), lanes, lambda x: body(x, self._first_lanes(stop - x)))
+            return
+        every = Value(b, "splat (i1 true)", Type("i1", lanes))
+        at = self.for_(start, stop, lanes, lambda x: body(x, every))
+        left = stop - at
+        self.if_(b.compare("sgt", left, 0), lambda: body(at, self._first_lanes(left)))
+
+    def _first_lanes(self, count: Value) -> Value:
+        numbers = self.b.each(range(self.lanes), "i64")
+        return self.b.compare("sgt", self.b.spread(count, self.lanes), numbers)
+
+
+def flat_entry(symbol: str, lanes: int, twice: bool) -> str:
+    """Groups that are neighbours along the first dimension are one long row."""
+    e = Entry(symbol, lanes, twice)
+    b = e.b
+    group = e.variable(e.first)
+    flat = b.compare("eq", e.size[1] * e.size[2], 1)
+    longest = b.select(flat, e.number(1 << 40), e.number(PIECE))
+
+    def run() -> None:
+        g = e.get(group)
+        x, rest = b.binary("urem", g, e.count[0]), b.binary("udiv", g, e.count[0])
+        y, z = b.binary("urem", rest, e.count[1]), b.binary("udiv", rest, e.count[1])
+        many = b.intrinsic("umin", e.last - g, e.count[0] - x)
+        e.set(group, g + many)
+        x0, y0, z0 = (n * size + offset for n, size, offset in zip((x, y, z), e.size, e.offset, strict=True))
+        x1 = x0 + many * e.size[0]
+        at = e.variable(x0)
+
+        def piece() -> None:
+            # Vectors end where 31 bits would overflow, so that the low half of an id never wraps between two lanes.
+            start = e.get(at)
+            stop = b.intrinsic("umin", b.intrinsic("umin", (start | 0x7FFFFFFF) + 1, start + longest), x1)
+            e.for_(
+                z0, z0 + e.size[2], 1,
+                lambda gz: keep(e.for_(y0, y0 + e.size[1], 1, lambda gy: row(start, stop, gy, gz))),
+            )  # fmt: skip
+            e.set(at, stop)
+
+        e.while_(lambda: b.compare("ult", e.get(at), x1), piece)
+
+    def row(start: Value, stop: Value, gy: Value, gz: Value) -> None:
+        e.row(start, stop, lambda gx, mask: vector(gx, gy, gz, mask))
+
+    def vector(gx: Value, gy: Value, gz: Value, mask: Value | None) -> None:
+        e.region(0, mask, {"global_x": gx, "global_y": gy, "global_z": gz, "spill": e.scratch})
+
+    e.while_(lambda: b.compare("ult", e.get(group), e.last), run)
+    return e.text()
+
+
+def keep(_: Value) -> None:
+    """A loop's end is of no interest."""
+
+
+def group_entry(symbol: str, lanes: int, twice: bool, regions: int, per_vector: int, combines: dict[int, str]) -> str:
+    """Group by group. `combines` names functions that run once in front of a region, when all vectors have come to
+    it.
+    """
+    e = Entry(symbol, lanes, twice)
+    b = e.b
+    rows = b.binary("udiv", e.size[0] + (e.step - 1), e.number(e.step))
+    vectors = rows * e.size[1] * e.size[2]
+    rest = b.binary("udiv", e.first, e.count[0])
+    place = [
+        b.binary("urem", e.first, e.count[0]),
+        b.binary("urem", rest, e.count[1]),
+        b.binary("udiv", rest, e.count[1]),
+    ]
+    ids = [e.variable(each) for each in place]
+    left = e.variable(e.last - e.first)
+
+    def group() -> None:
+        gx, gy, gz = (e.get(each) for each in ids)
+        start = [n * size + offset for n, size, offset in zip((gx, gy, gz), e.size, e.offset, strict=True)]
+        known = {"group_x": gx, "group_y": gy, "group_z": gz, "vectors": vectors}
+        if regions == 1:
+            _vectors(
+                e,
+                known,
+                start,
+                lambda mask, all_ids: keep(e.region(0, mask, {**all_ids, "spill": _spill(e, all_ids, per_vector, 0)})),
+                e.twice,
+            )
+        else:
+            _regions(e, known, start, vectors, regions, per_vector, combines)
+        _step(e, ids, gx, gy, gz)
+        e.set(left, e.get(left) - 1)
+
+    e.while_(lambda: b.compare("sgt", e.get(left), 0), group)
+    return e.text()
+
+
+def _spill(e: Entry, ids: dict[str, Value], per_vector: int, skip: int) -> Value:
+    return e.at(e.scratch, ids["vector"] * per_vector + skip)
+
+
+def _step(e: Entry, ids: list[Value], gx: Value, gy: Value, gz: Value) -> None:
+    """The next group."""
+    b = e.b
+    over_x = b.compare("eq", gx + 1, e.count[0])
+    over_y = over_x & b.compare("eq", gy + 1, e.count[1])
+    e.set(ids[0], b.select(over_x, e.number(0), gx + 1))
+    e.set(ids[1], b.select(over_x, b.select(over_y, e.number(0), gy + 1), gy))
+    e.set(ids[2], b.select(over_y, gz + 1, gz))
+
+
+Body = Callable[["Value | None", dict[str, Value]], None]
+
+
+def _vectors(e: Entry, known: dict[str, Value], start: list[Value], body: Body, twice: bool) -> None:
+    """All vectors of a group, in the order of the work-items' linear numbers."""
+    number = e.variable(e.number(0))
+
+    def vector(x: Value, y: Value, z: Value, mask: Value | None) -> None:
+        now = e.get(number)
+        e.set(number, now + 1)
+        place = {"local_x": x, "local_y": y, "local_z": z, "vector": now}
+        place |= {"global_x": start[0] + x, "global_y": start[1] + y, "global_z": start[2] + z}
+        body(mask, {**known, **place})
+
+    def row(y: Value, z: Value) -> None:
+        e.row(zero, e.size[0], lambda x, mask: vector(x, y, z, mask))
+
+    zero = e.number(0)
+    twice, e.twice = e.twice, twice
+    e.for_(
+        zero, e.size[2], 1,
+        lambda z: keep(e.for_(zero, e.size[1], 1, lambda y: row(y, z))),
+    )  # fmt: skip
+    e.twice = twice
+
+
+def _regions(
+    e: Entry,
+    known: dict[str, Value],
+    start: list[Value],
+    vectors: Value,
+    regions: int,
+    per_vector: int,
+    combines: dict[int, str],
+) -> None:
+    """Vectors wait for each other between regions. Those that came to another barrier, or to their end, stay where
+    they are until it is their turn.
+    """
+    b = e.b
+    current = e.variable(b.constant(0, I32))
+    e.for_(e.number(0), vectors, 1, lambda w: e.set(e.at(e.scratch, w * per_vector), b.constant(0, I32)))
+    done = b.constant(DONE, I32)
+
+    def round_() -> None:
+        now = e.get(current, I32)
+        lowest = e.variable(done)
+        for number in range(regions):
+            e.if_(b.compare("eq", now, number), lambda number=number: one(number, lowest))  # type: ignore[misc]
+        e.set(current, e.get(lowest, I32))
+
+    def one(number: int, lowest: Value) -> None:
+        if number in combines:
+            b.line(
+                f"call void @{combines[number]}({e.arguments.typed}, {e.grid.typed}, i64 0, {vectors.typed}, "
+                f"{e.worker.typed})"
+            )
+
+        def vector(mask: Value | None, ids: dict[str, Value]) -> None:
+            state = e.at(e.scratch, ids["vector"] * per_vector)
+
+            def run() -> None:
+                spill = e.at(state, STATE_BYTES)
+                e.set(state, e.region(number, mask, {**ids, "spill": spill}))
+
+            e.if_(b.compare("eq", e.get(state, I32), number), run)
+            e.set(lowest, b.intrinsic("umin", e.get(lowest, I32), e.get(state, I32)))
+
+        _vectors(e, known, start, vector, e.twice)
+
+    e.while_(lambda: b.compare("ne", e.get(current, I32), done), round_)
+
+
+__all__ = ["flat_entry", "group_entry"]

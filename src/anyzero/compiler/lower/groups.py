@@ -1,0 +1,394 @@
+"""Work-items computing together. A sub-group is a vector, so that its collectives are shuffles and reductions of
+lanes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from anyzero.compiler.errors import CompileError
+from anyzero.compiler.ir import SIZES, Collective, Op
+from anyzero.compiler.lower.emitter import Emitter, handles
+from anyzero.compiler.lower.llvm import I1, I32, I64, PTR, Type, Value
+from anyzero.compiler.lower.memory import masked_load, masked_store
+
+_INTRINSICS = {"smin": "smin", "smax": "smax", "umin": "umin", "umax": "umax", "fmin": "minnum", "fmax": "maxnum"}
+_REDUCE = {"fmin": "fmin", "fmax": "fmax", "logical_and": "and", "logical_or": "or", "logical_xor": "xor"}
+
+
+def combine(e: Emitter, operation: str, a: Value, b: Value) -> Value:
+    """Two values made one."""
+    operation = operation.removeprefix("logical_")
+    if operation in _INTRINSICS:
+        return e.b.intrinsic(_INTRINSICS[operation], a, b)
+    return e.b.binary(operation, a, b)
+
+
+def identity(e: Emitter, operation: str, type_: Type) -> Value:
+    """What changes nothing."""
+    b, bits = e.b, type_.bits
+    match operation.removeprefix("logical_"):
+        case "fadd":
+            # Minus zero: a sum of minus zeros stays one.
+            return b.constant(-0.0, type_)
+        case "fmul":
+            return b.constant(1.0, type_)
+        case "fmin":
+            return b.constant(float("inf"), type_)
+        case "fmax":
+            return b.constant(float("-inf"), type_)
+        case "mul":
+            return b.constant(1, type_)
+        case "and" | "umin":
+            return b.constant(-1, type_)
+        case "smin":
+            return b.constant((1 << (bits - 1)) - 1, type_)
+        case "smax":
+            return b.constant(1 << (bits - 1), type_)
+        case _:
+            return b.zero(type_)
+
+
+def reduce(e: Emitter, operation: str, value: Value, mask: Value) -> Value:
+    """All lanes that are here, made one."""
+    b = e.b
+    value = b.select(mask, value, identity(e, operation, value.type))
+    name = f"llvm.vector.reduce.{_REDUCE.get(operation, operation)}.{value.type.mangled}"
+    element = Type(value.type.element)
+    if operation in ("fadd", "fmul"):
+        start = identity(e, operation, element)
+        b.intrinsics.setdefault(name, f"declare {element} @{name}({element}, {value.type})")
+        return b.op(f"call reassoc {element} @{name}({start.typed}, {value.typed})", element)
+    return b.call(name, element, value)
+
+
+def scan(e: Emitter, operation: str, value: Value, mask: Value, inclusive: bool) -> Value:
+    """Each lane with all that are here before it."""
+    b, lanes = e.b, e.lanes
+    nothing = identity(e, operation, value.type)
+    value = b.select(mask, value, nothing)
+    step = 1
+    while step < lanes:
+        moved = b.shuffle(value, nothing, [lane - step if lane >= step else lanes for lane in range(lanes)])
+        value = combine(e, operation, moved, value)
+        step *= 2
+    if inclusive:
+        return value
+    return b.shuffle(value, nothing, [lane - 1 if lane else lanes for lane in range(lanes)])
+
+
+def _clustered(e: Emitter, operation: str, value: Value, mask: Value, cluster: int) -> Value:
+    b, lanes = e.b, e.lanes
+    value = b.select(mask, value, identity(e, operation, value.type))
+    step = 1
+    while step < min(cluster, lanes):
+        value = combine(e, operation, value, b.shuffle(value, None, [lane ^ step for lane in range(lanes)]))
+        step *= 2
+    return value
+
+
+def permute(e: Emitter, values: list[Value], places: Value) -> Value:
+    """Lanes of one vector, or of several one behind the other, picked by number."""
+    b, lanes = e.b, e.lanes
+    element = values[0].type.element
+    if element == "i1":
+        wide = [b.cast("zext", value, "i8") for value in values]
+        return b.compare("ne", permute(e, wide, places), 0)
+    space = e.allocate(Type(element, lanes * len(values)))
+    for index, value in enumerate(values):
+        to = e.moved(space, index * lanes * SIZES[element])
+        b.line(f"store {value.typed}, {to.typed}, align {SIZES[element]}")
+    wrapped = places & (lanes * len(values) - 1)
+    found = b.poison(values[0].type)
+    for lane in range(lanes):
+        place = b.lane(wrapped, lane)
+        address = b.op(f"getelementptr {element}, {space.typed}, {place.typed}", PTR)
+        found = b.with_lane(found, lane, b.op(f"load {element}, {address.typed}", Type(element)))
+    return found
+
+
+def _numbers(e: Emitter) -> Value:
+    return e.b.each(range(e.lanes), "i32")
+
+
+def _narrow(e: Emitter, value: Value) -> Value:
+    """A lane's number."""
+    return e.b.cast("trunc", value, "i32") if value.type.bits > 32 else e.b.cast("zext", value, "i32")
+
+
+Compute = Callable[[Emitter, Op, Collective], Value]
+_KINDS: dict[str, Compute] = {}
+
+
+def _kind(*names: str) -> Callable[[Compute], Compute]:
+    def register(compute: Compute) -> Compute:
+        for name in names:
+            _KINDS[name] = compute
+        return compute
+
+    return register
+
+
+@handles("group")
+def group(e: Emitter, op: Op) -> None:
+    what: Collective = op.info
+    if what.scope != "sub_group":
+        raise CompileError(f"{what.kind} of a work-group was not taken apart", offset=op.word)
+    if what.kind in ("block_read", "block_write"):
+        _block(e, op, what)
+        return
+    if not e.lanes:
+        _alone(e, op, what)
+        return
+    if what.kind == "ballot":
+        bits = e.bits(_here(e, e.vector(op.args[0])))
+        high = e.b.cast("trunc", bits.lshr(32), "i32")
+        zero = e.b.constant(0, I32)
+        e.parts[op] = [e.b.cast("trunc", bits, "i32"), high, zero, zero]
+        return
+    found = _KINDS[what.kind](e, op, what)
+    if e.shape(op).uniform:
+        e.scalars[op] = found
+    else:
+        e.vectors[op] = e.b.spread(found, e.lanes)
+
+
+def _here(e: Emitter, condition: Value) -> Value:
+    mask = e.mask
+    assert mask is not None
+    return e.b.select(mask, condition, e.b.zero(mask.type))
+
+
+def _first(e: Emitter) -> Value:
+    lane = e.first_lane()
+    return lane if lane is not None else e.b.constant(0, I64)
+
+
+@_kind("reduce")
+def _reduce(e: Emitter, op: Op, what: Collective) -> Value:
+    mask = e.mask
+    assert mask is not None
+    if what.cluster:
+        return _clustered(e, what.operation, e.vector(op.args[0]), mask, what.cluster)
+    return reduce(e, what.operation, e.vector(op.args[0]), mask)
+
+
+@_kind("inclusive", "exclusive")
+def _scan(e: Emitter, op: Op, what: Collective) -> Value:
+    mask = e.mask
+    assert mask is not None
+    return scan(e, what.operation, e.vector(op.args[0]), mask, what.kind == "inclusive")
+
+
+@_kind("broadcast", "shuffle")
+def _shuffle(e: Emitter, op: Op, what: Collective) -> Value:
+    value, place = op.args[0], op.args[1]
+    if what.kind == "broadcast" or e.shape(place).uniform:
+        lane = e.scalar(place) if e.shape(place).uniform else e.b.lane(e.vector(place), _first(e))
+        return e.b.lane(e.vector(value), _narrow(e, lane) & (e.lanes - 1))
+    return permute(e, [e.vector(value)], _narrow(e, e.vector(place)))
+
+
+@_kind("broadcast_first")
+def _broadcast_first(e: Emitter, op: Op, what: Collective) -> Value:
+    return e.b.lane(e.vector(op.args[0]), _first(e))
+
+
+@_kind("any", "all")
+def _vote(e: Emitter, op: Op, what: Collective) -> Value:
+    condition = e.vector(op.args[0])
+    if what.kind == "any":
+        return e.any(_here(e, condition))
+    return ~e.any(_here(e, ~condition))
+
+
+@_kind("all_equal")
+def _all_equal(e: Emitter, op: Op, what: Collective) -> Value:
+    b = e.b
+    value = e.vector(op.args[0])
+    first = b.spread(b.lane(value, _first(e)), e.lanes)
+    differs = b.compare("une" if value.type.is_float else "ne", value, first)
+    return ~e.any(_here(e, differs))
+
+
+@_kind("elect")
+def _elect(e: Emitter, op: Op, what: Collective) -> Value:
+    return e.b.compare("eq", e.b.each(range(e.lanes), "i64"), _first(e))
+
+
+def _ballot(e: Emitter, op: Op) -> Value:
+    """64 bits of a ballot; there are never more lanes."""
+    b = e.b
+    low, high = (b.cast("zext", e.value(each), "i64") for each in op.args[:2])
+    return low | high.shl(32)
+
+
+@_kind("inverse_ballot")
+def _inverse_ballot(e: Emitter, op: Op, what: Collective) -> Value:
+    bits = e.b.spread(_ballot(e, op), e.lanes)
+    return e.b.cast("trunc", e.b.binary("lshr", bits, e.b.each(range(e.lanes), "i64")), "i1")
+
+
+@_kind("ballot_bit")
+def _ballot_bit(e: Emitter, op: Op, what: Collective) -> Value:
+    b = e.b
+    place = b.cast("zext", e.value(op.args[4]), "i64") & 63
+    bits, place = b.spread(_ballot(e, op), e.lanes), b.spread(place, e.lanes)
+    return b.cast("trunc", bits.lshr(place), "i1")
+
+
+@_kind("ballot_count", "ballot_inclusive", "ballot_exclusive")
+def _ballot_count(e: Emitter, op: Op, what: Collective) -> Value:
+    b, lanes = e.b, e.lanes
+    seen = [(1 << lanes) - 1] * lanes
+    if what.kind == "ballot_inclusive":
+        seen = [(2 << lane) - 1 for lane in range(lanes)]
+    elif what.kind == "ballot_exclusive":
+        seen = [(1 << lane) - 1 for lane in range(lanes)]
+    bits = b.spread(_ballot(e, op), lanes) & b.each(seen, "i64")
+    return _as(e, b.intrinsic("ctpop", bits), op.type)
+
+
+@_kind("ballot_lsb", "ballot_msb")
+def _ballot_end(e: Emitter, op: Op, what: Collective) -> Value:
+    b = e.b
+    bits = b.spread(_ballot(e, op), e.lanes) & ((1 << e.lanes) - 1)
+    type_ = bits.type
+    name = "cttz" if what.kind == "ballot_lsb" else "ctlz"
+    found = b.call(f"llvm.{name}.{type_.mangled}", type_, bits, b.constant(0, I1))
+    return _as(e, found if name == "cttz" else 63 - found, op.type)
+
+
+def _as(e: Emitter, value: Value, element: str) -> Value:
+    return e.b.cast("trunc" if value.type.bits > Type(element).bits else "zext", value, element)
+
+
+@_kind("shuffle_xor", "shuffle_up", "shuffle_down", "shuffle_rotate")
+def _relative(e: Emitter, op: Op, what: Collective) -> Value:
+    b, lanes = e.b, e.lanes
+    value, by = e.vector(op.args[0]), op.args[1]
+    moves: dict[str, Callable[[int, int], int]] = {
+        "shuffle_xor": lambda lane, by: lane ^ by,
+        "shuffle_up": lambda lane, by: lane - by,
+        "shuffle_down": lambda lane, by: lane + by,
+        "shuffle_rotate": lambda lane, by: lane + by,
+    }
+    move = moves[what.kind]
+    cluster = what.cluster or lanes
+    if by.name == "const":
+        places = [move(lane, by.info) for lane in range(lanes)]
+        if what.kind == "shuffle_rotate":
+            places = [lane // cluster * cluster + place % cluster for lane, place in enumerate(places)]
+        return b.shuffle(value, None, [place % lanes for place in places])
+    distance = _narrow(e, e.vector(by))
+    numbers = _numbers(e)
+    if what.kind == "shuffle_xor":
+        places_ = numbers ^ distance
+    elif what.kind == "shuffle_up":
+        places_ = numbers - distance
+    elif what.kind == "shuffle_down":
+        places_ = numbers + distance
+    else:
+        places_ = (numbers & ~(cluster - 1)) | ((numbers + distance) & (cluster - 1))
+    return permute(e, [value], places_)
+
+
+@_kind("intel_shuffle_up", "intel_shuffle_down")
+def _over_two(e: Emitter, op: Op, what: Collective) -> Value:
+    first, second, by = op.args
+    distance = _narrow(e, e.vector(by))
+    numbers = _numbers(e)
+    places = numbers + distance if what.kind == "intel_shuffle_down" else numbers + e.lanes - distance
+    return permute(e, [e.vector(first), e.vector(second)], places)
+
+
+def _alone(e: Emitter, op: Op, what: Collective) -> None:
+    """A sub-group of one."""
+    b = e.b
+    first = e.scalar(op.args[0]) if op.args else b.constant(1, I1)
+    zero = b.constant(0, I32)
+    match what.kind:
+        case "exclusive":
+            found = identity(e, what.operation, first.type)
+        case "ballot":
+            e.parts[op] = [b.cast("zext", first, "i32"), zero, zero, zero]
+            return
+        case "elect" | "all_equal":
+            found = b.constant(1, I1)
+        case "inverse_ballot":
+            found = b.cast("trunc", first, "i1")
+        case "ballot_bit":
+            found = b.cast("trunc", first.lshr(_narrow(e, e.scalar(op.args[4])) & 31), "i1")
+        case "ballot_count" | "ballot_inclusive":
+            found = _as(e, first & 1, op.type)
+        case "ballot_exclusive" | "ballot_lsb" | "ballot_msb":
+            found = b.constant(0, Type(op.type))
+        case "intel_shuffle_up" | "intel_shuffle_down":
+            far = b.compare("ne", e.scalar(op.args[2]), 0)
+            near, other = (1, 0) if what.kind == "intel_shuffle_up" else (0, 1)
+            found = b.select(far, e.scalar(op.args[other]), e.scalar(op.args[near]))
+        case _:
+            found = first
+    e.scalars[op] = found
+
+
+def _block(e: Emitter, op: Op, what: Collective) -> None:
+    """Neighbouring elements, one for each lane, row after row."""
+    b, lanes = e.b, max(e.lanes, 1)
+    pointer = e.value(op.args[0])
+    if pointer.type.lanes:
+        pointer = b.lane(pointer, _first(e))
+    element = op.type if what.kind == "block_read" else op.args[1].type
+    size = SIZES[element]
+    found = []
+    for row in range(what.count):
+        address = e.moved(pointer, row * lanes * size)
+        if not e.lanes:
+            if what.kind == "block_read":
+                found.append(b.op(f"load {element}, {address.typed}, align {size}", Type(element)))
+            else:
+                b.line(f"store {e.scalar(op.args[1 + row]).typed}, {address.typed}, align {size}")
+            continue
+        mask = e.mask
+        assert mask is not None
+        if what.kind == "block_read":
+            found.append(masked_load(e, address, Type(element, lanes), mask, size))
+        else:
+            masked_store(e, e.vector(op.args[1 + row]), address, mask, size)
+    e.parts[op] = found
+    if len(found) == 1:
+        e.put(op, found[0])
+
+
+@handles("barrier")
+def barrier(e: Emitter, op: Op) -> None:
+    """Of a group: the region ends. Of a sub-group: lanes are never apart."""
+
+
+@handles("group_copy")
+def group_copy(e: Emitter, op: Op) -> None:
+    """The first vector copies for the whole group."""
+    b = e.b
+    access = op.info
+    to, source, elements, stride = (
+        e.scalar(each) if e.shape(each).uniform else b.lane(e.vector(each), _first(e)) for each in op.args
+    )
+    known = e.known
+    head, body, done = (e.label() for _ in range(3))
+    first = b.compare("eq", e.frame.ids["sub_group_id", 0], 0)
+    counter = e.allocate(I64)
+    b.line(f"store i64 0, {counter.typed}")
+    b.line(f"br {first.typed}, label %{head}, label %{done}")
+    e.start(head)
+    at = b.op(f"load i64, {counter.typed}", I64)
+    b.line(f"br {b.compare('ult', at, elements).typed}, label %{body}, label %{done}")
+    e.start(body)
+    near, far = at * access.count, at * stride * access.count
+    to_local = access.space == "local"
+    target, origin = e.moved(to, near if to_local else far), e.moved(source, far if to_local else near)
+    b.intrinsics.setdefault("llvm.memcpy.p0.p0.i64", "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
+    b.line(f"call void @llvm.memcpy.p0.p0.i64({target.typed}, {origin.typed}, i64 {access.count}, i1 false)")
+    b.line(f"store {(at + 1).typed}, {counter.typed}")
+    b.line(f"br label %{head}")
+    e.start(done)
+    e.forget_since(known)

@@ -1,0 +1,184 @@
+"""Images, printf and faults: what the engine does for kernels, called once for a whole vector or once for each lane."""
+
+from __future__ import annotations
+
+from anyzero.compiler.ir import FAULTS, ImageAccess, Op
+from anyzero.compiler.lower.arithmetic import fault
+from anyzero.compiler.lower.emitter import Emitter, handles
+from anyzero.compiler.lower.llvm import I32, I64, PTR, Type, Value
+
+_READ = "declare void @az_image_read(ptr, ptr, i32, i64, ptr, i32, ptr, ptr, i32)"
+_WRITE = "declare void @az_image_write(ptr, i32, i64, ptr, ptr, i32)"
+_QUERY = "declare i32 @az_image_query(ptr, i32)"
+_PRINTF = "declare void @az_printf(ptr, ptr, ptr, i32)"
+
+_QUERIES = {
+    "width": 0, "height": 1, "depth": 2, "array_size": 3, "channel_type": 4, "channel_order": 5, "levels": 6,
+    "samples": 7,
+}  # fmt: skip
+
+
+def _lanes(e: Emitter) -> int:
+    return max(e.lanes, 1)
+
+
+def _mask(e: Emitter) -> Value:
+    mask = e.mask
+    return e.b.constant(1, I64) if mask is None else e.bits(mask)
+
+
+def _rows(e: Emitter, values: list[Value]) -> Value:
+    """Vectors of 32-bit numbers in memory, one behind the other."""
+    b = e.b
+    space = e.allocate(f"[{4 * _lanes(e)} x i32]", 64)
+    for index, value in enumerate(values):
+        place = e.moved(space, index * 4 * _lanes(e))
+        b.line(f"store {value.typed}, {place.typed}, align 4")
+    return space
+
+
+def _coordinates(e: Emitter, ops: list[Op], floats: bool) -> list[Value]:
+    b = e.b
+    found = []
+    for op in ops:
+        value = e.vector(op)
+        if floats and value.type.element != "float":
+            value = b.cast("fpext" if value.type.bits < 32 else "fptrunc", value, "float")
+        elif not floats and value.type.bits != 32:
+            value = b.cast("sext" if value.type.bits < 32 else "trunc", value, "i32")
+        found.append(value)
+    return found
+
+
+def _images(e: Emitter, op: Op) -> Value:
+    """An image is the same for all work-items, wherever a kernel can be sure of anything."""
+    value = e.value(op)
+    if value.type.lanes:
+        lane = e.first_lane()
+        return e.b.lane(value, lane if lane is not None else 0)
+    return value
+
+
+@handles("image_read")
+def image_read(e: Emitter, op: Op) -> None:
+    b = e.b
+    access: ImageAccess = op.info
+    rest = list(op.args[1:])
+    image = _images(e, op.args[0])
+    sampler = _images(e, rest.pop(0)) if access.sampler else Value(b, "null", PTR)
+    coordinates = _rows(e, _coordinates(e, rest[: access.coordinates], access.float_coordinates))
+    lod = Value(b, "null", PTR)
+    if access.lod:
+        lod = _rows(e, _coordinates(e, rest[access.coordinates : access.coordinates + 1], True))
+    texel = e.allocate(f"[{4 * _lanes(e)} x i32]", 64)
+    b.intrinsics.setdefault("az_image_read", _READ)
+    b.line(
+        f"call void @az_image_read({image.typed}, {sampler.typed}, i32 {_lanes(e)}, {_mask(e).typed}, "
+        f"{coordinates.typed}, i32 {int(access.float_coordinates)}, {lod.typed}, {texel.typed}, i32 {access.kind})"
+    )
+    element = "float" if access.kind == 0 else "i32"
+    type_ = Type(element, e.lanes)
+    e.parts[op] = [
+        b.op(f"load {type_}, {e.moved(texel, component * 4 * _lanes(e)).typed}, align 4", type_)
+        for component in range(4)
+    ]
+
+
+@handles("image_write")
+def image_write(e: Emitter, op: Op) -> None:
+    b = e.b
+    access: ImageAccess = op.info
+    rest = list(op.args[1:])
+    image = _images(e, op.args[0])
+    coordinates = _rows(e, _coordinates(e, rest[: access.coordinates], False))
+    texel = _rows(e, [e.vector(each) for each in rest[access.coordinates : access.coordinates + 4]])
+    b.intrinsics.setdefault("az_image_write", _WRITE)
+    b.line(
+        f"call void @az_image_write({image.typed}, i32 {_lanes(e)}, {_mask(e).typed}, {coordinates.typed}, "
+        f"{texel.typed}, i32 {access.kind})"
+    )
+
+
+@handles("image_query")
+def image_query(e: Emitter, op: Op) -> None:
+    b = e.b
+    what = op.info if isinstance(op.info, int) else _QUERIES[op.info]
+    b.intrinsics.setdefault("az_image_query", _QUERY)
+    image = _images(e, op.args[0])
+    found = b.op(f"call i32 @az_image_query({image.typed}, i32 {what})", I32)
+    if e.shape(op).uniform or not e.lanes:
+        e.scalars[op] = found
+    else:
+        e.vectors[op] = b.spread(found, e.lanes)
+
+
+_ADDRESSING = {0: 0, 1: 3, 2: 2, 3: 1, 4: 4}
+"""From SPIR-V's numbers of address modes to Level Zero's: none, clamp to edge, clamp to border, repeat, mirrored."""
+
+
+@handles("sampler")
+def sampler(e: Emitter, op: Op) -> None:
+    addressing, normalized, filter_ = op.info
+    name = f"sampler.{addressing}.{int(normalized)}.{filter_}"
+    e.globals[name] = (
+        f"@{name} = private unnamed_addr constant {{ i32, i32, i32 }} "
+        f"{{ i32 {_ADDRESSING[addressing]}, i32 {filter_}, i32 {int(normalized)} }}, align 4"
+    )
+    e.scalars[op] = Value(e.b, f"@{name}", PTR)
+
+
+@handles("printf")
+def printf(e: Emitter, op: Op) -> None:
+    b = e.b
+    values = op.args[1:]
+    space = e.allocate(f"[{max(len(values), 1)} x i64]", 8)
+    b.intrinsics.setdefault("az_printf", _PRINTF)
+
+    def one(_: Value, format_: Value, *given: Value) -> list[Value]:
+        for index, value in enumerate(given):
+            b.line(f"store {value.typed}, {e.moved(space, index * 8).typed}, align 8")
+        b.line(f"call void @az_printf({e.frame.worker.typed}, {format_.typed}, {space.typed}, i32 {len(given)})")
+        return []
+
+    e.for_each_lane([e.value(op.args[0]), *(_slot(e, e.value(each)) for each in values)], [], one)
+
+
+def _slot(e: Emitter, value: Value) -> Value:
+    """As printf gets it: 64 bits."""
+    b = e.b
+    if value.type.is_float:
+        wide = value if value.type.element == "double" else b.cast("fpext", value, "double")
+        return b.bitcast(wide, "i64")
+    if value.type.element == "ptr":
+        return b.cast("ptrtoint", value, "i64")
+    return b.cast("zext", value, "i64")
+
+
+@handles("fault")
+def fault_(e: Emitter, op: Op) -> None:
+    mask = e.mask
+    here = e.any(mask) if mask is not None else e.b.constant(1, Type("i1"))
+    kind = FAULTS[op.info] if isinstance(op.info, str) else op.info
+    fault(e, here, kind, e.b.constant(op.word, I64))
+
+
+@handles("space_of")
+def space_of(e: Emitter, op: Op) -> None:
+    """By the address: local memory and the memory of vectors are blocks that the worker names."""
+    b = e.b
+
+    def word(place: int) -> Value:
+        return b.op(f"load i64, {e.moved(e.frame.worker, place).typed}, align 8, !invariant.load !1", I64)
+
+    local, scratch, local_bytes, scratch_bytes = (word(place) for place in (0, 8, 16, 24))
+
+    def compute(pointer: Value) -> Value:
+        address = b.cast("ptrtoint", pointer, "i64")
+        in_local = b.compare("ult", address - local, local_bytes)
+        in_private = b.compare("ult", address - scratch, scratch_bytes)
+        type_ = pointer.type.of("i32")
+        return b.select(
+            in_local, b.constant(1, type_), b.select(in_private, b.constant(2, type_), b.constant(0, type_))
+        )
+
+    e.elementwise(op, compute)

@@ -1,0 +1,307 @@
+"""LLVM's text, written by computing with values: `b.fma(x, x, y) + 1` leaves the instructions behind in the builder.
+
+A value is a number for the whole vector (`lanes == 0`) or one for each lane. Where an operation meets both, the single
+number is spread over the lanes; a Python number becomes a constant of the other operand's type.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import NamedTuple
+
+BITS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "half": 16, "float": 32, "double": 64, "ptr": 64}
+FLOATS = {"half", "float", "double"}
+
+
+class Type(NamedTuple):
+    """An LLVM type that a register can hold."""
+
+    element: str
+    lanes: int = 0
+
+    @property
+    def bits(self) -> int:
+        return BITS[self.element]
+
+    @property
+    def is_float(self) -> bool:
+        return self.element in FLOATS
+
+    def of(self, element: str) -> Type:
+        """As many of another element."""
+        return Type(element, self.lanes)
+
+    @property
+    def mangled(self) -> str:
+        """As the names of LLVM's intrinsics spell it."""
+        element = f"f{self.bits}" if self.is_float else "p0" if self.element == "ptr" else self.element
+        return f"v{self.lanes}{element}" if self.lanes else element
+
+    def __str__(self) -> str:
+        return f"<{self.lanes} x {self.element}>" if self.lanes else self.element
+
+
+I1, I8, I16, I32, I64 = Type("i1"), Type("i8"), Type("i16"), Type("i32"), Type("i64")
+HALF, FLOAT, DOUBLE, PTR = Type("half"), Type("float"), Type("double"), Type("ptr")
+
+Number = int | float | bool
+
+
+def float_text(value: float, element: str) -> str:
+    """A float constant; LLVM wants the bits of the double that has the same value, or the half's own bits."""
+    if element == "half":
+        return f"0xH{struct.unpack('<H', struct.pack('<e', value))[0]:04X}"
+    if element == "float":
+        value = struct.unpack("<f", struct.pack("<f", value))[0]
+    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+
+
+def bits_text(bits: int, element: str) -> str:
+    """A constant by its bits; NaNs keep theirs."""
+    if element == "half":
+        return f"0xH{bits:04X}"
+    if element == "double":
+        return f"0x{bits:016X}"
+    if element == "float":
+        sign, exponent, fraction = bits >> 31, bits >> 23 & 0xFF, bits & 0x7FFFFF
+        if exponent == 0xFF:
+            return f"0x{sign << 63 | 0x7FF << 52 | fraction << 29:016X}"
+        return float_text(struct.unpack("<f", struct.pack("<I", bits))[0], "float")
+    if element == "i1":
+        return "true" if bits & 1 else "false"
+    if element == "ptr":
+        return "null" if bits == 0 else f"inttoptr (i64 {bits} to ptr)"
+    return str(bits)
+
+
+class Value:
+    """What an instruction computed, or a constant. `+ - * / % & | ^ ~` and unary minus compute; shifts and comparisons
+    are methods, because they come signed and unsigned.
+    """
+
+    __slots__ = ("builder", "text", "type")
+
+    def __init__(self, builder: Builder, text: str, type_: Type) -> None:
+        self.builder = builder
+        self.text = text
+        self.type = type_
+
+    def __repr__(self) -> str:
+        return f"{self.type} {self.text}"
+
+    # `typed` is how operands are written.
+    @property
+    def typed(self) -> str:
+        return f"{self.type} {self.text}"
+
+    def _two(self, other: Value | Number, integer: str, floating: str) -> Value:
+        return self.builder.binary(floating if self.type.is_float else integer, self, other)
+
+    def _two_reversed(self, other: Number, integer: str, floating: str) -> Value:
+        return self.builder.binary(floating if self.type.is_float else integer, self.like(other), self)
+
+    def like(self, number: Number) -> Value:
+        """A constant of this value's type."""
+        return self.builder.constant(number, self.type)
+
+    def __add__(self, other: Value | Number) -> Value:
+        return self._two(other, "add", "fadd")
+
+    def __radd__(self, other: Number) -> Value:
+        return self._two_reversed(other, "add", "fadd")
+
+    def __sub__(self, other: Value | Number) -> Value:
+        return self._two(other, "sub", "fsub")
+
+    def __rsub__(self, other: Number) -> Value:
+        return self._two_reversed(other, "sub", "fsub")
+
+    def __mul__(self, other: Value | Number) -> Value:
+        return self._two(other, "mul", "fmul")
+
+    def __rmul__(self, other: Number) -> Value:
+        return self._two_reversed(other, "mul", "fmul")
+
+    def __truediv__(self, other: Value | Number) -> Value:
+        return self.builder.binary("fdiv", self, other)
+
+    def __rtruediv__(self, other: Number) -> Value:
+        return self.builder.binary("fdiv", self.like(other), self)
+
+    def __and__(self, other: Value | Number) -> Value:
+        return self.builder.binary("and", self, other)
+
+    def __or__(self, other: Value | Number) -> Value:
+        return self.builder.binary("or", self, other)
+
+    def __xor__(self, other: Value | Number) -> Value:
+        return self.builder.binary("xor", self, other)
+
+    def __invert__(self) -> Value:
+        return self.builder.binary("xor", self, self.like(-1 if self.type.element != "i1" else 1))
+
+    def __neg__(self) -> Value:
+        if self.type.is_float:
+            return self.builder.op(f"fneg {self.builder.flags}{self.typed}", self.type)
+        return self.builder.binary("sub", self.like(0), self)
+
+    def shl(self, by: Value | int) -> Value:
+        return self.builder.binary("shl", self, by)
+
+    def lshr(self, by: Value | int) -> Value:
+        return self.builder.binary("lshr", self, by)
+
+    def ashr(self, by: Value | int) -> Value:
+        return self.builder.binary("ashr", self, by)
+
+
+class Builder:
+    """Instructions in the order they were asked for. `flags` are the fast-math flags of what is computed next."""
+
+    def __init__(self, prefix: str = "v") -> None:
+        self.lines: list[str] = []
+        self.intrinsics: dict[str, str] = {}
+        """Declarations of what was called, by name."""
+        self.flags = ""
+        self._prefix = prefix
+        self._count = 0
+
+    def name(self) -> str:
+        self._count += 1
+        return f"%{self._prefix}{self._count}"
+
+    def line(self, text: str) -> None:
+        self.lines.append("  " + text)
+
+    def label(self, name: str) -> None:
+        self.lines.append(name + ":")
+
+    def op(self, text: str, type_: Type) -> Value:
+        """One instruction that has a result."""
+        name = self.name()
+        self.lines.append(f"  {name} = {text}")
+        return Value(self, name, type_)
+
+    # Constants
+
+    def constant(self, value: Number, type_: Type) -> Value:
+        if type_.is_float:
+            return Value(self, self._splat(float_text(float(value), type_.element), type_), type_)
+        return self.bits(int(value) & ((1 << type_.bits) - 1), type_)
+
+    def bits(self, bits: int, type_: Type) -> Value:
+        """A constant by its bits, floats too."""
+        return Value(self, self._splat(bits_text(bits, type_.element), type_), type_)
+
+    def each(self, values: Sequence[Number], element: str) -> Value:
+        """A constant vector, a number for each lane."""
+        type_ = Type(element, len(values))
+        parts = (self.constant(value, Type(element)).typed for value in values)
+        return Value(self, f"<{', '.join(parts)}>", type_)
+
+    def zero(self, type_: Type) -> Value:
+        return Value(self, "zeroinitializer" if type_.lanes else self._zero(type_), type_)
+
+    def poison(self, type_: Type) -> Value:
+        return Value(self, "poison", type_)
+
+    @staticmethod
+    def _zero(type_: Type) -> str:
+        return bits_text(0, type_.element)
+
+    @staticmethod
+    def _splat(text: str, type_: Type) -> str:
+        return f"splat ({type_.element} {text})" if type_.lanes else text
+
+    # Lanes
+
+    def spread(self, value: Value, lanes: int) -> Value:
+        """The same number in every lane."""
+        if value.type.lanes or not lanes:
+            return value
+        type_ = Type(value.type.element, lanes)
+        if not value.text.startswith("%") and not value.text.startswith("@"):
+            return Value(self, f"splat ({value.typed})" if value.text != "poison" else "poison", type_)
+        one = self.op(f"insertelement {type_} poison, {value.typed}, i64 0", type_)
+        return self.op(f"shufflevector {one.typed}, {type_} poison, <{lanes} x i32> zeroinitializer", type_)
+
+    def lane(self, value: Value, index: int | Value) -> Value:
+        """One lane's number."""
+        if not value.type.lanes:
+            return value
+        place = index.typed if isinstance(index, Value) else f"i64 {index}"
+        return self.op(f"extractelement {value.typed}, {place}", Type(value.type.element))
+
+    def with_lane(self, value: Value, index: int | Value, number: Value) -> Value:
+        place = index.typed if isinstance(index, Value) else f"i64 {index}"
+        return self.op(f"insertelement {value.typed}, {number.typed}, {place}", value.type)
+
+    def shuffle(self, a: Value, b: Value | None, places: Sequence[int]) -> Value:
+        """Lanes picked from `a` and `b` by constants; -1 for any."""
+        type_ = Type(a.type.element, len(places))
+        picks = ", ".join(f"i32 {place}" if place >= 0 else "i32 poison" for place in places)
+        second = b.typed if b is not None else f"{a.type} poison"
+        return self.op(f"shufflevector {a.typed}, {second}, <{len(places)} x i32> <{picks}>", type_)
+
+    def _alike(self, values: Sequence[Value | Number]) -> list[Value]:
+        """Numbers made constants, and single values spread where others have lanes; elements are the caller's care."""
+        model = next(value for value in values if isinstance(value, Value))
+        lanes = max(value.type.lanes for value in values if isinstance(value, Value))
+        made = (each if isinstance(each, Value) else self.constant(each, Type(model.type.element)) for each in values)
+        return [self.spread(each, lanes) for each in made]
+
+    # Arithmetic
+
+    def binary(self, operation: str, a: Value, b: Value | Number) -> Value:
+        a, b = self._alike([a, b])
+        flags = self.flags if operation[0] == "f" else ""
+        return self.op(f"{operation} {flags}{a.typed}, {b.text}", a.type)
+
+    def call(self, name: str, result: Type, *arguments: Value) -> Value:
+        """An intrinsic or routine whose arguments already have the right types."""
+        flags = self.flags if result.is_float and name.startswith("llvm.") else ""
+        parameters = ", ".join(str(each.type) for each in arguments)
+        self.intrinsics.setdefault(name, f"declare {result} @{name}({parameters})")
+        return self.op(f"call {flags}{result} @{name}({', '.join(each.typed for each in arguments)})", result)
+
+    def intrinsic(self, name: str, *arguments: Value | Number) -> Value:
+        """`llvm.<name>` on arguments that are all of the result's type."""
+        values = self._alike(arguments)
+        return self.call(f"llvm.{name}.{values[0].type.mangled}", values[0].type, *values)
+
+    def fma(self, a: Value | Number, b: Value | Number, c: Value | Number) -> Value:
+        """Rounded once."""
+        return self.intrinsic("fma", a, b, c)
+
+    def sqrt(self, a: Value) -> Value:
+        return self.intrinsic("sqrt", a)
+
+    def fabs(self, a: Value) -> Value:
+        return self.intrinsic("fabs", a)
+
+    def copysign(self, size: Value | Number, sign: Value | Number) -> Value:
+        return self.intrinsic("copysign", size, sign)
+
+    def compare(self, predicate: str, a: Value, b: Value | Number) -> Value:
+        """`predicate` is LLVM's: eq ne slt ule …, or olt une ord … for floats."""
+        a, b = self._alike([a, b])
+        kind = f"fcmp {self.flags}" if a.type.is_float else "icmp "
+        return self.op(f"{kind}{predicate} {a.typed}, {b.text}", a.type.of("i1"))
+
+    def select(self, condition: Value, then: Value | Number, otherwise: Value | Number) -> Value:
+        a, b = self._alike([then, otherwise])
+        lanes = max(condition.type.lanes, a.type.lanes)
+        if condition.type.lanes:
+            a, b = self.spread(a, lanes), self.spread(b, lanes)
+        return self.op(f"select {condition.typed}, {a.typed}, {b.typed}", a.type)
+
+    def cast(self, operation: str, value: Value, element: str) -> Value:
+        """trunc zext sext fptrunc fpext fptosi fptoui sitofp uitofp bitcast ptrtoint inttoptr, lane by lane."""
+        type_ = value.type.of(element)
+        if type_ == value.type:
+            return value
+        return self.op(f"{operation} {value.typed} to {type_}", type_)
+
+    def bitcast(self, value: Value, element: str) -> Value:
+        return self.cast("bitcast", value, element)

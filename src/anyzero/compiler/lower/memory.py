@@ -1,0 +1,339 @@
+"""Memory: one access for all lanes where they agree, a vector where they are neighbours, else lane by lane."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from anyzero.compiler.ir import SIZES, Access, Op
+from anyzero.compiler.lower.emitter import Emitter, handles
+from anyzero.compiler.lower.llvm import I64, PTR, Type, Value
+
+WIDEST = 128
+"""Numbers that one access of interleaved components may span."""
+
+
+@handles("offset")
+def offset(e: Emitter, op: Op) -> None:
+    shape = e.shape(op)
+    pointer, by = op.args
+    if not shape.varying:
+        e.scalars[op] = e.moved(e.scalar(pointer), e.scalar(by))
+    if e.lanes and (shape.varying or not shape.exact):
+        # A uniform base stays one, so that the target can address by base and index.
+        e.vectors[op] = e.moved(e.value(pointer), e.value(by))
+
+
+@handles("load")
+def load(e: Emitter, op: Op) -> None:
+    access: Access = op.info
+    pointer = op.args[0]
+    shape = e.shape(pointer)
+    size = SIZES[op.type]
+    if not e.lanes or shape.uniform:
+        parts = _load_once(e, e.scalar(pointer), op.type, access)
+    elif shape.stride is not None and _dense(e, shape.stride, size, access.count) and _placed(e, pointer):
+        parts = _load_dense(e, pointer, op.type, access, shape.stride // size)
+    elif shape.stride == -size and access.count == 1 and _placed(e, pointer):
+        parts = [_load_backwards(e, pointer, op.type, access)]
+    else:
+        parts = gather(e, e.vector(pointer), op.type, access)
+    e.parts[op] = parts
+    if access.count == 1:
+        e.put(op, parts[0])
+
+
+@handles("store")
+def store(e: Emitter, op: Op) -> None:
+    access: Access = op.info
+    pointer, values = op.args[0], op.args[1:]
+    shape = e.shape(pointer)
+    element = values[0].type
+    size = SIZES[element]
+    if not e.lanes or shape.uniform:
+        _store_once(e, pointer, values, access)
+    elif shape.stride is not None and _dense(e, shape.stride, size, access.count) and _placed(e, pointer):
+        _store_dense(e, pointer, [e.vector(each) for each in values], access, shape.stride // size)
+    else:
+        scatter(e, e.vector(pointer), [e.vector(each) for each in values], access)
+
+
+def _placed(e: Emitter, pointer: Op) -> bool:
+    """May all lanes be found from one of them? Not where a wrapped index can point into the same buffer again."""
+    return e.shape(pointer).exact or not e.choices.large_buffers
+
+
+def _dense(e: Emitter, stride: int, size: int, count: int) -> bool:
+    """Do the lanes' components fill a piece of memory, or nearly?"""
+    if stride == size * count:
+        return e.lanes * count <= WIDEST
+    step = stride // size
+    return stride % size == 0 and count < step <= 4 and e.lanes * step <= WIDEST
+
+
+def _aligned(access: Access, size: int) -> int:
+    """What every component can be relied on to be aligned to."""
+    return min(access.alignment, size) if access.alignment else size
+
+
+def _load_once(e: Emitter, pointer: Value, element: str, access: Access) -> list[Value]:
+    size = SIZES[element]
+    volatile = "volatile " if access.volatile else ""
+    return [
+        e.b.op(
+            f"load {volatile}{element}, {e.moved(pointer, place * size).typed}, align {_aligned(access, size)}",
+            Type(element),
+        )
+        for place in range(access.count)
+    ]
+
+
+def _store_once(e: Emitter, pointer: Op, values: Sequence[Op], access: Access) -> None:
+    b = e.b
+    address = e.scalar(pointer)
+    volatile = "volatile " if access.volatile else ""
+    mask = e.mask
+    lane: Value | None = None
+    for place, op in enumerate(values):
+        if e.lanes and not e.shape(op).uniform:
+            # All lanes write to one place; the last one that is here wins.
+            assert mask is not None
+            lane = lane or e.last_lane(mask)
+            value = b.lane(e.vector(op), lane)
+        else:
+            value = e.scalar(op)
+        size = SIZES[value.type.element]
+        to = e.moved(address, place * size)
+        b.line(f"store {volatile}{value.typed}, {to.typed}, align {_aligned(access, size)}")
+
+
+def _spread_mask(e: Emitter, step: int, count: int) -> Value:
+    """Every lane's bit for each of its components; the gaps between them are left alone."""
+    b = e.b
+    mask = e.mask
+    assert mask is not None
+    lanes = e.lanes
+    if step == 1:
+        return mask
+    wide = b.shuffle(mask, None, [place // step for place in range(lanes * step)])
+    if count < step:
+        wide = wide & b.each([place % step < count for place in range(lanes * step)], "i1")
+    return wide
+
+
+def masked_load(e: Emitter, address: Value, type_: Type, mask: Value, alignment: int) -> Value:
+    b = e.b
+    name = f"llvm.masked.load.{type_.mangled}.p0"
+    b.intrinsics.setdefault(name, f"declare {type_} @{name}(ptr, <{type_.lanes} x i1>, {type_})")
+    return b.op(f"call {type_} @{name}(ptr align {alignment} {address.text}, {mask.typed}, {type_} poison)", type_)
+
+
+def masked_store(e: Emitter, value: Value, address: Value, mask: Value, alignment: int) -> None:
+    b = e.b
+    name = f"llvm.masked.store.{value.type.mangled}.p0"
+    b.intrinsics.setdefault(name, f"declare void @{name}({value.type}, ptr, {mask.type})")
+    b.line(f"call void @{name}({value.typed}, ptr align {alignment} {address.text}, {mask.typed})")
+
+
+def _load_dense(e: Emitter, pointer: Op, element: str, access: Access, step: int) -> list[Value]:
+    b, lanes = e.b, e.lanes
+    size = SIZES[element]
+    wide = Type(_whole(element), lanes * step)
+    found = masked_load(e, e.base(pointer), wide, _spread_mask(e, step, access.count), _aligned(access, size))
+    if step == 1:
+        return [_typed(e, found, element)]
+    return [
+        _typed(e, b.shuffle(found, None, [lane * step + place for lane in range(lanes)]), element)
+        for place in range(access.count)
+    ]
+
+
+def _store_dense(e: Emitter, pointer: Op, values: list[Value], access: Access, step: int) -> None:
+    b, lanes = e.b, e.lanes
+    element = values[0].type.element
+    whole = [_untyped(e, value) for value in values]
+    if step == 1:
+        wide = whole[0]
+    else:
+        while len(whole) < step:
+            whole.append(b.poison(whole[0].type))
+        wide = _interleaved(e, whole, lanes)
+    masked_store(e, wide, e.base(pointer), _spread_mask(e, step, access.count), _aligned(access, SIZES[element]))
+
+
+def _interleaved(e: Emitter, values: list[Value], lanes: int) -> Value:
+    """Lane 0's components, then lane 1's, …"""
+    b = e.b
+    step = len(values)
+    joined = values[0]
+    for value in values[1:]:
+        # One behind the other first; widths have to agree for a shuffle.
+        have = joined.type.lanes
+        grown = b.shuffle(value, None, [place if place < lanes else -1 for place in range(have)])
+        joined = b.shuffle(joined, grown, [*range(have), *range(have, have + lanes)])
+    return b.shuffle(joined, None, [place % step * lanes + place // step for place in range(lanes * step)])
+
+
+def _load_backwards(e: Emitter, pointer: Op, element: str, access: Access) -> Value:
+    b, lanes = e.b, e.lanes
+    size = SIZES[element]
+    mask = e.mask
+    assert mask is not None
+    turned = list(range(lanes - 1, -1, -1))
+    address = e.moved(e.base(pointer), -size * (lanes - 1))
+    wide = Type(_whole(element), lanes)
+    found = masked_load(e, address, wide, b.shuffle(mask, None, turned), _aligned(access, size))
+    return _typed(e, b.shuffle(found, None, turned), element)
+
+
+def _whole(element: str) -> str:
+    """Pointers travel as integers: masked accesses know no vectors of pointers of their own."""
+    return "i64" if element == "ptr" else element
+
+
+def _typed(e: Emitter, value: Value, element: str) -> Value:
+    return e.b.cast("inttoptr", value, "ptr") if element == "ptr" else value
+
+
+def _untyped(e: Emitter, value: Value) -> Value:
+    return e.b.cast("ptrtoint", value, "i64") if value.type.element == "ptr" else value
+
+
+def gather(e: Emitter, pointers: Value, element: str, access: Access) -> list[Value]:
+    size = SIZES[element]
+    return [
+        _gather(e, e.moved(pointers, place * size), element, _aligned(access, size)) for place in range(access.count)
+    ]
+
+
+def _gather(e: Emitter, pointers: Value, element: str, alignment: int) -> Value:
+    b, lanes = e.b, e.lanes
+    mask = e.mask
+    assert mask is not None
+    whole = Type(_whole(element), lanes)
+    if e.choices.gathers and whole.bits >= 32:
+        name = f"llvm.masked.gather.{whole.mangled}.v{lanes}p0"
+        b.intrinsics.setdefault(name, f"declare {whole} @{name}(<{lanes} x ptr>, <{lanes} x i1>, {whole})")
+        found = b.op(
+            f"call {whole} @{name}(<{lanes} x ptr> align {alignment} {pointers.text}, {mask.typed}, {whole} poison)",
+            whole,
+        )
+        return _typed(e, found, element)
+    # Lanes that are not here load what the first one that is loads.
+    lane = e.first_lane()
+    first = b.lane(pointers, lane if lane is not None else 0)
+    safe = b.select(mask, pointers, b.spread(first, lanes))
+    found = b.poison(whole)
+    for place in range(lanes):
+        one = b.op(f"load {whole.element}, {b.lane(safe, place).typed}, align {alignment}", Type(whole.element))
+        found = b.with_lane(found, place, one)
+    return _typed(e, found, element)
+
+
+def scatter(e: Emitter, pointers: Value, values: list[Value], access: Access) -> None:
+    b, lanes = e.b, e.lanes
+    mask = e.mask
+    assert mask is not None
+    size = SIZES[values[0].type.element]
+    for place, value in enumerate(values):
+        whole = _untyped(e, value)
+        to = e.moved(pointers, place * size)
+        name = f"llvm.masked.scatter.{whole.type.mangled}.v{lanes}p0"
+        b.intrinsics.setdefault(name, f"declare void @{name}({whole.type}, <{lanes} x ptr>, <{lanes} x i1>)")
+        b.line(
+            f"call void @{name}({whole.typed}, <{lanes} x ptr> align {_aligned(access, size)} {to.text}, {mask.typed})"
+        )
+
+
+@handles("copy")
+def copy(e: Emitter, op: Op) -> None:
+    """Bytes from one place to another, for each work-item."""
+    b = e.b
+    to, source, size = op.args
+    b.intrinsics.setdefault("llvm.memmove.p0.p0.i64", "declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)")
+
+    def one(_: Value, to: Value, source: Value, size: Value) -> list[Value]:
+        b.line(f"call void @llvm.memmove.p0.p0.i64({to.typed}, {source.typed}, {size.typed}, i1 false)")
+        return []
+
+    uniform = all(e.shape(each).uniform for each in op.args)
+    if uniform or not e.lanes:
+        one(b.constant(0, I64), e.scalar(to), e.scalar(source), e.scalar(size))
+    else:
+        e.for_each_lane([e.value(to), e.value(source), e.value(size)], [], one)
+
+
+@handles("argument")
+def argument(e: Emitter, op: Op) -> None:
+    address = e.moved(e.frame.arguments, op.info)
+    e.scalars[op] = e.b.op(
+        f"load {op.type}, {address.typed}, align {SIZES[op.type]}, !invariant.load !1", Type(op.type)
+    )
+
+
+@handles("argument_address")
+def argument_address(e: Emitter, op: Op) -> None:
+    e.scalars[op] = e.moved(e.frame.arguments, op.info)
+
+
+@handles("local_argument")
+def local_argument(e: Emitter, op: Op) -> None:
+    address = e.moved(e.frame.arguments, op.info)
+    place = e.b.op(f"load i64, {address.typed}, align 8, !invariant.load !1", I64)
+    e.scalars[op] = e.moved(local_memory(e), place)
+
+
+def local_memory(e: Emitter) -> Value:
+    return e.b.op(f"load ptr, {e.frame.worker.typed}, align 8, !invariant.load !1", PTR)
+
+
+@handles("variable")
+def variable(e: Emitter, op: Op) -> None:
+    what = op.info
+    b = e.b
+    if what.space == "local":
+        e.scalars[op] = e.moved(local_memory(e), what.offset)
+    elif what.space == "global":
+        name = "az_globals" if what.module == 0 else f"az_globals.{what.module}"
+        e.globals[name] = f"@{name} = external global i8"
+        e.scalars[op] = e.moved(Value(b, f"@{name}", PTR), what.offset)
+    elif what.space == "constant":
+        name = f"constant.{e.number_of(what)}"
+        contents = "".join(f"\\{byte:02X}" for byte in what.image or bytes(what.size))
+        e.globals[name] = (
+            f'@{name} = private unnamed_addr constant [{what.size} x i8] c"{contents}", align {max(what.alignment, 1)}'
+        )
+        e.scalars[op] = Value(b, f"@{name}", PTR)
+    else:
+        private = e.frame.private.get(what)
+        if private is not None:
+            assert e.frame.spill is not None
+            e.scalars[op] = e.moved(e.frame.spill, private)
+        else:
+            found = e.private.get(what)
+            if found is None:
+                size = what.size * max(e.lanes, 1)
+                found = e.private[what] = e.allocate(f"[{max(size, 1)} x i8]", max(64, what.alignment))
+            e.scalars[op] = found
+
+
+_BUILTIN_PLACES = {"group_count": 0, "group_size": 24, "global_offset": 48, "global_size": 72, "work_dim": 96}
+
+
+@handles("builtin")
+def builtin(e: Emitter, op: Op) -> None:
+    which, dimension = op.info
+    if which in _BUILTIN_PLACES:
+        address = e.moved(e.frame.grid, _BUILTIN_PLACES[which] + 8 * dimension)
+        e.scalars[op] = e.b.op(f"load i64, {address.typed}, align 8, !invariant.load !1", I64)
+    elif which == "sub_group_max_size":
+        e.scalars[op] = e.b.constant(max(e.lanes, 1), I64)
+    elif which == "sub_group_local_id":
+        e.scalars[op] = e.b.constant(0, I64)
+    elif which == "sub_group_size":
+        mask = e.frame.mask
+        if mask is None:
+            e.scalars[op] = e.b.constant(1, I64)
+        else:
+            e.scalars[op] = e.b.intrinsic("ctpop", e.bits(mask))
+    else:
+        e.scalars[op] = e.frame.ids[which, dimension]

@@ -1,0 +1,254 @@
+"""A function, decoded once into steps: one Python function for each instruction, on a list of values.
+
+The table of handlers says how. A handler looks at an instruction and gives its step; what cannot be done in one go,
+because other work-items must arrive or another function runs, gives a `Pause` instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from anyzero.compiler.reference import layout
+from anyzero.compiler.reference.errors import Fault
+from anyzero.compiler.reference.order import Order, order
+from anyzero.compiler.spirv.function import Block, Function
+from anyzero.compiler.spirv.grammar import opcode_name
+from anyzero.compiler.spirv.instruction import Instruction
+from anyzero.compiler.spirv.tables import Op
+from anyzero.compiler.spirv.types import Type
+from anyzero.compiler.spirv.verifier import verify_function
+
+if TYPE_CHECKING:
+    from anyzero.compiler.reference.meetings import Arrival
+    from anyzero.compiler.reference.program import Program
+
+Registers = list[Any]
+"""A frame: the work-item, the function's result, then a value for each id."""
+ITEM, RESULT = 0, 1
+
+Step = Callable[[Registers], None]
+Waiting = Generator["Arrival", Any, None]
+Leave = Callable[[Registers], "Section | None"]
+
+
+@dataclass(slots=True, eq=False)
+class Pause:
+    """A step that may wait for other work-items on its way."""
+
+    begin: Callable[[Registers], Waiting]
+
+
+Handler = Callable[["Decoder", Instruction], "Step | Pause"]
+
+HANDLERS: dict[int, Handler] = {}
+"""By opcode; a test sees to it that every instruction that the verifier lets through is here. Branches are in EXITS."""
+
+Exit = Callable[["Decoder", Block], Leave]
+EXITS: dict[int, Exit] = {}
+"""The same for what ends a block."""
+
+
+def handles(*opcodes: int) -> Callable[[Handler], Handler]:
+    def register(handler: Handler) -> Handler:
+        for opcode in opcodes:
+            assert opcode not in HANDLERS
+            HANDLERS[opcode] = handler
+        return handler
+
+    return register
+
+
+def leaves(*opcodes: int) -> Callable[[Exit], Exit]:
+    def register(exit_: Exit) -> Exit:
+        for opcode in opcodes:
+            assert opcode not in EXITS
+            EXITS[opcode] = exit_
+        return exit_
+
+    return register
+
+
+@dataclass(slots=True, eq=False)
+class Section:
+    """A block: plain steps, then perhaps a pause, and so on; then the way out."""
+
+    runs: list[tuple[tuple[Step, ...], Pause | None]] = field(default_factory=list)
+    length: int = 0
+    leave: Leave = lambda registers: None
+
+
+@dataclass(slots=True, eq=False)
+class Code:
+    function: Function
+    entry: Section
+    template: Registers
+    """What a frame begins with: constants, and addresses of variables."""
+    parameters: tuple[int, ...]
+    variables: list[int]
+    """Where the addresses of the function's own variables are kept."""
+    offsets: dict[Any, int]
+    """Which word of the module each step comes from."""
+
+
+class Decoder:
+    """One function on its way to steps; without a function, an operation on constants."""
+
+    def __init__(self, program: Program, function: Function | None) -> None:
+        self.program = program
+        self.module = program.module
+        self.function = function
+        self.template: Registers = [None, None]
+        self.slots: dict[int, int] = {}
+        self.sections: dict[int, Section] = {}
+        self.variables: list[int] = []
+        self.offsets: dict[Any, int] = {}
+        self.turns: dict[int, int] = {}
+        """The slot that counts the turns of a loop, by the label of its head."""
+        self.numbers: dict[int, int] = {}
+        """By the offset of an instruction, or by a loop's head negated: its place in the order."""
+        self.order: Order | None = None
+        self.label = 0
+
+    def new_slot(self, value: Any = None) -> int:
+        self.template.append(value)
+        return len(self.template) - 1
+
+    def slot(self, id_: int) -> int:
+        """Where a value is kept. Whatever the module declares is put there beforehand."""
+        found = self.slots.get(id_)
+        if found is None:
+            value = self.program.value(id_) if id_ in self.module.values else None
+            found = self.slots[id_] = self.new_slot(value)
+        return found
+
+    def slot_list(self, ids: tuple[int, ...]) -> list[int]:
+        return [self.slot(id_) for id_ in ids]
+
+    def result(self, instruction: Instruction) -> int:
+        return self.slot(instruction.result_id)
+
+    def type(self, instruction: Instruction) -> Type:
+        return self.module.types[instruction.type_id]
+
+    def type_of(self, id_: int) -> Type:
+        found = self.function.type_of(id_) if self.function else self.module.values.get(id_)
+        if found is None:
+            raise Fault(f"%{id_} is not a value")
+        return found
+
+    def constant(self, id_: int) -> int:
+        """An integer that is known beforehand, such as a scope."""
+        return int(self.program.value(id_))
+
+    def step(self, instruction: Instruction) -> Step | Pause:
+        handler = HANDLERS.get(instruction.opcode)
+        if handler is None:
+            raise Fault(f"{opcode_name(instruction.opcode)} has no handler")
+        return handler(self, instruction)
+
+    def code(self) -> Code:
+        function = self.function
+        assert function is not None
+        parameters = tuple(self.slot_list(function.parameters))
+        self.order = order(function, verify_function(function))
+        self.sections = {label: Section() for label in self.order.row}
+        self._number(function, self.order)
+        for label in self.order.row:
+            self.label = label
+            self._section(function.blocks[label], self.sections[label])
+        entry = self.sections[function.entry.label]
+        return Code(function, entry, self.template, parameters, self.variables, self.offsets)
+
+    def _number(self, function: Function, row: Order) -> None:
+        number = 0
+        for label in row.row:
+            block = function.blocks[label]
+            self.numbers[-label] = number
+            for instruction in block.instructions:
+                number += 1
+                self.numbers[instruction.offset] = number
+            number += 1
+        for head in {head for heads in row.loops.values() for head in heads}:
+            self.turns[head] = self.new_slot(0)
+
+    def _section(self, block: Block, section: Section) -> None:
+        steps: list[Step] = []
+        section.length = len(block.instructions) + 1
+        for instruction in block.instructions:
+            if instruction.opcode == Op.Phi:
+                continue
+            made = self.step(instruction)
+            self.offsets[made] = instruction.offset
+            if isinstance(made, Pause):
+                section.runs.append((tuple(steps), made))
+                steps = []
+            else:
+                steps.append(made)
+        if steps:
+            section.runs.append((tuple(steps), None))
+        section.leave = EXITS[block.terminator.opcode](self, block)
+        self.offsets[section.leave] = block.terminator.offset
+
+    def position(self, instruction: Instruction) -> Callable[[Registers], tuple[int, ...]]:
+        """Where in the walk through the function this instruction is; gives what comes first the smaller tuple."""
+        assert self.order is not None
+        nest = [(self.numbers[-head], self.turns[head]) for head in self.order.loops[self.label]]
+        own = self.numbers[instruction.offset]
+        if not nest:
+            alone = (own,)
+            return lambda r: alone
+
+        def place(r: Registers) -> tuple[int, ...]:
+            found: list[int] = []
+            for head, turns in nest:
+                found += (head, r[turns])
+            return (*found, own)
+
+        return place
+
+    def jump(self, block: Block, target: int) -> Leave:
+        """The way from one block to another: the phis, all at once, and the turns of a loop."""
+        assert self.order is not None
+        assert self.function is not None
+        section = self.sections[target]
+        pairs = [
+            (self.slot(phi.result_id), self.slot(phi.operands[phi.operands.index(block.label, 1) - 1]))
+            for phi in self.function.blocks[target].phis
+        ]
+        turns = self.turns.get(target)
+        again = target in self.order.loops[block.label]
+        simple = _assign(pairs, section)
+        if turns is None:
+            return simple
+
+        def turn(r: Registers) -> Section | None:
+            r[turns] = r[turns] + 1 if again else 0
+            return simple(r)
+
+        return turn
+
+    def empty(self, type_: Type) -> Any:
+        return layout.zero(type_)
+
+
+def _assign(pairs: list[tuple[int, int]], section: Section) -> Leave:
+    if not pairs:
+        return lambda r: section
+    if len(pairs) == 1:
+        ((to, from_),) = pairs
+
+        def one(r: Registers) -> Section:
+            r[to] = r[from_]
+            return section
+
+        return one
+
+    def all_at_once(r: Registers) -> Section:
+        values = [r[from_] for _, from_ in pairs]
+        for (to, _), value in zip(pairs, values, strict=True):
+            r[to] = value
+        return section
+
+    return all_at_once

@@ -1,0 +1,55 @@
+"""Instructions that do the same to every component."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from anyzero.compiler.reference.decoder import Decoder, Registers, Step
+from anyzero.compiler.reference.errors import Fault
+from anyzero.compiler.spirv.instruction import Instruction
+from anyzero.compiler.spirv.types import Float, Int, Type, Vector
+
+
+def width_of(type_: Type) -> int:
+    """Of a number, or of a vector's components."""
+    if not isinstance(type_.scalar, (Int, Float)):
+        raise Fault(f"{type_} is not made of numbers")
+    return type_.scalar.width
+
+
+def lanewise(decoder: Decoder, instruction: Instruction, operation: Callable[..., Any]) -> Step:
+    return apply(decoder, instruction, operation, instruction.operands)
+
+
+def apply(decoder: Decoder, instruction: Instruction, operation: Callable[..., Any], ids: tuple[int, ...]) -> Step:
+    """The step that computes a result, component by component, from operands with as many components."""
+    to, from_ = decoder.result(instruction), decoder.slot_list(ids)
+    if isinstance(decoder.type(instruction), Vector):
+        return _vectors(to, from_, operation)
+    if len(from_) == 1:
+        (a,) = from_
+
+        def unary(r: Registers) -> None:
+            r[to] = operation(r[a])
+
+        return unary
+    if len(from_) == 2:
+        a, b = from_
+
+        def binary(r: Registers) -> None:
+            r[to] = operation(r[a], r[b])
+
+        return binary
+
+    def scalars(r: Registers) -> None:
+        r[to] = operation(*[r[each] for each in from_])
+
+    return scalars
+
+
+def _vectors(to: int, from_: list[int], operation: Callable[..., Any]) -> Step:
+    def step(r: Registers) -> None:
+        r[to] = tuple(map(operation, *[r[each] for each in from_]))
+
+    return step

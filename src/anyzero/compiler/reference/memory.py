@@ -1,0 +1,155 @@
+"""Memory as work-items see it: regions of bytes, far apart, each in one address space.
+
+An address names its region in the upper half, so that an access that leaves one never lands in another. A region begins
+in the middle of what the lower half can say, so that what lies before it is still recognised as its own.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from anyzero.compiler.reference.errors import BadArgument, OutOfBounds, ReadOnly
+from anyzero.compiler.spirv.tables import StorageClass
+
+SHIFT = 32
+ORIGIN = 1 << (SHIFT - 1)
+LOW = (1 << SHIFT) - 1
+
+GLOBAL, CONSTANT, LOCAL, PRIVATE, INPUT, CODE, HANDLE = (
+    "global",
+    "constant",
+    "local",
+    "private",
+    "input",
+    "code",
+    "handle",
+)
+
+SPACE: dict[int, str] = {
+    StorageClass.UniformConstant: CONSTANT,
+    StorageClass.Input: INPUT,
+    StorageClass.Workgroup: LOCAL,
+    StorageClass.CrossWorkgroup: GLOBAL,
+    StorageClass.DeviceOnlyINTEL: GLOBAL,
+    StorageClass.HostOnlyINTEL: GLOBAL,
+    StorageClass.Private: PRIVATE,
+    StorageClass.Function: PRIVATE,
+    StorageClass.CodeSectionINTEL: CODE,
+}
+
+_numbers = itertools.count(1)
+
+
+def new_address() -> int:
+    """Where a new region may begin. Never given twice, so that nothing old is mistaken for something new."""
+    return next(_numbers) << SHIFT | ORIGIN
+
+
+@dataclass(slots=True, eq=False)
+class Region:
+    name: str
+    space: str
+    view: Any
+    """A bytearray, or a memoryview of somebody's bytes."""
+    size: int
+    writable: bool = True
+
+    @classmethod
+    def zeros(cls, name: str, space: str, size: int) -> Region:
+        return cls(name, space, bytearray(size), size)
+
+
+Regions = dict[int, Region]
+"""By the upper half of their addresses: all that one work-item can reach."""
+
+
+def place(regions: Mapping[int, Region], address: int, size: int) -> tuple[Region, int]:
+    """The region and the offset of an access of `size` bytes."""
+    region = regions.get(address >> SHIFT)
+    if region is None:
+        raise nowhere(address)
+    offset = (address & LOW) - ORIGIN
+    if offset < 0 or offset + size > region.size:
+        raise outside(region, offset, size)
+    return region, offset
+
+
+def nowhere(address: int) -> OutOfBounds:
+    if address == 0:
+        return OutOfBounds("follows a null pointer")
+    return OutOfBounds(f"the address {address:#x} is in no memory that this work-item can reach")
+
+
+def outside(region: Region, offset: int, size: int) -> OutOfBounds:
+    reason = f"{size} bytes at offset {offset} of {region.name} ({region.space} memory), which has {region.size} bytes"
+    return OutOfBounds(reason, region.name, offset)
+
+
+def protected(region: Region) -> ReadOnly:
+    return ReadOnly(f"writes to {region.name} ({region.space} memory), which can only be read")
+
+
+def read(regions: Mapping[int, Region], address: int, size: int) -> bytes:
+    if size == 0:
+        return b""
+    region, offset = place(regions, address, size)
+    return bytes(region.view[offset : offset + size])
+
+
+def write(regions: Mapping[int, Region], address: int, data: bytes) -> None:
+    if not data:
+        return
+    region, offset = place(regions, address, len(data))
+    if not region.writable:
+        raise protected(region)
+    region.view[offset : offset + len(data)] = data
+
+
+def text(regions: Mapping[int, Region], address: int) -> bytes:
+    """Characters up to the zero that ends them."""
+    region, offset = place(regions, address, 1)
+    end = bytes(region.view[offset:]).find(0)
+    if end < 0:
+        raise OutOfBounds(f"the text at offset {offset} of {region.name} has no end", region.name, offset)
+    return bytes(region.view[offset : offset + end])
+
+
+@dataclass(slots=True, eq=False)
+class Memory:
+    """Global memory that lives longer than one launch: arrays with addresses, and the variables of modules.
+
+    The arrays themselves are used, not copies. Handing an array over as an argument gives it the same address.
+    """
+
+    regions: Regions = field(default_factory=dict)
+    _addresses: dict[tuple[int, int], tuple[int, Any]] = field(default_factory=dict)
+
+    def add(self, array: np.ndarray[Any, Any], name: str = "") -> int:
+        """The address of an array's first byte."""
+        if not isinstance(array, np.ndarray) or not array.flags.c_contiguous:
+            raise BadArgument(f"{name or 'memory'} is not an array that lies in memory in one piece")
+        flat = array.reshape(-1).view(np.uint8)
+        key = flat.ctypes.data, flat.nbytes
+        known = self._addresses.get(key)
+        if known is not None:
+            return known[0]
+        if flat.nbytes > ORIGIN:
+            raise BadArgument(f"{name or 'memory'} has {flat.nbytes} bytes; {ORIGIN} are possible")
+        address = new_address()
+        view = memoryview(flat.data) if flat.nbytes else bytearray()
+        region = Region(name or f"buffer {len(self.regions)}", GLOBAL, view, flat.nbytes, array.flags.writeable)
+        self.regions[address >> SHIFT] = region
+        # The array is kept as long as its address means something.
+        self._addresses[key] = address, array
+        return address
+
+    def read(self, address: int, size: int) -> bytes:
+        return read(self.regions, address, size)
+
+    def write(self, address: int, data: bytes) -> None:
+        write(self.regions, address, data)

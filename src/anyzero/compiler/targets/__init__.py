@@ -1,0 +1,1 @@
+"""Turns LLVM IR into machine code."""

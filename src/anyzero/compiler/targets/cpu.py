@@ -1,0 +1,90 @@
+"""The processor that is there, or another x86-64 one by name."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from anyzero.compiler.errors import CompileError
+
+_LOCK = threading.Lock()
+"""LLVM's global state is set up once; compiling itself runs in any number of threads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    cpu: str
+    features: str
+
+    @property
+    def wide(self) -> bool:
+        """Are there 512-bit registers with masks?"""
+        return "+avx512vl" in self.features and "+avx512bw" in self.features and "+avx512dq" in self.features
+
+    @property
+    def lanes(self) -> int:
+        """Work-items that a vector has where nothing speaks for another number."""
+        return 16 if self.wide else 8
+
+    @property
+    def register(self) -> int:
+        """Bytes of a vector register."""
+        return 64 if self.wide else 32
+
+    @property
+    def gathers(self) -> bool:
+        return "+avx2" in self.features
+
+
+@cache
+def host() -> Target:
+    features = llvm.get_host_cpu_features()
+    text = ",".join(("+" if there else "-") + name for name, there in sorted(features.items()))
+    return Target(llvm.get_host_cpu_name(), text)
+
+
+@cache
+def target(cpu: str, features: str) -> Target:
+    if not cpu:
+        return host()
+    return Target(cpu, features)
+
+
+def _machine(target: Target, level: int) -> Any:
+    with _LOCK:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+    features = target.features
+    if target.wide:
+        # LLVM avoids 512-bit registers on some processors unless asked; vectors of 16 floats are meant to be one.
+        features += ",-prefer-256-bit"
+    return llvm.Target.from_triple("x86_64-pc-linux-gnu").create_target_machine(
+        cpu=target.cpu, features=features, opt=min(level, 3), reloc="pic", codemodel="small", printmc=False
+    )
+
+
+def compile_text(text: str, target: Target, level: int) -> tuple[bytes, Any]:
+    """An ELF object, and the optimised module, whose text is its `str`."""
+    try:
+        module = llvm.parse_assembly(text)
+        module.verify()
+    except RuntimeError as error:
+        raise CompileError(f"LLVM refuses what the compiler wrote; please report this: {error}") from None
+    machine = _machine(target, level)
+    module.triple = machine.triple
+    module.data_layout = str(machine.target_data)
+    options = llvm.create_pipeline_tuning_options(speed_level=min(max(level, 1), 3))
+    options.loop_vectorization = False
+    options.slp_vectorization = False
+    options.loop_interleaving = False
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return machine.emit_object(module), module
+
+
+def assembly(module: Any, target: Target, level: int) -> str:
+    return str(_machine(target, level).emit_assembly(module))

@@ -1,0 +1,1 @@
+"""Changes to a kernel that keep what it computes; each has a name, and runs alone."""

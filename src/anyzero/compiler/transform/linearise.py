@@ -1,0 +1,414 @@
+"""Makes every branch one that all lanes of a vector take together.
+
+Where lanes part ways, both sides are run one after the other, each under a mask of the lanes that went there; a side
+that no lane takes is jumped over. A loop that lanes leave at different times runs until the last has left. Branches
+that all lanes take together anyway stay as they are, also inside of masked code (after Moll and Hack, "Partial
+control-flow linearization", 2018).
+
+Phis become slots that are written on the way to their block; LLVM makes registers of them again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from anyzero.compiler.analysis.dominators import dominators, tree
+from anyzero.compiler.analysis.loops import Loop, dominates
+from anyzero.compiler.analysis.shapes import UNIFORM, VARYING, Flow, Shape, Shapes
+from anyzero.compiler.ir import Block, Body, Op, Slot
+from anyzero.compiler.transform.number import number
+
+CHEAP = 8
+"""Operations that are computed for nobody rather than jumped over."""
+
+
+@dataclass(slots=True, eq=False)
+class Masks:
+    """Which lanes are there: the mask of every block."""
+
+    of: dict[Block, Op] = field(default_factory=dict)
+
+    def __getitem__(self, block: Block) -> Op:
+        return self.of[block]
+
+
+def entry_mask(body: Body) -> Op:
+    """All lanes that exist; there may be fewer work-items left than a vector has lanes."""
+    op = Op("entry_mask", "i1")
+    op.block = body.blocks[0]
+    body.blocks[0].ops.insert(0, op)
+    return op
+
+
+def linearise(body: Body, flow: Flow, shapes: Shapes) -> Masks:
+    mask = entry_mask(body)
+    shapes.of[mask] = VARYING
+    if not shapes.divergent:
+        _slots_for_phis(body, shapes)
+        return Masks(dict.fromkeys(body.blocks, mask))
+    return _Linearising(body, flow, shapes, mask).run()
+
+
+class _Linearising:
+    def __init__(self, body: Body, flow: Flow, shapes: Shapes, mask: Op) -> None:
+        self.body = body
+        self.flow = flow
+        self.shapes = shapes
+        self.masks: dict[Block, Op] = {body.blocks[0]: mask}
+        self.mask_slots: dict[Block, Slot] = {}
+        self.back_slots: dict[Loop, Slot] = {}
+        self.phi_slots: dict[Op, Slot] = {}
+        self.out_slots: dict[Op, Slot] = {}
+        self.outs: dict[Loop, list[Op]] = {}
+        self.edge_masks: dict[tuple[Block, Block], Op] = {}
+        self.original = list(body.blocks)
+        self.made: list[Block] = []
+        self.loop_end: dict[Loop, Block] = {}
+        self.loop_exit: dict[Loop, Block] = {}
+        self.guards: dict[Block, Block] = {}
+        self.pending: dict[Block, set[Block]] = {}
+        self.exits = {loop: loop.exits for loop in shapes.divergent_loops}
+        self.starts_over: set[tuple[Block, Block]] = set()
+        self.sure = {body.blocks[0]}
+        """Blocks that are not run without a lane."""
+
+    def run(self) -> Masks:
+        order = self._compact()
+        self._find_outs()
+        self._decide_masks(order)
+        self._start_slots()
+        nodes = self._with_loop_ends(order)
+        self.place = {node: place for place, node in enumerate(nodes)}
+        was = {block: list(block.successors) for block in self.original}
+        for node in nodes:
+            self._guard(node)
+            self._leave(node, was)
+        self._finish(nodes)
+        return Masks(self.masks)
+
+    # Small pieces
+
+    def _op(
+        self, block: Block, name: str, type_: str, args: Iterable[Op] = (), info: object = None, shape: Shape = VARYING
+    ) -> Op:
+        op = block.append(Op(name, type_, list(args), info))
+        self.shapes.of[op] = shape
+        return op
+
+    def _read(self, block: Block, slot: Slot) -> Op:
+        return self._op(block, "read", slot.type, (), slot, slot.shape)
+
+    def _write(self, block: Block, slot: Slot, value: Op) -> None:
+        self._op(block, "write", "", [value], slot)
+
+    def _blend(self, block: Block, slot: Slot, mask: Op, value: Op) -> None:
+        old = self._read(block, slot)
+        self._write(block, slot, self._op(block, "select", slot.type, [mask, value, old]))
+
+    def _new(self) -> Block:
+        block = Block(len(self.original) + len(self.made))
+        self.made.append(block)
+        return block
+
+    def _loop_left(self, loop: Loop | None, target: Block) -> Loop | None:
+        """The innermost loop around that lanes leave one by one and that `target` is not in."""
+        while loop is not None and (target in loop or loop not in self.shapes.divergent_loops):
+            loop = loop.parent
+        return loop
+
+    # Preparation
+
+    def _compact(self) -> list[Block]:
+        """An order in which what a block dominates follows it without a gap, loops before what comes after them."""
+        flow = self.flow
+        entry = self.original[0]
+        below = tree(
+            entry, dominators(entry, lambda block: [each for each in flow.forward[block] if each is not flow.sink])
+        )
+        found, stack = [], [entry]
+        while stack:
+            block = stack.pop()
+            found.append(block)
+            stack += sorted(below[block], key=lambda each: -flow.place[each])
+        return found
+
+    def _find_outs(self) -> None:
+        """Values that are used behind the loop that computes them, where lanes leave it at different times."""
+        loops = self.flow.loops
+        if not self.shapes.divergent_loops:
+            return
+        for block in self.original:
+            for op in block.ops:
+                for place, arg in enumerate(op.args):
+                    op.args[place] = self._seen_from(block, arg, op)
+            if block.condition is not None:
+                block.condition = self._seen_from(block, block.condition, None)
+            for phi in block.phis:
+                for place, source in enumerate(block.predecessors):
+                    phi.args[place] = self._seen_from(source, phi.args[place], None)
+        for value in self.out_slots:
+            assert value.block is not None
+            inner = next(each for each in loops.around(value.block) if each in self.shapes.divergent_loops)
+            self.outs.setdefault(inner, []).append(value)
+
+    def _seen_from(self, block: Block, value: Op, user: Op | None) -> Op:
+        if value.block is None or self._loop_left(self.flow.loops.innermost[value.block], block) is None:
+            return value
+        slot = self.out_slots.get(value)
+        if slot is None:
+            slot = self.out_slots[value] = Slot(value.type, "out", VARYING)
+        read = Op("read", value.type, [], slot, block=block)
+        self.shapes.of[read] = VARYING
+        block.ops.insert(block.ops.index(user) if user is not None else len(block.ops), read)
+        return read
+
+    def _decide_masks(self, order: list[Block]) -> None:
+        flow = self.flow
+        headers = {loop.header: loop for loop in flow.loops.all if loop in self.shapes.divergent_loops}
+        for block in order[1:]:
+            anchor = flow.anchor(block)
+            sources = [each for each in block.predecessors if each.number < block.number]
+            if block in headers:
+                self.mask_slots[block] = Slot("i1", "mask", VARYING)
+                self.back_slots[headers[block]] = Slot("i1", "back", VARYING)
+            elif flow.post_dominates(block, anchor):
+                self.masks[block] = self.masks[anchor]
+                continue
+            elif len(sources) == 1 and self._loop_left(flow.loops.innermost[sources[0]], block) is None:
+                self.masks[block] = self._edge_mask(sources[0], block)
+                continue
+            else:
+                self.mask_slots[block] = Slot("i1", "mask", VARYING)
+            # Known before the block's own contents, and perhaps to a guard in front of it.
+            read = Op("read", "i1", [], self.mask_slots[block])
+            self.shapes.of[read] = VARYING
+            self.masks[block] = read
+
+    def _edge_mask(self, source: Block, target: Block) -> Op:
+        """The lanes that go from one block to another."""
+        found = self.edge_masks.get((source, target))
+        if found is None:
+            mask = self.masks[source]
+            if source not in self.shapes.divergent:
+                return mask
+            assert source.condition is not None
+            name = "mask_and" if source.successors[0] is target else "mask_andn"
+            found = self.edge_masks[source, target] = self._op(source, name, "i1", [mask, source.condition])
+        return found
+
+    def _start_slots(self) -> None:
+        """Before lanes part, nobody is anywhere, and phis hold nothing."""
+        false = self.body.const("i1", 0)
+        for loop, slot in self.back_slots.items():
+            write = Op("write", "", [false], slot, block=loop.header)
+            loop.header.ops.insert(0, write)
+        for block, slot in self.mask_slots.items():
+            self._write(self.flow.anchor(block), slot, false)
+        for block in self.original:
+            for phi in block.phis:
+                self.phi_slots[phi] = slot = Slot(phi.type, "phi", self.shapes[phi])
+                if block in self.shapes.joins and block is not self.original[0]:
+                    undefined = Op("undef", phi.type)
+                    self._write(self.flow.anchor(block), slot, undefined)
+
+    def _with_loop_ends(self, order: list[Block]) -> list[Block]:
+        """Loops that lanes leave one by one get a block where it is decided to start over, and one behind it."""
+        nodes: list[Block] = []
+        place = {block: index for index, block in enumerate(order)}
+        ends: dict[Block, list[Loop]] = {}
+        for loop in self.flow.loops.all:
+            if loop in self.shapes.divergent_loops:
+                ends.setdefault(max(loop.blocks, key=lambda block: place[block]), []).append(loop)
+        for block in order:
+            nodes.append(block)
+            for loop in reversed(ends.get(block, [])):
+                end, leave = self.loop_end[loop], self.loop_exit[loop] = self._new(), self._new()
+                live = self._read(end, self.back_slots[loop])
+                self._write(end, self.mask_slots[loop.header], live)
+                end.condition = self._op(end, "any", "i1", [live], shape=UNIFORM)
+                nodes += [end, leave]
+        return nodes
+
+    # Edges
+
+    def _guard(self, block: Block) -> None:
+        """Jump over a block that no lane has come to."""
+        slot = self.mask_slots.get(block)
+        home = block
+        waiting = self.pending.get(block)
+        sure = not waiting or (block in self.flow.immediate and self._as_sure_as_above(block))
+        if block.number < len(self.original) and waiting and not sure and self._worth(block):
+            sure = True
+            guard = self.guards[block] = self._new()
+            home = guard
+            first = self._first(waiting)
+            guard.successors = [block, first]
+            self._defer(first, waiting)
+        if sure:
+            self.sure.add(block)
+        loop = self.flow.loops.innermost.get(block)
+        again = loop is not None and loop.header is block
+        mask = self.masks[block] if slot is not None or home is not block else None
+        if slot is not None and mask is not None:
+            # The mask of a loop's header is another one each time around.
+            place = block if again else home
+            mask.block = place
+            place.ops.insert(0, mask)
+            if place is not home:
+                mask = self._read(home, slot)
+        if home is not block and mask is not None:
+            home.condition = self._op(home, "any", "i1", [mask], shape=UNIFORM)
+
+    def _as_sure_as_above(self, block: Block) -> bool:
+        anchor = self.flow.anchor(block)
+        return anchor in self.sure and self.masks[block] is self.masks[anchor]
+
+    def _worth(self, block: Block) -> bool:
+        loop = self.flow.loops.innermost[block]
+        if loop is not None and loop.header is block:
+            return True
+        return len(block.ops) > CHEAP or any(not op.pure and op.name not in ("read", "write") for op in block.ops)
+
+    def _first(self, targets: Iterable[Block]) -> Block:
+        return min(targets, key=lambda block: self.place[block])
+
+    def _defer(self, to: Block, targets: Iterable[Block]) -> None:
+        rest = {each for each in targets if each is not to}
+        if rest:
+            self.pending.setdefault(to, set()).update(rest)
+
+    def _leave(self, block: Block, was: dict[Block, list[Block]]) -> None:
+        waiting = self.pending.get(block, set())
+        loop = next((each for each, end in self.loop_end.items() if end is block), None)
+        if loop is not None:
+            leave = self.loop_exit[loop]
+            block.successors = [loop.header, leave]
+            self.starts_over.add((block, loop.header))
+            self._defer(leave, waiting)
+            return
+        left = next((each for each, exit_ in self.loop_exit.items() if exit_ is block), None)
+        if left is not None:
+            targets = {self._route(left.parent, target) for _, target in self.exits[left]}
+            self._go(block, targets | waiting)
+            return
+        successors = was[block]
+        if not successors:
+            self._go(block, waiting)
+        elif len(successors) == 1 or block in self.shapes.divergent:
+            for target in successors:
+                self._act(block, block, target)
+            if len(successors) == 1 and self._is_back(block, successors[0]):
+                block.successors = [successors[0]]
+                self.starts_over.add((block, successors[0]))
+                return
+            inner = self.flow.loops.innermost[block]
+            block.condition = None
+            self._go(block, {self._route(inner, target, block) for target in successors} | waiting)
+        else:
+            block.successors = []
+            for target in successors:
+                edge = self._new()
+                self._act(edge, block, target)
+                if self._is_back(block, target):
+                    edge.successors = [target]
+                    self.starts_over.add((edge, target))
+                else:
+                    self._go(edge, {self._route(self.flow.loops.innermost[block], target, block)} | waiting)
+                block.successors.append(edge)
+
+    def _is_back(self, source: Block, target: Block) -> bool:
+        """Does the edge start a loop over that all lanes are in together?"""
+        loop = self.flow.loops.innermost[target]
+        back = target.number <= source.number
+        return back and loop is not None and loop not in self.shapes.divergent_loops
+
+    def _route(self, loop: Loop | None, target: Block, source: Block | None = None) -> Block:
+        """Where lanes wait until `target` is due."""
+        if source is not None and target.number <= source.number:
+            back = self.flow.loops.innermost[target]
+            assert back is not None
+            return self.loop_end[back]
+        left = self._loop_left(loop, target)
+        return target if left is None else self.loop_end[left]
+
+    def _go(self, block: Block, targets: set[Block]) -> None:
+        if not targets:
+            block.successors = []
+            return
+        first = self._first(targets)
+        block.successors = [first]
+        self._defer(first, targets)
+
+    def _act(self, home: Block, source: Block, target: Block) -> None:
+        """What has to be written on the way from one block to another; `home` is where it is written down."""
+        mask = self._edge_mask(source, target)
+        if target.number <= source.number:
+            loop = self.flow.loops.innermost[target]
+            if loop is not None and loop in self.back_slots:
+                self._write(home, self.back_slots[loop], mask)
+        elif target in self.mask_slots:
+            slot = self.mask_slots[target]
+            both = self._op(home, "mask_or", "i1", [self._read(home, slot), mask])
+            self._write(home, slot, both)
+        place = target.predecessors.index(source)
+        for phi in target.phis:
+            slot, value = self.phi_slots[phi], phi.args[place]
+            if target in self.shapes.joins and self.shapes[phi].varying:
+                self._blend(home, slot, mask, value)
+            else:
+                self._write(home, slot, value)
+        loop = self._loop_left(self.flow.loops.innermost[source], target)
+        while loop is not None:
+            for value in self.outs.get(loop, ()):
+                assert value.block is not None
+                if dominates(self.flow.immediate, value.block, source):
+                    self._blend(home, self.out_slots[value], mask, value)
+            loop = self._loop_left(loop.parent, target)
+
+    def _finish(self, nodes: list[Block]) -> None:
+        """Phis read their slots, guards stand in front, and everybody knows who comes before."""
+        blocks = [*self.original, *self.made]
+        guards = set(self.guards.values())
+        for block in self.original:
+            reads = []
+            for phi in block.phis:
+                # The phi itself turns into the read, so that its users need not be told.
+                phi.name, phi.args, phi.info = "read", [], self.phi_slots[phi]
+                reads.append(phi)
+            block.ops[:0] = reads
+            block.phis = []
+        for block in blocks:
+            if block not in guards:
+                block.successors = [
+                    each if (block, each) in self.starts_over else self.guards.get(each, each)
+                    for each in block.successors
+                ]
+            else:
+                block.successors = [block.successors[0], self.guards.get(block.successors[1], block.successors[1])]
+            block.predecessors = []
+        self.body.blocks = blocks
+        connect(self.body)
+
+
+def _slots_for_phis(body: Body, shapes: Shapes) -> None:
+    """Where all lanes stay together, phis are slots all the same, so that there is one way to write them down."""
+    for block in body.blocks:
+        for phi in block.phis:
+            slot = Slot(phi.type, "phi", shapes[phi])
+            for source, value in zip(block.predecessors, phi.args, strict=True):
+                source.append(Op("write", "", [value], slot))
+            phi.name, phi.args, phi.info = "read", [], slot
+        block.ops[:0] = block.phis
+        block.phis = []
+
+
+def connect(body: Body) -> None:
+    """Numbers the blocks anew and finds their predecessors."""
+    number(body)
+    for block in body.blocks:
+        block.predecessors = []
+    for block in body.blocks:
+        for target in block.successors:
+            if block not in target.predecessors:
+                target.predecessors.append(block)

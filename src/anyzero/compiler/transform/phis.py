@@ -1,0 +1,37 @@
+"""Phis that choose between a value and themselves."""
+
+from __future__ import annotations
+
+from anyzero.compiler.ir import Body, Op
+from anyzero.compiler.transform.blocks import substitute
+
+
+def remove_trivial_phis(body: Body) -> None:
+    """Removes phis that always have the same value; what they hid may make more of them so."""
+    phis = [phi for block in body.blocks for phi in block.phis]
+    users: dict[Op, list[Op]] = {}
+    for phi in phis:
+        for arg in phi.args:
+            if arg.name == "phi":
+                users.setdefault(arg, []).append(phi)
+    instead: dict[Op, Op] = {}
+
+    def final(op: Op) -> Op:
+        while op in instead:
+            op = instead[op]
+        return op
+
+    waiting = phis[::-1]
+    while waiting:
+        phi = waiting.pop()
+        if phi in instead:
+            continue
+        values = {final(arg) for arg in phi.args}
+        values.discard(phi)
+        if len(values) == 1:
+            instead[phi] = values.pop()
+            waiting += [user for user in users.get(phi, ()) if user not in instead]
+    if instead:
+        substitute(body, instead)
+        for block in body.blocks:
+            block.phis = [phi for phi in block.phis if phi not in instead]

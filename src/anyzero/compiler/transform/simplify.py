@@ -1,0 +1,88 @@
+"""Looks again at operations whose operands have become known, as the builder looked at them when they were written."""
+
+from __future__ import annotations
+
+from anyzero.compiler.analysis.addresses import signed_offset
+from anyzero.compiler.builder import INTEGER, Builder
+from anyzero.compiler.ir import SIZES, Body, Op
+from anyzero.compiler.transform.blocks import arrange, join, substitute
+from anyzero.compiler.transform.phis import remove_trivial_phis
+
+_KNOWN = INTEGER | {"icmp", "select", "cast", "offset", "fneg"}
+
+
+def simplify(body: Body) -> None:
+    b = Builder(body)
+    instead: dict[Op, Op] = {}
+    for block in body.blocks:
+        ops, block.ops = block.ops, []
+        b.block = block
+        for op in ops:
+            args = op.args
+            for place, arg in enumerate(args):
+                if arg in instead:
+                    args[place] = instead[arg]
+            if op.name not in _KNOWN:
+                known = _contents(body, op) if op.name == "load" else None
+                if known is not None:
+                    instead[op] = known
+                else:
+                    block.ops.append(op)
+                continue
+            b.word = op.word
+            shorter = _again(b, op)
+            if _same(op, shorter) and block.ops and block.ops[-1] is shorter:
+                block.ops[-1] = op
+            else:
+                instead[op] = shorter
+    substitute(body, instead)
+    _decide(body)
+
+
+def _same(op: Op, other: Op) -> bool:
+    return op.name == other.name and op.type == other.type and op.info == other.info and op.args == other.args
+
+
+def _again(b: Builder, op: Op) -> Op:
+    args = op.args
+    if op.name in INTEGER:
+        return b.binary(op.name, args[0], args[1], op.flags)
+    if op.name == "icmp":
+        return b.icmp(op.info, args[0], args[1])
+    if op.name == "select":
+        return b.select(args[0], args[1], args[2])
+    if op.name == "cast":
+        return b.cast(op.info, args[0], op.type)
+    if op.name == "fneg":
+        return b.fneg(args[0], op.flags)
+    return b.offset(args[0], args[1])
+
+
+def _contents(body: Body, load: Op) -> Op | None:
+    """What a constant holds at a place that is known."""
+    pointer, offset = load.args[0], 0
+    if pointer.name == "offset" and pointer.args[1].name == "const":
+        pointer, offset = pointer.args[0], signed_offset(pointer.args[1])
+    if pointer.name != "variable" or pointer.info.image is None or load.info.count != 1:
+        return None
+    data = pointer.info.image[offset : offset + SIZES[load.type]] if offset >= 0 else b""
+    return body.const(load.type, int.from_bytes(data, "little")) if len(data) == SIZES[load.type] else None
+
+
+def _decide(body: Body) -> None:
+    """Branches whose condition is known lead to one place only."""
+    changed = False
+    for block in body.blocks:
+        condition = block.condition
+        if condition is not None and condition.name == "const":
+            changed = True
+            taken, other = block.successors if condition.info else block.successors[::-1]
+            block.condition, block.successors = None, [taken]
+            place = other.predecessors.index(block)
+            del other.predecessors[place]
+            for phi in other.phis:
+                del phi.args[place]
+    if changed:
+        arrange(body, body.blocks[0])
+        remove_trivial_phis(body)
+        join(body)

@@ -1,0 +1,192 @@
+"""Conversions between numbers, bits and pointers."""
+
+from __future__ import annotations
+
+from anyzero.compiler.builder import Builder
+from anyzero.compiler.folding import width
+from anyzero.compiler.ir import SIZES, Op
+from anyzero.compiler.spirv.instruction import Instruction
+from anyzero.compiler.spirv.tables import Decoration
+from anyzero.compiler.spirv.tables import Op as Opcode
+from anyzero.compiler.spirv.types import Pointer, Type
+from anyzero.compiler.translate.addresses import NUMBERS, space_of
+from anyzero.compiler.translate.chapter import translates
+from anyzero.compiler.translate.scope import SPACES, Scope
+from anyzero.compiler.translate.trees import Tree, each, scalar
+
+ROUNDING = ("rte", "rtz", "rtp", "rtn")
+
+
+def _component(f: Scope, i: Instruction) -> str:
+    type_ = f.types[i.result_id]
+    return scalar(type_.scalar or type_)
+
+
+def _decorated(f: Scope, i: Instruction) -> tuple[bool, str]:
+    """Does it saturate, and which way does it round?"""
+    saturated, rounding = False, ""
+    for decoration in f.decorations(i.result_id) or ():
+        if decoration.kind == Decoration.SaturatedConversion:
+            saturated = True
+        elif decoration.kind == Decoration.FPRoundingMode and decoration.operands[0] < len(ROUNDING):
+            rounding = ROUNDING[decoration.operands[0]]
+    return saturated, rounding
+
+
+@translates(Opcode.ConvertFToS, Opcode.ConvertFToU)
+def float_to_integer(f: Scope, i: Instruction) -> Tree:
+    to, (saturated, rounding) = _component(f, i), _decorated(f, i)
+    kind = "fptosi" if i.opcode == Opcode.ConvertFToS else "fptoui"
+    kind += ".sat" if saturated else ""
+    kind += f".{rounding}" if rounding not in ("", "rtz") else ""
+    return each(lambda a: f.b.cast(kind, a, to), f.value(i.operands[0]))
+
+
+@translates(Opcode.ConvertSToF, Opcode.ConvertUToF)
+def integer_to_float(f: Scope, i: Instruction) -> Tree:
+    kind = "sitofp" if i.opcode == Opcode.ConvertSToF else "uitofp"
+    return _rounded(f, i, kind)
+
+
+@translates(Opcode.FConvert)
+def float_to_float(f: Scope, i: Instruction) -> Tree:
+    source = f.type(i.operands[0]).scalar
+    assert source is not None
+    narrower = SIZES[_component(f, i)] < source.size
+    return _rounded(f, i, "fptrunc" if narrower else "fpext")
+
+
+def _rounded(f: Scope, i: Instruction, kind: str) -> Tree:
+    to, rounding = _component(f, i), _decorated(f, i)[1]
+    if rounding not in ("", "rte") and kind != "fpext":
+        kind = f"{kind}.{rounding}"
+    return each(lambda a: f.b.cast(kind, a, to), f.value(i.operands[0]))
+
+
+@translates(Opcode.UConvert, Opcode.SConvert)
+def resize(f: Scope, i: Instruction) -> Tree:
+    to, signed = _component(f, i), i.opcode == Opcode.SConvert
+    value = f.value(i.operands[0])
+    if _decorated(f, i)[0]:
+        return each(lambda a: saturate(f.b, a, to, signed, signed), value)
+    return each(lambda a: f.b.resized(a, to, signed), value)
+
+
+@translates(Opcode.SatConvertSToU, Opcode.SatConvertUToS)
+def saturated(f: Scope, i: Instruction) -> Tree:
+    to, signed = _component(f, i), i.opcode == Opcode.SatConvertSToU
+    return each(lambda a: saturate(f.b, a, to, signed, not signed), f.value(i.operands[0]))
+
+
+def saturate(b: Builder, value: Op, to: str, from_signed: bool, to_signed: bool) -> Op:
+    """The nearest number that the target can hold."""
+    bits, target = width(value.type), width(to)
+    lowest = -(1 << (target - 1)) if to_signed else 0
+    highest = (1 << (target - to_signed)) - 1
+    if from_signed and lowest > -(1 << (bits - 1)):
+        least = b.const(value.type, lowest)
+        value = b.select(b.icmp("slt", value, least), least, value)
+    if highest < (1 << (bits - from_signed)) - 1:
+        most = b.const(value.type, highest)
+        value = b.select(b.icmp("sgt" if from_signed else "ugt", value, most), most, value)
+    return b.resized(value, to, signed=from_signed)
+
+
+@translates(Opcode.ConvertFToBF16INTEL)
+def to_bfloat(f: Scope, i: Instruction) -> Tree:
+    """The upper half of a float, rounded to even; a NaN stays one."""
+    b = f.b
+
+    def one(value: Op) -> Op:
+        bits = b.as_integer(value)
+        odd = b.and_(b.lshr(bits, b.const("i32", 16)), b.const("i32", 1))
+        rounded = b.lshr(b.add(bits, b.add(odd, b.const("i32", 0x7FFF))), b.const("i32", 16))
+        quiet = b.or_(b.lshr(bits, b.const("i32", 16)), b.const("i32", 0x40))
+        return b.cast("trunc", b.select(b.fcmp("uno", value, value), quiet, rounded), "i16")
+
+    return each(one, f.value(i.operands[0]))
+
+
+@translates(Opcode.ConvertBF16ToFINTEL)
+def from_bfloat(f: Scope, i: Instruction) -> Tree:
+    b = f.b
+
+    def one(value: Op) -> Op:
+        return b.cast("bitcast", b.shl(b.cast("zext", value, "i32"), b.const("i32", 16)), "float")
+
+    return each(one, f.value(i.operands[0]))
+
+
+@translates(Opcode.Bitcast)
+def bitcast(f: Scope, i: Instruction) -> Tree:
+    to, value = f.types[i.result_id], f.value(i.operands[0])
+    return recast(f.b, value, to)
+
+
+def recast(b: Builder, value: Tree, to: Type) -> Tree:
+    """The same bits as components of another type."""
+    if isinstance(to, Pointer):
+        assert isinstance(value, Op)
+        return value if value.type == "ptr" else b.cast("inttoptr", value, "ptr")
+    name = scalar(to.scalar or to)
+    components: list[Op] = [value] if isinstance(value, Op) else list(value)  # type: ignore[arg-type]
+    if len(components) == to.count:
+        made = [old if old.type == name else b.from_integer(b.as_integer(old), name) for old in components]
+    elif len(components) < to.count:
+        made = _split(b, components, name, to.count // len(components))
+    else:
+        made = _joined(b, components, name, len(components) // to.count)
+    return tuple(made) if to.scalar is not to else made[0]
+
+
+def _split(b: Builder, components: list[Op], name: str, pieces: int) -> list[Op]:
+    bits = SIZES[name] * 8
+    made = []
+    for whole in map(b.as_integer, components):
+        for piece in range(pieces):
+            part = b.cast("trunc", b.lshr(whole, b.const(whole.type, piece * bits)), f"i{bits}")
+            made.append(b.from_integer(part, name))
+    return made
+
+
+def _joined(b: Builder, components: list[Op], name: str, pieces: int) -> list[Op]:
+    bits, made = SIZES[components[0].type] * 8, []
+    wide = f"i{bits * pieces}"
+    for begin in range(0, len(components), pieces):
+        whole: Op | None = None
+        for place, part in enumerate(components[begin : begin + pieces]):
+            moved = b.shl(b.cast("zext", b.as_integer(part), wide), b.const(wide, place * bits))
+            whole = moved if whole is None else b.or_(whole, moved)
+        assert whole is not None
+        made.append(b.from_integer(whole, name))
+    return made
+
+
+@translates(Opcode.ConvertPtrToU)
+def to_integer(f: Scope, i: Instruction) -> Tree:
+    return f.b.resized(f.b.cast("ptrtoint", f.scalar(i.operands[0]), "i64"), _component(f, i))
+
+
+@translates(Opcode.ConvertUToPtr)
+def to_pointer(f: Scope, i: Instruction) -> Tree:
+    return f.b.cast("inttoptr", f.b.resized(f.scalar(i.operands[0]), "i64"), "ptr")
+
+
+@translates(Opcode.PtrCastToGeneric, Opcode.GenericCastToPtr)
+@translates(Opcode.PtrCastToCrossWorkgroupINTEL, Opcode.CrossWorkgroupCastToPtrINTEL)
+def same_address(f: Scope, i: Instruction) -> Tree:
+    return f.value(i.operands[0])
+
+
+@translates(Opcode.GenericCastToPtrExplicit)
+def from_generic_if(f: Scope, i: Instruction) -> Tree:
+    """Null where the address lies in another memory."""
+    b, pointer = f.b, f.scalar(i.operands[0])
+    wanted = NUMBERS[SPACES.get(i.operands[1], "global")]
+    there = b.icmp("eq", space_of(f, pointer), b.const("i32", wanted))
+    return b.select(there, pointer, b.const("ptr", 0))
+
+
+@translates(Opcode.SizeOf)
+def size_of(f: Scope, i: Instruction) -> Tree:
+    return f.b.const(_component(f, i), f.pointer(i.operands[0]).pointee.size)

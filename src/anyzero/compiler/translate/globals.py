@@ -1,0 +1,201 @@
+"""The variables that all work-items of all kernels of a module see, laid out in one block of memory.
+
+A constant that no other module can name, and that holds no addresses, stays out of the block: it lies in the code of
+the kernels that use it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from anyzero.compiler.errors import CompileError
+from anyzero.compiler.spirv.constants import (
+    Composite,
+    Constant,
+    Expression,
+    Null,
+    Scalar,
+    Undef,
+    VariableAddress,
+)
+from anyzero.compiler.spirv.errors import SpirvError
+from anyzero.compiler.spirv.grammar import string
+from anyzero.compiler.spirv.module import Module, Variable
+from anyzero.compiler.spirv.tables import Decoration, Op, StorageClass
+from anyzero.compiler.spirv.types import Array, Pointer, Struct, Type, Vector
+
+_SHARED = {StorageClass.CrossWorkgroup, StorageClass.UniformConstant, StorageClass.DeviceOnlyINTEL}
+_SAME_ADDRESS = {
+    Op.Bitcast,
+    Op.CopyObject,
+    Op.PtrCastToGeneric,
+    Op.GenericCastToPtr,
+    Op.ConvertPtrToU,
+    Op.ConvertUToPtr,
+}
+_CHAINS = {Op.AccessChain: 1, Op.InBoundsAccessChain: 1, Op.PtrAccessChain: 2, Op.InBoundsPtrAccessChain: 2}
+_DEEPEST = 200
+
+
+@dataclass(slots=True)
+class Layout:
+    size: int = 0
+    alignment: int = 1
+    image: bytes = field(default=b"", repr=False)
+    """What the block begins with; the rest is zero."""
+    relocations: list[tuple[int, int]] = field(default_factory=list)
+    """At the first offset lies the address of what is at the second."""
+    names: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Offset and size by the names that a host can ask for."""
+    offsets: dict[int, int] = field(default_factory=dict)
+    """By the variable's id."""
+
+
+@dataclass(slots=True)
+class Contents:
+    """An initializer as bytes."""
+
+    data: bytearray
+    addresses: list[tuple[int, int, int]] = field(default_factory=list)
+    """At an offset lies the address of a variable, given by its id, and so many bytes."""
+
+
+def layout(module: Module) -> Layout:
+    made = Layout()
+    shared = [each for each in module.variables.values() if _is_shared(each)]
+    contents = {each.id: initial(module, each) for each in shared}
+    targets = {target for each in contents.values() for _, target, _ in each.addresses}
+    placed = [each for each in shared if each.id in targets or not stays_in_code(module, each, contents[each.id])]
+    # What is zero comes last, so that the image stays short.
+    for variable in sorted(placed, key=lambda each: not contents[each.id].data):
+        offset = -(-made.size // variable.alignment) * variable.alignment
+        size = variable.type.pointee.size
+        made.offsets[variable.id] = offset
+        made.size = offset + size
+        made.alignment = max(made.alignment, variable.alignment)
+        for name in _names(module, variable):
+            made.names.setdefault(name, (offset, size))
+    image = bytearray()
+    for id_, offset in made.offsets.items():
+        data, addresses = contents[id_].data, contents[id_].addresses
+        if data:
+            image += bytes(offset - len(image)) + data
+        for place, target, further in addresses:
+            if target not in made.offsets:
+                raise _at(
+                    module, id_, CompileError(f"holds the address of %{target}, which is not known before launch")
+                )
+            made.relocations.append((offset + place, made.offsets[target] + further))
+    made.image = bytes(image)
+    return made
+
+
+def stays_in_code(module: Module, variable: Variable, contents: Contents) -> bool:
+    return (
+        variable.storage_class == StorageClass.UniformConstant
+        and variable.initializer is not None
+        and variable.linkage is None
+        and not contents.addresses
+        and not module.decorations.has(variable.id, Decoration.HostAccessINTEL)
+    )
+
+
+def initial(module: Module, variable: Variable) -> Contents:
+    """What a variable holds at first; no bytes at all stand for zeros."""
+    contents = Contents(bytearray())
+    if variable.initializer is None or isinstance(variable.initializer, (Null, Undef)):
+        return contents
+    contents.data = bytearray(variable.type.pointee.size)
+    try:
+        _write(module, variable.initializer, 0, contents)
+    except SpirvError as error:
+        raise _at(module, variable.id, error) from None
+    if not contents.addresses and not any(contents.data):
+        contents.data = bytearray()
+    return contents
+
+
+def constant_bytes(module: Module, constant: Constant) -> bytes | None:
+    """A constant as it lies in memory; None where it holds addresses."""
+    contents = Contents(bytearray(constant.type.size))
+    try:
+        _write(module, constant, 0, contents)
+    except SpirvError:
+        return None
+    return None if contents.addresses else bytes(contents.data)
+
+
+def _is_shared(variable: Variable) -> bool:
+    imported = variable.linkage is not None and variable.linkage.kind == "import"
+    return variable.storage_class in _SHARED and variable.builtin is None and not imported
+
+
+def _names(module: Module, variable: Variable) -> list[str]:
+    names = [variable.linkage.name] if variable.linkage else []
+    for words in module.decorations.all(variable.id, Decoration.HostAccessINTEL):
+        names.append(string(words, 1, len(words))[0])
+    return [*names, variable.name] if variable.name else names
+
+
+def _at(module: Module, id_: int, error: SpirvError) -> SpirvError:
+    offset = module.variables[id_].offset
+    return error.at(offset, module.shown(offset))
+
+
+def _write(module: Module, constant: Constant, offset: int, to: Contents) -> None:
+    if isinstance(constant, Scalar):
+        size = constant.type.size
+        to.data[offset : offset + size] = constant.bits.to_bytes(size, "little")
+    elif isinstance(constant, Composite):
+        for index, element in enumerate(constant.elements):
+            _write(module, element, offset + _place(constant.type, index), to)
+    elif not isinstance(constant, (Null, Undef)):
+        target, further = _address(module, constant)
+        to.addresses.append((offset, target, further))
+
+
+def _place(type_: Type, index: int) -> int:
+    if isinstance(type_, Struct):
+        return type_.offsets[index]
+    assert isinstance(type_, (Array, Vector))
+    return index * type_.element.size
+
+
+def _address(module: Module, constant: Constant) -> tuple[int, int]:
+    """The variable that an address leads into, and how far."""
+    further = 0
+    for _ in range(_DEEPEST):
+        if isinstance(constant, VariableAddress):
+            return constant.id, further
+        if not isinstance(constant, Expression):
+            break
+        if constant.opcode in _CHAINS:
+            further += _chain(module, constant)
+        elif constant.opcode not in _SAME_ADDRESS:
+            break
+        base = constant.operands[0]
+        if base in module.variables:
+            return base, further
+        constant = module.constants[base]
+    raise CompileError("begins with an address that is not known before launch")
+
+
+def _chain(module: Module, chain: Expression) -> int:
+    base, *indices = chain.operands
+    pointer = module.values[base]
+    assert isinstance(pointer, Pointer)
+    reached, further = pointer.pointee, 0
+    for position, id_ in enumerate(indices):
+        index = module.constants.get(id_)
+        if not isinstance(index, Scalar):
+            raise CompileError(f"%{id_} is not a constant integer")
+        if position == 0 and _CHAINS[chain.opcode] == 2:
+            further += index.signed * reached.size
+        elif isinstance(reached, Struct):
+            further += reached.offsets[index.bits]
+            reached = reached.members[index.bits]
+        else:
+            assert isinstance(reached, (Array, Vector))
+            reached = reached.element
+            further += index.signed * reached.size
+    return further

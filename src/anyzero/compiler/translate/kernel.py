@@ -1,0 +1,202 @@
+"""Kernels: their arguments, and everything from their entry on in one body."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from anyzero.compiler.analysis.uses import Uses, uses
+from anyzero.compiler.compiled import Argument
+from anyzero.compiler.errors import CompileError
+from anyzero.compiler.ir import SIZES, Access, Body, Op
+from anyzero.compiler.ir import Variable as Memory
+from anyzero.compiler.spirv.kernel import Kernel, Parameter
+from anyzero.compiler.spirv.module import Module
+from anyzero.compiler.spirv.types import Image, Pointer
+from anyzero.compiler.transform.blocks import arrange, join
+from anyzero.compiler.transform.dead import remove_dead
+from anyzero.compiler.transform.phis import remove_trivial_phis
+from anyzero.compiler.translate import chapters, inputs
+from anyzero.compiler.translate.frame import Frame
+from anyzero.compiler.translate.translator import Translator
+from anyzero.compiler.translate.trees import Tree, bounded, build, leaves, pieces, scalars
+
+LARGEST_ALIGNMENT = 64
+"""Of an argument in the block of all of them."""
+
+assert chapters.COMPLETE
+
+
+@dataclass(slots=True, eq=False)
+class Translation:
+    """A kernel in the compiler's own form, with what a launch needs to know of it."""
+
+    body: Body
+    arguments: tuple[Argument, ...]
+    args_bytes: int
+    local_bytes: int
+    """Of the module's own variables; arguments come behind."""
+    uses: Uses
+    kernel: Kernel
+
+
+def kernel(module: Module, name: str, linked: Sequence[Module] = ()) -> Translation:
+    """One kernel of a module that was verified, with all that it calls."""
+    found = module.kernels.get(name)
+    if found is None:
+        raise CompileError(f'the module has no kernel "{name}"')
+    translator = Translator(name, module, linked, found)
+    try:
+        arguments, size = layout(found)
+        values = [_value(translator, *each) for each in zip(found.parameters, arguments, strict=True)]
+        translator.run(Frame(translator, 0, found.function, values))
+        translator.leave()
+        _finish(translator)
+    except RecursionError:
+        raise CompileError(f'the kernel "{name}" has types or constants that are nested too deep') from None
+    body = translator.body
+    return Translation(body, arguments, size, _place_locals(body), uses(body), found)
+
+
+def function(module: Module, id_: int, linked: Sequence[Module] = ()) -> Body:
+    """A function that is called by its address: each scalar of its parameters is a parameter."""
+    found = module.functions[id_]
+    translator = Translator(found.name or f"function.{id_}", module, linked)
+    try:
+        index, found = translator.resolved(0, found)
+        place = 0
+        values: list[Tree] = []
+        for type_ in found.type.parameters:
+            bounded(type_)
+            names = scalars(type_)
+            ops = iter([translator.once("parameter", name, place + at) for at, name in enumerate(names)])
+            place += len(names)
+            values.append(build(type_, lambda _, ops=ops: next(ops)))  # type: ignore[misc]
+        result = translator.run(Frame(translator, index, found, values))
+        if result is not None:
+            _give_back(translator, leaves(result))
+        translator.leave()
+        _finish(translator)
+    except RecursionError:
+        raise CompileError(f"{found} has types or constants that are nested too deep") from None
+    return translator.body
+
+
+def _give_back(translator: Translator, values: list[Op]) -> None:
+    """Every way out gives the function's results; where the program should never be, any will do."""
+    block, b = translator.exit, translator.b
+    elsewhere = list(block.predecessors)
+    if elsewhere:
+        phis = []
+        for value in values:
+            phi = b.phi(value.type, block)
+            phi.args = [*([translator.undef(value.type)] * len(elsewhere)), value]
+            phis.append(phi)
+        values = phis
+        here, b.block = b.block, block
+        b.emit("result", "", values)
+        b.block = here
+    else:
+        b.emit("result", "", values)
+
+
+def layout(found: Kernel) -> tuple[tuple[Argument, ...], int]:
+    """The arguments, packed; and how many bytes all of them take."""
+    made: list[Argument] = []
+    end = 0
+    for parameter in found.parameters:
+        by_value = parameter.kind in ("value", "byval")
+        size = parameter.size if by_value else SIZES["ptr"]
+        alignment = min(_alignment(parameter) if by_value else SIZES["ptr"], LARGEST_ALIGNMENT)
+        offset = -(-end // alignment) * alignment
+        end = offset + size
+        kind = "value" if parameter.kind == "byval" else parameter.kind
+        access = parameter.type.access if isinstance(parameter.type, Image) else 0
+        made.append(Argument(parameter.index, parameter.name, kind, size, offset, alignment, access))
+    return tuple(made), -(-end // 8) * 8
+
+
+def _alignment(parameter: Parameter) -> int:
+    """Of a value; what loads without a word about it rely on is the type's own."""
+    type_ = parameter.type
+    return max(parameter.alignment, type_.pointee.alignment if isinstance(type_, Pointer) else type_.alignment)
+
+
+def _value(translator: Translator, parameter: Parameter, argument: Argument) -> Tree:
+    if parameter.kind == "byval":
+        return translator.once("argument_address", "ptr", argument.offset)
+    if parameter.kind == "local":
+        return translator.once("local_argument", "ptr", argument.offset)
+    type_, b, found = parameter.type, translator.b, []
+    bounded(type_)
+    for piece in pieces(type_):
+        for index in range(piece.components):
+            place = argument.offset + piece.offset + index * SIZES[piece.scalar]
+            value = translator.once("argument", piece.scalar, place)
+            found.append(b.icmp("ne", value, b.const("i8", 0)) if piece.truth else value)
+    rest = iter(found)
+    return build(type_, lambda _: next(rest))
+
+
+def _finish(translator: Translator) -> None:
+    """Leaves out what nothing needs, and sees to what only shows when everything is there."""
+    body = translator.body
+    arrange(body, translator.entry)
+    remove_trivial_phis(body)
+    remove_dead(body)
+    translator.forget()
+    used = {arg for op in body.ops for arg in op.args}
+    for address in translator.inputs:
+        if address in used:
+            inputs.spill(translator, address)
+    for op in [op for op in translator.entry.ops if op.name == "argument_address"]:
+        _keep_or_copy(translator, op)
+    join(body)
+
+
+def _keep_or_copy(translator: Translator, address: Op) -> None:
+    """A structure that came by value is read where it lies; one that is written to is copied first."""
+    readers = _readers(translator.body, address)
+    if readers is not None:
+        for reader in readers:
+            if reader.name == "load":
+                reader.info = replace(reader.info, space="constant")
+        return
+    b, found = translator.b, translator.kernel
+    assert found is not None
+    places = zip(found.parameters, layout(found)[0], strict=True)
+    # Structures without members lie where the next one does.
+    here = [each for each, place in places if place.offset == address.info and each.kind == "byval"]
+    parameter = max(here, key=lambda each: each.size)
+    variable = Memory(parameter.size, _alignment(parameter), "private", parameter.name)
+    translator.body.variables.append(variable)
+    with translator.beginning():
+        source = b.emit("argument_address", "ptr", [], address.info)
+        access = Access(alignment=min(_alignment(parameter), LARGEST_ALIGNMENT), space="private")
+        b.emit("copy", "", [address, source, b.const("i64", parameter.size)], access)
+    address.name, address.info = "variable", variable
+
+
+def _readers(body: Body, address: Op) -> list[Op] | None:
+    """What reads from an address; None where something else is done with it."""
+    addresses, readers = {address}, []
+    for op in body.ops:
+        for place, arg in enumerate(op.args):
+            if arg not in addresses:
+                continue
+            if op.name == "offset":
+                addresses.add(op)
+            elif op.name == "load" or (op.name == "copy" and place == 1):
+                readers.append(op)
+            else:
+                return None
+    return readers
+
+
+def _place_locals(body: Body) -> int:
+    end = 0
+    for variable in body.variables:
+        if variable.space == "local":
+            variable.offset = -(-end // variable.alignment) * variable.alignment
+            end = variable.offset + variable.size
+    return end

@@ -1,0 +1,137 @@
+"""What a function finds in its module: constants, and the addresses of variables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from anyzero.compiler.errors import CompileError
+from anyzero.compiler.ir import Access, Op
+from anyzero.compiler.ir import Variable as Memory
+from anyzero.compiler.spirv.constants import (
+    Composite,
+    Constant,
+    Expression,
+    FunctionAddress,
+    Null,
+    SamplerConstant,
+    Scalar,
+    Undef,
+    VariableAddress,
+)
+from anyzero.compiler.spirv.module import Variable
+from anyzero.compiler.spirv.tables import StorageClass
+from anyzero.compiler.translate.chapter import TABLE
+from anyzero.compiler.translate.globals import initial, stays_in_code
+from anyzero.compiler.translate.initialize import initialize
+from anyzero.compiler.translate.scope import Scope
+from anyzero.compiler.translate.trees import Tree, bounded, build, scalar
+
+if TYPE_CHECKING:
+    from anyzero.compiler.translate.translator import Translator
+
+DEPTH = 100
+"""Constants that are computed from constants that are computed …"""
+
+
+class Outside:
+    """Each of them is computed once, where the kernel begins."""
+
+    def __init__(self, translator: Translator) -> None:
+        self.translator = translator
+        self._found: dict[tuple[int, int], Tree] = {}
+        self._scopes: dict[int, Scope] = {}
+        self._depth = 0
+
+    def value(self, index: int, id_: int) -> Tree:
+        found = self._found.get((index, id_))
+        if found is None:
+            module = self.translator.modules[index]
+            constant = module.constants.get(id_)
+            if constant is not None:
+                found = self._constant(index, constant)
+            else:
+                found = self._variable(index, module.variables[id_])
+            self._found[index, id_] = found
+        return found
+
+    def _constant(self, index: int, constant: Constant) -> Tree:
+        type_ = constant.type
+        if isinstance(constant, Scalar):
+            return self.translator.b.const(scalar(type_), constant.bits)
+        if isinstance(constant, Composite):
+            bounded(type_)
+            return tuple(self._part(index, element) for element in constant.elements)
+        if isinstance(constant, Null):
+            bounded(type_)
+            return build(type_, lambda name: self.translator.b.const(name, 0))
+        if isinstance(constant, Undef):
+            bounded(type_)
+            return build(type_, self.translator.undef)
+        if isinstance(constant, SamplerConstant):
+            info = constant.addressing, constant.normalized, constant.filter
+            return self.translator.once("sampler", "ptr", info)
+        if isinstance(constant, FunctionAddress):
+            module = self.translator.modules[index]
+            where, function = self.translator.resolved(index, module.functions[constant.function])
+            return self.translator.once("function", "ptr", (where, function.id))
+        if isinstance(constant, VariableAddress):
+            return self.value(index, constant.id)
+        assert isinstance(constant, Expression)
+        return self._expression(index, constant)
+
+    def _part(self, index: int, constant: Constant) -> Tree:
+        """Parts that folding made have no id."""
+        return self.value(index, constant.id) if constant.id else self._constant(index, constant)
+
+    def _expression(self, index: int, constant: Expression) -> Tree:
+        translator = self.translator
+        module = translator.modules[index]
+        if self._depth >= DEPTH:
+            raise CompileError(f"%{constant.id} is computed from constants that are nested more than {DEPTH} deep")
+        scope = self._scopes.setdefault(index, Scope(translator, index))
+        instruction = replace(module.declarations[constant.id], opcode=constant.opcode, operands=constant.operands)
+        self._depth += 1
+        with translator.beginning():
+            found = TABLE[constant.opcode](scope, instruction)
+        self._depth -= 1
+        assert found is not None
+        return found
+
+    def _variable(self, index: int, variable: Variable) -> Op:
+        translator = self.translator
+        pointee = variable.type.pointee
+        if variable.builtin is not None:
+            address = translator.address(Memory(pointee.size, pointee.alignment, "private", variable.name))
+            translator.inputs[address] = variable
+            return address
+        if variable.storage_class == StorageClass.Private:
+            address = translator.address(Memory(pointee.size, variable.alignment, "private", variable.name))
+            if variable.initializer is not None:
+                with translator.beginning():
+                    access = Access(alignment=variable.alignment, space="private")
+                    initialize(Scope(translator, index), address, variable.initializer, access)
+            return address
+        if variable.storage_class == StorageClass.Workgroup:
+            if variable.initializer is not None and not isinstance(variable.initializer, Undef):
+                raise CompileError("local memory begins with no contents", variable.offset, "OpVariable")
+            return translator.address(Memory(pointee.size, max(variable.alignment, 16), "local", variable.name))
+        return self._shared(index, variable)
+
+    def _shared(self, index: int, variable: Variable) -> Op:
+        translator, imported = self.translator, variable.linkage
+        if imported is not None and imported.kind == "import":
+            index, id_ = translator.exported(imported.name, "variable")
+            found = translator.modules[index].variables.get(id_)
+            if found is None or found.linkage is None or found.linkage.kind == "import":
+                raise CompileError(f'the variable "{imported.name}" is not one where it is exported')
+            variable = found
+        module = translator.modules[index]
+        size, alignment = variable.type.pointee.size, variable.alignment
+        offset = translator.layout(index).offsets.get(variable.id)
+        if offset is None:
+            contents = initial(module, variable)
+            assert stays_in_code(module, variable, contents)
+            image = bytes(contents.data) or bytes(size)
+            return translator.address(Memory(size, alignment, "constant", variable.name, image=image))
+        return translator.address(Memory(size, alignment, "global", variable.name, offset, index))

@@ -1,0 +1,161 @@
+"""The state of one translation: the body being written, the modules it comes from, and what it holds only once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from anyzero.compiler.builder import Builder
+from anyzero.compiler.errors import CompileError
+from anyzero.compiler.ir import Access, Body, Op
+from anyzero.compiler.ir import Variable as Memory
+from anyzero.compiler.spirv.function import Function
+from anyzero.compiler.spirv.instruction import Instruction
+from anyzero.compiler.spirv.kernel import Kernel
+from anyzero.compiler.spirv.module import Module, Variable
+from anyzero.compiler.spirv.tables import Decoration, FunctionParameterAttribute
+from anyzero.compiler.spirv.types import Pointer
+from anyzero.compiler.translate.control import signature
+from anyzero.compiler.translate.frame import Frame
+from anyzero.compiler.translate.globals import Layout, layout
+from anyzero.compiler.translate.outside import Outside
+from anyzero.compiler.translate.trees import Tree
+
+DEPTH = 200
+"""Calls within calls."""
+
+
+class Translator:
+    def __init__(self, name: str, module: Module, linked: Sequence[Module], kernel: Kernel | None = None) -> None:
+        self.body = Body(name)
+        self.b = Builder(self.body)
+        self.modules = [module, *linked]
+        self.kernel = kernel
+        self.contraction = kernel is None or kernel.contraction
+        self.steps = 0
+        self.entry = self.b.block
+        """For what every work-item finds before it begins: addresses, arguments, its place in the grid."""
+        self.exit = self.b.new_block()
+        """Where work-items end."""
+        self.inputs: dict[Op, Variable] = {}
+        """The addresses of builtin variables, which are taken literally only where nothing shorter will do."""
+        self._once: dict[tuple[str, str, object], Op] = {}
+        self._layouts: dict[int, Layout] = {}
+        self._outside = Outside(self)
+        self._exports: dict[str, tuple[int, int]] | None = None
+        first = self.b.new_block()
+        self.b.goto(first)
+        self.b.block = first
+
+    def outside(self, index: int, id_: int) -> Tree:
+        """The value of a module's constant, or the address of its variable."""
+        return self._outside.value(index, id_)
+
+    @contextmanager
+    def beginning(self) -> Iterator[None]:
+        """What is written meanwhile is written to the entry."""
+        block, self.b.block = self.b.block, self.entry
+        try:
+            yield
+        finally:
+            self.b.block = block
+
+    def once(self, name: str, type_: str, info: object) -> Op:
+        """An operation that has no operands, and the same result wherever it stands."""
+        key = name, type_, info
+        found = self._once.get(key)
+        if found is None:
+            with self.beginning():
+                found = self._once[key] = self.b.emit(name, type_, [], info)
+        return found
+
+    def forget(self) -> None:
+        """What was written once may be gone, and is written again where it is needed."""
+        self._once.clear()
+
+    def undef(self, type_: str) -> Op:
+        return self.once("undef", type_, None)
+
+    def builtin(self, name: str, dimension: int = 0) -> Op:
+        return self.once("builtin", "i64", (name, dimension))
+
+    def address(self, variable: Memory) -> Op:
+        self.body.variables.append(variable)
+        return self.once("variable", "ptr", variable)
+
+    def layout(self, index: int) -> Layout:
+        """Of a module's block of variables."""
+        if index not in self._layouts:
+            self._layouts[index] = layout(self.modules[index])
+        return self._layouts[index]
+
+    def exported(self, name: str, what: str) -> tuple[int, int]:
+        """The linked module, and the id there, that an imported name stands for."""
+        if self._exports is None:
+            self._exports = {}
+            for index, module in enumerate(self.modules):
+                for each, id_ in module.exports.items():
+                    self._exports.setdefault(each, (index, id_))
+        found = self._exports.get(name)
+        if found is None:
+            raise CompileError(f'the {what} "{name}" is in none of the modules that are linked')
+        return found
+
+    def run(self, frame: Frame) -> Tree | None:
+        """Everything that a function does, the calls in it too."""
+        stack = [frame]
+        while True:
+            top = stack[-1]
+            callee = top.advance()
+            if callee is not None:
+                if len(stack) >= DEPTH:
+                    raise CompileError(f"{callee.function} is called {DEPTH} calls deep", callee.function.offset)
+                stack.append(callee)
+                continue
+            result = top.result()
+            stack.pop()
+            if not stack:
+                return result
+            stack[-1].returned(result)
+
+    def call(self, caller: Frame, instruction: Instruction) -> Frame:
+        callee, *ids = instruction.operands
+        index, function = self.resolved(caller.index, caller.module.functions[callee])
+        arguments = [caller.value(id_) for id_ in ids]
+        for place, id_ in enumerate(function.parameters):
+            type_ = function.type.parameters[place]
+            value = arguments[place]
+            if isinstance(type_, Pointer) and isinstance(value, Op) and _by_value(function, id_):
+                arguments[place] = self.copied(value, type_, function.module.decorations.alignment(id_) or 1)
+        return Frame(self, index, function, arguments)
+
+    def resolved(self, index: int, function: Function) -> tuple[int, Function]:
+        """The function itself, or what another module exports by its name."""
+        if function.has_body:
+            return index, function
+        if function.linkage is None:
+            raise CompileError(f"{function} has neither a body nor a name to find one by")
+        where, id_ = self.exported(function.linkage.name, "function")
+        found = self.modules[where].functions.get(id_)
+        if found is None or not found.has_body:
+            raise CompileError(f'the function "{function.linkage.name}" has no body in the module that exports it')
+        if signature(found.type) != signature(function.type):
+            raise CompileError(f'the function "{function.linkage.name}" is {found.type} where it is exported')
+        return where, found
+
+    def copied(self, pointer: Op, type_: Pointer, alignment: int) -> Op:
+        """A structure that a function gets by value, in memory of its own."""
+        size, alignment = type_.pointee.size, max(alignment, type_.pointee.alignment)
+        address = self.address(Memory(size, alignment, "private"))
+        access = Access(alignment=alignment, space="private")
+        self.b.emit("copy", "", [address, pointer, self.b.const("i64", size)], access)
+        return address
+
+    def leave(self) -> None:
+        """The work-item is done."""
+        self.b.goto(self.exit)
+
+
+def _by_value(function: Function, parameter: int) -> bool:
+    attributes = function.module.decorations.all(parameter, Decoration.FuncParamAttr)
+    return any(words[0] == FunctionParameterAttribute.ByVal for words in attributes)

@@ -1,0 +1,110 @@
+"""Runs compiled kernels without the engine: LLVM's own loader, one thread, numpy arrays as buffers."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+
+from anyzero.compiler.compiled import CompiledKernel
+
+GUARD = 4096
+
+
+@dataclass(frozen=True)
+class Local:
+    """Local memory of so many bytes, as an argument."""
+
+    size: int
+
+
+class KernelFault(Exception):
+    """The kernel called az_fault; the code cannot be left from there, so tests of faults go through the engine."""
+
+
+_FAULT = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64)
+
+
+@_FAULT
+def _fault(_: int, kind: int, value: int) -> None:
+    print(f"the kernel faults: kind {kind}, value {value}", flush=True)
+    ctypes.CDLL(None).abort()
+
+
+_ready = False
+
+
+def _prepare() -> None:
+    global _ready
+    if not _ready:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        llvm.add_symbol("az_fault", ctypes.cast(_fault, ctypes.c_void_p).value)
+        _ready = True
+
+
+class Loaded:
+    """Machine code in memory."""
+
+    def __init__(self, kernel: CompiledKernel, globals_: np.ndarray | None = None) -> None:
+        _prepare()
+        self.kernel = kernel
+        if globals_ is not None:
+            llvm.add_symbol("az_globals", globals_.ctypes.data)
+        machine = llvm.Target.from_default_triple().create_target_machine(jit=True, codemodel="jitdefault")
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(kernel.object))
+        self._engine.finalize_object()
+        address = self._engine.get_function_address(kernel.entry)
+        self.entry = ctypes.CFUNCTYPE(
+            None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_void_p
+        )(address)
+
+    def __call__(
+        self,
+        args: list[Any],
+        global_size: tuple[int, ...],
+        group_size: tuple[int, ...],
+        offset: tuple[int, ...] = (0, 0, 0),
+    ) -> None:
+        kernel = self.kernel
+        block = np.zeros(max(kernel.args_bytes, 8) + 64, np.uint8)
+        local_bytes = -(-kernel.local_bytes // 128) * 128
+        for argument, value in zip(kernel.arguments, args, strict=True):
+            if isinstance(value, Local):
+                data = struct.pack("<Q", local_bytes)
+                local_bytes += -(-value.size // 128) * 128
+            elif isinstance(value, np.ndarray) and argument.kind != "value":
+                data = struct.pack("<Q", value.ctypes.data)
+            elif isinstance(value, np.ndarray | np.generic):
+                data = value.tobytes()
+            elif isinstance(value, bytes):
+                data = value
+            else:
+                data = int(value).to_bytes(argument.size, "little", signed=value < 0)
+            assert len(data) == argument.size, (argument, len(data))
+            block[argument.offset : argument.offset + len(data)] = np.frombuffer(data, np.uint8)
+        sizes = [*global_size, 1, 1][:3]
+        groups = [*group_size, 1, 1][:3]
+        offsets = [*offset, 0, 0][:3]
+        counts = [size // group for size, group in zip(sizes, groups, strict=True)]
+        dimensions = max([1, *(d + 1 for d in range(3) if sizes[d] > 1)])
+        grid = np.array([*counts, *groups, *offsets, *sizes, dimensions], np.uint64)
+        vectors = -(-groups[0] // kernel.lanes) * groups[1] * groups[2]
+        scratch_bytes = kernel.scratch_fixed + kernel.scratch_per_vector * vectors
+        local, scratch = _aligned(local_bytes), _aligned(scratch_bytes)
+        worker = np.array([local.ctypes.data, scratch.ctypes.data, local_bytes, scratch_bytes, 0], np.uint64)
+        total = counts[0] * counts[1] * counts[2]
+        self.entry(block.ctypes.data, grid.ctypes.data, 0, total, worker.ctypes.data)
+        assert (local[local_bytes:] == 0xA5).all(), "local memory was overrun"
+        assert (scratch[scratch_bytes:] == 0xA5).all(), "scratch memory was overrun"
+
+
+def _aligned(size: int) -> np.ndarray:
+    raw = np.full(size + GUARD + 128, 0xA5, np.uint8)
+    start = -raw.ctypes.data % 128
+    return raw[start : start + size + GUARD]
