@@ -129,10 +129,10 @@ class Collective:
     """group or sub_group"""
     kind: str
     """reduce inclusive exclusive (with `operation`); broadcast(value, index or 3 indices); broadcast_first any all
-    all_equal elect ballot (4 parts of i32) inverse_ballot ballot_bit ballot_count ballot_inclusive ballot_exclusive ballot_lsb ballot_msb
-    shuffle(value, lane) shuffle_xor(value, mask) shuffle_up(value, by) shuffle_down(value, by) shuffle_rotate(value, by)
-    intel_shuffle_up(previous, current, by) intel_shuffle_down(current, next, by) block_read(pointer) → parts
-    block_write(pointer, components…)
+    all_equal elect ballot (4 parts of i32) inverse_ballot ballot_bit ballot_count ballot_inclusive ballot_exclusive
+    ballot_lsb ballot_msb shuffle(value, lane) shuffle_xor(value, mask) shuffle_up(value, by) shuffle_down(value, by)
+    shuffle_rotate(value, by) intel_shuffle_up(previous, current, by) intel_shuffle_down(current, next, by)
+    block_read(pointer) → parts block_write(pointer, components…)
     """
     operation: str = ""
     """add mul smin smax umin umax fadd fmul fmin fmax and or xor logical_and logical_or logical_xor"""

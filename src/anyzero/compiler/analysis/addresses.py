@@ -24,6 +24,8 @@ def known_space(pointer: Op) -> Space | None:
     if begin.name == "variable":
         space: Space = begin.info.space
         return space
+    if begin.name == "cast" and begin.args[0].name == "argument":
+        return "global"
     return _KNOWN.get(begin.name)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from anyzero.compiler.analysis.addresses import signed_offset
@@ -20,6 +19,8 @@ class Place:
     variable: Variable
     offset: int
     type: str
+    mixed: bool = False
+    """Is it an integer that some accesses see only a part of?"""
 
     @property
     def size(self) -> int:
@@ -40,17 +41,17 @@ class Copy:
 class Places:
     addresses: dict[Op, tuple[Variable, int]] = field(default_factory=dict)
     of: dict[Variable, dict[int, Place]] = field(default_factory=dict)
-    """Every variable that could be values, with its scalars by their offsets."""
+    """Every variable that could be values, with the scalar that each of its bytes belongs to."""
 
     def at(self, pointer: Op) -> tuple[Variable, int] | None:
         """Where an address leads, if that is into one of those variables."""
         found = self.addresses.get(pointer)
         return found if found is not None and found[0] in self.of else None
 
-    def within(self, variable: Variable, offset: int, size: int) -> Iterator[Place]:
+    def within(self, variable: Variable, offset: int, size: int) -> list[Place]:
         """The scalars in a range, in order."""
         of = self.of[variable]
-        return (of[at] for at in sorted(of) if offset <= at < offset + size)
+        return list(dict.fromkeys(of[byte] for byte in range(offset, offset + size) if byte in of))
 
 
 def places(body: Body) -> Places:
@@ -131,7 +132,7 @@ class _Search:
             attempt.run()
             if not attempt.conflicts:
                 made = Places(self.addresses)
-                made.of = {variable: attempt.of.get(variable, {}) for variable in kept}
+                made.of = {variable: attempt.owner.get(variable, {}) for variable in kept}
                 return made
             self.lost |= attempt.conflicts
         return Places(self.addresses)
@@ -179,17 +180,51 @@ class _Attempt:
         there = of.get(offset)
         if there is not None and there.size == size:
             return
-        if len(of) >= MOST or any(byte in owner for byte in range(offset, offset + size)):
-            self.conflicts.add(variable)
+        others = {owner[byte] for byte in range(offset, offset + size) if byte in owner}
+        if not others:
+            self.put(Place(variable, offset, type_))
+        else:
+            self.mix(variable, offset, size, others)
+
+    def put(self, place: Place) -> None:
+        of, owner = self.of[place.variable], self.owner[place.variable]
+        if len(of) >= MOST:
+            self.conflicts.add(place.variable)
             return
-        place = of[offset] = Place(variable, offset, type_)
-        for byte in range(offset, offset + size):
+        of[place.offset] = place
+        for byte in range(place.offset, place.offset + place.size):
             owner[byte] = place
         self.waiting.append(place)
+
+    def mix(self, variable: Variable, offset: int, size: int, others: set[Place]) -> None:
+        """Accesses that overlap see parts of one integer, if one is wide enough for all of them."""
+        begin = min(offset, *(other.offset for other in others))
+        end = max(offset + size, *(other.offset + other.size for other in others))
+        for wide in (2, 4, 8):
+            first = begin // wide * wide
+            if end <= first + wide <= variable.size:
+                break
+        else:
+            self.conflicts.add(variable)
+            return
+        of, owner = self.of[variable], self.owner[variable]
+        others |= {owner[byte] for byte in range(first, first + wide) if byte in owner}
+        if any(other.offset < first or other.offset + other.size > first + wide for other in others):
+            self.conflicts.add(variable)
+            return
+        whole = next((other for other in others if other.size == wide), None)
+        if whole is not None:
+            whole.type, whole.mixed = f"i{wide * 8}", True
+            return
+        for other in others:
+            del of[other.offset]
+        self.put(Place(variable, first, f"i{wide * 8}", mixed=True))
 
     def spread(self) -> None:
         while self.waiting:
             place = self.waiting.pop()
+            if self.of[place.variable].get(place.offset) is not place:
+                continue
             for copy in self.copies.get(place.variable, ()):
                 for here, there in ((copy.to, copy.from_), (copy.from_, copy.to)):
                     if here is None or here[0] is not place.variable:
@@ -205,11 +240,22 @@ class _Attempt:
     def fill(self) -> None:
         """What only passes through a variable, from memory to memory, must not be lost on the way."""
         for variable, copies in self.copies.items():
-            arriving = [copy.to for copy in copies if copy.to is not None and copy.to[0] is variable]
+            if not any(copy.to is not None and copy.to[0] is variable for copy in copies):
+                continue
             for copy in copies:
-                if copy.from_ is not None and copy.from_[0] is variable and copy.to is None and arriving:
-                    self.cover(variable, copy.from_[1], copy.size)
+                if copy.from_ is not None and copy.from_[0] is variable and copy.to is None:
+                    if all(self.elsewhere(each) for each in copies):
+                        self.cover(variable, copy.from_[1], copy.size)
+                    else:
+                        self.conflicts.add(variable)
         self.spread()
+
+    def elsewhere(self, copy: Copy) -> bool:
+        """Is its other side no private memory? That may become values later, and tell which scalars there are."""
+        return all(arg not in self.search.addresses or self.is_kept(arg) for arg in copy.op.args[:2])
+
+    def is_kept(self, address: Op) -> bool:
+        return self.search.addresses[address][0] in self.kept
 
     def cover(self, variable: Variable, offset: int, size: int) -> None:
         if size > MOST * 8:

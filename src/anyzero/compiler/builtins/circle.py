@@ -53,9 +53,9 @@ def subtract(w: Writer, x: Value, n: Value, pieces: tuple[float, float, float]) 
     return x
 
 
-def half_turns(w: Writer, x: Value, ahead: bool = False) -> Angle:
+def half_turns(w: Writer, x: Value, ahead: bool = False, far: bool = True) -> Angle:
     """The nearest multiple of π; `ahead` counts from x + π/2, whose sine is the cosine of x. An infinite `x` leaves
-    NaN.
+    NaN. Without `far`, numbers stay within the bound.
     """
     magic = format_of(x).magic
     if ahead:
@@ -65,6 +65,8 @@ def half_turns(w: Writer, x: Value, ahead: bool = False) -> Angle:
         anchored = w.fma(x, INVERSE_PI, magic)
         n = anchored - magic
     rest = subtract(w, x, n, PI[x.type.element])
+    if not far:
+        return Angle(w.to_bits(anchored), rest)
 
     def far_away() -> list[Value]:
         quadrant, angle, valid = _far(w, x)
@@ -84,11 +86,13 @@ def half_turns(w: Writer, x: Value, ahead: bool = False) -> Angle:
     return Angle(turns, rest)
 
 
-def quarter_turns(w: Writer, x: Value) -> Angle:
+def quarter_turns(w: Writer, x: Value, far: bool = True) -> Angle:
     """The nearest multiple of π/2."""
     magic = format_of(x).magic
     anchored = w.fma(x, TWO_INVERSE_PI, magic)
     rest = subtract(w, x, anchored - magic, HALF_PI[x.type.element])
+    if not far:
+        return Angle(w.to_bits(anchored), rest)
 
     def far_away() -> list[Value]:
         quadrant, angle, valid = _far(w, x)

@@ -105,9 +105,9 @@ class Base:
     def log(self, w: Writer, x: Value) -> Value:
         """Almost always all numbers are ordinary; the others would take a third of the instructions."""
         quick = self._inside(w, *parts(w, x, denormals=False))
-        return unless(w, ~is_ordinary(w, x), quick, f"{self.name}.edges", self._everywhere, x)
+        return unless(w, ~is_ordinary(w, x), quick, f"{self.name}.edges", self.everywhere, x)
 
-    def _everywhere(self, w: Writer, x: Value) -> Value:
+    def everywhere(self, w: Writer, x: Value) -> Value:
         return edges(w, x, self._inside(w, *parts(w, x)))
 
     def _inside(self, w: Writer, e: Value, m: Value) -> Value:

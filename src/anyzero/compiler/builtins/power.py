@@ -4,13 +4,15 @@ bit would be multiplied by the size of the exponent.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from anyzero.compiler.builtins.double_word import Double, fast_two_sum
 from anyzero.compiler.builtins.exponential import EXP2, reduce
 from anyzero.compiler.builtins.instructions import instruction
 from anyzero.compiler.builtins.polynomial import horner, split
 from anyzero.compiler.builtins.routine import unless
 from anyzero.compiler.builtins.scaling import is_ordinary, parts, scale
-from anyzero.compiler.builtins.writer import Writer, format_of
+from anyzero.compiler.builtins.writer import Writer
 from anyzero.compiler.lower.llvm import Value
 
 # log2((1 + s)/(1 - s)) = s · (FIRST + s² · (SECOND + s² · …)) for |s| ≤ 0.172.
@@ -74,10 +76,12 @@ def log2_double_word(w: Writer, x: Value, edges: bool) -> Double:
     return Double(w.select(inside, total.high, edge), low)
 
 
-def _power(w: Writer, x: Value, y: Double | Value, edges: bool) -> Value:
-    """|x|^y; without `edges`, for ordinary numbers `x`, and unless the result is so large or so small that its
-    logarithm overflows.
-    """
+# A logarithm beyond this is out of every format's range, and its low word is out of the polynomial's.
+LARGEST_LOG = 4096.0
+
+
+def _power(w: Writer, x: Value, y: Double | Value, edges: bool) -> tuple[Value, Value]:
+    """|x|^y, and y · log2 |x|. Without `edges`, for ordinary numbers `x` and logarithms within LARGEST_LOG."""
     log = log2_double_word(w, w.fabs(x) if edges else x, edges)
     factor = y.high if isinstance(y, Double) else y
     high = factor * log.high
@@ -85,21 +89,21 @@ def _power(w: Writer, x: Value, y: Double | Value, edges: bool) -> Value:
     if isinstance(y, Double):
         low = w.fma(y.low, log.high, low)
     if edges:
-        # An infinite product has no low word.
-        low = w.select(w.compare("olt", w.fabs(high), float("inf")), low, 0.0)
+        low = w.select(w.compare("olt", w.fabs(high), LARGEST_LOG), low, 0.0)
     base = EXP2[high.type.element]
     _, n, rest = reduce(w, high, base)
-    return scale(w, split(w, rest + low, base.power, lead=2), n)
+    return scale(w, split(w, rest + low, base.power, lead=2), n), high
 
 
-def _strange(w: Writer, x: Value, y: Value) -> Value:
-    """Whether the quick way is not for these: bases that are not ordinary, exponents that could overflow with one."""
-    limit = 2.0 ** (format_of(x).bias - format_of(x).fraction)
-    return ~(is_ordinary(w, x) & w.compare("olt", w.fabs(y), limit))
+def _quick(w: Writer, x: Value, y: Double | Value, name: str, emit: Callable[..., Value], given: Value) -> Value:
+    """The power, if nothing is unusual in any lane; else what `emit` writes for `x` and the exponent as it is given."""
+    result, log = _power(w, x, y, edges=False)
+    usual = is_ordinary(w, x) & w.compare("olt", w.fabs(log), LARGEST_LOG)
+    return unless(w, ~usual, result, f"{name}.edges", emit, x, given)
 
 
 def _pow_edges(w: Writer, x: Value, y: Value) -> Value:
-    result = _power(w, x, y, edges=True)
+    result, _ = _power(w, x, y, edges=True)
     half = y * 0.5
     whole = w.compare("oeq", w.nearest(y), y)
     odd = whole & w.compare("one", w.nearest(half), half)
@@ -115,18 +119,18 @@ def _pow_edges(w: Writer, x: Value, y: Value) -> Value:
 
 def _powr_edges(w: Writer, x: Value, y: Value) -> Value:
     """0^0, ∞^0 and 1^∞ are NaN: what y · log2 x gives by itself."""
-    result = _power(w, x, y, edges=True)
+    result, _ = _power(w, x, y, edges=True)
     return w.select(w.compare("olt", x, 0.0), x.like(float("nan")), result)
 
 
 @instruction("pow", "T", "T")
 def pow_(w: Writer, x: Value, y: Value) -> Value:
-    return unless(w, _strange(w, x, y), _power(w, x, y, edges=False), "pow.edges", _pow_edges, x, y)
+    return _quick(w, x, y, "pow", _pow_edges, y)
 
 
 @instruction("powr", "T", "T")
 def powr(w: Writer, x: Value, y: Value) -> Value:
-    return unless(w, _strange(w, x, y), _power(w, x, y, edges=False), "powr.edges", _powr_edges, x, y)
+    return _quick(w, x, y, "powr", _powr_edges, y)
 
 
 def _integer(w: Writer, n: Value, element: str) -> Double | Value:
@@ -144,14 +148,13 @@ def _odd_sign(w: Writer, x: Value, n: Value, result: Value) -> Value:
 
 
 def _pown_edges(w: Writer, x: Value, n: Value) -> Value:
-    result = _power(w, x, _integer(w, n, x.type.element), edges=True)
+    result, _ = _power(w, x, _integer(w, n, x.type.element), edges=True)
     return w.select(w.compare("eq", n, 0), x.like(1.0), _odd_sign(w, x, n, result))
 
 
 @instruction("pown", "T", "i32")
 def pown(w: Writer, x: Value, n: Value) -> Value:
-    quick = _power(w, x, _integer(w, n, x.type.element), edges=False)
-    return unless(w, ~is_ordinary(w, x), quick, "pown.edges", _pown_edges, x, n)
+    return _quick(w, x, _integer(w, n, x.type.element), "pown", _pown_edges, n)
 
 
 @instruction("rootn", "T", "i32")
@@ -162,7 +165,7 @@ def rootn(w: Writer, x: Value, n: Value) -> Value:
     left = w.fma(-inverse, whole, 1.0)
     if isinstance(count, Double):
         left = w.fma(-inverse, count.low, left)
-    result = _power(w, x, Double(inverse, left * inverse), edges=True)
+    result, _ = _power(w, x, Double(inverse, left * inverse), edges=True)
     result = _odd_sign(w, x, n, result)
     none = w.compare("olt", x, 0.0) & w.compare("eq", n & 1, 0)
     return w.select(none | w.compare("eq", n, 0), x.like(float("nan")), result)

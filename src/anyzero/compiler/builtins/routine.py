@@ -49,12 +49,14 @@ def finish(writer: Writer, symbol: str, parameters: tuple[Type, ...], results: t
 
 
 @cache
-def apart(symbol: str, emit: Callable[..., Value], *parameters: Type) -> Routine:
+def apart(symbol: str, emit: Callable[..., Value | tuple[Value, ...]], *parameters: Type) -> Routine:
     """A routine for what happens seldom, kept out of the code that calls it."""
     writer = Writer()
     writer.rare = True
     operands = [Value(writer, f"%a{place}", type_) for place, type_ in enumerate(parameters)]
-    return finish(writer, f"az.{symbol}.{parameters[0].mangled}", parameters, (emit(writer, *operands),))
+    found = emit(writer, *operands)
+    results = found if isinstance(found, tuple) else (found,)
+    return finish(writer, f"az.{symbol}.{parameters[0].mangled}", parameters, results)
 
 
 def unless(writer: Writer, rare: Value, quick: Value, symbol: str, emit: Callable[..., Value], *given: Value) -> Value:

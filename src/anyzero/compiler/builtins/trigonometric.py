@@ -64,14 +64,14 @@ def _odd(w: Writer, x: Value, series: tuple[float, ...]) -> Value:
 
 
 @instruction("sin")
-def sin(w: Writer, x: Value) -> Value:
-    turns, rest = half_turns(w, x)
+def sin(w: Writer, x: Value, far: bool = True) -> Value:
+    turns, rest = half_turns(w, x, far=far)
     return _sine(w, turns, rest)
 
 
 @instruction("cos")
-def cos(w: Writer, x: Value) -> Value:
-    turns, rest = half_turns(w, x, ahead=True)
+def cos(w: Writer, x: Value, far: bool = True) -> Value:
+    turns, rest = half_turns(w, x, ahead=True, far=far)
     return _sine(w, turns, rest)
 
 
@@ -115,6 +115,6 @@ def _quotient(w: Writer, turns: Value, sine: Value, cosine: Value) -> Value:
 
 
 @instruction("tan")
-def tan(w: Writer, x: Value) -> Value:
-    turns, rest = quarter_turns(w, x)
+def tan(w: Writer, x: Value, far: bool = True) -> Value:
+    turns, rest = quarter_turns(w, x, far=far)
     return _quotient(w, turns, *_short(w, rest))

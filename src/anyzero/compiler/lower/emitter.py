@@ -47,6 +47,12 @@ class Frame:
     spilled: dict[Slot, int] = field(default_factory=dict)
     private: dict[Variable, int] = field(default_factory=dict)
     """Private variables that live in the memory of the vector, with their places."""
+    given: dict[str, Value] = field(default_factory=dict)
+    """Everything above that a function called by its address has to be told, by name."""
+    context: Value | None = None
+    """Where a function that was called so found it."""
+    rows: Value | None = None
+    """Its parameters, and then its results."""
 
 
 Handler = Callable[["Emitter", Op], None]
@@ -83,7 +89,10 @@ class Emitter:
         self.used: set[Op] = set()
         """Operations whose results somebody asks for."""
         self.private: dict[Variable, Value] = {}
-        self._constants: dict[Variable, int] = {}
+        self.functions: set[tuple[int, int]] = set()
+        """Functions whose addresses are taken: module and id."""
+        self.constants: dict[Variable, int] = {}
+        """Numbers of constants that the code brings along."""
         self._slots: dict[Slot, tuple[Value | None, Value | None]] = {}
         self._cache: dict[object, Value] = {}
 
@@ -284,7 +293,16 @@ class Emitter:
         return Value(self.b, name, PTR)
 
     def number_of(self, constant: Variable) -> int:
-        return self._constants.setdefault(constant, len(self._constants))
+        return self.constants.setdefault(constant, len(self.constants))
+
+    def context(self) -> Value:
+        """A block that tells a called function where it is."""
+        if self.frame.context is not None:
+            return self.frame.context
+        block = self.allocate(f"[{8 * len(self.frame.given)} x i8]", 8)
+        for place, value in enumerate(self.frame.given.values()):
+            self.b.line(f"store {value.typed}, {self.moved(block, place * 8).typed}, align 8")
+        return block
 
     def slot(self, slot: Slot) -> tuple[Value | None, Value | None]:
         """Where a slot keeps the scalar and where the vector, as its shape needs them."""

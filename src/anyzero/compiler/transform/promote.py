@@ -14,6 +14,7 @@ from anyzero.compiler.analysis.places import Place, Places, places
 from anyzero.compiler.builder import Builder
 from anyzero.compiler.ir import SIZES, Access, Block, Body, Op, Space, Variable
 from anyzero.compiler.transform.blocks import substitute
+from anyzero.compiler.transform.choices import load_both
 from anyzero.compiler.transform.dead import remove_dead
 from anyzero.compiler.transform.phis import remove_trivial_phis
 from anyzero.compiler.transform.simplify import simplify
@@ -27,7 +28,9 @@ _MOVES = frozenset({"load", "store", "copy"})
 
 
 def promote(body: Body) -> None:
+    simplify(body)
     for _ in range(ROUNDS):
+        load_both(body)
         found = places(body)
         if not found.of:
             return
@@ -41,26 +44,27 @@ def promote(body: Body) -> None:
 
 
 def _touched(op: Op, found: Places) -> tuple[list[Place], list[Place]]:
-    """The scalars that an operation reads, and then those that it writes."""
-    if op.name == "load":
-        at = found.at(op.args[0])
-        return (_components(found, at, op.info.count, op.type), []) if at else ([], [])
-    if op.name == "store":
-        at = found.at(op.args[0])
-        return ([], _components(found, at, op.info.count, op.args[1].type)) if at else ([], [])
+    """The scalars that an operation reads, and then those that it writes; to change a part means both."""
     if op.name == "copy":
         to, from_ = found.at(op.args[0]), found.at(op.args[1])
         size = op.args[2].info
-        return (
-            list(found.within(*from_, size)) if from_ else [],
-            list(found.within(*to, size)) if to else [],
-        )
-    return [], []
+        return found.within(*from_, size) if from_ else [], found.within(*to, size) if to else []
+    at = found.at(op.args[0])
+    if at is None:
+        return [], []
+    type_ = op.type if op.name == "load" else op.args[1].type
+    places = [place for place, _ in _components(found, at, op.info.count, type_)]
+    if op.name == "load":
+        return places, []
+    return [place for place in places if place.size != SIZES[type_]], places
 
 
-def _components(found: Places, at: tuple[Variable, int], count: int, type_: str) -> list[Place]:
+def _components(found: Places, at: tuple[Variable, int], count: int, type_: str) -> list[tuple[Place, int]]:
+    """The scalars of an access, and how far inside of each it begins."""
     variable, offset = at
-    return [found.of[variable][offset + index * SIZES[type_]] for index in range(count)]
+    of, size = found.of[variable], SIZES[type_]
+    places = [of[offset + index * size] for index in range(count)]
+    return [(place, offset + index * size - place.offset) for index, place in enumerate(places)]
 
 
 class _Meetings:
@@ -194,11 +198,30 @@ class _Renaming:
 
     def _value(self, place: Place) -> Op:
         found = self.now.get(place)
-        return found if found is not None else self._undef(place.type)
+        if found is not None:
+            return found
+        # What is changed bit by bit must not be anything at all: that could be different things to different parts.
+        return self.b.const(place.type, 0) if place.mixed else self._undef(place.type)
+
+    def _read(self, place: Place, inside: int, type_: str) -> Op:
+        b, whole = self.b, self._value(place)
+        if place.size == SIZES[type_]:
+            return self._as(whole, type_)
+        moved = b.lshr(whole, b.const(place.type, inside * 8))
+        return b.from_integer(b.cast("trunc", moved, f"i{SIZES[type_] * 8}"), type_)
+
+    def _write(self, place: Place, inside: int, value: Op, before: dict[Place, Op | None]) -> None:
+        b, value = self.b, self._final(value)
+        size = SIZES[value.type]
+        if size != place.size:
+            mask = ((1 << size * 8) - 1) << inside * 8
+            moved = b.shl(b.cast("zext", b.as_integer(value), place.type), b.const(place.type, inside * 8))
+            value = b.or_(b.and_(self._value(place), b.const(place.type, ~mask)), moved)
+        self._set(place, value, before)
 
     def _set(self, place: Place, value: Op, before: dict[Place, Op | None]) -> None:
         before.setdefault(place, self.now.get(place))
-        self.now[place] = self._as(self._final(value), place.type)
+        self.now[place] = self._as(value, place.type)
 
     def _final(self, op: Op) -> Op:
         while op in self.instead:
@@ -230,7 +253,7 @@ class _Renaming:
             if at is None:
                 return False
             components = _components(found, at, op.info.count, op.type)
-            values = [self._as(self._value(place), op.type) for place in components]
+            values = [self._read(place, inside, op.type) for place, inside in components]
             if op.info.count == 1:
                 self.instead[op] = values[0]
             else:
@@ -238,8 +261,9 @@ class _Renaming:
         elif op.name == "store":
             if at is None:
                 return False
-            for place, value in zip(_components(found, at, op.info.count, op.args[1].type), op.args[1:], strict=True):
-                self._set(place, value, before)
+            components = _components(found, at, op.info.count, op.args[1].type)
+            for (place, inside), value in zip(components, op.args[1:], strict=True):
+                self._write(place, inside, value, before)
         else:
             source = found.at(op.args[1])
             if at is None and source is None:
@@ -262,14 +286,16 @@ class _Renaming:
         values = []
         for inside, type_ in scalars:
             if from_ is not None:
-                values.append(self._as(self._value(found.of[from_[0]][from_[1] + inside]), type_))
+                place = found.of[from_[0]][from_[1] + inside]
+                values.append(self._read(place, from_[1] + inside - place.offset, type_))
             else:
                 pointer = self._final(op.args[1])
                 access = _part_of(op.info, inside, known_space(pointer) or "generic")
                 values += b.load(b.offset(pointer, inside), type_, access)
         for (inside, _), value in zip(scalars, values, strict=True):
             if to is not None:
-                self._set(found.of[to[0]][to[1] + inside], value, before)
+                place = found.of[to[0]][to[1] + inside]
+                self._write(place, to[1] + inside - place.offset, value, before)
             else:
                 pointer = self._final(op.args[0])
                 access = _part_of(op.info, inside, known_space(pointer) or op.info.space)

@@ -23,11 +23,11 @@ def simplify(body: Body) -> None:
                 if arg in instead:
                     args[place] = instead[arg]
             if op.name not in _KNOWN:
-                known = _contents(body, op) if op.name == "load" else None
+                known = _contents(body, op) if op.name in ("load", "part") else None
                 if known is not None:
                     instead[op] = known
-                else:
-                    block.ops.append(op)
+                if known is None or known.name != "const":
+                    block.ops.append(known or op)
                 continue
             b.word = op.word
             shorter = _again(b, op)
@@ -59,14 +59,21 @@ def _again(b: Builder, op: Op) -> Op:
 
 
 def _contents(body: Body, load: Op) -> Op | None:
-    """What a constant holds at a place that is known."""
-    pointer, offset = load.args[0], 0
+    """What lies at a place that is known: in a constant, or among the arguments."""
+    of = load.args[0] if load.name == "part" else load
+    if of.name != "load" or of.info.volatile or (load is of and of.info.count != 1):
+        return None
+    pointer, offset = of.args[0], 0
     if pointer.name == "offset" and pointer.args[1].name == "const":
         pointer, offset = pointer.args[0], signed_offset(pointer.args[1])
-    if pointer.name != "variable" or pointer.info.image is None or load.info.count != 1:
+    size = SIZES[load.type]
+    offset += load.info * size if load is not of else 0
+    if pointer.name == "argument_address":
+        return Op("argument", load.type, info=pointer.info + offset, word=load.word, block=load.block)
+    if pointer.name != "variable" or pointer.info.image is None or offset < 0:
         return None
-    data = pointer.info.image[offset : offset + SIZES[load.type]] if offset >= 0 else b""
-    return body.const(load.type, int.from_bytes(data, "little")) if len(data) == SIZES[load.type] else None
+    data = pointer.info.image[offset : offset + size]
+    return body.const(load.type, int.from_bytes(data, "little")) if len(data) == size else None
 
 
 def _decide(body: Body) -> None:

@@ -1,0 +1,94 @@
+"""fmod, remainder and remquo: exact, by long division. Each step takes as many bits of the quotient as a number has, so
+that one step is enough unless the operands are very different in size.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from anyzero.compiler.builtins.instructions import instruction
+from anyzero.compiler.builtins.representation import fields
+from anyzero.compiler.builtins.scaling import scale
+from anyzero.compiler.builtins.writer import Writer, format_of
+from anyzero.compiler.lower.llvm import Value
+
+QUOTIENT_MASK = 0x7F
+
+
+class Division(NamedTuple):
+    """|x| = quotient · |y| + rest, with the rest from 0 to |y|."""
+
+    quotient: Value
+    """Its lowest bits; as wide as the operands."""
+    rest: Value
+    divisor: Value
+    """|y|"""
+    usual: Value
+    """Whether there is anything to divide: not NaN, x finite, y neither zero nor infinite. If not, the rest is 0."""
+
+
+def divide(w: Writer, x: Value, y: Value) -> Division:
+    format_ = format_of(x)
+    divisor = w.fabs(y)
+    exponent, significand, ordinary = fields(w, divisor)
+    usual = ordinary & w.compare("olt", w.fabs(x), float("inf"))
+    start = w.select(usual, w.fabs(x), 0.0)
+
+    def step(state: list[Value]) -> tuple[list[Value], Value]:
+        rest, quotient = state
+        # A multiple of the divisor by a power of two, small enough for the quotient to be a whole number exactly.
+        lowest = fields(w, rest).exponent - (format_.fraction - 1)
+        lowest = w.select(w.compare("ogt", rest, 0.0), lowest, exponent)
+        lowest = w.intrinsic("smax", lowest, exponent)
+        multiple = scale(w, significand, lowest)
+        count = w.trunc(rest / multiple)
+        left = w.fma(-count, multiple, rest)
+        # The division may have been rounded up to the next whole number.
+        over = w.compare("olt", left, 0.0)
+        left = w.select(over, left + multiple, left)
+        anchor = 2.0**format_.fraction
+        bits = w.to_bits(count + anchor) + w.cast("sext", over, format_.integer)
+        shift = lowest - exponent
+        bits = w.select(w.compare("ult", shift, 8), bits.shl(shift & 7), bits.like(0))
+        # A rest below the divisor stays what it is, since the count was zero.
+        return [left, quotient + bits], w.compare("oge", left, divisor) & usual
+
+    rest, quotient = w.repeat([start, w.zero(exponent.type)], step)
+    return Division(quotient, rest, divisor, usual)
+
+
+def edges(w: Writer, x: Value, y: Value, division: Division, result: Value) -> Value:
+    """A finite `x` is its own remainder by infinity; the other unusual operands give NaN."""
+    infinite = w.is_infinite(y) & w.compare("olt", w.fabs(x), float("inf"))
+    unusual = w.select(infinite, x, float("nan"))
+    return w.select(division.usual, result, unusual)
+
+
+@instruction("fmod", "T", "T")
+def fmod(w: Writer, x: Value, y: Value) -> Value:
+    division = divide(w, x, y)
+    return edges(w, x, y, division, w.copysign(division.rest, x))
+
+
+def nearest(w: Writer, x: Value, y: Value) -> tuple[Value, Value]:
+    """The remainder by the nearest quotient, and the quotient's lowest bits, without a sign."""
+    division = divide(w, x, y)
+    complement = division.divisor - division.rest
+    odd = w.compare("ne", division.quotient & 1, 0)
+    up = w.compare("ogt", division.rest, complement) | (w.compare("oeq", division.rest, complement) & odd)
+    rest = w.select(up, division.rest - division.divisor, division.rest)
+    quotient = (division.quotient - w.cast("sext", up, division.quotient.type.element)) & QUOTIENT_MASK
+    rest = w.flip(rest, w.sign_bit(x))
+    return edges(w, x, y, division, rest), w.select(division.usual, quotient, quotient.like(0))
+
+
+@instruction("remainder", "T", "T")
+def remainder(w: Writer, x: Value, y: Value) -> Value:
+    return nearest(w, x, y)[0]
+
+
+@instruction("remquo", "T", "T")
+def remquo(w: Writer, x: Value, y: Value) -> tuple[Value, Value]:
+    rest, quotient = nearest(w, x, y)
+    negative = (w.to_bits(x) ^ w.to_bits(y)).ashr(quotient.type.bits - 1)
+    return rest, w.cast("trunc", (quotient ^ negative) - negative, "i32")

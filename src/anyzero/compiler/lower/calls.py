@@ -1,0 +1,117 @@
+"""Functions that are called by their address.
+
+Such a function runs for the lanes of a mask, like everything else. What it is given and what it gives lie in memory, a
+row of lanes for each scalar; where work-items are, it reads from a block that its caller has filled in or was given
+itself.
+"""
+
+from __future__ import annotations
+
+from anyzero.compiler.errors import CompileError
+from anyzero.compiler.ir import Op, Signature
+from anyzero.compiler.lower.emitter import Emitter, handles
+from anyzero.compiler.lower.llvm import I64, PTR, Type, Value
+
+ROW = 8
+"""Bytes of a scalar, whatever its type."""
+
+
+def symbol(module: int, id_: int) -> str:
+    return f"function.{module}.{id_}"
+
+
+@handles("function")
+def address(e: Emitter, op: Op) -> None:
+    e.functions.add(op.info)
+    e.scalars[op] = Value(e.b, f"@{symbol(*op.info)}", PTR)
+
+
+def _row(e: Emitter, rows: Value, index: int) -> Value:
+    return e.moved(rows, index * ROW * max(e.lanes, 1))
+
+
+def _load(e: Emitter, rows: Value, index: int, type_: str) -> Value:
+    """Truth values lie there as bytes."""
+    wide = Type("i8" if type_ == "i1" else type_, e.lanes)
+    found = e.b.op(f"load {wide}, {_row(e, rows, index).typed}, align 8", wide)
+    return e.b.compare("ne", found, 0) if type_ == "i1" else found
+
+
+def _store(e: Emitter, rows: Value, index: int, value: Value) -> None:
+    if value.type.element == "i1":
+        value = e.b.cast("zext", value, "i8")
+    e.b.line(f"store {value.typed}, {_row(e, rows, index).typed}, align 8")
+
+
+@handles("parameter")
+def parameter(e: Emitter, op: Op) -> None:
+    if e.frame.rows is None:
+        raise CompileError("a kernel has no parameters of this kind", offset=op.word)
+    e.put(op, _load(e, e.frame.rows, op.info, op.type))
+
+
+@handles("result")
+def result(e: Emitter, op: Op) -> None:
+    assert e.frame.rows is not None
+    for index, value in enumerate(op.args):
+        _store(e, e.frame.rows, index, e.vector(value))
+
+
+@handles("call")
+def call(e: Emitter, op: Op) -> None:
+    b = e.b
+    what: Signature = op.info
+    pointer, operands = op.args[0], op.args[1:]
+    rows = e.allocate(f"[{max(len(operands), len(what.results), 1) * ROW * max(e.lanes, 1)} x i8]", 64)
+    context = e.context()
+    mask = e.mask
+
+    def run(target: Value, bits: Value) -> list[Value]:
+        for index, operand in enumerate(operands):
+            _store(e, rows, index, e.vector(operand))
+        b.line(f"call void {target.text}({context.typed}, {rows.typed}, {bits.typed})")
+        return [_load(e, rows, index, type_) for index, type_ in enumerate(what.results)]
+
+    if mask is None:
+        found = run(e.scalar(pointer), b.constant(1, I64))
+    elif e.shape(pointer).uniform:
+        found = run(e.scalar(pointer), e.bits(mask))
+    else:
+        found = _one_after_another(e, e.vector(pointer), mask, what.results, run)
+    e.parts[op] = found
+    if len(found) == 1:
+        e.put(op, found[0])
+
+
+def _one_after_another(e: Emitter, pointers: Value, mask: Value, results: tuple[str, ...], run: object) -> list[Value]:
+    """Lanes that call the same function call it together."""
+    b, lanes = e.b, e.lanes
+    places = [e.allocate(Type(type_, lanes)) for type_ in results]
+    left = e.allocate(mask.type)
+    b.line(f"store {mask.typed}, {left.typed}")
+    known = e.known
+    head, done = e.label(), e.label()
+    b.line(f"br label %{head}")
+    e.start(head)
+    rest = b.op(f"load {mask.type}, {left.typed}", mask.type)
+    lane = b.call("llvm.cttz.i64", I64, _bits(e, rest), b.constant(1, Type("i1")))
+    target = b.lane(pointers, lane)
+    same = b.compare("eq", pointers, b.spread(target, lanes)) & rest
+    for place, value in zip(places, run(target, _bits(e, same)), strict=True):  # type: ignore[operator]
+        old = b.op(f"load {value.type}, {place.typed}", value.type)
+        b.line(f"store {b.select(same, value, old).typed}, {place.typed}")
+    b.line(f"store {(rest & ~same).typed}, {left.typed}")
+    more = b.compare("ne", _bits(e, rest & ~same), 0)
+    b.line(f"br {more.typed}, label %{head}, label %{done}")
+    e.start(done)
+    e.forget_since(known)
+    return [
+        b.op(f"load {Type(type_, lanes)}, {place.typed}", Type(type_, lanes))
+        for type_, place in zip(results, places, strict=True)
+    ]
+
+
+def _bits(e: Emitter, mask: Value) -> Value:
+    """As `Emitter.bits`, but never remembered: it is another mask each time around."""
+    bits = e.b.op(f"bitcast {mask.typed} to i{e.lanes}", Type(f"i{e.lanes}"))
+    return bits if e.lanes == 64 else e.b.op(f"zext i{e.lanes} {bits.text} to i64", I64)

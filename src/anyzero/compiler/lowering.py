@@ -1,0 +1,139 @@
+"""From the compiler's own form to LLVM's text, in the order that the steps rely on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from anyzero.compiler.analysis.dominators import dominators
+from anyzero.compiler.analysis.loops import find_loops
+from anyzero.compiler.analysis.shapes import Flow, analyse
+from anyzero.compiler.errors import CompileError
+from anyzero.compiler.ir import Body, Combine
+from anyzero.compiler.lower.calls import symbol
+from anyzero.compiler.lower.combines import write_combine
+from anyzero.compiler.lower.emitter import Choices
+from anyzero.compiler.lower.entry import STATE_BYTES, flat_entry, group_entry
+from anyzero.compiler.lower.regions import Ready, Written, lay_out, write_function, write_region
+from anyzero.compiler.transform.linearise import connect, linearise
+from anyzero.compiler.transform.number import number
+from anyzero.compiler.transform.one_latch import one_latch
+from anyzero.compiler.transform.reach import repair
+from anyzero.compiler.transform.regions import ends_in_barrier, split
+
+TWICE = 150
+"""Up to so many operations, whole vectors and the rest of a row get code of their own."""
+
+MOST_FUNCTIONS = 1000
+
+_ENDING = """
+declare i64 @llvm.umin.i64(i64, i64)
+declare i32 @llvm.umin.i32(i32, i32)
+declare void @az_fault(ptr, i32, i64) cold noreturn nounwind
+attributes #0 = { alwaysinline nounwind "no-trapping-math"="true" }
+attributes #1 = { nounwind "no-trapping-math"="true" }
+!0 = !{!"branch_weights", i32 1, i32 2000000}
+!1 = !{}
+"""
+_DECLARED = {"llvm.umin.i64", "llvm.umin.i32", "az_fault"}
+
+Translate = Callable[[int, int], Body]
+"""Gives the body of a function that is called by its address, from the number of its module and its id."""
+
+
+@dataclass(slots=True)
+class Lowered:
+    text: str
+    regions: int
+    per_vector: int
+    """Bytes that every vector keeps; without barriers, those of one vector are enough for all."""
+
+
+def prepare(body: Body) -> Flow:
+    """What the analyses and the linearisation rely on: numbered blocks, one latch for each loop."""
+    number(body)
+    immediate = dominators(body.blocks[0], lambda block: block.successors)
+    loops = find_loops(body, immediate)
+    if not loops.irreducible and one_latch(body, loops):
+        immediate = dominators(body.blocks[0], lambda block: block.successors)
+        loops = find_loops(body, immediate)
+    return Flow(body, loops, immediate)
+
+
+def _ready(body: Body, flow: Flow, choices: Choices) -> Ready:
+    shapes = analyse(body, flow, choices.lanes)
+    masks = linearise(body, flow, shapes)
+    connect(body)
+    repair(body, shapes, masks)
+    # Last of what changes the body: from here on a value may have to cross from one region to another.
+    regions = split(body, shapes, masks)
+    storage = lay_out(body, regions, choices.lanes)
+    return Ready(body, regions, shapes, masks, storage, {arg for op in body.ops for arg in op.args})
+
+
+def lower_kernel(entry: str, body: Body, flow: Flow, choices: Choices, flat: bool, function: Translate) -> Lowered:
+    ready = _ready(body, flow, choices)
+    out = Written()
+    count = len(ready.regions)
+    for index in range(count):
+        write_region(index, ready, choices, out)
+    twice = sum(len(block.ops) for block in body.blocks) <= TWICE
+    per_vector = ready.storage.size + (STATE_BYTES if count > 1 else 0)
+    if flat:
+        around = flat_entry(entry, choices.lanes, twice)
+    else:
+        combines = _write_combines(ready, per_vector, choices.lanes, out)
+        around = group_entry(entry, choices.lanes, twice, count, per_vector if count > 1 else 0, combines)
+    out.functions.append(around)
+    _write_called(choices, function, out)
+    return Lowered(_module(out), count, per_vector)
+
+
+def lower_function(entry: str, body: Body, choices: Choices, function: Translate) -> Lowered:
+    """A function that is called by its address, as a module of its own."""
+    ready = _ready(body, _reducible(body, choices), choices)
+    out = Written()
+    write_function(entry, ready, choices, out)
+    _write_called(choices, function, out)
+    return Lowered(_module(out), 1, ready.storage.size)
+
+
+def _reducible(body: Body, choices: Choices) -> Flow:
+    flow = prepare(body)
+    if flow.loops.irreducible and choices.lanes > 1:
+        raise CompileError("a function that is called by its address has a loop with several entries")
+    return flow
+
+
+def _write_called(choices: Choices, function: Translate, out: Written) -> None:
+    """Functions whose addresses are taken, and those whose addresses they take."""
+    written: set[tuple[int, int]] = set()
+    while waiting := out.called - written:
+        for which in sorted(waiting):
+            written.add(which)
+            if len(written) > MOST_FUNCTIONS:
+                raise CompileError(f"the addresses of more than {MOST_FUNCTIONS} functions are taken")
+            body = function(*which)
+            ready = _ready(body, _reducible(body, choices), choices)
+            if ready.storage.size:
+                raise CompileError("a function that is called by its address has too much private memory")
+            write_function(symbol(*which), ready, choices, out)
+
+
+def _write_combines(ready: Ready, per_vector: int, lanes: int, out: Written) -> dict[int, str]:
+    """Functions by the number of the region that they run in front of."""
+    starts = {region.start: index for index, region in enumerate(ready.regions)}
+    found = {}
+    for block in ready.body.blocks:
+        barrier = ends_in_barrier(block)
+        if barrier is not None and isinstance(barrier.info, Combine):
+            index = starts[block.successors[0]]
+            found[index] = f"combine{index}"
+            write_combine(found[index], barrier.info, ready.storage, per_vector, lanes, out)
+    return found
+
+
+def _module(out: Written) -> str:
+    declarations = [text for name, text in out.declarations.items() if name not in _DECLARED]
+    routines = [routine.text for routine in out.routines.values()]
+    return "\n".join([*out.globals.values(), *routines, *out.functions, *declarations, _ENDING])

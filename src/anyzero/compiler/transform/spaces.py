@@ -1,0 +1,59 @@
+"""Accesses through generic pointers, where all that such a pointer can be lies in one memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from anyzero.compiler.analysis.addresses import known_space, root
+from anyzero.compiler.ir import Body, Op, Space
+
+_NUMBERS = {"global": 0, "constant": 0, "local": 1, "private": 2}
+_PLACES = {"load": (0,), "store": (0,), "copy": (0,), "atomic": (0,)}
+
+
+def settle_spaces(body: Body) -> None:
+    """Names the memory of accesses that are called generic, and answers what the kernel itself asks."""
+    asked = [op for op in body.ops if op.name == "space_of" or (op.name in _PLACES and op.info.space == "generic")]
+    if not asked:
+        return
+    spaces = _spaces(body)
+    for op in asked:
+        space = spaces.get(op.args[0])
+        if space is None or space == "generic":
+            continue
+        if op.name == "space_of":
+            # An addition of nothing, which the next simplification leaves out.
+            op.name, op.args = "add", [body.const("i32", _NUMBERS[space]), body.const("i32", 0)]
+        else:
+            op.info = replace(op.info, space=space)
+
+
+def _spaces(body: Body) -> dict[Op, Space]:
+    """Of pointers; phis are taken to lead where their first argument does until another one says otherwise."""
+    found: dict[Op, Space] = {}
+    changed = True
+    while changed:
+        changed = False
+        for block in body.blocks:
+            for op in block.everything:
+                if op.type != "ptr":
+                    continue
+                space = _of(op, found)
+                if space is not None and found.get(op) != space:
+                    found[op] = space
+                    changed = True
+    return found
+
+
+def _of(op: Op, found: dict[Op, Space]) -> Space | None:
+    if op.name == "offset":
+        return found.get(op.args[0])
+    if op.name in ("phi", "select"):
+        choices = op.args[1:] if op.name == "select" else op.args
+        spaces = {found[arg] for arg in choices if arg in found}
+        if len(spaces) > 1:
+            return "generic"
+        return spaces.pop() if spaces else None
+    if op.name == "load" and known_space(op.args[0]) == "constant" and root(op.args[0]).name == "argument_address":
+        return "global"
+    return known_space(op) or "generic"

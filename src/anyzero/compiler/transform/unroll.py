@@ -1,0 +1,138 @@
+"""Short loops turn by turn, where they go through private memory.
+
+An array that is walked by a loop's counter has to be memory. Written out turn by turn every index is known, and the
+array can become values; nothing else is gained that LLVM would not find itself, so other loops stay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anyzero.compiler.analysis.addresses import root
+from anyzero.compiler.analysis.dominators import dominators
+from anyzero.compiler.analysis.loops import Loop, find_loops
+from anyzero.compiler.analysis.trips import Counted, counted
+from anyzero.compiler.ir import Block, Body, Op
+from anyzero.compiler.transform.blocks import arrange, join, substitute
+from anyzero.compiler.transform.phis import remove_trivial_phis
+from anyzero.compiler.transform.simplify import simplify
+
+TURNS = 32
+OPERATIONS = 2048
+"""Of all turns of a loop together."""
+BYTES = 1024
+"""Of an array that is worth it."""
+ALL = 32768
+"""Operations that one body may gain."""
+
+
+def unroll(body: Body) -> bool:
+    """Writes out the loops that pay, inner ones before those around them; says whether there were any."""
+    changed, room = False, ALL
+    while room > 0:
+        immediate = dominators(body.blocks[0], lambda block: block.successors)
+        behind: dict[Op, Op] = {}
+        done: set[Block] = set()
+        for loop in sorted(find_loops(body, immediate).all, key=lambda each: len(each.blocks)):
+            if not done.isdisjoint(loop.blocks) or not _walks(loop):
+                continue
+            found = counted(loop, immediate, TURNS)
+            size = sum(len(block.ops) + len(block.phis) for block in loop.blocks)
+            if found is not None and size * (found.turns + 1) <= min(OPERATIONS, room):
+                room -= size * (found.turns + 1)
+                done |= loop.blocks
+                behind |= _write_out(body, found)
+        if not done:
+            break
+        changed = True
+        substitute(body, behind)
+        arrange(body, body.blocks[0])
+        remove_trivial_phis(body)
+        simplify(body)
+        join(body)
+    return changed
+
+
+def _walks(loop: Loop) -> bool:
+    """Is there an index into private memory that is not known?"""
+    for block in loop.blocks:
+        for op in block.ops:
+            if op.name == "offset" and op.args[1].name != "const":
+                begin = root(op)
+                if begin.name == "variable" and begin.info.space == "private" and begin.info.size <= BYTES:
+                    return True
+    return False
+
+
+@dataclass(slots=True, eq=False)
+class _Turn:
+    blocks: dict[Block, Block]
+    """The copy of each block of the loop."""
+    values: dict[Op, Op]
+    """What its values are in this turn."""
+
+    def value(self, op: Op) -> Op:
+        return self.values.get(op, op)
+
+
+def _write_out(body: Body, found: Counted) -> dict[Op, Op]:
+    """What is used behind the loop is what its last turn computed; that is left to the caller."""
+    header = found.loop.header
+    blocks = sorted(found.loop.blocks, key=lambda block: block.number)
+    entering, turning = (header.predecessors.index(block) for block in (found.before, found.latch))
+    turns: list[_Turn] = []
+    for _ in range(found.turns + 1):
+        turn = _Turn({block: Block(0) for block in blocks}, {})
+        for phi in header.phis:
+            turn.values[phi] = turns[-1].value(phi.args[turning]) if turns else phi.args[entering]
+        turns.append(turn)
+        _copy_operations(blocks, header, turn)
+    first, last = turns[0], turns[-1]
+    for turn, following in zip(turns, [*turns[1:], None], strict=True):
+        for block in blocks:
+            _copy_flow(block, turn, following, found)
+    first.blocks[header].predecessors = [found.before]
+    found.before.successors = [first.blocks.get(each, each) for each in found.before.successors]
+    place = found.exit.predecessors.index(found.leaves)
+    found.exit.predecessors[place] = last.blocks[found.leaves]
+    body.blocks = [block for block in body.blocks if block not in found.loop.blocks]
+    body.blocks += [copy for turn in turns for copy in turn.blocks.values()]
+    return last.values
+
+
+def _copy_operations(blocks: list[Block], header: Block, turn: _Turn) -> None:
+    for block in blocks:
+        if block is not header:
+            for phi in block.phis:
+                turn.values[phi] = turn.blocks[block].add_phi(Op("phi", phi.type, word=phi.word))
+    for block in blocks:
+        copy = turn.blocks[block]
+        for op in block.ops:
+            args = [turn.value(arg) for arg in op.args]
+            turn.values[op] = copy.append(Op(op.name, op.type, args, op.info, op.flags, op.word))
+
+
+def _copy_flow(block: Block, turn: _Turn, following: _Turn | None, found: Counted) -> None:
+    copy, header = turn.blocks[block], found.loop.header
+    targets = list(block.successors)
+    if block is found.leaves:
+        targets = [each for each in targets if (each is found.exit) == (following is None)]
+    for target in targets:
+        if target is header:
+            if following is not None:
+                copy.successors.append(following.blocks[header])
+                following.blocks[header].predecessors.append(copy)
+        elif target is found.exit:
+            copy.successors.append(target)
+        else:
+            _copy_edge(block, target, turn, copy)
+    if len(copy.successors) == 2 and block.condition is not None:
+        copy.condition = turn.value(block.condition)
+
+
+def _copy_edge(block: Block, target: Block, turn: _Turn, copy: Block) -> None:
+    place, there = target.predecessors.index(block), turn.blocks[target]
+    copy.successors.append(there)
+    there.predecessors.append(copy)
+    for phi, original in zip(there.phis, target.phis, strict=True):
+        phi.args.append(turn.value(original.args[place]))
