@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from anyzero.compiler.analysis.dominators import dominators
 from anyzero.compiler.analysis.loops import find_loops
@@ -13,7 +13,7 @@ from anyzero.compiler.ir import Body, Combine
 from anyzero.compiler.lower.calls import symbol
 from anyzero.compiler.lower.combines import write_combine
 from anyzero.compiler.lower.emitter import Choices
-from anyzero.compiler.lower.entry import STATE_BYTES, flat_entry, group_entry
+from anyzero.compiler.lower.entry import STATE_BYTES, either_entry, flat_entry, group_entry
 from anyzero.compiler.lower.regions import Ready, Written, lay_out, write_function, write_region
 from anyzero.compiler.transform.linearise import connect, linearise
 from anyzero.compiler.transform.number import number
@@ -61,7 +61,7 @@ def prepare(body: Body) -> Flow:
 
 
 def _ready(body: Body, flow: Flow, choices: Choices) -> Ready:
-    shapes = analyse(body, flow, choices.lanes)
+    shapes = analyse(body, flow, choices.lanes, choices.linear)
     masks = linearise(body, flow, shapes)
     connect(body)
     repair(body, shapes, masks)
@@ -71,9 +71,28 @@ def _ready(body: Body, flow: Flow, choices: Choices) -> Ready:
     return Ready(body, regions, shapes, masks, storage, {arg for op in body.ops for arg in op.args})
 
 
-def lower_kernel(entry: str, body: Body, flow: Flow, choices: Choices, flat: bool, function: Translate) -> Lowered:
-    ready = _ready(body, flow, choices)
+def lower_kernel(
+    entry: str, body: Callable[[], tuple[Body, Flow]], choices: Choices, flat: bool, both: bool, function: Translate
+) -> Lowered:
+    """`body` gives it anew each time, because lowering uses it up. `both` asks for vectors along rows and across
+    them.
+    """
     out = Written()
+    if not both:
+        regions, per_vector = _lower(entry, *body(), choices, flat, out)
+    else:
+        regions, per_vector = 0, 0
+        for way in (replace(choices, prefix="rows."), replace(choices, prefix="linear.", linear=True)):
+            regions, size = _lower(f"{way.prefix}{entry}", *body(), way, False, out)
+            per_vector = max(per_vector, size)
+        out.functions.append(either_entry(entry, f"rows.{entry}", f"linear.{entry}", choices.lanes))
+    _write_called(choices, function, out)
+    return Lowered(_module(out), regions, per_vector)
+
+
+def _lower(entry: str, body: Body, flow: Flow, choices: Choices, flat: bool, out: Written) -> tuple[int, int]:
+    """How many regions there are, and the bytes each vector keeps."""
+    ready = _ready(body, flow, choices)
     count = len(ready.regions)
     for index in range(count):
         write_region(index, ready, choices, out)
@@ -82,11 +101,10 @@ def lower_kernel(entry: str, body: Body, flow: Flow, choices: Choices, flat: boo
     if flat:
         around = flat_entry(entry, choices.lanes, twice)
     else:
-        combines = _write_combines(ready, per_vector, choices.lanes, out)
-        around = group_entry(entry, choices.lanes, twice, count, per_vector if count > 1 else 0, combines)
+        combines = _write_combines(ready, per_vector, choices, out)
+        around = group_entry(entry, choices, twice, count, per_vector if count > 1 else 0, combines)
     out.functions.append(around)
-    _write_called(choices, function, out)
-    return Lowered(_module(out), count, per_vector)
+    return count, per_vector
 
 
 def lower_function(entry: str, body: Body, choices: Choices, function: Translate) -> Lowered:
@@ -120,7 +138,7 @@ def _write_called(choices: Choices, function: Translate, out: Written) -> None:
             write_function(symbol(*which), ready, choices, out)
 
 
-def _write_combines(ready: Ready, per_vector: int, lanes: int, out: Written) -> dict[int, str]:
+def _write_combines(ready: Ready, per_vector: int, choices: Choices, out: Written) -> dict[int, str]:
     """Functions by the number of the region that they run in front of."""
     starts = {region.start: index for index, region in enumerate(ready.regions)}
     found = {}
@@ -128,8 +146,8 @@ def _write_combines(ready: Ready, per_vector: int, lanes: int, out: Written) -> 
         barrier = ends_in_barrier(block)
         if barrier is not None and isinstance(barrier.info, Combine):
             index = starts[block.successors[0]]
-            found[index] = f"combine{index}"
-            write_combine(found[index], barrier.info, ready.storage, per_vector, lanes, out)
+            found[index] = f"{choices.prefix}combine{index}"
+            write_combine(found[index], barrier.info, ready.storage, per_vector, choices, out)
     return found
 
 

@@ -37,7 +37,19 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
     choices = Choices(lanes, target.gathers if options.gathers is None else options.gathers, options.greater_than_4gb)
     private = sum(variable.size for variable in body.variables if variable.space == "private")
     flat = is_flat(uses)
-    lowered = lower_kernel(ENTRY, body, flow, choices, flat, lambda at, id_: _function([module, *linked], at, id_))
+    modules = [module, *linked]
+    ready = [(body, flow)]
+
+    def again() -> tuple[Body, Flow]:
+        if ready:
+            return ready.pop()
+        other = translate.kernel(module, name, linked).body
+        _simplify(other)
+        return other, prepare(other)
+
+    # Sub-groups are made of neighbours by number, also where rows are no multiple of their size.
+    both = uses.sub_groups and lanes > 1
+    lowered = lower_kernel(ENTRY, again, choices, flat, both, lambda at, id_: _function(modules, at, id_))
     barriers = lowered.regions > 1
     return CompiledKernel(
         name=name,

@@ -101,18 +101,20 @@ class Flow:
         return self.immediate[loop.header]
 
 
-def analyse(body: Body, flow: Flow, lanes: int) -> Shapes:
+def analyse(body: Body, flow: Flow, lanes: int, linear: bool = False) -> Shapes:
     shapes = Shapes()
     if lanes == 1:
         return shapes
-    finding = _Finding(body, flow, shapes)
+    finding = _Finding(body, flow, shapes, linear)
     while finding.values() | finding.control():
         pass
     return shapes
 
 
 class _Finding:
-    def __init__(self, body: Body, flow: Flow, shapes: Shapes) -> None:
+    def __init__(self, body: Body, flow: Flow, shapes: Shapes, linear: bool) -> None:
+        self.linear = linear
+        """Do lanes go on from one row to the next? Then their ids are no steps apart."""
         self.body = body
         self.flow = flow
         self.shapes = shapes
@@ -175,6 +177,8 @@ class _Finding:
             which, dimension = op.info
             if which in _UNIFORM_IDS:
                 return UNIFORM
+            if self.linear and which in ("global_id", "local_id"):
+                return VARYING
             if which == "sub_group_local_id" or (which in ("global_id", "local_id") and dimension == 0):
                 return Shape(1)
             return UNIFORM if which in ("global_id", "local_id") else VARYING

@@ -66,14 +66,19 @@ def round_(w: Writer, x: Value) -> Value:
     return w.trunc(x + w.copysign(x.like(0.5 - 2.0 ** -(format_of(x).fraction + 2)), x))
 
 
-@instruction("fmin", "T", "T")
+@instruction("fmin", "T", "T", widened=False)
 def fmin(w: Writer, x: Value, y: Value) -> Value:
-    return w.intrinsic("minnum", x, y)
+    if x.type.element != "half":
+        return w.intrinsic("minnum", x, y)
+    # For halves, LLVM makes a call of the intrinsic, lane by lane.
+    return w.select(w.is_nan(x), y, w.select(w.compare("olt", y, x), y, x))
 
 
-@instruction("fmax", "T", "T")
+@instruction("fmax", "T", "T", widened=False)
 def fmax(w: Writer, x: Value, y: Value) -> Value:
-    return w.intrinsic("maxnum", x, y)
+    if x.type.element != "half":
+        return w.intrinsic("maxnum", x, y)
+    return w.select(w.is_nan(x), y, w.select(w.compare("ogt", y, x), y, x))
 
 
 @instruction("fmin_common", "T", "T")
@@ -86,18 +91,18 @@ def fmax_common(w: Writer, x: Value, y: Value) -> Value:
     return w.select(w.compare("olt", x, y), y, x)
 
 
-@instruction("fclamp", "T", "T", "T")
+@instruction("fclamp", "T", "T", "T", widened=False)
 def fclamp(w: Writer, x: Value, low: Value, high: Value) -> Value:
     return fmin(w, fmax(w, x, low), high)
 
 
-@instruction("maxmag", "T", "T")
+@instruction("maxmag", "T", "T", widened=False)
 def maxmag(w: Writer, x: Value, y: Value) -> Value:
     a, b = w.fabs(x), w.fabs(y)
     return w.select(w.compare("ogt", a, b), x, w.select(w.compare("ogt", b, a), y, fmax(w, x, y)))
 
 
-@instruction("minmag", "T", "T")
+@instruction("minmag", "T", "T", widened=False)
 def minmag(w: Writer, x: Value, y: Value) -> Value:
     a, b = w.fabs(x), w.fabs(y)
     return w.select(w.compare("olt", a, b), x, w.select(w.compare("olt", b, a), y, fmin(w, x, y)))

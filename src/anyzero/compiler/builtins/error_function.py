@@ -123,7 +123,7 @@ def erfc(w: Writer, x: Value) -> Value:
     far = w.at_least(w.at_most(x, UNDERFLOW[element]), 0.5)
     square = far * far
     rest_of_square = w.fma(far, far, -square)
-    _, n, rest = reduce(w, -square, EXP[element])
+    n, rest = reduce(w, -square, EXP[element])
     power = split(w, rest - rest_of_square, EXP[element].power, lead=2)
     over, under = TAIL[element]
     tail = scale(w, power * (horner(w, far, over) / horner(w, far, under)), n)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from anyzero.compiler.builtins.instructions import instruction
 from anyzero.compiler.builtins.polynomial import split
-from anyzero.compiler.builtins.scaling import round_off, scale
+from anyzero.compiler.builtins.scaling import scale
 from anyzero.compiler.builtins.writer import Writer, format_of
 from anyzero.compiler.lower.llvm import Value
 
@@ -125,23 +125,36 @@ EXP10 = {
 }
 
 
-def reduce(w: Writer, x: Value, base: Base) -> tuple[Value, Value, Value]:
-    """x within the base's bounds; its number of octaves, as a number and as bits; and what exceeds them."""
+class Octaves(NamedTuple):
+    """x = count · log_b(2) + rest."""
+
+    exponent: Value
+    """The count and twice the format's bias, in the lowest bits."""
+    rest: Value
+
+
+def reduce(w: Writer, x: Value, base: Base) -> Octaves:
     if base.bounded:
         x = w.at_least(w.at_most(x, base.high), base.low)
+    anchor = format_of(x).exponent_anchor
     if base.per_octave == 1.0:
-        n, bits = round_off(w, x)
-        return n, bits, x - n
-    magic = format_of(x).magic
-    anchored = w.fma(x, base.per_octave, magic)
-    n = anchored - magic
+        anchored = x + anchor
+        return Octaves(w.to_bits(anchored), x - (anchored - anchor))
+    anchored = w.fma(x, base.per_octave, anchor)
+    n = anchored - anchor
     rest = w.fma(n, -base.octave[0], x)
-    return n, w.to_bits(anchored), w.fma(n, -base.octave[1], rest)
+    return Octaves(w.to_bits(anchored), w.fma(n, -base.octave[1], rest))
 
 
 def power(w: Writer, x: Value, base: Base) -> Value:
-    _, bits, rest = reduce(w, x, base)
-    return scale(w, split(w, rest, base.power, lead=2), bits)
+    exponent, rest = reduce(w, x, base)
+    return scale(w, split(w, rest, base.power, lead=2), exponent)
+
+
+def octave_power(w: Writer, exponent: Value, lower: int = 0) -> Value:
+    """2^(n - lower) for the exponent as `reduce` gives it, if that is a normal number."""
+    format_ = format_of(w.from_bits(exponent))
+    return w.from_bits((exponent - (format_.bias + lower)).shl(format_.fraction))
 
 
 @instruction("exp")
@@ -168,10 +181,9 @@ def above_one(w: Writer, rest: Value) -> Value:
 @instruction("expm1")
 def expm1(w: Writer, x: Value) -> Value:
     format_ = format_of(x)
-    _, bits, rest = reduce(w, x, EXP[x.type.element])
+    exponent, rest = reduce(w, x, EXP[x.type.element])
     # 2^n · (1 + above) - 1, all of it halved so that 2^n stays finite; powers that underflow are nothing beside the 1.
-    n = bits.shl(format_.fraction) + (format_.one_bits - (1 << format_.fraction))
-    octaves = w.select(w.compare("ogt", x, -60.0), w.from_bits(n), 0.0)
+    octaves = w.select(w.compare("ogt", x, -60.0), octave_power(w, exponent, lower=1), 0.0)
     result = w.fma(octaves, above_one(w, rest), octaves - 0.5) * 2.0
     # Halves of denormal numbers would lose a bit, and zero its sign.
     return w.select(w.compare("olt", w.fabs(x), 2.0 ** -(format_.fraction + 2)), x, result)

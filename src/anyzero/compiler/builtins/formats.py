@@ -52,6 +52,11 @@ class Format(NamedTuple):
         """Added to a small number, it leaves the nearest integer in the lowest bits of the sum."""
         return 1.5 * 2.0**self.fraction
 
+    @property
+    def exponent_anchor(self) -> float:
+        """As `magic`; the lowest bits of the sum are the integer and twice the bias, which `scaling.scale` wants."""
+        return self.magic + 2 * self.bias
+
 
 FORMATS = {
     "half": Format("half", "i16", 16, 10),

@@ -103,7 +103,7 @@ def _tgamma(w: Writer, x: Value) -> Value:
     high = w.select(negative, -exponent.high, exponent.high)
     low = w.select(negative, -exponent.low, exponent.low)
     low = w.select(w.compare("olt", w.fabs(high), LARGEST_LOG), low, 0.0)
-    _, n, rest = reduce(w, high, RANGE)
+    n, rest = reduce(w, high, RANGE)
     power = split(w, rest + low, RANGE.power, lead=2)
     series = split(w, 1.0 / z, SERIES, lead=2)
     rising = w.select(small, (a + 1.0) * (a + 2.0), 1.0)

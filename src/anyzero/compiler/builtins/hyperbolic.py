@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anyzero.compiler.builtins.exponential import EXP, above_one, reduce
+from anyzero.compiler.builtins.exponential import EXP, above_one, octave_power, reduce
 from anyzero.compiler.builtins.instructions import instruction
 from anyzero.compiler.builtins.logarithm import log_above_one
 from anyzero.compiler.builtins.polynomial import split
@@ -43,13 +43,10 @@ def _halves(w: Writer, x: Value) -> tuple[Value, Value, Value, Value]:
     """(2^n + 2^-n)/4, (2^n - 2^-n)/4, and sinh and cosh of the rest r, where |x| = n · ln 2 + r. From these, the
     theorems of addition give half of either function without cancellation.
     """
-    format_ = format_of(x)
     size = w.at_most(w.fabs(x), OVERFLOW[x.type.element])
-    _, n, rest = reduce(w, size, EXP[x.type.element]._replace(bounded=False))
-    field = n.shl(format_.fraction)
-    quarter = (format_.bias - 2) << format_.fraction
-    up = w.from_bits(field + quarter)
-    down = w.from_bits(field.like(quarter) - field)
+    exponent, rest = reduce(w, size, EXP[x.type.element]._replace(bounded=False))
+    up = octave_power(w, exponent, lower=2)
+    down = octave_power(w, exponent.like(4 * format_of(x).bias) - exponent, lower=2)
     # Long before its exponent would leave the format, it is nothing beside the other.
     down = w.select(w.compare("olt", size, 40.0), down, 0.0)
     square = rest * rest
@@ -76,8 +73,8 @@ def cosh(w: Writer, x: Value) -> Value:
 def tanh(w: Writer, x: Value) -> Value:
     """From e^2x - 1, which is exact to the last bits for small and for large x."""
     bound = 2 * SATURATED[x.type.element]
-    _, n, rest = reduce(w, w.at_most(w.fabs(x) * 2.0, bound), EXP[x.type.element]._replace(bounded=False))
-    power = w.from_bits(n.shl(format_of(x).fraction) + format_of(x).one_bits)
+    exponent, rest = reduce(w, w.at_most(w.fabs(x) * 2.0, bound), EXP[x.type.element]._replace(bounded=False))
+    power = octave_power(w, exponent)
     excess = w.fma(power, above_one(w, rest), power - 1.0)
     return w.copysign(excess / (excess + 2.0), x)
 

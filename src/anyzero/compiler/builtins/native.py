@@ -12,7 +12,7 @@ from anyzero.compiler.builtins.circle import half_turns, quarter_turns
 from anyzero.compiler.builtins.exponential import LOG2_10, LOG2_E
 from anyzero.compiler.builtins.instructions import instruction
 from anyzero.compiler.builtins.polynomial import horner
-from anyzero.compiler.builtins.scaling import parts, round_off
+from anyzero.compiler.builtins.scaling import parts
 from anyzero.compiler.builtins.trigonometric import SHORT_COSINE, SHORT_SINE, SINE
 from anyzero.compiler.builtins.writer import Writer, format_of
 from anyzero.compiler.lower.llvm import Value
@@ -39,8 +39,9 @@ def _exp2(w: Writer, x: Value) -> Value:
     """Only normal results: from the smallest one down it is zero or nearly so."""
     format_ = format_of(x)
     x = w.at_least(w.at_most(x, 128.0), -127.0)
-    n, bits = round_off(w, x)
-    return w.from_bits(w.to_bits(horner(w, x - n, EXP2)) + bits.shl(format_.fraction))
+    anchored = x + format_.magic
+    significand = horner(w, x - (anchored - format_.magic), EXP2)
+    return w.from_bits(w.to_bits(significand) + w.to_bits(anchored).shl(format_.fraction))
 
 
 def _log2(w: Writer, x: Value) -> Value:

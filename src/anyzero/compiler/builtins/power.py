@@ -91,7 +91,7 @@ def _power(w: Writer, x: Value, y: Double | Value, edges: bool) -> tuple[Value, 
     if edges:
         low = w.select(w.compare("olt", w.fabs(high), LARGEST_LOG), low, 0.0)
     base = EXP2[high.type.element]
-    _, n, rest = reduce(w, high, base)
+    n, rest = reduce(w, high, base)
     return scale(w, split(w, rest + low, base.power, lead=2), n), high
 
 

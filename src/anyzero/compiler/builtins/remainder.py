@@ -40,7 +40,7 @@ def divide(w: Writer, x: Value, y: Value) -> Division:
         lowest = fields(w, rest).exponent - (format_.fraction - 1)
         lowest = w.select(w.compare("ogt", rest, 0.0), lowest, exponent)
         lowest = w.intrinsic("smax", lowest, exponent)
-        multiple = scale(w, significand, lowest)
+        multiple = scale(w, significand, lowest + 2 * format_.bias)
         count = w.trunc(rest / multiple)
         left = w.fma(-count, multiple, rest)
         # The division may have been rounded up to the next whole number.

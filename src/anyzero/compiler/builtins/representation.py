@@ -73,7 +73,7 @@ def times_power_of_two(w: Writer, x: Value, k: Value) -> Value:
     if k.type.bits < exponent.type.bits:
         k = w.cast("sext", k, exponent.type.element)
     total = w.intrinsic("smax", w.intrinsic("smin", exponent + k, limit), -limit)
-    return w.select(ordinary, scale(w, significand, total), x)
+    return w.select(ordinary, scale(w, significand, total + 2 * format_.bias), x)
 
 
 @instruction("ldexp", "T", "i32")

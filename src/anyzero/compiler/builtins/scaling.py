@@ -14,20 +14,14 @@ def power_of_two(w: Writer, n: Value) -> Value:
     return w.from_bits(n.shl(format_.fraction) + format_.one_bits)
 
 
-def round_off(w: Writer, x: Value) -> tuple[Value, Value]:
-    """The integer nearest to a small number, as a number, and as an integer in the lowest bits of a word."""
-    anchored = x + format_of(x).magic
-    return anchored - format_of(x).magic, w.to_bits(anchored)
-
-
-def scale(w: Writer, x: Value, n: Value) -> Value:
-    """x · 2^n for the lowest bits of `n` as `round_off` gives them. Two factors reach beyond the format's exponents at
-    both ends; the first product is exact, hence a denormal result is rounded once.
+def scale(w: Writer, x: Value, exponent: Value) -> Value:
+    """x · 2^n, where the lowest bits of `exponent` are n and twice the bias. Two factors reach beyond the format's
+    exponents at both ends; the first product is exact, hence a denormal result is rounded once.
     """
     format_ = format_of(x)
-    whole = n.shl(format_.fraction)
-    half = n.shl(format_.fraction - 1) & (format_.sign_mask | format_.infinity_bits)
-    return x * w.from_bits(half + format_.one_bits) * w.from_bits(whole - half + format_.one_bits)
+    whole = exponent.shl(format_.fraction)
+    half = exponent.shl(format_.fraction - 1) & (format_.sign_mask | format_.infinity_bits)
+    return x * w.from_bits(half) * w.from_bits(whole - half)
 
 
 class Parts(NamedTuple):

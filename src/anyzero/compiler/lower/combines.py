@@ -12,8 +12,8 @@ from anyzero.compiler.lower.regions import Storage, Written
 from anyzero.compiler.transform.linearise import Masks
 
 
-def write_combine(name: str, what: Combine, storage: Storage, per_vector: int, lanes: int, out: Written) -> None:
-    e = Entry(name, lanes, False)
+def write_combine(name: str, what: Combine, storage: Storage, per_vector: int, choices: Choices, out: Written) -> None:
+    e = Entry(name, choices.lanes, False, linear=choices.linear)
     b = e.b
     # The loads of the grid that an entry begins with are not needed here; LLVM leaves them out.
     frame = Frame(e.arguments, e.grid, e.worker, None)
@@ -34,10 +34,14 @@ def write_combine(name: str, what: Combine, storage: Storage, per_vector: int, l
             e.get(at(zero, storage.slots[slot])) if slot is not None else zero
             for slot in [*what.places, None, None, None][:3]
         )
-        rows = b.binary("udiv", e.size[0] + (e.step - 1), e.number(e.step))
-        vector = (z * e.size[1] + y) * rows + b.binary("udiv", x, e.number(e.step))
+        if e.linear:
+            number = (z * e.size[1] + y) * e.size[0] + x
+            vector, lane = b.binary("udiv", number, e.number(e.step)), b.binary("urem", number, e.number(e.step))
+        else:
+            rows = b.binary("udiv", e.size[0] + (e.step - 1), e.number(e.step))
+            vector = (z * e.size[1] + y) * rows + b.binary("udiv", x, e.number(e.step))
+            lane = b.binary("urem", x, e.number(e.step))
         vector = b.select(b.compare("ult", vector, vectors), vector, zero)
-        lane = b.binary("urem", x, e.number(e.step))
         assert what.source is not None
         address = e.at(at(vector, storage.slots[what.source]), lane * SIZES[type_.element])
         found = e.get(address, type_)

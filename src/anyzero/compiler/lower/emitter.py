@@ -29,6 +29,10 @@ class Choices:
     """Does the target load from several addresses at once, and is it worth it?"""
     large_buffers: bool = False
     """Buffers may have more than 4 GiB, so that narrow indices may wrap around inside of one."""
+    linear: bool = False
+    """Lanes are neighbours by the work-items' linear numbers, across the ends of rows."""
+    prefix: str = ""
+    """Of the names of everything that is written."""
 
 
 @dataclass(slots=True, eq=False)

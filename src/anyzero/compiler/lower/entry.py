@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.llvm import I32, I64, PTR, Builder, Type, Value
 from anyzero.compiler.lower.regions import DONE, PARAMETERS
 
@@ -24,8 +25,11 @@ _GRID = {"count": 0, "size": 24, "offset": 48}
 class Entry:
     """An LLVM function with counted loops; its variables are places that LLVM makes registers of."""
 
-    def __init__(self, symbol: str, lanes: int, twice: bool) -> None:
+    def __init__(self, symbol: str, lanes: int, twice: bool, prefix: str = "", linear: bool = False) -> None:
         self.symbol = symbol
+        self.prefix = prefix
+        self.linear = linear
+        """Do vectors go on from one row of a group to the next?"""
         self.lanes = lanes if lanes > 1 else 0
         self.step = max(lanes, 1)
         self.twice = twice
@@ -117,7 +121,7 @@ class Entry:
         given = [known.get(name, self.b.poison(type_)) for name, type_ in PARAMETERS]
         if mask is not None:
             given.append(mask)
-        return self.b.op(f"call i32 @region{number}({', '.join(each.typed for each in given)})", I32)
+        return self.b.op(f"call i32 @{self.prefix}region{number}({', '.join(each.typed for each in given)})", I32)
 
     def row(self, start: Value, stop: Value, body: Callable[[Value, Value | None], None]) -> None:
         """Vectors from `start` to before `stop`; the body gets the first lane's place and the mask."""
@@ -182,14 +186,21 @@ def keep(_: Value) -> None:
     """A loop's end is of no interest."""
 
 
-def group_entry(symbol: str, lanes: int, twice: bool, regions: int, per_vector: int, combines: dict[int, str]) -> str:
+def vectors_of_group(e: Entry) -> Value:
+    items = e.size[0] * e.size[1] * e.size[2] if e.linear else e.size[0]
+    rows = e.b.binary("udiv", items + (e.step - 1), e.number(e.step))
+    return rows if e.linear else rows * e.size[1] * e.size[2]
+
+
+def group_entry(
+    symbol: str, choices: Choices, twice: bool, regions: int, per_vector: int, combines: dict[int, str]
+) -> str:
     """Group by group. `combines` names functions that run once in front of a region, when all vectors have come to
     it.
     """
-    e = Entry(symbol, lanes, twice)
+    e = Entry(symbol, choices.lanes, twice, choices.prefix, choices.linear)
     b = e.b
-    rows = b.binary("udiv", e.size[0] + (e.step - 1), e.number(e.step))
-    vectors = rows * e.size[1] * e.size[2]
+    vectors = vectors_of_group(e)
     rest = b.binary("udiv", e.first, e.count[0])
     place = [
         b.binary("urem", e.first, e.count[0]),
@@ -252,6 +263,10 @@ def _vectors(e: Entry, known: dict[str, Value], start: list[Value], body: Body, 
         e.row(zero, e.size[0], lambda x, mask: vector(x, y, z, mask))
 
     zero = e.number(0)
+    if e.linear:
+        items = e.size[0] * e.size[1] * e.size[2]
+        e.row(zero, items, lambda _, mask: vector(zero, zero, zero, mask))
+        return
     twice, e.twice = e.twice, twice
     e.for_(
         zero, e.size[2], 1,
@@ -307,3 +322,15 @@ def _regions(
 
 
 __all__ = ["flat_entry", "group_entry"]
+
+
+def either_entry(symbol: str, rows: str, linear: str, lanes: int) -> str:
+    """Rows that whole vectors fill, or a single one, are run row by row; of others, vectors go on to the next row."""
+    e = Entry(symbol, lanes, False)
+    b = e.b
+    whole = b.compare("eq", b.binary("urem", e.size[0], e.number(e.step)), 0)
+    single = b.compare("eq", e.size[1] * e.size[2], 1)
+    given = f"({e.arguments.typed}, {e.grid.typed}, {e.first.typed}, {e.last.typed}, {e.worker.typed})"
+    e.if_(whole | single, lambda: b.line(f"call void @{rows}{given}"))
+    e.if_(~(whole | single), lambda: b.line(f"call void @{linear}{given}"))
+    return e.text()

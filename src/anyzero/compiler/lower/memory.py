@@ -335,5 +335,26 @@ def builtin(e: Emitter, op: Op) -> None:
             e.scalars[op] = e.b.constant(1, I64)
         else:
             e.scalars[op] = e.b.intrinsic("ctpop", e.bits(mask))
+    elif e.choices.linear and e.lanes and which in ("global_id", "local_id"):
+        found = e.b.cast("zext", _by_number(e, dimension), "i64")
+        e.vectors[op] = found if which == "local_id" else found + e.frame.ids[which, dimension]
     else:
         e.scalars[op] = e.frame.ids[which, dimension]
+
+
+def _by_number(e: Emitter, dimension: int) -> Value:
+    """A local id from the work-item's linear number."""
+    b = e.b
+    sizes = []
+    for axis in range(2):
+        address = e.moved(e.frame.grid, _BUILTIN_PLACES["group_size"] + 8 * axis)
+        sizes.append(b.cast("trunc", b.op(f"load i64, {address.typed}, align 8, !invariant.load !1", I64), "i32"))
+    first = b.cast("trunc", e.frame.ids["sub_group_id", 0] * e.lanes, "i32")
+    number = e.apart(first, 1)
+    for axis, size in enumerate(sizes):
+        wide = b.spread(size, e.lanes)
+        quotient = b.binary("udiv", number, wide)
+        if dimension == axis:
+            return number - quotient * wide
+        number = quotient
+    return number

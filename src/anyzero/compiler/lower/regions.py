@@ -101,7 +101,7 @@ def write_region(number: int, ready: Ready, choices: Choices, out: Written) -> N
     b = Builder()
     mask = Value(b, "%mask", Type("i1", lanes)) if lanes else None
     parameters = ", ".join(f"{type_} %{name}" for name, type_ in PARAMETERS) + (f", {mask.typed}" if mask else "")
-    head = f"define internal i32 @region{number}({parameters}) #0 {{"
+    head = f"define internal i32 @{choices.prefix}region{number}({parameters}) #0 {{"
     starts = {each.start: index for index, each in enumerate(ready.regions)}
 
     def leave(block: Block) -> str:

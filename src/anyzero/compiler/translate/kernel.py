@@ -58,12 +58,15 @@ def kernel(module: Module, name: str, linked: Sequence[Module] = ()) -> Translat
     return Translation(body, arguments, size, _place_locals(body), uses(body), found)
 
 
-def function(module: Module, id_: int, linked: Sequence[Module] = ()) -> Body:
-    """A function that is called by its address: each scalar of its parameters is a parameter."""
-    found = module.functions[id_]
+def function(module: Module, id_: int, linked: Sequence[Module] = (), index: int = 0) -> Body:
+    """A function that is called by its address: each scalar of its parameters is a parameter.
+
+    `index` says whose it is: 0 the module's, 1 … that of one of those that are linked to it.
+    """
+    found = [module, *linked][index].functions[id_]
     translator = Translator(found.name or f"function.{id_}", module, linked)
     try:
-        index, found = translator.resolved(0, found)
+        index, found = translator.resolved(index, found)
         place = 0
         values: list[Tree] = []
         for type_ in found.type.parameters:

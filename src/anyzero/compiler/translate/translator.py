@@ -9,11 +9,12 @@ from anyzero.compiler.builder import Builder
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Access, Body, Op
 from anyzero.compiler.ir import Variable as Memory
+from anyzero.compiler.spirv.constants import Scalar
 from anyzero.compiler.spirv.function import Function
 from anyzero.compiler.spirv.instruction import Instruction
 from anyzero.compiler.spirv.kernel import Kernel
 from anyzero.compiler.spirv.module import Module, Variable
-from anyzero.compiler.spirv.tables import Decoration, FunctionParameterAttribute
+from anyzero.compiler.spirv.tables import Decoration, ExecutionMode, FPFastMathMode, FunctionParameterAttribute
 from anyzero.compiler.spirv.types import Pointer
 from anyzero.compiler.translate.control import signature
 from anyzero.compiler.translate.frame import Frame
@@ -31,7 +32,7 @@ class Translator:
         self.b = Builder(self.body)
         self.modules = [module, *linked]
         self.kernel = kernel
-        self.contraction = kernel is None or kernel.contraction
+        self.contraction = kernel is None or _may_contract(kernel, module)
         self.steps = 0
         self.entry = self.b.block
         """For what every work-item finds before it begins: addresses, arguments, its place in the grid."""
@@ -154,6 +155,16 @@ class Translator:
     def leave(self) -> None:
         """The work-item is done."""
         self.b.goto(self.exit)
+
+
+def _may_contract(kernel: Kernel, module: Module) -> bool:
+    """A mode that says what floats allow says so for everything that does not speak for itself."""
+    allowed = kernel.contraction
+    for mode in kernel.modes:
+        if mode.mode == ExecutionMode.FPFastMathDefault and len(mode.operands) > 1:
+            mask = module.constants.get(mode.operands[1])
+            allowed &= isinstance(mask, Scalar) and bool(mask.bits & FPFastMathMode.AllowContract)
+    return allowed
 
 
 def _by_value(function: Function, parameter: int) -> bool:
