@@ -165,6 +165,8 @@ class Variable:
     """Whose block: 0 the kernel's own module, 1 … those that are linked to it."""
     image: bytes | None = None
     """Contents of a constant that lies in the code itself."""
+    element: int = 0
+    """Of a private array whose elements of all lanes lie side by side: their size."""
 
 
 @dataclass(slots=True, frozen=True)

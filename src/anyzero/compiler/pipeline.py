@@ -20,6 +20,7 @@ from anyzero.compiler.spirv.module import Module
 from anyzero.compiler.targets import cpu
 from anyzero.compiler.transform.collectives import take_apart
 from anyzero.compiler.transform.dead import remove_dead
+from anyzero.compiler.transform.interleave import interleave
 from anyzero.compiler.transform.promote import promote
 
 ENTRY = "anyzero_kernel"
@@ -34,6 +35,7 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
     target = cpu.target(options.cpu, options.features)
     flow = prepare(body)
     lanes = choose_lanes(body, flow, options, target, kernel, uses)
+    interleave(body, lanes)
     choices = Choices(lanes, target.gathers if options.gathers is None else options.gathers, options.greater_than_4gb)
     private = sum(variable.size for variable in body.variables if variable.space == "private")
     flat = is_flat(uses)
@@ -45,7 +47,9 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
             return ready.pop()
         other = translate.kernel(module, name, linked).body
         _simplify(other)
-        return other, prepare(other)
+        found = prepare(other)
+        interleave(other, lanes)
+        return other, found
 
     # Sub-groups are made of neighbours by number, also where rows are no multiple of their size.
     both = uses.sub_groups and lanes > 1

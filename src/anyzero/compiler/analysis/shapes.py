@@ -183,7 +183,7 @@ class _Finding:
                 return Shape(1)
             return UNIFORM if which in ("global_id", "local_id") else VARYING
         if name == "variable":
-            return Shape(op.info.size) if op.info.space == "private" else UNIFORM
+            return Shape(op.info.element or op.info.size) if op.info.space == "private" else UNIFORM
         if name == "read":
             return op.info.shape  # type: ignore[no-any-return]
         if name in _PER_ITEM or name in ("entry_mask", "parameter"):

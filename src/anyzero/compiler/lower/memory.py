@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from anyzero.compiler.analysis.likely import likely_stride
 from anyzero.compiler.ir import SIZES, Access, Op
 from anyzero.compiler.lower.emitter import Emitter, handles
 from anyzero.compiler.lower.llvm import I64, PTR, Type, Value
@@ -19,8 +20,19 @@ def offset(e: Emitter, op: Op) -> None:
     if not shape.varying:
         e.scalars[op] = e.moved(e.scalar(pointer), e.scalar(by))
     if e.lanes and (shape.varying or not shape.exact):
-        # A uniform base stays one, so that the target can address by base and index.
-        e.vectors[op] = e.moved(e.value(pointer), e.value(by))
+        e.vectors[op] = _indexed(e, pointer, by)
+
+
+def _indexed(e: Emitter, pointer: Op, by: Op) -> Value:
+    """A uniform base stays one, and an index narrow, so that the target can address by base, index and scale."""
+    base = e.value(pointer)
+    if by.name == "mul" and by.args[1].name == "const" and by.args[1].info in (2, 4, 8) and not base.type.lanes:
+        index, scale = by.args[0], by.args[1].info
+        if index.name == "cast" and index.info == "sext" and index.args[0].type == "i32":
+            index = index.args[0]
+        number = e.vector(index)
+        return e.b.op(f"getelementptr i{8 * scale}, {base.typed}, {number.typed}", Type("ptr", e.lanes))
+    return e.moved(base, e.value(by))
 
 
 @handles("load")
@@ -35,6 +47,8 @@ def load(e: Emitter, op: Op) -> None:
         parts = _load_dense(e, pointer, op.type, access, shape.stride // size)
     elif shape.stride == -size and access.count == 1 and _placed(e, pointer):
         parts = [_load_backwards(e, pointer, op.type, access)]
+    elif access.count == 1 and likely_stride(pointer, e.shapes) == size:
+        parts = [_load_perhaps_dense(e, pointer, op.type, access)]
     else:
         parts = gather(e, e.vector(pointer), op.type, access)
     e.parts[op] = parts
@@ -171,6 +185,33 @@ def _interleaved(e: Emitter, values: list[Value], lanes: int) -> Value:
         grown = b.shuffle(value, None, [place if place < lanes else -1 for place in range(have)])
         joined = b.shuffle(joined, grown, [*range(have), *range(have, have + lanes)])
     return b.shuffle(joined, None, [place % step * lanes + place // step for place in range(lanes * step)])
+
+
+def _load_perhaps_dense(e: Emitter, pointer: Op, element: str, access: Access) -> Value:
+    """Asks whether the lanes are neighbours, as they are away from the edges of what is read."""
+    b, lanes = e.b, e.lanes
+    size = SIZES[element]
+    mask = e.mask
+    assert mask is not None
+    pointers = e.vector(pointer)
+    lane = e.first_lane()
+    first = b.lane(pointers, lane if lane is not None else 0)
+    base = first if lane is None else e.moved(first, lane * -size)
+    astray = b.compare("ne", pointers, e.apart(base, size))
+    known = e.known
+    near, far, join = e.label(), e.label(), e.label()
+    b.line(f"br {e.any(b.select(mask, astray, b.zero(mask.type))).typed}, label %{far}, label %{near}")
+    e.start(near)
+    wide = Type(_whole(element), lanes)
+    dense = masked_load(e, base, wide, mask, _aligned(access, size))
+    b.line(f"br label %{join}")
+    e.start(far)
+    e.forget_since(dict(known))
+    picked = _untyped(e, _gather(e, pointers, element, _aligned(access, size)))
+    b.line(f"br label %{join}")
+    e.start(join)
+    e.forget_since(known)
+    return _typed(e, b.op(f"phi {wide} [ {dense.text}, %{near} ], [ {picked.text}, %{far} ]", wide), element)
 
 
 def _load_backwards(e: Emitter, pointer: Op, element: str, access: Access) -> Value:

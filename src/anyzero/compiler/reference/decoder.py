@@ -10,14 +10,13 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from anyzero.compiler.reference import layout
 from anyzero.compiler.reference.errors import Fault
 from anyzero.compiler.reference.order import Order, order
 from anyzero.compiler.spirv.function import Block, Function
 from anyzero.compiler.spirv.grammar import opcode_name
 from anyzero.compiler.spirv.instruction import Instruction
-from anyzero.compiler.spirv.tables import Op
-from anyzero.compiler.spirv.types import Type
+from anyzero.compiler.spirv.tables import Decoration, FunctionParameterAttribute, Op
+from anyzero.compiler.spirv.types import Pointer, Type
 from anyzero.compiler.spirv.verifier import verify_function
 
 if TYPE_CHECKING:
@@ -90,6 +89,8 @@ class Code:
     """Where the addresses of the function's own variables are kept."""
     offsets: dict[Any, int]
     """Which word of the module each step comes from."""
+    copied: dict[int, int]
+    """Which arguments point to something that the function gets a copy of, with its size."""
 
 
 class Decoder:
@@ -159,7 +160,15 @@ class Decoder:
             self.label = label
             self._section(function.blocks[label], self.sections[label])
         entry = self.sections[function.entry.label]
-        return Code(function, entry, self.template, parameters, self.variables, self.offsets)
+        return Code(function, entry, self.template, parameters, self.variables, self.offsets, self._copied(function))
+
+    def _copied(self, function: Function) -> dict[int, int]:
+        found = {}
+        for index, (id_, type_) in enumerate(zip(function.parameters, function.type.parameters, strict=True)):
+            attributes = [words[0] for words in self.module.decorations.all(id_, Decoration.FuncParamAttr)]
+            if isinstance(type_, Pointer) and FunctionParameterAttribute.ByVal in attributes:
+                found[index] = type_.pointee.size
+        return found
 
     def _number(self, function: Function, row: Order) -> None:
         number = 0
@@ -228,9 +237,6 @@ class Decoder:
             return simple(r)
 
         return turn
-
-    def empty(self, type_: Type) -> Any:
-        return layout.zero(type_)
 
 
 def _assign(pairs: list[tuple[int, int]], section: Section) -> Leave:

@@ -13,12 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from anyzero.compiler.reference.errors import BadArgument, OutOfBounds, ReadOnly
+from anyzero.compiler.reference.errors import BadArgument, LimitReached, OutOfBounds, ReadOnly
 from anyzero.compiler.spirv.tables import StorageClass
 
 SHIFT = 32
 ORIGIN = 1 << (SHIFT - 1)
 LOW = (1 << SHIFT) - 1
+LARGEST = 1 << 30
+"""Of what a kernel itself brings into being."""
 
 GLOBAL, CONSTANT, LOCAL, PRIVATE, INPUT, CODE, HANDLE = (
     "global",
@@ -61,7 +63,14 @@ class Region:
 
     @classmethod
     def zeros(cls, name: str, space: str, size: int) -> Region:
-        return cls(name, space, bytearray(size), size)
+        return cls(name, space, bytearray(allowed(size, name)), size)
+
+
+def allowed(size: int, name: str) -> int:
+    """A size, if this machine can be asked for so much; types may be far larger than any memory."""
+    if size > LARGEST:
+        raise LimitReached(f"{name} has {size} bytes; {LARGEST} are possible")
+    return size
 
 
 Regions = dict[int, Region]

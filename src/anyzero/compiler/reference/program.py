@@ -9,7 +9,7 @@ from anyzero.compiler.reference import instructions, layout, opencl
 from anyzero.compiler.reference.decoder import Code, Decoder, Pause
 from anyzero.compiler.reference.errors import Fault, Missing
 from anyzero.compiler.reference.image import Sampler
-from anyzero.compiler.reference.memory import SHIFT, SPACE, Region, new_address
+from anyzero.compiler.reference.memory import SHIFT, SPACE, Region, allowed, new_address
 from anyzero.compiler.reference.numbers import float_of
 from anyzero.compiler.spirv import constants
 from anyzero.compiler.spirv.constants import Constant
@@ -113,8 +113,9 @@ class Program:
         return decoder.template[to]
 
     def _initial(self, variable: Variable) -> bytes:
+        size = allowed(variable.type.pointee.size, f"the variable %{variable.id}")
         if variable.initializer is None:
-            return bytes(variable.type.pointee.size)
+            return bytes(size)
         return layout.to_bytes(variable.type.pointee, self._element(variable.initializer))
 
     def region(self, variable: Variable) -> Region:

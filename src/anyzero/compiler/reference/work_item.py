@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from anyzero.compiler.reference.group import Group
     from anyzero.compiler.reference.meetings import Arrival
 
-DEEPEST = 100
+DEEPEST = 200
 """Calls by address can come back to where they are; calls by name cannot."""
 
 

@@ -68,7 +68,7 @@ def _contents(body: Body, load: Op) -> Op | None:
         pointer, offset = pointer.args[0], signed_offset(pointer.args[1])
     size = SIZES[load.type]
     offset += load.info * size if load is not of else 0
-    if pointer.name == "argument_address":
+    if pointer.name == "argument_address" and offset >= 0:
         return Op("argument", load.type, info=pointer.info + offset, word=load.word, block=load.block)
     if pointer.name != "variable" or pointer.info.image is None or offset < 0:
         return None

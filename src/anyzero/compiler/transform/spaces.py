@@ -6,26 +6,33 @@ from dataclasses import replace
 
 from anyzero.compiler.analysis.addresses import known_space, root
 from anyzero.compiler.ir import Body, Op, Space
+from anyzero.compiler.transform.blocks import substitute
+from anyzero.compiler.transform.dead import remove_dead
+from anyzero.compiler.transform.simplify import simplify
 
 _NUMBERS = {"global": 0, "constant": 0, "local": 1, "private": 2}
-_PLACES = {"load": (0,), "store": (0,), "copy": (0,), "atomic": (0,)}
+_ACCESSES = frozenset({"load", "store", "copy", "atomic"})
 
 
 def settle_spaces(body: Body) -> None:
     """Names the memory of accesses that are called generic, and answers what the kernel itself asks."""
-    asked = [op for op in body.ops if op.name == "space_of" or (op.name in _PLACES and op.info.space == "generic")]
+    asked = [op for op in body.ops if op.name == "space_of" or (op.name in _ACCESSES and op.info.space == "generic")]
     if not asked:
         return
     spaces = _spaces(body)
+    answers: dict[Op, Op] = {}
     for op in asked:
         space = spaces.get(op.args[0])
         if space is None or space == "generic":
             continue
         if op.name == "space_of":
-            # An addition of nothing, which the next simplification leaves out.
-            op.name, op.args = "add", [body.const("i32", _NUMBERS[space]), body.const("i32", 0)]
+            answers[op] = body.const("i32", _NUMBERS[space])
         else:
             op.info = replace(op.info, space=space)
+    if answers:
+        substitute(body, answers)
+        simplify(body)
+        remove_dead(body)
 
 
 def _spaces(body: Body) -> dict[Op, Space]:

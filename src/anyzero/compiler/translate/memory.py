@@ -61,23 +61,21 @@ def store(f: Scope, i: Instruction) -> None:
 
 @translates(Opcode.CopyMemory)
 def copy(f: Scope, i: Instruction) -> None:
-    type_ = f.pointer(i.operands[0]).pointee
-    _copy(f, i, f.b.const("i64", type_.size), 2, type_)
+    _copy(f, i, f.b.const("i64", f.pointer(i.operands[0]).pointee.size), 2)
 
 
 @translates(Opcode.CopyMemorySized)
 def copy_sized(f: Scope, i: Instruction) -> None:
-    _copy(f, i, f.b.resized(f.scalar(i.operands[2]), "i64"), 3, None)
+    _copy(f, i, f.b.resized(f.scalar(i.operands[2]), "i64"), 3)
 
 
-def _copy(f: Scope, i: Instruction, size: Op, start: int, type_: Type | None) -> None:
+def _copy(f: Scope, i: Instruction, size: Op, start: int) -> None:
+    """A second set of memory operands is the source's; a single one is everybody's."""
     to, from_ = i.operands[:2]
-    written, end = access(i.operands, start, type_ or f.pointer(to).pointee, f.space(to))
-    if end < len(i.operands):
-        read, _ = access(i.operands, end, type_ or f.pointer(from_).pointee, f.space(from_))
-        alignment, volatile = min(written.alignment, read.alignment), written.volatile or read.volatile
-    else:
-        alignment, volatile = written.alignment, written.volatile
+    written, end = access(i.operands, start, f.pointer(to).pointee, f.space(to))
+    again = end if end < len(i.operands) else start
+    read, _ = access(i.operands, again, f.pointer(from_).pointee, f.space(from_))
+    alignment, volatile = min(written.alignment, read.alignment), written.volatile or read.volatile
     how = Access(1, alignment, volatile, written.nontemporal, written.space)
     if size.name != "const" or size.info:
         f.b.emit("copy", "", [f.scalar(to), f.scalar(from_), size], how)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+from anyzero.compiler.reference import memory
 from anyzero.compiler.reference.decoder import (
     ITEM,
     RESULT,
@@ -20,7 +22,7 @@ from anyzero.compiler.reference.decoder import (
 from anyzero.compiler.reference.errors import BadFunctionPointer, Missing, Unreachable
 from anyzero.compiler.reference.instructions.access import nothing
 from anyzero.compiler.reference.instructions.lanewise import width_of
-from anyzero.compiler.reference.work_item import execute
+from anyzero.compiler.reference.work_item import Item, execute
 from anyzero.compiler.spirv.function import Block
 from anyzero.compiler.spirv.instruction import Instruction, switch_cases
 from anyzero.compiler.spirv.tables import Op
@@ -94,8 +96,8 @@ def call_pointer(decoder: Decoder, instruction: Instruction) -> Pause:
     return _call(decoder, instruction, arguments, callee)
 
 
-def _call(decoder: Decoder, instruction: Instruction, arguments: list[int], callee: Callee) -> Pause:
-    from_, to = decoder.slot_list(tuple(arguments)), decoder.result(instruction)
+def _call(decoder: Decoder, instruction: Instruction, ids: list[int], callee: Callee) -> Pause:
+    from_, to = decoder.slot_list(tuple(ids)), decoder.result(instruction)
     position, program = decoder.position(instruction), decoder.program
 
     def begin(r: Registers) -> Waiting:
@@ -105,10 +107,22 @@ def _call(decoder: Decoder, instruction: Instruction, arguments: list[int], call
             raise Missing(f"calls {decoder.module.functions[function]}, which no module gives")
         outer = item.path
         item.path = (*outer, *position(r), function)
-        r[to] = yield from execute(code, item, [r[slot] for slot in from_])
+        arguments = [r[slot] for slot in from_]
+        copies = [_copy(item, arguments, index, size) for index, size in code.copied.items()]
+        r[to] = yield from execute(code, item, arguments)
+        for address in copies:
+            item.release(address)
         item.path = outer
 
     return Pause(begin)
+
+
+def _copy(item: Item, arguments: list[Any], index: int, size: int) -> int:
+    """What the function changes there, its caller does not see."""
+    data = memory.read(item.regions, arguments[index], size)
+    arguments[index] = item.allocate(size, f"argument {index}")
+    memory.write(item.regions, arguments[index], data)
+    return int(arguments[index])
 
 
 @handles(Op.AssumeTrueKHR)

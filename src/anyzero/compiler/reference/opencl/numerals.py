@@ -15,8 +15,7 @@ from anyzero.compiler.reference.opencl.table import function, real, sized, two_r
 from anyzero.compiler.spirv.instruction import Instruction
 from anyzero.compiler.spirv.tables import OpenCL as Cl
 
-_WORD = 0xFFFFFFFF
-_LOWEST, _HIGHEST = 1 << 31, (1 << 31) - 1
+_LOWEST, _HIGHEST = -1 << 31, (1 << 31) - 1
 
 
 def _to_whole(rule: Callable[[float], int]) -> Callable[[float], float]:
@@ -117,12 +116,13 @@ sized(
 def _ilogb(x: float) -> int:
     if x == 0.0:
         return _LOWEST
-    return (math.frexp(x)[1] - 1) & _WORD if math.isfinite(x) else _HIGHEST
+    return math.frexp(x)[1] - 1 if math.isfinite(x) else _HIGHEST
 
 
 @function(Cl.ilogb)
 def ilogb(decoder: Decoder, instruction: Instruction, ids: tuple[int, ...]) -> Step:
-    return apply(decoder, instruction, _ilogb, ids)
+    mask = (1 << width_of(decoder.type(instruction))) - 1
+    return apply(decoder, instruction, lambda x: _ilogb(x) & mask, ids)
 
 
 @function(Cl.nan)

@@ -1,0 +1,108 @@
+"""Lays private arrays out so that the same element of all lanes is one piece of memory.
+
+Then an index that all lanes agree on loads a vector, where each lane's own array would need a gather. It is possible
+where nothing but loads and stores of elements of one size touch the array; what else is done with its address decides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from anyzero.compiler.analysis.shapes import low_zeros
+from anyzero.compiler.ir import SIZES, Body, Op, Variable
+
+
+def interleave(body: Body, lanes: int) -> None:
+    if lanes == 1:
+        return
+    users: dict[Op, list[Op]] = {}
+    for op in body.ops:
+        for arg in op.args:
+            users.setdefault(arg, []).append(op)
+    addresses: dict[Variable, list[Op]] = {}
+    for op in body.ops:
+        if op.name == "variable" and op.info.space == "private" and not op.info.element:
+            addresses.setdefault(op.info, []).append(op)
+    for variable, ops in addresses.items():
+        found = _reached(ops, users)
+        size = _element(found) if found is not None else 0
+        if found is not None and size and variable.size % size == 0:
+            variable.element = size
+            _rewrite(body, found, size, lanes)
+
+
+def _reached(addresses: list[Op], users: dict[Op, list[Op]]) -> list[Op] | None:
+    """Offsets, loads and stores that an address comes to; None where it comes to anything else."""
+    found: list[Op] = []
+    waiting, seen = list(addresses), set(addresses)
+    while waiting:
+        address = waiting.pop()
+        for user in users.get(address, ()):
+            if user.name == "offset" and user.args[0] is address and user.args[1] is not address:
+                if user not in seen:
+                    seen.add(user)
+                    waiting.append(user)
+                    found.append(user)
+            elif user.name == "load" or (
+                user.name == "store" and user.args[0] is address and address not in user.args[1:]
+            ):
+                found.append(user)
+            else:
+                return None
+    return found
+
+
+def _element(found: list[Op]) -> int:
+    """The size of the elements, where they are all alike and no offset points into the middle of one; else 0."""
+    sizes = {SIZES[op.type if op.name == "load" else op.args[1].type] for op in found if op.name != "offset"}
+    if len(sizes) != 1 or any(op.name != "offset" and op.info.volatile for op in found):
+        return 0
+    size = sizes.pop()
+    whole = all(1 << low_zeros(op.args[1]) >= size for op in found if op.name == "offset")
+    return size if whole else 0
+
+
+def _rewrite(body: Body, found: list[Op], size: int, lanes: int) -> None:
+    """Elements of a lane are as far apart as a row of all lanes' elements is long."""
+    factor = body.const("i64", lanes)
+    for op in found:
+        assert op.block is not None
+        if op.name == "offset":
+            by = op.args[1]
+            if by.name == "const":
+                op.args[1] = body.const("i64", by.info * lanes)
+            else:
+                wide = Op("mul", "i64", [by, factor], block=op.block)
+                op.block.ops.insert(op.block.ops.index(op), wide)
+                op.args[1] = wide
+        elif op.info.count > 1:
+            _single(body, op, size, lanes)
+
+
+def _single(body: Body, op: Op, size: int, lanes: int) -> None:
+    """Neighbouring components are neighbours no longer: one access for each."""
+    block = op.block
+    assert block is not None
+    place = block.ops.index(op)
+    access = replace(op.info, count=1, alignment=size)
+    made: list[Op] = []
+    singles: list[Op] = []
+    for index in range(op.info.count):
+        address = op.args[0]
+        if index:
+            far = body.const("i64", index * size * lanes)
+            address = Op("offset", "ptr", [op.args[0], far], block=block)
+            made.append(address)
+        values = [op.args[1 + index]] if op.name == "store" else []
+        single = Op(op.name, op.type, [address, *values], access, word=op.word, block=block)
+        made.append(single)
+        singles.append(single)
+    block.ops[place : place + 1] = made
+    if op.name == "load":
+        replaced = {part: singles[part.info] for part in body.ops if part.name == "part" and part.args[0] is op}
+        for other in body.blocks:
+            other.ops = [each for each in other.ops if each not in replaced]
+            for each in other.everything:
+                each.args = [replaced.get(arg, arg) for arg in each.args]
+            if other.condition is not None:
+                other.condition = replaced.get(other.condition, other.condition)
