@@ -89,6 +89,14 @@ pytest: build  ## the Python tests alone
 bench: build  ## the benchmarks
 	@$(BIN)/python -m benchmarks
 
+.PHONY: kernels
+kernels: build  ## compiled kernels beside other implementations
+	@$(BIN)/python -m benchmarks --kernels
+
+.PHONY: spirv
+spirv: $(READY)  ## the tests' kernels from their sources (fetches clang)
+	@$(BIN)/python tests/kernels/build
+
 .PHONY: format
 format: $(READY)  ## lay out Python and C++ the house way
 	@$(BIN)/ruff check --quiet --fix . || true

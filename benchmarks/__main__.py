@@ -27,6 +27,7 @@ A question mark says that other processes were busy meanwhile; such numbers are 
   python -m benchmarks --only immediate      the items whose key, title or group holds a word
   python -m benchmarks --list                the keys, with what they mean
   python -m benchmarks --json before.json    keep the numbers, every round of them, to compare later
+  python -m benchmarks --kernels             compiled kernels beside other implementations; see --kernels --help
 
 The variables of docs/environment.md apply: ANYZERO_THREADS=1 python -m benchmarks --only copy
 """
@@ -66,7 +67,12 @@ def measure(source: sources.Source, items: tuple[Item, ...], quick: bool, record
 
 
 def main(arguments: list[str] | None = None) -> int:
-    options = parse(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    if "--kernels" in given:
+        from benchmarks.kernels import command
+
+        return command.main([argument for argument in given if argument != "--kernels"])
+    options = parse(given)
     if options.list:
         print("\n".join(f"{item.key:<22}{item.group}: {item.title}" for item in ITEMS))
         return 0

@@ -41,6 +41,8 @@ class Argument:
     alignment: int
     access: int = 0
     """Of an image: 0 read, 1 write, 2 both."""
+    type: str = ""
+    """As OpenCL C writes it, as far as that is known: ``float4``, ``global int*``, ``image2d_t``, ``struct``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,9 @@ from anyzero.compiler.transform.collectives import take_apart
 from anyzero.compiler.transform.dead import remove_dead
 from anyzero.compiler.transform.interleave import interleave
 from anyzero.compiler.transform.promote import promote
+from anyzero.compiler.transform.reuse import reuse
+from anyzero.compiler.transform.spaces import settle_spaces
+from anyzero.compiler.transform.unroll import unroll
 
 ENTRY = "anyzero_kernel"
 
@@ -135,6 +138,11 @@ def _function(modules: Sequence[Module], at: int, id_: int) -> Body:
 def _simplify(body: Body) -> None:
     # Variables become values before anybody asks how values differ between lanes.
     promote(body)
+    # Short loops over private arrays hide that each element has a place of its own; unrolled, they become values too.
+    if unroll(body):
+        promote(body)
+    settle_spaces(body)
+    reuse(body)
     remove_dead(body)
     # Barriers that come of collectives must be there before the body is looked at.
     take_apart(body)

@@ -34,6 +34,11 @@ PI = {
     "double": (3.141592653589793, 1.224646799147353e-16, 2.1657133478438278e-32),
 }
 HALF_PI = {element: (p[0] / 2, p[1] / 2, p[2] / 2) for element, p in PI.items()}
+# A quarter turn as the sum of two nearest numbers.
+QUARTER = {
+    "float": (1.5707963705062866, -4.371138828673793e-08),
+    "double": (1.5707963267948966, 6.123233995736766e-17),
+}
 # Up to here the multiple of π, computed in the format itself, is within 1/300 of the right one.
 BOUND = {"float": 2.0**16, "double": 2.0**40}
 
@@ -127,9 +132,9 @@ def far_quarter_turns(element: str, lanes: int) -> Routine:
     significand = (bits & format_.fraction_mask) | (1 << format_.fraction)
     # Bits of 2/π above this place give multiples of four quarter turns; `width` zeros stand before the first.
     place = w.intrinsic("smax", e - 2, e.like(-width)) + width
-    first, shift = place.lshr(width.bit_length() - 1), place & (width - 1)
+    word, shift = place.lshr(width.bit_length() - 1), place & (width - 1)
     symbol = f"az.two_over_pi.{type_.mangled}"
-    words = [_load(w, symbol, first + at) for at in range(4)]
+    words = [_load(w, symbol, word + at) for at in range(4)]
     a, b, c = (w.intrinsic("fshl", words[at], words[at + 1], shift) for at in range(3))
     # The product modulo four, as two words whose first bits are the quarter turns.
     low = significand * b + product_high(w, False, significand, c)
@@ -140,11 +145,16 @@ def far_quarter_turns(element: str, lanes: int) -> Routine:
     # What is left, signed: its size without the carry of a negation, which is far below the last bit that counts.
     signed = rounded.shl(2).lshr(2) - (1 << (width - 3))
     below_zero = signed.ashr(width - 1)
-    pieces = _halves(w, signed ^ below_zero, element) + _halves(w, low ^ below_zero, element)
-    size = pieces[-1]
-    for at in (2, 1, 0):
-        size = w.fma(size, 2.0 ** (-width // 2), pieces[at])
-    rest = size * (math.pi / 2 * 2.0 ** (2 - width // 2))
+    first, *others = _halves(w, signed ^ below_zero, element) + _halves(w, low ^ below_zero, element)
+    step = 2.0 ** (-width // 2)
+    tail = others[-1]
+    for each in reversed(others[:-1]):
+        tail = w.fma(tail, step, each)
+    size = w.fma(tail, step, first)
+    size_low = w.fma(tail, step, first - size)
+    unit, unit_low = (piece * 4 * step for piece in QUARTER[element])
+    rest = size * unit
+    rest = rest + w.fma(size, unit_low, w.fma(size_low, unit, w.fma(size, unit, -rest)))
     negative = w.sign_bit(x)
     quadrant = w.select(w.compare("eq", negative, 0), quadrant, -quadrant)
     rest = w.flip(rest, negative ^ (below_zero & format_.sign_mask))

@@ -28,19 +28,18 @@ def fast_two_sum(w: Writer, a: Value, b: Value) -> Double:
     return Double(total, b - (total - a))
 
 
-def two_product(w: Writer, a: Value, b: Value | Number) -> Double:
-    product = a * b
-    return Double(product, w.fma(a, b, -product))
-
-
 def times(w: Writer, a: Double, b: Double) -> Double:
-    high, low = two_product(w, a.high, b.high)
-    low = w.fma(a.high, b.low, w.fma(a.low, b.high, low))
-    return fast_two_sum(w, high, low)
+    high = a.high * b.high
+    low = w.fma(a.high, b.high, -high)
+    return Double(high, w.fma(a.high, b.low, w.fma(a.low, b.high, low)))
 
 
-def constant(x: Value, pair: tuple[float, float]) -> Double:
-    return Double(x.like(pair[0]), x.like(pair[1]))
+def add_to_constant(w: Writer, large: tuple[float, float], small: Double | Value) -> Double:
+    """A constant of two words and something smaller."""
+    high = small.high if isinstance(small, Double) else small
+    total = fast_two_sum(w, high.like(large[0]), high)
+    low = total.low + large[1]
+    return Double(total.high, low + small.low if isinstance(small, Double) else low)
 
 
 def _value(a: Value, b: Value | Number) -> Value:

@@ -44,10 +44,6 @@ class Format(NamedTuple):
         return 2.0 ** (1 - self.bias)
 
     @property
-    def largest_exponent(self) -> int:
-        return self.bias
-
-    @property
     def magic(self) -> float:
         """Added to a small number, it leaves the nearest integer in the lowest bits of the sum."""
         return 1.5 * 2.0**self.fraction

@@ -21,7 +21,7 @@ LOG2_E = (1.4426950408889634, 2.0355273740931033e-17)
 LN2 = 0.6931471805599453
 HALF_LOG_TWO_PI = 0.9189385332046728
 
-# gamma(z) / (z^(z - ½) e^-z) in powers of 1/z from z = 3 on; relative error 2^-54.0.
+# gamma(z) / (z^(z - ½) e^-z) in powers of 1/z from z = 3 on; relative error 2^-53.9.
 SERIES = (
     2.5066282746310007,
     0.20888568955249312,
@@ -49,7 +49,7 @@ LOG_SERIES = (
     0.04752041036463792,
     -0.06270509239694447,
 )
-# log gamma(1 + u) / (u (u - 1)) as a quotient of polynomials of u + ½ for -½ ≤ u ≤ 2; relative error 2^-55.3.
+# log gamma(1 + u) / (u (u - 1)) as a quotient of polynomials of u + ½ for -½ ≤ u ≤ 2; relative error 2^-53.4.
 NEAR_ROOTS = (
     (
         0.7631532572329335,

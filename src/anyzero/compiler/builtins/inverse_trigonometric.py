@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from anyzero.compiler.builtins.circle import QUARTER
 from anyzero.compiler.builtins.instructions import instruction
 from anyzero.compiler.builtins.polynomial import split
 from anyzero.compiler.builtins.writer import Writer
@@ -61,11 +62,6 @@ ARCTANGENT = {
         -0.00015220930073345284,
         1.322981504990962e-05,
     ),
-}
-# A quarter turn in two pieces, in radians; in half turns it is one half.
-QUARTER = {
-    "float": (1.5707963705062866, -4.371138828673793e-08),
-    "double": (1.5707963267948966, 6.123233995736766e-17),
 }
 INVERSE_PI = 1 / math.pi
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from anyzero.compiler.builtins.double_word import Double, fast_two_sum
+from anyzero.compiler.builtins.double_word import Double, add_to_constant, fast_two_sum, times
 from anyzero.compiler.builtins.exponential import EXP2, reduce
 from anyzero.compiler.builtins.instructions import instruction
 from anyzero.compiler.builtins.polynomial import horner, split
@@ -35,20 +35,6 @@ LONG_TAIL = (
 )
 
 
-def _plus(w: Writer, large: tuple[float, float], small: Double | Value) -> Double:
-    """A constant of two words and something smaller."""
-    high = small.high if isinstance(small, Double) else small
-    total = fast_two_sum(w, high.like(large[0]), high)
-    low = total.low + large[1]
-    return Double(total.high, low + small.low if isinstance(small, Double) else low)
-
-
-def _times(w: Writer, a: Double, b: Double) -> Double:
-    high = a.high * b.high
-    low = w.fma(a.high, b.high, -high)
-    return Double(high, w.fma(a.high, b.low, w.fma(a.low, b.high, low)))
-
-
 def log2_double_word(w: Writer, x: Value, edges: bool) -> Double:
     """log2 of a positive number; with `edges`, denormal numbers are right, and it is infinite at both ends."""
     element = x.type.element
@@ -62,11 +48,11 @@ def log2_double_word(w: Writer, x: Value, edges: bool) -> Double:
     z = high * high
     if element == "double":
         square = Double(z, w.fma(high, high, -z) + high * s.low * 2.0)
-        inner = _times(w, square, _plus(w, SECOND, z * split(w, z, LONG_TAIL)))
-        series = _plus(w, FIRST[element], inner)
+        inner = times(w, square, add_to_constant(w, SECOND, z * split(w, z, LONG_TAIL)))
+        series = add_to_constant(w, FIRST[element], inner)
     else:
-        series = _plus(w, FIRST[element], z * horner(w, z, SHORT_TAIL))
-    product = _times(w, s, series)
+        series = add_to_constant(w, FIRST[element], z * horner(w, z, SHORT_TAIL))
+    product = times(w, s, series)
     total = fast_two_sum(w, e, product.high)
     low = total.low + product.low
     if not edges:

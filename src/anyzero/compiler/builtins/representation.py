@@ -44,7 +44,7 @@ def to_int(w: Writer, n: Value) -> Value:
 def ilogb(w: Writer, x: Value) -> Value:
     exponent, _, _ = fields(w, x)
     found = w.select(w.compare("oeq", x, 0.0), exponent.like(INT_MIN), exponent)
-    return to_int(w, w.select(w.compare("ult", w.fabs(x), float("inf")), found, INT_MAX))
+    return to_int(w, w.select(w.compare("olt", w.fabs(x), float("inf")), found, INT_MAX))
 
 
 @instruction("logb")

@@ -13,10 +13,10 @@ from anyzero.compiler.lower.llvm import Type, Value
 INLINED = 90
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Routine:
-    """A pure function. Several results come as a struct, the function's own first, then what OpenCL stores through its
-    pointer argument.
+    """A pure function; the same question gives the same object. Several results come as a struct, the function's own
+    first, then what OpenCL stores through its pointer argument.
     """
 
     symbol: str

@@ -112,8 +112,8 @@ def image_query(e: Emitter, op: Op) -> None:
         e.vectors[op] = b.spread(found, e.lanes)
 
 
-_ADDRESSING = {0: 0, 1: 3, 2: 2, 3: 1, 4: 4}
-"""From SPIR-V's numbers of address modes to Level Zero's: none, clamp to edge, clamp to border, repeat, mirrored."""
+_ADDRESSING = {0: 0, 1: 2, 2: 3, 3: 1, 4: 4}
+"""From SPIR-V's numbers of address modes to Level Zero's: none, clamp to edge, clamp to a border, repeat, mirrored."""
 
 
 @handles("sampler")

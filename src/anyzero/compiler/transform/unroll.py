@@ -6,23 +6,24 @@ array can become values; nothing else is gained that LLVM would not find itself,
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from anyzero.compiler.analysis.addresses import root
 from anyzero.compiler.analysis.dominators import dominators
-from anyzero.compiler.analysis.loops import Loop, find_loops
+from anyzero.compiler.analysis.loops import Loop, Loops, find_loops
 from anyzero.compiler.analysis.trips import Counted, counted
-from anyzero.compiler.ir import Block, Body, Op
+from anyzero.compiler.ir import Block, Body, Op, Variable
 from anyzero.compiler.transform.blocks import arrange, join, substitute
 from anyzero.compiler.transform.phis import remove_trivial_phis
 from anyzero.compiler.transform.simplify import simplify
 
 TURNS = 32
-OPERATIONS = 2048
+OPERATIONS = 512
 """Of all turns of a loop together."""
 BYTES = 1024
 """Of an array that is worth it."""
-ALL = 32768
+ALL = 4096
 """Operations that one body may gain."""
 
 
@@ -31,14 +32,14 @@ def unroll(body: Body) -> bool:
     changed, room = False, ALL
     while room > 0:
         immediate = dominators(body.blocks[0], lambda block: block.successors)
+        loops = find_loops(body, immediate)
         behind: dict[Op, Op] = {}
         done: set[Block] = set()
-        for loop in sorted(find_loops(body, immediate).all, key=lambda each: len(each.blocks)):
-            if not done.isdisjoint(loop.blocks) or not _walks(loop):
-                continue
-            found = counted(loop, immediate, TURNS)
-            size = sum(len(block.ops) + len(block.phis) for block in loop.blocks)
-            if found is not None and size * (found.turns + 1) <= min(OPERATIONS, room):
+        for loop in _that_pay(body, loops, immediate):
+            size = _turn_size(loop)
+            # What was written out before may have changed where it is entered.
+            found = counted(loop, immediate, TURNS) if done.isdisjoint(loop.blocks) else None
+            if found is not None and size * (found.turns + 1) <= room:
                 room -= size * (found.turns + 1)
                 done |= loop.blocks
                 behind |= _write_out(body, found)
@@ -53,14 +54,45 @@ def unroll(body: Body) -> bool:
     return changed
 
 
-def _walks(loop: Loop) -> bool:
-    """Is there an index into private memory that is not known?"""
+def _that_pay(body: Body, loops: Loops, immediate: dict[Block, Block]) -> list[Loop]:
+    """The loops through arrays that every index is known of once all such loops are written out; small ones first."""
+    walks = [(block, variable) for block in body.blocks for variable in _walked(block)]
+    short: dict[Loop, bool] = {}
+
+    def is_short(loop: Loop) -> bool:
+        if loop not in short:
+            found = counted(loop, immediate, TURNS) if not _meets(loop) else None
+            short[loop] = found is not None and _turn_size(loop) * (found.turns + 1) <= OPERATIONS
+        return short[loop]
+
+    kept = {variable for block, variable in walks if not any(is_short(loop) for loop in loops.around(block))}
+    chosen = {
+        loop for block, variable in walks if variable not in kept for loop in loops.around(block) if is_short(loop)
+    }
+    return sorted(chosen, key=lambda loop: (len(loop.blocks), loop.header.number))
+
+
+def _turn_size(loop: Loop) -> int:
+    return sum(len(block.ops) + len(block.phis) for block in loop.blocks)
+
+
+def _walked(block: Block) -> Iterator[Variable]:
+    """Private arrays with an index that is not known."""
+    for op in block.ops:
+        if op.name == "offset" and op.args[1].name != "const":
+            begin = root(op)
+            if begin.name == "variable" and begin.info.space == "private" and begin.info.size <= BYTES:
+                yield begin.info
+
+
+def _meets(loop: Loop) -> bool:
+    """Do whole groups meet in it? Each turn would then make regions of its own."""
     for block in loop.blocks:
         for op in block.ops:
-            if op.name == "offset" and op.args[1].name != "const":
-                begin = root(op)
-                if begin.name == "variable" and begin.info.space == "private" and begin.info.size <= BYTES:
-                    return True
+            if op.name == "group_copy" or (op.name == "barrier" and op.info == "group"):
+                return True
+            if op.name == "group" and op.info.scope == "group":
+                return True
     return False
 
 

@@ -17,6 +17,7 @@ from anyzero.compiler.transform.blocks import arrange, join
 from anyzero.compiler.transform.dead import remove_dead
 from anyzero.compiler.transform.phis import remove_trivial_phis
 from anyzero.compiler.translate import chapters, inputs
+from anyzero.compiler.translate.declared import declared
 from anyzero.compiler.translate.frame import Frame
 from anyzero.compiler.translate.translator import Translator
 from anyzero.compiler.translate.trees import Tree, bounded, build, leaves, pieces, scalars
@@ -115,7 +116,9 @@ def layout(found: Kernel) -> tuple[tuple[Argument, ...], int]:
         end = offset + size
         kind = "value" if parameter.kind == "byval" else parameter.kind
         access = parameter.type.access if isinstance(parameter.type, Image) else 0
-        made.append(Argument(parameter.index, parameter.name, kind, size, offset, alignment, access))
+        name = "".join(parameter.name.split())
+        written = declared(parameter)
+        made.append(Argument(parameter.index, name, kind, size, offset, alignment, access, written))
     return tuple(made), -(-end // 8) * 8
 
 

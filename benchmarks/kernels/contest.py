@@ -1,0 +1,169 @@
+"""The peers take turns: every round, each runs the program once, in another order each time."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import random
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.kernels.peers import Peer, Unavailable, cache
+from benchmarks.kernels.programs import Program
+
+__all__ = ["Contestant", "Found", "compete", "enter"]
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+LOGS: Final = ROOT / "build" / "bench"
+SHARED: Final = Path("/dev/shm")
+PATIENCE: Final = 120.0
+"""Seconds for one answer: more than any compiler takes."""
+REST: Final = 0.004
+"""Seconds between turns, in which the threads of the last one fall asleep."""
+SLOW_NS: Final = 400e6
+FEW: Final = 3
+"""Samples of what is slow: it will not win by a fourth."""
+
+
+@dataclass(slots=True)
+class Found:
+    """What one peer did with one program."""
+
+    first: float = 0.0
+    """Nanoseconds until the first result: arguments placed, compiled and run."""
+    samples: list[float] = field(default_factory=list)
+    trouble: str = ""
+    missing: bool = False
+
+    @property
+    def best(self) -> float | None:
+        return min(self.samples) if self.samples and not self.trouble else None
+
+
+class Contestant:
+    """A peer's process."""
+
+    def __init__(self, peer: Peer, install: bool) -> None:
+        self.peer = peer
+        command, variables = peer.start(install)
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
+        arguments = [*command, "-m", "benchmarks.kernels.worker", peer.kind, str(cache() / "native")]
+        LOGS.mkdir(parents=True, exist_ok=True)
+        pipe = subprocess.PIPE
+        with (LOGS / f"kernels-{peer.kind}.log").open("wb") as log:
+            self._process = subprocess.Popen(
+                arguments, cwd=ROOT, env=environment, stdin=pipe, stdout=pipe, stderr=log, text=True
+            )
+        greeting = self._answer()
+        if "error" in greeting:
+            self.close()
+            raise Unavailable(greeting["error"])
+        self.about: str = greeting["name"]
+
+    def _answer(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        watch = threading.Timer(PATIENCE, self._process.kill)
+        watch.start()
+        try:
+            line = self._process.stdout.readline()
+        finally:
+            watch.cancel()
+        if not line:
+            return {"error": f"its process ended with {self._process.wait()}"}
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def ask(self, do: str, **order: Any) -> dict[str, Any]:
+        assert self._process.stdin is not None
+        try:
+            print(json.dumps({"do": do, **order}), file=self._process.stdin, flush=True)
+        except BrokenPipeError:
+            return {"error": "its process is gone"}
+        return self._answer()
+
+    def close(self) -> None:
+        self._process.kill()
+        # Waits for the end, too, and closes the pipes.
+        self._process.communicate()
+
+
+def enter(peers: Sequence[Peer], install: bool, skipped: dict[str, str]) -> tuple[list[Contestant], Mapping[str, str]]:
+    """Start those that can be had; `skipped` gets the reasons of the others."""
+    made = []
+    for peer in peers:
+        try:
+            made.append(Contestant(peer, install))
+        except Unavailable as error:
+            skipped[peer.name] = str(error)
+    return made, {each.peer.name: each.about for each in made}
+
+
+@contextmanager
+def _data(program: Program, size: str) -> Iterator[Path]:
+    """A folder with arguments and expected results, in memory where that is possible."""
+    folder = Path(tempfile.mkdtemp(prefix="anyzero-bench-", dir=SHARED if SHARED.is_dir() else None))
+    try:
+        case = program.case(size)
+        with (folder / "arguments").open("wb") as file:
+            pickle.dump(case.arguments(), file, protocol=5)
+        with (folder / "expected").open("wb") as file:
+            pickle.dump(case.expected(case.arguments()), file, protocol=5)
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+def _begin(contestant: Contestant, order: Mapping[str, str]) -> Found:
+    prepared = contestant.ask("prepare", **order)
+    if "missing" in prepared:
+        return Found(missing=True)
+    checked = contestant.ask("check") if "error" not in prepared else {}
+    trouble = prepared.get("error") or checked.get("error") or checked.get("wrong") or ""
+    return Found(first=prepared.get("ns", 0.0) + checked.get("ns", 0.0), trouble=trouble)
+
+
+def _time(contestant: Contestant, found: Found) -> None:
+    answer = contestant.ask("time")
+    if "error" in answer:
+        found.trouble = answer["error"]
+    else:
+        found.samples.append(answer["ns"])
+    time.sleep(REST)
+
+
+def compete(
+    contestants: Sequence[Contestant], program: Program, size: str, rounds: int, seconds: float
+) -> dict[str, Found]:
+    """Peer → what it did; at most `rounds` samples each, and no new round when `seconds` are over."""
+    found: dict[str, Found] = {}
+    with _data(program, size) as folder:
+        order = {"program": program.key, "size": size, "folder": str(folder)}
+        for contestant in contestants:
+            found[contestant.peer.name] = _begin(contestant, order)
+        shuffle = random.Random(program.key)
+        end = time.monotonic() + seconds
+        for turn in range(rounds):
+            for contestant in shuffle.sample(contestants, len(contestants)):
+                mine = found[contestant.peer.name]
+                if mine.missing or mine.trouble or (turn >= FEW and max(mine.samples) > SLOW_NS):
+                    continue
+                _time(contestant, mine)
+            if turn + 1 >= FEW and time.monotonic() > end:
+                break
+        for contestant in contestants:
+            mine = found[contestant.peer.name]
+            if not mine.missing and not mine.trouble:
+                # What was measured must still be right.
+                answer = contestant.ask("check")
+                mine.trouble = answer.get("error") or answer.get("wrong") or ""
+            contestant.ask("drop")
+    return found

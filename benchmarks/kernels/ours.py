@@ -1,0 +1,104 @@
+"""Runs cases through anyzero's Python API, as a user would: the one file here that knows it."""
+
+from __future__ import annotations
+
+from time import perf_counter_ns
+from typing import Any
+
+import numpy as np
+
+import anyzero as az
+from benchmarks.kernels.case import Argument, Array, Case, Image, Local, Sampler
+
+__all__ = ["Anyzero"]
+
+ADDRESSES = {"none": "none", "edge": "clamp", "border": "border", "repeat": "repeat", "mirror": "mirror"}
+"""Ours by OpenCL's."""
+
+
+class Anyzero:
+    """The default device."""
+
+    def __init__(self) -> None:
+        self.device = az.device()
+        self.context: Any = self.device.context()
+        if not hasattr(self.context, "module"):
+            raise RuntimeError("this build of anyzero has no kernels yet")
+        self.name = f"anyzero on {self.device.name}"
+        # One launch is over when its call returns; of several, only the last one is waited for.
+        self.alone: Any = self.context.immediate(mode="synchronous")
+        self.queued: Any = self.context.immediate()
+        self._modules: dict[str, Any] = {}
+
+    def kernel(self, case: Case) -> Any:
+        path = str(case.spv)
+        if path not in self._modules:
+            self._modules[path] = self.context.module(case.spv)
+        return self._modules[path][case.kernel]
+
+    def prepare(self, case: Case, arguments: list[Argument]) -> Prepared:
+        return Prepared(self, case, arguments)
+
+
+class Prepared:
+    """A case with its arguments in device memory."""
+
+    def __init__(self, anyzero: Anyzero, case: Case, arguments: list[Argument]) -> None:
+        self.case = case
+        self._list = anyzero.alone if len(case.launches) == 1 else anyzero.queued
+        self._context = anyzero.context
+        self._first = arguments
+        self._held = [self._placed(argument) for argument in arguments]
+        kernel = anyzero.kernel(case)
+        self._launch = kernel[case.global_size, case.group_size]
+        if case.offset:
+            sizes = case.global_size, case.group_size
+            self._launch = lambda *arguments, on: on.launch(kernel, *sizes, arguments, offset=case.offset)
+        # The arguments of each launch, put together before the clock starts.
+        self._arguments = [
+            [changes.get(index, value) for index, value in enumerate(self._held)] for changes in case.launches
+        ]
+
+    def _placed(self, argument: Argument) -> Any:
+        context = self._context
+        if isinstance(argument, Local):
+            return az.Local(argument.nbytes)
+        if isinstance(argument, Sampler):
+            smooth = "linear" if argument.linear else "nearest"
+            address = ADDRESSES[argument.address]
+            return context.sampler(address=address, filter=smooth, normalized=argument.normalized)
+        if isinstance(argument, Image):
+            pixels = argument.pixels
+            kind = "buffer" if argument.buffer else {2: "1d", 3: "2d", 4: "3d"}[pixels.ndim]
+            if argument.layers:
+                kind = {3: "1darray", 4: "2darray"}[pixels.ndim]
+            form = az.ImageFormat.of(pixels.dtype, pixels.shape[-1], normalized=argument.normalized)
+            made = context.image(pixels.shape[:-1], form, kind=kind)
+            made.copy_from(pixels if pixels.shape[-1] > 1 else pixels[..., 0])
+            return made
+        if isinstance(argument, np.ndarray):
+            return context.to_device(argument)
+        return argument
+
+    def restore(self, indices: tuple[int, ...] | None = None) -> None:
+        for index, argument in enumerate(self._first):
+            if isinstance(argument, np.ndarray) and (indices is None or index in indices):
+                self._held[index].copy_from(argument)
+
+    def run(self, repeats: int = 1) -> int:
+        launch, lst, launches = self._launch, self._list, self._arguments
+        start = perf_counter_ns()
+        for _ in range(repeats):
+            for arguments in launches:
+                done = launch(*arguments, on=lst)
+            done.wait()
+        return perf_counter_ns() - start
+
+    def results(self) -> dict[int, Array]:
+        after: dict[int, Array] = {}
+        for index, (argument, held) in enumerate(zip(self._first, self._held, strict=True)):
+            if isinstance(argument, np.ndarray):
+                after[index] = held.copy_to()
+            elif isinstance(argument, Image):
+                after[index] = held.copy_to().reshape(argument.pixels.shape)
+        return after

@@ -1,0 +1,116 @@
+"""One peer's process: takes orders as lines of JSON on stdin, answers each with a line on stdout.
+
+    {"do": "prepare", "program": KEY, "size": SIZE, "folder": PATH}   arguments from the folder, onto the device
+    {"do": "check"}                                                  one run from the first contents, then compare
+    {"do": "time"}                                                   one sample
+    {"do": "drop"}                                                   forget the program
+
+Runtimes do not share a process, so that neither their threads nor their copies of LLVM disturb one another.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import sys
+from pathlib import Path
+from time import perf_counter_ns
+from typing import Any
+
+from benchmarks.kernels.host import Host, Missing, native_functions
+from benchmarks.kernels.programs import Program, program
+
+__all__ = ["main"]
+
+
+def runner(kind: str, folder: Path) -> Any:
+    """What runs cases: an object with a name and `prepare`."""
+    if kind == "anyzero":
+        from benchmarks.kernels.ours import Anyzero
+
+        return Anyzero()
+    if kind in {"spirv", "source"}:
+        from benchmarks.kernels.opencl import OpenCL
+
+        return OpenCL(from_source=kind == "source")
+    if kind == "numba":
+        import numba
+
+        from benchmarks.kernels import through_numba
+
+        return Host(f"numba {numba.__version__}", through_numba.functions())
+    if kind == "numpy":
+        import numpy
+
+        from benchmarks.kernels import through_numpy
+
+        return Host(f"numpy {numpy.__version__}", through_numpy.functions())
+    return Host("C++ with OpenMP", native_functions(folder))
+
+
+class Bench:
+    """The program that is being measured."""
+
+    def __init__(self, runner: Any) -> None:
+        self._runner = runner
+        self._program: Program | None = None
+        self._prepared: Any = None
+        self._expected: Any = None
+
+    def prepare(self, order: dict[str, Any]) -> dict[str, Any]:
+        self.drop({})
+        self._program = program(order["program"])
+        case = self._program.case(order["size"])
+        folder = Path(order["folder"])
+        arguments = pickle.loads((folder / "arguments").read_bytes())
+        self._expected = pickle.loads((folder / "expected").read_bytes())
+        start = perf_counter_ns()
+        self._prepared = self._runner.prepare(case, arguments)
+        return {"ns": perf_counter_ns() - start}
+
+    def check(self, _: dict[str, Any]) -> dict[str, Any]:
+        self._prepared.restore()
+        took = self._prepared.run()
+        return {"wrong": self._prepared.case.mismatch(self._prepared.results(), self._expected), "ns": took}
+
+    def time(self, _: dict[str, Any]) -> dict[str, Any]:
+        assert self._program is not None
+        if self._program.restored:
+            self._prepared.restore(self._program.restored)
+        count = self._program.repeats
+        return {"ns": self._prepared.run(count) / count / self._program.parts}
+
+    def drop(self, _: dict[str, Any]) -> dict[str, Any]:
+        self._prepared = self._expected = None
+        return {}
+
+
+def main(arguments: list[str]) -> int:
+    kind, folder = arguments
+    # Runtimes print what they like; answers have a channel of their own.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+
+    def answer(record: dict[str, Any]) -> None:
+        print(json.dumps(record), file=answers, flush=True)
+
+    try:
+        bench = Bench(made := runner(kind, Path(folder)))
+    except Exception as error:
+        answer({"error": f"{type(error).__name__}: {error}"})
+        return 1
+    answer({"name": made.name})
+    for line in sys.stdin:
+        order = json.loads(line)
+        try:
+            answer(getattr(bench, order["do"])(order))
+        except Missing as error:
+            answer({"missing": str(error)})
+        except Exception as error:
+            answer({"error": f"{type(error).__name__}: {str(error)[:500]}"})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
