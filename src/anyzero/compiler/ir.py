@@ -68,7 +68,7 @@ PURE = frozenset({
     "const", "undef", "argument", "argument_address", "local_argument", "parameter", "builtin", "variable",
     "space_of", "add", "sub", "mul", "and", "or", "xor", "shl", "lshr", "ashr", "fadd", "fsub", "fmul", "fdiv",
     "frem", "fneg", "icmp", "fcmp", "select", "cast", "intrinsic", "math", "offset", "part", "phi", "image_query",
-    "sampler", "function", "entry_mask", "any", "all",
+    "sampler", "function", "entry_mask", "any",
 })  # fmt: skip
 """What may be computed where no lane asked for it, and left out where nobody uses it. Divisions of integers may not."""
 

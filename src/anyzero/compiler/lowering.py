@@ -61,7 +61,7 @@ def prepare(body: Body) -> Flow:
 
 
 def _ready(body: Body, flow: Flow, choices: Choices) -> Ready:
-    shapes = analyse(body, flow, choices.lanes, choices.linear)
+    shapes = analyse(body, flow, choices.lanes, choices.linear, choices.flat)
     masks = linearise(body, flow, shapes)
     connect(body)
     repair(body, shapes, masks)
@@ -72,25 +72,25 @@ def _ready(body: Body, flow: Flow, choices: Choices) -> Ready:
 
 
 def lower_kernel(
-    entry: str, body: Callable[[], tuple[Body, Flow]], choices: Choices, flat: bool, both: bool, function: Translate
+    entry: str, body: Callable[[], tuple[Body, Flow]], choices: Choices, both: bool, function: Translate
 ) -> Lowered:
     """`body` gives it anew each time, because lowering uses it up. `both` asks for vectors along rows and across
     them.
     """
     out = Written()
     if not both:
-        regions, per_vector = _lower(entry, *body(), choices, flat, out)
+        regions, per_vector = _lower(entry, *body(), choices, out)
     else:
         regions, per_vector = 0, 0
         for way in (replace(choices, prefix="rows."), replace(choices, prefix="linear.", linear=True)):
-            regions, size = _lower(f"{way.prefix}{entry}", *body(), way, False, out)
+            regions, size = _lower(f"{way.prefix}{entry}", *body(), way, out)
             per_vector = max(per_vector, size)
         out.functions.append(either_entry(entry, f"rows.{entry}", f"linear.{entry}", choices.lanes))
     _write_called(choices, function, out)
     return Lowered(_module(out), regions, per_vector)
 
 
-def _lower(entry: str, body: Body, flow: Flow, choices: Choices, flat: bool, out: Written) -> tuple[int, int]:
+def _lower(entry: str, body: Body, flow: Flow, choices: Choices, out: Written) -> tuple[int, int]:
     """How many regions there are, and the bytes each vector keeps."""
     ready = _ready(body, flow, choices)
     count = len(ready.regions)
@@ -98,7 +98,7 @@ def _lower(entry: str, body: Body, flow: Flow, choices: Choices, flat: bool, out
         write_region(index, ready, choices, out)
     twice = sum(len(block.ops) for block in body.blocks) <= TWICE
     per_vector = ready.storage.size + (STATE_BYTES if count > 1 else 0)
-    if flat:
+    if choices.flat:
         around = flat_entry(entry, choices.lanes, twice)
     else:
         combines = _write_combines(ready, per_vector, choices, out)

@@ -39,9 +39,8 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
     flow = prepare(body)
     lanes = choose_lanes(body, flow, options, target, kernel, uses)
     interleave(body, lanes)
-    choices = Choices(lanes, target.gathers if options.gathers is None else options.gathers, options.greater_than_4gb)
+    choices = _choices(lanes, options, target, is_flat(uses))
     private = sum(variable.size for variable in body.variables if variable.space == "private")
-    flat = is_flat(uses)
     modules = [module, *linked]
     ready = [(body, flow)]
 
@@ -56,14 +55,14 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
 
     # Sub-groups are made of neighbours by number, also where rows are no multiple of their size.
     both = uses.sub_groups and lanes > 1
-    lowered = lower_kernel(ENTRY, again, choices, flat, both, lambda at, id_: _function(modules, at, id_))
+    lowered = lower_kernel(ENTRY, again, choices, both, lambda at, id_: _function(modules, at, id_))
     barriers = lowered.regions > 1
     return CompiledKernel(
         name=name,
         entry=ENTRY,
         object=_machine_code(name, lowered.text, target, options),
         lanes=lanes,
-        flat=flat,
+        flat=choices.flat,
         barriers=barriers,
         printf=uses.printf,
         sub_groups=uses.sub_groups,
@@ -90,7 +89,7 @@ def compile_function(module: Module, name: str, options: Options, linked: Sequen
         raise CompileError(f'the module exports no function "{name}"')
     target = cpu.target(options.cpu, options.features)
     lanes = options.lanes or target.lanes
-    choices = Choices(lanes, target.gathers if options.gathers is None else options.gathers, options.greater_than_4gb)
+    choices = _choices(lanes, options, target, flat=False)
     modules = [module, *linked]
     lowered = lower_function(ENTRY, _function(modules, 0, id_), choices, lambda at, id_: _function(modules, at, id_))
     return CompiledKernel(
@@ -115,6 +114,11 @@ def compile_function(module: Module, name: str, options: Options, linked: Sequen
         required_sub_group_size=0,
         attributes="",
     )
+
+
+def _choices(lanes: int, options: Options, target: cpu.Target, flat: bool) -> Choices:
+    gathers = target.gathers if options.gathers is None else options.gathers
+    return Choices(lanes, gathers, options.greater_than_4gb, flat=flat)
 
 
 def layout_globals(module: Module) -> Globals:

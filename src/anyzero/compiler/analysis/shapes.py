@@ -36,7 +36,7 @@ UNIFORM = Shape(0)
 VARYING = Shape(None)
 
 _ALWAYS_UNIFORM = {
-    "const", "undef", "argument", "argument_address", "local_argument", "sampler", "function", "any", "all", "fence",
+    "const", "undef", "argument", "argument_address", "local_argument", "sampler", "function", "any", "fence",
     "barrier",
 }  # fmt: skip
 _ELEMENTWISE_INT = {"add", "sub", "mul", "shl", "offset", "cast", "select", "phi", "or"}
@@ -101,18 +101,20 @@ class Flow:
         return self.immediate[loop.header]
 
 
-def analyse(body: Body, flow: Flow, lanes: int, linear: bool = False) -> Shapes:
+def analyse(body: Body, flow: Flow, lanes: int, linear: bool = False, flat: bool = False) -> Shapes:
     shapes = Shapes()
     if lanes == 1:
         return shapes
-    finding = _Finding(body, flow, shapes, linear)
+    finding = _Finding(body, flow, shapes, linear, flat)
     while finding.values() | finding.control():
         pass
     return shapes
 
 
 class _Finding:
-    def __init__(self, body: Body, flow: Flow, shapes: Shapes, linear: bool) -> None:
+    def __init__(self, body: Body, flow: Flow, shapes: Shapes, linear: bool, flat: bool) -> None:
+        self.flat = flat
+        """Do vectors end where the low half of a global id would wrap around?"""
         self.linear = linear
         """Do lanes go on from one row to the next? Then their ids are no steps apart."""
         self.body = body
@@ -255,7 +257,7 @@ class _Finding:
             stride %= modulus
             return Shape(stride - modulus if stride >= modulus // 2 else stride, exact)
         if kind in ("sext", "zext") and source == "i32":
-            return Shape(stride, exact and _cannot_wrap(op.args[0]))
+            return Shape(stride, exact and _cannot_wrap(op.args[0], self.flat))
         return VARYING
 
     # Control flow
@@ -336,11 +338,12 @@ def low_zeros(op: Op, depth: int = 6) -> int:
     return 0
 
 
-def _cannot_wrap(op: Op) -> bool:
+def _cannot_wrap(op: Op, flat: bool) -> bool:
     """Is a narrow strided value sure not to wrap around between two lanes of a vector?
 
-    The low halves of ids are: vectors end where those of global ids would wrap, and local ids are small.
+    The low halves of local ids are, being small; those of global ids where vectors end there.
     """
-    if op.name == "cast" and op.info == "trunc":
-        op = op.args[0]
-    return op.name == "builtin"
+    if op.name != "cast" or op.info != "trunc":
+        return False
+    source = op.args[0]
+    return source.name == "builtin" and (flat or source.info[0] != "global_id")

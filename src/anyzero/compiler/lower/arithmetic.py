@@ -75,6 +75,9 @@ def select(e: Emitter, op: Op) -> None:
 
 @handles("intrinsic")
 def intrinsic(e: Emitter, op: Op) -> None:
+    if not op.args:
+        e.scalars[op] = e.b.call(f"llvm.{op.info}", Type(op.type))
+        return
     e.elementwise(op, lambda *args: e.b.intrinsic(op.info, *args))
 
 

@@ -31,6 +31,8 @@ class Choices:
     """Buffers may have more than 4 GiB, so that narrow indices may wrap around inside of one."""
     linear: bool = False
     """Lanes are neighbours by the work-items' linear numbers, across the ends of rows."""
+    flat: bool = False
+    """Do vectors run through rows of groups, ending where the low half of an id would wrap around?"""
     prefix: str = ""
     """Of the names of everything that is written."""
 
@@ -240,9 +242,13 @@ class Emitter:
             return all(self._from_the_first(each, depth - 1) for each in mask.args)
         if mask.name == "icmp" and mask.info in ("slt", "sle", "ult", "ule"):
             low, high = mask.args
-            while low.name == "cast" and low.info in ("trunc", "sext", "zext"):
+            if low.name == "cast" and low.info in ("sext", "zext") and low.args[0].type == "i32":
                 low = low.args[0]
-            return low.name == "builtin" and self.shape(low).stride == 1 and self.shape(high).uniform
+            narrow = low.name == "cast" and low.info == "trunc" and low.type == "i32"
+            low = low.args[0] if narrow else low
+            if low.name != "builtin" or self.shape(low).stride != 1 or not self.shape(high).uniform:
+                return False
+            return not narrow or self.choices.flat or low.info[0] != "global_id"
         return False
 
     def last_lane(self, mask: Value) -> Value:

@@ -9,6 +9,9 @@ from anyzero.compiler.ir import SIZES, Access, Op
 from anyzero.compiler.lower.emitter import Emitter, handles
 from anyzero.compiler.lower.llvm import I64, PTR, Type, Value
 
+MOST_WRITTEN_OUT = 16
+"""Lanes whose loads are written one behind the other, where they go lane by lane."""
+
 WIDEST = 128
 """Numbers that one access of interleaved components may span."""
 
@@ -259,6 +262,8 @@ def _gather(e: Emitter, pointers: Value, element: str, alignment: int) -> Value:
             whole,
         )
         return _typed(e, found, element)
+    if lanes > MOST_WRITTEN_OUT:
+        return _typed(e, _picked(e, pointers, whole, alignment), element)
     # Lanes that are not here load what the first one that is loads.
     lane = e.first_lane()
     first = b.lane(pointers, lane if lane is not None else 0)
@@ -270,14 +275,31 @@ def _gather(e: Emitter, pointers: Value, element: str, alignment: int) -> Value:
     return _typed(e, found, element)
 
 
+def _picked(e: Emitter, pointers: Value, whole: Type, alignment: int) -> Value:
+    """Lane after lane in a loop: written out, so many lanes are too much code."""
+
+    def one(_: Value, address: Value) -> list[Value]:
+        return [e.b.op(f"load {whole.element}, {address.typed}, align {alignment}", Type(whole.element))]
+
+    return e.for_each_lane([pointers], [Type(whole.element)], one)[0]
+
+
 def scatter(e: Emitter, pointers: Value, values: list[Value], access: Access) -> None:
     b, lanes = e.b, e.lanes
     mask = e.mask
     assert mask is not None
     size = SIZES[values[0].type.element]
+
+    def _put(_: Value, address: Value, value: Value) -> list[Value]:
+        b.line(f"store {value.typed}, {address.typed}, align {_aligned(access, size)}")
+        return []
+
     for place, value in enumerate(values):
         whole = _untyped(e, value)
         to = e.moved(pointers, place * size)
+        if not e.choices.gathers or whole.type.bits < 32:
+            e.for_each_lane([to, whole], [], _put)
+            continue
         name = f"llvm.masked.scatter.{whole.type.mangled}.v{lanes}p0"
         b.intrinsics.setdefault(name, f"declare void @{name}({whole.type}, <{lanes} x ptr>, <{lanes} x i1>)")
         b.line(
