@@ -70,7 +70,8 @@ def _machine(target: Target, level: int) -> Any:
 def compile_text(text: str, target: Target, level: int) -> tuple[bytes, Any]:
     """An ELF object, and the optimised module, whose text is its `str`."""
     try:
-        module = llvm.parse_assembly(text)
+        # A context of its own: LLVM's shared one keeps every type and constant for good.
+        module = llvm.parse_assembly(text, llvm.create_context())
         module.verify()
     except RuntimeError as error:
         raise CompileError(f"LLVM refuses what the compiler wrote; please report this: {error}") from None
