@@ -23,6 +23,13 @@ NULL_ELEMENTS: frozenset[tuple[str, str]] = frozenset(
     {("zeCommandListUpdateMutableCommandWaitEventsExp", "phWaitEvents")}
 )
 
+# Conditions that hold for less than they say, so the engine itself looks: a module that is put together of several inputs
+# has none of its own.
+LEFT_TO_THE_ENGINE: frozenset[tuple[str, str]] = frozenset({("zeModuleCreate", "`0 == desc->inputSize`")})
+
+# Pointers that may be null although nothing says so: asking for a size needs no room.
+MAY_BE_NULL: frozenset[tuple[str, str]] = frozenset({("zeKernelGetBinaryExp", "pKernelBinary")})
+
 # Tables only ever grow at their end, except these: their members were reordered in the named version, and the facts
 # hold the new order only. A caller older than that must not have its table touched.
 REORDERED: dict[str, tuple[int, int]] = {"ze_command_list_exp_dditable_t": (1, 11)}

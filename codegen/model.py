@@ -183,6 +183,11 @@ def _version(text: str) -> Version:
     return int(major), int(minor)
 
 
+def _param(function: str, name: str, type_: str, tags: list[str]) -> Param:
+    optional = ["optional"] if (function, name) in gaps.MAY_BE_NULL else []
+    return Param(name, type_, (*tags, *optional))
+
+
 def _function(name: str, raw: dict[str, Any]) -> Function:
     returns = raw.get("returns", [])
     codes = frozenset(code for code, _ in returns if code.startswith("ZE_RESULT"))
@@ -192,9 +197,14 @@ def _function(name: str, raw: dict[str, Any]) -> Function:
     return Function(
         name,
         _version(raw["since"]),
-        tuple(Param(param, type_, tuple(tags)) for param, type_, tags in raw["params"]),
+        tuple(_param(name, *param) for param in raw["params"]),
         codes,
-        tuple(Rule(code, text) for code, texts in returns for text in texts if code in codes),
+        tuple(
+            Rule(code, text)
+            for code, texts in returns
+            for text in texts
+            if code in codes and (name, text) not in gaps.LEFT_TO_THE_ENGINE
+        ),
         type_,
         failure,
     )

@@ -31,6 +31,8 @@ struct Python {
   Object (*import_module)(const char*);
   Object (*get_attribute)(Object, const char*);
   Object (*call)(Object, Object);
+  Object (*call_with)(Object, ...);
+  Object (*make_bytes)(const char*, ssize_t);
   int (*bytes_and_size)(Object, char**, ssize_t*);
   void (*decref)(Object);
   void (*error_fetch)(Object*, Object*, Object*);
@@ -54,8 +56,9 @@ bool find_all(Python& p) {
          find(p.gil_ensure, "PyGILState_Ensure") && find(p.gil_release, "PyGILState_Release") &&
          find(p.save_thread, "PyEval_SaveThread") && find(p.restore_thread, "PyEval_RestoreThread") &&
          find(p.import_module, "PyImport_ImportModule") && find(p.get_attribute, "PyObject_GetAttrString") &&
-         find(p.call, "PyObject_CallObject") && find(p.bytes_and_size, "PyBytes_AsStringAndSize") && find(p.decref, "Py_DecRef") &&
-         find(p.error_fetch, "PyErr_Fetch") && find(p.error_normalize, "PyErr_NormalizeException") &&
+         find(p.call, "PyObject_CallObject") && find(p.call_with, "PyObject_CallFunctionObjArgs") &&
+         find(p.make_bytes, "PyBytes_FromStringAndSize") && find(p.bytes_and_size, "PyBytes_AsStringAndSize") &&
+         find(p.decref, "Py_DecRef") && find(p.error_fetch, "PyErr_Fetch") && find(p.error_normalize, "PyErr_NormalizeException") &&
          find(p.to_string, "PyObject_Str") && find(p.utf8, "PyUnicode_AsUTF8AndSize");
 }
 
@@ -89,24 +92,36 @@ std::string take_error(const Python& py) {
   return text;
 }
 
-bool describe_by_python(const Python& py, std::vector<unsigned char>* description, std::string* reason) {
+// Calls `module`.`name` with `request`, or without arguments when there is none. The reply is bytes, too.
+bool call_python(const Python& py, const char* module_name, const char* name, const std::string* request, std::string* reply,
+                 std::string* reason) {
   int gil = py.gil_ensure();
   bool good = false;
-  Object module = py.import_module("anyzero.driver.boot");
-  Object function = module ? py.get_attribute(module, "describe") : nullptr;
-  Object bytes = function ? py.call(function, nullptr) : nullptr;
+  Object module = py.import_module(module_name);
+  Object function = module ? py.get_attribute(module, name) : nullptr;
+  Object argument = function && request ? py.make_bytes(request->data(), static_cast<ssize_t>(request->size())) : nullptr;
+  Object bytes = nullptr;
+  if (function && !request) bytes = py.call(function, nullptr);
+  if (argument) bytes = py.call_with(function, argument, nullptr);
   char* data = nullptr;
   ssize_t size = 0;
   if (bytes && py.bytes_and_size(bytes, &data, &size) == 0) {
-    description->assign(data, data + size);
+    reply->assign(data, static_cast<size_t>(size));
     good = true;
   } else {
-    *reason = "anyzero.driver.boot.describe failed: " + take_error(py);
+    *reason = std::string(module_name) + "." + name + " failed: " + take_error(py);
   }
-  for (Object object : {bytes, function, module})
+  for (Object object : {bytes, argument, function, module})
     if (object) py.decref(object);
   py.gil_release(gil);
   return good;
+}
+
+bool describe_by_python(const Python& py, std::vector<unsigned char>* description, std::string* reason) {
+  std::string bytes;
+  if (!call_python(py, "anyzero.driver.boot", "describe", nullptr, &bytes, reason)) return false;
+  description->assign(bytes.begin(), bytes.end());
+  return true;
 }
 
 bool describe_by_file(const char* path, std::vector<unsigned char>* description, std::string* reason) {
@@ -133,6 +148,15 @@ bool describe_machine(std::vector<unsigned char>* description, std::string* reas
   static std::once_flag once;
   std::call_once(once, [&] { std::fprintf(stderr, "anyzero: %s\n", reason->c_str()); });
   return false;
+}
+
+bool call_planner(const char* function, const std::string& request, std::string* reply, std::string* reason) {
+  const Python* py = python();
+  if (!py || !py->running()) {
+    *reason = "modules are compiled by Python, and there is none in this process, or it is shutting down";
+    return false;
+  }
+  return call_python(*py, "anyzero.driver.modules", function, &request, reply, reason);
 }
 
 GilPause::GilPause() : state_(nullptr) {

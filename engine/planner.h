@@ -1,4 +1,5 @@
-// The only bridge to Python: start-up asks it what devices exist, and waits give up the interpreter's lock through it.
+// The only bridge to Python: start-up asks it what devices exist, modules are built by it, and waits give up the interpreter's lock
+// through it.
 #pragma once
 
 #include <string>
@@ -9,6 +10,10 @@ namespace anyzero {
 // What the machine shows, as described by anyzero.driver.boot. False with a reason when neither Python nor a prepared file is
 // there.
 bool describe_machine(std::vector<unsigned char>* description, std::string* reason);
+
+// Has the planner do something about modules: calls anyzero.driver.modules.`function` with bytes, for bytes. False with a reason
+// when there is no Python, or it has no such function. Takes the interpreter's lock, so the caller must hold none of ours.
+bool call_planner(const char* function, const std::string& request, std::string* reply, std::string* reason);
 
 // Gives up the interpreter's lock for as long as it lives, if the calling thread holds it. Where there is no Python it costs a look
 // at the clock.

@@ -1,16 +1,19 @@
 """A device that cannot page memory in by itself reaches only what is resident.
 
-What a command names becomes resident with it; nodes that are found by following pointers are the program's to name.
+What a command names becomes resident with it; what a kernel finds by following pointers is the program's to name.
 """
 
 import os
 
 os.environ.setdefault("ANYZERO_DEVICES", "cpu:paging=off")
 
+from pathlib import Path
+
 import numpy as np
 
 import anyzero as az
 
+KERNELS = Path(__file__).parent / "kernels"
 NODE = np.dtype([("next", np.uint64), ("value", np.uint64)])
 
 device = az.device()
@@ -20,22 +23,29 @@ print("ok: the device has no on-demand paging")
 with device.context() as ctx, ctx.queue() as queue:
     # begin -> middle -> end
     begin, middle, end = (ctx.zeros(1, NODE, kind="host") for _ in range(3))
-    np.asarray(begin)["next"] = middle.pointer
-    np.asarray(middle)["next"] = end.pointer
-    copy = ctx.zeros(1, NODE, kind="host")
+    np.asarray(begin)[0] = (middle.pointer, 1)
+    np.asarray(middle)[0] = (end.pointer, 10)
+    np.asarray(end)[0] = (0, 100)
+    add_up = ctx.module(KERNELS / "residency.spv")["add_up"]
+    total = ctx.zeros(1, np.uint64, kind="shared")
 
-    # Coarse: both ends are named by the command, so the driver sees to them.
+    # Coarse: the kernel may follow pointers to any memory of the host, so all of that is resident while it runs.
+    add_up.set_indirect_access("host")
     with ctx.command_list() as cl:
-        cl.copy(copy, begin)
+        cl.launch(add_up, 1, args=(begin, total))
     queue.submit(cl).wait()
-    assert np.asarray(copy)["next"] == middle.pointer
-    print("ok: a node that the command names was reached without further ado")
+    assert np.asarray(total)[0] == 111
+    print("ok: all memory of the host was within the kernel's reach")
 
-    # Fine: the other nodes are made resident before the work that would follow the links, and evicted after it.
+    # Fine: exactly the nodes that it will come to are made resident before, and evicted after it.
+    add_up.set_indirect_access()
+    with ctx.command_list() as cl:
+        cl.launch(add_up, 1, args=(begin, total))
     for node in (middle, end):
         ctx.make_resident(node)
-    fence = queue.submit(cl)
-    fence.wait()
+    np.asarray(end)["value"] = 200
+    queue.submit(cl).wait()
     for node in (middle, end):
         ctx.evict(node)
+    assert np.asarray(total)[0] == 211
     print("ok: the linked nodes were resident during the work, and are evicted now")

@@ -1,10 +1,13 @@
 #include "packet.h"
 
 #include <cstdio>
+#include <cstring>
 
 #include "../objects/event.h"
 #include "../objects/fence.h"
 #include "../objects/image.h"
+#include "../objects/sampler.h"
+#include "code.h"
 #include "program.h"
 #include "ring.h"
 
@@ -13,12 +16,24 @@ namespace anyzero {
 namespace {
 
 template <class Visit>
+void for_each_held(Launch& launch, Visit visit) {
+  visit(*launch.code);
+  for (uint32_t i = 0; i < launch.n_images; ++i)
+    if (launch.images()[i]) visit(*launch.images()[i]);
+  for (uint32_t i = 0; i < launch.n_samplers; ++i)
+    if (launch.samplers()[i]) visit(*launch.samplers()[i]);
+}
+
+template <class Visit>
 void for_each_held(Packet& packet, Visit visit) {
   if (packet.signal) visit(*packet.signal);
   switch (packet.op) {
     case Op::CopyBoxes:
       for (Image* image : static_cast<CopyBoxesPacket&>(packet).images)
         if (image) visit(*image);
+      break;
+    case Op::Launch:
+      for_each_launch(static_cast<LaunchPacket&>(packet), [&](Launch& launch) { for_each_held(launch, visit); });
       break;
     case Op::Reset:
       visit(*static_cast<ResetPacket&>(packet).event);
@@ -41,6 +56,41 @@ void for_each_held(Packet& packet, Visit visit) {
   }
 }
 
+bool names(const Launch& launch, const MemoryRange& range) {
+  if (launch.indirect && reaches_all_of(launch.indirect, range.type)) return true;
+  auto inside = [&](const void* at) { return reinterpret_cast<uintptr_t>(at) - range.begin < range.end - range.begin; };
+  if (launch.count_at && inside(launch.count_at)) return true;
+  for (const Argument& argument : launch.code->facts().arguments) {
+    if (!argument.pointer()) continue;
+    const void* address;
+    std::memcpy(&address, launch.args() + argument.offset, sizeof address);
+    if (inside(address)) return true;
+  }
+  for (uint32_t i = 0; i < launch.n_images; ++i)
+    if (const Image* image = launch.images()[i]; image && inside(image->view().planes[0].base)) return true;
+  return false;
+}
+
+void describe(const LaunchPacket& packet, char* text, size_t size) {
+  const Launch& launch = *packet.first();
+  if (packet.count > 1) {
+    std::snprintf(text, size, "up to %llu kernels, the first of them %s", static_cast<unsigned long long>(packet.count),
+                  launch.code->facts().name.c_str());
+    return;
+  }
+  const uint32_t *count = launch.group_count, *group = launch.group_size;
+  int used = std::snprintf(text, size, "kernel %s, ", launch.code->facts().name.c_str());
+  if (used < 0 || static_cast<size_t>(used) >= size) return;
+  text += used;
+  size -= static_cast<size_t>(used);
+  if (launch.count_at) {
+    std::snprintf(text, size, "groups of %u x %u x %u, as many as %p says", group[0], group[1], group[2],
+                  static_cast<const void*>(launch.count_at));
+  } else {
+    std::snprintf(text, size, "%u x %u x %u groups of %u x %u x %u", count[0], count[1], count[2], group[0], group[1], group[2]);
+  }
+}
+
 }  // namespace
 
 void hold(Packet& packet) {
@@ -54,6 +104,14 @@ void let_go(Packet& packet) {
     for (uint32_t i = 0; i < execute.n_targets; ++i) let_go(execute.targets()[i]);
   }
   for_each_held(packet, [](auto& object) { object.release(); });
+}
+
+void hold(Launch& launch) {
+  for_each_held(launch, [](auto& object) { object.retain(); });
+}
+
+void let_go(Launch& launch) {
+  for_each_held(launch, [](auto& object) { object.release(); });
 }
 
 Awaited awaited(const WaitFor& wait) {
@@ -73,10 +131,24 @@ void let_go(const WaitFor& wait) {
   if (wait.point.ring) wait.point.ring->release();
 }
 
-bool names(const Packet& packet, uintptr_t begin, uintptr_t end) {
+bool reaches_all_of(uint32_t indirect, ze_memory_type_t type) {
+  switch (type) {
+    case ZE_MEMORY_TYPE_DEVICE:
+      return indirect & ZE_KERNEL_INDIRECT_ACCESS_FLAG_DEVICE;
+    case ZE_MEMORY_TYPE_SHARED:
+      return indirect & ZE_KERNEL_INDIRECT_ACCESS_FLAG_SHARED;
+    case ZE_MEMORY_TYPE_HOST:
+    case ZE_MEMORY_TYPE_HOST_IMPORTED:
+      return indirect & ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST;
+    default:
+      return indirect != 0;
+  }
+}
+
+bool names(const Packet& packet, const MemoryRange& range) {
   auto meets = [&](const void* at, size_t bytes) {
     uintptr_t first = reinterpret_cast<uintptr_t>(at);
-    return first < end && begin < first + bytes;
+    return first < range.end && range.begin < first + bytes;
   };
   auto box_meets = [&](const Box& box, const BoxCopy& copy) {
     return meets(box.base, (copy.slices - 1) * box.slice_pitch + (copy.rows - 1) * box.row_pitch + copy.row);
@@ -95,6 +167,12 @@ bool names(const Packet& packet, uintptr_t begin, uintptr_t end) {
       for (uint64_t i = 0; i < p.count; ++i)
         if (box_meets(p.boxes()[i].to, p.boxes()[i]) || box_meets(p.boxes()[i].from, p.boxes()[i])) return true;
       return false;
+    }
+    case Op::Launch: {
+      auto& p = static_cast<const LaunchPacket&>(packet);
+      bool named = p.enabled_at && meets(p.enabled_at, sizeof *p.enabled_at);
+      for_each_launch(p, [&](const Launch& launch) { named = named || names(launch, range); });
+      return named;
     }
     case Op::Timestamp:
       return meets(static_cast<const TimestampPacket&>(packet).to, sizeof(uint64_t));
@@ -117,7 +195,7 @@ bool names(const Packet& packet, uintptr_t begin, uintptr_t end) {
         Cursor at{p.programs()[n]->stream().first()};
         for (uint64_t i = 0; i < p.programs()[n]->count(); ++i) {
           const Packet& inner = at.packet();
-          if (names(inner, begin, end)) return true;
+          if (names(inner, range)) return true;
           at.advance(inner);
         }
       }
@@ -148,6 +226,9 @@ void describe(const Packet& packet, char* text, size_t size) {
                     static_cast<void*>(box.from.base), static_cast<void*>(box.to.base));
       return;
     }
+    case Op::Launch:
+      describe(static_cast<const LaunchPacket&>(packet), text, size);
+      return;
     case Op::Timestamp:
       std::snprintf(text, size, "a timestamp write to %p", static_cast<void*>(static_cast<const TimestampPacket&>(packet).to));
       return;

@@ -10,7 +10,9 @@
 namespace anyzero {
 
 class Event;
+class Code;
 class Image;
+class Sampler;
 class Fence;
 class Program;
 class Device;
@@ -22,6 +24,7 @@ enum class Op : uint16_t {
   Copy,
   Fill,
   CopyBoxes,
+  Launch,
   Reset,
   Timestamp,
   QueryTimestamps,
@@ -102,6 +105,42 @@ struct CopyBoxesPacket : Packet {
   const BoxCopy* boxes() const { return reinterpret_cast<const BoxCopy*>(this + 1); }
 };
 
+// One launch of a kernel, as the kernel was when it was appended. Behind it lie the images and the samplers that its arguments
+// name, one place for each such argument, and the block of arguments.
+struct Launch {
+  enum Flag : uint32_t { kCooperative = 1, kAllResident = 2 };
+
+  uint32_t size;  // with all that lies behind it
+  uint32_t args_at;
+  Code* code;  // held, as are images and samplers
+  uint32_t group_count[3];
+  uint32_t group_size[3];
+  uint32_t global_offset[3];
+  uint32_t local_bytes;
+  uint32_t flags;
+  uint32_t indirect;  // ze_kernel_indirect_access_flags_t
+  uint32_t n_images;
+  uint32_t n_samplers;
+  const ze_group_count_t* count_at;  // where the number of groups is found at execution, or nullptr
+
+  unsigned char* args() { return reinterpret_cast<unsigned char*>(this) + args_at; }
+  const unsigned char* args() const { return reinterpret_cast<const unsigned char*>(this) + args_at; }
+  Image** images() { return reinterpret_cast<Image**>(this + 1); }
+  Image* const* images() const { return reinterpret_cast<Image* const*>(this + 1); }
+  Sampler** samplers() { return reinterpret_cast<Sampler**>(images() + n_images); }
+  Launch* next() { return reinterpret_cast<Launch*>(reinterpret_cast<unsigned char*>(this) + size); }
+  const Launch* next() const { return const_cast<Launch*>(this)->next(); }
+};
+
+// One launch, or several of which as many run as a number says that is found at execution.
+struct LaunchPacket : Packet {
+  static constexpr Op kOp = Op::Launch;
+  const uint32_t* enabled_at;
+  uint64_t count;
+  Launch* first() { return reinterpret_cast<Launch*>(this + 1); }
+  const Launch* first() const { return reinterpret_cast<const Launch*>(this + 1); }
+};
+
 struct BarrierPacket : Packet {
   static constexpr Op kOp = Op::Barrier;
 };
@@ -166,9 +205,29 @@ struct SignalFencePacket : Packet {
 // again.
 void hold(Packet& packet);
 void let_go(Packet& packet);
+void hold(Launch& launch);
+void let_go(Launch& launch);
 
-// True when the command reads, writes or hints at a byte of that range, as far as the packet tells.
-bool names(const Packet& packet, uintptr_t begin, uintptr_t end);
+// A range of memory, and of what kind it is.
+struct MemoryRange {
+  uintptr_t begin;
+  uintptr_t end;
+  ze_memory_type_t type;
+};
+
+// True when a kernel with these flags (ze_kernel_indirect_access_flags_t) may reach any memory of that type.
+bool reaches_all_of(uint32_t indirect, ze_memory_type_t type);
+
+// True when the command reads, writes or hints at a byte of that range, as far as the packet tells. A kernel that reaches memory by
+// pointers in memory names all there is of the kinds it says.
+bool names(const Packet& packet, const MemoryRange& range);
+
+// Every launch of the packet, in order.
+template <class P, class Visit>
+void for_each_launch(P& packet, Visit visit) {
+  auto* launch = packet.first();
+  for (uint64_t i = 0; i < packet.count; ++i, launch = launch->next()) visit(*launch);
+}
 
 // What a fault report calls the command, e.g. "memory copy of 64 bytes from 0x… to 0x…".
 void describe(const Packet& packet, char* text, size_t size);

@@ -18,10 +18,11 @@ struct Job {
   void (*run)(void*, uint32_t);
   void* context;
   uint32_t chunks;
+  bool brief;
   std::atomic<uint32_t> next{0};
   std::atomic<uint32_t> finished{0};
-  std::atomic<int> fault_signal{0};
-  uintptr_t fault_address = 0;
+  std::atomic<bool> faulted{false};
+  Fault fault{};  // the first one; read when all chunks are over
 };
 
 // Where a job is on offer. `guests` keeps the job's frame alive while others look at it.
@@ -42,19 +43,21 @@ std::atomic<uint32_t> workers{0};
 bool work_on_one(Job& job) {
   uint32_t chunk = job.next.fetch_add(1, std::memory_order_relaxed);
   if (chunk >= job.chunks) return false;
-  if (job.fault_signal.load(std::memory_order_relaxed) == 0) {
+  if (!job.faulted.load(std::memory_order_relaxed)) {
     Fault fault = trapped([&] { job.run(job.context, chunk); });
-    int none = 0;
-    if (fault.signal && job.fault_signal.compare_exchange_strong(none, fault.signal)) job.fault_address = fault.address;
+    if (fault.signal && !job.faulted.exchange(true, std::memory_order_relaxed)) job.fault = fault;
   }
   job.finished.fetch_add(1, std::memory_order_release);
   return true;
 }
 
+// One chunk of everything on offer, or of what is brief.
+bool help(bool with_all);
+
 void* worker(void*) {
   for (;;) {
     uint64_t idle_since = now_ns();
-    while (!help_parallel()) {
+    while (!help(true)) {
       if (uint64_t idle = now_ns() - idle_since; idle < settings.spin_ns) {
         spin_a_while(idle);
         continue;
@@ -98,29 +101,27 @@ Offer* make_offer(Job& job) {
   return nullptr;
 }
 
-void raise_again(const Job& job) {
-  TrapFrame* frame = current_trap;
-  frame->fault = {job.fault_signal.load(), job.fault_address};
-  siglongjmp(frame->jump, 1);
-}
-
 }  // namespace
 
-bool help_parallel() {
+bool help_parallel() { return help(false); }
+
+namespace {
+bool help(bool with_all) {
   if (on_offer.load(std::memory_order_seq_cst) == 0) return false;
   bool helped = false;
   for (Offer& offer : offers) {
     if (!offer.job.load(std::memory_order_relaxed)) continue;
     offer.guests.fetch_add(1, std::memory_order_seq_cst);
     Job* job = offer.job.load(std::memory_order_seq_cst);
-    if (job && work_on_one(*job)) helped = true;
+    if (job && (job->brief || with_all) && work_on_one(*job)) helped = true;
     offer.guests.fetch_sub(1, std::memory_order_release);
   }
   return helped;
 }
+}  // namespace
 
-void parallel(uint32_t chunks, void (*run)(void*, uint32_t), void* context) {
-  Job job{.run = run, .context = context, .chunks = chunks};
+void parallel(uint32_t chunks, void (*run)(void*, uint32_t), void* context, bool brief) {
+  Job job{.run = run, .context = context, .chunks = chunks, .brief = brief};
   Offer* offer = nullptr;
   if (chunks > 1 && settings.threads > 1) {
     start_workers();
@@ -144,7 +145,7 @@ void parallel(uint32_t chunks, void (*run)(void*, uint32_t), void* context) {
       relax(tries);
     offer->taken.store(false, std::memory_order_release);
   }
-  if (job.fault_signal.load(std::memory_order_acquire) && current_trap) raise_again(job);
+  if (job.faulted.load(std::memory_order_relaxed) && current_trap) raise(job.fault);
 }
 
 }  // namespace anyzero

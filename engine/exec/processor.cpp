@@ -2,7 +2,6 @@
 
 #include <sys/mman.h>
 
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <mutex>
@@ -15,12 +14,18 @@
 #include "../objects/image.h"
 #include "../objects/residency.h"
 #include "clock.h"
+#include "code.h"
+#include "dispatch.h"
 #include "engine.h"
+#include "explain.h"
 #include "program.h"
 
 namespace anyzero {
 
 namespace {
+
+// A look at the clock costs as much as a small command; one after so many bytes' worth of work will do.
+constexpr uint64_t kUnlooked = 4096;
 
 // The command will not run: everything that waits for it must learn so. Of a program, the commands from `program`, `done` on.
 void forsake(Packet& packet, uint64_t program = 0, uint64_t done = 0) {
@@ -42,16 +47,6 @@ uint32_t counting_waits(const Packet& packet) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < packet.n_waits; ++i) count += packet.waits()[i].event && packet.waits()[i].event->counts();
   return count;
-}
-
-void explain(const Fault& fault, char* text, size_t size) {
-  const char* kind = fault.signal == SIGBUS   ? "memory that no longer exists"
-                     : fault.signal == SIGFPE ? "an arithmetic error"
-                     : fault.signal == SIGILL ? "an illegal instruction"
-                                              : "an invalid address";
-  char where[256];
-  describe_address(fault.address, where, sizeof where);
-  std::snprintf(text, size, "%s at %#zx (%s)", kind, static_cast<size_t>(fault.address), where);
 }
 
 void prefetch(const MemoryHintPacket& packet) {
@@ -82,15 +77,13 @@ Progress Walk::run() {
     Fault fault = trapped([&] { progress = walk(); });
     if (fault.signal == 0) return progress;
     char reason[512];
-    explain(fault, reason, sizeof reason);
+    explain(fault, ring.running_, reason, sizeof reason);
     ring.lose(ring.running_, reason);
   }
 }
 
 bool Walk::should_yield() {
   if (!on_engine_thread) {
-    // A look at the clock costs as much as a small command; one every few microseconds of work will do.
-    constexpr uint64_t kUnlooked = 4096;
     if (deadline == kForever || (worked += 64) < kUnlooked) return false;
     worked = 0;
     return now_ns() >= deadline;
@@ -116,7 +109,7 @@ Packet& Walk::front() {
 void Walk::pop(Packet& packet) {
   ring.head_.offset += packet.size;
   ring.done_ += packet.commands();
-  if (packet.op == Op::Execute) {
+  if (packet.op == Op::Execute || packet.op == Op::Launch) {
     std::lock_guard lock(ring.write_lock_);
     ring.given_up_ = ring.done_;
   }
@@ -219,7 +212,8 @@ Walk::Step Walk::step(const Packet& packet, const WaitFor* targets) {
     Step result = ready(packet, targets);
     if (result != Step::Done || ring.lost_.load(std::memory_order_relaxed)) return result;
   }
-  if (packet.op == Op::HostFunction && !on_engine_thread) return Step::NeedsEngine;
+  if (!on_engine_thread && (packet.op == Op::HostFunction || (packet.op == Op::Launch && holds_up(packet))))
+    return Step::NeedsEngine;
   Event* signal = packet.signal;
   uint64_t start = signal && signal->timed() ? now_ns() : 0;
   ring.running_ = &packet;
@@ -227,6 +221,12 @@ Walk::Step Walk::step(const Packet& packet, const WaitFor* targets) {
   act(packet);
   if (signal) signal->complete(start);
   return Step::Done;
+}
+
+// A kernel may run for ever; who has other things to do at some time does not begin one that nobody knows to be short.
+bool Walk::holds_up(const Packet& packet) const {
+  constexpr uint64_t kBearable = 2'000'000;
+  return deadline != kForever && cost_of(static_cast<const LaunchPacket&>(packet)) > kBearable;
 }
 
 void Walk::act(const Packet& packet) {
@@ -256,6 +256,10 @@ void Walk::act(const Packet& packet) {
       }
       break;
     }
+    case Op::Launch:
+      worked += kUnlooked;
+      run_launches(static_cast<const LaunchPacket&>(packet));
+      break;
     case Op::Reset:
       static_cast<const ResetPacket&>(packet).event->signal().reset();
       break;
@@ -302,6 +306,21 @@ bool Walk::resident(const Packet& packet) {
     need(static_cast<const TimestampPacket&>(packet).to, sizeof(uint64_t));
   } else if (packet.op == Op::QueryTimestamps) {
     need(static_cast<const QueryTimestampsPacket&>(packet).to, 1);
+  } else if (packet.op == Op::Launch) {
+    auto& p = static_cast<const LaunchPacket&>(packet);
+    if (p.enabled_at) need(p.enabled_at, sizeof *p.enabled_at);
+    for_each_launch(p, [&](const Launch& launch) {
+      if (launch.flags & Launch::kAllResident) residency_note_kinds(device, UINT32_MAX);
+      if (launch.count_at) need(launch.count_at, sizeof *launch.count_at);
+      for (const Argument& argument : launch.code->facts().arguments) {
+        if (!argument.pointer()) continue;
+        const void* address;
+        std::memcpy(&address, launch.args() + argument.offset, sizeof address);
+        need(address, 1);
+      }
+      for (uint32_t i = 0; i < launch.n_images; ++i)
+        if (const Image* image = launch.images()[i]; image && !image->resident(device)) missing = image;
+    });
   } else if (packet.op == Op::CopyBoxes) {
     auto& p = static_cast<const CopyBoxesPacket&>(packet);
     for (uint64_t i = 0; i < p.count; ++i) {

@@ -26,6 +26,7 @@ class Walk {
   Step step(const Packet& packet, const WaitFor* targets);
   void act(const Packet& packet);
   bool resident(const Packet& packet);
+  bool holds_up(const Packet& packet) const;
   // An engine thread has another ring to see to; a helper has helped long enough.
   bool should_yield();
 

@@ -1,8 +1,13 @@
 #include "program.h"
 
 #include "../objects/event.h"
+#include "dispatch.h"
 
 namespace anyzero {
+
+namespace {
+uint64_t sum(uint64_t a, uint64_t b) { return b > UINT64_MAX - a ? UINT64_MAX : a + b; }
+}  // namespace
 
 void Program::added(Packet& packet, uint64_t cost) {
   hold(packet);
@@ -10,7 +15,25 @@ void Program::added(Packet& packet, uint64_t cost) {
   if (!named_.empty() && !named_.back().packet) named_.back().packet = &packet;
   stream_.commit(packet.size);
   ++count_;
-  cost_ = cost > UINT64_MAX - cost_ ? UINT64_MAX : cost_ + cost;
+  if (packet.op == Op::Launch) {
+    ++launches_;
+  } else {
+    cost_ = sum(cost_, cost);
+  }
+}
+
+uint64_t Program::cost() const {
+  constexpr uint64_t kShort = 16, kLong = UINT64_MAX / 2;
+  if (launches_ == 0) return cost_;
+  if (count_ > kShort) return kLong;
+  uint64_t cost = cost_;
+  Cursor at{stream_.first()};
+  for (uint64_t i = 0; i < count_; ++i) {
+    const Packet& packet = at.packet();
+    if (packet.op == Op::Launch) cost = sum(cost, cost_of(static_cast<const LaunchPacket&>(packet)));
+    at.advance(packet);
+  }
+  return cost;
 }
 
 void Program::note_counters(const Packet& packet, uint64_t command) {
@@ -44,6 +67,7 @@ void Program::clear() {
   stream_.rewind();
   count_ = 0;
   cost_ = 0;
+  launches_ = 0;
   counters_.clear();
   counting_waits_ = 0;
   named_.clear();

@@ -19,7 +19,8 @@ class Program {
 
   Stream& stream() { return stream_; }
   uint64_t count() const { return count_; }
-  uint64_t cost() const { return cost_; }
+  // Rough nanoseconds. What is known of kernels changes as they run, so a short program is asked anew.
+  uint64_t cost() const;
   // Counting events mean something else in every execution. When one is about to be submitted to `ring`, as the commands behind
   // `before`: each signal moves its event there, and each wait, in order, finds what it waits for, written to `targets`. Returns
   // the end of that.
@@ -31,6 +32,8 @@ class Program {
   // The next packet added can be changed later, under the identifier returned; `may_change` says in what
   // (ze_mutable_command_exp_flags_t).
   uint64_t name_next(uint32_t may_change);
+  // True when the next packet added has an identifier waiting for it.
+  bool names_next() const { return !named_.empty() && !named_.back().packet; }
   struct Named {
     Packet* packet;  // nullptr until it is added
     uint32_t may_change;
@@ -52,7 +55,8 @@ class Program {
   std::atomic<uint32_t> users_{1};
   Stream stream_;
   uint64_t count_ = 0;
-  uint64_t cost_ = 0;
+  uint64_t cost_ = 0;  // without launches
+  uint64_t launches_ = 0;
   struct CounterUse {
     Event* event;
     bool signal;

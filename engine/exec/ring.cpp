@@ -71,9 +71,9 @@ uint64_t Ring::publish(Packet& packet, uint64_t commands) {
   return position;
 }
 
-void Ring::start(bool cheap, uint64_t before) {
+void Ring::start(bool cheap, uint64_t before, uint64_t position) {
   bool first = completed_.value.load(std::memory_order_acquire) >= before;
-  if (cheap && first && process(false) == Progress::Idle) return;
+  if (cheap && first && process(false, nullptr, position) == Progress::Idle) return;
   engine_.submit(*this);
 }
 
@@ -90,8 +90,7 @@ Progress Ring::process(bool on_engine_thread, Blocker* blocker, uint64_t until, 
   }
 }
 
-uint64_t Ring::last_use(const void* memory, size_t size, bool thorough) {
-  const uintptr_t begin = reinterpret_cast<uintptr_t>(memory);
+uint64_t Ring::last_use(const MemoryRange& memory, bool thorough) {
   const uint64_t all = submitted();
   uint64_t last = 0;
   // Submitters wait while packets are looked at, so that happens in pieces.
@@ -108,8 +107,8 @@ uint64_t Ring::last_use(const void* memory, size_t size, bool thorough) {
       if (position <= seen) continue;
       seen = position;
       looked += packet.commands();
-      const bool gone = packet.op == Op::Execute && position <= given_up_;
-      if (!gone && names(packet, begin, begin + size)) last = position;
+      const bool gone = (packet.op == Op::Execute || packet.op == Op::Launch) && position <= given_up_;
+      if (!gone && names(packet, memory)) last = position;
     }
     if (looked == 0) break;  // the rest has been given up meanwhile
   }
@@ -139,9 +138,10 @@ void Ring::lose(const Packet* packet, const char* reason) {
     std::lock_guard lock(report_mutex_);
     report_ = report;
   }
+  // Who learns of the loss here finds the context lost, too.
+  context_.mark_lost(report);
   lost_.store(true, std::memory_order_release);
   completed_.fail();
-  context_.mark_lost(report);
   if (settings.log_level >= 1) std::fprintf(stderr, "anyzero: %s\n", report.c_str());
 }
 

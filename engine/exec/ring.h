@@ -81,8 +81,8 @@ class Ring {
   uint64_t publish(Packet& packet, uint64_t commands = 1);
 
   // After publishing: runs the work here and now when it is `cheap` and the commands `before` it are done, else hands it to the
-  // engine.
-  void start(bool cheap, uint64_t before);
+  // engine. It ends at `position`; what others submit behind it is not for this thread.
+  void start(bool cheap, uint64_t before, uint64_t position);
 
   uint64_t submitted() const { return submitted_.load(std::memory_order_acquire); }
   bool idle() const { return lost() || completed_.value.load(std::memory_order_acquire) >= submitted(); }
@@ -93,7 +93,7 @@ class Ring {
 
   // How far the ring must come for no command submitted so far to name that memory any more; 0 when none does. Waits for nothing.
   // Behind a long backlog only a `thorough` look goes to its end; otherwise the memory counts as named by all of it.
-  uint64_t last_use(const void* memory, size_t size, bool thorough);
+  uint64_t last_use(const MemoryRange& memory, bool thorough);
 
   // Walks packets on the calling thread, unless another thread is doing so. Blocked says by what, if asked.
   // A helper stops once `until` packets are done or at `deadline`.
@@ -126,7 +126,7 @@ class Ring {
   // Who looks at packets without having the turn begins here, under the lock; so do those who give chunks and programs up.
   Chunk* oldest_ = nullptr;             // the first chunk that is not given up; none while all are there
   uint64_t oldest_position_ = 0;        // commands before it
-  uint64_t given_up_ = 0;               // up to here, programs of Execute packets may be gone
+  uint64_t given_up_ = 0;               // up to here, programs and kernels that packets name may be gone
   std::atomic<uint64_t> submitted_{0};  // commands; a recorded list counts as all of its own and one more
 
   alignas(64) SpinLock turn_;  // held by the thread that walks
@@ -163,9 +163,7 @@ class RingPoint {
     if (ring_) ring_->release();
   }
   // Moves the point to the last of the commands before it that name the memory; false when none does.
-  bool narrow_to_use(const void* memory, size_t size, bool thorough) {
-    return (position_ = ring_->last_use(memory, size, thorough)) != 0;
-  }
+  bool narrow_to_use(const MemoryRange& memory, bool thorough) { return (position_ = ring_->last_use(memory, thorough)) != 0; }
   bool reached() const { return ring_->completed().state(position_) != Signal::State::Pending; }
   ze_result_t wait() { return ring_->wait(position_, kForever); }
 

@@ -1,14 +1,26 @@
 #include "trap.h"
 
+#include <pthread.h>
 #include <signal.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstdlib>
+#include <cstring>
 
+#include "clock.h"
 #include "mutex.h"
 
 namespace anyzero {
 
 thread_local TrapFrame* current_trap __attribute__((tls_model("initial-exec"))) = nullptr;
+thread_local const Limit* current_limit __attribute__((tls_model("initial-exec"))) = nullptr;
+thread_local std::atomic<uint64_t>* current_deadline __attribute__((tls_model("initial-exec"))) = nullptr;
 
 namespace {
 
@@ -19,13 +31,53 @@ std::atomic<bool (*)(uintptr_t)> settler{nullptr};
 // True while this thread's fault is with the program's own handler: should that send the signal again, there is nobody left to ask.
 thread_local bool handed_on __attribute__((tls_model("initial-exec"))) = false;
 
+void unblock_faults() {
+  sigset_t faults;
+  sigemptyset(&faults);
+  for (int number : kSignals) sigaddset(&faults, number);
+  pthread_sigmask(SIG_UNBLOCK, &faults, nullptr);
+}
+
+// Room for the handler, and for the program's own that it may hand a fault on to.
+size_t handler_stack_bytes() {
+  constexpr size_t kPage = 4096, kUsual = 256 * 1024;
+  return (kUsual + getauxval(AT_MINSIGSTKSZ) + kPage - 1) / kPage * kPage;
+}
+
+void give_back_stack(void* memory) {
+  stack_t now;
+  if (sigaltstack(nullptr, &now) == 0 && now.ss_sp == memory) {
+    stack_t none = {};
+    none.ss_flags = SS_DISABLE;
+    sigaltstack(&none, nullptr);
+  }
+  munmap(memory, handler_stack_bytes());
+}
+
+void stand_on_own_stack() {
+  stack_t now;
+  if (sigaltstack(nullptr, &now) != 0 || !(now.ss_flags & SS_DISABLE)) return;
+  static const pthread_key_t key = [] {
+    pthread_key_t made;
+    pthread_key_create(&made, give_back_stack);
+    return made;
+  }();
+  void* memory = mmap(nullptr, handler_stack_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return;  // a stack that overflows will then end the process
+  stack_t stack = {};
+  stack.ss_sp = memory;
+  stack.ss_size = handler_stack_bytes();
+  sigaltstack(&stack, nullptr);
+  pthread_setspecific(key, memory);
+}
+
 void hand_on(int number, siginfo_t* info, void* context) {
   const struct sigaction& old = previous[number];
   const bool sent = info->si_code <= 0;
   if ((handed_on && sent) || (!(old.sa_flags & SA_SIGINFO) && old.sa_handler == SIG_DFL)) {
     signal(number, SIG_DFL);
     // A fault happens again when we return; a signal that was sent has to be sent again.
-    if (sent) raise(number);
+    if (sent) ::raise(number);
     return;
   }
   handed_on = true;
@@ -37,31 +89,85 @@ void hand_on(int number, siginfo_t* info, void* context) {
   handed_on = false;
 }
 
+// Tells our own knocks from everybody else's signals.
+char knock_mark;
+
+// Every way out of device work.
+[[noreturn]] void leave(const Fault& fault) {
+  TrapFrame* frame = current_trap;
+  if (!frame) std::abort();
+  current_limit = nullptr;
+  if (current_deadline) current_deadline->store(0, std::memory_order_relaxed);
+  frame->fault = fault;
+  siglongjmp(frame->jump, 1);
+}
+
+uintptr_t register_of(void* context, int which) {
+  return static_cast<uintptr_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[which]);
+}
+
+// What the processor says of a fault, in our words.
+Fault fault_of(int number, uintptr_t address, void* context) {
+  constexpr greg_t kGeneralProtection = 13;
+  constexpr uintptr_t kNear = 64 * 1024;
+  Fault fault{number, address, register_of(context, REG_RIP)};
+  const uintptr_t stack = register_of(context, REG_RSP);
+  if (number == SIGSEGV && register_of(context, REG_TRAPNO) == kGeneralProtection) {
+    fault.signal = Fault::kWildAddress;
+  } else if (number == SIGSEGV && address - (stack - kNear) < 2 * kNear) {
+    // Around the top of a stack everything is there, unless the stack has come to its end.
+    fault.signal = Fault::kStackOverflow;
+  }
+  return fault;
+}
+
 void on_fault(int number, siginfo_t* info, void* context) {
   TrapFrame* frame = current_trap;
-  auto settle = settler.load(std::memory_order_acquire);
-  if (settle && number == SIGSEGV && info->si_code > 0 && settle(reinterpret_cast<uintptr_t>(info->si_addr))) return;
-  // si_code > 0: raised by the instruction itself, not sent by kill().
-  if (!frame || info->si_code <= 0) return hand_on(number, info, context);
-  frame->fault.signal = number;
-  frame->fault.address = reinterpret_cast<uintptr_t>(info->si_addr);
+  const bool knocked = info->si_code == SI_QUEUE && info->si_value.sival_ptr == &knock_mark;
+  Fault fault;
+  if (knocked) {
+    const Limit* limit = current_limit;
+    fault = {limit && frame ? limit->passed() : 0, 0, register_of(context, REG_RIP)};
+    if (fault.signal == 0) return;
+  } else {
+    const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
+    auto settle = settler.load(std::memory_order_acquire);
+    if (settle && number == SIGSEGV && info->si_code > 0 && settle(address)) return;
+    // si_code > 0: raised by the instruction itself, not sent by kill().
+    if (!frame || info->si_code <= 0) return hand_on(number, info, context);
+    fault = fault_of(number, address, context);
+  }
   // Whoever called us, standing in front, may have the signal blocked.
   unblock_faults();
-  siglongjmp(frame->jump, 1);
+  leave(fault);
 }
 
 }  // namespace
 
+int Limit::passed() const {
+  if (given_up && given_up->load(std::memory_order_relaxed)) return Fault::kGivenUp;
+  return now_ns() >= deadline ? Fault::kTimeLimit : 0;
+}
+
+void raise(const Fault& fault) { leave(fault); }
+
+void knock(pid_t thread) {
+  siginfo_t info = {};
+  info.si_code = SI_QUEUE;
+  info.si_pid = getpid();
+  info.si_uid = getuid();
+  info.si_value.sival_ptr = &knock_mark;
+  syscall(SYS_rt_tgsigqueueinfo, getpid(), thread, SIGSEGV, &info);
+}
+
 void set_fault_settler(bool (*settle)(uintptr_t)) { settler.store(settle, std::memory_order_release); }
 
-thread_local bool faults_unblocked __attribute__((tls_model("initial-exec"))) = false;
+thread_local bool faults_ready __attribute__((tls_model("initial-exec"))) = false;
 
-void unblock_faults() {
-  sigset_t faults;
-  sigemptyset(&faults);
-  for (int number : kSignals) sigaddset(&faults, number);
-  pthread_sigmask(SIG_UNBLOCK, &faults, nullptr);
-  faults_unblocked = true;
+void ready_for_faults() {
+  unblock_faults();
+  stand_on_own_stack();
+  faults_ready = true;
 }
 
 void install_traps() {
@@ -70,7 +176,7 @@ void install_traps() {
   struct sigaction action = {};
   action.sa_sigaction = on_fault;
   // NODEFER: the handler leaves by a jump, which must not leave the signal blocked.
-  action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
+  action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK | SA_RESTART;
   sigemptyset(&action.sa_mask);
   for (int number : kSignals) {
     struct sigaction now;

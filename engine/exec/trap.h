@@ -1,6 +1,10 @@
 // Faults in device work come back as a value instead of killing the process.
 #pragma once
 
+#include <sys/types.h>
+#include <xmmintrin.h>
+
+#include <atomic>
 #include <csetjmp>
 #include <cstdint>
 #include <utility>
@@ -8,8 +12,19 @@
 namespace anyzero {
 
 struct Fault {
-  int signal = 0;  // 0: no fault
-  uintptr_t address = 0;
+  // A signal's number, or one of those below, which are none. 0: no fault.
+  int signal = 0;
+  uintptr_t address = 0;      // for kRaised: the value that came along
+  uintptr_t instruction = 0;  // 0 where it is not known
+
+  static constexpr int kStackOverflow = 1001;
+  static constexpr int kWildAddress = 1002;  // an address so wrong that the processor does not say which
+  static constexpr int kTimeLimit = 1003;
+  static constexpr int kGivenUp = 1004;  // because of another thread's fault
+  static constexpr int kNoMemory = 1005;
+  static constexpr int kNoThreads = 1006;
+  static constexpr int kTooManyGroups = 1007;
+  static constexpr int kRaised = 1100;  // + the kind that compiled code gave
 };
 
 // Asked first about every invalid address: true when it has become valid meanwhile and the instruction is to run again. Must be
@@ -21,6 +36,7 @@ struct TrapFrame {
   sigjmp_buf jump;
   Fault fault;
   TrapFrame* outer;
+  unsigned rounding;  // how the thread computes with floating-point numbers, which a kernel may change
 };
 
 // The innermost region of this thread, or nullptr outside device work. Read by the signal handler.
@@ -30,19 +46,41 @@ extern thread_local TrapFrame* current_trap __attribute__((tls_model("initial-ex
 // made, in case somebody has stepped in front of us since.
 void install_traps();
 
-// Programs block all signals on some of their threads; a fault there would be fatal whoever handles it.
-void unblock_faults();
-extern thread_local bool faults_unblocked __attribute__((tls_model("initial-exec")));
+// Leaves device work for the innermost region, whose work then has ended with this fault. Outside of any region it ends the
+// process.
+[[noreturn]] void raise(const Fault& fault);
+
+// When to give up work that does not fault: at a time, or when others say so.
+struct Limit {
+  uint64_t deadline = UINT64_MAX;  // of now_ns()
+  const std::atomic<bool>* given_up = nullptr;
+  // How it has passed, as a Fault; 0 when it has not.
+  int passed() const;
+};
+// What the code that this thread runs just now is held to; nullptr where it must not be torn from its work.
+extern thread_local const Limit* current_limit __attribute__((tls_model("initial-exec")));
+// Where the watchdog reads the deadline of this thread's work; nullptr while it has never been watched.
+extern thread_local std::atomic<uint64_t>* current_deadline __attribute__((tls_model("initial-exec")));
+// Makes a thread look at its limit, in the midst of whatever it does. A thread that has none, or is gone, is not harmed.
+void knock(pid_t thread);
+
+// A thread that runs device work must let faults through, which programs block on some of their threads, and needs a stack for the
+// handler to stand on when its own has overflowed.
+void ready_for_faults();
+extern thread_local bool faults_ready __attribute__((tls_model("initial-exec")));
 
 // Runs `work` and returns how it ended. `work` must own nothing that a fault would leak or leave locked.
 template <class Work>
 inline Fault trapped(Work&& work) {
-  if (!faults_unblocked) unblock_faults();
+  if (!faults_ready) ready_for_faults();
   TrapFrame frame;
   frame.outer = current_trap;
+  frame.rounding = _mm_getcsr();
   if (sigsetjmp(frame.jump, 0) == 0) {
     current_trap = &frame;
     work();
+  } else {
+    _mm_setcsr(frame.rounding);
   }
   current_trap = frame.outer;
   return frame.fault;

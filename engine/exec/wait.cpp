@@ -2,6 +2,7 @@
 
 #include "../planner.h"
 #include "clock.h"
+#include "output.h"
 #include "pool.h"
 #include "settings.h"
 #include "thread.h"
@@ -11,9 +12,8 @@ namespace anyzero {
 namespace {
 // A helper may be held up by the work it takes on, so only waiters with time on their hands help a whole ring along.
 constexpr uint64_t kPatience = 50'000'000;
-}  // namespace
 
-Signal::State host_wait(Signal& signal, uint64_t target, uint64_t timeout, Ring* ring, uint64_t position) {
+Signal::State wait_for(Signal& signal, uint64_t target, uint64_t timeout, Ring* ring, uint64_t position) {
   Signal::State state = signal.state(target);
   if (state != Signal::State::Pending || timeout == 0) return state;
 
@@ -44,6 +44,14 @@ Signal::State host_wait(Signal& signal, uint64_t target, uint64_t timeout, Ring*
   GilPause pause;
   uint64_t time = now_ns();
   return signal.sleep(target, deadline == kForever ? kForever : deadline > time ? deadline - time : 0);
+}
+
+}  // namespace
+
+Signal::State host_wait(Signal& signal, uint64_t target, uint64_t timeout, Ring* ring, uint64_t position) {
+  Signal::State state = wait_for(signal, target, timeout, ring, position);
+  if (state != Signal::State::Pending) show_output();
+  return state;
 }
 
 }  // namespace anyzero

@@ -73,7 +73,7 @@ std::vector<std::unique_ptr<Allocation>> Allocations::take_all(const Context& co
   std::vector<std::unique_ptr<Allocation>> taken;
   std::unique_lock lock(mutex());
   for (auto at = by_base().begin(); at != by_base().end();) {
-    if (at->second->context.get() == &context && at->second->origin != Origin::Physical) {
+    if (at->second->context.get() == &context && at->second->origin != Origin::Physical && at->second->origin != Origin::Module) {
       taken.push_back(std::move(at->second));
       at = by_base().erase(at);
     } else {
@@ -162,6 +162,7 @@ void discard(std::unique_ptr<Allocation> allocation) {
   if (a.exported) ipc_revoke_fd(a.block.fd, a.file_range().offset);
   switch (a.origin) {
     case Origin::Heap:
+    case Origin::Module:
       a.backend->free(a.block);
       break;
     case Origin::Descriptor:

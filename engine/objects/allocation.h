@@ -13,6 +13,7 @@
 #include "../abi/object.h"
 #include "../backends/backend.h"
 #include "../exec/mutex.h"
+#include "../exec/packet.h"
 #include "context.h"
 
 namespace anyzero {
@@ -25,6 +26,7 @@ enum class Origin : uint8_t {
   Descriptor,  // imported from a file descriptor
   Ipc,         // opened from another process's handle
   Physical,    // a physical memory object, mapped into a reservation
+  Module,      // a module's program-scope variables
 };
 
 struct Allocation {
@@ -58,6 +60,7 @@ struct Allocation {
   };
   FileRange file_range() const;
 
+  MemoryRange range() const { return {base, base + size, type}; }
   const char* type_name() const;
   static uint64_t next_id();
 };

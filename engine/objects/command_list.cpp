@@ -2,6 +2,7 @@
 
 #include "../abi/error.h"
 #include "command_list_append.h"
+#include "kernel.h"
 
 namespace anyzero {
 
@@ -71,6 +72,7 @@ ze_result_t CommandList::reset() {
   } else {
     program_->clear();
   }
+  choices_.clear();
   closed_ = false;
   return ZE_RESULT_SUCCESS;
 }
@@ -143,7 +145,7 @@ ze_result_t CommandList::refuse_closed() const {
 // synchronous.
 ze_result_t CommandList::submit(uint64_t before, uint64_t position, bool cheap) {
   const bool synchronous = choice_.mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
-  ring_->start(cheap || synchronous, before);
+  ring_->start(cheap || synchronous, before, position);
   if (synchronous) return ring_->wait(position, kForever);
   return ZE_RESULT_SUCCESS;
 }

@@ -1,6 +1,8 @@
 // Command lists: recorded for later, or immediate, which is a list with a ring of its own. Both write the same packets.
 #pragma once
 
+#include <vector>
+
 #include "../abi/handle.h"
 #include "../exec/program.h"
 #include "../exec/ring.h"
@@ -10,6 +12,9 @@
 #include "event.h"
 
 namespace anyzero {
+
+class Kernel;
+struct KernelFacts;
 
 // Threading: one thread at a time per list, as the specification asks; an immediate list stands several.
 class CommandList : public Object<CommandList, Kind::CommandList> {
@@ -34,6 +39,9 @@ class CommandList : public Object<CommandList, Kind::CommandList> {
   // Mutable lists: command_list_mutable.cpp
   ze_result_t isMutableExp(ze_bool_t* value);
   ze_result_t getNextCommandIdExp(const ze_mutable_command_id_exp_desc_t* desc, uint64_t* id);
+  ze_result_t getNextCommandIdWithKernelsExp(const ze_mutable_command_id_exp_desc_t* desc, uint32_t count, Kernel* const* kernels,
+                                             uint64_t* id);
+  ze_result_t updateMutableCommandKernelsExp(uint32_t count, uint64_t* ids, Kernel* const* kernels);
   ze_result_t updateMutableCommandsExp(const ze_mutable_commands_exp_desc_t* desc);
   ze_result_t updateMutableCommandSignalEventExp(uint64_t id, Event* signal);
   ze_result_t updateMutableCommandWaitEventsExp(uint64_t id, uint32_t n, Event* const* waits);
@@ -67,6 +75,19 @@ class CommandList : public Object<CommandList, Kind::CommandList> {
                                              Event* const* waits);
   ze_result_t immediateAppendCommandListsWithParameters(uint32_t n_lists, CommandList* const* lists, const void* next,
                                                         Event* signal, uint32_t n, Event* const* waits);
+  // Kernels: command_list_launch.cpp
+  ze_result_t appendLaunchKernel(Kernel& kernel, const ze_group_count_t* count, Event* signal, uint32_t n, Event* const* waits);
+  ze_result_t appendLaunchCooperativeKernel(Kernel& kernel, const ze_group_count_t* count, Event* signal, uint32_t n,
+                                            Event* const* waits);
+  ze_result_t appendLaunchKernelWithParameters(Kernel& kernel, const ze_group_count_t* count, const void* next, Event* signal,
+                                               uint32_t n, Event* const* waits);
+  ze_result_t appendLaunchKernelWithArguments(Kernel& kernel, ze_group_count_t count, ze_group_size_t size, void** arguments,
+                                              const void* next, Event* signal, uint32_t n, Event* const* waits);
+  ze_result_t appendLaunchKernelIndirect(Kernel& kernel, const ze_group_count_t* count_at, Event* signal, uint32_t n,
+                                         Event* const* waits);
+  ze_result_t appendLaunchMultipleKernelsIndirect(uint32_t count, Kernel* const* kernels, const uint32_t* enabled_at,
+                                                  const ze_group_count_t* counts_at, Event* signal, uint32_t n,
+                                                  Event* const* waits);
   // Images: command_list_images.cpp
   ze_result_t appendImageCopy(Image& to, Image& from, Event* signal, uint32_t n, Event* const* waits);
   ze_result_t appendImageCopyRegion(Image& to, Image& from, const ze_image_region_t* to_region,
@@ -104,7 +125,20 @@ class CommandList : public Object<CommandList, Kind::CommandList> {
   ze_result_t submit(uint64_t before, uint64_t position, bool cheap);
   ze_result_t refuse_closed() const;
   void note_use(const void* pointer);
+  void note_use(const Kernel& kernel);
+  // `count` is unknown where the device finds it at execution.
+  ze_result_t check_launch(const Kernel& kernel, const ze_group_count_t* count, uint32_t flags);
+  ze_result_t launch(const Kernel& kernel, const ze_group_count_t& count, uint32_t flags, Event* signal, uint32_t n,
+                     Event* const* waits);
+  ze_result_t launch_indirect(uint32_t count, Kernel* const* kernels, const uint32_t* enabled_at, const ze_group_count_t* counts_at,
+                              Event* signal, uint32_t n, Event* const* waits);
+  ze_result_t check_local_memory(const KernelFacts& facts, uint64_t bytes) const;
+  size_t launch_room(const Kernel& kernel) const;
   ze_result_t find_mutable(uint64_t id, uint32_t change, Packet** packet);
+  ze_result_t find_mutable_launch(uint64_t id, uint32_t change, Launch** launch);
+  ze_result_t change_launch(const ze_base_desc_t& desc);
+  ze_result_t change_argument(Launch& launch, const ze_mutable_kernel_argument_exp_desc_t& desc);
+  ze_result_t change_group_count(Launch& launch, const ze_group_count_t* count);
 
   Ref<Context> context_;
   Device& device_;
@@ -112,8 +146,9 @@ class CommandList : public Object<CommandList, Kind::CommandList> {
   ze_command_list_flags_t flags_ = 0;
   bool closed_ = false;
   bool mutable_ = false;
-  Program* program_ = nullptr;  // regular lists
-  QueueChoice choice_{};        // immediate lists
+  Program* program_ = nullptr;                     // regular lists
+  std::vector<std::vector<Ref<Kernel>>> choices_;  // by identifier: the kernels that a mutable command may switch to
+  QueueChoice choice_{};                           // immediate lists
   Ring* ring_ = nullptr;
 };
 

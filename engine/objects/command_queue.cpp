@@ -108,7 +108,7 @@ ze_result_t execute_on(Ring& ring, bool copy_only, uint32_t count, CommandList* 
     fence->comes_at(ring.before() + 1);
     *position = ring.publish(*last);
   }
-  ring.start(cost <= cheap_limit(), before);
+  ring.start(cost <= cheap_limit(), before, *position);
   return ZE_RESULT_SUCCESS;
 }
 

@@ -67,6 +67,7 @@ bool Description::read_settings(uint32_t count) {
     if (name == "threads") settings.threads = record.value;
     if (name == "spin_ns") settings.spin_ns = record.value;
     if (name == "inline_bytes") settings.inline_bytes = record.value;
+    if (name == "kernel_timeout_ms") settings.kernel_timeout_ms = record.value;
     if (name == "log_level") settings.log_level = record.value;
   }
   return true;

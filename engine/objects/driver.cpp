@@ -9,6 +9,7 @@
 #include "context.h"
 #include "description.h"
 #include "device.h"
+#include "kernel.h"
 
 namespace anyzero {
 
@@ -107,6 +108,7 @@ ze_result_t Driver::getExtensionProperties(uint32_t* count, ze_driver_extension_
 
 ze_result_t Driver::getExtensionFunctionAddress(const char* name, void** address) {
   *address = find_function(name);
+  if (!*address) *address = Kernel::beyond_the_specification(name);
   return *address ? ZE_RESULT_SUCCESS : fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "no function is called %s", name);
 }
 

@@ -6,6 +6,7 @@
 
 #include "../abi/error.h"
 #include "../exec/clock.h"
+#include "../exec/output.h"
 #include "../exec/ring.h"
 #include "../exec/wait.h"
 #include "device.h"
@@ -156,6 +157,8 @@ ze_result_t Event::hostSynchronize(uint64_t timeout) {
   if (state == Signal::State::Pending && timeout != 0) {
     if (!source.ring) source = point();
     state = host_wait(*signal, target, timeout, source.ring, source.position);
+  } else if (state != Signal::State::Pending) {
+    show_output();
   }
   ze_result_t result = state == Signal::State::Reached  ? ZE_RESULT_SUCCESS
                        : state == Signal::State::Failed ? counts_ && source.ring ? source.ring->tell_lost() : tell_failed()

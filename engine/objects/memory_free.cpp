@@ -53,13 +53,16 @@ ze_result_t refuse(const Context& context, const void* pointer) {
       reason = "it was opened from another process; close it with zeMemCloseIpcHandle";
     } else if (allocation.origin == Origin::Physical) {
       reason = "it is mapped physical memory; unmap it with zeVirtualMemUnmap";
+    } else if (allocation.origin == Origin::Module) {
+      reason = "it holds a module's variables; it goes with the module";
     }
   });
   return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%p cannot be freed: %s", pointer, reason);
 }
 
 bool freeable(const Context& context, const Allocation& allocation) {
-  return allocation.context.get() == &context && allocation.origin != Origin::Ipc && allocation.origin != Origin::Physical;
+  return allocation.context.get() == &context && allocation.origin != Origin::Ipc && allocation.origin != Origin::Physical &&
+         allocation.origin != Origin::Module;
 }
 
 // Takes the allocation out for good; empty when the pointer is to stay known, because it was imported more often than freed.
@@ -80,11 +83,11 @@ Taken take(Context& context, void* pointer) {
 }
 
 // Where the commands submitted so far will have done with the memory. They may have been submitted to any device of the driver.
-std::vector<RingPoint> last_uses(Context& context, const void* memory, size_t size, bool thorough) {
+std::vector<RingPoint> last_uses(Context& context, const MemoryRange& memory, bool thorough) {
   std::vector<RingPoint> points;
   for (Device* device : context.driver().devices())
     for (RingPoint& point : device->submitted())
-      if (point.narrow_to_use(memory, size, thorough)) points.push_back(std::move(point));
+      if (point.narrow_to_use(memory, thorough)) points.push_back(std::move(point));
   return points;
 }
 
@@ -147,14 +150,14 @@ ze_result_t Mem::freeExt(Context& context, const ze_memory_free_ext_desc_t* desc
   if ((desc->freePolicy & kBoth) == kBoth)
     return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "a free is either blocking or deferred, not both");
   if (desc->freePolicy == 0) return free(context, pointer);
-  size_t size = 0;
+  MemoryRange range{};
   with_allocation(pointer, [&](Allocation& allocation) {
-    if (allocation.base == reinterpret_cast<uintptr_t>(pointer) && freeable(context, allocation)) size = allocation.size;
+    if (allocation.base == reinterpret_cast<uintptr_t>(pointer) && freeable(context, allocation)) range = allocation.range();
   });
-  if (size == 0) return refuse(context, pointer);
+  if (range.begin == range.end) return refuse(context, pointer);
   Ref<Context> alive(&context);
   const bool blocking = desc->freePolicy & ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE;
-  std::vector<RingPoint> points = last_uses(context, pointer, size, blocking);
+  std::vector<RingPoint> points = last_uses(context, range, blocking);
   if (blocking) {
     for (RingPoint& point : points) point.wait();
     return free(context, pointer);
@@ -168,7 +171,7 @@ ze_result_t Mem::freeExt(Context& context, const ze_memory_free_ext_desc_t* desc
 
 void free_all(Context& context) {
   for (auto& allocation : Allocations::take_all(context)) {
-    std::vector<RingPoint> points = last_uses(context, reinterpret_cast<void*>(allocation->base), allocation->size, false);
+    std::vector<RingPoint> points = last_uses(context, allocation->range(), false);
     defer(std::move(allocation), std::move(points));
   }
   sweep_deferred_frees();

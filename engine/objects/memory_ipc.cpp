@@ -75,7 +75,8 @@ ze_result_t make_shareable(Allocation& allocation) {
   if (allocation.origin == Origin::System)
     return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                 "imported system memory cannot be given to another process; allocate it here instead");
-  bool moved = allocation.origin != Origin::Heap || allocation.backend->share(&allocation.block);
+  const bool movable = allocation.origin == Origin::Heap || allocation.origin == Origin::Module;
+  bool moved = !movable || allocation.backend->share(&allocation.block);
   if (!moved || allocation.block.fd < 0)
     return fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no file descriptor or memory left to share %zu bytes", allocation.size);
   return ZE_RESULT_SUCCESS;

@@ -42,6 +42,14 @@ void residency_note(Device& device, const void* pointer) {
   });
 }
 
+void residency_note_kinds(Device& device, uint32_t indirect) {
+  Allocations::each_in(nullptr, SIZE_MAX, [&](Allocation& allocation) {
+    if (reaches_all_of(indirect, allocation.type) && !(allocation.resident.load(std::memory_order_relaxed) & bit(device)))
+      allocation.resident.fetch_or(bit(device));
+    return true;
+  });
+}
+
 bool residency_ok(const Device& device, const void* pointer, size_t size) {
   uint64_t bits = bit(device) | bit(device.root());
   bool resident = true;

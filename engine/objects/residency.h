@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "../abi/gen/ze_api.h"
 
@@ -13,6 +14,9 @@ class Device;
 
 // A command names `pointer`: the allocation it lies in becomes resident on the device.
 void residency_note(Device& device, const void* pointer);
+
+// A command reaches whatever there is of the kinds in `indirect` (ze_kernel_indirect_access_flags_t): all of it becomes resident.
+void residency_note_kinds(Device& device, uint32_t indirect);
 
 // True when every allocation in the range is resident. What is no allocation of ours counts as resident.
 bool residency_ok(const Device& device, const void* pointer, size_t size);

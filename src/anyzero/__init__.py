@@ -5,8 +5,9 @@
     with az.device().context() as ctx:
         x = ctx.to_device(np.arange(1024, dtype=np.float32))
         y = ctx.zeros(x.shape, x.dtype, kind="shared")
+        saxpy = ctx.module("saxpy.spv")["saxpy"]
         with ctx.immediate() as lst:
-            lst.copy(y, x).wait(timeout=5)
+            saxpy[x.size](y, x, 2.0, on=lst).wait(timeout=5)
         print(np.asarray(y)[:4])
 
 `anyzero.devices()` lists what there is; docs/api.md tells the whole story.
@@ -35,12 +36,21 @@ if TYPE_CHECKING:
     from anyzero.api.image import ImageRegion as ImageRegion
     from anyzero.api.image_format import ImageFormat as ImageFormat
     from anyzero.api.immediate import ImmediateCommandList as ImmediateCommandList
+    from anyzero.api.kernel import Kernel as Kernel
+    from anyzero.api.kernel import Launch as Launch
+    from anyzero.api.local import Local as Local
+    from anyzero.api.local import local as local
+    from anyzero.api.module import Module as Module
+    from anyzero.api.module import link as link
     from anyzero.api.properties import Cache as Cache
     from anyzero.api.properties import ImageLimits as ImageLimits
+    from anyzero.api.properties import KernelProperties as KernelProperties
     from anyzero.api.properties import Memory as Memory
+    from anyzero.api.properties import ModuleProperties as ModuleProperties
     from anyzero.api.properties import Peer as Peer
     from anyzero.api.properties import QueueGroup as QueueGroup
     from anyzero.api.queue import CommandQueue as CommandQueue
+    from anyzero.api.sampler import Sampler as Sampler
     from anyzero.api.selection import device as device
     from anyzero.api.selection import devices as devices
     from anyzero.api.virtual_memory import PhysicalMemory as PhysicalMemory
@@ -77,8 +87,20 @@ _HOMES = {
     "anyzero.api.image": ["Image", "ImageRegion"],
     "anyzero.api.image_format": ["ImageFormat"],
     "anyzero.api.immediate": ["ImmediateCommandList"],
-    "anyzero.api.properties": ["Cache", "ImageLimits", "Memory", "Peer", "QueueGroup"],
+    "anyzero.api.kernel": ["Kernel", "Launch"],
+    "anyzero.api.local": ["Local", "local"],
+    "anyzero.api.module": ["Module", "link"],
+    "anyzero.api.properties": [
+        "Cache",
+        "ImageLimits",
+        "KernelProperties",
+        "Memory",
+        "ModuleProperties",
+        "Peer",
+        "QueueGroup",
+    ],
     "anyzero.api.queue": ["CommandQueue"],
+    "anyzero.api.sampler": ["Sampler"],
     "anyzero.api.selection": ["device", "devices"],
     "anyzero.api.virtual_memory": ["PhysicalMemory", "Reservation"],
     "anyzero.config": ["ConfigError"],

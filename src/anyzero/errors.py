@@ -156,9 +156,21 @@ class PermissionDenied(Error, PermissionError):
 
 
 class BuildError(Error):
-    """A module could not be built; `log` is the compiler's account."""
+    """A module or a kernel could not be built; `log` is the compiler's account."""
 
-    log: str = ""
+    remedy = "docs/spirv.md tells what SPIR-V may hold; ANYZERO_DUMP keeps what the compiler made of it."
+
+    def __init__(
+        self,
+        detail: str = "",
+        *,
+        result: ze_result_t | None = None,
+        function: str | None = None,
+        remedy: str | None = None,
+        log: str | None = None,
+    ) -> None:
+        super().__init__(detail, result=result, function=function, remedy=remedy)
+        self.log = detail if log is None else log
 
 
 # Results whose name does not say their class; the others are INVALID_… and UNSUPPORTED_….

@@ -27,6 +27,7 @@ from tests.abi.calls import (
     Calls,
     read,
 )
+from tests.abi.kernels_in_c import build, kernel, planner
 from tests.abi.specification import api, core, implemented
 
 KINDS = {
@@ -41,6 +42,9 @@ KINDS = {
     "ze_image_handle_t": "image",
     "ze_sampler_handle_t": "sampler",
     "ze_physical_mem_handle_t": "physical",
+    "ze_module_handle_t": "module",
+    "ze_module_build_log_handle_t": "log",
+    "ze_kernel_handle_t": "kernel",
 }
 DESTROY = {
     "context": "zeContextDestroy",
@@ -51,8 +55,16 @@ DESTROY = {
     "event": "zeEventDestroy",
     "image": "zeImageDestroy",
     "sampler": "zeSamplerDestroy",
+    "kernel": "zeKernelDestroy",
+    "module": "zeModuleDestroy",
+    "log": "zeModuleBuildLogDestroy",
 }
 ROOM = 1 << 16
+SOURCE = """
+//kernel {"name": "some", "args": [["global", 8], ["value", 4], ["local", 8], ["image", 8], ["sampler", 8]]}
+KERNEL(some) {}
+//global {"name": "variable", "size": 8}
+"""
 
 
 class Bench:
@@ -79,6 +91,7 @@ class Bench:
         context = az.context()
         queue, pool = az.queue(self.context), az.pool(self.context, 4)
         physical = ze.ze_physical_mem_desc_t(size=1 << 16)
+        module, log = build(az, self.context, SOURCE)
         return {
             "context": context,
             "queue": queue,
@@ -90,6 +103,9 @@ class Bench:
             "image": image(az, self.context),
             "sampler": az.new("zeSamplerCreate", self.context, az.device, byref(ze.ze_sampler_desc_t())),
             "physical": az.new("zePhysicalMemCreate", self.context, az.device, byref(physical)),
+            "module": module,
+            "log": log,
+            "kernel": kernel(az, module, "some"),
         }
 
     def bad_handles(self, kind: str) -> Iterator[tuple[str, int]]:
@@ -326,4 +342,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with planner():
+        status = main()
+    sys.exit(status)

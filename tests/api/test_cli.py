@@ -86,8 +86,8 @@ def test_info_json_lists_tiles() -> None:
 def test_demo_checks_what_it_shows() -> None:
     result = command("demo", ANYZERO_DEVICES="cpu:tiles=2", ANYZERO_DEVICE="0.1")
     assert (result.returncode, result.stderr) == (0, "")
-    assert result.stdout.count("✓") == 7
-    assert "All 7 steps were checked" in result.stdout
+    assert result.stdout.count("✓") == 9
+    assert "All 9 steps were checked" in result.stdout
     for expected in ("GB/s", "round trips", "from submit to fence", "device's own clock"):
         assert expected in result.stdout
 

@@ -12,8 +12,7 @@ from tests.examples.running import EXAMPLES, ROOT, account, run
 
 PYTHON = sorted(path.name for path in EXAMPLES.glob("*.py"))
 CPP = sorted(path.stem for path in (EXAMPLES / "c").glob("*.cpp"))
-# C++ examples of what the Python API has no object for yet.
-WITHOUT_TWIN = {"sampler"}
+KERNELS = EXAMPLES / "kernels"
 
 
 def proved(output: str) -> bool:
@@ -44,13 +43,23 @@ def test_every_file_is_run_or_used() -> None:
         *headers,
         EXAMPLES / "README.md",
         EXAMPLES / "c" / "run",
+        KERNELS / "build",
+        *KERNELS.glob("*.cl"),
+        *KERNELS.glob("*.spv"),
     }
     found = {path for path in EXAMPLES.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
     assert found == known
 
 
 def test_python_and_cpp_show_the_same() -> None:
-    assert set(CPP) - {Path(name).stem for name in PYTHON} == WITHOUT_TWIN
+    assert set(CPP) <= {Path(name).stem for name in PYTHON}
+
+
+def test_every_kernel_has_a_source_and_is_used() -> None:
+    sources = {path.stem for path in KERNELS.glob("*.cl")}
+    assert sources == {path.stem for path in KERNELS.glob("*.spv")}
+    code = "".join((EXAMPLES / name).read_text() for name in PYTHON)
+    assert [name for name in sorted(sources) if f'"{name}.spv"' not in code] == []
 
 
 def test_the_guide_map_and_the_examples_agree() -> None:

@@ -5,6 +5,7 @@
 #include "../../objects/device.h"
 #include "../../objects/event.h"
 #include "../../objects/image.h"
+#include "../../objects/kernel.h"
 
 namespace anyzero {
 extern "C" {
@@ -317,20 +318,75 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendQueryKernelTimestamps(ze_
   return caught("zeCommandListAppendQueryKernelTimestamps");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendLaunchKernel(ze_command_list_handle_t, ze_kernel_handle_t, const ze_group_count_t*, ze_event_handle_t, uint32_t, ze_event_handle_t*) {
-  return unsupported("zeCommandListAppendLaunchKernel");
+ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendLaunchKernel(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pLaunchFuncArgs, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
+  auto* command_list = checked<CommandList>(hCommandList);
+  if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendLaunchKernel", "hCommandList", hCommandList);
+  auto* kernel = checked<Kernel>(hKernel);
+  if (!kernel) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendLaunchKernel", "hKernel", hKernel);
+  auto* signal_event = checked<Event>(hSignalEvent);
+  if (hSignalEvent && !signal_event) return bad_handle(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT, "zeCommandListAppendLaunchKernel", "hSignalEvent", hSignalEvent);
+  if (!pLaunchFuncArgs) return null_pointer("zeCommandListAppendLaunchKernel", "pLaunchFuncArgs");
+  if ((nullptr == phWaitEvents) && (0 < numWaitEvents)) return broken_rule(ZE_RESULT_ERROR_INVALID_SIZE, "zeCommandListAppendLaunchKernel", "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
+  for (uint32_t i = 0; phWaitEvents && i < numWaitEvents; ++i) {
+    if (!checked<Event>(phWaitEvents[i])) return bad_handle(phWaitEvents[i] ? ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT : ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendLaunchKernel", "phWaitEvents[i]", phWaitEvents[i]);
+  }
+  return command_list->appendLaunchKernel(*kernel, pLaunchFuncArgs, signal_event, numWaitEvents, objects<Event>(phWaitEvents));
+} catch (...) {
+  return caught("zeCommandListAppendLaunchKernel");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendLaunchCooperativeKernel(ze_command_list_handle_t, ze_kernel_handle_t, const ze_group_count_t*, ze_event_handle_t, uint32_t, ze_event_handle_t*) {
-  return unsupported("zeCommandListAppendLaunchCooperativeKernel");
+ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendLaunchCooperativeKernel(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pLaunchFuncArgs, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
+  auto* command_list = checked<CommandList>(hCommandList);
+  if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendLaunchCooperativeKernel", "hCommandList", hCommandList);
+  auto* kernel = checked<Kernel>(hKernel);
+  if (!kernel) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendLaunchCooperativeKernel", "hKernel", hKernel);
+  auto* signal_event = checked<Event>(hSignalEvent);
+  if (hSignalEvent && !signal_event) return bad_handle(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT, "zeCommandListAppendLaunchCooperativeKernel", "hSignalEvent", hSignalEvent);
+  if (!pLaunchFuncArgs) return null_pointer("zeCommandListAppendLaunchCooperativeKernel", "pLaunchFuncArgs");
+  if ((nullptr == phWaitEvents) && (0 < numWaitEvents)) return broken_rule(ZE_RESULT_ERROR_INVALID_SIZE, "zeCommandListAppendLaunchCooperativeKernel", "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
+  for (uint32_t i = 0; phWaitEvents && i < numWaitEvents; ++i) {
+    if (!checked<Event>(phWaitEvents[i])) return bad_handle(phWaitEvents[i] ? ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT : ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendLaunchCooperativeKernel", "phWaitEvents[i]", phWaitEvents[i]);
+  }
+  return command_list->appendLaunchCooperativeKernel(*kernel, pLaunchFuncArgs, signal_event, numWaitEvents, objects<Event>(phWaitEvents));
+} catch (...) {
+  return caught("zeCommandListAppendLaunchCooperativeKernel");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendLaunchKernelIndirect(ze_command_list_handle_t, ze_kernel_handle_t, const ze_group_count_t*, ze_event_handle_t, uint32_t, ze_event_handle_t*) {
-  return unsupported("zeCommandListAppendLaunchKernelIndirect");
+ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendLaunchKernelIndirect(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pLaunchArgumentsBuffer, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
+  auto* command_list = checked<CommandList>(hCommandList);
+  if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendLaunchKernelIndirect", "hCommandList", hCommandList);
+  auto* kernel = checked<Kernel>(hKernel);
+  if (!kernel) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendLaunchKernelIndirect", "hKernel", hKernel);
+  auto* signal_event = checked<Event>(hSignalEvent);
+  if (hSignalEvent && !signal_event) return bad_handle(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT, "zeCommandListAppendLaunchKernelIndirect", "hSignalEvent", hSignalEvent);
+  if (!pLaunchArgumentsBuffer) return null_pointer("zeCommandListAppendLaunchKernelIndirect", "pLaunchArgumentsBuffer");
+  if ((nullptr == phWaitEvents) && (0 < numWaitEvents)) return broken_rule(ZE_RESULT_ERROR_INVALID_SIZE, "zeCommandListAppendLaunchKernelIndirect", "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
+  for (uint32_t i = 0; phWaitEvents && i < numWaitEvents; ++i) {
+    if (!checked<Event>(phWaitEvents[i])) return bad_handle(phWaitEvents[i] ? ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT : ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendLaunchKernelIndirect", "phWaitEvents[i]", phWaitEvents[i]);
+  }
+  return command_list->appendLaunchKernelIndirect(*kernel, pLaunchArgumentsBuffer, signal_event, numWaitEvents, objects<Event>(phWaitEvents));
+} catch (...) {
+  return caught("zeCommandListAppendLaunchKernelIndirect");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendLaunchMultipleKernelsIndirect(ze_command_list_handle_t, uint32_t, ze_kernel_handle_t*, const uint32_t*, const ze_group_count_t*, ze_event_handle_t, uint32_t, ze_event_handle_t*) {
-  return unsupported("zeCommandListAppendLaunchMultipleKernelsIndirect");
+ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendLaunchMultipleKernelsIndirect(ze_command_list_handle_t hCommandList, uint32_t numKernels, ze_kernel_handle_t* phKernels, const uint32_t* pCountBuffer, const ze_group_count_t* pLaunchArgumentsBuffer, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
+  auto* command_list = checked<CommandList>(hCommandList);
+  if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendLaunchMultipleKernelsIndirect", "hCommandList", hCommandList);
+  auto* signal_event = checked<Event>(hSignalEvent);
+  if (hSignalEvent && !signal_event) return bad_handle(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT, "zeCommandListAppendLaunchMultipleKernelsIndirect", "hSignalEvent", hSignalEvent);
+  if (!phKernels) return null_pointer("zeCommandListAppendLaunchMultipleKernelsIndirect", "phKernels");
+  if (!pCountBuffer) return null_pointer("zeCommandListAppendLaunchMultipleKernelsIndirect", "pCountBuffer");
+  if (!pLaunchArgumentsBuffer) return null_pointer("zeCommandListAppendLaunchMultipleKernelsIndirect", "pLaunchArgumentsBuffer");
+  if ((nullptr == phWaitEvents) && (0 < numWaitEvents)) return broken_rule(ZE_RESULT_ERROR_INVALID_SIZE, "zeCommandListAppendLaunchMultipleKernelsIndirect", "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
+  for (uint32_t i = 0; i < numKernels; ++i) {
+    if (!checked<Kernel>(phKernels[i])) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendLaunchMultipleKernelsIndirect", "phKernels[i]", phKernels[i]);
+  }
+  for (uint32_t i = 0; phWaitEvents && i < numWaitEvents; ++i) {
+    if (!checked<Event>(phWaitEvents[i])) return bad_handle(phWaitEvents[i] ? ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT : ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendLaunchMultipleKernelsIndirect", "phWaitEvents[i]", phWaitEvents[i]);
+  }
+  return command_list->appendLaunchMultipleKernelsIndirect(numKernels, objects<Kernel>(phKernels), pCountBuffer, pLaunchArgumentsBuffer, signal_event, numWaitEvents, objects<Event>(phWaitEvents));
+} catch (...) {
+  return caught("zeCommandListAppendLaunchMultipleKernelsIndirect");
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendImageCopyToMemoryExt(ze_command_list_handle_t hCommandList, void* dstptr, ze_image_handle_t hSrcImage, const ze_image_region_t* pSrcRegion, uint32_t destRowPitch, uint32_t destSlicePitch, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
@@ -428,12 +484,38 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendWaitExternalSemaphoreExt(
   return unsupported("zeCommandListAppendWaitExternalSemaphoreExt");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendLaunchKernelWithParameters(ze_command_list_handle_t, ze_kernel_handle_t, const ze_group_count_t*, const void*, ze_event_handle_t, uint32_t, ze_event_handle_t*) {
-  return unsupported("zeCommandListAppendLaunchKernelWithParameters");
+ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendLaunchKernelWithParameters(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pGroupCounts, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
+  auto* command_list = checked<CommandList>(hCommandList);
+  if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendLaunchKernelWithParameters", "hCommandList", hCommandList);
+  auto* kernel = checked<Kernel>(hKernel);
+  if (!kernel) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendLaunchKernelWithParameters", "hKernel", hKernel);
+  auto* signal_event = checked<Event>(hSignalEvent);
+  if (hSignalEvent && !signal_event) return bad_handle(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT, "zeCommandListAppendLaunchKernelWithParameters", "hSignalEvent", hSignalEvent);
+  if (!pGroupCounts) return null_pointer("zeCommandListAppendLaunchKernelWithParameters", "pGroupCounts");
+  if ((nullptr == phWaitEvents) && (0 < numWaitEvents)) return broken_rule(ZE_RESULT_ERROR_INVALID_SIZE, "zeCommandListAppendLaunchKernelWithParameters", "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
+  for (uint32_t i = 0; phWaitEvents && i < numWaitEvents; ++i) {
+    if (!checked<Event>(phWaitEvents[i])) return bad_handle(phWaitEvents[i] ? ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT : ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendLaunchKernelWithParameters", "phWaitEvents[i]", phWaitEvents[i]);
+  }
+  return command_list->appendLaunchKernelWithParameters(*kernel, pGroupCounts, pNext, signal_event, numWaitEvents, objects<Event>(phWaitEvents));
+} catch (...) {
+  return caught("zeCommandListAppendLaunchKernelWithParameters");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendLaunchKernelWithArguments(ze_command_list_handle_t, ze_kernel_handle_t, ze_group_count_t, ze_group_size_t, void**, const void*, ze_event_handle_t, uint32_t, ze_event_handle_t*) {
-  return unsupported("zeCommandListAppendLaunchKernelWithArguments");
+ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendLaunchKernelWithArguments(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, ze_group_count_t groupCounts, ze_group_size_t groupSizes, void** pArguments, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
+  auto* command_list = checked<CommandList>(hCommandList);
+  if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendLaunchKernelWithArguments", "hCommandList", hCommandList);
+  auto* kernel = checked<Kernel>(hKernel);
+  if (!kernel) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendLaunchKernelWithArguments", "hKernel", hKernel);
+  auto* signal_event = checked<Event>(hSignalEvent);
+  if (hSignalEvent && !signal_event) return bad_handle(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT, "zeCommandListAppendLaunchKernelWithArguments", "hSignalEvent", hSignalEvent);
+  if (!pArguments) return null_pointer("zeCommandListAppendLaunchKernelWithArguments", "pArguments");
+  if ((nullptr == phWaitEvents) && (0 < numWaitEvents)) return broken_rule(ZE_RESULT_ERROR_INVALID_SIZE, "zeCommandListAppendLaunchKernelWithArguments", "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
+  for (uint32_t i = 0; phWaitEvents && i < numWaitEvents; ++i) {
+    if (!checked<Event>(phWaitEvents[i])) return bad_handle(phWaitEvents[i] ? ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT : ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendLaunchKernelWithArguments", "phWaitEvents[i]", phWaitEvents[i]);
+  }
+  return command_list->appendLaunchKernelWithArguments(*kernel, groupCounts, groupSizes, pArguments, pNext, signal_event, numWaitEvents, objects<Event>(phWaitEvents));
+} catch (...) {
+  return caught("zeCommandListAppendLaunchKernelWithArguments");
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendMemoryCopyWithParameters(ze_command_list_handle_t hCommandList, void* dstptr, const void* srcptr, size_t size, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
@@ -628,12 +710,30 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListUpdateMutableCommandWaitEventsE
   return caught("zeCommandListUpdateMutableCommandWaitEventsExp");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListGetNextCommandIdWithKernelsExp(ze_command_list_handle_t, const ze_mutable_command_id_exp_desc_t*, uint32_t, ze_kernel_handle_t*, uint64_t*) {
-  return unsupported("zeCommandListGetNextCommandIdWithKernelsExp");
+ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListGetNextCommandIdWithKernelsExp(ze_command_list_handle_t hCommandList, const ze_mutable_command_id_exp_desc_t* desc, uint32_t numKernels, ze_kernel_handle_t* phKernels, uint64_t* pCommandId) try {
+  auto* command_list = checked<CommandList>(hCommandList);
+  if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListGetNextCommandIdWithKernelsExp", "hCommandList", hCommandList);
+  if (!desc) return null_pointer("zeCommandListGetNextCommandIdWithKernelsExp", "desc");
+  if (!pCommandId) return null_pointer("zeCommandListGetNextCommandIdWithKernelsExp", "pCommandId");
+  for (uint32_t i = 0; phKernels && i < numKernels; ++i) {
+    if (!checked<Kernel>(phKernels[i])) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListGetNextCommandIdWithKernelsExp", "phKernels[i]", phKernels[i]);
+  }
+  return command_list->getNextCommandIdWithKernelsExp(desc, numKernels, objects<Kernel>(phKernels), pCommandId);
+} catch (...) {
+  return caught("zeCommandListGetNextCommandIdWithKernelsExp");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListUpdateMutableCommandKernelsExp(ze_command_list_handle_t, uint32_t, uint64_t*, ze_kernel_handle_t*) {
-  return unsupported("zeCommandListUpdateMutableCommandKernelsExp");
+ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListUpdateMutableCommandKernelsExp(ze_command_list_handle_t hCommandList, uint32_t numKernels, uint64_t* pCommandId, ze_kernel_handle_t* phKernels) try {
+  auto* command_list = checked<CommandList>(hCommandList);
+  if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListUpdateMutableCommandKernelsExp", "hCommandList", hCommandList);
+  if (!pCommandId) return null_pointer("zeCommandListUpdateMutableCommandKernelsExp", "pCommandId");
+  if (!phKernels) return null_pointer("zeCommandListUpdateMutableCommandKernelsExp", "phKernels");
+  for (uint32_t i = 0; i < numKernels; ++i) {
+    if (!checked<Kernel>(phKernels[i])) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListUpdateMutableCommandKernelsExp", "phKernels[i]", phKernels[i]);
+  }
+  return command_list->updateMutableCommandKernelsExp(numKernels, pCommandId, objects<Kernel>(phKernels));
+} catch (...) {
+  return caught("zeCommandListUpdateMutableCommandKernelsExp");
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListIsMutableExp(ze_command_list_handle_t hCommandList, ze_bool_t* pIsMutable) try {

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from anyzero import errors
 from anyzero.api.completion import Completion
 
 Waits = Completion | Iterable[Completion] | None
+
+NO_WAITS: Final = (ctypes.c_uint32(0), None)
+"""What `pack` returns for no events, made once: a number that ctypes has to convert takes longer."""
 
 _ONE = ctypes.c_void_p * 1
 

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from anyzero import ze
+from anyzero.api._events import NO_WAITS
 from anyzero.api._keep import Held, destroy_when_idle
 from anyzero.api._sizes import place_within, size_within
-from anyzero.api._waiting import SLICE_NS, wait
+from anyzero.api._waiting import SLICE, wait
 from anyzero.api.library import check, create, function
 from anyzero.api.resource import Resource
 
@@ -50,9 +51,9 @@ class ContextHandle(Resource):
         if lst is None:
             lst = self._lists.setdefault(device.handle, _PlainList(self.handle, device))
         try:
-            if result := command(lst.handle, *arguments, None, 0, None):
+            if result := command(lst.handle, *arguments, None, *NO_WAITS):
                 check(result, command)
-            if _synchronize(lst.handle, SLICE_NS):
+            if _synchronize(lst.handle, SLICE):
                 wait(_synchronize, lst.handle, None, "the command")
         except BaseException:
             # It is lost, or busy with what nobody waits for any more; the next command gets a new one.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from threading import Thread, get_ident, main_thread
 from time import monotonic_ns
@@ -15,6 +16,8 @@ from anyzero.ze.constants import ZE_RESULT_NOT_READY
 FOREVER: Final = (1 << 64) - 1
 SLICE_NS: Final = 100_000_000
 """Signals reach Python only between calls into the driver."""
+SLICE: Final = ctypes.c_uint64(SLICE_NS)
+"""The same, ready for the driver."""
 
 
 def nanoseconds(timeout: float) -> int:
@@ -28,10 +31,11 @@ def wait(synchronize: Callable[..., int], handle: int, timeout: float | None, wh
     """Call `synchronize(handle, ns)` until it is done; raise TimeoutError after `timeout` seconds."""
     if timeout is None:
         whole, first = FOREVER, SLICE_NS
+        result = synchronize(handle, SLICE)
     else:
         whole = nanoseconds(timeout)
         first = whole if whole < SLICE_NS else SLICE_NS
-    result = synchronize(handle, first)
+        result = synchronize(handle, first)
     if result:
         if result == ZE_RESULT_NOT_READY and first < whole:
             result = _wait_on(synchronize, handle, whole - first)

@@ -15,6 +15,7 @@ from anyzero.api._arrays import HostArray, fill_pattern, require_alike
 from anyzero.api._memory import Allocation, MemoryKind
 from anyzero.api._sizes import bytes_of, place_of
 from anyzero.api.library import check, function
+from anyzero.api.resource import mark_closed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -55,6 +56,7 @@ class Buffer:
     """
 
     __slots__ = ("__weakref__", "allocation", "context", "device", "dtype", "kind", "nbytes", "pointer", "shape")
+    _gone_when_closed = ("pointer", "allocation")
 
     def __init__(
         self,
@@ -74,13 +76,6 @@ class Buffer:
         self.kind = kind
         self.nbytes: int = bytes_of(shape, dtype)
         self.pointer: int = allocation.handle + offset
-
-    if not TYPE_CHECKING:
-        # A closed buffer has neither; see Resource.
-        def __getattr__(self, name: str) -> Any:
-            if name in ("pointer", "allocation"):
-                raise errors.ClosedError("this Buffer is closed")
-            raise AttributeError(f"'Buffer' object has no attribute {name!r}")
 
     @property
     def size(self) -> int:
@@ -112,10 +107,9 @@ class Buffer:
 
     def close(self) -> None:
         """Let go of the memory. It is freed once no slice, array or command uses it any more."""
-        try:
+        if not self.closed:
+            mark_closed(self)
             del self.pointer, self.allocation
-        except (AttributeError, errors.ClosedError):
-            return
 
     def copy_from(
         self,

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
 from anyzero import ze
-from anyzero.api._events import Waits, pack
+from anyzero.api._events import NO_WAITS, Waits, pack
 from anyzero.api.library import check, create, function
 from anyzero.api.properties import QueueGroup
 from anyzero.api.recorder import Recorder
@@ -82,7 +82,7 @@ class CommandList(Recorder[None]):
         kept: object,
         nbytes: int = 0,
     ) -> None:
-        count, waits = (0, None) if wait is None else pack(wait)
+        count, waits = NO_WAITS if wait is None else pack(wait)
         event = None if signal is None else signal.handle
         if result := command(self.handle, *arguments, event, count, waits):
             check(result, command)

@@ -23,14 +23,19 @@ from anyzero.api.image import Image, ImageKind
 from anyzero.api.image_format import ImageFormat
 from anyzero.api.immediate import ImmediateCommandList
 from anyzero.api.library import array_of, check, create, function
+from anyzero.api.module import Module
 from anyzero.api.properties import QueueGroup, QueueKind
 from anyzero.api.queue import CommandQueue
 from anyzero.api.resource import Resource
+from anyzero.api.sampler import AddressMode, FilterMode, Sampler
 from anyzero.api.virtual_memory import PhysicalMemory, Reservation
 from anyzero.api.virtual_memory import page_size as _page_size
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from anyzero.api._queues import Mode, Priority
+    from anyzero.api._sources import Constants, Format, ModuleSource
 
 __all__ = ["Context"]
 
@@ -330,7 +335,49 @@ class Context(Resource):
         form = format if isinstance(format, ImageFormat) else ImageFormat.of(format, channels, normalized=normalized)
         return Image(self, device or self.device, extents, form, kind, writable=writable)
 
+    def sampler(
+        self,
+        *,
+        address: AddressMode = "clamp",
+        filter: FilterMode = "nearest",  # noqa: A002 (the specification's word)
+        normalized: bool = False,
+        device: Device | None = None,
+    ) -> Sampler:
+        """How kernels read images between and beside the pixels; see `Sampler`.
+
+        >>> az.device().context().sampler(address="repeat", normalized=True).filter
+        'nearest'
+        """
+        return Sampler(self, device or self.device, address=address, filter=filter, normalized=normalized)
+
     # Work
+
+    def module(
+        self,
+        source: ModuleSource | Sequence[ModuleSource],
+        *,
+        options: str | Sequence[str] = "",
+        constants: Constants | Sequence[Constants] | None = None,
+        format: Format | None = None,  # noqa: A002 (the specification's word)
+        log: bool = False,
+        device: Device | None = None,
+    ) -> Module:
+        """A module from a file or from bytes, SPIR-V or what `Module.native` gave; several make one program.
+
+        `options` are build options such as ``"-ze-opt-disable"``, `constants` the values of specialization constants by
+        their numbers: integers, truth values, or numpy scalars of the constant's own type. A list of sources takes
+        lists of these too, or the same for all. The first bytes tell the `format`, ``"spirv"`` or ``"native"``. What
+        cannot be built raises BuildError; ``log=True`` prints what the compiler has to say in any case.
+
+        >>> from importlib.resources import files
+        >>> az.device().context().module(files("anyzero.tools") / "saxpy.spv")
+        <Module of saxpy>
+        >>> az.device().context().module(b"this is not SPIR-V")
+        Traceback (most recent call last):
+        anyzero.errors.BuildError: zeModuleCreate INVALID_NATIVE_BINARY: ...
+        """
+        where = device or self.device
+        return Module(self, where, source, options=options, constants=constants, format=format, log=log)
 
     def _group(self, kind: QueueKind | QueueGroup, device: Device) -> QueueGroup:
         return kind if isinstance(kind, QueueGroup) else device.queue_group(kind)

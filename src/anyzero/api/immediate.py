@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from anyzero import ze
 from anyzero.api import _keep
-from anyzero.api._events import Waits, pack
+from anyzero.api._events import NO_WAITS, Waits, pack
 from anyzero.api._host_function import watch
 from anyzero.api._keep import HEAVY, Held
 from anyzero.api._queues import kept_of, pack_lists, queue_desc
 from anyzero.api._timeline import Timeline
-from anyzero.api._waiting import SLICE_NS
+from anyzero.api._waiting import SLICE
 from anyzero.api._waiting import wait as _wait
 from anyzero.api.completion import Completion
 from anyzero.api.library import check, create, function
@@ -101,7 +101,7 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
         kept: object,
         nbytes: int = 0,
     ) -> Completion:
-        count, waits = (0, None) if wait is None else pack(wait)
+        count, waits = NO_WAITS if wait is None else pack(wait)
         if kept is not None and self._held.weight > HEAVY:
             self._look()
         if signal is not None:
@@ -140,7 +140,7 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
 
     def _finish(self) -> None:
         """Wait for the command just appended. Not in the driver, where Ctrl-C would not end it."""
-        if _synchronize(self.handle, SLICE_NS):
+        if _synchronize(self.handle, SLICE):
             _wait(_synchronize, self.handle, None, "the command")
         if self.context.failures:
             self.context._raise_failure()

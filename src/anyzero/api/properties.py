@@ -1,11 +1,20 @@
-"""What a device says about its parts, as plain values."""
+"""What devices, modules and kernels say about themselves, as plain values."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Cache", "ImageLimits", "Memory", "Peer", "QueueGroup", "QueueKind"]
+__all__ = [
+    "Cache",
+    "ImageLimits",
+    "KernelProperties",
+    "Memory",
+    "ModuleProperties",
+    "Peer",
+    "QueueGroup",
+    "QueueKind",
+]
 
 QueueKind = Literal["compute", "copy"]
 
@@ -86,3 +95,32 @@ class Peer:
 
     access: bool
     atomics: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleProperties:
+    """What is known of a module: `imports` tells that it uses functions or variables of others and has to be linked."""
+
+    imports: bool
+
+
+@dataclass(frozen=True, slots=True)
+class KernelProperties:
+    """What a kernel needs, and what it was compiled for; sizes are in bytes, and 0 where nothing is required.
+
+    `preferred_group_multiple` is what group sizes are best a multiple of, `max_group_size` the most work-items that a
+    group may have. `local_memory` is per group, `private_memory` and `spill_memory` are per work-item.
+    """
+
+    arguments: int
+    required_group_size: tuple[int, int, int] | None
+    required_sub_groups: int
+    required_sub_group_size: int
+    max_sub_group_size: int
+    max_sub_groups: int
+    max_group_size: int
+    preferred_group_multiple: int
+    local_memory: int
+    private_memory: int
+    spill_memory: int
+    uuid: bytes

@@ -7,25 +7,23 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterable
 from math import prod
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from anyzero import errors, ze
+from anyzero.api._appending import Appended
 from anyzero.api._arrays import HostArray, fill_pattern, require_alike
 from anyzero.api._events import Waits, pack
 from anyzero.api._host_function import TRAMPOLINE, HostCall
 from anyzero.api.buffer import Buffer
 from anyzero.api.event import TIMESTAMPS, Event
 from anyzero.api.image import Image, ImageRegion
+from anyzero.api.launcher import Launcher
 from anyzero.api.library import function
-from anyzero.api.resource import Resource
 
 if TYPE_CHECKING:
-    from anyzero.api.context import Context
     from anyzero.api.device import Device
 
 __all__ = ["Advice", "Recorder"]
-
-Appended = TypeVar("Appended")
 
 Advice = Literal[
     "read_mostly",
@@ -70,7 +68,7 @@ _query_timestamps: Final = function("zeCommandListAppendQueryKernelTimestamps")
 _host_function: Final = function("zeCommandListAppendHostFunction")
 
 
-class Recorder(Resource, Generic[Appended]):
+class Recorder(Launcher[Appended]):
     """What `CommandList` and `ImmediateCommandList` have in common: the commands.
 
     Every command takes ``wait=``, an event or several that must be signalled before it begins, and ``signal=``, an
@@ -78,32 +76,7 @@ class Recorder(Resource, Generic[Appended]):
     may run. One thread at a time may append to a list.
     """
 
-    __slots__ = ("context", "device", "group")
-
-    context: Context
-    device: Device
-
-    def _append(
-        self,
-        command: Callable[..., int],
-        arguments: tuple[Any, ...],
-        signal: Event | None,
-        wait: Waits,
-        kept: object,
-        nbytes: int = 0,
-    ) -> Appended:
-        """Append a command whose parameters end in signal and waits; `kept`, so large, must stay until it is done."""
-        raise NotImplementedError
-
-    def _append_bare(
-        self, command: Callable[..., int], arguments: tuple[Any, ...], kept: object, nbytes: int = 0
-    ) -> Appended:
-        """Append a command that has neither."""
-        raise NotImplementedError
-
-    def _has_host_functions(self) -> None:
-        """Called before the first and every other host function is appended."""
-        raise NotImplementedError
+    __slots__ = ()
 
     def copy(
         self,

@@ -1,14 +1,41 @@
 """What all objects with a handle share: they are closed once, by hand, by `with`, or when nobody holds them."""
 
+# ruff: noqa: SLF001 (what is asked of a class here is its own)
+
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from anyzero import errors
 
-__all__ = ["Resource"]
+__all__ = ["Resource", "mark_closed"]
+
+
+@cache
+def _closed(kind: type[Any]) -> type[Any]:
+    """The class of closed objects of a class: the same, but for missing what is gone with a ClosedError."""
+
+    def missing(self: object, name: str) -> Any:
+        if name in kind._gone_when_closed:
+            raise errors.ClosedError(f"this {kind.__name__} is closed")
+        raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
+
+    contents = {"__slots__": (), "__getattr__": missing, "__module__": kind.__module__, "__doc__": kind.__doc__}
+    return type(kind.__name__, (kind,), contents)
+
+
+def mark_closed(thing: object) -> None:
+    """Turn an object into a closed one.
+
+    A closed object has no handle, so an open one costs no test where it is used, which is on the hottest paths. And it
+    is of another class: where a class says what happens to attributes that are not there, the others take longer.
+    """
+    kind: Any = type(thing)
+    if "__getattr__" not in vars(kind):
+        thing.__class__ = _closed(kind)
 
 
 class Resource:
@@ -31,25 +58,19 @@ class Resource:
     _destroy: ClassVar[Callable[..., int]]
     _gone_when_closed: ClassVar[tuple[str, ...]] = ("handle",)
 
-    if not TYPE_CHECKING:
-        # A closed object has no handle. So an open one costs no test where it is used, which is on the hottest paths.
-        def __getattr__(self, name: str) -> Any:
-            if name in type(self)._gone_when_closed:  # noqa: SLF001 (its own class's)
-                raise errors.ClosedError(f"this {type(self).__name__} is closed")
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
     @property
     def closed(self) -> bool:
         """Whether the object was closed."""
         try:
             return not self.handle
-        except errors.ClosedError:
+        except (errors.ClosedError, AttributeError):
             return True
 
     def close(self) -> None:
         """Give the object back to the driver. Closing a closed object does nothing."""
         try:
             handle = self.handle
+            mark_closed(self)
             del self.handle
         except (errors.ClosedError, AttributeError):
             return
@@ -57,7 +78,7 @@ class Resource:
 
     def _release(self, handle: int) -> None:
         # Nothing to do about a failure here: the object is gone either way.
-        type(self)._destroy(handle)  # noqa: SLF001 (its own class's)
+        type(self)._destroy(handle)
 
     def __del__(self) -> None:
         try:  # noqa: SIM105 (suppress() costs more than all the rest here)

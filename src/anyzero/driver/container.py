@@ -6,7 +6,8 @@
     u32 required group size[3], most items of a group, required sub-groups, required sub-group size
     u8 kernel uuid[16], module uuid[16]
     u32 length of name, entry, attributes, object
-    argument  u32 kind, size, offset, alignment, access, length of name; then all the arguments' names
+    argument  u32 kind, size, offset, alignment, access, length of name; then all the arguments' types and
+              names
     u64 links; name, entry, attributes, object
 
 Every text is followed by a zero byte that its length does not count; the object is not. A link says whose variables
@@ -65,7 +66,7 @@ def encode(content: Container) -> bytes:
     )
     arguments = () if content.function else kernel.arguments
     texts = [text.encode() for text in (kernel.name, kernel.entry, kernel.attributes)]
-    names = [argument.name.encode() for argument in arguments]
+    names = [f"{each.type} {each.name}".encode() if each.type else each.name.encode() for each in arguments]
     head = _HEAD.pack(
         kernel.lanes,
         flags,
@@ -168,7 +169,8 @@ def _argument(index: int, row: tuple[int, ...], name: str) -> Argument:
     kind, size, offset, alignment, access, _ = row
     if kind >= len(KINDS):
         raise WireError(f"argument {index} is of kind {kind}, which there is not")
-    return Argument(index, name, KINDS[kind], size, offset, alignment, access)
+    type_, _, name = name.rpartition(" ")
+    return Argument(index, name, KINDS[kind], size, offset, alignment, access, type_)
 
 
 def _string(reader: Reader, length: int) -> str:

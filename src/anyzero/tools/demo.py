@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from anyzero.tools.info import device_table, size
 
 __all__ = ["run"]
 
+SAXPY = Path(__file__).with_name("saxpy.spv")
 LARGE = 64 << 20
 ROUND_TRIPS = 2000
 REPLAYS = 200
@@ -27,7 +29,7 @@ def run(selector: str | None = None) -> int:
     print(device_table())
     device = az.device(selector)
     print(f"\nUsing {device.name} (ANYZERO_DEVICE picks another).\n")
-    steps = (fill_and_copy, region, events, immediate, replay, host_function, image)
+    steps = (fill_and_copy, region, events, immediate, replay, host_function, image, kernel, launches)
     began = time.perf_counter()
     with device.context() as ctx:
         for step in steps:
@@ -153,3 +155,32 @@ def image(ctx: az.Context) -> str:
     require(np.array_equal(picture.copy_to(), pixels), "an image changed its pixels")
     require(np.array_equal(corner, pixels[16:32, 40:]), "a part of an image came from elsewhere")
     return "an RGBA image took 64 × 48 pixels and gave a part of them back"
+
+
+def kernel(ctx: az.Context) -> str:
+    began = time.perf_counter()
+    saxpy = ctx.module(SAXPY)["saxpy"]
+    built = time.perf_counter() - began
+    values = np.arange(LARGE // 4, dtype=np.float32)
+    x, y = ctx.to_device(values), ctx.full(values.shape, 1, np.float32, kind="shared")
+    saxpy[x.size](y, x, 2.0)
+    require(np.array_equal(np.asarray(y), 2 * values + 1), "a kernel computed something else")
+    taken = seconds(lambda: saxpy[x.size](y, x, 0.0))
+    return (
+        f"a kernel from SPIR-V was ready in {built * 1000:.0f} ms and computed {x.size} elements right, "
+        f"{3 * LARGE / taken / 1e9:.1f} GB/s"
+    )
+
+
+def launches(ctx: az.Context) -> str:
+    saxpy = ctx.module(SAXPY)["saxpy"]
+    x, y = ctx.full(64, 1, np.float32), ctx.zeros(64, np.float32)
+    with ctx.immediate() as lst:
+
+        def trips() -> None:
+            for _ in range(ROUND_TRIPS):
+                saxpy[64](y, x, 1.0, on=lst).wait(timeout=10)
+
+        each = seconds(trips) / ROUND_TRIPS
+    require((y.copy_to() == 5 * ROUND_TRIPS).all(), "a launch was lost")
+    return f"{ROUND_TRIPS} launches of a small kernel took {each * 1e6:.1f} µs each, from Python, waited for one by one"

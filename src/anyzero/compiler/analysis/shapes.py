@@ -199,7 +199,9 @@ class _Finding:
         if all(shape.uniform for shape in known):
             return UNIFORM
         if name in _ELEMENTWISE_INT and op.type not in ("i1", "half", "float", "double"):
-            return self._arithmetic(op, known)
+            found = self._arithmetic(op, known)
+            # Two gaps need not lie at the same lane, so that they do not cancel each other.
+            return VARYING if found.uniform and not found.exact else found
         return VARYING
 
     def _collective(self, what: Collective, given: list[Shape]) -> Shape:
