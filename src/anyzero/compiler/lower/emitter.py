@@ -92,6 +92,7 @@ class Emitter:
         """Lines that belong to the function's first block."""
         self.block: Block | None = None
         self.labels = 0
+        self._current = ""
         self.used: set[Op] = set()
         """Operations whose results somebody asks for."""
         self.private: dict[Variable, Value] = {}
@@ -120,6 +121,11 @@ class Emitter:
     def start(self, label: str) -> None:
         """A new LLVM block inside of the one that is being written; what was computed before stays known."""
         self.b.label(label)
+        self._current = label
+
+    def last_label(self) -> str:
+        """Of the LLVM block that is being written, after `start`."""
+        return self._current
 
     def forget_since(self, kept: dict[object, Value]) -> None:
         """After a piece of code that may have been jumped over: what was spread only there is not known any more."""

@@ -12,6 +12,9 @@ from anyzero.compiler.lower.llvm import I64, PTR, Type, Value
 MOST_WRITTEN_OUT = 16
 """Lanes whose loads are written one behind the other, where they go lane by lane."""
 
+MOST_APART = 32
+"""The same, where lanes lie a constant apart, so that their addresses are no work."""
+
 WIDEST = 128
 """Numbers that one access of interleaved components may span."""
 
@@ -50,6 +53,8 @@ def load(e: Emitter, op: Op) -> None:
         parts = _load_dense(e, pointer, op.type, access, shape.stride // size)
     elif shape.stride == -size and access.count == 1 and _placed(e, pointer):
         parts = [_load_backwards(e, pointer, op.type, access)]
+    elif shape.stride is not None and _placed(e, pointer) and e.lanes <= MOST_APART:
+        parts = _load_apart(e, pointer, op.type, access, shape.stride)
     elif access.count == 1 and likely_stride(pointer, e.shapes) == size:
         parts = [_load_perhaps_dense(e, pointer, op.type, access)]
     else:
@@ -70,6 +75,8 @@ def store(e: Emitter, op: Op) -> None:
         _store_once(e, pointer, values, access)
     elif shape.stride is not None and _dense(e, shape.stride, size, access.count) and _placed(e, pointer):
         _store_dense(e, pointer, [e.vector(each) for each in values], access, shape.stride // size)
+    elif shape.stride is not None and _placed(e, pointer) and e.lanes <= MOST_APART:
+        _store_apart(e, pointer, [e.vector(each) for each in values], access, shape.stride)
     else:
         scatter(e, e.vector(pointer), [e.vector(each) for each in values], access)
 
@@ -190,6 +197,69 @@ def _interleaved(e: Emitter, values: list[Value], lanes: int) -> Value:
     return b.shuffle(joined, None, [place % step * lanes + place // step for place in range(lanes * step)])
 
 
+def _load_apart(e: Emitter, pointer: Op, element: str, access: Access, stride: int) -> list[Value]:
+    """Lanes a constant apart, which need no vector of addresses: load by load where all are here, else a gather."""
+    b, lanes = e.b, e.lanes
+    size = SIZES[element]
+    base = e.base(pointer)
+    known, all_here, some, join = _whole_or_part(e)
+    e.start(all_here)
+    wide = Type(_whole(element), lanes)
+    near = []
+    for place in range(access.count):
+        found = b.poison(wide)
+        for lane in range(lanes):
+            address = e.moved(base, lane * stride + place * size)
+            one = b.op(f"load {wide.element}, {address.typed}, align {_aligned(access, size)}", Type(wide.element))
+            found = b.with_lane(found, lane, one)
+        near.append(found)
+    b.line(f"br label %{join}")
+    e.start(some)
+    e.forget_since(dict(known))
+    far = [_untyped(e, each) for each in gather(e, e.apart(base, stride), element, access)]
+    last = e.last_label()
+    b.line(f"br label %{join}")
+    e.start(join)
+    e.forget_since(known)
+    return [
+        _typed(e, b.op(f"phi {wide} [ {one.text}, %{all_here} ], [ {other.text}, %{last} ]", wide), element)
+        for one, other in zip(near, far, strict=True)
+    ]
+
+
+def _store_apart(e: Emitter, pointer: Op, values: list[Value], access: Access, stride: int) -> None:
+    b = e.b
+    base = e.base(pointer)
+    whole = [_untyped(e, value) for value in values]
+    size = SIZES[values[0].type.element]
+    known, all_here, some, join = _whole_or_part(e)
+    e.start(all_here)
+    for place, value in enumerate(whole):
+        for lane in range(e.lanes):
+            address = e.moved(base, lane * stride + place * size)
+            b.line(f"store {b.lane(value, lane).typed}, {address.typed}, align {_aligned(access, size)}")
+    b.line(f"br label %{join}")
+    e.start(some)
+    e.forget_since(dict(known))
+    scatter(e, e.apart(base, stride), values, access)
+    b.line(f"br label %{join}")
+    e.start(join)
+    e.forget_since(known)
+
+
+def _whole_or_part(e: Emitter) -> tuple[dict[object, Value], str, str, str]:
+    """Branches by whether all lanes are here; gives what is known until then, and the labels of both sides and of
+    the end.
+    """
+    mask = e.mask
+    assert mask is not None
+    every = e.b.compare("eq", e.bits(mask), (1 << e.lanes) - 1)
+    known = e.known
+    all_here, some, join = e.label(), e.label(), e.label()
+    e.b.line(f"br {every.typed}, label %{all_here}, label %{some}")
+    return known, all_here, some, join
+
+
 def _load_perhaps_dense(e: Emitter, pointer: Op, element: str, access: Access) -> Value:
     """Asks whether the lanes are neighbours, as they are away from the edges of what is read."""
     b, lanes = e.b, e.lanes
@@ -211,10 +281,11 @@ def _load_perhaps_dense(e: Emitter, pointer: Op, element: str, access: Access) -
     e.start(far)
     e.forget_since(dict(known))
     picked = _untyped(e, _gather(e, pointers, element, _aligned(access, size)))
+    last = e.last_label()
     b.line(f"br label %{join}")
     e.start(join)
     e.forget_since(known)
-    return _typed(e, b.op(f"phi {wide} [ {dense.text}, %{near} ], [ {picked.text}, %{far} ]", wide), element)
+    return _typed(e, b.op(f"phi {wide} [ {dense.text}, %{near} ], [ {picked.text}, %{last} ]", wide), element)
 
 
 def _load_backwards(e: Emitter, pointer: Op, element: str, access: Access) -> Value:
