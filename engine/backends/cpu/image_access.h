@@ -1,0 +1,38 @@
+// How kernels read, write and question images. Compiled kernels call the az_image functions; they work on many lanes at once.
+//
+// Arrays hold a row of `lanes` values for each component. Lanes without a bit in `mask` take no part, and their results stay as
+// they were. No coordinate reaches memory outside of the image: a read gives the border's colour there, a write is dropped.
+#pragma once
+
+#include <cstdint>
+
+#include "../../objects/image.h"
+
+extern "C" {
+
+// `coords` are floats if `float_coords` says so, else integers. `kind`: 0 floats, 1 signed, 2 unsigned integers. A sampled
+// bindless image that is read at floats without a sampler uses its own. Images have one level, so `lod` changes nothing.
+void az_image_read(const anyzero::ImageView* view, const anyzero::Sampler::State* sampler, uint32_t lanes, uint64_t mask,
+                   const uint32_t* coords, uint32_t float_coords, const float* lod, uint32_t* texel, uint32_t kind);
+
+void az_image_write(const anyzero::ImageView* view, uint32_t lanes, uint64_t mask, const int32_t* coords, const uint32_t* texel,
+                    uint32_t kind);
+
+// `what`: 0 width, 1 height, 2 depth, 3 array size, 4 SPIR-V's ImageChannelDataType, 5 its ImageChannelOrder, 6 levels, 7 samples.
+uint32_t az_image_query(const anyzero::ImageView* view, uint32_t what);
+
+}  // extern "C"
+
+namespace anyzero {
+
+// The same functions compiled for some processor; the ones above choose when the library is loaded.
+struct ImageCode {
+  decltype(&az_image_read) read;
+  decltype(&az_image_write) write;
+
+  static const ImageCode& portable();
+  // nullptr on processors without.
+  static const ImageCode* avx2();
+};
+
+}  // namespace anyzero

@@ -1,0 +1,52 @@
+#include "code.h"
+
+#include <charconv>
+
+namespace anyzero {
+
+namespace {
+
+// "az_globals" is 0, "az_globals.2" is 2.
+bool global_block_number(const std::string& name, size_t* number) {
+  constexpr std::string_view kOwn = "az_globals";
+  *number = 0;
+  if (name == kOwn) return true;
+  if (name.compare(0, kOwn.size(), kOwn) != 0 || name.size() < kOwn.size() + 2 || name[kOwn.size()] != '.') return false;
+  auto [end, error] = std::from_chars(name.data() + kOwn.size() + 1, name.data() + name.size(), *number);
+  return error == std::errc() && end == name.data() + name.size() && *number > 0;
+}
+
+}  // namespace
+
+Code* Code::load(std::vector<unsigned char> container, const GlobalBlock& globals, const FindLinked& linked, std::string* reason) {
+  auto let_go = [](Code* code) { code->release(); };
+  std::unique_ptr<Code, decltype(let_go)> code(new Code, let_go);
+  code->container_ = std::move(container);
+  if (!read_container(code->container_, &code->facts_, &code->binary_, reason)) return nullptr;
+  code->globals_.push_back(globals);
+  for (uint64_t plan : code->facts_.links) {
+    GlobalBlock block;
+    if (!linked(plan, &block)) {
+      *reason = "kernel " + code->facts_.name + " needs variables of a module that it is not linked with";
+      return nullptr;
+    }
+    code->globals_.push_back(std::move(block));
+  }
+  auto resolve = [&](const std::string& name, uintptr_t* address) {
+    if (size_t number; global_block_number(name, &number)) {
+      if (number >= code->globals_.size()) return false;
+      *address = code->globals_[number].address;
+      return true;
+    }
+    *address = find_offered(name);
+    return *address != 0;
+  };
+  code->object_ = LoadedObject::load(code->binary_, code->facts_.entry, resolve, reason);
+  if (!code->object_) {
+    *reason = "kernel " + code->facts_.name + " cannot be loaded: " + *reason;
+    return nullptr;
+  }
+  return code.release();
+}
+
+}  // namespace anyzero

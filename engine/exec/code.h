@@ -1,0 +1,71 @@
+// The machine code of one kernel, loaded and ready to run.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "container.h"
+#include "elf_object.h"
+#include "offered.h"
+
+namespace anyzero {
+
+// A module's program-scope variables: where they lie, and what keeps them there.
+struct GlobalBlock {
+  uintptr_t address = 0;
+  std::shared_ptr<const void> owner;
+};
+
+// Threading: immutable but for what it learns about its own speed; any thread may hold it. Packets do while they may still run.
+class Code {
+ public:
+  // The variables of a module that this one is linked with, by its plan; false when there is none of that number.
+  using FindLinked = std::function<bool(uint64_t plan, GlobalBlock* block)>;
+
+  // nullptr with a reason when the container cannot be read or its object cannot be loaded.
+  static Code* load(std::vector<unsigned char> container, const GlobalBlock& globals, const FindLinked& linked,
+                    std::string* reason);
+
+  void retain() { users_.fetch_add(1, std::memory_order_relaxed); }
+  void release() {
+    if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+
+  const KernelFacts& facts() const { return facts_; }
+  Entry entry() const { return reinterpret_cast<Entry>(object_->entry()); }
+  uintptr_t address() const { return object_->entry(); }
+  // The relocatable object it was loaded from.
+  std::string_view binary() const { return binary_; }
+
+  // Where in the code an instruction lies; false when it lies elsewhere.
+  bool offset_of(uintptr_t instruction, size_t* offset) const {
+    *offset = instruction - object_->text();
+    return object_->contains(instruction);
+  }
+
+  uint64_t scratch_bytes(const uint32_t* group_size) const {
+    const uint64_t vectors = (uint64_t{group_size[0]} + facts_.lanes - 1) / facts_.lanes * group_size[1] * group_size[2];
+    return facts_.scratch_fixed + facts_.scratch_per_vector * vectors;
+  }
+
+  // Picoseconds a work-item takes, as last measured; 0 until it has run.
+  uint64_t pace() const { return pace_.load(std::memory_order_relaxed); }
+  void set_pace(uint64_t picoseconds) { pace_.store(picoseconds, std::memory_order_relaxed); }
+
+ private:
+  Code() = default;
+  ~Code() = default;
+
+  std::atomic<uint32_t> users_{1};
+  std::atomic<uint64_t> pace_{0};
+  KernelFacts facts_;
+  std::vector<unsigned char> container_;
+  std::string_view binary_;
+  std::vector<GlobalBlock> globals_;  // its own module's, then those of linked modules
+  std::unique_ptr<LoadedObject> object_;
+};
+
+}  // namespace anyzero

@@ -1,0 +1,132 @@
+#include "container.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+namespace anyzero {
+
+namespace {
+
+struct Head {
+  char magic[8];
+  uint64_t total_bytes;
+  uint64_t checksum;  // of everything behind it
+  uint32_t lanes, flags, n_args, args_bytes;
+  uint32_t local_bytes, private_bytes, spill_bytes, scratch_fixed, scratch_per_vector, n_links;
+  uint32_t required_group[3];
+  uint32_t max_group_items, required_sub_groups, required_sub_group_size;
+  uint8_t kernel_uuid[16], module_uuid[16];
+  uint32_t name_bytes, entry_bytes, attributes_bytes, object_bytes;
+};
+static_assert(sizeof(Head) == 136);
+
+struct ArgumentRecord {
+  uint32_t kind, size, offset, alignment, access, name_bytes;
+};
+
+constexpr uint32_t kMostLanes = 64;
+constexpr uint32_t kMostArguments = 1u << 16;
+constexpr uint32_t kMostArgumentBytes = 1u << 20;
+constexpr uint32_t kLargestAlignment = 128;
+
+uint64_t checksum(const unsigned char* bytes, size_t size) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (size_t i = 0; i < size; ++i) hash = (hash ^ bytes[i]) * 0x100000001b3;
+  return hash;
+}
+
+class Reader {
+ public:
+  explicit Reader(const std::vector<unsigned char>& bytes) : at_(bytes.data()), end_(bytes.data() + bytes.size()) {}
+
+  bool take(void* to, size_t size) {
+    if (static_cast<size_t>(end_ - at_) < size) return false;
+    std::memcpy(to, at_, size);
+    at_ += size;
+    return true;
+  }
+  // A text with the NUL behind it, and none inside.
+  bool text(uint32_t length, std::string* to) {
+    if (static_cast<size_t>(end_ - at_) <= length || at_[length] != 0 || std::memchr(at_, 0, length)) return false;
+    to->assign(reinterpret_cast<const char*>(at_), length);
+    at_ += length + 1;
+    return true;
+  }
+  bool rest(size_t length, std::string_view* to) {
+    if (static_cast<size_t>(end_ - at_) != length) return false;
+    *to = {reinterpret_cast<const char*>(at_), length};
+    return true;
+  }
+
+ private:
+  const unsigned char* at_;
+  const unsigned char* end_;
+};
+
+bool good_argument(const ArgumentRecord& record, uint32_t args_bytes) {
+  if (record.kind > static_cast<uint32_t>(ArgumentKind::Sampler) || record.access > 2) return false;
+  if (record.alignment == 0 || record.alignment > kLargestAlignment || (record.alignment & (record.alignment - 1))) return false;
+  if (record.kind != static_cast<uint32_t>(ArgumentKind::Value) && record.size != 8) return false;
+  return record.size <= args_bytes && record.offset <= args_bytes - record.size && record.offset % record.alignment == 0;
+}
+
+}  // namespace
+
+bool read_container(const std::vector<unsigned char>& bytes, KernelFacts* facts, std::string_view* object, std::string* reason) {
+  auto damaged = [&](const char* what) {
+    *reason = std::string("the compiled kernel is damaged: ") + what;
+    return false;
+  };
+  Reader reader(bytes);
+  Head head;
+  if (!reader.take(&head, sizeof head) || std::memcmp(head.magic, "AZKERN01", 8) != 0) return damaged("it has no header");
+  if (head.total_bytes != bytes.size()) return damaged("its size is not what it says");
+  constexpr size_t kCovered = offsetof(Head, checksum) + sizeof head.checksum;
+  if (head.checksum != checksum(bytes.data() + kCovered, bytes.size() - kCovered)) return damaged("its checksum does not match");
+  if (head.lanes == 0 || head.lanes > kMostLanes) return damaged("it has an impossible number of lanes");
+  if (head.n_args > kMostArguments || head.args_bytes > kMostArgumentBytes || head.n_links > kMostArguments)
+    return damaged("it has too many arguments");
+
+  *facts = {};
+  facts->lanes = head.lanes;
+  facts->flags = head.flags;
+  facts->args_bytes = head.args_bytes;
+  facts->local_bytes = head.local_bytes;
+  facts->private_bytes = head.private_bytes;
+  facts->spill_bytes = head.spill_bytes;
+  facts->scratch_fixed = head.scratch_fixed;
+  facts->scratch_per_vector = head.scratch_per_vector;
+  std::copy_n(head.required_group, 3, facts->required_group);
+  facts->max_group_items = head.max_group_items;
+  facts->required_sub_groups = head.required_sub_groups;
+  facts->required_sub_group_size = head.required_sub_group_size;
+  std::copy_n(head.kernel_uuid, 16, facts->kernel_uuid);
+  std::copy_n(head.module_uuid, 16, facts->module_uuid);
+
+  std::vector<uint32_t> name_bytes;
+  for (uint32_t i = 0; i < head.n_args; ++i) {
+    ArgumentRecord record;
+    if (!reader.take(&record, sizeof record)) return damaged("it ends among its arguments");
+    if (!good_argument(record, head.args_bytes)) return damaged("an argument lies outside the block or has no known kind");
+    auto kind = static_cast<ArgumentKind>(record.kind);
+    uint32_t place = kind == ArgumentKind::Image ? facts->images++ : kind == ArgumentKind::Sampler ? facts->samplers++ : 0;
+    facts->arguments.push_back({kind, record.size, record.offset, record.alignment, record.access, place, {}});
+    facts->args_alignment = std::max(facts->args_alignment, record.alignment);
+    name_bytes.push_back(record.name_bytes);
+  }
+  for (uint32_t i = 0; i < head.n_args; ++i)
+    if (!reader.text(name_bytes[i], &facts->arguments[i].name)) return damaged("it ends among the names of its arguments");
+  for (uint32_t i = 0; i < head.n_links; ++i) {
+    uint64_t plan;
+    if (!reader.take(&plan, sizeof plan)) return damaged("it ends among its links");
+    facts->links.push_back(plan);
+  }
+  if (!reader.text(head.name_bytes, &facts->name) || !reader.text(head.entry_bytes, &facts->entry) ||
+      !reader.text(head.attributes_bytes, &facts->attributes))
+    return damaged("it ends among its texts");
+  if (!reader.rest(head.object_bytes, object)) return damaged("its code is not as long as it says");
+  return true;
+}
+
+}  // namespace anyzero

@@ -1,0 +1,56 @@
+// One compiled kernel as the planner hands it over: what a launch must know about it, and its relocatable object.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace anyzero {
+
+enum class ArgumentKind : uint32_t { Value, Global, Constant, Local, Image, Sampler };
+
+struct Argument {
+  ArgumentKind kind;
+  uint32_t size;
+  uint32_t offset;  // in the block of arguments
+  uint32_t alignment;
+  uint32_t access;  // of an image: 0 read, 1 write, 2 both
+  uint32_t place;   // of an image or sampler: the how-manieth of its kind it is
+  std::string name;  // behind its type, as OpenCL C writes it, and a blank
+
+  bool pointer() const { return kind == ArgumentKind::Global || kind == ArgumentKind::Constant; }
+};
+
+struct KernelFacts {
+  enum Flag : uint32_t { kBarriers = 1, kPrintf = 2, kFlat = 4, kSubGroups = 8, kFunction = 32 };
+
+  std::string name;
+  std::string entry;  // the symbol to call
+  std::string attributes;
+  uint32_t lanes = 1;
+  uint32_t flags = 0;
+  uint32_t args_bytes = 0;
+  uint32_t args_alignment = 8;
+  uint32_t images = 0;
+  uint32_t samplers = 0;
+  uint32_t local_bytes = 0;
+  uint32_t private_bytes = 0;
+  uint32_t spill_bytes = 0;
+  uint32_t scratch_fixed = 0;
+  uint32_t scratch_per_vector = 0;
+  uint32_t required_group[3] = {};
+  uint32_t max_group_items = 0;
+  uint32_t required_sub_groups = 0;
+  uint32_t required_sub_group_size = 0;
+  uint8_t kernel_uuid[16] = {};
+  uint8_t module_uuid[16] = {};
+  std::vector<Argument> arguments;
+  std::vector<uint64_t> links;  // plans whose global variables the code reaches: az_globals.1, az_globals.2 …
+};
+
+// What `bytes` hold; `object` stays inside them. False with a reason: the bytes may come from a file, so nothing in them is
+// trusted.
+bool read_container(const std::vector<unsigned char>& bytes, KernelFacts* facts, std::string_view* object, std::string* reason);
+
+}  // namespace anyzero

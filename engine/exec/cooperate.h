@@ -1,0 +1,11 @@
+// Cooperative launches: all groups run at the same time, each on a thread of its own.
+#pragma once
+
+#include "running.h"
+
+namespace anyzero {
+
+// Returns when all groups are done. Runs in a trap, which the first fault of any group leaves for, once no group runs any more.
+void run_together(RunningLaunch& running, uint64_t groups);
+
+}  // namespace anyzero

@@ -1,0 +1,191 @@
+#include "dispatch.h"
+
+#include <xmmintrin.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "clock.h"
+#include "code.h"
+#include "cooperate.h"
+#include "kernel_memory.h"
+#include "pool.h"
+#include "running.h"
+#include "settings.h"
+#include "watchdog.h"
+
+namespace anyzero {
+
+namespace {
+
+// In picoseconds, which a group of a trivial kernel takes only a few of.
+constexpr uint64_t kPiece = 10'000'000;         // a thread works alone for so long before it looks what is left
+constexpr uint64_t kWorthSharing = 20'000'000;  // below that, waking others costs more than it saves
+constexpr uint64_t kChunk = 50'000'000;         // one share
+constexpr uint64_t kBrief = 500'000'000;        // a share of that length does not hold up who waits for something else
+constexpr uint64_t kUnknown = UINT64_MAX / 2;
+constexpr unsigned kUsualRounding = 0x1F80;
+constexpr unsigned kStickyFlags = 0x3F;
+
+uint64_t times(uint64_t a, uint64_t b) {
+  uint64_t product;
+  return __builtin_mul_overflow(a, b, &product) ? kUnknown : product;
+}
+
+// Lets a kernel compute as the specification says, whatever the program has set on this thread.
+class UsualRounding {
+ public:
+  UsualRounding() : before_(_mm_getcsr()) {
+    if ((before_ & ~kStickyFlags) != kUsualRounding) _mm_setcsr(kUsualRounding);
+  }
+  ~UsualRounding() {
+    if ((before_ & ~kStickyFlags) != kUsualRounding) _mm_setcsr(before_);
+  }
+
+ private:
+  unsigned before_;
+};
+
+// What is left of a launch, in equal shares.
+struct Shares {
+  RunningLaunch& running;
+  uint64_t first;
+  uint64_t end;
+  uint64_t groups;
+  std::atomic<uint64_t> spent{0};
+
+  static void run(void* shares, uint32_t index) {
+    auto& self = *static_cast<Shares*>(shares);
+    const uint64_t begin = self.first + index * self.groups;
+    const uint64_t start = now_ns();
+    run_groups(self.running, begin, std::min(begin + self.groups, self.end));
+    self.spent.fetch_add(now_ns() - start, std::memory_order_relaxed);
+  }
+};
+
+// `pace` is that of a group. Returns the nanoseconds that all threads together have worked.
+uint64_t share_out(RunningLaunch& running, uint64_t first, uint64_t end, uint64_t pace) {
+  const uint64_t left = end - first;
+  // Several for each thread, so that the last one to finish is not far behind.
+  const uint64_t even = std::max<uint64_t>(left / (settings.threads * 4), 1);
+  uint64_t groups = std::clamp<uint64_t>(kChunk / pace, 1, even);
+  groups = std::max(groups, left / (UINT32_MAX / 2) + 1);
+  Shares shares{running, first, end, groups};
+  const bool brief = times(pace, groups) <= kBrief;
+  parallel(static_cast<uint32_t>((left + groups - 1) / groups), Shares::run, &shares, brief);
+  return shares.spent.load(std::memory_order_relaxed);
+}
+
+// On this thread alone as long as what is left is not worth more, which the kernel's pace says, or a first try where it is not
+// known or not true any more.
+void run_adaptively(RunningLaunch& running, Code& code, uint64_t groups) {
+  const uint64_t items = running.grid.group_size[0] * running.grid.group_size[1] * running.grid.group_size[2];
+  uint64_t pace = std::max<uint64_t>(times(code.pace(), items), 1), done = 0, spent = 0;
+  uint64_t piece = code.pace() ? std::max<uint64_t>(kPiece / pace, 1) : 1;
+  // With one group there is nothing to decide, and a look at the clock now and then will do.
+  static thread_local uint8_t untimed __attribute__((tls_model("initial-exec"))) = 0;
+  if (groups == 1 && code.pace() && pace < kBrief && ++untimed % 16) return run_groups(running, 0, 1);
+  for (;;) {
+    const uint64_t last = done + std::min(piece, groups - done);
+    const uint64_t start = now_ns();
+    run_groups(running, done, last);
+    const uint64_t took = now_ns() - start;
+    pace = std::max<uint64_t>(times(took, 1000) / (last - done), 1);
+    spent += took;
+    done = last;
+    const uint64_t left = groups - done;
+    if (left == 0) break;
+    if (settings.threads > 1 && left > 1 && times(pace, left) > kWorthSharing) {
+      spent += share_out(running, done, groups, pace);
+      break;
+    }
+    piece = std::clamp<uint64_t>(kPiece / pace, 1, times(piece, 8));
+  }
+  const double all = static_cast<double>(groups) * static_cast<double>(items);
+  code.set_pace(static_cast<uint64_t>(static_cast<double>(spent) * 1000 / all) + 1);
+}
+
+void run(const Launch& launch) {
+  RunningLaunch running;
+  uint32_t count[3];
+  std::copy_n(launch.group_count, 3, count);
+  if (launch.count_at) {
+    static_assert(sizeof count == sizeof *launch.count_at);
+    std::memcpy(count, launch.count_at, sizeof count);
+  }
+  uint64_t groups;
+  if (!count_groups(count, &groups)) raise({Fault::kTooManyGroups, 0, 0});
+  if (groups == 0) return;
+  running.args = launch.args();
+  running.entry = launch.code->entry();
+  running.local_bytes = launch.local_bytes;
+  running.scratch_bytes = launch.code->scratch_bytes(launch.group_size);
+  running.grid.dimensions = 1;
+  for (unsigned i = 0; i < 3; ++i) {
+    running.grid.group_count[i] = count[i];
+    running.grid.group_size[i] = launch.group_size[i];
+    running.grid.global_offset[i] = launch.global_offset[i];
+    running.grid.global_size[i] = uint64_t{count[i]} * launch.group_size[i];
+    if (running.grid.global_size[i] != 1) running.grid.dimensions = i + 1;
+  }
+  if (settings.kernel_timeout_ms) {
+    start_watchdog();
+    running.limit.deadline = now_ns() + settings.kernel_timeout_ms * 1'000'000;
+  }
+  if (launch.flags & Launch::kCooperative) {
+    run_together(running, groups);
+  } else {
+    run_adaptively(running, *launch.code, groups);
+  }
+}
+
+}  // namespace
+
+void run_groups(RunningLaunch& running, uint64_t first, uint64_t last) {
+  Worker worker;
+  if (!provide_memory(running.local_bytes, running.scratch_bytes, &worker)) raise({Fault::kNoMemory, 0, 0});
+  worker.launch = &running;
+  UsualRounding rounding;
+  if (running.limited()) {
+    if (int how = running.limit.passed()) raise({how, 0, 0});
+    Watched watched(running.limit);
+    running.entry(running.args, &running.grid, first, last, &worker);
+  } else {
+    running.entry(running.args, &running.grid, first, last, &worker);
+  }
+}
+
+void run_launches(const LaunchPacket& packet) {
+  uint64_t enabled = packet.count;
+  if (packet.enabled_at) enabled = std::min<uint64_t>(enabled, *packet.enabled_at);
+  const Launch* launch = packet.first();
+  for (uint64_t i = 0; i < enabled; ++i, launch = launch->next()) run(*launch);
+}
+
+uint64_t cost_of(const LaunchPacket& packet) {
+  const Launch& launch = *packet.first();
+  if (packet.count != 1 || launch.count_at) return kUnknown;
+  return cost_of_launch(*launch.code, launch.group_count, launch.group_size, launch.flags);
+}
+
+uint64_t cost_of_launch(const Code& code, const uint32_t* group_count, const uint32_t* group_size, uint32_t flags) {
+  const uint64_t pace = code.pace();
+  uint64_t groups;
+  if (pace == 0 || (flags & Launch::kCooperative) || !count_groups(group_count, &groups)) return kUnknown;
+  uint64_t items = uint64_t{group_size[0]} * group_size[1] * group_size[2];
+  if (__builtin_mul_overflow(items, groups, &items)) return kUnknown;
+  return 20 + times(pace, items) / 1000;
+}
+
+uint32_t most_cooperative_groups() {
+  constexpr uint64_t kFewest = 16, kMost = 256;
+  return static_cast<uint32_t>(std::clamp(settings.threads, kFewest, kMost));
+}
+
+bool count_groups(const uint32_t* count, uint64_t* groups) {
+  constexpr uint64_t kMost = uint64_t{1} << 62;
+  return !__builtin_mul_overflow(uint64_t{count[0]} * count[1], uint64_t{count[2]}, groups) && *groups <= kMost;
+}
+
+}  // namespace anyzero

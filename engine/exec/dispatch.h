@@ -1,0 +1,23 @@
+// Runs kernels: shares the groups of a launch out over the threads there are.
+#pragma once
+
+#include <cstdint>
+
+#include "packet.h"
+
+namespace anyzero {
+
+// Every launch of the packet, one behind the other. Runs in a trap, which a fault of the kernel leaves for.
+void run_launches(const LaunchPacket& packet);
+
+// Rough nanoseconds that it will take on one thread alone; UINT64_MAX / 2 while nobody knows.
+uint64_t cost_of(const LaunchPacket& packet);
+uint64_t cost_of_launch(const Code& code, const uint32_t* group_count, const uint32_t* group_size, uint32_t flags);
+
+// How many groups of a cooperative kernel can run at the same time.
+uint32_t most_cooperative_groups();
+
+// False when there are more groups than can be numbered.
+bool count_groups(const uint32_t* group_count, uint64_t* groups);
+
+}  // namespace anyzero

@@ -1,0 +1,40 @@
+// Loads a relocatable x86-64 ELF object into memory of this process, as a linker and a dynamic loader would together.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace anyzero {
+
+// The address of a symbol that an object leaves open; false when nobody offers it.
+using Resolve = std::function<bool(const std::string& name, uintptr_t* address)>;
+
+// Threading: immutable once loaded. Constructors of the object are not run.
+class LoadedObject {
+ public:
+  // nullptr with a reason; bytes that make no sense are refused, never followed.
+  static std::unique_ptr<LoadedObject> load(std::string_view object, const std::string& entry, const Resolve& resolve,
+                                            std::string* reason);
+  ~LoadedObject();
+  LoadedObject(const LoadedObject&) = delete;
+  LoadedObject& operator=(const LoadedObject&) = delete;
+
+  uintptr_t entry() const { return entry_; }
+  uintptr_t text() const { return base_; }
+  size_t text_bytes() const { return text_bytes_; }
+  bool contains(uintptr_t address) const { return address - base_ < text_bytes_; }
+
+ private:
+  LoadedObject() = default;
+  friend class ObjectLoader;
+
+  uintptr_t base_ = 0;
+  size_t bytes_ = 0;
+  size_t text_bytes_ = 0;
+  uintptr_t entry_ = 0;
+};
+
+}  // namespace anyzero

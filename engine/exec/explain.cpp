@@ -1,0 +1,89 @@
+#include "explain.h"
+
+#include <csignal>
+#include <cstdio>
+
+#include "../objects/allocation.h"
+#include "code.h"
+#include "settings.h"
+
+namespace anyzero {
+
+namespace {
+
+void explain_raised(int kind, uintptr_t value, char* text, size_t size) {
+  switch (kind) {
+    case 1:
+      std::snprintf(text, size, "an integer was divided by zero");
+      return;
+    case 2:
+      std::snprintf(text, size, "it reached code that it says cannot be reached");
+      return;
+    case 3:
+      std::snprintf(text, size, "%#zx is not a function that can be called", static_cast<size_t>(value));
+      return;
+    case 4:
+      std::snprintf(text, size, "not all work-items of a group reached the same barrier");
+      return;
+    default:
+      std::snprintf(text, size, "it stopped with code %d, value %#zx", kind, static_cast<size_t>(value));
+  }
+}
+
+void explain_kind(const Fault& fault, char* text, size_t size) {
+  switch (fault.signal) {
+    case Fault::kStackOverflow:
+      std::snprintf(text, size, "the stack overflowed");
+      return;
+    case Fault::kWildAddress:
+      std::snprintf(text, size, "an invalid address, which no memory can have, or a misaligned one");
+      return;
+    case Fault::kTimeLimit:
+      std::snprintf(text, size, "it ran longer than the limit of %llu ms (ANYZERO_KERNEL_TIMEOUT)",
+                    static_cast<unsigned long long>(settings.kernel_timeout_ms));
+      return;
+    case Fault::kGivenUp:
+      std::snprintf(text, size, "it was given up");
+      return;
+    case Fault::kNoMemory:
+      std::snprintf(text, size, "there is no memory for its work-groups");
+      return;
+    case Fault::kNoThreads:
+      std::snprintf(text, size, "the system grants no threads to run its groups at the same time");
+      return;
+    case Fault::kTooManyGroups:
+      std::snprintf(text, size, "there are more groups than can be launched");
+      return;
+    default:
+      break;
+  }
+  if (fault.signal >= Fault::kRaised) return explain_raised(fault.signal - Fault::kRaised, fault.address, text, size);
+  const char* kind = fault.signal == SIGBUS   ? "memory that no longer exists"
+                     : fault.signal == SIGFPE ? "an arithmetic error"
+                     : fault.signal == SIGILL ? "an illegal instruction"
+                                              : "an invalid address";
+  char where[256];
+  describe_address(fault.address, where, sizeof where);
+  if (fault.signal == SIGFPE || fault.signal == SIGILL) {
+    std::snprintf(text, size, "%s", kind);
+  } else {
+    std::snprintf(text, size, "%s at %#zx (%s)", kind, static_cast<size_t>(fault.address), where);
+  }
+}
+
+}  // namespace
+
+void explain(const Fault& fault, const Packet* packet, char* text, size_t size) {
+  explain_kind(fault, text, size);
+  if (!packet || packet->op != Op::Launch || fault.instruction == 0) return;
+  const auto& launches = *static_cast<const LaunchPacket*>(packet);
+  for_each_launch(launches, [&](const Launch& launch) {
+    size_t offset;
+    if (!launch.code->offset_of(fault.instruction, &offset)) return;
+    char kind[400];
+    std::snprintf(kind, sizeof kind, "%s", text);
+    std::snprintf(text, size, "%s; at offset %#zx of the code of %s", kind, offset, launch.code->facts().name.c_str());
+  });
+}
+
+}  // namespace anyzero

@@ -1,0 +1,16 @@
+// What compiled code calls in the engine. Everything here runs in the midst of a kernel, on the kernel's stack.
+#pragma once
+
+#include <cstdint>
+
+#include "offered.h"
+
+extern "C" {
+
+// Prints as OpenCL's printf: one slot for each scalar, or each component of a vector.
+void az_printf(anyzero::Worker* worker, const char* format, const uint64_t* slots, uint32_t n_slots);
+
+// The kernel cannot go on: 1 integer division by zero, 2 unreachable code reached, 3 bad function pointer (value), 4 barrier that
+// not all work-items reach.
+[[noreturn]] void az_fault(anyzero::Worker* worker, uint32_t kind, uint64_t value);
+}

@@ -1,0 +1,35 @@
+// What compiled code may call: C's memory functions, the compiler's own helpers, and what the engine does for kernels.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace anyzero {
+
+// What a thread brings along when it runs work-groups. Compiled code knows this layout.
+struct Worker {
+  unsigned char* local;
+  unsigned char* scratch;
+  uint64_t local_bytes;
+  uint64_t scratch_bytes;
+  void* launch;  // the engine's own
+};
+static_assert(sizeof(Worker) == 40);
+
+// One per launch, read-only for the code, which knows this layout too.
+struct Grid {
+  uint64_t group_count[3];
+  uint64_t group_size[3];
+  uint64_t global_offset[3];
+  uint64_t global_size[3];
+  uint64_t dimensions;  // the highest one whose size is not 1, at least 1
+};
+static_assert(sizeof(Grid) == 104);
+
+// Runs the groups first … last - 1, numbered x first.
+using Entry = void (*)(const void* args, const Grid* grid, uint64_t first, uint64_t last, Worker* worker);
+
+// The address behind a name, or 0.
+uintptr_t find_offered(const std::string& name);
+
+}  // namespace anyzero

@@ -1,0 +1,23 @@
+// A launch that is being executed: what all threads that run its groups look at.
+#pragma once
+
+#include "offered.h"
+#include "trap.h"
+
+namespace anyzero {
+
+struct RunningLaunch {
+  const void* args;
+  Entry entry;
+  uint64_t local_bytes;
+  uint64_t scratch_bytes;
+  Grid grid;
+  Limit limit;
+
+  bool limited() const { return limit.deadline != UINT64_MAX || limit.given_up; }
+};
+
+// The groups first … last - 1 on this thread, in a trap.
+void run_groups(RunningLaunch& running, uint64_t first, uint64_t last);
+
+}  // namespace anyzero

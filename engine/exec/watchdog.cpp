@@ -1,0 +1,108 @@
+#include "watchdog.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "clock.h"
+#include "mutex.h"
+#include "signal.h"
+#include "thread.h"
+
+namespace anyzero {
+
+namespace {
+
+// A thread that runs kernels, as the watchdog sees it.
+struct Watch {
+  std::atomic<uint64_t> deadline{0};  // 0 while it runs none
+  pid_t thread = gettid();
+  uint32_t generation = fork_generation.load(std::memory_order_relaxed);
+};
+
+Guarded<std::vector<Watch*>>& watches() {
+  static auto* watches = new Guarded<std::vector<Watch*>>;  // leaked: threads outlive static storage
+  return *watches;
+}
+
+std::atomic<bool> started{false};
+std::atomic<bool> asleep{false};
+std::atomic<uint32_t> doorbell{0};
+thread_local Watch* mine __attribute__((tls_model("initial-exec"))) = nullptr;
+
+void forget(void* memory) {
+  auto* watch = static_cast<Watch*>(memory);
+  mine = nullptr;
+  current_deadline = nullptr;
+  std::erase(*watches().open(), watch);
+  delete watch;
+}
+
+void introduce() {
+  static const pthread_key_t key = [] {
+    pthread_key_t made;
+    pthread_key_create(&made, forget);
+    return made;
+  }();
+  delete mine;  // of before a fork: this thread has another number now, and nobody knows it
+  mine = new Watch;
+  pthread_setspecific(key, mine);
+  watches().open()->push_back(mine);
+  current_deadline = &mine->deadline;
+}
+
+// Knocks at those that are late. Returns how long nobody else will be, 0 when nobody works.
+uint64_t look_around() {
+  const uint64_t now = now_ns();
+  uint64_t next = UINT64_MAX;
+  for (auto open = watches().open(); Watch* watch : *open) {
+    const uint64_t deadline = watch->deadline.load(std::memory_order_seq_cst);
+    if (deadline == 0) continue;
+    if (deadline <= now) knock(watch->thread);
+    constexpr uint64_t kAgain = 1'000'000;  // it may have been where it must not be torn away
+    next = std::min(next, deadline <= now ? kAgain : deadline - now);
+  }
+  return next == UINT64_MAX ? 0 : next;
+}
+
+void* watch(void*) {
+  for (;;) {
+    FutexWord word{&doorbell, doorbell.load(std::memory_order_seq_cst)};
+    uint64_t pause = look_around();
+    if (pause == 0) {
+      asleep.store(true, std::memory_order_seq_cst);
+      pause = look_around();
+    }
+    // Who begins later is late later, so nobody has to ring while it waits for the next deadline.
+    futex_sleep_any(&word, 1, pause ? pause : kForever);
+    asleep.store(false, std::memory_order_seq_cst);
+  }
+  return nullptr;
+}
+
+void after_fork() {
+  started.store(false);
+  asleep.store(false);
+}
+
+}  // namespace
+
+void start_watchdog() {
+  if (started.load(std::memory_order_acquire) || started.exchange(true)) return;
+  static const bool registered = (at_fork_child(after_fork), true);
+  (void)registered;
+  if (!start_thread(watch, nullptr, "az-watchdog")) started.store(false, std::memory_order_release);
+}
+
+void Watched::show(uint64_t deadline) {
+  if (!mine || mine->generation != fork_generation.load(std::memory_order_relaxed)) introduce();
+  mine->deadline.store(deadline, std::memory_order_seq_cst);
+  if (asleep.load(std::memory_order_seq_cst) && asleep.exchange(false, std::memory_order_seq_cst)) {
+    doorbell.fetch_add(1, std::memory_order_seq_cst);
+    futex_wake(&doorbell, 1);
+  }
+}
+
+}  // namespace anyzero

@@ -1,0 +1,72 @@
+// A module: programs for a device, built by the planner, with their variables.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../abi/handle.h"
+#include "../exec/mutex.h"
+#include "context.h"
+#include "device.h"
+#include "plan.h"
+
+namespace anyzero {
+
+// Threading: any thread. Code is compiled when it is first asked for, and kept.
+class Module : public Object<Module, Kind::Module> {
+ public:
+  static ze_result_t create(Context& context, Device& device, const ze_module_desc_t* desc, ze_module_handle_t* handle,
+                            ze_module_build_log_handle_t* log);
+  ze_result_t destroy();
+  static ze_result_t dynamicLink(uint32_t count, Module* const* modules, ze_module_build_log_handle_t* log);
+  static ze_result_t inspectLinkageExt(ze_linkage_inspection_ext_desc_t* desc, uint32_t count, Module* const* modules,
+                                       ze_module_build_log_handle_t* log);
+  ze_result_t getNativeBinary(size_t* size, uint8_t* binary);
+  ze_result_t getGlobalPointer(const char* name, size_t* size, void** pointer);
+  ze_result_t getKernelNames(uint32_t* count, const char** names);
+  ze_result_t getProperties(ze_module_properties_t* properties);
+  ze_result_t getFunctionPointer(const char* name, void** function);
+
+  Context& context() const { return *context_; }
+  Device& device() const { return device_; }
+  uintptr_t variables() const { return plan_->variables(); }
+
+  enum class CodeKind : uint32_t { Kernel, Function };
+  // The code of a kernel or a callable function; the module holds it as long as it lives.
+  ze_result_t code(const std::string& name, CodeKind kind, Code** code);
+
+  Module(Context& context, Device& device, std::shared_ptr<Plan> plan)
+      : context_(&context), device_(device), plan_(std::move(plan)) {}
+  ~Module();
+
+ private:
+  ze_result_t read(Answer& answer);
+  ze_result_t compile(const std::string& name, CodeKind kind, Code** code);
+  bool unlinked();
+  void link_with(Module* const* modules, uint32_t count);
+
+  struct Variable {
+    uint64_t offset;
+    uint64_t size;
+  };
+
+  Ref<Context> context_;
+  Device& device_;
+  std::shared_ptr<Plan> plan_;
+  std::vector<std::string> kernels_;
+  std::vector<std::string> functions_;
+  std::map<std::string, Variable, std::less<>> variables_;
+  std::vector<std::string> imports_;
+  uint32_t property_flags_ = 0;
+
+  Mutex links_mutex_;
+  bool linked_ = false;
+  std::vector<std::shared_ptr<Plan>> links_;
+
+  using Codes = std::map<std::pair<CodeKind, std::string>, Code*>;
+  Guarded<Codes> codes_;
+};
+
+}  // namespace anyzero

@@ -1,0 +1,310 @@
+"""Modules whose kernels are written in C, in place of the compiler: what the engine does with machine code.
+
+A "module" is the text of a C file. Lines that begin with `//kernel`, `//function`, `//global`, `//import` and
+`//export` say, in JSON, what the planner would have found out by itself. Everything else is given to gcc.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import itertools
+import json
+import struct
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from ctypes import byref, c_void_p
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+import anyzero.driver
+from anyzero import ze
+from tests.abi.calls import Calls, waiting
+
+PRELUDE: Final = """
+typedef unsigned char u8; typedef int i32; typedef unsigned u32; typedef unsigned long u64; typedef float f32;
+struct Grid { u64 count[3], size[3], offset[3], global[3], dimensions; };
+struct Worker { u8* local; u8* scratch; u64 local_bytes, scratch_bytes; void* launch; };
+extern void az_printf(struct Worker*, const char*, const u64*, u32);
+extern void az_fault(struct Worker*, u32, u64) __attribute__((noreturn));
+extern u8 az_globals[];
+#define KERNEL(name) void name(const void* args, const struct Grid* grid, u64 first, u64 last, struct Worker* worker)
+#define ARG(type, offset) (*(type*)((const u8*)args + (offset)))
+#define FOR_GROUPS for (u64 group = first; group < last; ++group)
+#define GROUP_X (group % grid->count[0])
+#define GROUP_Y (group / grid->count[0] % grid->count[1])
+#define GROUP_Z (group / grid->count[0] / grid->count[1])
+#define FOR_X for (u64 x = 0; x < grid->size[0]; ++x)
+#define GLOBAL_X (GROUP_X * grid->size[0] + x + grid->offset[0])
+"""
+
+NUMBERS: Final = itertools.count(1)
+"""Of plans: one stand-in may hear that the plan of another is released."""
+
+KINDS: Final = ("value", "global", "constant", "local", "image", "sampler")
+
+
+@functools.cache
+def compiled(source: str, *flags: str) -> bytes:
+    """The relocatable object that gcc makes of the text."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder, "kernel.o")
+        command = [
+            "gcc",
+            "-c",
+            "-O2",
+            "-fPIC",
+            "-mcmodel=small",
+            "-fno-stack-protector",
+            *flags,
+            "-xc",
+            "-",
+            "-o",
+            made,
+        ]
+        subprocess.run(command, input=(PRELUDE + source).encode(), check=True)
+        return made.read_bytes()
+
+
+def container(object_: bytes, **facts: Any) -> bytes:
+    """The bytes of one kernel. `args` are pairs of a kind and a size, or triples with an alignment."""
+    rows, names, offset = [], [], 0
+    for index, (kind, size, *rest) in enumerate(facts.get("args", ())):
+        alignment = rest[0] if rest else min(size, 8)
+        offset = -(-offset // alignment) * alignment
+        name = f"arg{index}".encode()
+        rows.append(struct.pack("<6I", KINDS.index(kind), size, offset, alignment, 0, len(name)))
+        names.append(name + b"\0")
+        offset += size
+    name, entry = facts["name"].encode(), facts.get("entry", facts["name"]).encode()
+    attributes = facts.get("attributes", "").encode()
+    links = facts.get("links", ())
+    body = struct.pack(
+        "<16I16s16s4I",
+        facts.get("lanes", 8),
+        facts.get("flags", 0),
+        len(rows),
+        offset,
+        facts.get("local", 0),
+        facts.get("private", 0),
+        facts.get("spill", 0),
+        facts.get("scratch", 0),
+        facts.get("scratch_per_vector", 0),
+        len(links),
+        *facts.get("required", (0, 0, 0)),
+        facts.get("max_items", 0),
+        facts.get("sub_groups", 0),
+        facts.get("sub_group_size", 0),
+        facts.get("uuid", b"k" * 16),
+        b"m" * 16,
+        len(name),
+        len(entry),
+        len(attributes),
+        len(object_),
+    )
+    body += b"".join(rows) + b"".join(names) + struct.pack(f"<{len(links)}Q", *links)
+    body += name + b"\0" + entry + b"\0" + attributes + b"\0" + object_
+    return struct.pack("<8sQQ", b"AZKERN01", 24 + len(body), checksum(body)) + body
+
+
+def checksum(data: bytes) -> int:
+    value = 0xCBF29CE484222325
+    for byte in data:
+        value = (value ^ byte) * 0x100000001B3 % 2**64
+    return value
+
+
+class Reader:
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 0
+
+    def number(self, form: str) -> int:
+        (value,) = struct.unpack_from(form, self.data, self.at)
+        self.at += struct.calcsize(form)
+        return int(value)
+
+    def u32(self) -> int:
+        return self.number("<I")
+
+    def u64(self) -> int:
+        return self.number("<Q")
+
+    def blob(self) -> bytes:
+        size = self.u64()
+        self.at += size
+        return self.data[self.at - size : self.at]
+
+
+def blob(data: bytes) -> bytes:
+    return struct.pack("<Q", len(data)) + data
+
+
+def texts(names: list[str]) -> bytes:
+    return struct.pack("<I", len(names)) + b"".join(blob(name.encode()) for name in names)
+
+
+def reply(status: int, log: str = "", body: bytes = b"") -> bytes:
+    return struct.pack("<II", status, 0) + blob(log.encode()) + body
+
+
+class Planner(ModuleType):
+    """Stands where `anyzero.driver.modules` would, and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        super().__init__("anyzero.driver.modules")
+        self.plans: dict[int, dict[str, Any]] = {}
+        self.released: list[int] = []
+        self.compilations: list[str] = []
+        self.inputs: list[list[tuple[bytes, bytes, dict[int, int]]]] = []
+        self.spoil: Any = None
+        """Changes a container on its way to the engine."""
+
+    def open(self, request: bytes) -> Reader:
+        reader = Reader(request)
+        for _ in range(reader.u32()):
+            plan = reader.u64()
+            self.released.append(plan)
+            self.plans.pop(plan, None)
+        return reader
+
+    def build(self, request: bytes) -> bytes:
+        reader = self.open(request)
+        form, sources = reader.u32(), []
+        for _ in range(reader.u32()):
+            data, flags = reader.blob(), reader.blob()
+            constants = {reader.u32(): reader.u64() for _ in range(reader.u32())}
+            sources.append((data, flags, constants))
+        self.inputs.append(sources)
+        source = b"\n".join(data for data, _, _ in sources).decode()
+        if form == ze.ZE_MODULE_FORMAT_NATIVE:
+            if not source.startswith("native:"):
+                return reply(ze.ZE_RESULT_ERROR_INVALID_NATIVE_BINARY, "this is no native binary")
+            source = source.removeprefix("native:")
+        if "#error" in source:
+            return reply(ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, "the source asks to fail")
+        said: dict[str, list[Any]] = {key: [] for key in ("kernel", "function", "global", "import", "export")}
+        for line in source.splitlines():
+            for key, found in said.items():
+                if line.startswith(f"//{key} "):
+                    found.append(json.loads(line.removeprefix(f"//{key} ")))
+        plan = next(NUMBERS)
+        self.plans[plan] = {"source": source, "linked": [], **said}
+        image, names, relocations = b"", b"", b""
+        for each in said["global"]:
+            data = bytes.fromhex(each.get("image", "")).ljust(each["size"], b"\0")
+            names += blob(each["name"].encode()) + struct.pack("<QQ", len(image), each["size"])
+            if "points_to" in each:
+                relocations += struct.pack("<QQ", len(image), each["points_to"])
+            image += data
+        body = struct.pack("<Q", plan) + texts([k["name"] for k in said["kernel"]])
+        body += texts([f["name"] for f in said["function"]])
+        body += struct.pack("<I", len(said["global"])) + names
+        body += struct.pack("<QI", len(image), 64) + blob(image.rstrip(b"\0"))
+        body += struct.pack("<I", len(relocations) // 16) + relocations
+        body += texts(said["import"]) + texts(said["export"])
+        body += struct.pack("<II", ze.ZE_MODULE_PROPERTY_FLAG_IMPORTS if said["import"] else 0, 0)
+        return reply(ze.ZE_RESULT_SUCCESS, "built", body)
+
+    def compile(self, request: bytes) -> bytes:
+        reader = self.open(request)
+        plan, name, kind = self.plans[reader.u64()], reader.blob().decode(), reader.u32()
+        self.compilations.append(name)
+        facts = next(each for each in plan["function" if kind else "kernel"] if each["name"] == name)
+        facts = facts | {"links": plan["linked"]} | ({"flags": 32} if kind else {})
+        made = container(compiled(plan["source"], *facts.get("compiler", ())), **facts)
+        made = self.spoil(made) if self.spoil else made
+        return reply(ze.ZE_RESULT_SUCCESS, "", blob(made))
+
+    def native(self, request: bytes) -> bytes:
+        plan = self.plans[self.open(request).u64()]
+        return reply(ze.ZE_RESULT_SUCCESS, "", blob(b"native:" + plan["source"].encode()))
+
+    def link(self, request: bytes) -> bytes:
+        reader = self.open(request)
+        ids = [reader.u64() for _ in range(reader.u32())]
+        exports = {name for plan in ids for name in self.plans[plan]["export"]}
+        missing = [name for plan in ids for name in self.plans[plan]["import"] if name not in exports]
+        if missing:
+            return reply(ze.ZE_RESULT_ERROR_MODULE_LINK_FAILURE, f"unresolved: {', '.join(missing)}")
+        for plan in ids:
+            self.plans[plan]["linked"] = [other for other in ids if other != plan]
+        return reply(ze.ZE_RESULT_SUCCESS, "linked")
+
+    def inspect(self, request: bytes) -> bytes:
+        reader = self.open(request)
+        flags = reader.u32()
+        ids = [reader.u64() for _ in range(reader.u32())]
+        found = [name for plan in ids for name in self.plans[plan]["import" if flags & 1 else "export"]]
+        return reply(ze.ZE_RESULT_SUCCESS, "\n".join(found))
+
+
+@contextmanager
+def planner() -> Iterator[Planner]:
+    """The engine asks this one as long as it lasts."""
+    stand_in = Planner()
+    key = stand_in.__name__
+    before, attribute = sys.modules.get(key), getattr(anyzero.driver, "modules", None)
+    sys.modules[key] = stand_in
+    anyzero.driver.modules = stand_in  # type: ignore[attr-defined]
+    try:
+        yield stand_in
+    finally:
+        sys.modules.pop(key)
+        if before is not None:
+            sys.modules[key] = before
+        if attribute is not None:
+            anyzero.driver.modules = attribute  # type: ignore[attr-defined]
+        else:
+            del anyzero.driver.modules  # type: ignore[attr-defined]
+
+
+def build(az: Calls, context: c_void_p, source: str, **fields: Any) -> tuple[c_void_p, c_void_p]:
+    """A module of that text, and its build log."""
+    module, log = c_void_p(), c_void_p()
+    data = ctypes.create_string_buffer(source.encode())
+    desc = ze.ze_module_desc_t(pInputModule=ctypes.addressof(data), inputSize=len(source.encode()), **fields)
+    az.ok("zeModuleCreate", context, az.device, byref(desc), byref(module), byref(log))
+    return module, log
+
+
+def kernel(
+    az: Calls, module: c_void_p, name: str, *arguments: Any, group: tuple[int, ...] = (), flags: int = 0
+) -> c_void_p:
+    """A kernel with its arguments and group size set. An int is an address, None a null pointer."""
+    made = az.new("zeKernelCreate", module, byref(ze.ze_kernel_desc_t(pKernelName=name.encode(), flags=flags)))
+    set_arguments(az, made, *arguments)
+    if group:
+        az.ok("zeKernelSetGroupSize", made, *(*group, 1, 1)[:3])
+    return made
+
+
+class Local(int):
+    """An argument that asks for so many bytes of local memory."""
+
+
+def set_arguments(az: Calls, kernel: c_void_p, *arguments: Any) -> None:
+    for index, value in enumerate(arguments):
+        if isinstance(value, Local):
+            az.ok("zeKernelSetArgumentValue", kernel, index, int(value), None)
+            continue
+        held = c_void_p(value) if value is None or isinstance(value, int) else value
+        az.ok("zeKernelSetArgumentValue", kernel, index, ctypes.sizeof(held), byref(held))
+
+
+def launch(
+    az: Calls, command_list: c_void_p, kernel: c_void_p, *groups: int, signal: Any = None, waits: Sequence[Any] = ()
+) -> None:
+    count = ze.ze_group_count_t(*(*groups, 1, 1)[:3])
+    az.ok("zeCommandListAppendLaunchKernel", command_list, kernel, byref(count), signal, *waiting(waits))
+
+
+def log_text(az: Calls, log: c_void_p) -> str:
+    size = ctypes.c_size_t()
+    az.ok("zeModuleBuildLogGetString", log, byref(size), None)
+    text = ctypes.create_string_buffer(size.value)
+    az.ok("zeModuleBuildLogGetString", log, byref(size), text)
+    return text.value.decode()

@@ -1,0 +1,192 @@
+// Kernels as the compiler would make them, written by hand: each runs the groups first … last - 1 of a launch. Compiled without
+// sanitizers into an object that the tests load.
+#include <stddef.h>
+#include <stdint.h>
+
+struct Grid {
+  uint64_t count[3], size[3], offset[3], global[3], dimensions;
+};
+struct Worker {
+  unsigned char* local;
+  unsigned char* scratch;
+  uint64_t local_bytes, scratch_bytes;
+  void* launch;
+};
+
+extern "C" {
+void az_printf(Worker*, const char* format, const uint64_t* slots, uint32_t n_slots);
+[[noreturn]] void az_fault(Worker*, uint32_t kind, uint64_t value);
+extern unsigned char az_globals[];
+void* memcpy(void*, const void*, size_t);
+}
+
+#define KERNEL(name)                                                                                                  \
+  extern "C" void name([[maybe_unused]] const unsigned char* args, [[maybe_unused]] const Grid* grid, uint64_t first, \
+                       uint64_t last, [[maybe_unused]] Worker* worker)
+
+namespace {
+
+template <class T>
+T arg(const unsigned char* args, size_t offset) {
+  T value;
+  __builtin_memcpy(&value, args + offset, sizeof value);
+  return value;
+}
+
+// Read-only data, data and zeroes, pointers between them: every section has something to relocate.
+const uint32_t kTable[] = {3, 1, 4, 1, 5, 9, 2, 6};
+const uint32_t* const kPointers[] = {kTable + 4, kTable + 2};
+uint32_t counter = 40;
+uint32_t zeroes[1000];
+
+uint32_t twice(uint32_t x) { return 2 * x; }
+uint32_t square(uint32_t x) { return x * x; }
+uint32_t (*volatile functions[])(uint32_t) = {twice, square};
+
+}  // namespace
+
+KERNEL(empty) { (void)first, (void)last; }
+
+// to[i] = global number of the work-item, in every dimension.
+KERNEL(number) {
+  auto* to = arg<uint64_t*>(args, 0);
+  for (uint64_t group = first; group < last; ++group) {
+    uint64_t at[3] = {group % grid->count[0], group / grid->count[0] % grid->count[1], group / grid->count[0] / grid->count[1]};
+    for (uint64_t z = 0; z < grid->size[2]; ++z)
+      for (uint64_t y = 0; y < grid->size[1]; ++y)
+        for (uint64_t x = 0; x < grid->size[0]; ++x) {
+          uint64_t gx = at[0] * grid->size[0] + x, gy = at[1] * grid->size[1] + y, gz = at[2] * grid->size[2] + z;
+          uint64_t index = gx + grid->global[0] * (gy + grid->global[1] * gz);
+          to[index] = gx + grid->offset[0] + 1000 * (gy + grid->offset[1]) + 1000000 * (gz + grid->offset[2]);
+        }
+  }
+}
+
+// Adds to a counter in memory, once for each group, and leaves the grid's dimensions behind it.
+KERNEL(count) {
+  auto* to = arg<uint64_t*>(args, 0);
+  __atomic_fetch_add(to, last - first, __ATOMIC_RELAXED);
+  to[1] = grid->dimensions;
+}
+
+// Everything the loader has to do at once; to[0 …] says what came out.
+KERNEL(sections) {
+  auto* to = arg<uint32_t*>(args, 0);
+  auto which = arg<uint32_t>(args, 8);
+  (void)first, (void)last;
+  to[0] = kPointers[which & 1][1];
+  to[1] = ++counter;
+  to[2] = zeroes[which % 1000]++;
+  to[3] = functions[which & 1](7);
+  switch (which) {
+    case 0:
+      to[4] = 10;
+      break;
+    case 1:
+      to[4] = 27;
+      break;
+    case 2:
+      to[4] = 31;
+      break;
+    case 3:
+      to[4] = 44;
+      break;
+    case 4:
+      to[4] = 59;
+      break;
+    case 5:
+      to[4] = 63;
+      break;
+    default:
+      to[4] = 99;
+  }
+  uint32_t global;
+  memcpy(&global, az_globals + which % 8, sizeof global);
+  to[5] = global;
+  unsigned __int128 wide = (static_cast<unsigned __int128>(which + 1) << 70) / (which + 3);
+  to[6] = static_cast<uint32_t>(wide >> 64);
+}
+
+// Each group fills its local memory and checks that nobody else writes there; to[0] counts what is wrong.
+KERNEL(local) {
+  auto* to = arg<uint64_t*>(args, 0);
+  const uint64_t one = arg<uint64_t>(args, 8), two = arg<uint64_t>(args, 16);
+  for (uint64_t group = first; group < last; ++group) {
+    bool wrong = reinterpret_cast<uintptr_t>(worker->local) % 128 || reinterpret_cast<uintptr_t>(worker->scratch) % 128;
+    wrong = wrong || one % 128 || two % 128 || one == two || worker->local_bytes < two;
+    for (uint64_t i = 0; i < worker->local_bytes; ++i) worker->local[i] = static_cast<unsigned char>(group + i);
+    for (uint64_t i = 0; i < worker->scratch_bytes; ++i) worker->scratch[i] = static_cast<unsigned char>(group - i);
+    for (uint64_t i = 0; i < worker->local_bytes; ++i) wrong = wrong || worker->local[i] != static_cast<unsigned char>(group + i);
+    if (wrong) __atomic_fetch_add(to, 1, __ATOMIC_RELAXED);
+  }
+}
+
+// One byte behind the end of local memory.
+KERNEL(local_overrun) {
+  (void)first, (void)last;
+  const_cast<volatile unsigned char*>(worker->local)[(worker->local_bytes + 127) / 128 * 128] = 1;
+}
+
+KERNEL(load) {
+  (void)first, (void)last;
+  auto* from = arg<volatile uint32_t*>(args, 0);
+  (void)*from;
+}
+
+KERNEL(divide) {
+  volatile int zero = 0;
+  volatile int result = static_cast<int>(last - first + 12345) / zero;
+  (void)result;
+}
+
+KERNEL(illegal) {
+  (void)first, (void)last;
+  __builtin_trap();
+}
+
+KERNEL(fault) {
+  (void)first, (void)last;
+  az_fault(worker, arg<uint32_t>(args, 0), 0x1234);
+}
+
+namespace {
+[[gnu::noinline]] uint64_t deeper(uint64_t n) {
+  volatile unsigned char room[2048];
+  room[n % sizeof room] = static_cast<unsigned char>(n);
+  return n == UINT64_MAX ? 0 : deeper(n + 1) + room[n % sizeof room];
+}
+}  // namespace
+
+KERNEL(overflow) {
+  volatile uint64_t result = deeper(last - first);
+  (void)result;
+}
+
+KERNEL(spin) {
+  (void)first, (void)last;
+  for (;;) asm volatile("pause");
+}
+
+// Every group waits until all have come.
+KERNEL(meet) {
+  auto* here = arg<uint32_t*>(args, 0);
+  const uint64_t faulty = arg<uint64_t>(args, 8);
+  for (uint64_t group = first; group < last; ++group) {
+    if (group == faulty) az_fault(worker, 2, 0);
+    __atomic_fetch_add(here, 1, __ATOMIC_ACQ_REL);
+    while (__atomic_load_n(here, __ATOMIC_ACQUIRE) < grid->count[0]) __builtin_ia32_pause();
+  }
+}
+
+KERNEL(print) {
+  for (uint64_t group = first; group < last; ++group) {
+    uint64_t slots[1] = {group};
+    az_printf(worker, "group %d\n", slots, 1);
+  }
+}
+
+// The address of its argument block, to see how it is aligned.
+KERNEL(where) {
+  (void)first, (void)last;
+  *arg<uint64_t*>(args, 0) = reinterpret_cast<uint64_t>(args);
+}
