@@ -1,0 +1,38 @@
+"""What the compiler has to say: warnings in `Module.log`, and errors that carry their log."""
+
+from pathlib import Path
+
+import anyzero as az
+
+KERNELS = Path(__file__).parent / "kernels"
+
+with az.device().context() as ctx:
+    source = (KERNELS / "module_variables.spv").read_bytes()
+    module = ctx.module(source, options="-ze-opt-level=1 -ze-sing")
+    assert "-ze-sing" in module.log
+    print("ok: an unknown option is mentioned:", module.log)
+
+    try:
+        ctx.module(source[:400])
+    except az.BuildError as error:
+        print("ok: a part of a module is none:", error.log.splitlines()[0])
+    else:
+        raise AssertionError("a part of a module was accepted")
+
+    # One instruction of the kernel gets operands that do not fit it.
+    words = bytearray(source)
+    at = source.index((5 << 16 | 133).to_bytes(4, "little"))  # OpFMul, five words
+    words[at : at + 4] = (5 << 16 | 132).to_bytes(4, "little")  # OpIMul
+    try:
+        ctx.module(bytes(words))["look_up"]
+    except az.BuildError as error:
+        print("ok: the log names the instruction:", error.log.splitlines()[-1])
+    else:
+        raise AssertionError("floats were multiplied as integers")
+
+    try:
+        ctx.module("kernel void fill(global float *y) { y[get_global_id(0)] = 1; }")
+    except az.InvalidArgument as error:
+        print("ok: source code is not what a module is made of.", error.remedy)
+    else:
+        raise AssertionError("source code was accepted")

@@ -1,0 +1,55 @@
+"""Global sizes, group sizes and offsets, and what a kernel says about itself."""
+
+from pathlib import Path
+
+import numpy as np
+
+import anyzero as az
+
+KERNELS = Path(__file__).parent / "kernels"
+
+with az.device().context() as ctx, ctx.immediate() as lst:
+    module = ctx.module(KERNELS / "kernel_launch.spv")
+    places, tiles = module["places"], module["tiles"]
+    out = ctx.zeros((6, 8, 4), np.int32, kind="shared")
+
+    # Sizes are numbers of work-items, x first: eight columns, six rows.
+    places[(8, 6), (4, 2)](out, on=lst).wait(timeout=5)
+    x, y, local, group = np.moveaxis(np.asarray(out), -1, 0)
+    assert (x == np.arange(8)).all()
+    assert (y == np.arange(6)[:, None]).all()
+    assert (local == np.arange(8) % 4).all()
+    assert (group == np.arange(8) // 4).all()
+    print("ok: 8 × 6 work-items in groups of 4 × 2 know their places")
+
+    # Without a group size the driver suggests one, which divides the global size.
+    launch = places[(8, 6), None]
+    assert all(size % part == 0 for size, part in zip(launch.global_size, launch.group_size, strict=True))
+    print(f"ok: the driver suggests {launch.group_size}; group sizes are best a multiple of", end=" ")
+    print(places.properties.preferred_group_multiple)
+
+    # Ids may begin elsewhere.
+    lst.launch(places, 8, 8, args=(out,), offset=100).wait(timeout=5)
+    assert (np.asarray(out)[0, :, 0] == 100 + np.arange(8)).all()
+    print("ok: with an offset of 100 the first id is 100")
+
+    # A kernel's source may require a group size.
+    assert tiles.properties.required_group_size == (8, 4, 1)
+    sizes = ctx.zeros((8, 16), np.int32, kind="shared")
+    tiles[(16, 8), None](sizes, on=lst).wait(timeout=5)
+    assert (np.asarray(sizes) == 84).all()
+    print(f"ok: {tiles.name} has its required groups of 8 × 4")
+    try:
+        tiles[(16, 8), (16, 1)](sizes, on=lst)
+    except az.InvalidArgument as error:
+        print(f"ok: {error.detail}")
+    else:
+        raise AssertionError("another group size was accepted")
+
+    # What does not fit is told with a way out.
+    try:
+        places[1000, 64]
+    except az.InvalidArgument as error:
+        print(f"ok: {error.detail}. {error.remedy}")
+    else:
+        raise AssertionError("1000 is no multiple of 64")

@@ -1,0 +1,7 @@
+// Another module has it.
+float shape(float x);
+
+kernel void apply(global float *values) {
+    size_t i = get_global_id(0);
+    values[i] = shape(values[i]);
+}

@@ -1,0 +1,1 @@
+float shape(float x) { return x / 2; }

@@ -1,0 +1,20 @@
+#define GROUP 16
+
+// Writes the numbers that are not negative one behind the other, in any order, and counts them.
+kernel void keep_positive(global const int *in, global int *out, global int *count) {
+    int value = in[get_global_id(0)];
+    if (value >= 0)
+        out[atomic_inc(count)] = value;
+}
+
+// As many groups as it takes to have a work-item for each of them.
+kernel void plan(global const int *count, global uint *groups) {
+    groups[0] = (*count + GROUP - 1) / GROUP;
+    groups[1] = groups[2] = 1;
+}
+
+kernel void square(global int *values, global const int *count) {
+    size_t i = get_global_id(0);
+    if (i < *count)
+        values[i] *= values[i];
+}

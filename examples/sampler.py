@@ -1,0 +1,33 @@
+"""What a kernel sees between the pixels of an image, and beside it."""
+
+from pathlib import Path
+
+import numpy as np
+
+import anyzero as az
+
+KERNELS = Path(__file__).parent / "kernels"
+
+with az.device().context() as ctx:
+    look = ctx.module(KERNELS / "sampler.spv")["look"]
+    image = ctx.image((1, 4), np.float32)
+    image.copy_from(np.array([[10, 20, 30, 40]], np.float32))
+
+    def seen(sampler: az.Sampler, *columns: float) -> list[float]:
+        places = ctx.to_device(np.array([(x, 0.125 if sampler.normalized else 0.5) for x in columns], np.float32))
+        out = ctx.zeros(len(columns), np.float32)
+        look[len(columns)](image, sampler, places, out)
+        return out.copy_to().round(3).tolist()
+
+    assert seen(ctx.sampler(), 0.5, 1.0, 1.4) == [10, 20, 20]
+    print("ok: the nearest pixel is that whose square one stands in")
+    assert seen(ctx.sampler(filter="linear"), 0.5, 1.0, 1.25) == [10, 15, 17.5]
+    print("ok: linear filtering mixes the neighbours")
+    assert seen(ctx.sampler(filter="linear", normalized=True), 0.125, 0.25) == [10, 15]
+    print("ok: normalized coordinates go from 0 to 1, whatever the size")
+
+    assert seen(ctx.sampler(address="clamp"), -3, 9) == [10, 40]
+    assert seen(ctx.sampler(address="border"), -3, 9) == [0, 0]
+    assert seen(ctx.sampler(address="repeat", normalized=True), -0.125, 1.125) == [40, 10]
+    assert seen(ctx.sampler(address="mirror", normalized=True), -0.125, 1.125) == [10, 40]
+    print("ok: beside the image there is its last pixel, nothing, the image again, or its mirror image")

@@ -1,0 +1,29 @@
+"""Specialization constants: numbers that a module leaves open, and that are as good as written in its source."""
+
+from pathlib import Path
+
+import numpy as np
+
+import anyzero as az
+
+KERNELS = Path(__file__).parent / "kernels"
+TERMS, COEFFICIENT = 0, 1  # their numbers in specialization_constants.cl
+
+with az.device().context() as ctx:
+    x = ctx.to_device(np.array([0, 1, 2, 3], np.float32))
+    y = ctx.zeros(4, np.float32)
+
+    usual = ctx.module(KERNELS / "specialization_constants.spv")
+    usual["polynomial"][4](y, x)
+    assert y.copy_to().tolist() == [1, 2, 3, 4]
+    print("ok: with the values of the source it is x + 1")
+
+    # Integers may be plain numbers. A float has to say how large it is.
+    constants = {TERMS: 3, COEFFICIENT: np.float32(0.5)}
+    special = ctx.module(KERNELS / "specialization_constants.spv", constants=constants)
+    special["polynomial"][4](y, x)
+    assert y.copy_to().tolist() == [0.5, 1.5, 3.5, 6.5]
+    print("ok: with others it is (x² + x + 1) / 2")
+
+    assert "17" in ctx.module(KERNELS / "specialization_constants.spv", constants={17: 1}).log
+    print("ok: a constant that the module does not have is named in the log")

@@ -1,0 +1,298 @@
+"""Kernels: functions of a module that a device runs, once for every work-item."""
+
+# ruff: noqa: SLF001 (a kernel, its launches and the lists they go to are friends)
+
+from __future__ import annotations
+
+import ctypes
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, Literal, overload
+
+from anyzero import ze
+from anyzero.api._arguments import arguments_of
+from anyzero.api._enqueue import Enqueue
+from anyzero.api._grid import Extents, Grid, grid, three
+from anyzero.api._sizes import size_within
+from anyzero.api.library import check, create, function
+from anyzero.api.properties import KernelProperties
+from anyzero.api.resource import Resource
+
+if TYPE_CHECKING:
+    from anyzero.api._events import Waits
+    from anyzero.api.command_list import CommandList
+    from anyzero.api.completion import Completion
+    from anyzero.api.event import Event
+    from anyzero.api.immediate import ImmediateCommandList
+    from anyzero.api.module import Module
+    from anyzero.api.recorder import Recorder
+
+__all__ = ["Kernel", "Launch", "MemoryAccess", "Residency"]
+
+MemoryAccess = Literal["device", "host", "shared"]
+Residency = Literal["explicit", "force"]
+
+_ACCESS: Final[dict[MemoryAccess, int]] = {
+    "device": ze.ZE_KERNEL_INDIRECT_ACCESS_FLAG_DEVICE,
+    "host": ze.ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST,
+    "shared": ze.ZE_KERNEL_INDIRECT_ACCESS_FLAG_SHARED,
+}
+_CACHE: Final = {None: 0, "local": ze.ZE_CACHE_CONFIG_FLAG_LARGE_SLM, "data": ze.ZE_CACHE_CONFIG_FLAG_LARGE_DATA}
+_RESIDENCY: Final = {
+    None: 0,
+    "explicit": ze.ZE_KERNEL_FLAG_EXPLICIT_RESIDENCY,
+    "force": ze.ZE_KERNEL_FLAG_FORCE_RESIDENCY,
+}
+_GRIDS: Final = 64
+"""So many sizes of launches are remembered."""
+
+_create: Final = function("zeKernelCreate")
+_suggest: Final = function("zeKernelSuggestGroupSize")
+_cooperative: Final = function("zeKernelSuggestMaxCooperativeGroupCount")
+_get_properties: Final = function("zeKernelGetProperties")
+_get_attributes: Final = function("zeKernelGetSourceAttributes")
+_set_access: Final = function("zeKernelSetIndirectAccess")
+_get_access: Final = function("zeKernelGetIndirectAccess")
+_set_cache: Final = function("zeKernelSetCacheConfig")
+
+
+class Kernel(Resource):
+    """A kernel of a module: ``kernel[global_size, group_size](*arguments)`` launches it.
+
+    The sizes are numbers of work-items, one or a tuple of up to three, x first. Without a group size the driver
+    suggests one: ``kernel[1024]``, or ``kernel[(640, 480), None]`` in two dimensions. Arguments are buffers, images,
+    samplers, `Local` memory, None for a null pointer, and numbers or structures for what is passed by value. Any thread
+    may launch a kernel.
+
+    >>> from importlib.resources import files
+    >>> ctx = az.device().context()
+    >>> saxpy = ctx.module(files("anyzero.tools") / "saxpy.spv")["saxpy"]
+    >>> x, y = ctx.to_device(np.arange(4, dtype=np.float32)), ctx.zeros(4, np.float32)
+    >>> saxpy[4](y, x, 2.0)
+    >>> y.copy_to()
+    array([0., 2., 4., 6.], dtype=float32)
+    >>> saxpy.types
+    ('global float*', 'global float*', 'float')
+    """
+
+    __slots__ = ("_arguments", "_enqueue", "_grids", "_lifetime", "context", "device", "name")
+    _destroy = function("zeKernelDestroy")
+
+    def __init__(self, module: Module, name: str, *, residency: Residency | None = None) -> None:
+        if residency not in _RESIDENCY:
+            raise ValueError(f"residency={residency!r}: None, 'explicit' or 'force'")
+        self.context = module.context
+        self._lifetime = module._lifetime
+        self.device = module.device
+        self.name = name
+        self._grids: dict[Any, Grid] = {}
+        desc = ze.ze_kernel_desc_t(flags=_RESIDENCY[residency], pKernelName=name.encode())
+        self.handle = create(_create, module.handle, ctypes.byref(desc))
+        count = self.properties.arguments
+        self._arguments = arguments_of(self.device.driver, self.handle, name, count)
+        self._enqueue = Enqueue(self._arguments)
+
+    # Launching
+
+    def __getitem__(self, sizes: Any) -> Launch:
+        try:
+            found = self._grids[sizes]
+        except (KeyError, TypeError):
+            if isinstance(sizes, tuple):
+                if len(sizes) > 2:
+                    raise TypeError(
+                        "kernel[global_size, group_size]: several dimensions go in parentheses, as in "
+                        f"kernel[{sizes}, None]"
+                    ) from None
+                found = self._grid(*sizes)
+            else:
+                found = self._grid(sizes)
+        return Launch(self, found)
+
+    def _grid(self, global_size: Any, group_size: Any = None, offset: Any = None, cooperative: bool = False) -> Grid:
+        """The sizes of a launch; the usual ones are remembered."""
+        if offset is not None or cooperative:
+            # Nothing that kernel[...] could be asked for.
+            key: Any = (Grid, global_size, group_size, offset, cooperative)
+        else:
+            key = (global_size, group_size) if group_size is not None or isinstance(global_size, tuple) else global_size
+        try:
+            return self._grids[key]
+        except (KeyError, TypeError):
+            made = grid(global_size, group_size, self._suggested, offset, cooperative)
+        if len(self._grids) >= _GRIDS:
+            self._grids.clear()
+        with suppress(TypeError):  # lists cannot be looked up; they work all the same
+            self._grids[key] = made
+        return made
+
+    def _suggested(self, global_size: tuple[int, int, int]) -> tuple[int, int, int]:
+        for each in global_size:
+            size_within(each, 32, "a global size without a group size")
+        x, y, z = ctypes.c_uint32(), ctypes.c_uint32(), ctypes.c_uint32()
+        places = ctypes.byref(x), ctypes.byref(y), ctypes.byref(z)
+        check(_suggest(self.handle, *global_size, *places), _suggest)
+        return x.value, y.value, z.value
+
+    def suggest_group_size(self, global_size: Extents) -> tuple[int, ...]:
+        """The group size that the driver suggests for so many work-items; it divides them.
+
+        >>> from importlib.resources import files
+        >>> saxpy = az.device().context().module(files("anyzero.tools") / "saxpy.spv")["saxpy"]
+        >>> 1000 % saxpy.suggest_group_size(1000)[0]
+        0
+        """
+        whole = three(global_size, "the global size")
+        return self._suggested(whole)[: 1 if isinstance(global_size, int) else len(global_size)]
+
+    def max_cooperative_groups(self, group_size: Extents) -> int:
+        """How many groups of that size can run at the same time, which a cooperative launch asks for."""
+        found = ctypes.c_uint32()
+        with self._enqueue.turn:
+            self._enqueue.set_group(self.handle, three(group_size, "the group size"))
+            check(_cooperative(self.handle, ctypes.byref(found)), _cooperative)
+        return found.value
+
+    # What is known of it
+
+    @property
+    def types(self) -> tuple[str, ...] | None:
+        """The types of its parameters as OpenCL C writes them; None where the driver does not tell."""
+        return self._arguments.types
+
+    @property
+    def properties(self) -> KernelProperties:
+        """What it needs and what it was compiled for.
+
+        >>> from importlib.resources import files
+        >>> saxpy = az.device().context().module(files("anyzero.tools") / "saxpy.spv")["saxpy"]
+        >>> saxpy.properties.arguments, saxpy.properties.required_group_size
+        (3, None)
+        """
+        largest = ze.ze_kernel_max_group_size_properties_ext_t()
+        preferred = ze.ze_kernel_preferred_group_size_properties_t(pNext=ctypes.addressof(largest))
+        p = ze.ze_kernel_properties_t(pNext=ctypes.addressof(preferred))
+        check(_get_properties(self.handle, ctypes.byref(p)), _get_properties)
+        required = (p.requiredGroupSizeX, p.requiredGroupSizeY, p.requiredGroupSizeZ)
+        return KernelProperties(
+            arguments=p.numKernelArgs,
+            required_group_size=required if any(required) else None,
+            required_sub_groups=p.requiredNumSubGroups,
+            required_sub_group_size=p.requiredSubgroupSize,
+            max_sub_group_size=p.maxSubgroupSize,
+            max_sub_groups=p.maxNumSubgroups,
+            max_group_size=largest.maxGroupSize,
+            preferred_group_multiple=preferred.preferredMultiple,
+            local_memory=p.localMemSize,
+            private_memory=p.privateMemSize,
+            spill_memory=p.spillMemSize,
+            uuid=bytes(p.uuid.kid),
+        )
+
+    @property
+    def attributes(self) -> str:
+        """The attributes that its source gave it, such as ``reqd_work_group_size(8,8,1)``; empty when it gave none."""
+        size, text = ctypes.c_uint32(), ctypes.c_char_p()
+        check(_get_attributes(self.handle, ctypes.byref(size), None), _get_attributes)
+        room = ctypes.create_string_buffer(max(size.value, 1))
+        text = ctypes.c_char_p(ctypes.addressof(room))
+        check(_get_attributes(self.handle, ctypes.byref(size), ctypes.byref(text)), _get_attributes)
+        return (text.value or b"").decode(errors="replace")
+
+    @property
+    def indirect_access(self) -> frozenset[MemoryAccess]:
+        """The kinds of memory that it reaches by pointers which lie in memory; see `set_indirect_access`."""
+        flags = ctypes.c_uint32()
+        check(_get_access(self.handle, ctypes.byref(flags)), _get_access)
+        return frozenset(kind for kind, flag in _ACCESS.items() if flags.value & flag)
+
+    def set_indirect_access(self, *kinds: MemoryAccess) -> None:
+        """Say that the kernel follows pointers to memory of those kinds, beyond what its arguments name.
+
+        All memory of such a kind is then resident while it runs. Keep the buffers: nothing else does.
+
+        >>> from importlib.resources import files
+        >>> saxpy = az.device().context().module(files("anyzero.tools") / "saxpy.spv")["saxpy"]
+        >>> saxpy.set_indirect_access("shared")
+        >>> saxpy.indirect_access
+        frozenset({'shared'})
+        """
+        flags = 0
+        for kind in kinds:
+            if kind not in _ACCESS:
+                raise ValueError(f"{kind!r} is no kind of memory: one of {', '.join(_ACCESS)}")
+            flags |= _ACCESS[kind]
+        with self._enqueue.turn:
+            check(_set_access(self.handle, flags), _set_access)
+
+    def set_cache_config(self, prefer: Literal["local", "data"] | None) -> None:
+        """Prefer a larger local memory, or a larger cache for data, where both share the same memory."""
+        if prefer not in _CACHE:
+            raise ValueError(f"prefer={prefer!r}: None, 'local' or 'data'")
+        with self._enqueue.turn:
+            check(_set_cache(self.handle, _CACHE[prefer]), _set_cache)
+
+    def __repr__(self) -> str:
+        state = ", closed" if self.closed else ""
+        types = f"({', '.join(self.types)})" if self.types is not None else ""
+        return f"<Kernel {self.name}{types}{state}>"
+
+
+class Launch:
+    """A kernel with the sizes of a launch, ``kernel[global_size, group_size]``; calling it launches."""
+
+    __slots__ = ("_enqueue", "_sizes", "kernel")
+
+    def __init__(self, kernel: Kernel, sizes: Grid) -> None:
+        self.kernel = kernel
+        self._enqueue = kernel._enqueue
+        self._sizes = sizes
+
+    @property
+    def global_size(self) -> tuple[int, int, int]:
+        """The number of work-items along x, y and z."""
+        return self._sizes.global_size
+
+    @property
+    def group_size(self) -> tuple[int, int, int]:
+        """The number of work-items in a group along x, y and z."""
+        return self._sizes.group_size
+
+    @property
+    def group_count(self) -> tuple[int, int, int]:
+        """The number of groups along x, y and z."""
+        return self._sizes.group_count
+
+    @overload
+    def __call__(
+        self, *args: Any, on: ImmediateCommandList, signal: Event | None = None, wait: Waits = None
+    ) -> Completion: ...
+    @overload
+    def __call__(
+        self, *args: Any, on: CommandList | None = None, signal: Event | None = None, wait: Waits = None
+    ) -> None: ...
+    @overload
+    def __call__(
+        self, *args: Any, on: Recorder[Any], signal: Event | None = None, wait: Waits = None
+    ) -> Completion | None: ...
+    def __call__(
+        self, *args: Any, on: Recorder[Any] | None = None, signal: Event | None = None, wait: Waits = None
+    ) -> Completion | None:
+        """Launch the kernel with these arguments.
+
+        Without `on` it is done when the call returns. With a list it is appended there, and `signal` and `wait` mean
+        what they mean for every command.
+        """
+        kernel, enqueue = self.kernel, self._enqueue
+        values, kept, nbytes = enqueue.collect(args)
+        arguments = (kernel.handle, self._sizes, values)
+        if on is None:
+            if signal is not None or wait:
+                raise TypeError("signal= and wait= order commands of a list; name it with on=")
+            kernel._lifetime.run(kernel.device, enqueue.append, arguments, kept)
+            return None
+        done: Completion | None = on._append(enqueue.append, arguments, signal, wait, kept, nbytes)
+        return done
+
+    def __repr__(self) -> str:
+        sizes = f"{' × '.join(map(str, self.global_size))} in groups of {' × '.join(map(str, self.group_size))}"
+        return f"<Launch of {self.kernel.name}, {sizes}>"

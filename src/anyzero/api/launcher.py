@@ -1,0 +1,198 @@
+"""The commands that launch kernels."""
+
+# ruff: noqa: SLF001 (kernels and the lists they go to are friends)
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from anyzero import errors
+from anyzero.api._appending import Appended, Appending
+from anyzero.api._grid import Extents, Grid
+from anyzero.api._memory import allocate
+from anyzero.api.library import check, function
+
+if TYPE_CHECKING:
+    from anyzero.api._events import Waits
+    from anyzero.api.buffer import Buffer
+    from anyzero.api.event import Event
+    from anyzero.api.kernel import Kernel
+
+__all__ = ["Launcher"]
+
+_COUNT: Final = 12
+"""Bytes of a number of groups along x, y and z."""
+
+_one: Final = function("zeCommandListAppendLaunchKernelIndirect")
+_several: Final = function("zeCommandListAppendLaunchMultipleKernelsIndirect")
+
+
+class Launcher(Appending[Appended]):
+    """What lists have in common where kernels are concerned."""
+
+    __slots__ = ()
+
+    def launch(
+        self,
+        kernel: Kernel,
+        global_size: Extents,
+        group_size: Extents | None = None,
+        args: Sequence[Any] = (),
+        *,
+        offset: Extents | None = None,
+        cooperative: bool = False,
+        signal: Event | None = None,
+        wait: Waits = None,
+    ) -> Appended:
+        """Launch a kernel for `global_size` work-items, in groups of `group_size` or of a size that suits the kernel.
+
+        Both are a number or a tuple of up to three, x first. Global ids begin at `offset`. The groups of a
+        `cooperative` launch all run at the same time, so that they may wait for each other;
+        `Kernel.max_cooperative_groups` tells how many that can be.
+
+        >>> from importlib.resources import files
+        >>> ctx = az.device().context()
+        >>> saxpy = ctx.module(files("anyzero.tools") / "saxpy.spv")["saxpy"]
+        >>> x, y = ctx.full(8, 1, np.float32), ctx.zeros(8, np.float32)
+        >>> with ctx.command_list() as cl:
+        ...     cl.launch(saxpy, 4, args=(y, x, 0.5), offset=2)
+        >>> with ctx.queue() as q:
+        ...     q.submit(cl).wait(); q.submit(cl).wait()
+        >>> y.copy_to()
+        array([0., 0., 1., 1., 1., 1., 0., 0.], dtype=float32)
+        """
+        sizes = kernel._grid(global_size, group_size, offset, cooperative)
+        enqueue = kernel._enqueue
+        values, kept, nbytes = enqueue.collect(tuple(args))
+        return self._append(enqueue.append, (kernel.handle, sizes, values), signal, wait, kept, nbytes)
+
+    def launch_indirect(
+        self,
+        kernel: Kernel,
+        counts: Buffer,
+        group_size: Extents | None = None,
+        args: Sequence[Any] = (),
+        *,
+        offset: Extents | None = None,
+        signal: Event | None = None,
+        wait: Waits = None,
+    ) -> Appended:
+        """Launch a kernel for as many groups as `counts` says when the launch begins: three uint32, along x, y and z.
+
+        So an earlier command decides how much work there is. The group size may be left out where the kernel's source
+        requires one.
+
+        >>> from importlib.resources import files
+        >>> ctx = az.device().context()
+        >>> saxpy = ctx.module(files("anyzero.tools") / "saxpy.spv")["saxpy"]
+        >>> x, y = ctx.full(8, 1, np.float32), ctx.zeros(8, np.float32)
+        >>> counts = ctx.buffer(3, np.uint32)
+        >>> with ctx.immediate() as lst:
+        ...     _ = lst.copy(counts, np.array([3, 1, 1], np.uint32))
+        ...     lst.launch_indirect(saxpy, counts, 2, args=(y, x, 1.0)).wait()
+        >>> y.copy_to()
+        array([1., 1., 1., 1., 1., 1., 0., 0.], dtype=float32)
+        """
+        _require_counts(counts, 1)
+        sizes = _group(kernel, group_size, offset)
+        values, kept, nbytes = kernel._enqueue.collect(tuple(args))
+
+        def append(lst: int, *rest: Any) -> int:
+            with kernel._enqueue.turn:
+                kernel._enqueue.prepare(kernel.handle, sizes, values)
+                result = _one(lst, kernel.handle, counts.pointer, *rest)
+            if result:
+                check(result, _one)
+            return 0
+
+        memory = counts.allocation
+        return self._append(append, (), signal, wait, (memory, kept), nbytes + memory.nbytes)
+
+    def launch_several_indirect(
+        self,
+        launches: Iterable[tuple[Kernel, Extents | None, Sequence[Any]]],
+        counts: Buffer,
+        number: Buffer | None = None,
+        *,
+        signal: Event | None = None,
+        wait: Waits = None,
+    ) -> Appended:
+        """Launch several kernels, each for as many groups as its row of `counts` says.
+
+        `launches` are kernels with their group sizes and arguments, each kernel once (`Module.kernel` makes another).
+        The first uint32 of `number` tells how many of them run, from the first on; all of them, without it.
+
+        >>> from importlib.resources import files
+        >>> ctx = az.device().context()
+        >>> module = ctx.module(files("anyzero.tools") / "saxpy.spv")
+        >>> x, y = ctx.full(8, 1, np.float32), ctx.zeros(8, np.float32)
+        >>> launches = [(module.kernel("saxpy"), 2, (y[at:], x, 1.0)) for at in (0, 4)]
+        >>> counts = ctx.to_device(np.array([[1, 1, 1], [2, 1, 1]], np.uint32))
+        >>> with ctx.immediate() as lst:
+        ...     lst.launch_several_indirect(launches, counts).wait()
+        >>> y.copy_to()
+        array([1., 1., 0., 0., 1., 1., 1., 1.], dtype=float32)
+        """
+        parts = [
+            (kernel, _group(kernel, size, None), kernel._enqueue.collect(tuple(args)))
+            for kernel, size, args in launches
+        ]
+        kernels = [kernel for kernel, _, _ in parts]
+        if not kernels:
+            raise errors.InvalidArgument("there are no kernels to launch")
+        if len({id(kernel) for kernel in kernels}) < len(kernels):
+            raise errors.InvalidArgument(
+                "a kernel appears twice among the launches", remedy="Module.kernel(name) makes another one."
+            )
+        _require_counts(counts, len(kernels))
+        limit, memory = self._number(number, len(kernels))
+
+        def append(lst: int, *rest: Any) -> int:
+            handles = (ctypes.c_void_p * len(kernels))(*(kernel.handle for kernel in kernels))
+            with ExitStack() as turns:
+                # Always in the same order, so that no two threads wait for each other.
+                for kernel in sorted(kernels, key=id):
+                    turns.enter_context(kernel._enqueue.turn)
+                for kernel, sizes, (values, _, _) in parts:
+                    kernel._enqueue.prepare(kernel.handle, sizes, values)
+                result = _several(lst, len(kernels), handles, limit, counts.pointer, *rest)
+            if result:
+                check(result, _several)
+            return 0
+
+        kept = [memory, counts.allocation, *(each for _, _, (_, held, _) in parts for each in held)]
+        nbytes = counts.allocation.nbytes + sum(held for _, _, (_, _, held) in parts)
+        return self._append(append, (), signal, wait, kept, nbytes)
+
+    def _number(self, number: Buffer | None, count: int) -> tuple[int, object]:
+        """Where the number of launches is, and the memory that this is in."""
+        if number is not None:
+            if number.nbytes < 4:
+                raise errors.InvalidArgument(f"the number of launches takes 4 bytes; the buffer has {number.nbytes}")
+            return number.pointer, number.allocation
+        memory = allocate(self.context.lifetime, self.device.handle, 4, "host", 0, uncached=False)
+        np.asarray(memory).view(np.uint32)[0] = count
+        return memory.handle, memory
+
+
+def _group(kernel: Kernel, group_size: Extents | None, offset: Extents | None) -> Grid:
+    """The sizes of a launch that has its number of groups from elsewhere: one group."""
+    size = kernel.properties.required_group_size if group_size is None else group_size
+    if size is None:
+        raise errors.InvalidArgument(
+            f"{kernel.name} requires no group size of its own, so an indirect launch has to name one"
+        )
+    return kernel._grid(size, size, offset)
+
+
+def _require_counts(counts: Buffer, kernels: int) -> None:
+    if counts.nbytes < _COUNT * kernels:
+        raise errors.InvalidArgument(
+            f"the group counts of {kernels} launches take {_COUNT * kernels} bytes; the buffer has {counts.nbytes}",
+            remedy="They are three uint32 for each.",
+        )

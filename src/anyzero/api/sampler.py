@@ -1,0 +1,77 @@
+"""Samplers: how kernels read images between and beside the pixels."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Final, Literal
+
+from anyzero import ze
+from anyzero.api.library import create, function
+from anyzero.api.resource import Resource
+
+if TYPE_CHECKING:
+    from anyzero.api.context import Context
+    from anyzero.api.device import Device
+
+__all__ = ["AddressMode", "FilterMode", "Sampler"]
+
+AddressMode = Literal["none", "repeat", "clamp", "border", "mirror"]
+FilterMode = Literal["nearest", "linear"]
+
+_ADDRESSES: Final[dict[str, int]] = {
+    "none": ze.ZE_SAMPLER_ADDRESS_MODE_NONE,
+    "repeat": ze.ZE_SAMPLER_ADDRESS_MODE_REPEAT,
+    "clamp": ze.ZE_SAMPLER_ADDRESS_MODE_CLAMP,
+    "border": ze.ZE_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER,
+    "mirror": ze.ZE_SAMPLER_ADDRESS_MODE_MIRROR,
+}
+_FILTERS: Final[dict[str, int]] = {
+    "nearest": ze.ZE_SAMPLER_FILTER_MODE_NEAREST,
+    "linear": ze.ZE_SAMPLER_FILTER_MODE_LINEAR,
+}
+
+_create: Final = function("zeSamplerCreate")
+
+
+class Sampler(Resource):
+    """What a kernel sees of an image at coordinates that are no pixel's; `Context.sampler` makes one.
+
+    `address` is what lies outside the image: its last pixel (``"clamp"``), nothing (``"border"``), the image again
+    (``"repeat"``, or mirrored, ``"mirror"``), or whatever (``"none"``). `filter` is what lies between pixels. With
+    `normalized` coordinates go from 0 to 1, else from 0 to the size. Any thread may use a sampler.
+
+    >>> az.device().context().sampler(filter="linear", normalized=True)
+    <Sampler clamp linear normalized>
+    """
+
+    __slots__ = ("_lifetime", "address", "context", "device", "filter", "normalized")
+    _destroy = function("zeSamplerDestroy")
+
+    def __init__(
+        self,
+        context: Context,
+        device: Device,
+        *,
+        address: AddressMode = "clamp",
+        filter: FilterMode = "nearest",  # noqa: A002 (the specification's word)
+        normalized: bool = False,
+    ) -> None:
+        if address not in _ADDRESSES:
+            raise ValueError(f"address={address!r}: one of {', '.join(_ADDRESSES)}")
+        if filter not in _FILTERS:
+            raise ValueError(f"filter={filter!r}: one of {', '.join(_FILTERS)}")
+        self.context = context
+        self._lifetime = context.lifetime
+        self.device = device
+        self.address: AddressMode = address
+        self.filter: FilterMode = filter
+        self.normalized = normalized
+        desc = ze.ze_sampler_desc_t(
+            addressMode=_ADDRESSES[address], filterMode=_FILTERS[filter], isNormalized=bool(normalized)
+        )
+        self.handle = create(_create, context.handle, device.handle, ctypes.byref(desc))
+
+    def __repr__(self) -> str:
+        coordinates = "normalized" if self.normalized else "in pixels"
+        state = ", closed" if self.closed else ""
+        return f"<Sampler {self.address} {self.filter} {coordinates}{state}>"
