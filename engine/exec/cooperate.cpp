@@ -75,7 +75,7 @@ void run_together(RunningLaunch& running, uint64_t groups) {
   open_gate(crew, complete ? 1 : 2);
   if (complete) crew.run_one();
   const uint64_t awaited = complete ? groups : others;
-  for (unsigned tries = 0; crew.finished.load(std::memory_order_acquire) < awaited; ++tries) relax(tries);
+  for (unsigned tries = 0; crew.finished.load(std::memory_order_acquire) < awaited; ++tries) relax_long(tries);
   running.limit.given_up = nullptr;
   if (!complete) raise({Fault::kNoThreads, 0, 0});
   if (crew.given_up.load(std::memory_order_acquire)) raise(crew.fault);

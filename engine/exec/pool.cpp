@@ -139,10 +139,10 @@ void parallel(uint32_t chunks, void (*run)(void*, uint32_t), void* context, bool
   if (offer) {
     offer->job.store(nullptr, std::memory_order_seq_cst);
     on_offer.fetch_sub(1, std::memory_order_seq_cst);
-    // Others are inside their last chunk: too short a time to sleep.
+    // Others are inside their last chunk, mostly for too short a time to sleep.
     for (unsigned tries = 0; job.finished.load(std::memory_order_acquire) < chunks || offer->guests.load(std::memory_order_seq_cst);
          ++tries)
-      relax(tries);
+      relax_long(tries);
     offer->taken.store(false, std::memory_order_release);
   }
   if (job.faulted.load(std::memory_order_relaxed) && current_trap) raise(job.fault);

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include <ctime>
 #include <initializer_list>
 
 namespace anyzero {
@@ -15,6 +16,9 @@ bool start_thread(void* (*run)(void*), void* argument, const char* name) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  // Kernels with large frames must not step over the guard at the stack's end.
+  constexpr size_t kGuard = size_t{1} << 20;
+  pthread_attr_setguardsize(&attributes, kGuard);
   pthread_t thread;
   int error = pthread_create(&thread, &attributes, run, argument);
   pthread_attr_destroy(&attributes);
@@ -22,6 +26,13 @@ bool start_thread(void* (*run)(void*), void* argument, const char* name) {
   if (error) return false;
   pthread_setname_np(thread, name);
   return true;
+}
+
+void relax_long(unsigned tries) {
+  constexpr unsigned kShort = 2048;
+  constexpr timespec kPause = {0, 50'000};
+  if (tries < kShort) return relax(tries);
+  nanosleep(&kPause, nullptr);
 }
 
 void at_fork_child(void (*run)()) { pthread_atfork(nullptr, nullptr, run); }

@@ -109,12 +109,12 @@ uintptr_t register_of(void* context, int which) {
 // What the processor says of a fault, in our words.
 Fault fault_of(int number, uintptr_t address, void* context) {
   constexpr greg_t kGeneralProtection = 13;
-  constexpr uintptr_t kNear = 64 * 1024;
+  constexpr uintptr_t kBelow = 64 * 1024, kFrame = 1024 * 1024;
   Fault fault{number, address, register_of(context, REG_RIP)};
   const uintptr_t stack = register_of(context, REG_RSP);
   if (number == SIGSEGV && register_of(context, REG_TRAPNO) == kGeneralProtection) {
     fault.signal = Fault::kWildAddress;
-  } else if (number == SIGSEGV && address - (stack - kNear) < 2 * kNear) {
+  } else if (number == SIGSEGV && address - (stack - kBelow) < kBelow + kFrame) {
     // Around the top of a stack everything is there, unless the stack has come to its end.
     fault.signal = Fault::kStackOverflow;
   }

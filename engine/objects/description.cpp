@@ -47,7 +47,7 @@ constexpr uint32_t kMostQueues = 1024;
 
 bool Description::take(void* to, size_t size) {
   if (static_cast<size_t>(end_ - at_) < size) return false;
-  std::memcpy(to, at_, size);
+  if (size) std::memcpy(to, at_, size);  // an empty vector has no address
   at_ += size;
   return true;
 }

@@ -1,7 +1,6 @@
 #include "device.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "../abi/error.h"
 #include "../exec/clock.h"
@@ -119,26 +118,6 @@ ze_result_t Device::getAggregatedCopyOffloadIncrementValue(uint32_t* value) {
 
 ze_result_t Device::getCounterBasedEventMaxValue(uint64_t* value) {
   *value = Signal::kFailed - 1;
-  return ZE_RESULT_SUCCESS;
-}
-
-// Who made a requirements string; every string we make begins with it.
-static constexpr char kRequirementsKey[] = "ANYZERO.L0.CPU";
-
-ze_result_t Device::getRuntimeRequirements(const void*, size_t*, char*) {
-  return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
-              "runtime requirements are kept for modules and graphs, and there is none of them yet");
-}
-
-ze_result_t Device::getRuntimeRequirementsKey(const char** key) {
-  *key = kRequirementsKey;
-  return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t Device::validateRuntimeRequirements(const char* requirements, ze_validate_runtime_requirements_output_t* result) {
-  bool ours = strncmp(requirements, kRequirementsKey, sizeof kRequirementsKey - 1) == 0;
-  result->result =
-      ours ? ZE_VALIDATE_RUNTIME_REQUIREMENTS_RESULT_REQUIREMENTS_MET : ZE_VALIDATE_RUNTIME_REQUIREMENTS_RESULT_NOT_APPLICABLE;
   return ZE_RESULT_SUCCESS;
 }
 

@@ -6,6 +6,7 @@ import ctypes
 import struct
 from collections.abc import Iterator
 from ctypes import byref, c_char_p, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -379,3 +380,56 @@ def test_a_planner_that_fails(az: Calls, context: c_void_p, plan: Planner) -> No
     for size in range(16, len(whole), 5):
         plan.build = lambda _, size=size: whole[:size]  # type: ignore[method-assign]
         assert attempt(az, context, **fields)[0] == ze.ZE_RESULT_ERROR_UNKNOWN, size
+
+
+def test_runtime_requirements(az: Calls, context: c_void_p, plan: Planner) -> None:
+    module, _ = build(az, context, TWO)
+    desc = ze.ze_runtime_requirements_module_desc_t(requirementsSrc=module.value)
+    size = c_size_t()
+    az.ok("zeDeviceGetRuntimeRequirements", az.device, byref(desc), byref(size), None)
+    text = ctypes.create_string_buffer(size.value)
+    az.ok("zeDeviceGetRuntimeRequirements", az.device, byref(desc), byref(size), text)
+    found = ze.ze_validate_runtime_requirements_output_t()
+    az.ok("zeDeviceValidateRuntimeRequirements", az.device, text, byref(found))
+    assert found.result == ze.ZE_VALIDATE_RUNTIME_REQUIREMENTS_RESULT_REQUIREMENTS_MET
+    az.ok("zeDeviceValidateRuntimeRequirements", az.device, text.value + b"0", byref(found))
+    assert found.result == ze.ZE_VALIDATE_RUNTIME_REQUIREMENTS_RESULT_REQUIREMENTS_NOT_MET
+    size.value = 3
+    az.error(INVALID_NULL_POINTER, "zeDeviceGetRuntimeRequirements", az.device, byref(desc), byref(size), text)
+    az.ok("zeModuleDestroy", module)
+    az.error(INVALID_ARGUMENT, "zeDeviceGetRuntimeRequirements", az.device, byref(desc), byref(size), None)
+
+
+def test_nothing_is_left_of_modules(az: Calls, context: c_void_p, plan: Planner) -> None:
+    """Code, variables and objects go with the last of what uses them."""
+
+    def mappings() -> int:
+        return sum("r-xp" in line for line in Path("/proc/self/maps").read_text().splitlines())
+
+    def once() -> None:
+        module, log = build(az, context, VARIABLES)
+        look = kernel(az, module, "look", to)
+        launch(az, immediate, look, 1)
+        az.ok("zeKernelDestroy", look)
+        az.ok("zeModuleDestroy", module)
+        az.ok("zeModuleBuildLogDestroy", log)
+        az.ok("zeCommandListHostSynchronize", immediate, SOON)
+
+    to, immediate = az.memory(context, 64), az.immediate(context)
+    once()
+    before = mappings()
+    for _ in range(20):
+        once()
+    assert mappings() <= before + 1  # the last command may still be letting go of its code
+    plan.released.clear()
+    build(az, context, TWO)
+    assert len(plan.released) >= 1
+
+
+def test_a_context_may_go_before_its_modules(az: Calls, plan: Planner) -> None:
+    context = az.context()
+    module, _ = build(az, context, VARIABLES)
+    address, _size = global_pointer(az, module, "table")
+    az.ok("zeContextDestroy", context)
+    assert read(address, 1) == b"\1"
+    az.ok("zeModuleDestroy", module)

@@ -82,6 +82,8 @@ def compile_text(text: str, target: Target, level: int) -> tuple[bytes, Any]:
     options.loop_vectorization = False
     options.slp_vectorization = False
     options.loop_interleaving = False
+    # Vectors are wide enough to keep the processor busy; longer code only takes longer to compile.
+    options.loop_unrolling = False
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
     return machine.emit_object(module), module
