@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from anyzero.compiler.analysis.likely import likely_stride
 from anyzero.compiler.ir import SIZES, Access, Op
 from anyzero.compiler.lower.emitter import Emitter, handles
+from anyzero.compiler.lower.gathers import aligned, gather, gather_one, scatter, typed, untyped, whole_type
 from anyzero.compiler.lower.llvm import I64, PTR, Type, Value
 
-MOST_WRITTEN_OUT = 16
-"""Lanes whose loads are written one behind the other, where they go lane by lane."""
-
 MOST_APART = 32
-"""The same, where lanes lie a constant apart, so that their addresses are no work."""
+"""Lanes whose accesses are written one behind the other where they lie a constant apart."""
 
 WIDEST = 128
 """Numbers that one access of interleaved components may span."""
@@ -94,17 +92,12 @@ def _dense(e: Emitter, stride: int, size: int, count: int) -> bool:
     return stride % size == 0 and count < step <= 4 and e.lanes * step <= WIDEST
 
 
-def _aligned(access: Access, size: int) -> int:
-    """What every component can be relied on to be aligned to."""
-    return min(access.alignment, size) if access.alignment else size
-
-
 def _load_once(e: Emitter, pointer: Value, element: str, access: Access) -> list[Value]:
     size = SIZES[element]
     volatile = "volatile " if access.volatile else ""
     return [
         e.b.op(
-            f"load {volatile}{element}, {e.moved(pointer, place * size).typed}, align {_aligned(access, size)}",
+            f"load {volatile}{element}, {e.moved(pointer, place * size).typed}, align {aligned(access, size)}",
             Type(element),
         )
         for place in range(access.count)
@@ -127,7 +120,7 @@ def _store_once(e: Emitter, pointer: Op, values: Sequence[Op], access: Access) -
             value = e.scalar(op)
         size = SIZES[value.type.element]
         to = e.moved(address, place * size)
-        b.line(f"store {volatile}{value.typed}, {to.typed}, align {_aligned(access, size)}")
+        b.line(f"store {volatile}{value.typed}, {to.typed}, align {aligned(access, size)}")
 
 
 def _spread_mask(e: Emitter, step: int, count: int) -> Value:
@@ -161,12 +154,12 @@ def masked_store(e: Emitter, value: Value, address: Value, mask: Value, alignmen
 def _load_dense(e: Emitter, pointer: Op, element: str, access: Access, step: int) -> list[Value]:
     b, lanes = e.b, e.lanes
     size = SIZES[element]
-    wide = Type(_whole(element), lanes * step)
-    found = masked_load(e, e.base(pointer), wide, _spread_mask(e, step, access.count), _aligned(access, size))
+    wide = Type(whole_type(element), lanes * step)
+    found = masked_load(e, e.base(pointer), wide, _spread_mask(e, step, access.count), aligned(access, size))
     if step == 1:
-        return [_typed(e, found, element)]
+        return [typed(e, found, element)]
     return [
-        _typed(e, b.shuffle(found, None, [lane * step + place for lane in range(lanes)]), element)
+        typed(e, b.shuffle(found, None, [lane * step + place for lane in range(lanes)]), element)
         for place in range(access.count)
     ]
 
@@ -174,14 +167,14 @@ def _load_dense(e: Emitter, pointer: Op, element: str, access: Access, step: int
 def _store_dense(e: Emitter, pointer: Op, values: list[Value], access: Access, step: int) -> None:
     b, lanes = e.b, e.lanes
     element = values[0].type.element
-    whole = [_untyped(e, value) for value in values]
+    whole = [untyped(e, value) for value in values]
     if step == 1:
         wide = whole[0]
     else:
         while len(whole) < step:
             whole.append(b.poison(whole[0].type))
         wide = _interleaved(e, whole, lanes)
-    masked_store(e, wide, e.base(pointer), _spread_mask(e, step, access.count), _aligned(access, SIZES[element]))
+    masked_store(e, wide, e.base(pointer), _spread_mask(e, step, access.count), aligned(access, SIZES[element]))
 
 
 def _interleaved(e: Emitter, values: list[Value], lanes: int) -> Value:
@@ -204,25 +197,25 @@ def _load_apart(e: Emitter, pointer: Op, element: str, access: Access, stride: i
     base = e.base(pointer)
     known, all_here, some, join = _whole_or_part(e)
     e.start(all_here)
-    wide = Type(_whole(element), lanes)
+    wide = Type(whole_type(element), lanes)
     near = []
     for place in range(access.count):
         found = b.poison(wide)
         for lane in range(lanes):
             address = e.moved(base, lane * stride + place * size)
-            one = b.op(f"load {wide.element}, {address.typed}, align {_aligned(access, size)}", Type(wide.element))
+            one = b.op(f"load {wide.element}, {address.typed}, align {aligned(access, size)}", Type(wide.element))
             found = b.with_lane(found, lane, one)
         near.append(found)
     b.line(f"br label %{join}")
     e.start(some)
     e.forget_since(dict(known))
-    far = [_untyped(e, each) for each in gather(e, e.apart(base, stride), element, access)]
+    far = [untyped(e, each) for each in gather(e, e.apart(base, stride), element, access)]
     last = e.last_label()
     b.line(f"br label %{join}")
     e.start(join)
     e.forget_since(known)
     return [
-        _typed(e, b.op(f"phi {wide} [ {one.text}, %{all_here} ], [ {other.text}, %{last} ]", wide), element)
+        typed(e, b.op(f"phi {wide} [ {one.text}, %{all_here} ], [ {other.text}, %{last} ]", wide), element)
         for one, other in zip(near, far, strict=True)
     ]
 
@@ -230,14 +223,14 @@ def _load_apart(e: Emitter, pointer: Op, element: str, access: Access, stride: i
 def _store_apart(e: Emitter, pointer: Op, values: list[Value], access: Access, stride: int) -> None:
     b = e.b
     base = e.base(pointer)
-    whole = [_untyped(e, value) for value in values]
+    whole = [untyped(e, value) for value in values]
     size = SIZES[values[0].type.element]
     known, all_here, some, join = _whole_or_part(e)
     e.start(all_here)
     for place, value in enumerate(whole):
         for lane in range(e.lanes):
             address = e.moved(base, lane * stride + place * size)
-            b.line(f"store {b.lane(value, lane).typed}, {address.typed}, align {_aligned(access, size)}")
+            b.line(f"store {b.lane(value, lane).typed}, {address.typed}, align {aligned(access, size)}")
     b.line(f"br label %{join}")
     e.start(some)
     e.forget_since(dict(known))
@@ -275,17 +268,17 @@ def _load_perhaps_dense(e: Emitter, pointer: Op, element: str, access: Access) -
     near, far, join = e.label(), e.label(), e.label()
     b.line(f"br {e.any(b.select(mask, astray, b.zero(mask.type))).typed}, label %{far}, label %{near}")
     e.start(near)
-    wide = Type(_whole(element), lanes)
-    dense = masked_load(e, base, wide, mask, _aligned(access, size))
+    wide = Type(whole_type(element), lanes)
+    dense = masked_load(e, base, wide, mask, aligned(access, size))
     b.line(f"br label %{join}")
     e.start(far)
     e.forget_since(dict(known))
-    picked = _untyped(e, _gather(e, pointers, element, _aligned(access, size)))
+    picked = untyped(e, gather_one(e, pointers, element, aligned(access, size)))
     last = e.last_label()
     b.line(f"br label %{join}")
     e.start(join)
     e.forget_since(known)
-    return _typed(e, b.op(f"phi {wide} [ {dense.text}, %{near} ], [ {picked.text}, %{last} ]", wide), element)
+    return typed(e, b.op(f"phi {wide} [ {dense.text}, %{near} ], [ {picked.text}, %{last} ]", wide), element)
 
 
 def _load_backwards(e: Emitter, pointer: Op, element: str, access: Access) -> Value:
@@ -295,87 +288,9 @@ def _load_backwards(e: Emitter, pointer: Op, element: str, access: Access) -> Va
     assert mask is not None
     turned = list(range(lanes - 1, -1, -1))
     address = e.moved(e.base(pointer), -size * (lanes - 1))
-    wide = Type(_whole(element), lanes)
-    found = masked_load(e, address, wide, b.shuffle(mask, None, turned), _aligned(access, size))
-    return _typed(e, b.shuffle(found, None, turned), element)
-
-
-def _whole(element: str) -> str:
-    """Pointers travel as integers: masked accesses know no vectors of pointers of their own."""
-    return "i64" if element == "ptr" else element
-
-
-def _typed(e: Emitter, value: Value, element: str) -> Value:
-    return e.b.cast("inttoptr", value, "ptr") if element == "ptr" else value
-
-
-def _untyped(e: Emitter, value: Value) -> Value:
-    return e.b.cast("ptrtoint", value, "i64") if value.type.element == "ptr" else value
-
-
-def gather(e: Emitter, pointers: Value, element: str, access: Access) -> list[Value]:
-    size = SIZES[element]
-    return [
-        _gather(e, e.moved(pointers, place * size), element, _aligned(access, size)) for place in range(access.count)
-    ]
-
-
-def _gather(e: Emitter, pointers: Value, element: str, alignment: int) -> Value:
-    b, lanes = e.b, e.lanes
-    mask = e.mask
-    assert mask is not None
-    whole = Type(_whole(element), lanes)
-    if e.choices.gathers and whole.bits >= 32:
-        name = f"llvm.masked.gather.{whole.mangled}.v{lanes}p0"
-        b.intrinsics.setdefault(name, f"declare {whole} @{name}(<{lanes} x ptr>, <{lanes} x i1>, {whole})")
-        found = b.op(
-            f"call {whole} @{name}(<{lanes} x ptr> align {alignment} {pointers.text}, {mask.typed}, {whole} poison)",
-            whole,
-        )
-        return _typed(e, found, element)
-    if lanes > MOST_WRITTEN_OUT:
-        return _typed(e, _picked(e, pointers, whole, alignment), element)
-    # Lanes that are not here load what the first one that is loads.
-    lane = e.first_lane()
-    first = b.lane(pointers, lane if lane is not None else 0)
-    safe = b.select(mask, pointers, b.spread(first, lanes))
-    found = b.poison(whole)
-    for place in range(lanes):
-        one = b.op(f"load {whole.element}, {b.lane(safe, place).typed}, align {alignment}", Type(whole.element))
-        found = b.with_lane(found, place, one)
-    return _typed(e, found, element)
-
-
-def _picked(e: Emitter, pointers: Value, whole: Type, alignment: int) -> Value:
-    """Lane after lane in a loop: written out, so many lanes are too much code."""
-
-    def one(_: Value, address: Value) -> list[Value]:
-        return [e.b.op(f"load {whole.element}, {address.typed}, align {alignment}", Type(whole.element))]
-
-    return e.for_each_lane([pointers], [Type(whole.element)], one)[0]
-
-
-def scatter(e: Emitter, pointers: Value, values: list[Value], access: Access) -> None:
-    b, lanes = e.b, e.lanes
-    mask = e.mask
-    assert mask is not None
-    size = SIZES[values[0].type.element]
-
-    def _put(_: Value, address: Value, value: Value) -> list[Value]:
-        b.line(f"store {value.typed}, {address.typed}, align {_aligned(access, size)}")
-        return []
-
-    for place, value in enumerate(values):
-        whole = _untyped(e, value)
-        to = e.moved(pointers, place * size)
-        if not e.choices.gathers or whole.type.bits < 32:
-            e.for_each_lane([to, whole], [], _put)
-            continue
-        name = f"llvm.masked.scatter.{whole.type.mangled}.v{lanes}p0"
-        b.intrinsics.setdefault(name, f"declare void @{name}({whole.type}, <{lanes} x ptr>, <{lanes} x i1>)")
-        b.line(
-            f"call void @{name}({whole.typed}, <{lanes} x ptr> align {_aligned(access, size)} {to.text}, {mask.typed})"
-        )
+    wide = Type(whole_type(element), lanes)
+    found = masked_load(e, address, wide, b.shuffle(mask, None, turned), aligned(access, size))
+    return typed(e, b.shuffle(found, None, turned), element)
 
 
 @handles("copy")

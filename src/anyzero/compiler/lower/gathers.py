@@ -1,0 +1,138 @@
+"""Accesses whose lanes point anywhere: gathers and scatters, or lane after lane where the target has none.
+
+Neighbouring components travel together as far as they fit into one integer, because each lane costs the same however
+little it loads.
+"""
+
+from __future__ import annotations
+
+from anyzero.compiler.ir import SIZES, Access
+from anyzero.compiler.lower.emitter import Emitter
+from anyzero.compiler.lower.llvm import Type, Value
+
+MOST_WRITTEN_OUT = 16
+"""Lanes whose loads are written one behind the other, where they go lane by lane."""
+
+LARGEST = 8
+"""Bytes that travel together."""
+
+
+def whole_type(element: str) -> str:
+    """Pointers travel as integers: masked accesses know no vectors of pointers of their own."""
+    return "i64" if element == "ptr" else element
+
+
+def typed(e: Emitter, value: Value, element: str) -> Value:
+    return e.b.cast("inttoptr", value, "ptr") if element == "ptr" else value
+
+
+def untyped(e: Emitter, value: Value) -> Value:
+    return e.b.cast("ptrtoint", value, "i64") if value.type.element == "ptr" else value
+
+
+def aligned(access: Access, size: int) -> int:
+    """What every component can be relied on to be aligned to."""
+    return min(access.alignment, size) if access.alignment else size
+
+
+def _together(size: int, count: int) -> int:
+    """How many neighbouring components go into one integer."""
+    many = 1
+    while count % (many * 2) == 0 and size * many * 2 <= LARGEST:
+        many *= 2
+    return many
+
+
+def gather(e: Emitter, pointers: Value, element: str, access: Access) -> list[Value]:
+    size = SIZES[element]
+    many = _together(size, access.count)
+    if many == 1:
+        return [
+            gather_one(e, e.moved(pointers, place * size), element, aligned(access, size))
+            for place in range(access.count)
+        ]
+    found = []
+    for first in range(0, access.count, many):
+        joined = gather_one(e, e.moved(pointers, first * size), f"i{8 * size * many}", aligned(access, size * many))
+        found += [_piece(e, joined, element, place) for place in range(many)]
+    return found
+
+
+def _piece(e: Emitter, joined: Value, element: str, place: int) -> Value:
+    bits = 8 * SIZES[element]
+    narrow = e.b.cast("trunc", joined.lshr(place * bits) if place else joined, f"i{bits}")
+    return e.b.bitcast(narrow, element)
+
+
+def gather_one(e: Emitter, pointers: Value, element: str, alignment: int) -> Value:
+    b, lanes = e.b, e.lanes
+    mask = e.mask
+    assert mask is not None
+    whole = Type(whole_type(element), lanes)
+    if e.choices.gathers and whole.bits >= 32:
+        name = f"llvm.masked.gather.{whole.mangled}.v{lanes}p0"
+        b.intrinsics.setdefault(name, f"declare {whole} @{name}(<{lanes} x ptr>, <{lanes} x i1>, {whole})")
+        found = b.op(
+            f"call {whole} @{name}(<{lanes} x ptr> align {alignment} {pointers.text}, {mask.typed}, {whole} poison)",
+            whole,
+        )
+        return typed(e, found, element)
+    if lanes > MOST_WRITTEN_OUT:
+        return typed(e, _picked(e, pointers, whole, alignment), element)
+    # Lanes that are not here load what the first one that is loads.
+    lane = e.first_lane()
+    first = b.lane(pointers, lane if lane is not None else 0)
+    safe = b.select(mask, pointers, b.spread(first, lanes))
+    found = b.poison(whole)
+    for place in range(lanes):
+        one = b.op(f"load {whole.element}, {b.lane(safe, place).typed}, align {alignment}", Type(whole.element))
+        found = b.with_lane(found, place, one)
+    return typed(e, found, element)
+
+
+def _picked(e: Emitter, pointers: Value, whole: Type, alignment: int) -> Value:
+    """Lane after lane in a loop: written out, so many lanes are too much code."""
+
+    def one(_: Value, address: Value) -> list[Value]:
+        return [e.b.op(f"load {whole.element}, {address.typed}, align {alignment}", Type(whole.element))]
+
+    return e.for_each_lane([pointers], [Type(whole.element)], one)[0]
+
+
+def scatter(e: Emitter, pointers: Value, values: list[Value], access: Access) -> None:
+    size = SIZES[values[0].type.element]
+    many = _together(size, len(values))
+    for first in range(0, len(values), many):
+        group = values[first : first + many]
+        joined = untyped(e, group[0]) if many == 1 else _joined(e, group, size)
+        _scatter_one(e, e.moved(pointers, first * size), joined, aligned(access, size * many))
+
+
+def _joined(e: Emitter, values: list[Value], size: int) -> Value:
+    """Neighbouring components as one integer, the first lowest."""
+    b = e.b
+    joined: Value | None = None
+    for place, value in enumerate(values):
+        # A component that is no value at all must not spoil its neighbours.
+        some = b.op(f"freeze {value.typed}", value.type)
+        wide = b.cast("zext", b.bitcast(some, f"i{8 * size}"), f"i{8 * size * len(values)}")
+        joined = wide if joined is None else joined | wide.shl(place * 8 * size)
+    assert joined is not None
+    return joined
+
+
+def _scatter_one(e: Emitter, pointers: Value, value: Value, alignment: int) -> None:
+    b, lanes = e.b, e.lanes
+    mask = e.mask
+    assert mask is not None
+    if not e.choices.gathers or value.type.bits < 32:
+
+        def put(_: Value, address: Value, value: Value) -> list[Value]:
+            b.line(f"store {value.typed}, {address.typed}, align {alignment}")
+            return []
+
+        e.for_each_lane([pointers, value], [], put)
+        return
+    name = f"llvm.masked.scatter.{value.type.mangled}.v{lanes}p0"
+    b.intrinsics.setdefault(name, f"declare void @{name}({value.type}, <{lanes} x ptr>, <{lanes} x i1>)")
+    b.line(f"call void @{name}({value.typed}, <{lanes} x ptr> align {alignment} {pointers.text}, {mask.typed})")
