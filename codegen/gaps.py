@@ -23,8 +23,8 @@ NULL_ELEMENTS: frozenset[tuple[str, str]] = frozenset(
     {("zeCommandListUpdateMutableCommandWaitEventsExp", "phWaitEvents")}
 )
 
-# Conditions that hold for less than they say, so the engine itself looks: a module that is put together of several inputs
-# has none of its own.
+# Conditions that hold for less than they say, so the engine itself looks: a module that is put together of several
+# inputs has none of its own.
 LEFT_TO_THE_ENGINE: frozenset[tuple[str, str]] = frozenset({("zeModuleCreate", "`0 == desc->inputSize`")})
 
 # Pointers that may be null although nothing says so: asking for a size needs no room.

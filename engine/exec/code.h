@@ -53,7 +53,11 @@ class Code {
 
   // Picoseconds a work-item takes, as last measured; 0 until it has run.
   uint64_t pace() const { return pace_.load(std::memory_order_relaxed); }
-  void set_pace(uint64_t picoseconds) { pace_.store(picoseconds, std::memory_order_relaxed); }
+  // Threads that launch the same kernel share this; what is nearly the same is not worth a write.
+  void learn_pace(uint64_t picoseconds) {
+    const uint64_t known = pace();
+    if (picoseconds > known + known / 4 || picoseconds < known - known / 4) pace_.store(picoseconds, std::memory_order_relaxed);
+  }
 
  private:
   Code() = default;

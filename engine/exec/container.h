@@ -15,8 +15,8 @@ struct Argument {
   uint32_t size;
   uint32_t offset;  // in the block of arguments
   uint32_t alignment;
-  uint32_t access;  // of an image: 0 read, 1 write, 2 both
-  uint32_t place;   // of an image or sampler: the how-manieth of its kind it is
+  uint32_t access;   // of an image: 0 read, 1 write, 2 both
+  uint32_t place;    // of an image or sampler: the how-manieth of its kind it is
   std::string name;  // behind its type, as OpenCL C writes it, and a blank
 
   bool pointer() const { return kind == ArgumentKind::Global || kind == ArgumentKind::Constant; }

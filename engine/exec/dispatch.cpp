@@ -82,7 +82,8 @@ uint64_t share_out(RunningLaunch& running, uint64_t first, uint64_t end, uint64_
 void run_adaptively(RunningLaunch& running, Code& code, uint64_t groups) {
   const uint64_t items = running.grid.group_size[0] * running.grid.group_size[1] * running.grid.group_size[2];
   uint64_t pace = std::max<uint64_t>(times(code.pace(), items), 1), done = 0, spent = 0;
-  uint64_t piece = code.pace() ? std::max<uint64_t>(kPiece / pace, 1) : 1;
+  // The pace may be that of quite other arguments, so the first piece is a small part whatever it says.
+  uint64_t piece = code.pace() ? std::clamp<uint64_t>(kPiece / pace, 1, std::max<uint64_t>(groups / 8, 1)) : 1;
   // With one group there is nothing to decide, and a look at the clock now and then will do.
   static thread_local uint8_t untimed __attribute__((tls_model("initial-exec"))) = 0;
   if (groups == 1 && code.pace() && pace < kBrief && ++untimed % 16) return run_groups(running, 0, 1);
@@ -100,10 +101,10 @@ void run_adaptively(RunningLaunch& running, Code& code, uint64_t groups) {
       spent += share_out(running, done, groups, pace);
       break;
     }
-    piece = std::clamp<uint64_t>(kPiece / pace, 1, times(piece, 8));
+    piece = std::clamp<uint64_t>(kPiece / pace, 1, times(piece, 16));
   }
   const double all = static_cast<double>(groups) * static_cast<double>(items);
-  code.set_pace(static_cast<uint64_t>(static_cast<double>(spent) * 1000 / all) + 1);
+  code.learn_pace(static_cast<uint64_t>(static_cast<double>(spent) * 1000 / all) + 1);
 }
 
 void run(const Launch& launch) {

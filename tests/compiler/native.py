@@ -22,13 +22,10 @@ class Local:
     size: int
 
 
-class KernelFault(Exception):
-    """The kernel called az_fault; the code cannot be left from there, so tests of faults go through the engine."""
-
-
 _FAULT = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64)
 
 
+# The code cannot be left from there, so tests of faults go through the engine.
 @_FAULT
 def _fault(_: int, kind: int, value: int) -> None:
     print(f"the kernel faults: kind {kind}, value {value}", flush=True)
