@@ -1,4 +1,4 @@
-"""Runs compiled kernels without the engine: LLVM's own loader, one thread, numpy arrays as buffers."""
+"""Runs compiled kernels without the engine: one thread, numpy arrays as buffers."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import struct
 from dataclasses import dataclass
 from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
 
 from anyzero.compiler.compiled import CompiledKernel
+from tests.compiler.loading import load
 
 GUARD = 4096
 
@@ -32,34 +32,17 @@ def _fault(_: int, kind: int, value: int) -> None:
     ctypes.CDLL(None).abort()
 
 
-_ready = False
-
-
-def _prepare() -> None:
-    global _ready
-    if not _ready:
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
-        llvm.add_symbol("az_fault", ctypes.cast(_fault, ctypes.c_void_p).value)
-        _ready = True
-
-
 class Loaded:
     """Machine code in memory."""
 
     def __init__(self, kernel: CompiledKernel, globals_: np.ndarray | None = None) -> None:
-        _prepare()
         self.kernel = kernel
+        symbols = {"az_fault": ctypes.cast(_fault, ctypes.c_void_p).value or 0}
         if globals_ is not None:
-            llvm.add_symbol("az_globals", globals_.ctypes.data)
-        machine = llvm.Target.from_default_triple().create_target_machine(jit=True, codemodel="jitdefault")
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-        self._engine.add_object_file(llvm.ObjectFileRef.from_data(kernel.object))
-        self._engine.finalize_object()
-        address = self._engine.get_function_address(kernel.entry)
-        self.entry = ctypes.CFUNCTYPE(
-            None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_void_p
-        )(address)
+            symbols["az_globals"] = globals_.ctypes.data
+        self.entry = load(kernel.object, symbols)[kernel.entry]
+        self.entry.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_void_p]
+        self.entry.restype = None
 
     def __call__(
         self,

@@ -15,6 +15,7 @@ from anyzero.compiler.builtins.instructions import TABLE
 from anyzero.compiler.builtins.library import names, routine
 from anyzero.compiler.builtins.routine import Routine
 from anyzero.compiler.lower.llvm import Type
+from tests.compiler.loading import load
 
 Array = np.ndarray
 DTYPES = {
@@ -26,7 +27,6 @@ DTYPES = {
     "i32": np.int32,
     "i64": np.int64,
 }
-_kept: list[object] = []
 
 
 def closure(first: Routine) -> list[Routine]:
@@ -80,21 +80,16 @@ def source(called: Sequence[Routine]) -> str:
     return "\n".join([*intrinsics.values(), *(each.text for each in every.values()), *loops])
 
 
-def _machine(cpu: str) -> llvm.TargetMachine:
+@cache
+def target(cpu: str = "") -> llvm.TargetMachine:
     """The machine that the tests run on, or a lesser one."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     features = "" if cpu else llvm.get_host_cpu_features().flatten()
     triple = llvm.Target.from_triple(llvm.get_process_triple())
     return triple.create_target_machine(
-        cpu=cpu or llvm.get_host_cpu_name(), features=features, opt=2, jit=True, reloc="pic", codemodel="small"
+        cpu=cpu or llvm.get_host_cpu_name(), features=features, opt=2, reloc="pic", codemodel="small"
     )
-
-
-@cache
-def target(cpu: str = "") -> llvm.TargetMachine:
-    """For code generation; MCJIT takes its machine away with it, hence each engine has one of its own."""
-    return _machine(cpu)
 
 
 def optimised(text: str, machine: llvm.TargetMachine) -> llvm.ModuleRef:
@@ -137,15 +132,13 @@ class Library:
         routines = [routine(name, element, lanes, count) for name, count in known]
         machine = target(cpu)
         self.object = machine.emit_object(optimised(source(routines), machine))
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(cpu))
-        engine.add_object_file(llvm.ObjectFileRef.from_data(self.object))
-        engine.finalize_object()
-        _kept.append(engine)
+        loaded = load(self.object)
         self.routines = {}
         for at, (key, called) in enumerate(zip(known, routines, strict=True)):
             count = len(called.parameters) + len(called.results)
-            shape = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * count, ctypes.c_int64)
-            self.routines[key] = Compiled(called, shape(engine.get_function_address(f"run.{at}")))
+            run = loaded[f"run.{at}"]
+            run.argtypes, run.restype = [*[ctypes.c_void_p] * count, ctypes.c_int64], None
+            self.routines[key] = Compiled(called, run)
 
 
 def counts_of(name: str) -> tuple[int, ...]:
