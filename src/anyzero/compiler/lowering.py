@@ -30,8 +30,8 @@ _ENDING = """
 declare i64 @llvm.umin.i64(i64, i64)
 declare i32 @llvm.umin.i32(i32, i32)
 declare void @az_fault(ptr, i32, i64) cold noreturn nounwind
-attributes #0 = { alwaysinline nounwind "no-trapping-math"="true" }
-attributes #1 = { nounwind "no-trapping-math"="true" }
+attributes #0 = { alwaysinline nounwind "no-trapping-math"="true" "probe-stack"="inline-asm" }
+attributes #1 = { nounwind "no-trapping-math"="true" "probe-stack"="inline-asm" }
 !0 = !{!"branch_weights", i32 1, i32 2000000}
 !1 = !{}
 """

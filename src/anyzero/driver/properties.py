@@ -158,7 +158,18 @@ def _device(part: _Part) -> tuple[Blob, ...]:
                 readonlyCapability=ze.ZE_DEVICE_READONLY_MEMORY_CAPABILITY_ENFORCED
             )
         ),
-        Blob.of(ze.ze_mutable_command_list_exp_properties_t(mutableCommandListFlags=0, mutableCommandFlags=0)),
+        Blob.of(
+            ze.ze_mutable_command_list_exp_properties_t(
+                mutableCommandListFlags=0,
+                mutableCommandFlags=ze.ZE_MUTABLE_COMMAND_EXP_FLAG_KERNEL_ARGUMENTS
+                | ze.ZE_MUTABLE_COMMAND_EXP_FLAG_GROUP_COUNT
+                | ze.ZE_MUTABLE_COMMAND_EXP_FLAG_GROUP_SIZE
+                | ze.ZE_MUTABLE_COMMAND_EXP_FLAG_GLOBAL_OFFSET
+                | ze.ZE_MUTABLE_COMMAND_EXP_FLAG_SIGNAL_EVENT
+                | ze.ZE_MUTABLE_COMMAND_EXP_FLAG_WAIT_EVENTS
+                | ze.ZE_MUTABLE_COMMAND_EXP_FLAG_KERNEL_INSTRUCTION
+            )
+        ),
         Blob.of(ze.ze_record_replay_graph_ext_properties_t(graphFlags=0)),
     )
 
