@@ -352,13 +352,15 @@ class _Linearising:
             both = self._op(home, "mask_or", "i1", [self._read(home, slot), mask])
             self._write(home, slot, both)
         place = target.predecessors.index(source)
+        left = self._loop_left(self.flow.loops.innermost[source], target)
         for phi in target.phis:
             slot, value = self.phi_slots[phi], phi.args[place]
-            if target in self.shapes.joins and self.shapes[phi].varying:
+            # Others came here already, from elsewhere or from earlier rounds of a loop.
+            if (target in self.shapes.joins or left is not None) and self.shapes[phi].varying:
                 self._blend(home, slot, mask, value)
             else:
                 self._write(home, slot, value)
-        loop = self._loop_left(self.flow.loops.innermost[source], target)
+        loop = left
         while loop is not None:
             for value in self.outs.get(loop, ()):
                 assert value.block is not None

@@ -1,6 +1,7 @@
-"""Gives every loop a single block from which it starts over.
+"""Gives every loop a single block of its own from which it starts over.
 
-Work-items that start over from different places meet there, so that the loop's header is no place where ways join.
+Work-items that start over from different places meet there, so that the loop's header is no place where ways join. And
+none of them is still in an inner loop, which the others may not have left yet.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ def one_latch(body: Body, loops: Loops) -> bool:
     """Are there new blocks? Then loops and dominators have to be found again."""
     changed = False
     for loop in loops.all:
-        if len(loop.latches) < 2:
+        if len(loop.latches) == 1 and loops.innermost[loop.latches[0]] is loop:
             continue
         changed = True
         header, latches = loop.header, loop.latches

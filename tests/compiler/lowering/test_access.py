@@ -1,0 +1,156 @@
+"""Which access a load or store becomes, as LLVM's text shows it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from anyzero.compiler.analysis.shapes import Flow
+from anyzero.compiler.ir import Body, Op
+from anyzero.compiler.lower.emitter import Choices
+from anyzero.compiler.lowering import lower_kernel, prepare
+from tests.compiler.lowering.draft import LANES, Draft
+
+Index = Callable[[Draft], Op]
+
+
+def text_of(draft: Callable[[], Draft], choices: Choices | None = None) -> str:
+    """The text of the first region."""
+
+    def made() -> tuple[Body, Flow]:
+        body = draft().done()
+        return body, prepare(body)
+
+    chosen = choices or Choices(LANES, gathers=True)
+    text = lower_kernel("entry", made, chosen, False, _no_function).text
+    found = re.search(r"define internal i32 @region0.*?\n}", text, re.DOTALL)
+    assert found
+    return found[0]
+
+
+def _no_function(module: int, id_: int) -> Body:
+    raise AssertionError((module, id_))
+
+
+def loading(index: Index, type_: str = "i32", size: int = 4, count: int = 1, choices: Choices | None = None) -> str:
+    def draft() -> Draft:
+        d = Draft()
+        values = d.get(d.element(d.argument("ptr"), index(d), size), type_, count, alignment=size)
+        out = d.element(d.argument("ptr", 8), d.id(), 64)
+        for place, value in enumerate(values):
+            d.put(d.offset(out, 4 * place), value)
+        return d
+
+    return text_of(draft, choices)
+
+
+def calls(text: str) -> list[str]:
+    """Intrinsics that read memory, by name."""
+    return re.findall(r"call [^@]*@llvm\.(masked\.(?:load|gather)\.\w+)", text)
+
+
+def plain(text: str) -> int:
+    """Loads of single numbers, but for arguments."""
+    return len([line for line in text.splitlines() if re.search(r"= load (?!ptr)", line) and "invariant" not in line])
+
+
+def id_(d: Draft) -> Op:
+    return d.id()
+
+
+def anywhere(d: Draft) -> Op:
+    found = d.get(d.element(d.argument("ptr", 16), d.id()), "i32")[0]
+    return d.cast("sext", found, "i64")
+
+
+def test_given_neighbours_then_one_vector_is_loaded() -> None:
+    assert calls(loading(id_)) == ["masked.load.v16i32"]
+
+
+def test_given_one_address_then_one_number_is_loaded() -> None:
+    text = loading(lambda d: d.i64(3))
+    assert (calls(text), plain(text)) == ([], 1)
+
+
+def test_given_neighbours_backwards_then_a_vector_is_loaded_and_turned() -> None:
+    text = loading(lambda d: d.sub(d.argument("i64", 24), d.id()))
+    assert calls(text) == ["masked.load.v16i32"]
+    assert re.search(r"shufflevector.*i32 15, i32 14, i32 13", text)
+
+
+@pytest.mark.parametrize("step", [2, 3, 4])
+def test_given_small_gaps_then_one_wide_vector_is_loaded(step: int) -> None:
+    assert calls(loading(lambda d: d.mul(d.id(), d.i64(step)))) == [f"masked.load.v{16 * step}i32"]
+
+
+def test_given_large_gaps_then_lanes_are_gathered() -> None:
+    assert calls(loading(lambda d: d.mul(d.id(), d.i64(9)))) == ["masked.gather.v16i32"]
+
+
+def test_given_any_addresses_then_lanes_are_gathered() -> None:
+    assert "masked.gather.v16i32" in calls(loading(anywhere))
+
+
+def test_given_a_target_that_does_not_gather_then_lanes_are_loaded_one_by_one() -> None:
+    text = loading(anywhere, choices=Choices(LANES, gathers=False))
+    assert not [name for name in calls(text) if "gather" in name]
+    assert len(re.findall(r"= load i32, ptr", text)) >= LANES
+
+
+def test_given_three_components_in_the_place_of_four_then_one_wide_vector_is_loaded() -> None:
+    assert calls(loading(id_, size=16, count=3)) == ["masked.load.v64i32"]
+
+
+def test_given_a_structure_of_one_number_and_others_then_the_others_are_left_alone() -> None:
+    text = loading(id_, size=12)
+    assert calls(text) == ["masked.load.v48i32"]
+    assert re.search(r"i1 true, i1 false, i1 false, i1 true", text)
+
+
+def test_given_an_index_that_may_wrap_then_the_first_lane_that_is_there_says_where_it_is() -> None:
+    def wrapping(d: Draft) -> Op:
+        return d.cast("sext", d.add(d.cast("trunc", d.id(), "i32"), d.cast("trunc", d.argument(), "i32")), "i64")
+
+    assert calls(loading(wrapping)) == ["masked.load.v16i32"]
+    large = Choices(LANES, gathers=True, large_buffers=True)
+    assert "masked.gather.v16i32" in calls(loading(wrapping, choices=large))
+
+
+def storing(index: Index, value: Callable[[Draft], Op]) -> str:
+    def draft() -> Draft:
+        d = Draft()
+        d.put(d.element(d.argument("ptr"), index(d)), value(d))
+        return d
+
+    return text_of(draft)
+
+
+def low_half(d: Draft) -> Op:
+    return d.cast("trunc", d.id(), "i32")
+
+
+def test_given_neighbours_then_one_vector_is_stored() -> None:
+    assert "@llvm.masked.store.v16i32" in storing(id_, low_half)
+
+
+def test_given_one_place_and_one_value_then_it_is_stored_once() -> None:
+    text = storing(lambda d: d.i64(3), lambda d: d.const("i32", 7))
+    assert len(re.findall(r"^  store i32 7,", text, re.MULTILINE)) == 1
+
+
+def test_given_one_place_and_many_values_then_the_last_lane_that_is_there_wins() -> None:
+    text = storing(lambda d: d.i64(3), low_half)
+    assert "@llvm.ctlz.i64" in text
+    assert len(re.findall(r"^  store i32 ", text, re.MULTILINE)) == 1
+
+
+def test_given_any_places_then_lanes_are_scattered() -> None:
+    assert "@llvm.masked.scatter.v16i32" in storing(anywhere, low_half)
+
+
+def test_given_one_lane_then_there_are_no_vectors() -> None:
+    text = loading(anywhere, choices=Choices(1, gathers=True))
+    assert "<" not in text
+    assert plain(text) == 2

@@ -1,0 +1,203 @@
+"""The code around a kernel: which work-items run, in which vectors, and where each of them believes to be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from anyzero.compiler.compiled import CompiledKernel, Options
+from anyzero.compiler.pipeline import compile_kernel
+from anyzero.compiler.spirv import Module, read, verify
+from tests.compiler import native
+from tests.compiler.assembler import assemble
+from tests.compiler.samples import PROLOGUE, TYPES
+
+Numbers = np.ndarray[Any, Any]
+Size = tuple[int, ...]
+
+IDS = ("GlobalInvocationId", "LocalInvocationId", "WorkgroupId")
+
+
+@cache
+def module(body: str, names: tuple[str, ...] = (), declarations: str = "") -> Module:
+    """A kernel with an i64 buffer; %linear is the work-item's number, builtin variables are loaded by their names."""
+    wide = [f"%{name} = OpLoad %v3i64 %v{name}" for name in names if name in IDS]
+    single = [f"%{name} = OpLoad %i64 %v{name}" for name in names if name not in IDS]
+    everything = ["GlobalLinearId", *names]
+    text = "\n".join(
+        [
+            PROLOGUE,
+            f'OpEntryPoint Kernel %main "main" {" ".join("%v" + name for name in everything)}',
+            *(f"OpDecorate %v{name} BuiltIn {name}" for name in everything),
+            TYPES,
+            "%global_i64 = OpTypePointer CrossWorkgroup %i64",
+            "%input_i64 = OpTypePointer Input %i64",
+            declarations,
+            *(f"%v{name} = OpVariable {'%input_v3i64' if name in IDS else '%input_i64'} Input" for name in everything),
+            "%main_type = OpTypeFunction %void %global_i64",
+            "%main = OpFunction %void None %main_type",
+            "%out = OpFunctionParameter %global_i64",
+            "%entry = OpLabel",
+            "%linear = OpLoad %i64 %vGlobalLinearId",
+            *wide,
+            *single,
+            body,
+            "OpReturn",
+            "OpFunctionEnd",
+        ]
+    )
+    found = read(assemble(text, (1, 6)))
+    verify(found)
+    return found
+
+
+def storing(value: str) -> str:
+    return f"%place = OpInBoundsPtrAccessChain %global_i64 %out %linear\nOpStore %place {value}"
+
+
+def component(name: str, axis: int) -> Module:
+    return module(f"%x = OpCompositeExtract %i64 %{name} {axis}\n{storing('%x')}", (name,))
+
+
+def run(
+    kernel: CompiledKernel, size: Size, group: Size, offset: Size = (0, 0, 0), pieces: Sequence[tuple[int, int]] = ()
+) -> Numbers:
+    """What each work-item wrote; -1 where none did. `pieces` are ranges of groups, instead of all at once."""
+    out = np.full(int(np.prod(size)), -1, np.int64)
+    loaded = native.Loaded(kernel)
+    whole = loaded.entry
+
+    def entry(args: int, grid: int, first: int, last: int, worker: int) -> None:
+        for start, stop in pieces or [(first, last)]:
+            whole(args, grid, start, stop, worker)
+
+    loaded.entry = entry
+    loaded([out], size, group, offset)
+    return out
+
+
+SIZES: list[tuple[Size, Size, Size]] = [
+    ((40,), (20,), (0,)),
+    ((1,), (1,), (0,)),
+    ((33, 4), (11, 2), (5, 7)),
+    ((16, 3, 4), (4, 3, 2), (1, 2, 3)),
+    ((300, 2), (150, 1), (0, 0)),
+]
+
+
+def expected(name: str, axis: int, size: Size, group: Size, offset: Size) -> Numbers:
+    sizes, groups, offsets = ([*each, fill, fill][:3] for each, fill in ((size, 1), (group, 1), (offset, 0)))
+    shape = tuple(reversed(sizes))
+    place = np.indices(shape)[2 - axis].reshape(-1)
+    if name == "GlobalInvocationId":
+        return place + offsets[axis]
+    return place % groups[axis] if name == "LocalInvocationId" else place // groups[axis]
+
+
+@pytest.mark.parametrize("lanes", [1, 8, 16])
+@pytest.mark.parametrize("name", IDS)
+def test_given_a_grid_then_every_work_item_knows_its_place(name: str, lanes: int) -> None:
+    for axis in range(3):
+        kernel = compile_kernel(component(name, axis), "main", Options(level=1, lanes=lanes))
+        assert kernel.flat == (name == "GlobalInvocationId")
+        for size, group, offset in SIZES:
+            found = run(kernel, size, group, offset)
+            assert (found == expected(name, axis, size, group, offset)).all(), (axis, size, group)
+
+
+@pytest.mark.parametrize("name", ["GlobalInvocationId", "LocalInvocationId"])
+def test_given_a_range_of_groups_then_only_their_work_items_run(name: str) -> None:
+    kernel = compile_kernel(component(name, 0), "main", Options(level=1, lanes=8))
+    size, group = (33, 4), (11, 2)
+    everything = run(kernel, size, group)
+    found = run(kernel, size, group, pieces=[(2, 5)])
+    numbers = np.arange(33 * 4)
+    groups = numbers % 33 // 11 + 3 * (numbers // 33 // 2)
+    inside = (groups >= 2) & (groups < 5)
+    assert (found[inside] == everything[inside]).all()
+    assert (found[~inside] == -1).all()
+    assert (run(kernel, size, group, pieces=[(4, 6), (0, 1), (1, 4)]) == everything).all()
+
+
+@pytest.mark.parametrize("start", [(1 << 31) - 8, (1 << 32) - 8, (1 << 40) + 3])
+@pytest.mark.parametrize("widening", ["OpSConvert", "OpUConvert"])
+@pytest.mark.parametrize("flat", [True, False], ids=["flat", "grouped"])
+def test_given_ids_beyond_32_bits_then_their_low_halves_wrap_where_they_should(
+    start: int, widening: str, flat: bool
+) -> None:
+    names = ("GlobalInvocationId",) if flat else ("GlobalInvocationId", "LocalInvocationId")
+    text = f"""
+        %g = OpCompositeExtract %i64 %GlobalInvocationId 0
+        %low = OpUConvert %i32 %g
+        %wide = {widening} %i64 %low
+    """
+    if not flat:
+        text += "%l = OpCompositeExtract %i64 %LocalInvocationId 0\n%sum = OpIAdd %i64 %wide %l\n"
+    kernel = compile_kernel(
+        module(text + storing("%wide" if flat else "%sum"), names), "main", Options(level=1, lanes=16)
+    )
+    assert kernel.flat == flat
+    found = run(kernel, (40,), (20,), (start,))
+    low = (np.arange(40) + start) & 0xFFFFFFFF
+    wide = low.astype(np.uint32).astype(np.int32) if widening == "OpSConvert" else low
+    assert (found == wide + (0 if flat else np.arange(40) % 20)).all()
+
+
+def test_given_loops_with_two_entries_then_there_is_one_lane() -> None:
+    text = """
+        %odd = OpBitwiseAnd %i64 %linear %l1
+        %is = OpIEqual %bool %odd %l1
+        OpBranchConditional %is %a %b
+        %a = OpLabel
+        %x = OpPhi %i64 %linear %entry %y %b
+        %u = OpISub %i64 %x %l1
+        %up = OpSGreaterThan %bool %u %l0
+        OpBranchConditional %up %b %end
+        %b = OpLabel
+        %y = OpPhi %i64 %linear %entry %u %a
+        OpBranch %a
+        %end = OpLabel
+    """
+    kernel = compile_kernel(module(text + storing("%u")), "main", Options(level=1, lanes=8))
+    assert kernel.lanes == 1
+    assert (run(kernel, (20,), (20,)) <= 0).all()
+
+
+BARRIER = """
+    %sem = OpConstant %i32 0x110
+    %count = OpConstant %i32 64
+    %many = OpTypeArray %i64 %count
+    %local_many = OpTypePointer Workgroup %many
+    %local_i64 = OpTypePointer Workgroup %i64
+    %shared = OpVariable %local_many Workgroup
+"""
+
+
+@pytest.mark.parametrize("lanes", [1, 8, 16])
+def test_given_a_barrier_then_all_vectors_of_a_group_come_to_it_before_any_goes_on(lanes: int) -> None:
+    text = """
+        %mine = OpInBoundsAccessChain %local_i64 %shared %LocalInvocationIndex
+        OpStore %mine %linear
+        OpControlBarrier %c2 %c2 %sem
+        %n1 = OpIAdd %i64 %LocalInvocationIndex %step
+        %n2 = OpUMod %i64 %n1 %items
+        %other = OpInBoundsAccessChain %local_i64 %shared %n2
+        %x = OpLoad %i64 %other
+    """
+    constants = "%step = OpConstant %i64 25\n%items = OpConstant %i64 42\n"
+    found = module(text + storing("%x"), ("LocalInvocationIndex",), constants + BARRIER)
+    kernel = compile_kernel(found, "main", Options(level=1, lanes=lanes))
+    assert kernel.barriers
+    assert not kernel.flat
+    assert kernel.local_bytes == 64 * 8
+    size, group = (28, 6), (14, 3)
+    out = run(kernel, size, group)
+    x, y = np.meshgrid(np.arange(28), np.arange(6))
+    inside = x % 14 + 14 * (y % 3)
+    there = (inside + 25) % 42
+    wanted = (x // 14 * 14 + there % 14) + 28 * (y // 3 * 3 + there // 14)
+    assert (out.reshape(6, 28) == wanted).all()
