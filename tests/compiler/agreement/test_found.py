@@ -134,3 +134,23 @@ INNER_AGAIN = """
 )
 def test_an_outer_loop_that_starts_over_from_inside_an_inner_one_never_ended(condition: str) -> None:
     agree(kernel(f"{OUTER_FROM_INNER}\n{condition}\n{INNER_AGAIN}", "%global_i32"), np.zeros(40, np.int32))
+
+
+def test_an_index_of_32_bits_did_not_come_over_a_barrier() -> None:
+    text = kernel(
+        """
+        %low = OpUConvert %i32 %number
+        %first = OpInBoundsPtrAccessChain %global_i32 %p1 %low %c0
+        OpStore %first %c7
+        OpControlBarrier %c2 %c2 %all
+        %second = OpInBoundsPtrAccessChain %global_i32 %p0 %low
+        OpStore %second %c3
+        """,
+        "%global_i32 %global_three",
+        """
+        %three = OpTypeStruct %i32 %i32 %i32
+        %global_three = OpTypePointer CrossWorkgroup %three
+        %all = OpConstant %i32 0x110
+        """,
+    )
+    agree(text, np.zeros(40, np.int32), np.zeros(120, np.int32))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from anyzero.compiler.analysis.dominators import dominators
 from anyzero.compiler.analysis.loops import dominates
-from anyzero.compiler.analysis.shapes import VARYING, Shapes
+from anyzero.compiler.analysis.shapes import Shapes
 from anyzero.compiler.ir import Block, Body, Op, Slot
 from anyzero.compiler.transform.linearise import Masks
 
@@ -13,9 +13,7 @@ def demote(values: set[Op], body: Body, shapes: Shapes, masks: Masks) -> None:
     """Puts values into slots: written where they are computed, read wherever another block uses them."""
     slots: dict[Op, Slot] = {}
     for value in values:
-        shape = shapes[value]
-        # What cannot be computed from lane 0 is kept whole.
-        slots[value] = Slot(value.type, "value", shape if shape.exact else VARYING)
+        slots[value] = Slot(value.type, "value", shapes[value])
     for block in body.blocks:
         reads: dict[Op, Op] = {}
 
