@@ -167,7 +167,7 @@ def _device(part: _Part) -> tuple[Blob, ...]:
                 | ze.ZE_MUTABLE_COMMAND_EXP_FLAG_GLOBAL_OFFSET
                 | ze.ZE_MUTABLE_COMMAND_EXP_FLAG_SIGNAL_EVENT
                 | ze.ZE_MUTABLE_COMMAND_EXP_FLAG_WAIT_EVENTS
-                | ze.ZE_MUTABLE_COMMAND_EXP_FLAG_KERNEL_INSTRUCTION
+                | ze.ZE_MUTABLE_COMMAND_EXP_FLAG_KERNEL_INSTRUCTION,
             )
         ),
         Blob.of(ze.ze_record_replay_graph_ext_properties_t(graphFlags=0)),
