@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,8 @@ from tests.compiler.agreement.isolation import isolated
 from tests.compiler.assembler import assemble
 
 Numbers = np.ndarray[Any, Any]
+
+Entry = Callable[..., None]
 
 STEPS = 200_000
 """Instructions of one work-item in the interpreter; no kernel should come near."""
@@ -44,29 +46,44 @@ def _compare(module: Module, program: Program, ways: Sequence[Options]) -> str |
         shape.sub_group or 16,
         limit=STEPS,
     )
-    for number, options in enumerate(ways):
-        found = _compiled(module, program, options, at_the_end=number % 2 == 0)
-        for place, (mine, theirs) in enumerate(zip(found, expected, strict=True)):
-            if isinstance(theirs, np.ndarray) and not _same(mine, theirs, place in program.floats):
-                return f"{options}: argument {place}: {_first(mine, theirs, place in program.floats)}"
+    for options in ways:
+        loaded = native.Loaded(compile_kernel(module, "main", options))
+        for how in (_all_at_once, _backwards):
+            found = _run(loaded, program, how)
+            for place, (mine, theirs) in enumerate(zip(found, expected, strict=True)):
+                floats = place in program.floats
+                if isinstance(theirs, np.ndarray) and _different(mine, theirs, floats).any():
+                    return f"{options}: argument {place}: {_first(mine, theirs, floats)}"
     return None
 
 
-def _compiled(module: Module, program: Program, options: Options, at_the_end: bool) -> list[Any]:
+def _run(loaded: native.Loaded, program: Program, how: Entry) -> list[Any]:
+    """What the arguments are afterwards. Each of them ends at a forbidden page in one of the runs, or begins at one."""
     shape = program.shape
+    at_the_end = how is _all_at_once
     given = [fenced(each, at_the_end) if isinstance(each, np.ndarray) else each for each in program.arguments]
-    kernel = compile_kernel(module, "main", options)
-    native.Loaded(kernel)(
-        [native.Local(each.size) if isinstance(each, LocalBytes) else each for each in given],
-        shape.global_size,
-        shape.group_size,
-        shape.offset,
-    )
+    whole = loaded.entry
+    loaded.entry = lambda *arguments: how(whole, *arguments)
+    try:
+        loaded(
+            [native.Local(each.size) if isinstance(each, LocalBytes) else each for each in given],
+            shape.global_size,
+            shape.group_size,
+            shape.offset,
+        )
+    finally:
+        loaded.entry = whole
     return given
 
 
-def _same(mine: Numbers, theirs: Numbers, floats: bool) -> bool:
-    return not _different(mine, theirs, floats).any()
+def _all_at_once(entry: Any, args: int, grid: int, first: int, last: int, worker: int) -> None:
+    entry(args, grid, first, last, worker)
+
+
+def _backwards(entry: Any, args: int, grid: int, first: int, last: int, worker: int) -> None:
+    """Group by group from the last to the first, as threads that share a launch might."""
+    for group in reversed(range(first, last)):
+        entry(args, grid, group, group + 1, worker)
 
 
 def _different(mine: Numbers, theirs: Numbers, floats: bool) -> Numbers:

@@ -1,6 +1,7 @@
 """Random kernels that have one right answer: SPIR-V, arguments and a launch, for hypothesis to choose and to shrink.
 
-Chapters register what they know to write: `expressions`, `memory`, `flow`, `graphs`, `groups`. A kernel may read its
+Chapters register what they know to write: `expressions`, `memory`, `walks`, `flow`, `graphs`,
+`groups`. A kernel may read its
 inputs, has parts of the outputs to itself, and meets the other work-items only where all of them come; so nothing
 depends on who runs first.
 """
@@ -14,7 +15,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from tests.compiler.agreement import flow, graphs, groups, memory
+from tests.compiler.agreement import flow, graphs, groups, memory, walks
 from tests.compiler.agreement.choices import Choices
 from tests.compiler.agreement.expressions import any_type, leaf, value
 from tests.compiler.agreement.function import Callee, Code, Shape
@@ -22,7 +23,7 @@ from tests.compiler.agreement.statements import statements
 from tests.compiler.agreement.storage import Array, Buffer, Output, Place
 from tests.compiler.agreement.writer import FLOATS, INTEGERS, WIDTH, Value, Writer, length, scalar, size
 
-CHAPTERS = (flow, graphs, groups, memory)
+CHAPTERS = (flow, graphs, groups, memory, walks)
 """Importing them fills the tables of statements and expressions."""
 
 BUDGET = 160

@@ -154,3 +154,27 @@ def test_an_index_of_32_bits_did_not_come_over_a_barrier() -> None:
         """,
     )
     agree(text, np.zeros(40, np.int32), np.zeros(120, np.int32))
+
+
+def test_lanes_were_lost_behind_two_loops_in_a_row() -> None:
+    text = kernel(
+        """
+        %odd = OpBitwiseAnd %i64 %g %l1
+        %even = OpIEqual %bool %odd %l0
+        OpBranch %first
+        %first = OpLabel
+        %once = OpPhi %i32 %c1 %entry %c0 %on
+        OpBranchConditional %even %on %second
+        %on = OpLabel
+        %more = OpSGreaterThan %bool %once %c0
+        OpBranchConditional %more %first %second
+        %second = OpLabel
+        %left = OpPhi %i32 %once %first %c0 %on %c0 %second
+        %again = OpSGreaterThan %bool %left %c0
+        OpBranchConditional %again %second %end
+        %end = OpLabel
+        OpStore %at %c7
+        """,
+        "%global_i32",
+    )
+    agree(text, np.zeros(40, np.int32))

@@ -212,3 +212,16 @@ def test_given_a_value_of_all_lanes_together_then_it_is_uniform() -> None:
     scan = d.together("inclusive", d.id(), operation="add", scope="sub_group")
     shapes, _ = shapes_of(d.done())
     assert (shapes[total], shapes[scan]) == (UNIFORM, VARYING)
+
+
+def test_given_a_loop_behind_a_loop_then_what_follows_is_anchored_before_both() -> None:
+    d = Draft()
+    entry, (first, second, end) = d.block, d.place(3)
+    condition = d.below(d.id(), 7)
+    d.goto(first)
+    for block, following in ((first, second), (second, end)):
+        d.at(block)
+        d.branch(condition, block, following)
+    d.at(end)
+    _, flow = shapes_of(d.done())
+    assert flow.anchor(end) is entry

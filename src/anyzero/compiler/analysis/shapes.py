@@ -92,13 +92,12 @@ class Flow:
     def anchor(self, block: Block) -> Block:
         """The nearest block that every way here leads through, and that is in no loop that this one is not in."""
         above = self.immediate[block]
-        for loop in reversed(self.loops.around(above)):
-            if block not in loop:
-                return self._outside(loop)
-        return above
-
-    def _outside(self, loop: Loop) -> Block:
-        return self.immediate[loop.header]
+        while True:
+            # Outside of one loop may still be inside of another that this block is behind.
+            left = next((loop for loop in reversed(self.loops.around(above)) if block not in loop), None)
+            if left is None:
+                return above
+            above = self.immediate[left.header]
 
 
 def analyse(body: Body, flow: Flow, lanes: int, linear: bool = False, flat: bool = False) -> Shapes:
