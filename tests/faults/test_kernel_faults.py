@@ -42,6 +42,7 @@ KERNEL(rounding) {
 """
 NAMES = ("store", "divide", "fault", "deep", "spin", "count", "print", "print_badly", "rounding")
 NOWHERE = 0x7000_0000_1000
+RESERVED = 2 << 20
 
 
 @pytest.fixture(scope="module")
@@ -87,12 +88,12 @@ def test_reports(az: Calls, context: c_void_p, module: c_void_p, mode: int, grou
     for name, arguments, texts in cases:
         report = loss(az, kernel(az, module, name, *arguments), groups, mode)
         assert all(text in report for text in [*texts, f"{groups} x 1 x 1 groups"]), report
-    block = az.memory(context, 100)
-    az.ok("zeMemFree", context, block)
-    # Far behind the end of memory that is there.
-    large = az.memory(context, 8 << 20)
-    report = loss(az, kernel(az, module, "store", large + (8 << 20) + (64 << 10)), groups, mode)
+    # Addresses that are taken, with nothing behind them.
+    reserved = c_void_p()
+    az.ok("zeVirtualMemReserve", context, None, RESERVED, byref(reserved))
+    report = loss(az, kernel(az, module, "store", (reserved.value or 0) + 4096), groups, mode)
     assert "kernel store" in report
+    az.ok("zeVirtualMemFree", context, reserved, RESERVED)
 
 
 def test_a_kernel_is_lost_inside_a_recorded_list(az: Calls, module: c_void_p) -> None:
