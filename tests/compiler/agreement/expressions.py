@@ -99,6 +99,11 @@ def any_type(code: Code, vectors: bool = True) -> str:
     return type_
 
 
+def merged_type(code: Code) -> str:
+    """Of something that comes from several places."""
+    return "bool" if code.draw.chance(15) else any_type(code)
+
+
 # Integers
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.compiler.agreement.expressions import any_type, condition, leaf, makes, value
+from tests.compiler.agreement.expressions import any_type, condition, leaf, makes, merged_type, value
 from tests.compiler.agreement.function import Callee, Code, Loop
 from tests.compiler.agreement.statements import statements, states
 from tests.compiler.agreement.writer import Value
@@ -24,7 +24,7 @@ def if_(code: Code) -> None:
     uniform = code.uniform
     choice = condition(code, uniform and code.draw.chance(40))
     both, merged = code.draw.chance(60), code.draw.chance(50)
-    type_ = any_type(code, vectors=False)
+    type_ = merged_type(code)
     then, otherwise, join = (code.new_label(each) for each in ("then", "else", "join"))
     edges: list[tuple[str, Value]] = []
     if not both:
@@ -73,7 +73,7 @@ def loop(code: Code) -> None:
     code.line(f"{here[0]} = OpPhi %i32 {code.const('i32', 0).id} {before} {next_[0]} {again}")
     code.line(f"{here[1]} = OpPhi {code.writer.type(type_)} {start.id} {before} {next_[1]} {again}")
     kept = len(code.values)
-    inside = Loop(exit_, again, together, any_type(code, vectors=False))
+    inside = Loop(exit_, again, together, merged_type(code))
     if test_first:
         inside.edges.append((header, leaf(code, inside.carried)))
         code.branch(code.op("ULessThan", "bool", counter, turns), body, exit_)
@@ -177,7 +177,7 @@ def switch(code: Code) -> None:
     default = code.draw.one_of((join, code.new_label("default")))
     literals = [(number, code.draw.number(0, len(cases))) for number in (0, 1, 2, 3, 5, 6)]
     words = [word for number, at in literals if at for word in (str(number), cases[at - 1])]
-    carried = any_type(code, vectors=False)
+    carried = merged_type(code)
     edges = [(code.label, leaf(code, carried))] if default == join else []
     code.line(f"OpSwitch {selector.id} {default} {' '.join(words)}")
     blocks = cases if default == join else [*cases, default]
@@ -217,7 +217,43 @@ def call(code: Code) -> None:
         _call(code, code.draw.one_of(code.callees), 2)
 
 
+@states(2)
+def call_by_address(code: Code) -> None:
+    """One of two functions, chosen by all work-items together or by each."""
+    pairs = [
+        (one, other)
+        for one in code.callees
+        for other in code.callees
+        if one is not other and (one.result, one.parameters) == (other.result, other.parameters)
+    ]
+    if not pairs or not code.kernel:
+        return
+    pair = code.draw.one_of(pairs)
+    addresses = [code.writer.function_address(each.id, each.result, _types(code, each)) for each in pair]
+    choice = condition(code, code.draw.chance(30))
+    id_ = code.writer.name("p")
+    code.line(f"{id_} = OpSelect {addresses[0].type} {choice.id} {addresses[0].id} {addresses[1].id}")
+    arguments = _arguments(code, pair[0], 2)
+    if arguments is not None:
+        code.keep(code.emit("FunctionPointerCallINTEL", pair[0].result, id_, *arguments))
+
+
+def _types(code: Code, callee: Callee) -> list[str]:
+    return [
+        code.writer.pointer("Function", each[1:]) if each[0] == "*" else code.writer.type(each)
+        for each in callee.parameters
+    ]
+
+
 def _call(code: Code, callee: Callee, depth: int) -> Value | None:
+    arguments = _arguments(code, callee, depth)
+    if arguments is None:
+        return None
+    return code.keep(code.emit("FunctionCall", callee.result, callee.id, *arguments))
+
+
+def _arguments(code: Code, callee: Callee, depth: int) -> list[str] | None:
+    """Ids for all parameters; None where there is no variable to point to."""
     arguments = []
     for parameter in callee.parameters:
         if parameter[0] != "*":
@@ -227,4 +263,4 @@ def _call(code: Code, callee: Callee, depth: int) -> Value | None:
         if not places:
             return None
         arguments.append(code.draw.one_of(places).id)
-    return code.keep(code.emit("FunctionCall", callee.result, callee.id, *arguments))
+    return arguments

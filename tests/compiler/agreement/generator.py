@@ -74,6 +74,9 @@ class _Kernel:
         callees: list[Callee] = []
         for _ in range(self.draw.one_of((0, 0, 1, 2))):
             callees.append(self._function(list(callees)))
+        if callees and self.draw.chance(40):
+            # With a twin that takes and gives the same, it can be called by its address.
+            callees.append(self._function([], callees[-1]))
         code = Code(self.draw, self.writer, self.shape, self.budget, kernel=True, callees=callees)
         self._outputs(code)
         self._inputs(code)
@@ -96,11 +99,12 @@ class _Kernel:
         ]
         return Program(self.writer.text("%main"), self.arguments, self.floats, self.shape)
 
-    def _function(self, callees: list[Callee]) -> Callee:
+    def _function(self, callees: list[Callee], like: Callee | None = None) -> Callee:
         writer = self.writer
-        result = any_type(Code(self.draw, writer, self.shape, 0), vectors=False)
+        result = like.result if like else any_type(Code(self.draw, writer, self.shape, 0), vectors=False)
         name, entry = writer.name("function"), writer.name("entry")
-        parameters = [self.draw.one_of(("i32", result, "f32", "i64", "*i32")) for _ in range(self.draw.number(1, 3))]
+        kinds = ("i32", result, "f32", "i64", "*i32")
+        parameters = like.parameters if like else [self.draw.one_of(kinds) for _ in range(self.draw.number(1, 3))]
         code = Code(self.draw, writer, self.shape, self.budget // 4, result, label=entry, callees=callees)
         code.uniform, code.depth = False, 1
         ids, types = [], []

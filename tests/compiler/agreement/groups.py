@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.compiler.agreement.expressions import value
 from tests.compiler.agreement.function import Code
 from tests.compiler.agreement.indices import masked
+from tests.compiler.agreement.memory import slot
 from tests.compiler.agreement.statements import states
 from tests.compiler.agreement.writer import INTEGERS, Value
 
@@ -142,3 +143,47 @@ def count(code: Code) -> None:
     place = masked(code, buffer.count, 1, code.draw.chance(30))
     pointer = code.pointer("CrossWorkgroup", buffer.type, buffer.id, place.value.id, inside="InBoundsPtr")
     code.emit(opcode, buffer.type, pointer, _scope(code, 1), code.const("i32", 0).id, given.id)
+
+
+@states(2)
+def own_atomic(code: Code) -> None:
+    """On memory that the work-item has to itself, so that it is known what was there before."""
+    outputs = [each for each in code.outputs if each.type in ("i32", "i64")]
+    if not outputs:
+        return
+    output = code.draw.one_of(outputs)
+    pointer = slot(code, output, code.draw.number(0, output.slots - 1))
+    device, relaxed = _scope(code, 1), code.const("i32", 0).id
+    given = value(code, output.type, 2)
+    opcode = code.draw.one_of((*_ATOMICS, "AtomicExchange", "AtomicCompareExchange", "AtomicLoad", "AtomicStore"))
+    if opcode == "AtomicCompareExchange":
+        expected = value(code, output.type, 1)
+        code.keep(code.emit(opcode, output.type, pointer, device, relaxed, relaxed, given.id, expected.id))
+    elif opcode == "AtomicLoad":
+        code.keep(code.emit(opcode, output.type, pointer, device, relaxed))
+    elif opcode == "AtomicStore":
+        code.line(f"OpAtomicStore {pointer} {device} {relaxed} {given.id}")
+    else:
+        code.keep(code.emit(opcode, output.type, pointer, device, relaxed, given.id))
+
+
+@states(2, together=True)
+def counted_locally(code: Code) -> None:
+    """Work-items add to a few numbers in local memory; then all look at the sums."""
+    memories = [each for each in code.locals if each.type in ("i32", "i64")]
+    if not memories:
+        return
+    memory = code.draw.one_of(memories)
+    at = code.ids["local_linear"]
+    barrier(code)
+    code.store(_local(code, memory.id, memory.type, at, memory.storage), code.const(memory.type, 0))
+    barrier(code)
+    items = code.const("i64", code.shape.group_items)
+    where = code.op("UMod", "i64", value(code, "i64", 2, code.draw.chance(30)), items)
+    given = value(code, memory.type, 2)
+    opcode = code.draw.one_of(("AtomicIAdd", "AtomicXor", "AtomicSMax", "AtomicUMax", "AtomicOr"))
+    pointer = _local(code, memory.id, memory.type, where, memory.storage)
+    code.emit(opcode, memory.type, pointer, _scope(code, 2), code.const("i32", 0).id, given.id)
+    barrier(code)
+    other = code.op("UMod", "i64", value(code, "i64", 1), items)
+    code.keep(code.load(memory.type, _local(code, memory.id, memory.type, other, memory.storage)))

@@ -114,7 +114,8 @@ def guarded(code: Code, count: int, known: Known) -> Index:
     """Any 32-bit number, used only where it is small enough; lanes that are left out may have wrapped around."""
     type_ = code.draw.one_of(("i32", "i64", "i16"))
     found = _narrowed(code, known, type_)
-    times = code.draw.one_of((1, 1, 2, -1, 4, 3, 1 << (WIDTH[type_] - 5)))
+    top = WIDTH[type_]
+    times = code.draw.one_of((1, 1, 2, -1, 4, 3, 1 << (top - 5), 1 << (top - 2), (1 << (top - 1)) + 1))
     if times != 1:
         found = code.op("IMul", type_, found, code.const(type_, times))
     # Half way through the work-items an index passes zero, or the largest number that there is.

@@ -7,11 +7,15 @@ import os
 import pickle
 import signal
 import tempfile
+import threading
 import traceback
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO, Any
+
+_FORKING = threading.Lock()
+"""What is to be warned of is kept for the whole process, and several threads may want to fork."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +29,7 @@ class Outcome:
 def isolated(work: Callable[[], Any], timeout: float = 60.0) -> Outcome:
     """Calls `work` in a copy of this process, which ends afterwards, and gives back what it returned."""
     with tempfile.TemporaryFile() as result, tempfile.TemporaryFile() as stack:
-        with warnings.catch_warnings():
+        with _FORKING, warnings.catch_warnings():
             # Newer Pythons warn of threads; the ones that pytest keeps hold nothing that the child asks for.
             warnings.simplefilter("ignore", DeprecationWarning)
             child = os.fork()

@@ -51,7 +51,7 @@ def kernel(body: str, parameters: str, declarations: str = "") -> str:
 
 def agree(text: str, *arguments: Any, offset: int = 0, sub_group: int = 0) -> None:
     shape = Shape((40, 1, 1), (20, 1, 1), (offset, 0, 0), sub_group)
-    lanes = [sub_group] if sub_group else [4, 16, None]
+    lanes = [sub_group] if sub_group else [4, 32, 16, None]
     ways = [Options(level=1, lanes=each) for each in lanes]
     assert disagreement(Program(text, list(arguments), [], shape), ways, timeout=30) is None
 
@@ -178,3 +178,25 @@ def test_lanes_were_lost_behind_two_loops_in_a_row() -> None:
         "%global_i32",
     )
     agree(text, np.zeros(40, np.int32))
+
+
+@pytest.mark.parametrize("times", [0x10000000, 0x40000000, 0x80000000])
+def test_an_index_that_wraps_many_times_was_taken_for_strided(times: int) -> None:
+    text = kernel(
+        """
+        %low = OpUConvert %i32 %g
+        %index = OpIMul %i32 %low %times
+        %inside = OpULessThan %bool %index %c3
+        OpBranchConditional %inside %some %end
+        %some = OpLabel
+        %wide = OpSConvert %i64 %index
+        %from = OpInBoundsPtrAccessChain %global_i32 %p1 %wide
+        %found = OpLoad %i32 %from
+        OpStore %at %found
+        OpBranch %end
+        %end = OpLabel
+        """,
+        "%global_i32 %global_i32",
+        f"%times = OpConstant %i32 {times}",
+    )
+    agree(text, np.zeros(40, np.int32), np.arange(7, 10, dtype=np.int32))

@@ -1,10 +1,11 @@
-"""Random loops that go through memory by a pointer, as compilers write them."""
+"""Random ways through memory as compilers write them: loops by a pointer, packed vectors, whole structures."""
 
 from __future__ import annotations
 
 from tests.compiler.agreement.expressions import leaf, value
 from tests.compiler.agreement.function import Code
-from tests.compiler.agreement.indices import known_ids
+from tests.compiler.agreement.indices import known_ids, masked
+from tests.compiler.agreement.memory import slot
 from tests.compiler.agreement.statements import states
 from tests.compiler.agreement.writer import FLOATS, Value, length, scalar, vector
 
@@ -82,3 +83,27 @@ def several_at_once(code: Code) -> None:
     else:
         count = str(output.slots)
         code.keep(code.emit("ExtInst", type_, "%cl", "vloadn", number.id, output.id, count))
+
+
+@states(2)
+def whole_structure(code: Code) -> None:
+    """Loads one, changes a member, and stores it or looks at another member."""
+    buffers = [each for each in code.inputs if each.members]
+    if not buffers:
+        return
+    buffer = code.draw.one_of(buffers)
+    index = masked(code, buffer.count, 1).value
+    from_ = code.pointer("CrossWorkgroup", buffer.type, buffer.id, index.id, inside="InBoundsPtr")
+    found = code.load(buffer.type, from_, 1 if buffer.packed else 0)
+    at = code.draw.number(0, len(buffer.members) - 1)
+    if code.draw.chance(60):
+        new = value(code, buffer.members[at], 2)
+        found = code.emit("CompositeInsert", buffer.type, new.id, found.id, str(at))
+    # What lies between the members of one that is not packed belongs to nobody.
+    outputs = [each for each in code.outputs if each.type == buffer.type and each.packed]
+    if outputs and code.draw.chance(60):
+        output = code.draw.one_of(outputs)
+        to = slot(code, output, code.draw.number(0, output.slots - 1))
+        code.store(to, found, 1 if output.packed else 0)
+    other = code.draw.number(0, len(buffer.members) - 1)
+    code.keep(code.emit("CompositeExtract", buffer.members[other], found.id, str(other)))

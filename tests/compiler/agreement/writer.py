@@ -99,6 +99,15 @@ class Writer:
         id_ = "%fn_" + "_".join([result, *(each[1:] for each in parameters)])
         return self._declare(id_, " ".join(["OpTypeFunction", self.type(result), *parameters]))
 
+    def function_address(self, function: str, result: str, parameters: Sequence[str]) -> Value:
+        """Its type is an id here."""
+        type_ = self.function_type(result, parameters)
+        pointer = self._declare(f"%p_code_{type_[1:]}", f"OpTypePointer CodeSectionINTEL {type_}")
+        return Value(
+            self._declare(f"%address_of_{function[1:]}", f"OpConstantFunctionPointerINTEL {pointer} {function}"),
+            pointer,
+        )
+
     def const(self, type_: str, value: float) -> str:
         """A scalar, by its value; bits of integers are taken modulo their width."""
         if type_ == "bool":

@@ -104,14 +104,15 @@ def analyse(body: Body, flow: Flow, lanes: int, linear: bool = False, flat: bool
     shapes = Shapes()
     if lanes == 1:
         return shapes
-    finding = _Finding(body, flow, shapes, linear, flat)
+    finding = _Finding(body, flow, shapes, lanes, linear, flat)
     while finding.values() | finding.control():
         pass
     return shapes
 
 
 class _Finding:
-    def __init__(self, body: Body, flow: Flow, shapes: Shapes, linear: bool, flat: bool) -> None:
+    def __init__(self, body: Body, flow: Flow, shapes: Shapes, lanes: int, linear: bool, flat: bool) -> None:
+        self.lanes = lanes
         self.flat = flat
         """Do vectors end where the low half of a global id would wrap around?"""
         self.linear = linear
@@ -257,7 +258,8 @@ class _Finding:
             modulus = 1 << (SIZES[op.type] * 8)
             stride %= modulus
             return Shape(stride - modulus if stride >= modulus // 2 else stride, exact)
-        if kind in ("sext", "zext") and source == "i32":
+        # A number that wraps around more than once within a vector may come back to the same buffer.
+        if kind in ("sext", "zext") and source == "i32" and abs(stride) * self.lanes < 1 << 31:
             return Shape(stride, exact and _cannot_wrap(op.args[0], self.flat))
         return VARYING
 
