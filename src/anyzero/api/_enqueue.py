@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
 from anyzero.api._grid import ORIGIN
-from anyzero.api.library import check, function
+from anyzero.api._hot import hot
+from anyzero.api.library import check
 
 if TYPE_CHECKING:
     from anyzero.api._arguments import Arguments
     from anyzero.api._grid import Grid
 
-__all__ = ["Enqueue"]
+__all__ = ["Enqueue", "EnqueueSet"]
 
-_launch: Final = function("zeCommandListAppendLaunchKernelWithArguments")
-_launch_set: Final = function("zeCommandListAppendLaunchKernelWithParameters")
-_set_group: Final = function("zeKernelSetGroupSize")
-_set_offset: Final = function("zeKernelSetGlobalOffsetExp")
-
+_launch: Final = hot("zeCommandListAppendLaunchKernelWithArguments", words=11)
+_launch_set: Final = hot("zeCommandListAppendLaunchKernelWithParameters")
+_set_group: Final = hot("zeKernelSetGroupSize")
+_set_offset: Final = hot("zeKernelSetGlobalOffsetExp")
 
 _everyone: Final[WeakSet[Enqueue]] = WeakSet()
 
@@ -33,7 +33,7 @@ class Enqueue:
     to find. For the same reason callers bring the kernel's handle along, which a closed one does not have.
     """
 
-    __slots__ = ("__weakref__", "_group", "_offset", "_pack", "_set", "_slots", "collect", "turn")
+    __slots__ = ("__weakref__", "_offset", "_pack", "_set", "_slots", "collect", "turn")
 
     def __init__(self, arguments: Arguments) -> None:
         self.turn = Lock()
@@ -43,34 +43,34 @@ class Enqueue:
         self._set = arguments.set
         self._slots = arguments.slots
         self._offset = ORIGIN
-        self._group: tuple[int, int, int] | None = None
 
     def append(
-        self, lst: int, kernel: int, sizes: Grid, values: Sequence[Any], event: int | None, count: int, waits: Any
+        self,
+        lst: int,
+        kernel: int,
+        sizes: Grid,
+        values: Sequence[Any],
+        event: int | None,
+        count: int,
+        waits: int | None,
     ) -> int:
         """Append a launch; the command of lists that do so."""
-        slots = self._slots
         with self.turn:
-            if values and slots:
-                if self._offset is not sizes.offset:
-                    self._move(kernel, sizes)
+            if self._offset is not sizes.offset:
+                self._move(kernel, sizes)
+            if values:
                 self._pack(values)
-                result = _launch(lst, kernel, sizes.count, sizes.size, slots, sizes.parameters, event, count, waits)
-                self._group = None if result else sizes.group_size
-                if result:
-                    check(result, _launch)
-            else:
-                # Without arguments this takes less time.
-                self.prepare(kernel, sizes, values)
-                result = _launch_set(lst, kernel, sizes.count_at, sizes.parameters, event, count, waits)
-                if result:
-                    check(result, _launch_set)
+            result = _launch(
+                lst, kernel, sizes.count_xy, sizes.count_z, sizes.size_xy, sizes.size_z, self._slots,
+                sizes.parameters, event, count, waits,
+            )  # fmt: skip
+        if result:
+            check(result, _launch)
         return 0
 
     def prepare(self, kernel: int, sizes: Grid, values: Sequence[Any]) -> None:
         """Set everything for a launch that takes what was set; for who has the turn."""
-        if self._group is not sizes.group_size:
-            self.set_group(kernel, sizes.group_size)
+        self.set_group(kernel, sizes.group_size)
         if self._offset is not sizes.offset:
             self._move(kernel, sizes)
         if values:
@@ -79,11 +79,34 @@ class Enqueue:
     def set_group(self, kernel: int, size: tuple[int, int, int]) -> None:
         """Set the group size; for who has the turn."""
         check(_set_group(kernel, *size), _set_group)
-        self._group = size
 
     def _move(self, kernel: int, sizes: Grid) -> None:
         check(_set_offset(kernel, *sizes.offset), _set_offset)
         self._offset = sizes.offset
+
+
+class EnqueueSet(Enqueue):
+    """Of a kernel whose arguments cannot go along with the launch: they are set one by one before."""
+
+    __slots__ = ()
+
+    def append(
+        self,
+        lst: int,
+        kernel: int,
+        sizes: Grid,
+        values: Sequence[Any],
+        event: int | None,
+        count: int,
+        waits: int | None,
+    ) -> int:
+        """As Enqueue says."""
+        with self.turn:
+            self.prepare(kernel, sizes, values)
+            result = _launch_set(lst, kernel, sizes.count_at, sizes.parameters, event, count, waits)
+        if result:
+            check(result, _launch_set)
+        return 0
 
 
 def _begin_anew() -> None:

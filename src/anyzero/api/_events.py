@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from anyzero import errors
+from anyzero.api._hot import Address
 from anyzero.api.completion import Completion
 
 Waits = Completion | Iterable[Completion] | None
 
-NO_WAITS: Final = (ctypes.c_uint32(0), None)
-"""What `pack` returns for no events, made once: a number that ctypes has to convert takes longer."""
+NO_WAITS: Final = (0, None)
+"""What `pack` returns for no events."""
 
 _ONE = ctypes.c_void_p * 1
 
@@ -32,6 +33,6 @@ def pack(wait: Any) -> tuple[int, Any]:
     """One or several events as the C API takes them: their number and their handles."""
     if isinstance(wait, Completion):
         handle = handle_of(wait)
-        return (0, None) if handle is None else (1, _ONE(handle))
+        return NO_WAITS if handle is None else (1, Address(_ONE(handle)))
     handles = [handle for each in wait if (handle := handle_of(each)) is not None]
-    return len(handles), (ctypes.c_void_p * len(handles))(*handles) if handles else None
+    return (len(handles), Address((ctypes.c_void_p * len(handles))(*handles))) if handles else NO_WAITS

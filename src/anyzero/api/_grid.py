@@ -33,15 +33,18 @@ class Grid:
     """The sizes of a launch, ready for the driver."""
 
     __slots__ = (
+        "_count",
         "cooperative",
-        "count",
         "count_at",
+        "count_xy",
+        "count_z",
         "global_size",
         "group_count",
         "group_size",
         "offset",
         "parameters",
-        "size",
+        "size_xy",
+        "size_z",
     )
 
     def __init__(self, global_size: Three, group_size: Three, offset: Three, cooperative: bool) -> None:
@@ -51,9 +54,11 @@ class Grid:
         self.group_count = (x, y, z)
         self.offset = offset
         self.cooperative = cooperative
-        self.count = ze.ze_group_count_t(x, y, z)
-        self.count_at = ctypes.addressof(self.count)
-        self.size = ze.ze_group_size_t(*group_size)
+        self._count = ze.ze_group_count_t(x, y, z)
+        self.count_at = ctypes.addressof(self._count)
+        # The same as numbers, the way that C passes structures of three.
+        self.count_xy, self.count_z = x | y << 32, z
+        self.size_xy, self.size_z = group_size[0] | group_size[1] << 32, group_size[2]
         self.parameters = _COOPERATIVE if cooperative else None
 
 
@@ -78,6 +83,8 @@ def grid(
     for axis, size, group in zip(_AXES, whole, part, strict=True):
         if size % group:
             raise _indivisible(axis, size, group, global_size, group_size)
+        if group > _LARGEST:
+            raise errors.UnsupportedSize(f"{group} work-items of a group along {axis}: there are at most {_LARGEST}")
         if size // group > _LARGEST:
             raise errors.UnsupportedSize(f"{size // group} groups along {axis}: a launch has at most {_LARGEST}")
     return Grid(whole, part, start, cooperative)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from anyzero import ze
 from anyzero.api._events import NO_WAITS
+from anyzero.api._hot import hot
 from anyzero.api._keep import Held, destroy_when_idle
 from anyzero.api._sizes import place_within, size_within
-from anyzero.api._waiting import SLICE, wait
+from anyzero.api._waiting import SLICE_NS, wait
 from anyzero.api.library import check, create, function
 from anyzero.api.resource import Resource
 
@@ -21,7 +22,7 @@ MemoryKind = Literal["device", "host", "shared"]
 
 _create_list: Final = function("zeCommandListCreateImmediate")
 _destroy_list: Final = function("zeCommandListDestroy")
-_synchronize: Final = function("zeCommandListHostSynchronize")
+_synchronize: Final = hot("zeCommandListHostSynchronize")
 _alloc_device: Final = function("zeMemAllocDevice")
 _alloc_host: Final = function("zeMemAllocHost")
 _alloc_shared: Final = function("zeMemAllocShared")
@@ -53,7 +54,7 @@ class ContextHandle(Resource):
         try:
             if result := command(lst.handle, *arguments, None, *NO_WAITS):
                 check(result, command)
-            if _synchronize(lst.handle, SLICE):
+            if _synchronize(lst.handle, SLICE_NS):
                 wait(_synchronize, lst.handle, None, "the command")
         except BaseException:
             # It is lost, or busy with what nobody waits for any more; the next command gets a new one.

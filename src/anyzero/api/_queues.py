@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from anyzero import errors, ze
+from anyzero.api._hot import Address
 from anyzero.api._sizes import place_within
 from anyzero.api.properties import QueueGroup
 
@@ -43,7 +44,7 @@ def queue_desc(
     )
 
 
-def pack_lists(lists: tuple[CommandList, ...]) -> Any:
+def pack_lists(lists: tuple[CommandList, ...]) -> Address:
     """Recorded lists as the C API takes them; raise InvalidArgument for one that is still recorded, or for none."""
     for each in lists:
         if each.recording:
@@ -54,7 +55,7 @@ def pack_lists(lists: tuple[CommandList, ...]) -> Any:
         return lists[0].array
     if not lists:
         raise errors.InvalidArgument("there is no command list to submit")
-    return (ctypes.c_void_p * len(lists))(*(each.handle for each in lists))
+    return Address((ctypes.c_void_p * len(lists))(*(each.handle for each in lists)))
 
 
 def kept_of(lists: tuple[CommandList, ...]) -> tuple[object, int]:

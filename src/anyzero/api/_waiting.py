@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
 from threading import Thread, get_ident, main_thread
 from time import monotonic_ns
@@ -16,8 +15,6 @@ from anyzero.ze.constants import ZE_RESULT_NOT_READY
 FOREVER: Final = (1 << 64) - 1
 SLICE_NS: Final = 100_000_000
 """Signals reach Python only between calls into the driver."""
-SLICE: Final = ctypes.c_uint64(SLICE_NS)
-"""The same, ready for the driver."""
 
 
 def nanoseconds(timeout: float) -> int:
@@ -31,7 +28,7 @@ def wait(synchronize: Callable[..., int], handle: int, timeout: float | None, wh
     """Call `synchronize(handle, ns)` until it is done; raise TimeoutError after `timeout` seconds."""
     if timeout is None:
         whole, first = FOREVER, SLICE_NS
-        result = synchronize(handle, SLICE)
+        result = synchronize(handle, SLICE_NS)
     else:
         whole = nanoseconds(timeout)
         first = whole if whole < SLICE_NS else SLICE_NS

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from anyzero import ze
 from anyzero.api._events import NO_WAITS, Waits, pack
+from anyzero.api._hot import Address
 from anyzero.api.library import check, create, function
 from anyzero.api.properties import QueueGroup
 from anyzero.api.recorder import Recorder
@@ -71,7 +72,7 @@ class CommandList(Recorder[None]):
             desc = ze.ze_command_list_desc_t(commandQueueGroupOrdinal=group.ordinal, flags=flags)
             handle = create(_create, context.handle, device.handle, ctypes.byref(desc))
         self.handle = handle
-        self.array = (ctypes.c_void_p * 1)(handle)
+        self.array = Address((ctypes.c_void_p * 1)(handle))
 
     def _append(
         self,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from anyzero import ze
+from anyzero.api._hot import hot
 from anyzero.api._waiting import wait as _wait
 from anyzero.api.completion import Completion
 from anyzero.api.library import check, create, function
@@ -29,10 +30,10 @@ TIMESTAMPS: Final = np.dtype([(name, np.uint64) for name in ("start", "end", "co
 """What `query_timestamps` writes for each event."""
 
 _create: Final = function("zeEventCreate")
-_synchronize: Final = function("zeEventHostSynchronize")
-_query: Final = function("zeEventQueryStatus")
-_signal: Final = function("zeEventHostSignal")
-_reset: Final = function("zeEventHostReset")
+_synchronize: Final = hot("zeEventHostSynchronize")
+_query: Final = hot("zeEventQueryStatus")
+_signal: Final = hot("zeEventHostSignal")
+_reset: Final = hot("zeEventHostReset")
 _timestamp: Final = function("zeEventQueryKernelTimestamp")
 
 

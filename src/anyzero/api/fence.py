@@ -8,6 +8,7 @@ import ctypes
 from typing import TYPE_CHECKING, Final
 
 from anyzero import ze
+from anyzero.api._hot import hot
 from anyzero.api._keep import HEAVY
 from anyzero.api._waiting import wait as _wait
 from anyzero.api.completion import Completion
@@ -22,9 +23,9 @@ __all__ = ["Fence"]
 
 _create: Final = function("zeFenceCreate")
 _destroy: Final = function("zeFenceDestroy")
-_synchronize: Final = function("zeFenceHostSynchronize")
-_query: Final = function("zeFenceQueryStatus")
-_reset: Final = function("zeFenceReset")
+_synchronize: Final = hot("zeFenceHostSynchronize")
+_query: Final = hot("zeFenceQueryStatus")
+_reset: Final = hot("zeFenceReset")
 
 _plain: Final = ze.ze_fence_desc_t()
 _signalled: Final = ze.ze_fence_desc_t(flags=ze.ZE_FENCE_FLAG_SIGNALED)

@@ -6,18 +6,21 @@ from __future__ import annotations
 
 import ctypes
 import weakref
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from sys import getrefcount
 from typing import TYPE_CHECKING, Any, Final
 
 from anyzero import ze
 from anyzero.api import _keep
 from anyzero.api._events import NO_WAITS, Waits, pack
 from anyzero.api._host_function import watch
+from anyzero.api._hot import hot
 from anyzero.api._keep import HEAVY, Held
 from anyzero.api._queues import kept_of, pack_lists, queue_desc
 from anyzero.api._timeline import Timeline
-from anyzero.api._waiting import SLICE
+from anyzero.api._waiting import SLICE_NS
 from anyzero.api._waiting import wait as _wait
 from anyzero.api.completion import Completion
 from anyzero.api.library import check, create, function
@@ -25,6 +28,8 @@ from anyzero.api.recorder import Recorder
 from anyzero.ze.constants import ZE_RESULT_NOT_READY
 
 if TYPE_CHECKING:
+    from anyzero.api._enqueue import Enqueue
+    from anyzero.api._grid import Grid
     from anyzero.api._queues import Mode, Priority
     from anyzero.api.command_list import CommandList
     from anyzero.api.context import Context
@@ -35,13 +40,13 @@ if TYPE_CHECKING:
 __all__ = ["ImmediateCommandList"]
 
 _create: Final = function("zeCommandListCreateImmediate")
-_synchronize: Final = function("zeCommandListHostSynchronize")
-_signal: Final = function("zeCommandListAppendSignalEvent")
-_run: Final = function("zeCommandListImmediateAppendCommandListsExp")
+_synchronize: Final = hot("zeCommandListHostSynchronize")
+_signal: Final = hot("zeCommandListAppendSignalEvent")
+_run: Final = hot("zeCommandListImmediateAppendCommandListsExp")
 _create_event: Final = function("zeEventCounterBasedCreate")
 _destroy_event: Final = function("zeEventDestroy")
-_synchronize_event: Final = function("zeEventHostSynchronize")
-_query_event: Final = function("zeEventQueryStatus")
+_synchronize_event: Final = hot("zeEventHostSynchronize")
+_query_event: Final = hot("zeEventQueryStatus")
 
 
 class ImmediateCommandList(Recorder[Completion], Timeline):
@@ -61,7 +66,7 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
     """
 
     _gone_when_closed = ("handle", "_spare")
-    __slots__ = ("_held", "_lifetime", "_self", "_spare", "synchronous")
+    __slots__ = ("_held", "_lifetime", "_self", "_spare", "_tickets", "synchronous")
 
     _destroy = function("zeCommandListDestroy")
     _synchronize = _synchronize
@@ -89,6 +94,8 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
         self._held = Held()
         # Events count, so they can be used again as they are, also while what they were used for is still to come.
         self._spare: list[int] = []
+        # Those given out last; one that nobody holds by now is given out again, which saves making and ending it.
+        self._tickets: deque[_Ticket] = deque()
         self._self = weakref.ref(self)
         self.handle = create(_create, context.handle, device.handle, ctypes.byref(desc))
 
@@ -105,15 +112,17 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
         if kept is not None and self._held.weight > HEAVY:
             self._look()
         if signal is not None:
-            done: Completion = signal
-            event: int | None = signal.handle
+            done: Event | _Done | _Ticket = signal
         elif self.synchronous:
-            done, event = _DONE, None
+            done = _DONE
         else:
-            done = ticket = _Ticket(self)
-            event = ticket.handle
+            tickets = self._tickets
+            done = tickets.popleft() if tickets else _Ticket(self)
+            if getrefcount(done) > _ALONE:
+                done = self._another(done)
+            tickets.append(done)
         try:
-            if result := command(self.handle, *arguments, event, count, waits):
+            if result := command(self.handle, *arguments, done.handle, count, waits):
                 check(result, command)
             if self.synchronous:
                 self._finish()
@@ -126,6 +135,40 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
             self._held.add(kept, HEAVY)
             raise
         return done
+
+    def _append_launch(
+        self,
+        enqueue: Enqueue,
+        kernel: int,
+        sizes: Grid,
+        given: tuple[Any, ...],
+        signal: Event | None,
+        wait: Waits,
+    ) -> Completion:
+        # This is `_append`, spelled out for the command that is appended most: passing a command on costs as much as
+        # the driver takes for it.
+        values, kept, nbytes = enqueue.collect(given)
+        if signal is not None or wait is not None or self.synchronous or self._held.weight > HEAVY:
+            return self._append(enqueue.append, (kernel, sizes, values), signal, wait, kept, nbytes)
+        tickets = self._tickets
+        done = tickets.popleft() if tickets else _Ticket(self)
+        if getrefcount(done) > _ALONE:
+            done = self._another(done)
+        tickets.append(done)
+        try:
+            enqueue.append(self.handle, kernel, sizes, values, done.handle, 0, None)
+            if kept is not None:
+                self._held.add(kept, nbytes)
+        except BaseException:
+            self._held.add(kept, HEAVY)
+            raise
+        return done
+
+    def _another(self, used: _Ticket) -> _Ticket:
+        """A ticket in place of one that somebody still holds."""
+        if len(self._tickets) < _TICKETS:
+            self._tickets.append(used)
+        return _Ticket(self)
 
     def _append_bare(
         self, command: Callable[..., int], arguments: tuple[Any, ...], kept: object, nbytes: int = 0
@@ -140,7 +183,7 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
 
     def _finish(self) -> None:
         """Wait for the command just appended. Not in the driver, where Ctrl-C would not end it."""
-        if _synchronize(self.handle, SLICE):
+        if _synchronize(self.handle, SLICE_NS):
             _wait(_synchronize, self.handle, None, "the command")
         if self.context.failures:
             self.context._raise_failure()
@@ -182,6 +225,10 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
     def _has_host_functions(self) -> None:
         watch(self)
 
+    def _release(self, handle: int) -> None:
+        super()._release(handle)
+        self._tickets.clear()
+
     def _new_event(self) -> int:
         flags = ze.ZE_EVENT_COUNTER_BASED_FLAG_IMMEDIATE | ze.ZE_EVENT_COUNTER_BASED_FLAG_HOST_VISIBLE
         scope = ze.ZE_EVENT_SCOPE_FLAG_HOST
@@ -192,11 +239,12 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
 class _Ticket(Completion):
     """The completion of one command: an event that counts, lent by the list."""
 
-    __slots__ = ("_list", "handle")
+    __slots__ = ("_context", "_list", "handle")
     _is_event = True
 
     def __init__(self, owner: ImmediateCommandList) -> None:
-        self._list = owner
+        self._list = owner._self
+        self._context = owner.context
         try:
             self.handle = owner._spare.pop()
         except IndexError:
@@ -205,11 +253,14 @@ class _Ticket(Completion):
     def wait(self, timeout: float | None = None) -> None:
         """As Completion says."""
         _wait(_synchronize_event, self.handle, timeout, "the command")
-        owner = self._list
-        if owner._held.weight > HEAVY:
+        self._let_go()
+        if self._context.failures:
+            self._context._raise_failure()
+
+    def _let_go(self) -> None:
+        owner = self._list()
+        if owner is not None and owner._held.weight > HEAVY:
             owner._look()
-        if owner.context.failures:
-            owner.context._raise_failure()
 
     @property
     def done(self) -> bool:
@@ -219,13 +270,12 @@ class _Ticket(Completion):
             return False
         if result:
             check(result, _query_event)
-        if self._list._held.weight > HEAVY:
-            self._list._look()
+        self._let_go()
         return True
 
     def __del__(self) -> None:
         try:
-            self._list._spare.append(self.handle)
+            self._list()._spare.append(self.handle)  # type: ignore[union-attr]
         except Exception:
             # The list is closed, or was never complete; or the interpreter exits, and anything may be gone already.
             with suppress(Exception):
@@ -255,3 +305,16 @@ class _Done(Completion):
 
 
 _DONE: Final = _Done()
+
+_TICKETS: Final = 4
+"""So many are enough where a program holds the last two or three."""
+
+
+def _references_of_one_alone() -> int:
+    made = deque([_Done()])
+    done = made.popleft()
+    return getrefcount(done)
+
+
+# Versions of Python differ in what they count.
+_ALONE: Final = _references_of_one_alone()

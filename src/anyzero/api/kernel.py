@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 from anyzero import ze
 from anyzero.api._arguments import arguments_of
-from anyzero.api._enqueue import Enqueue
+from anyzero.api._enqueue import Enqueue, EnqueueSet
 from anyzero.api._grid import Extents, Grid, grid, three
 from anyzero.api._sizes import size_within
 from anyzero.api.library import check, create, function
@@ -89,7 +89,7 @@ class Kernel(Resource):
         self.handle = create(_create, module.handle, ctypes.byref(desc))
         count = self.properties.arguments
         self._arguments = arguments_of(self.device.driver, self.handle, name, count)
-        self._enqueue = Enqueue(self._arguments)
+        self._enqueue = (EnqueueSet if self._arguments.slots is None else Enqueue)(self._arguments)
 
     # Launching
 
@@ -283,15 +283,14 @@ class Launch:
         what they mean for every command.
         """
         kernel, enqueue = self.kernel, self._enqueue
-        values, kept, nbytes = enqueue.collect(args)
-        arguments = (kernel.handle, self._sizes, values)
-        if on is None:
-            if signal is not None or wait:
-                raise TypeError("signal= and wait= order commands of a list; name it with on=")
-            kernel._lifetime.run(kernel.device, enqueue.append, arguments, kept)
-            return None
-        done: Completion | None = on._append(enqueue.append, arguments, signal, wait, kept, nbytes)
-        return done
+        if on is not None:
+            done: Completion | None = on._append_launch(enqueue, kernel.handle, self._sizes, args, signal, wait)
+            return done
+        if signal is not None or wait:
+            raise TypeError("signal= and wait= order commands of a list; name it with on=")
+        values, kept, _ = enqueue.collect(args)
+        kernel._lifetime.run(kernel.device, enqueue.append, (kernel.handle, self._sizes, values), kept)
+        return None
 
     def __repr__(self) -> str:
         sizes = f"{' × '.join(map(str, self.global_size))} in groups of {' × '.join(map(str, self.group_size))}"

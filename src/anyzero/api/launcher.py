@@ -18,6 +18,7 @@ from anyzero.api._memory import allocate
 from anyzero.api.library import check, function
 
 if TYPE_CHECKING:
+    from anyzero.api._enqueue import Enqueue
     from anyzero.api._events import Waits
     from anyzero.api.buffer import Buffer
     from anyzero.api.event import Event
@@ -67,9 +68,19 @@ class Launcher(Appending[Appended]):
         array([0., 0., 1., 1., 1., 1., 0., 0.], dtype=float32)
         """
         sizes = kernel._grid(global_size, group_size, offset, cooperative)
-        enqueue = kernel._enqueue
-        values, kept, nbytes = enqueue.collect(tuple(args))
-        return self._append(enqueue.append, (kernel.handle, sizes, values), signal, wait, kept, nbytes)
+        return self._append_launch(kernel._enqueue, kernel.handle, sizes, tuple(args), signal, wait)
+
+    def _append_launch(
+        self,
+        enqueue: Enqueue,
+        kernel: int,
+        sizes: Grid,
+        given: tuple[Any, ...],
+        signal: Event | None,
+        wait: Waits,
+    ) -> Appended:
+        values, kept, nbytes = enqueue.collect(given)
+        return self._append(enqueue.append, (kernel, sizes, values), signal, wait, kept, nbytes)
 
     def launch_indirect(
         self,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from anyzero import ze
 from anyzero.api import _keep
 from anyzero.api._host_function import watch
+from anyzero.api._hot import Address, hot
 from anyzero.api._keep import HEAVY, Held
 from anyzero.api._queues import kept_of, pack_lists, queue_desc
 from anyzero.api._timeline import Timeline
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["CommandQueue"]
 
 _create: Final = function("zeCommandQueueCreate")
-_execute: Final = function("zeCommandQueueExecuteCommandLists")
+_execute: Final = hot("zeCommandQueueExecuteCommandLists")
 _create_fence: Final = function("zeFenceCreate")
-_reset_fence: Final = function("zeFenceReset")
+_reset_fence: Final = hot("zeFenceReset")
 _create_list: Final = function("zeCommandListCreate")
 _close_list: Final = function("zeCommandListClose")
 _destroy_list: Final = function("zeCommandListDestroy")
@@ -54,8 +55,8 @@ class CommandQueue(Timeline):
     __slots__ = ("_empty", "_held", "_lifetime", "_spare", "context", "device", "group", "synchronous")
 
     _destroy = function("zeCommandQueueDestroy")
-    _synchronize = function("zeCommandQueueSynchronize")
-    _query_mark = function("zeFenceQueryStatus")
+    _synchronize = hot("zeCommandQueueSynchronize")
+    _query_mark = hot("zeFenceQueryStatus")
     _destroy_mark = function("zeFenceDestroy")
     _noun = "the queue"
 
@@ -80,7 +81,7 @@ class CommandQueue(Timeline):
         # Fences that were waited for and that nobody holds any more.
         self._spare: list[int] = []
         # A list without commands; submitted for the sake of its fence.
-        self._empty: ctypes.Array[ctypes.c_void_p] | None = None
+        self._empty: int | None = None
         self.handle = create(_create, context.handle, device.handle, ctypes.byref(desc))
 
     def submit(self, *lists: CommandList, fence: Fence | None = None) -> Fence:
@@ -132,13 +133,13 @@ class CommandQueue(Timeline):
             desc = ctypes.byref(ze.ze_command_list_desc_t(commandQueueGroupOrdinal=self.group.ordinal))
             made = create(_create_list, self._lifetime.handle, self.device.handle, desc)
             check(_close_list(made), _close_list)
-            self._empty = (ctypes.c_void_p * 1)(made)
+            self._empty = made
         if mark is None:
             fence = create(_create_fence, self.handle, ctypes.byref(ze.ze_fence_desc_t()))
         else:
             fence = mark
             check(_reset_fence(fence), _reset_fence)
-        check(_execute(self.handle, 1, self._empty, fence), _execute)
+        check(_execute(self.handle, 1, Address((ctypes.c_void_p * 1)(self._empty)), fence), _execute)
         return fence
 
     def fence(self, *, signalled: bool = False) -> Fence:
@@ -151,5 +152,5 @@ class CommandQueue(Timeline):
 
     def _release(self, handle: int) -> None:
         if self._empty is not None:
-            _destroy_list(self._empty[0])
+            _destroy_list(self._empty)
         super()._release(handle)

@@ -14,6 +14,7 @@ from anyzero.api._appending import Appended
 from anyzero.api._arrays import HostArray, fill_pattern, require_alike
 from anyzero.api._events import Waits, pack
 from anyzero.api._host_function import TRAMPOLINE, HostCall
+from anyzero.api._hot import hot
 from anyzero.api.buffer import Buffer
 from anyzero.api.event import TIMESTAMPS, Event
 from anyzero.api.image import Image, ImageRegion
@@ -49,10 +50,10 @@ _ADVICE: Final[dict[str, int]] = {
 _PIXEL: Final = 16
 """The most bytes that a pixel takes."""
 
-_barrier: Final = function("zeCommandListAppendBarrier")
+_barrier: Final = hot("zeCommandListAppendBarrier")
 _ranges_barrier: Final = function("zeCommandListAppendMemoryRangesBarrier")
-_copy: Final = function("zeCommandListAppendMemoryCopy")
-_copy_from_context: Final = function("zeCommandListAppendMemoryCopyFromContext")
+_copy: Final = hot("zeCommandListAppendMemoryCopy")
+_copy_from_context: Final = hot("zeCommandListAppendMemoryCopyFromContext")
 _copy_region: Final = function("zeCommandListAppendMemoryCopyRegion")
 _fill: Final = function("zeCommandListAppendMemoryFill")
 _copy_image: Final = function("zeCommandListAppendImageCopyRegion")
@@ -60,10 +61,10 @@ _image_to_memory: Final = function("zeCommandListAppendImageCopyToMemory")
 _image_from_memory: Final = function("zeCommandListAppendImageCopyFromMemory")
 _prefetch: Final = function("zeCommandListAppendMemoryPrefetch")
 _advise: Final = function("zeCommandListAppendMemAdvise")
-_signal: Final = function("zeCommandListAppendSignalEvent")
-_wait: Final = function("zeCommandListAppendWaitOnEvents")
-_reset: Final = function("zeCommandListAppendEventReset")
-_timestamp: Final = function("zeCommandListAppendWriteGlobalTimestamp")
+_signal: Final = hot("zeCommandListAppendSignalEvent")
+_wait: Final = hot("zeCommandListAppendWaitOnEvents")
+_reset: Final = hot("zeCommandListAppendEventReset")
+_timestamp: Final = hot("zeCommandListAppendWriteGlobalTimestamp")
 _query_timestamps: Final = function("zeCommandListAppendQueryKernelTimestamps")
 _host_function: Final = function("zeCommandListAppendHostFunction")
 

@@ -27,10 +27,17 @@ profile = settings(
 )
 
 
+OLDER = "+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe,+popcnt,+sse3,+sse4.1,+sse4.2,+ssse3"
+"""What a processor without 512-bit registers has."""
+
+
 @st.composite
 def ways(draw: DrawFn) -> Options:
-    """Lanes, LLVM's effort, and whether there are gathers."""
+    """Lanes, LLVM's effort, whether there are gathers, and which processor it is for."""
+    cpu, features = draw(st.sampled_from([("", ""), ("", ""), ("haswell", OLDER)]))
     return Options(
+        cpu=cpu,
+        features=features,
         lanes=draw(st.sampled_from([16, 8, None, 4, 32, 1, 64, 2])),
         level=draw(st.sampled_from([1, 1, 2, 0])),
         gathers=draw(st.sampled_from([None, False])),
@@ -38,21 +45,21 @@ def ways(draw: DrawFn) -> Options:
 
 
 @pytest.mark.timeout(600)
-@settings(profile, max_examples=WANTED or 70)
+@settings(profile, max_examples=WANTED or 120)
 @given(programs(), ways())
 def test_given_any_kernel_then_both_agree(program: Program, way: Options) -> None:
     assert disagreement(program, [way]) is None
 
 
 @pytest.mark.timeout(600)
-@settings(profile, max_examples=WANTED or 25)
+@settings(profile, max_examples=WANTED or 40)
 @given(programs(sub_groups=True))
 def test_given_any_kernel_with_sub_groups_then_both_agree(program: Program) -> None:
     assert disagreement(program, [Options(level=1, lanes=program.shape.sub_group)]) is None
 
 
 @pytest.mark.timeout(600)
-@settings(profile, max_examples=WANTED or 10)
+@settings(profile, max_examples=WANTED or 15)
 @given(programs(budget=500), ways())
 def test_given_a_long_kernel_then_both_agree(program: Program, way: Options) -> None:
     assert disagreement(program, [way]) is None
