@@ -42,7 +42,7 @@ build/address/build.ninja: OPTIONS := -DANYZERO_TESTS=ON -DANYZERO_SANITIZE=addr
 build/thread/build.ninja: OPTIONS := -DANYZERO_TESTS=ON -DANYZERO_SANITIZE=thread
 build/%/build.ninja: Makefile | $(READY)
 	@command -v $(CXX) >/dev/null || { echo "error: no C++ compiler ($(CXX)); on Debian: apt install g++" >&2; exit 1; }
-	@$(BIN)/cmake -S . -B build/$* -G Ninja -DCMAKE_MAKE_PROGRAM="$(CURDIR)/$(BIN)/ninja" -DCMAKE_CXX_COMPILER=$(CXX) $(OPTIONS) --log-level=WARNING >/dev/null
+	@$(BIN)/cmake -S . -B build/$* -G Ninja -DCMAKE_MAKE_PROGRAM="$(CURDIR)/$(BIN)/ninja" -DCMAKE_CXX_COMPILER=$(CXX) -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" $(OPTIONS) --log-level=WARNING >/dev/null
 	@touch $@
 
 .PHONY: demo
@@ -92,6 +92,10 @@ bench: build  ## the benchmarks
 .PHONY: kernels
 kernels: build  ## compiled kernels beside other implementations
 	@$(BIN)/python -m benchmarks --kernels
+
+.PHONY: corpus
+corpus: build  ## compile every kernel of dpctl and dpnp (fetches them; goes on where it was broken off)
+	@$(BIN)/python -m tests.corpus.compile_all
 
 .PHONY: spirv
 spirv: $(READY)  ## the tests' kernels from their sources (fetches clang)

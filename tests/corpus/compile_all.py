@@ -28,6 +28,8 @@ from tests.corpus.collect import NoCorpusError, cache, everything
 
 TIMEOUT = 300.0
 SLOWEST = 10
+EVERY = 500
+"""So often a log gets a line, where a terminal has a bar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +106,13 @@ def before(path: Path) -> dict[str, Record]:
 
 
 def progress(done: int, total: int, failed: int, started: float) -> None:
-    if not sys.stderr.isatty():
-        return
-    part = done / total if total else 1.0
-    bar = "█" * int(part * 30)
     rate = done / max(time.monotonic() - started, 1e-9)
-    print(f"\r{bar:<30} {done}/{total}, {failed} failed, {rate:.1f}/s ", end="", file=sys.stderr, flush=True)
+    state = f"{done}/{total}, {failed} failed, {rate:.1f}/s"
+    if sys.stderr.isatty():
+        bar = "█" * int(30 * done / total)
+        print(f"\r{bar:<30} {state} ", end="", file=sys.stderr, flush=True)
+    elif done % EVERY == 0:
+        print(state, file=sys.stderr, flush=True)
 
 
 def report(records: list[Record]) -> int:
