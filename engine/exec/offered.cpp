@@ -40,6 +40,8 @@ const Offer kOffers[] = {{"memcpy", address_of(static_cast<void* (*)(void*, cons
                          {"az_image_read", address_of(az_image_read)},
                          {"az_image_write", address_of(az_image_write)},
                          {"az_image_query", address_of(az_image_query)},
+                         {"az_image_block_read", address_of(az_image_block_read)},
+                         {"az_image_block_write", address_of(az_image_block_write)},
 #define OFFER(name) {#name, address_of(runtime_##name)},
                          RUNTIME(OFFER)
 #undef OFFER

@@ -53,6 +53,7 @@ ARITHMETIC = Body(
         *each("ShiftRightLogical ShiftRightArithmetic ShiftLeftLogical", "%p1 %l1"),
         *each("FNegate", "%p2", "%f32"),
         *each("FAdd FSub FMul FDiv FRem FMod", "%p2 %half", "%f32"),
+        *each("FmaKHR", "%p2 %half %p2", "%f32"),
         *each("VectorTimesScalar", "%p3 %p2", "%v4f32"),
         *each("Dot", "%p3 %p3", "%f32"),
         *each("SDot UDot SUDot", "%p1 %p1 PackedVectorFormat4x8Bit"),
@@ -135,14 +136,17 @@ COMPOSITES = Body(
         *each("CompositeExtract", "%rCompositeConstruct 0 3", "%f32"),
         *each("CompositeInsert", "%p2 %rCompositeConstruct 0 1", "%struct"),
         *each("CopyObject FreezeKHR ArithmeticFenceEXT", "%p1", "%v4f32"),
+        *each("CopyLogical", "%rCompositeConstruct", "%other_struct"),
         *each("ExpectKHR", "%p3 %c7"),
     ],
     "%v4f32 %f32 %i32",
     """
     %struct = OpTypeStruct %v4f32 %i32
+    %other_struct = OpTypeStruct %v4f32 %i32
     %array = OpTypeArray %i32 %c3
     %v3 = OpUndef %v3f32
     """,
+    "OpDecorate %other_struct CPacked",
 )
 
 ATOMICS = Body(
@@ -204,6 +208,7 @@ GROUPS = Body(
         *each("SubgroupShuffleDownINTEL SubgroupShuffleUpINTEL", "%p1 %p1 %c1"),
         *each("SubgroupBlockReadINTEL", "%p4", "%v4i32"),
         "OpSubgroupBlockWriteINTEL %p4 %rSubgroupBlockReadINTEL",
+        "OpSubgroupBlockPrefetchINTEL %p4 %c7",
         *each("SubgroupImageBlockReadINTEL", "%p5 %p6", "%v4i32"),
         "OpSubgroupImageBlockWriteINTEL %p5 %p6 %rSubgroupImageBlockReadINTEL",
         *each("GroupAsyncCopy", "%c2 %p3 %p4 %l1 %l1 %nothing", "%event"),
@@ -229,8 +234,10 @@ IMAGES = Body(
         "OpImageWrite %p1 %c1 %rImageRead",
         *each("ImageQueryFormat ImageQueryOrder ImageQueryLevels ImageQuerySamples ImageQuerySize", "%p1"),
         *each("ImageQuerySizeLod", "%p1 %c0"),
+        *each("ConvertHandleToImageINTEL", "%p4", "%image"),
+        *each("ConvertHandleToSampledImageINTEL", "%p4", "%sampled"),
     ],
-    "%image %sampler %v4f32",
+    "%image %sampler %v4f32 %i64",
     """
     %image = OpTypeImage %void 1D 0 0 0 0 Unknown ReadWrite
     %sampler = OpTypeSampler
@@ -240,7 +247,7 @@ IMAGES = Body(
 
 CONTROL = Body(
     [
-        *each("Undef", ""),
+        *each("Undef PoisonKHR", ""),
         "OpAssumeTrueKHR %true",
         *each("FunctionPointerCallINTEL", "%code %p1"),
         *each("FunctionCall", "%other %p1"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,9 +36,17 @@ def _fault(_: int, kind: int, value: int) -> None:
 class Loaded:
     """Machine code in memory."""
 
-    def __init__(self, kernel: CompiledKernel, globals_: np.ndarray | None = None) -> None:
+    def __init__(
+        self,
+        kernel: CompiledKernel,
+        globals_: np.ndarray | None = None,
+        engine: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`engine` holds C functions that the kernel finds in the engine otherwise."""
         self.kernel = kernel
-        symbols = {"az_fault": ctypes.cast(_fault, ctypes.c_void_p).value or 0}
+        self.kept = globals_, engine
+        offered = {"az_fault": _fault, **(engine or {})}
+        symbols = {name: ctypes.cast(function, ctypes.c_void_p).value or 0 for name, function in offered.items()}
         if globals_ is not None:
             symbols["az_globals"] = globals_.ctypes.data
         self.entry = load(kernel.object, symbols)[kernel.entry]

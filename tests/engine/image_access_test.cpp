@@ -475,6 +475,43 @@ void queries_answer_in_spirv_numbers() {
   }
 }
 
+// Of every format, at places inside and around; nothing but the image's own bytes is touched.
+void blocks_are_bytes_of_the_image() {
+  for (uint32_t layout = 0; layout < kLayouts; ++layout)
+    for (uint32_t turn = 0; turn < 20; ++turn) {
+      Scene scene{};
+      if (!describe(ZE_IMAGE_TYPE_2D, layout, below(5), &scene)) continue;
+      place(&scene);
+      fill(scene, false);
+      const ImageView& view = scene.view;
+      const uint32_t lanes = 1u << below(6), rows = 1 + below(4), bytes = 1u << below(4);
+      const uint64_t mask = generator();
+      const auto x = static_cast<int32_t>(below(80)) - 20, y = static_cast<int32_t>(below(14)) - 3;
+      const auto width = static_cast<int64_t>(view.format->planes[0].columns(view.width) * view.format->planes[0].bytes);
+      const auto height = static_cast<int64_t>(view.format->planes[0].rows(view.height));
+      std::vector<unsigned char> before(view.planes[0].base, view.planes[0].base + scene.bytes), after = before;
+      std::vector<unsigned char> read(rows * lanes * bytes, 0xee), given(read.size()), wanted = read;
+      for (auto& byte : given) byte = static_cast<unsigned char>(generator());
+      for (uint32_t row = 0; row < rows; ++row)
+        for (uint32_t lane = 0; lane < lanes; ++lane) {
+          if (!(mask >> lane & 1)) continue;
+          const int64_t at = x + int64_t{lane} * bytes, line = std::clamp<int64_t>(y + int64_t{row}, 0, height - 1);
+          const int64_t near = std::clamp<int64_t>(at, 0, std::max<int64_t>(width - bytes, 0));
+          const size_t number = (row * lanes + lane) * bytes;
+          for (int64_t i = 0; i < bytes; ++i) {
+            const size_t place = static_cast<size_t>(line) * view.planes[0].row_pitch + static_cast<size_t>(near + i);
+            wanted[number + static_cast<size_t>(i)] = near + i < width ? before[place] : 0;
+            if (at == near && line == y + int64_t{row} && at + bytes <= width)
+              after[place] = given[number + static_cast<size_t>(i)];
+          }
+        }
+      az_image_block_read(&view, lanes, mask, x, y, rows, bytes, read.data());
+      assert(read == wanted);
+      az_image_block_write(&view, lanes, mask, x, y, rows, bytes, given.data());
+      assert(std::memcmp(view.planes[0].base, after.data(), after.size()) == 0);
+    }
+}
+
 }  // namespace
 
 int main() {
@@ -487,5 +524,6 @@ int main() {
   pixels_beyond_31_bits_are_reached();
   sampled_images_bring_their_sampler();
   queries_answer_in_spirv_numbers();
+  blocks_are_bytes_of_the_image();
   std::puts("image_access_test: ok");
 }

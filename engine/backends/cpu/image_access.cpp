@@ -1,9 +1,33 @@
 #include "image_access.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "image_texel.h"
 
 namespace anyzero {
 namespace {
+
+// Calls with every place of a block that a lane has: where it begins, how much of it lies in the image, whether the place itself
+// does or only the nearest one, and its number among the lane's values.
+template <class Visit>
+void each_place(const ImageView& view, uint32_t lanes, uint64_t mask, int32_t x, int32_t y, uint32_t rows, uint32_t bytes,
+                Visit visit) {
+  const ImagePlane& plane = view.format->planes[0];
+  const int64_t width = static_cast<int64_t>(plane.columns(view.width) * plane.bytes);
+  const int64_t height = static_cast<int64_t>(plane.rows(view.height));
+  const int64_t last = std::max<int64_t>(width - bytes, 0);
+  for (uint32_t row = 0; row < rows; ++row) {
+    const int64_t wanted_row = int64_t{y} + row, found_row = std::clamp<int64_t>(wanted_row, 0, height - 1);
+    unsigned char* begin = view.planes[0].base + static_cast<size_t>(found_row) * view.planes[0].row_pitch;
+    for (uint32_t lane = 0; lane < lanes; ++lane) {
+      if (!(mask >> lane & 1)) continue;
+      const int64_t wanted = int64_t{x} + int64_t{lane} * bytes, found = std::clamp<int64_t>(wanted, 0, last);
+      const bool inside = wanted == found && wanted_row == found_row && found + bytes <= width;
+      visit(begin + found, static_cast<size_t>(std::min<int64_t>(bytes, width)), inside, row * lanes + lane);
+    }
+  }
+}
 
 const ImageCode& chosen = ImageCode::avx2() ? *ImageCode::avx2() : ImageCode::portable();
 
@@ -42,4 +66,19 @@ uint32_t az_image_query(const ImageView* view, uint32_t what) {
     default:
       return 0;
   }
+}
+
+void az_image_block_read(const ImageView* view, uint32_t lanes, uint64_t mask, int32_t x, int32_t y, uint32_t rows, uint32_t bytes,
+                         unsigned char* data) {
+  each_place(*view, lanes, mask, x, y, rows, bytes, [&](const unsigned char* place, size_t there, bool, size_t number) {
+    std::memset(data + number * bytes, 0, bytes);
+    std::memcpy(data + number * bytes, place, there);
+  });
+}
+
+void az_image_block_write(const ImageView* view, uint32_t lanes, uint64_t mask, int32_t x, int32_t y, uint32_t rows, uint32_t bytes,
+                          const unsigned char* data) {
+  each_place(*view, lanes, mask, x, y, rows, bytes, [&](unsigned char* place, size_t, bool inside, size_t number) {
+    if (inside) std::memcpy(place, data + number * bytes, bytes);
+  });
 }

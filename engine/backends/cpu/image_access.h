@@ -21,6 +21,14 @@ void az_image_write(const anyzero::ImageView* view, uint32_t lanes, uint64_t mas
 // `what`: 0 width, 1 height, 2 depth, 3 array size, 4 SPIR-V's ImageChannelDataType, 5 its ImageChannelOrder, 6 levels, 7 samples.
 uint32_t az_image_query(const anyzero::ImageView* view, uint32_t what);
 
+// Bytes as they lie in the first plane: a place for each lane, `bytes` apart from the byte `x` of a row on, and that in `rows`
+// rows from `y` on. A read beyond an edge gives what lies at the edge.
+void az_image_block_read(const anyzero::ImageView* view, uint32_t lanes, uint64_t mask, int32_t x, int32_t y, uint32_t rows,
+                         uint32_t bytes, unsigned char* data);
+
+void az_image_block_write(const anyzero::ImageView* view, uint32_t lanes, uint64_t mask, int32_t x, int32_t y, uint32_t rows,
+                          uint32_t bytes, const unsigned char* data);
+
 }  // extern "C"
 
 namespace anyzero {

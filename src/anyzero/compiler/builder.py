@@ -6,12 +6,15 @@ shorter form, and what would hide strides and constants from the analyses; every
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from anyzero.compiler import folding
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.folding import width
 from anyzero.compiler.ir import SIZES, Access, Atomic, Block, Body, Collective, Op
+from anyzero.compiler.spirv.float_controls import USUAL
 
 LIMIT = 1_000_000
 """Operations of one kernel."""
@@ -29,6 +32,10 @@ _FLOAT_OPPOSITE = {"oeq": "une", "one": "ueq", "olt": "uge", "ogt": "ule", "ole"
 _FLOAT_OPPOSITE |= {b: a for a, b in _FLOAT_OPPOSITE.items()}
 _SWAPPED = {"eq": "eq", "ne": "ne", "ult": "ugt", "ugt": "ult", "ule": "uge", "uge": "ule"}
 _SWAPPED |= {"slt": "sgt", "sgt": "slt", "sle": "sge", "sge": "sle"}
+_EXPONENT = {"half": 0x7C00, "float": 0x7F800000, "double": 0x7FF0000000000000}
+
+ROUNDING = ("rte", "rtz", "rtp", "rtn")
+"""In the order of SPIR-V's numbers."""
 
 
 class Builder:
@@ -38,7 +45,10 @@ class Builder:
         self.word = 0
         """Where the module says what is being translated."""
         self.written = 0
+        self.floats = USUAL
+        """What the function that is being translated wants of its floats."""
         self._blocks = 0
+        self._flushed: set[Op] = set()
 
     def new_block(self) -> Block:
         self._blocks += 1
@@ -145,15 +155,46 @@ class Builder:
     # Floats
 
     def float_binary(self, name: str, a: Op, b: Op, flags: str = "") -> Op:
-        return self.emit(name, a.type, [a, b], None, flags)
+        """Rounded as the function wants it. A remainder is exact."""
+        direction = self.rounding(a.type) if name != "frem" else ""
+        operands = [self.flush(a), self.flush(b)]
+        return self.flush(self.emit(name, a.type, operands, direction or None, "" if direction else flags))
+
+    def rounding(self, type_: str) -> str:
+        """Nothing where it is to the nearest."""
+        direction = self.floats.direction(width(type_))
+        return ROUNDING[direction] if direction else ""
+
+    def flush(self, a: Op) -> Op:
+        """Zero for a denormal, with its sign, where the function wants that."""
+        if not self.floats.flushed or a.type not in _EXPONENT or width(a.type) not in self.floats.flushed:
+            return a
+        if a in self._flushed:
+            return a
+        bits = self.as_integer(a)
+        small = self.is_zero(self.and_(bits, self.const(bits.type, _EXPONENT[a.type])))
+        sign = self.and_(bits, self.const(bits.type, 1 << (width(a.type) - 1)))
+        found = self.from_integer(self.select(small, sign, bits), a.type)
+        self._flushed.add(found)
+        return found
+
+    @contextmanager
+    def keeping_denormals(self) -> Iterator[None]:
+        """For steps on the way to a result, which is flushed itself."""
+        floats, self.floats = self.floats, replace(self.floats, flushed=frozenset())
+        try:
+            yield
+        finally:
+            self.floats = floats
 
     def fneg(self, a: Op, flags: str = "") -> Op:
+        a = self.flush(a)
         if a.name == "const":
             return self.const(a.type, a.info ^ 1 << (width(a.type) - 1))
-        return self.emit("fneg", a.type, [a], None, flags)
+        return self.flush(self.emit("fneg", a.type, [a], None, flags))
 
     def fcmp(self, predicate: str, a: Op, b: Op, flags: str = "") -> Op:
-        return self.emit("fcmp", "i1", [a, b], predicate, flags)
+        return self.emit("fcmp", "i1", [self.flush(a), self.flush(b)], predicate, flags)
 
     def intrinsic(self, name: str, *args: Op) -> Op:
         return self.emit("intrinsic", args[0].type, list(args), name)

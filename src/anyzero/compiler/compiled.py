@@ -75,6 +75,8 @@ class CompiledKernel:
     required_sub_groups: int
     required_sub_group_size: int
     attributes: str
+    waits: bool = False
+    """May it wait, while it runs, for what others write to memory?"""
     links: tuple[int, ...] = ()
     """Whose variables ``az_globals.1``, ``az_globals.2`` … are: places in the list of linked modules, from 0 on.
 

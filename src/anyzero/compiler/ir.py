@@ -16,6 +16,7 @@ The vocabulary, `name(arguments) info`:
                      sub_group_local_id
     variable         Variable: its address; private ones have one for each work-item
     add sub mul udiv sdiv urem srem and or xor shl lshr ashr fadd fsub fmul fdiv frem fneg
+                     the first four of the floats: None, or rtz rtp rtn
     icmp fcmp        LLVM's predicate
     select(condition, then, otherwise)
     cast             trunc zext sext fptrunc fpext fptosi fptoui sitofp uitofp bitcast ptrtoint inttoptr; floats to
@@ -33,7 +34,7 @@ The vocabulary, `name(arguments) info`:
                      that of `to`; the stride, in elements, belongs to the side that is global memory
     image_read(image, [sampler], coordinates…, [lod]) ImageAccess → 4 parts
     image_write(image, coordinates…, 4 components) ImageAccess
-    image_query(image) what
+    image_query(image) what; handle_query is the same of an image that may be none where nobody asks
     sampler          (addressing, normalized, filter): a constant one
     printf(format, values…)
     fault            kind, see FAULTS
@@ -133,6 +134,7 @@ class Collective:
     ballot_lsb ballot_msb shuffle(value, lane) shuffle_xor(value, mask) shuffle_up(value, by) shuffle_down(value, by)
     shuffle_rotate(value, by) intel_shuffle_up(previous, current, by) intel_shuffle_down(current, next, by)
     block_read(pointer) → parts block_write(pointer, components…)
+    image_block_read(image, byte in the row, row) → parts image_block_write(image, byte, row, components…)
     """
     operation: str = ""
     """add mul smin smax umin umax fadd fmul fmin fmax and or xor logical_and logical_or logical_xor"""
@@ -165,6 +167,10 @@ class Variable:
     """Whose block: 0 the kernel's own module, 1 … those that are linked to it."""
     image: bytes | None = None
     """Contents of a constant that lies in the code itself."""
+    functions: tuple[tuple[int, tuple[int, int]], ...] = ()
+    """Where in it the addresses of functions lie: module and id of each."""
+    addresses: tuple[tuple[int, Variable, int], ...] = ()
+    """Where in it the addresses of other variables lie, so many bytes further on."""
     element: int = 0
     """Of a private array whose elements of all lanes lie side by side: their size."""
 

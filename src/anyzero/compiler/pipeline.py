@@ -10,11 +10,13 @@ from anyzero.compiler import translate
 from anyzero.compiler.analysis.cost import chains, vectors_pay
 from anyzero.compiler.analysis.shapes import Flow, analyse
 from anyzero.compiler.analysis.uses import Uses
+from anyzero.compiler.analysis.waits import may_wait
 from anyzero.compiler.compiled import CompiledKernel, Globals, Options
 from anyzero.compiler.errors import CompileError
-from anyzero.compiler.ir import Body
+from anyzero.compiler.ir import Body, Variable
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lowering import lower_function, lower_kernel, prepare
+from anyzero.compiler.spirv.float_controls import USUAL, FloatControls
 from anyzero.compiler.spirv.kernel import Kernel
 from anyzero.compiler.spirv.module import Module
 from anyzero.compiler.targets import cpu
@@ -37,6 +39,7 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
     _simplify(body)
     target = cpu.target(options.cpu, options.features)
     flow = prepare(body)
+    waits = may_wait(body, flow.loops)
     lanes = choose_lanes(body, flow, options, target, kernel, uses)
     interleave(body, lanes)
     choices = _choices(lanes, options, target, is_flat(uses))
@@ -55,7 +58,7 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
 
     # Sub-groups are made of neighbours by number, also where rows are no multiple of their size.
     both = uses.sub_groups and lanes > 1
-    lowered = lower_kernel(ENTRY, again, choices, both, lambda at, id_: _function(modules, at, id_))
+    lowered = lower_kernel(ENTRY, again, choices, both, lambda at, id_: _function(modules, at, id_, kernel.floats))
     barriers = lowered.regions > 1
     return CompiledKernel(
         name=name,
@@ -79,6 +82,7 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
         required_sub_groups=kernel.sub_groups_per_group or 0,
         required_sub_group_size=kernel.required_sub_group_size or 0,
         attributes=" ".join(attributes(kernel)),
+        waits=waits,
     )
 
 
@@ -91,7 +95,8 @@ def compile_function(module: Module, name: str, options: Options, linked: Sequen
     lanes = options.lanes or target.lanes
     choices = _choices(lanes, options, target, flat=False)
     modules = [module, *linked]
-    lowered = lower_function(ENTRY, _function(modules, 0, id_), choices, lambda at, id_: _function(modules, at, id_))
+    own = _function(modules, 0, id_, USUAL)
+    lowered = lower_function(ENTRY, own, choices, lambda at, id_: _function(modules, at, id_, USUAL))
     return CompiledKernel(
         name=name,
         entry=ENTRY,
@@ -126,17 +131,29 @@ def layout_globals(module: Module) -> Globals:
     return Globals(made.image, made.size, made.alignment, tuple(made.relocations), made.names)
 
 
-def _function(modules: Sequence[Module], at: int, id_: int) -> Body:
+def _function(modules: Sequence[Module], at: int, id_: int, floats: FloatControls) -> Body:
     """A function's body; modules are numbered as in the list, not as the function's own module sees them."""
     order = [at, *(place for place in range(len(modules)) if place != at)]
-    body = translate.function(modules[at], id_, [modules[place] for place in order[1:]])
+    body = translate.function(modules[at], id_, [modules[place] for place in order[1:]], floats=floats)
     for op in body.ops:
         if op.name == "function":
             op.info = order[op.info[0]], op.info[1]
-    for variable in body.variables:
+    for variable in _all(body.variables):
         variable.module = order[variable.module]
+        variable.functions = tuple((place, (order[at], id_)) for place, (at, id_) in variable.functions)
     _simplify(body)
     return body
+
+
+def _all(variables: Sequence[Variable]) -> list[Variable]:
+    """With those whose addresses they hold, each once."""
+    found = dict.fromkeys(variables)
+    waiting = list(found)
+    while waiting:
+        new = {target: None for _, target, _ in waiting.pop().addresses if target not in found}
+        found |= new
+        waiting += new
+    return list(found)
 
 
 def _simplify(body: Body) -> None:

@@ -21,8 +21,6 @@ from tests.compiler.assembler import assemble
 from tests.compiler.bodies import BODIES
 from tests.compiler.samples import PROLOGUE, TYPES
 
-REFUSED = ("ImageBlock", " Grad ")
-"""What is understood and not supported."""
 OPAQUE = ("event", "image", "sampled", "sampler", "void")
 RESULT = re.compile(r"%(\w+) = Op(\w+) %(\w+)")
 
@@ -61,8 +59,7 @@ def _module(chapter: str, varying: bool) -> Module:
     body = BODIES[chapter]
     types = ["odd", *(type_[1:] for type_ in body.parameters.split())]
     direct = [not varying or type_ in OPAQUE for type_ in types]
-    lines = [line for line in body.lines if not any(word in line for word in REFUSED)]
-    stores, outs = _stores(lines)
+    stores, outs = _stores(body.lines)
     given = [type_ if straight else f"to_{type_}" for type_, straight in zip(types, direct, strict=True)]
     parameters = [
         *(f"%{'p' if straight else 'q'}{at} = OpFunctionParameter %{type_}"
@@ -79,7 +76,7 @@ def _module(chapter: str, varying: bool) -> Module:
         )
     ]
     pointers = {type_: f"%to_{type_} = OpTypePointer CrossWorkgroup %{type_}" for type_ in [*types, *outs]}
-    variables = [line for line in lines if "OpVariable" in line]
+    variables = [line for line in body.lines if "OpVariable" in line]
     rest = [line for line in stores if "OpVariable" not in line]
     ids = ["%ids = OpLoad %v3i64 %gid", "%item = OpCompositeExtract %i64 %ids 0"]
     # The chapter of control flow brings functions along; they have to stand behind all declarations.

@@ -309,12 +309,6 @@ def test_more_memory_than_there_is() -> None:
         run(kernel("%v = OpVariable %private_huge Function", "", declarations), "main", [], 1)
 
 
-def test_arithmetic_that_is_rounded_otherwise() -> None:
-    made = kernel("", prologue="OpExecutionMode %main RoundingModeRTZ 32")
-    with pytest.raises(BadArgument, match="in a direction"):
-        run(made, "main", [], 1)
-
-
 def test_names_of_modules_without_kernels() -> None:
     with pytest.raises(BadArgument, match="there are none"):
         run(module(f"{PROLOGUE}{TYPES}"), "main", [], 1)

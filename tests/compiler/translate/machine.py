@@ -238,7 +238,7 @@ class Machine:
         rounding = {"rte": round, "rtp": math.ceil, "rtn": math.floor}
         return int(next((rounding[mode] for mode in modes if mode in rounding), math.trunc)(value))
 
-    def op_intrinsic(self, op: Op, a: int = 0) -> int:
+    def op_intrinsic(self, op: Op, a: int = 0, b: int = 0) -> int:
         match op.info:
             case "ctpop":
                 return a.bit_count()
@@ -246,6 +246,9 @@ class Machine:
                 return int(f"{a:0{width(op.type)}b}"[::-1], 2)
             case "fabs":
                 return a & ((1 << (width(op.type) - 1)) - 1)
+            case "copysign":
+                sign = 1 << (width(op.type) - 1)
+                return (a & (sign - 1)) | (b & sign)
         raise NotImplementedError(op.info)
 
     def op_math(self, op: Op, *args: int) -> int | None:

@@ -94,16 +94,22 @@ def test_imported_variables_need_a_module_that_has_them() -> None:
         kernel(found)
 
 
-def test_addresses_of_functions_in_variables_are_refused() -> None:
-    found = kernel_module(
-        "OpReturn",
-        declarations="""
-            %nothing = OpTypeFunction %void
-            %code = OpTypePointer CodeSectionINTEL %nothing
-            %global_code = OpTypePointer CrossWorkgroup %code
-            %address = OpConstantFunctionPointerINTEL %code %main
-            %held = OpVariable %global_code CrossWorkgroup %address
-        """.replace("%nothing = OpTypeFunction %void", "").replace("%nothing", "%main_type"),
-    )
-    with pytest.raises(CompileError, match="not known before launch"):
-        layout(found)
+HOLDING = """
+    %code = OpTypePointer CodeSectionINTEL %main_type
+    %global_code = OpTypePointer CrossWorkgroup %code
+    %address = OpConstantFunctionPointerINTEL %code %main
+    %held = OpVariable %global_code CrossWorkgroup %address
+    %there = OpTypePointer CrossWorkgroup %global_code
+    %holder = OpVariable %there CrossWorkgroup %held
+"""
+
+
+def test_constants_that_lead_to_functions_stay_out_of_the_block() -> None:
+    constant = "OpDecorate %held Constant\nOpDecorate %holder Constant"
+    assert layout(kernel_module("OpReturn", declarations=HOLDING, prologue=constant)).size == 0
+
+
+@pytest.mark.parametrize("constant", ["", "OpDecorate %held Constant"])
+def test_variables_that_lead_to_functions_are_refused(constant: str) -> None:
+    with pytest.raises(CompileError, match="only a constant can"):
+        layout(kernel_module("OpReturn", declarations=HOLDING, prologue=constant))

@@ -272,4 +272,38 @@ def _shapes() -> Iterator[Case]:
     )
 
 
-CASES = (*_reading(), *_sampling(), *_shapes())
+def _blocks() -> Iterator[Case]:
+    """Of bytes: the image's own format does not matter. Reads beyond an edge give what is there, writes are dropped."""
+    pixels = _pixels(17, (HEIGHT, 40, 4), np.uint8)
+    shapes = {"move_block": (4, 1), "move_rows": (4, 4), "move_shorts": (2, 2)}
+    places = {"inside": ((16, 1), (8, 0)), "beyond": ((96, 4), (64, 3)), "before": ((-16, -2), (0, 1))}
+
+    def case(kernel: str, label: str) -> Case:
+        size, rows = shapes[kernel]
+        source, target = places[label]
+
+        def arguments() -> list[Argument]:
+            blank = Image(np.zeros_like(pixels), normalized=True, access="write")
+            return [
+                Image(pixels, normalized=True),
+                blank,
+                *(np.array(at, np.int32).view(np.int64)[0] for at in places[label]),
+            ]
+
+        def expected(_: list[Any]) -> dict[int, Array]:
+            from_, to = pixels.reshape(HEIGHT, -1), np.zeros((HEIGHT, 40 * 4), np.uint8)
+            last = from_.shape[1] - size
+            for item, row in itertools.product(range(32), range(rows)):
+                x, y = np.clip(source[0] + item * size, 0, last), np.clip(source[1] + row, 0, HEIGHT - 1)
+                there, below = target[0] + item * size, target[1] + row
+                if there <= last and below < HEIGHT:
+                    to[below, there : there + size] = from_[y, x : x + size]
+            return {1: to.reshape(pixels.shape)}
+
+        needs = NEEDS | {"sub_groups", "image_blocks"}
+        return launch("image_blocks", kernel, arguments, expected, (32, 32), name=f"{kernel}_{label}", needs=needs)
+
+    yield from (case(kernel, label) for kernel in shapes for label in places)
+
+
+CASES = (*_reading(), *_sampling(), *_shapes(), *_blocks())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from anyzero.compiler.ir import Body
+from anyzero.compiler.ir import Body, Variable
 
 
 @dataclass(slots=True)
@@ -18,7 +18,7 @@ class Uses:
     images: bool = False
     atomics: bool = False
     calls: bool = False
-    """Are functions called by their address?"""
+    """Are functions called by their address, or their addresses given away?"""
     builtins: set[str] = field(default_factory=set)
     """The names of the numbers about the grid that are asked for."""
 
@@ -44,10 +44,23 @@ def uses(body: Body) -> Uses:
                 found.local = True
             case "variable":
                 found.local |= op.info.space == "local"
-            case "image_read" | "image_write" | "image_query":
+                found.calls |= leads_to_functions(op.info)
+            case "image_read" | "image_write" | "image_query" | "handle_query":
                 found.images = True
             case "atomic":
                 found.atomics = True
-            case "call":
+            case "call" | "function":
                 found.calls = True
     return found
+
+
+def leads_to_functions(variable: Variable) -> bool:
+    seen, waiting = {variable}, [variable]
+    while waiting:
+        each = waiting.pop()
+        if each.functions:
+            return True
+        new = {target for _, target, _ in each.addresses} - seen
+        seen |= new
+        waiting += new
+    return False

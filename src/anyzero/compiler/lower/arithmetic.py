@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from anyzero.compiler.builtins import library
+from anyzero.compiler.builtins import library, rounded
 from anyzero.compiler.ir import FAULTS, Op
 from anyzero.compiler.lower.emitter import Emitter, handles
 from anyzero.compiler.lower.llvm import I64, Type, Value
@@ -30,9 +30,22 @@ def shift(e: Emitter, op: Op) -> None:
 @handles("fadd", "fsub", "fmul", "fdiv")
 def floating(e: Emitter, op: Op) -> None:
     def compute(a: Value, b: Value) -> Value:
+        if op.info is not None:
+            return directed(e, op.name, a, b, op.info)
         return with_flags(e, op, lambda: e.b.binary(op.name, a, b))
 
     e.elementwise(op, compute)
+
+
+def directed(e: Emitter, name: str, a: Value, b: Value, mode: str) -> Value:
+    """Rounded in one direction."""
+    if a.type.element == "half":
+        # What a float rounded in a direction, a half may round again in the same one.
+        wide = directed(e, name, e.b.cast("fpext", a, "float"), e.b.cast("fpext", b, "float"), mode)
+        return _directed(e, "fptrunc", wide, "half", mode)
+    routine = rounded.routine(name, a.type, mode)
+    e.routines[routine.symbol] = routine
+    return e.b.op(f"call {a.type} @{routine.symbol}({a.typed}, {b.typed})", a.type)
 
 
 @handles("fneg")
@@ -207,8 +220,22 @@ def _rounded(e: Emitter, a: Value, mode: str) -> Value:
 
 
 def _saturated(e: Emitter, kind: str, a: Value, element: str) -> Value:
-    result = a.type.of(element)
-    return e.b.call(f"llvm.{kind}.sat.{result.mangled}.{a.type.mangled}", result, a)
+    """To the nearest integer that there is; nothing for a NaN. LLVM would take vectors apart for that."""
+    b, result = e.b, a.type.of(element)
+    if not a.type.lanes:
+        return b.call(f"llvm.{kind}.sat.{result.mangled}.{a.type.mangled}", result, a)
+    if a.type.element == "half":
+        # The larger bounds are infinite there.
+        a = b.cast("fpext", a, "float")
+    signed = kind == "fptosi"
+    bits = result.bits - signed
+    high = float(1 << bits)
+    low = -high if signed else 0.0
+    inside = b.compare("oge", a, low) & b.compare("olt", a, high)
+    found = b.cast(kind, b.select(inside, a, b.zero(a.type)), element)
+    most, least = b.constant((1 << bits) - 1, result), b.constant(1 << bits if signed else 0, result)
+    beyond = b.select(b.compare("olt", a, low), least, b.zero(result))
+    return b.select(inside, found, b.select(b.compare("oge", a, high), most, beyond))
 
 
 def _directed(e: Emitter, kind: str, a: Value, element: str, mode: str) -> Value:
@@ -254,7 +281,7 @@ def _beside(e: Emitter, kind: str, near: Value, a: Value) -> tuple[Value, Value]
     """Is the float above, is it below the integer that it was made from?"""
     b = e.b
     signed = kind == "sitofp"
-    back = b.call(f"llvm.fpto{'si' if signed else 'ui'}.sat.{a.type.mangled}.{near.type.mangled}", a.type, near)
+    back = _saturated(e, "fptosi" if signed else "fptoui", near, a.type.element)
     # The largest integers round up to a power of two that no integer is.
     limit = float(1 << (a.type.bits - (1 if signed else 0)))
     finite = near.type.element != "half" or a.type.bits <= 15

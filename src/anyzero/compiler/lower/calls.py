@@ -2,18 +2,29 @@
 
 Such a function runs for the lanes of a mask, like everything else. What it is given and what it gives lie in memory, a
 row of lanes for each scalar; where work-items are, it reads from a block that its caller has filled in or was given
-itself.
+itself. In front of its code stands how many lanes it is for: kernels that were compiled for another number, perhaps
+because they require a size of sub-groups, cannot call it.
 """
 
 from __future__ import annotations
 
 from anyzero.compiler.errors import CompileError
-from anyzero.compiler.ir import Op, Signature
+from anyzero.compiler.ir import FAULTS, Op, Signature
+from anyzero.compiler.lower.arithmetic import fault
 from anyzero.compiler.lower.emitter import Emitter, handles
 from anyzero.compiler.lower.llvm import I64, PTR, Type, Value
 
 ROW = 8
 """Bytes of a scalar, whatever its type."""
+
+
+_MARK = 0x617A_66756E63 << 16
+"""What no other code has in front of it."""
+
+
+def mark(lanes: int) -> int:
+    """What stands in front of a function."""
+    return _MARK | max(lanes, 1)
 
 
 def symbol(module: int, id_: int) -> str:
@@ -67,6 +78,8 @@ def call(e: Emitter, op: Op) -> None:
     mask = e.mask
 
     def run(target: Value, bits: Value) -> list[Value]:
+        if pointer.name != "function":
+            _check(e, target)
         for index, operand in enumerate(operands):
             _store(e, rows, index, e.vector(operand))
         b.line(f"call void {target.text}({context.typed}, {rows.typed}, {bits.typed})")
@@ -83,6 +96,14 @@ def call(e: Emitter, op: Op) -> None:
         e.put(op, found[0])
 
 
+def _check(e: Emitter, target: Value) -> None:
+    """Ends the kernel where there is no function for so many lanes."""
+    b = e.b
+    found = b.op(f"load i64, {e.moved(target, -8).typed}, align 1", I64)
+    address = b.cast("ptrtoint", target, "i64")
+    fault(e, b.compare("ne", found, mark(e.lanes)), FAULTS["function pointer"], address)
+
+
 def _one_after_another(e: Emitter, pointers: Value, mask: Value, results: tuple[str, ...], run: object) -> list[Value]:
     """Lanes that call the same function call it together."""
     b, lanes = e.b, e.lanes
@@ -94,14 +115,14 @@ def _one_after_another(e: Emitter, pointers: Value, mask: Value, results: tuple[
     b.line(f"br label %{head}")
     e.start(head)
     rest = b.op(f"load {mask.type}, {left.typed}", mask.type)
-    lane = b.call("llvm.cttz.i64", I64, _bits(e, rest), b.constant(1, Type("i1")))
+    lane = b.call("llvm.cttz.i64", I64, mask_bits(e, rest), b.constant(1, Type("i1")))
     target = b.lane(pointers, lane)
     same = b.compare("eq", pointers, b.spread(target, lanes)) & rest
-    for place, value in zip(places, run(target, _bits(e, same)), strict=True):  # type: ignore[operator]
+    for place, value in zip(places, run(target, mask_bits(e, same)), strict=True):  # type: ignore[operator]
         old = b.op(f"load {value.type}, {place.typed}", value.type)
         b.line(f"store {b.select(same, value, old).typed}, {place.typed}")
     b.line(f"store {(rest & ~same).typed}, {left.typed}")
-    more = b.compare("ne", _bits(e, rest & ~same), 0)
+    more = b.compare("ne", mask_bits(e, rest & ~same), 0)
     b.line(f"br {more.typed}, label %{head}, label %{done}")
     e.start(done)
     e.forget_since(known)
@@ -111,7 +132,7 @@ def _one_after_another(e: Emitter, pointers: Value, mask: Value, results: tuple[
     ]
 
 
-def _bits(e: Emitter, mask: Value) -> Value:
+def mask_bits(e: Emitter, mask: Value) -> Value:
     """As `Emitter.bits`, but never remembered: it is another mask each time around."""
     bits = e.b.op(f"bitcast {mask.typed} to i{e.lanes}", Type(f"i{e.lanes}"))
     return bits if e.lanes == 64 else e.b.op(f"zext i{e.lanes} {bits.text} to i64", I64)

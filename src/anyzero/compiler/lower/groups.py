@@ -137,6 +137,9 @@ def group(e: Emitter, op: Op) -> None:
     if what.kind in ("block_read", "block_write"):
         _block(e, op, what)
         return
+    if what.kind in ("image_block_read", "image_block_write"):
+        _image_block(e, op, what)
+        return
     if not e.lanes:
         _alone(e, op, what)
         return
@@ -335,9 +338,7 @@ def _alone(e: Emitter, op: Op, what: Collective) -> None:
 def _block(e: Emitter, op: Op, what: Collective) -> None:
     """Neighbouring elements, one for each lane, row after row."""
     b, lanes = e.b, max(e.lanes, 1)
-    pointer = e.value(op.args[0])
-    if pointer.type.lanes:
-        pointer = b.lane(pointer, _first(e))
+    pointer = _one(e, op.args[0])
     element = op.type if what.kind == "block_read" else op.args[1].type
     size = SIZES[element]
     found = []
@@ -358,6 +359,41 @@ def _block(e: Emitter, op: Op, what: Collective) -> None:
     e.parts[op] = found
     if len(found) == 1:
         e.put(op, found[0])
+
+
+_IMAGE_BLOCK = "(ptr, i32, i64, i32, i32, i32, i32, ptr)"
+
+
+def _image_block(e: Emitter, op: Op, what: Collective) -> None:
+    """The bytes of an image as they lie: a place for each lane, a row for each component."""
+    b, lanes = e.b, max(e.lanes, 1)
+    reads = what.kind == "image_block_read"
+    image, x, y = (_one(e, each) for each in op.args[:3])
+    element = Type(op.type if reads else op.args[3].type, e.lanes)
+    size = SIZES[element.element]
+    data = e.allocate(f"[{what.count * lanes * size} x i8]", 64)
+    places = [e.moved(data, row * lanes * size) for row in range(what.count)]
+    if not reads:
+        for place, value in zip(places, op.args[3:], strict=True):
+            b.line(f"store {e.vector(value).typed}, {place.typed}, align {size}")
+    mask = e.mask
+    here = b.constant(1, I64) if mask is None else e.bits(mask)
+    name = f"az_{what.kind}"
+    b.intrinsics.setdefault(name, f"declare void @{name}{_IMAGE_BLOCK}")
+    b.line(
+        f"call void @{name}({image.typed}, i32 {lanes}, {here.typed}, {x.typed}, {y.typed}, i32 {what.count}, "
+        f"i32 {size}, {data.typed})"
+    )
+    if reads:
+        e.parts[op] = [b.op(f"load {element}, {place.typed}, align {size}", element) for place in places]
+        if what.count == 1:
+            e.put(op, e.parts[op][0])
+
+
+def _one(e: Emitter, op: Op) -> Value:
+    """What is the same for all that are here."""
+    value = e.value(op)
+    return e.b.lane(value, _first(e)) if value.type.lanes else value
 
 
 @handles("barrier")

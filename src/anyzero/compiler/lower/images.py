@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from anyzero.compiler.ir import FAULTS, ImageAccess, Op
 from anyzero.compiler.lower.arithmetic import fault
+from anyzero.compiler.lower.calls import mask_bits
 from anyzero.compiler.lower.emitter import Emitter, handles
 from anyzero.compiler.lower.llvm import I32, I64, PTR, Type, Value
 
@@ -50,13 +53,36 @@ def _coordinates(e: Emitter, ops: list[Op], floats: bool) -> list[Value]:
     return found
 
 
-def _images(e: Emitter, op: Op) -> Value:
-    """An image is the same for all work-items, wherever a kernel can be sure of anything."""
-    value = e.value(op)
-    if value.type.lanes:
-        lane = e.first_lane()
-        return e.b.lane(value, lane if lane is not None else 0)
-    return value
+def _for_each_image(e: Emitter, things: list[Value], call: Callable[[list[Value], Value], None]) -> None:
+    """An image is the same for all work-items, unless a kernel finds it by a handle: then those that have the same
+    one go together.
+    """
+    b, lanes = e.b, e.lanes
+    differing = [each for each in things if each.type.lanes]
+    if not differing:
+        call(things, _mask(e))
+        return
+    mask = e.mask
+    assert mask is not None
+    left = e.allocate(mask.type)
+    b.line(f"store {mask.typed}, {left.typed}")
+    known = e.known
+    head, done = e.label(), e.label()
+    b.line(f"br label %{head}")
+    e.start(head)
+    rest = b.op(f"load {mask.type}, {left.typed}", mask.type)
+    lane = b.call("llvm.cttz.i64", I64, mask_bits(e, rest), b.constant(1, Type("i1")))
+    found = [b.lane(each, lane) if each.type.lanes else each for each in things]
+    same = rest
+    for each, one in zip(things, found, strict=True):
+        if each.type.lanes:
+            same = b.compare("eq", each, b.spread(one, lanes)) & same
+    call(found, mask_bits(e, same))
+    rest = rest & ~same
+    b.line(f"store {rest.typed}, {left.typed}")
+    b.line(f"br {b.compare('ne', mask_bits(e, rest), 0).typed}, label %{head}, label %{done}")
+    e.start(done)
+    e.forget_since(known)
 
 
 @handles("image_read")
@@ -64,18 +90,21 @@ def image_read(e: Emitter, op: Op) -> None:
     b = e.b
     access: ImageAccess = op.info
     rest = list(op.args[1:])
-    image = _images(e, op.args[0])
-    sampler = _images(e, rest.pop(0)) if access.sampler else Value(b, "null", PTR)
+    things = [e.value(op.args[0]), e.value(rest.pop(0)) if access.sampler else Value(b, "null", PTR)]
     coordinates = _rows(e, _coordinates(e, rest[: access.coordinates], access.float_coordinates))
     lod = Value(b, "null", PTR)
     if access.lod:
         lod = _rows(e, _coordinates(e, rest[access.coordinates : access.coordinates + 1], True))
     texel = e.allocate(f"[{4 * _lanes(e)} x i32]", 64)
     b.intrinsics.setdefault("az_image_read", _READ)
-    b.line(
-        f"call void @az_image_read({image.typed}, {sampler.typed}, i32 {_lanes(e)}, {_mask(e).typed}, "
-        f"{coordinates.typed}, i32 {int(access.float_coordinates)}, {lod.typed}, {texel.typed}, i32 {access.kind})"
-    )
+
+    def call(found: list[Value], mask: Value) -> None:
+        b.line(
+            f"call void @az_image_read({found[0].typed}, {found[1].typed}, i32 {_lanes(e)}, {mask.typed}, "
+            f"{coordinates.typed}, i32 {int(access.float_coordinates)}, {lod.typed}, {texel.typed}, i32 {access.kind})"
+        )
+
+    _for_each_image(e, things, call)
     element = "float" if access.kind == 0 else "i32"
     type_ = Type(element, e.lanes)
     e.parts[op] = [
@@ -89,27 +118,37 @@ def image_write(e: Emitter, op: Op) -> None:
     b = e.b
     access: ImageAccess = op.info
     rest = list(op.args[1:])
-    image = _images(e, op.args[0])
     coordinates = _rows(e, _coordinates(e, rest[: access.coordinates], False))
     texel = _rows(e, [e.vector(each) for each in rest[access.coordinates : access.coordinates + 4]])
     b.intrinsics.setdefault("az_image_write", _WRITE)
-    b.line(
-        f"call void @az_image_write({image.typed}, i32 {_lanes(e)}, {_mask(e).typed}, {coordinates.typed}, "
-        f"{texel.typed}, i32 {access.kind})"
-    )
+
+    def call(found: list[Value], mask: Value) -> None:
+        b.line(
+            f"call void @az_image_write({found[0].typed}, i32 {_lanes(e)}, {mask.typed}, {coordinates.typed}, "
+            f"{texel.typed}, i32 {access.kind})"
+        )
+
+    _for_each_image(e, [e.value(op.args[0])], call)
 
 
-@handles("image_query")
+@handles("image_query", "handle_query")
 def image_query(e: Emitter, op: Op) -> None:
     b = e.b
     what = op.info if isinstance(op.info, int) else _QUERIES[op.info]
     b.intrinsics.setdefault("az_image_query", _QUERY)
-    image = _images(e, op.args[0])
-    found = b.op(f"call i32 @az_image_query({image.typed}, i32 {what})", I32)
+    image = e.value(op.args[0])
+    if image.type.lanes:
+        (e.vectors[op],) = e.for_each_lane([image], [I32], lambda _, each: [_query(e, each, what)])
+        return
+    found = _query(e, image, what)
     if e.shape(op).uniform or not e.lanes:
         e.scalars[op] = found
     else:
         e.vectors[op] = b.spread(found, e.lanes)
+
+
+def _query(e: Emitter, image: Value, what: int) -> Value:
+    return e.b.op(f"call i32 @az_image_query({image.typed}, i32 {what})", I32)
 
 
 _ADDRESSING = {0: 0, 1: 2, 2: 3, 3: 1, 4: 4}

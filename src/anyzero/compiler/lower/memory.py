@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from anyzero.compiler.analysis.likely import likely_stride
 from anyzero.compiler.ir import SIZES, Access, Op
+from anyzero.compiler.lower import constants, transposition
 from anyzero.compiler.lower.emitter import Emitter, handles
 from anyzero.compiler.lower.gathers import aligned, gather, gather_one, scatter, typed, untyped, whole_type
 from anyzero.compiler.lower.llvm import I64, PTR, Type, Value
@@ -198,8 +199,8 @@ def _load_apart(e: Emitter, pointer: Op, element: str, access: Access, stride: i
     known, all_here, some, join = _whole_or_part(e)
     e.start(all_here)
     wide = Type(whole_type(element), lanes)
-    near = []
-    for place in range(access.count):
+    near = transposition.load(e, base, wide, access, stride) if transposition.fits(e, access) else []
+    for place in range(len(near), access.count):
         found = b.poison(wide)
         for lane in range(lanes):
             address = e.moved(base, lane * stride + place * size)
@@ -227,6 +228,9 @@ def _store_apart(e: Emitter, pointer: Op, values: list[Value], access: Access, s
     size = SIZES[values[0].type.element]
     known, all_here, some, join = _whole_or_part(e)
     e.start(all_here)
+    if transposition.fits(e, access):
+        transposition.store(e, base, whole, access, stride)
+        whole = []
     for place, value in enumerate(whole):
         for lane in range(e.lanes):
             address = e.moved(base, lane * stride + place * size)
@@ -342,16 +346,9 @@ def variable(e: Emitter, op: Op) -> None:
     if what.space == "local":
         e.scalars[op] = e.moved(local_memory(e), what.offset)
     elif what.space == "global":
-        name = "az_globals" if what.module == 0 else f"az_globals.{what.module}"
-        e.globals[name] = f"@{name} = external global i8"
-        e.scalars[op] = e.moved(Value(b, f"@{name}", PTR), what.offset)
+        e.scalars[op] = e.moved(Value(b, f"@{constants.block(e, what.module)}", PTR), what.offset)
     elif what.space == "constant":
-        name = f"constant.{e.number_of(what)}"
-        contents = "".join(f"\\{byte:02X}" for byte in what.image or bytes(what.size))
-        e.globals[name] = (
-            f'@{name} = private unnamed_addr constant [{what.size} x i8] c"{contents}", align {max(what.alignment, 1)}'
-        )
-        e.scalars[op] = Value(b, f"@{name}", PTR)
+        e.scalars[op] = Value(b, f"@{constants.constant(e, what)}", PTR)
     else:
         private = e.frame.private.get(what)
         if private is not None:

@@ -128,7 +128,7 @@ def write_function(symbol: str, ready: Ready, choices: Choices, out: Written) ->
         lines += [f"  %mask = bitcast i{lanes} {narrow} to <{lanes} x i1>"]
     frame = _frame(b, mask, ready.storage)
     frame.context, frame.rows = Value(b, "%context", PTR), Value(b, "%rows", PTR)
-    head = f"define void @{symbol}(ptr %context, ptr %rows, i64 %bits) #1 {{"
+    head = f"define void @{symbol}(ptr %context, ptr %rows, i64 %bits) #1 prefix i64 {calls.mark(lanes)} {{"
     _write(head, lines, frame, ready.regions[0], lambda _: "ret void", ready, choices, out)
 
 

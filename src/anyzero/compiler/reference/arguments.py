@@ -65,7 +65,7 @@ def bind(launch: Launch, parameter: Parameter, given: Any) -> Bound:
         case "sampler":
             return Bound(name, _handle(launch, name, given, Sampler))
         case "value":
-            return Bound(name, _value(name, given, parameter.type))
+            return Bound(name, _value(name, _number(launch, given), parameter.type))
 
 
 def _kind(given: Any) -> str:
@@ -86,6 +86,16 @@ def _handle(launch: Launch, name: str, given: Any, wanted: type[Any]) -> int:
     if not isinstance(given, wanted):
         raise BadArgument(f"{name} takes {wanted.__name__}(…), not {_kind(given)}")
     return launch.handle(given)
+
+
+def _number(launch: Launch, given: Any) -> Any:
+    """What a kernel finds an image by that comes as a number; with a sampler, a pair of both."""
+    if isinstance(given, Image):
+        return launch.handle(given)
+    match given:
+        case (Image() as image, Sampler() as sampler):
+            return launch.pair(launch.handle(image), launch.handle(sampler))
+    return given
 
 
 def _bytes(name: str, given: Any, type_: Type) -> bytes:

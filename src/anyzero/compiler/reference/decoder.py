@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyzero.compiler.reference.errors import Fault
 from anyzero.compiler.reference.order import Order, order
+from anyzero.compiler.spirv.float_controls import USUAL
 from anyzero.compiler.spirv.function import Block, Function
 from anyzero.compiler.spirv.grammar import opcode_name
 from anyzero.compiler.spirv.instruction import Instruction
@@ -100,6 +101,7 @@ class Decoder:
         self.program = program
         self.module = program.module
         self.function = function
+        self.floats = program.floats.within(program.module, function.id) if function else USUAL
         self.template: Registers = [None, None]
         self.slots: dict[int, int] = {}
         self.sections: dict[int, Section] = {}

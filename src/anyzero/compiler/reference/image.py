@@ -129,10 +129,13 @@ class Image:
             raise ReadOnly("writes to an image that can only be read")
         self.view[offset : offset + self.format.texel_bytes] = self.format.encode(texel)
 
+    @property
+    def rows(self) -> int:
+        return self.size[1] if len(self.size) > 1 else 1
+
     def row(self, y: int) -> tuple[int, int]:
         """Where a row begins and ends, in bytes; rows outside are the nearest inside."""
-        height = self.size[1] if len(self.size) > 1 else 1
-        start = self.base + min(max(y, 0), height - 1) * self.row_pitch
+        start = self.base + min(max(y, 0), self.rows - 1) * self.row_pitch
         return start, start + self.size[0] * self.format.texel_bytes
 
     def sample(self, sampler: Sampler, at: Sequence[float]) -> Texel:

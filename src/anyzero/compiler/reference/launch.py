@@ -17,14 +17,13 @@ from anyzero.compiler.reference.program import Program, program
 from anyzero.compiler.reference.work_item import Item
 from anyzero.compiler.spirv.kernel import Kernel
 from anyzero.compiler.spirv.module import Module, Variable
-from anyzero.compiler.spirv.tables import ExecutionMode, StorageClass
+from anyzero.compiler.spirv.tables import StorageClass
 
 Size = int | Sequence[int]
 Id = tuple[int, int, int]
 
 LIMIT = 10_000_000
 _USUAL_GROUP = 64
-_ROUNDING = {ExecutionMode.RoundingModeRTZ, ExecutionMode.RoundingModeRTPINTEL, ExecutionMode.RoundingModeRTNINTEL}
 
 
 @dataclass(slots=True, eq=False)
@@ -157,11 +156,9 @@ def run(
     lanes = kernel.required_sub_group_size or sub_group_size
     if lanes < 1:
         raise BadArgument(f"sub-groups of {lanes} work-items are not possible")
-    if any(mode.mode in _ROUNDING for mode in kernel.modes):
-        raise BadArgument(f'"{kernel_name}" rounds all of its arithmetic in a direction; this is not supported')
     launch = Launch(
         module,
-        program(module),
+        program(module, kernel.floats),
         kernel,
         memory or Memory(),
         sizes,

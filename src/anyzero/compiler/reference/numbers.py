@@ -136,6 +136,11 @@ def clamp(value: int, low: int, high: int) -> int:
     return low if value < low else high if value > high else value
 
 
+def flushed(value: float, width: int) -> float:
+    """A zero for a denormal."""
+    return math.copysign(0.0, value) if abs(value) < math.ldexp(1.0, LOWEST[width]) else value
+
+
 def fused(a: float, b: float, c: float, width: int) -> float:
     """a * b + c, rounded once."""
     if width == 64 and math.isfinite(a) and math.isfinite(b):

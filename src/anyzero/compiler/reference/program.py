@@ -13,6 +13,7 @@ from anyzero.compiler.reference.memory import SHIFT, SPACE, Region, allowed, new
 from anyzero.compiler.reference.numbers import float_of
 from anyzero.compiler.spirv import constants
 from anyzero.compiler.spirv.constants import Constant
+from anyzero.compiler.spirv.float_controls import USUAL, FloatControls
 from anyzero.compiler.spirv.instruction import Instruction
 from anyzero.compiler.spirv.module import Module, Variable
 from anyzero.compiler.spirv.types import Bool, Float, Type
@@ -26,8 +27,10 @@ CHAPTERS = (*instructions.CHAPTERS, *opencl.CHAPTERS)
 class Program:
     """Does not change once it is prepared for a kernel, so that any number of launches can use it."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, floats: FloatControls = USUAL) -> None:
         self.module = module
+        self.floats = floats
+        """What the kernel wants of its floats."""
         self.codes: dict[int, Code] = {}
         self.addresses: dict[int, int] = {}
         """Of variables that something uses, by id."""
@@ -128,8 +131,8 @@ class Program:
 
 
 @lru_cache(maxsize=16)
-def program(module: Module) -> Program:
-    return Program(module)
+def program(module: Module, floats: FloatControls = USUAL) -> Program:
+    return Program(module, floats)
 
 
 def _scalar(type_: Type, bits: int) -> Any:

@@ -25,6 +25,7 @@ SUPPORTED = frozenset(
         *(Cap.ExpectAssumeKHR, Cap.MemoryAccessAliasingINTEL, Cap.LongCompositesINTEL, Cap.UniformDecoration),
         *(Cap.FunctionPointersINTEL, Cap.IndirectReferencesINTEL, Cap.KernelAttributesINTEL, Cap.OptNoneEXT),
         *(Cap.UnstructuredLoopControlsINTEL, Cap.USMStorageClassesALTERA, Cap.SplitBarrierINTEL, Cap.ShaderClockKHR),
+        *(Cap.FunctionFloatControlINTEL, Cap.FMAKHR, Cap.BindlessImagesINTEL, Cap.SubgroupBufferPrefetchINTEL),
         *(Cap.BFloat16ConversionINTEL, Cap.RuntimeAlignedAttributeALTERA, Cap.GlobalVariableHostAccessINTEL),
         # Advice for other hardware; leaving it unheeded changes no result.
         *(Cap.CacheControlsINTEL, Cap.RegisterLimitsINTEL, Cap.FPMaxErrorINTEL, Cap.FPGALoopControlsALTERA),

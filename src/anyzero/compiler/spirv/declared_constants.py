@@ -31,6 +31,7 @@ _CONSTANT_OPERANDS = {Op.CompositeExtract: 1, Op.CompositeInsert: 2, Op.VectorSh
 CONSTANTS = frozenset(
     {
         Op.Undef,
+        Op.PoisonKHR,
         Op.ConstantTrue,
         Op.ConstantFalse,
         Op.Constant,
@@ -60,7 +61,7 @@ def constant(of: Declarations, instruction: Instruction) -> Constant:
             return _special(of, instruction, Scalar(id_, type_, _literal(type_, words)))
         case Op.ConstantComposite | Op.SpecConstantComposite:
             return _composite(of, instruction, type_)
-        case Op.ConstantNull | Op.Undef:
+        case Op.ConstantNull | Op.Undef | Op.PoisonKHR:
             if not type_.sized:
                 raise SpirvError(f"there is no value of type {type_}")
             return zero(id_, type_) if opcode == Op.ConstantNull else Undef(id_, type_)

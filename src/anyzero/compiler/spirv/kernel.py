@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from anyzero.compiler.spirv.constants import Scalar, lanes
 from anyzero.compiler.spirv.errors import SpirvError
+from anyzero.compiler.spirv.float_controls import USUAL, FloatControls
 from anyzero.compiler.spirv.grammar import enumerant_name, parameters
 from anyzero.compiler.spirv.tables import (
     BuiltIn,
@@ -96,8 +97,7 @@ class Kernel:
     """May a * b + c be rounded once?"""
     global_offset: bool = True
     """May a launch have one?"""
-    denormals: dict[int, bool] = field(default_factory=dict)
-    """By width, where the module says it: are they kept?"""
+    floats: FloatControls = USUAL
     modes: tuple[ExecutionMode, ...] = ()
     """All of them, the understood ones too."""
 
@@ -188,10 +188,8 @@ def _apply(module: Module, kernel: Kernel, mode: ExecutionMode) -> None:
             kernel.contraction = False
         case Mode.NoGlobalOffsetINTEL:
             kernel.global_offset = False
-        case Mode.DenormPreserve:
-            kernel.denormals[words[0]] = True
-        case Mode.DenormFlushToZero:
-            kernel.denormals[words[0]] = False
+        case _:
+            kernel.floats = kernel.floats.with_mode(mode.mode, words)
 
 
 def _vector(word: int) -> str:

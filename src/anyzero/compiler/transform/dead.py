@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from anyzero.compiler.ir import PURE, Body, Op
 
-REMOVABLE = PURE | {"load", "udiv", "sdiv", "urem", "srem", "image_read", "group", "read"}
+REMOVABLE = PURE | {"load", "udiv", "sdiv", "urem", "srem", "image_read", "handle_query", "group", "read"}
 """What does nothing but give a value; volatile loads and writes of whole groups are kept all the same."""
 
 
@@ -33,5 +33,5 @@ def _removable(op: Op) -> bool:
     if op.name == "load":
         return not op.info.volatile
     if op.name == "group":
-        return bool(op.info.kind != "block_write")
+        return bool(op.info.kind not in ("block_write", "image_block_write"))
     return op.name in REMOVABLE

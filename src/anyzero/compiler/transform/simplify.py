@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from anyzero.compiler.analysis.addresses import signed_offset
 from anyzero.compiler.builder import INTEGER, Builder
-from anyzero.compiler.ir import SIZES, Body, Op
+from anyzero.compiler.ir import SIZES, Body, Op, Variable
 from anyzero.compiler.transform.blocks import arrange, join, substitute
 from anyzero.compiler.transform.phis import remove_trivial_phis
 
@@ -72,7 +72,19 @@ def _contents(body: Body, load: Op) -> Op | None:
         return Op("argument", load.type, info=pointer.info + offset, word=load.word, block=load.block)
     if pointer.name != "variable" or pointer.info.image is None or offset < 0:
         return None
-    data = pointer.info.image[offset : offset + size]
+    return _constant(body, pointer.info, offset, size, load)
+
+
+def _constant(body: Body, of: Variable, offset: int, size: int, load: Op) -> Op | None:
+    """A number, or the address of a function; other addresses are not known before the code is loaded."""
+    for place, function in of.functions:
+        if place == offset and load.type == "ptr":
+            return Op("function", "ptr", info=function, word=load.word, block=load.block)
+    addresses = [*(place for place, _ in of.functions), *(place for place, _, _ in of.addresses)]
+    if any(place < offset + size and offset < place + SIZES["ptr"] for place in addresses):
+        return None
+    assert of.image is not None
+    data = of.image[offset : offset + size]
     return body.const(load.type, int.from_bytes(data, "little")) if len(data) == size else None
 
 

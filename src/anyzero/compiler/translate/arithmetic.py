@@ -97,6 +97,13 @@ def floats(f: Scope, i: Instruction) -> Tree:
     return each(lambda a, b: f.b.float_binary(name, a, b, flags), *map(f.value, i.operands))
 
 
+@translates(Opcode.FmaKHR)
+def fused(f: Scope, i: Instruction) -> Tree:
+    return each(
+        lambda *args: f.b.flush(f.b.math("fma", args[0].type, *map(f.b.flush, args))), *map(f.value, i.operands)
+    )
+
+
 @translates(Opcode.FNegate)
 def negate_float(f: Scope, i: Instruction) -> Tree:
     flags = f.float_flags(i.result_id)
@@ -137,10 +144,14 @@ def float_modulo(f: Scope, i: Instruction) -> Tree:
     b, flags = f.b, f.float_flags(i.result_id)
 
     def one(dividend: Op, divisor: Op) -> Op:
-        rest, zero = b.float_binary("frem", dividend, divisor, flags), b.const(dividend.type, 0)
-        other_sign = b.xor(b.fcmp("olt", rest, zero), b.fcmp("olt", divisor, zero))
-        adjust = b.and_(b.fcmp("one", rest, zero), other_sign)
-        return b.select(adjust, b.float_binary("fadd", rest, divisor, flags), rest)
+        dividend, divisor = b.flush(dividend), b.flush(divisor)
+        with b.keeping_denormals():
+            rest, zero = b.float_binary("frem", dividend, divisor, flags), b.const(dividend.type, 0)
+            other_sign = b.xor(b.fcmp("olt", rest, zero), b.fcmp("olt", divisor, zero))
+            adjust = b.and_(b.fcmp("one", rest, zero), other_sign)
+            found = b.select(adjust, b.float_binary("fadd", rest, divisor, flags), rest)
+        # A zero has the divisor's sign too.
+        return b.flush(b.intrinsic("copysign", found, divisor))
 
     return each(one, *map(f.value, i.operands))
 

@@ -82,11 +82,11 @@ def _inserted(whole: Tree, path: list[int], part: Tree) -> Tree:
     return part
 
 
-@translates(Opcode.CopyObject, Opcode.FreezeKHR, Opcode.ArithmeticFenceEXT, Opcode.ExpectKHR)
+@translates(Opcode.CopyObject, Opcode.FreezeKHR, Opcode.ArithmeticFenceEXT, Opcode.ExpectKHR, Opcode.CopyLogical)
 def same(f: Scope, i: Instruction) -> Tree:
     return f.value(i.operands[0])
 
 
-@translates(Opcode.Undef)
+@translates(Opcode.Undef, Opcode.PoisonKHR)
 def undefined(f: Scope, i: Instruction) -> Tree:
     return f.undefined(f.types[i.result_id])

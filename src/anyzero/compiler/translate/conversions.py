@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anyzero.compiler.builder import Builder
+from anyzero.compiler.builder import ROUNDING, Builder
 from anyzero.compiler.folding import width
 from anyzero.compiler.ir import SIZES, Op
 from anyzero.compiler.spirv.instruction import Instruction
@@ -13,8 +13,6 @@ from anyzero.compiler.translate.addresses import NUMBERS, space_of
 from anyzero.compiler.translate.chapter import translates
 from anyzero.compiler.translate.scope import SPACES, Scope
 from anyzero.compiler.translate.trees import Tree, each, scalar
-
-ROUNDING = ("rte", "rtz", "rtp", "rtn")
 
 
 def _component(f: Scope, i: Instruction) -> str:
@@ -39,7 +37,7 @@ def float_to_integer(f: Scope, i: Instruction) -> Tree:
     kind = "fptosi" if i.opcode == Opcode.ConvertFToS else "fptoui"
     kind += ".sat" if saturated else ""
     kind += f".{rounding}" if rounding not in ("", "rtz") else ""
-    return each(lambda a: f.b.cast(kind, a, to), f.value(i.operands[0]))
+    return each(lambda a: f.b.cast(kind, f.b.flush(a), to), f.value(i.operands[0]))
 
 
 @translates(Opcode.ConvertSToF, Opcode.ConvertUToF)
@@ -57,10 +55,11 @@ def float_to_float(f: Scope, i: Instruction) -> Tree:
 
 
 def _rounded(f: Scope, i: Instruction, kind: str) -> Tree:
-    to, rounding = _component(f, i), _decorated(f, i)[1]
+    to = _component(f, i)
+    rounding = _decorated(f, i)[1] or f.b.rounding(to)
     if rounding not in ("", "rte") and kind != "fpext":
         kind = f"{kind}.{rounding}"
-    return each(lambda a: f.b.cast(kind, a, to), f.value(i.operands[0]))
+    return each(lambda a: f.b.flush(f.b.cast(kind, f.b.flush(a), to)), f.value(i.operands[0]))
 
 
 @translates(Opcode.UConvert, Opcode.SConvert)
@@ -98,6 +97,7 @@ def to_bfloat(f: Scope, i: Instruction) -> Tree:
     b = f.b
 
     def one(value: Op) -> Op:
+        value = b.flush(value)
         bits = b.as_integer(value)
         odd = b.and_(b.lshr(bits, b.const("i32", 16)), b.const("i32", 1))
         rounded = b.lshr(b.add(bits, b.add(odd, b.const("i32", 0x7FFF))), b.const("i32", 16))
@@ -112,7 +112,7 @@ def from_bfloat(f: Scope, i: Instruction) -> Tree:
     b = f.b
 
     def one(value: Op) -> Op:
-        return b.cast("bitcast", b.shl(b.cast("zext", value, "i32"), b.const("i32", 16)), "float")
+        return b.flush(b.cast("bitcast", b.shl(b.cast("zext", value, "i32"), b.const("i32", 16)), "float"))
 
     return each(one, f.value(i.operands[0]))
 

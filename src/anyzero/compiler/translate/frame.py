@@ -31,6 +31,7 @@ class Frame(Scope):
         self.function = function
         self.flow = verify_function(function)
         self.types = function.body.types
+        self.floats = translator.floats.within(self.module, function.id)
         self.values = dict(zip(function.parameters, arguments, strict=True))
         self.blocks = {label: self.b.new_block() for label in self.flow.order[1:]}
         # Nothing leads back to a function's first block, so it goes on where the caller is.
@@ -49,6 +50,7 @@ class Frame(Scope):
     def advance(self) -> Frame | None:
         """Translates up to the next call, whose frame it gives; None at the end of the function."""
         b, values = self.b, self.values
+        b.floats = self.floats
         while self.label:
             instruction = self.function.blocks[self.label].terminator
             try:

@@ -1,7 +1,8 @@
 """The variables that all work-items of all kernels of a module see, laid out in one block of memory.
 
 A constant that no other module can name, and that holds no addresses, stays out of the block: it lies in the code of
-the kernels that use it.
+the kernels that use it. So does a constant that holds addresses of functions, because every kernel brings its own
+functions along; and one that holds the address of such a constant.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from anyzero.compiler.spirv.constants import (
     Composite,
     Constant,
     Expression,
+    FunctionAddress,
     Null,
     Scalar,
     Undef,
@@ -58,14 +60,21 @@ class Contents:
     data: bytearray
     addresses: list[tuple[int, int, int]] = field(default_factory=list)
     """At an offset lies the address of a variable, given by its id, and so many bytes."""
+    functions: list[tuple[int, int]] = field(default_factory=list)
+    """At an offset lies the address of a function, given by its id."""
 
 
 def layout(module: Module) -> Layout:
     made = Layout()
     shared = [each for each in module.variables.values() if _is_shared(each)]
     contents = {each.id: initial(module, each) for each in shared}
+    tables = _tables(module, contents)
     targets = {target for each in contents.values() for _, target, _ in each.addresses}
-    placed = [each for each in shared if each.id in targets or not stays_in_code(module, each, contents[each.id])]
+    placed = [
+        each
+        for each in shared
+        if each.id not in tables and (each.id in targets or not stays_in_code(module, each, contents[each.id]))
+    ]
     # What is zero comes last, so that the image stays short.
     for variable in sorted(placed, key=lambda each: not contents[each.id].data):
         offset = -(-made.size // variable.alignment) * variable.alignment
@@ -90,7 +99,22 @@ def layout(module: Module) -> Layout:
     return made
 
 
+def _tables(module: Module, contents: dict[int, Contents]) -> set[int]:
+    """Variables that lead to functions, and so lie in the code."""
+    found = {id_ for id_, each in contents.items() if each.functions}
+    size = -1
+    while size != len(found):
+        size = len(found)
+        found |= {id_ for id_, each in contents.items() if any(target in found for _, target, _ in each.addresses)}
+    for id_ in found:
+        if not module.variables[id_].constant:
+            reason = "holds the address of a function, which is another one in each kernel; only a constant can"
+            raise _at(module, id_, CompileError(reason))
+    return found
+
+
 def stays_in_code(module: Module, variable: Variable, contents: Contents) -> bool:
+    """Without looking at addresses of functions, which always make it stay there."""
     return (
         variable.storage_class == StorageClass.UniformConstant
         and variable.initializer is not None
@@ -110,7 +134,7 @@ def initial(module: Module, variable: Variable) -> Contents:
         _write(module, variable.initializer, 0, contents)
     except SpirvError as error:
         raise _at(module, variable.id, error) from None
-    if not contents.addresses and not any(contents.data):
+    if not contents.addresses and not contents.functions and not any(contents.data):
         contents.data = bytearray()
     return contents
 
@@ -122,7 +146,7 @@ def constant_bytes(module: Module, constant: Constant) -> bytes | None:
         _write(module, constant, 0, contents)
     except SpirvError:
         return None
-    return None if contents.addresses else bytes(contents.data)
+    return None if contents.addresses or contents.functions else bytes(contents.data)
 
 
 def _is_shared(variable: Variable) -> bool:
@@ -151,7 +175,10 @@ def _write(module: Module, constant: Constant, offset: int, to: Contents) -> Non
             _write(module, element, offset + _place(constant.type, index), to)
     elif not isinstance(constant, (Null, Undef)):
         target, further = _address(module, constant)
-        to.addresses.append((offset, target, further))
+        if target in module.functions:
+            to.functions.append((offset, target))
+        else:
+            to.addresses.append((offset, target, further))
 
 
 def _place(type_: Type, index: int) -> int:
@@ -162,11 +189,13 @@ def _place(type_: Type, index: int) -> int:
 
 
 def _address(module: Module, constant: Constant) -> tuple[int, int]:
-    """The variable that an address leads into, and how far."""
+    """The variable that an address leads into, and how far; or the function."""
     further = 0
     for _ in range(_DEEPEST):
         if isinstance(constant, VariableAddress):
             return constant.id, further
+        if isinstance(constant, FunctionAddress) and not further:
+            return constant.function, 0
         if not isinstance(constant, Expression):
             break
         if constant.opcode in _CHAINS:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Access, Collective, Op
 from anyzero.compiler.spirv.instruction import Instruction
 from anyzero.compiler.spirv.tables import GroupOperation
@@ -199,9 +198,31 @@ def block_write(f: Scope, i: Instruction) -> None:
     f.b.group("", collective, f.scalar(i.operands[0]), *components)
 
 
-@translates(Opcode.SubgroupImageBlockReadINTEL, Opcode.SubgroupImageBlockWriteINTEL)
-def image_block(f: Scope, i: Instruction) -> Tree | None:
-    raise CompileError("blocks of images cannot be moved; images can be read and written texel by texel")
+@translates(Opcode.SubgroupBlockPrefetchINTEL)
+def block_prefetch(f: Scope, i: Instruction) -> None:
+    """The caches know better."""
+
+
+@translates(Opcode.SubgroupImageBlockReadINTEL)
+def image_block_read(f: Scope, i: Instruction) -> Tree:
+    type_ = f.types[i.result_id]
+    assert type_.scalar is not None
+    collective = Collective("sub_group", "image_block_read", count=type_.count)
+    found = f.b.parts(f.b.group(scalar(type_.scalar), collective, *_image_place(f, i)), type_.count)
+    return tuple(found) if isinstance(type_, Vector) else found[0]
+
+
+@translates(Opcode.SubgroupImageBlockWriteINTEL)
+def image_block_write(f: Scope, i: Instruction) -> None:
+    components = f.components(i.operands[2])
+    collective = Collective("sub_group", "image_block_write", count=len(components))
+    f.b.group("", collective, *_image_place(f, i), *components)
+
+
+def _image_place(f: Scope, i: Instruction) -> list[Op]:
+    """The image, a place in a row in bytes, and the row."""
+    image, coordinate = i.operands[:2]
+    return [f.scalar(image), *(f.b.resized(each, "i32", signed=True) for each in f.components(coordinate))]
 
 
 @translates(Opcode.GroupAsyncCopy)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from anyzero.compiler.builder import Builder
-from anyzero.compiler.errors import CompileError
 from anyzero.compiler.folding import FLOATS
 from anyzero.compiler.ir import ImageAccess, Op
 from anyzero.compiler.spirv.instruction import Instruction
@@ -39,6 +38,17 @@ def image_of(f: Scope, i: Instruction) -> Tree:
     return pair[0]
 
 
+@translates(Opcode.ConvertHandleToImageINTEL)
+def image_by_handle(f: Scope, i: Instruction) -> Tree:
+    return f.b.cast("inttoptr", f.scalar(i.operands[0]), "ptr")
+
+
+@translates(Opcode.ConvertHandleToSampledImageINTEL)
+def sampled_by_handle(f: Scope, i: Instruction) -> Tree:
+    """The image brings its own sampler."""
+    return f.b.cast("inttoptr", f.scalar(i.operands[0]), "ptr"), f.b.const("ptr", 0)
+
+
 def _image(f: Scope, id_: int) -> Image:
     type_ = f.type(id_)
     if isinstance(type_, SampledImage):
@@ -69,9 +79,8 @@ def _level(f: Scope, options: tuple[int, ...]) -> list[Op]:
     """The level of detail, where one is asked for."""
     if not options:
         return []
-    if options[0] & ImageOperands.Grad:
-        raise CompileError("a level of detail that follows from derivatives is not supported; name the level instead")
     if not options[0] & ImageOperands.Lod:
+        # Derivatives choose among levels, and there is one.
         return []
     level = f.scalar(options[1])
     if level.name == "const" and level.info == 0:
@@ -133,7 +142,7 @@ def query(f: Scope, i: Instruction) -> Tree:
 
 
 def _asked(f: Scope, image: Op, what: int, type_: Type) -> Op:
-    found = f.b.emit("image_query", "i32", [image], what)
+    found = f.b.emit("image_query" if image.name == "argument" else "handle_query", "i32", [image], what)
     return f.b.resized(found, scalar(type_.scalar or type_))
 
 

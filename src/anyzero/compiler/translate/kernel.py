@@ -10,6 +10,7 @@ from anyzero.compiler.compiled import Argument
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import SIZES, Access, Body, Op
 from anyzero.compiler.ir import Variable as Memory
+from anyzero.compiler.spirv.float_controls import USUAL, FloatControls
 from anyzero.compiler.spirv.kernel import Kernel, Parameter
 from anyzero.compiler.spirv.module import Module
 from anyzero.compiler.spirv.types import Image, Pointer
@@ -59,13 +60,17 @@ def kernel(module: Module, name: str, linked: Sequence[Module] = ()) -> Translat
     return Translation(body, arguments, size, _place_locals(body), uses(body), found)
 
 
-def function(module: Module, id_: int, linked: Sequence[Module] = (), index: int = 0) -> Body:
+def function(
+    module: Module, id_: int, linked: Sequence[Module] = (), index: int = 0, floats: FloatControls = USUAL
+) -> Body:
     """A function that is called by its address: each scalar of its parameters is a parameter.
 
-    `index` says whose it is: 0 the module's, 1 … that of one of those that are linked to it.
+    `index` says whose it is: 0 the module's, 1 … that of one of those that are linked to it. `floats` is what the
+    kernel that calls it wants.
     """
     found = [module, *linked][index].functions[id_]
     translator = Translator(found.name or f"function.{id_}", module, linked)
+    translator.floats = floats
     try:
         index, found = translator.resolved(index, found)
         place = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from anyzero.compiler.builder import ROUNDING
 from anyzero.compiler.ir import SIZES, Access, Op
 from anyzero.compiler.spirv.grammar import opencl_name
 from anyzero.compiler.spirv.instruction import Instruction
@@ -12,7 +13,6 @@ from anyzero.compiler.spirv.tables import OpenCL as Cl
 from anyzero.compiler.translate import transfer
 from anyzero.compiler.translate.chapter import translates
 from anyzero.compiler.translate.composites import chosen
-from anyzero.compiler.translate.conversions import ROUNDING
 from anyzero.compiler.translate.scope import Scope
 from anyzero.compiler.translate.trees import Tree, each, leaves, scalar
 
@@ -41,9 +41,9 @@ def extended(f: Scope, i: Instruction) -> Tree | None:
     name, flags = opencl_name(number), f.float_flags(i.result_id)
 
     def one(*args: Op) -> Op:
-        made = f.b.math(name, to, *args)
+        made = f.b.math(name, to, *map(f.b.flush, args))
         made.flags = flags
-        return made
+        return f.b.flush(made)
 
     return each(one, *map(f.value, rest))
 
@@ -61,13 +61,17 @@ def _name(i: Instruction) -> str:
 def exponent(f: Scope, i: Instruction, ids: tuple[int, ...]) -> Tree:
     """The second operand is an int, whatever the first is."""
     to, name = _component(f, i), _name(i)
-    return each(lambda x, n: f.b.math(name, to, x, f.b.resized(n, "i32", signed=True)), *map(f.value, ids))
+
+    def one(x: Op, n: Op) -> Op:
+        return f.b.flush(f.b.math(name, to, f.b.flush(x), f.b.resized(n, "i32", signed=True)))
+
+    return each(one, *map(f.value, ids))
 
 
 @is_(Cl.ilogb)
 def integer_logarithm(f: Scope, i: Instruction, ids: tuple[int, ...]) -> Tree:
     to = _component(f, i)
-    return each(lambda x: f.b.resized(f.b.math("ilogb", "i32", x), to, signed=True), f.value(ids[0]))
+    return each(lambda x: f.b.resized(f.b.math("ilogb", "i32", f.b.flush(x)), to, signed=True), f.value(ids[0]))
 
 
 @is_(Cl.length, Cl.fast_length, Cl.distance, Cl.fast_distance)

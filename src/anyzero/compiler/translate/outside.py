@@ -22,7 +22,7 @@ from anyzero.compiler.spirv.constants import (
 from anyzero.compiler.spirv.module import Variable
 from anyzero.compiler.spirv.tables import StorageClass
 from anyzero.compiler.translate.chapter import TABLE
-from anyzero.compiler.translate.globals import initial, stays_in_code
+from anyzero.compiler.translate.globals import initial
 from anyzero.compiler.translate.initialize import initialize
 from anyzero.compiler.translate.scope import Scope
 from anyzero.compiler.translate.trees import Tree, bounded, build, scalar
@@ -41,6 +41,8 @@ class Outside:
         self.translator = translator
         self._found: dict[tuple[int, int], Tree] = {}
         self._scopes: dict[int, Scope] = {}
+        self._coded: dict[tuple[int, int], Memory] = {}
+        """Constants that lie in the code."""
         self._depth = 0
 
     def value(self, index: int, id_: int) -> Tree:
@@ -72,9 +74,7 @@ class Outside:
             info = constant.addressing, constant.normalized, constant.filter
             return self.translator.once("sampler", "ptr", info)
         if isinstance(constant, FunctionAddress):
-            module = self.translator.modules[index]
-            where, function = self.translator.resolved(index, module.functions[constant.function])
-            return self.translator.once("function", "ptr", (where, function.id))
+            return self.translator.once("function", "ptr", self._function(index, constant.function))
         if isinstance(constant, VariableAddress):
             return self.value(index, constant.id)
         assert isinstance(constant, Expression)
@@ -126,12 +126,35 @@ class Outside:
             if found is None or found.linkage is None or found.linkage.kind == "import":
                 raise CompileError(f'the variable "{imported.name}" is not one where it is exported')
             variable = found
-        module = translator.modules[index]
         size, alignment = variable.type.pointee.size, variable.alignment
         offset = translator.layout(index).offsets.get(variable.id)
         if offset is None:
-            contents = initial(module, variable)
-            assert stays_in_code(module, variable, contents)
-            image = bytes(contents.data) or bytes(size)
-            return translator.address(Memory(size, alignment, "constant", variable.name, image=image))
+            return translator.address(self._in_code(index, variable))
         return translator.address(Memory(size, alignment, "global", variable.name, offset, index))
+
+    def _in_code(self, index: int, variable: Variable) -> Memory:
+        """A constant that the kernel brings along, and with it what it holds addresses of."""
+        made = self._coded.get((index, variable.id))
+        if made is not None:
+            return made
+        translator = self.translator
+        module, size = translator.modules[index], variable.type.pointee.size
+        contents = initial(module, variable)
+        image = bytes(contents.data) or bytes(size)
+        made = Memory(size, variable.alignment, "constant", variable.name, image=image)
+        # Before its addresses: a constant may lead back to itself.
+        self._coded[index, variable.id] = made
+        made.functions = tuple((at, self._function(index, id_)) for at, id_ in contents.functions)
+        made.addresses = tuple((at, self._target(index, id_), by) for at, id_, by in contents.addresses)
+        return made
+
+    def _target(self, index: int, id_: int) -> Memory:
+        variable = self.translator.modules[index].variables[id_]
+        offset = self.translator.layout(index).offsets.get(id_)
+        if offset is None:
+            return self._in_code(index, variable)
+        return Memory(variable.type.pointee.size, variable.alignment, "global", variable.name, offset, index)
+
+    def _function(self, index: int, id_: int) -> tuple[int, int]:
+        where, function = self.translator.resolved(index, self.translator.modules[index].functions[id_])
+        return where, function.id

@@ -10,6 +10,7 @@ from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Access, Body, Op
 from anyzero.compiler.ir import Variable as Memory
 from anyzero.compiler.spirv.constants import Scalar
+from anyzero.compiler.spirv.float_controls import USUAL, FloatControls
 from anyzero.compiler.spirv.function import Function
 from anyzero.compiler.spirv.instruction import Instruction
 from anyzero.compiler.spirv.kernel import Kernel
@@ -32,6 +33,7 @@ class Translator:
         self.b = Builder(self.body)
         self.modules = [module, *linked]
         self.kernel = kernel
+        self.floats: FloatControls = kernel.floats if kernel is not None else USUAL
         self.contraction = kernel is None or _may_contract(kernel, module)
         self.steps = 0
         self.entry = self.b.block

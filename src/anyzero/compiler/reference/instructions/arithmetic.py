@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
+from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 from anyzero.compiler.reference.decoder import Decoder, Registers, Step, handles
 from anyzero.compiler.reference.errors import DivisionByZero
-from anyzero.compiler.reference.instructions.lanewise import lanewise, width_of
-from anyzero.compiler.reference.numbers import ROUND, clamp, limits, quotient, signed
+from anyzero.compiler.reference.instructions.lanewise import flush_of, lanewise, width_of
+from anyzero.compiler.reference.numbers import ROUND, clamp, fused, limits, nearest, quotient, signed
 from anyzero.compiler.spirv.instruction import Instruction
-from anyzero.compiler.spirv.tables import Op
+from anyzero.compiler.spirv.tables import FPRoundingMode, Op
 from anyzero.compiler.spirv.types import Int, Struct, Type, Vector
 
 Operation = Callable[..., Any]
@@ -76,12 +79,12 @@ def remainder(a: float, b: float) -> float:
     return math.nan if math.isinf(a) or b == 0.0 or a != a or b != b else math.fmod(a, b)
 
 
-def _modulo(a: float, b: float) -> float:
+def _modulo(a: float, b: float, plus: Callable[[float, float], float] = operator.add) -> float:
     """With the sign of the second."""
     rest = remainder(a, b)
     if rest == 0.0:
         return math.copysign(0.0, b)
-    return rest + b if (rest < 0.0) != (b < 0.0) else rest
+    return plus(rest, b) if (rest < 0.0) != (b < 0.0) else rest
 
 
 # A double holds what two shorter numbers give closely enough that rounding it again is rounding once.
@@ -95,10 +98,48 @@ _FLOATS: dict[int, Callable[[Callable[[float], float]], Operation]] = {
 }
 
 
+_EXACT: dict[int, Callable[[Fraction, Fraction], Fraction]] = {
+    Op.FAdd: lambda a, b: a + b,
+    Op.FSub: lambda a, b: a - b,
+    Op.FMul: lambda a, b: a * b,
+    Op.FDiv: lambda a, b: a / b,
+}
+
+
+def _operation(decoder: Decoder, opcode: int, type_: Type) -> Operation:
+    """On components of a type, rounded as the function wants it; without what it does to denormals."""
+    width = width_of(type_)
+    usual = _FLOATS[opcode](ROUND[width])
+    mode = decoder.floats.direction(width)
+    if mode == FPRoundingMode.RTE or opcode == Op.FRem:
+        return usual
+    if opcode == Op.FMod:
+        plus = _operation(decoder, Op.FAdd, type_)
+        return lambda a, b: _modulo(a, b, plus)
+    exact = _EXACT[opcode]
+
+    def directed(a: float, b: float) -> float:
+        if not math.isfinite(a) or not math.isfinite(b) or (opcode == Op.FDiv and b == 0.0):
+            return float(usual(a, b))
+        zero = float(usual(a, b))
+        if opcode in (Op.FAdd, Op.FSub) and mode == FPRoundingMode.RTN and zero == 0.0:
+            # Of a sum that is nothing, only two positive zeros leave one.
+            other = b if opcode == Op.FAdd else -b
+            zero = 0.0 if math.copysign(1.0, a) == math.copysign(1.0, other) == 1.0 else -0.0
+        return nearest(exact(Fraction(a), Fraction(b)), width, mode, zero)
+
+    return directed
+
+
 @handles(*_FLOATS)
 def floats(decoder: Decoder, instruction: Instruction) -> Step:
-    fit = ROUND[width_of(decoder.type(instruction))]
-    return lanewise(decoder, instruction, _FLOATS[instruction.opcode](fit))
+    return lanewise(decoder, instruction, _operation(decoder, instruction.opcode, decoder.type(instruction)))
+
+
+@handles(Op.FmaKHR)
+def multiply_and_add(decoder: Decoder, instruction: Instruction) -> Step:
+    width = width_of(decoder.type(instruction))
+    return lanewise(decoder, instruction, lambda a, b, c: fused(a, b, c, width))
 
 
 @handles(Op.FNegate)
@@ -106,13 +147,20 @@ def negate(decoder: Decoder, instruction: Instruction) -> Step:
     return lanewise(decoder, instruction, lambda a: -a)
 
 
+def _flushing(decoder: Decoder, instruction: Instruction, opcode: int) -> tuple[Operation, Callable[[Any], Any]]:
+    """An operation that gives no denormal where the function wants none, and what makes its operands so."""
+    type_ = decoder.type(instruction)
+    operation, flush = _operation(decoder, opcode, type_), flush_of(decoder, type_)
+    return lambda a, b: flush(operation(a, b)), flush
+
+
 @handles(Op.VectorTimesScalar)
 def scale(decoder: Decoder, instruction: Instruction) -> Step:
-    multiply = _FLOATS[Op.FMul](ROUND[width_of(decoder.type(instruction))])
+    multiply, flush = _flushing(decoder, instruction, Op.FMul)
     to, (vector, factor) = decoder.result(instruction), decoder.slot_list(instruction.operands)
 
     def step(r: Registers) -> None:
-        r[to] = tuple(multiply(part, r[factor]) for part in r[vector])
+        r[to] = tuple(multiply(flush(part), flush(r[factor])) for part in r[vector])
 
     return step
 
@@ -128,11 +176,12 @@ def dot(first: tuple[float, ...], second: tuple[float, ...], width: int) -> floa
 
 @handles(Op.Dot)
 def dot_product(decoder: Decoder, instruction: Instruction) -> Step:
-    width = width_of(decoder.type(instruction))
+    (multiply, flush), (plus, _) = (_flushing(decoder, instruction, opcode) for opcode in (Op.FMul, Op.FAdd))
     to, (first, second) = decoder.result(instruction), decoder.slot_list(instruction.operands)
 
     def step(r: Registers) -> None:
-        r[to] = dot(r[first], r[second], width)
+        products = [multiply(flush(a), flush(b)) for a, b in zip(r[first], r[second], strict=True)]
+        r[to] = reduce(plus, products)
 
     return step
 

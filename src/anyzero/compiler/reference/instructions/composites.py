@@ -111,7 +111,7 @@ def _replaced(whole: Any, path: tuple[int, ...], part: Any) -> Any:
     return (*whole[:at], _replaced(whole[at], path[1:], part), *whole[at + 1 :])
 
 
-@handles(Op.CopyObject, Op.FreezeKHR, Op.ArithmeticFenceEXT, Op.ExpectKHR)
+@handles(Op.CopyObject, Op.FreezeKHR, Op.ArithmeticFenceEXT, Op.ExpectKHR, Op.CopyLogical)
 def same(decoder: Decoder, instruction: Instruction) -> Step:
     to, from_ = decoder.result(instruction), decoder.slot(instruction.operands[0])
 
@@ -121,7 +121,7 @@ def same(decoder: Decoder, instruction: Instruction) -> Step:
     return step
 
 
-@handles(Op.Undef)
+@handles(Op.Undef, Op.PoisonKHR)
 def undefined(decoder: Decoder, instruction: Instruction) -> Step:
     to, value = decoder.result(instruction), layout.zero(decoder.type(instruction))
 

@@ -21,9 +21,12 @@ def _widths(decoder: Decoder, instruction: Instruction) -> tuple[int, int]:
     return width_of(decoder.type(instruction)), width_of(decoder.type_of(instruction.operands[0]))
 
 
-def _mode(decoder: Decoder, instruction: Instruction, usual: int) -> int:
+def _mode(decoder: Decoder, instruction: Instruction, usual: int | None = None) -> int:
+    """What the instruction says, else what is usual, else what the function wants for the result's width."""
     named = decoder.module.decorations.number(instruction.result_id, Decoration.FPRoundingMode)
-    return usual if named is None else named
+    if named is not None:
+        return named
+    return decoder.floats.direction(width_of(decoder.type(instruction))) if usual is None else usual
 
 
 def _saturated(decoder: Decoder, instruction: Instruction) -> bool:
@@ -52,7 +55,7 @@ def to_integer(decoder: Decoder, instruction: Instruction) -> Step:
 @handles(Op.ConvertSToF, Op.ConvertUToF)
 def to_float(decoder: Decoder, instruction: Instruction) -> Step:
     width, source = _widths(decoder, instruction)
-    mode = _mode(decoder, instruction, FPRoundingMode.RTE)
+    mode = _mode(decoder, instruction)
     if instruction.opcode == Op.ConvertUToF:
         return lanewise(decoder, instruction, lambda value: nearest(value, width, mode))
     return lanewise(decoder, instruction, lambda value: nearest(signed(value, source), width, mode))
@@ -61,7 +64,7 @@ def to_float(decoder: Decoder, instruction: Instruction) -> Step:
 @handles(Op.FConvert)
 def between_floats(decoder: Decoder, instruction: Instruction) -> Step:
     width, _ = _widths(decoder, instruction)
-    mode = _mode(decoder, instruction, FPRoundingMode.RTE)
+    mode = _mode(decoder, instruction)
     return lanewise(decoder, instruction, lambda value: converted(value, width, mode))
 
 

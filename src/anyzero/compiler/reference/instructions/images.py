@@ -91,6 +91,16 @@ def image_of(decoder: Decoder, instruction: Instruction) -> Step:
     return step
 
 
+@handles(Op.ConvertHandleToImageINTEL, Op.ConvertHandleToSampledImageINTEL)
+def by_handle(decoder: Decoder, instruction: Instruction) -> Step:
+    to, handle = decoder.result(instruction), decoder.slot(instruction.operands[0])
+
+    def step(r: Registers) -> None:
+        r[to] = r[handle]
+
+    return step
+
+
 @handles(Op.ImageSampleExplicitLod)
 def sample(decoder: Decoder, instruction: Instruction) -> Step:
     pair_id, coordinate_id, *options = instruction.operands

@@ -11,7 +11,7 @@ from anyzero.compiler.reference.errors import OutOfBounds, ReadOnly
 from anyzero.compiler.reference.image import Image
 from anyzero.compiler.reference.instructions.access import target
 from anyzero.compiler.reference.memory import SHIFT
-from anyzero.compiler.reference.numbers import signed
+from anyzero.compiler.reference.numbers import clamp, signed
 from anyzero.compiler.reference.work_item import Item
 from anyzero.compiler.spirv.instruction import Instruction
 from anyzero.compiler.spirv.tables import GroupOperation, Op, Scope
@@ -126,6 +126,14 @@ def block_write(decoder: Decoder, instruction: Instruction) -> Step:
     return step
 
 
+@handles(Op.SubgroupBlockPrefetchINTEL)
+def block_prefetch(decoder: Decoder, instruction: Instruction) -> Step:
+    def step(r: Registers) -> None:
+        """Nothing is nearer than anything else."""
+
+    return step
+
+
 def _block(item: Item, pointer: int, size: int, count: int) -> list[int]:
     lanes = item.group.launch.sub_group_size
     return [pointer + (row * lanes + item.lane) * size for row in range(count)]
@@ -139,7 +147,7 @@ def image_block_read(decoder: Decoder, instruction: Instruction) -> Step:
 
     def step(r: Registers) -> None:
         image, places = _image_block(r[ITEM], r[handle], r[coordinate], element.size, count)
-        found = tuple(layout.from_bytes(element, bytes(image.view[at : at + element.size])) for at in places)
+        found = tuple(layout.from_bytes(element, bytes(image.view[at : at + element.size])) for at, _ in places)
         r[to] = found if vector else found[0]
 
     return step
@@ -156,14 +164,19 @@ def image_block_write(decoder: Decoder, instruction: Instruction) -> Step:
         if not image.writable:
             raise ReadOnly("writes to an image that can only be read")
         values = r[data] if isinstance(type_, Vector) else (r[data],)
-        for at, value in zip(places, values, strict=True):
-            image.view[at : at + element.size] = layout.to_bytes(element, value)
+        for (at, inside), value in zip(places, values, strict=True):
+            if inside:
+                image.view[at : at + element.size] = layout.to_bytes(element, value)
 
     return step
 
 
-def _image_block(item: Item, handle: int, at: tuple[int, int], size: int, count: int) -> tuple[Image, list[int]]:
-    """Where the bytes of a lane lie; the first coordinate counts bytes."""
+def _image_block(
+    item: Item, handle: int, at: tuple[int, int], size: int, count: int
+) -> tuple[Image, list[tuple[int, bool]]]:
+    """Where the bytes of a lane lie, or the nearest to them, and whether they are in the image; the first coordinate
+    counts bytes.
+    """
     image = item.group.launch.handles.get(handle >> SHIFT)
     if not isinstance(image, Image):
         raise OutOfBounds(f"{handle:#x} is not an image")
@@ -171,9 +184,10 @@ def _image_block(item: Item, handle: int, at: tuple[int, int], size: int, count:
     places = []
     for row in range(count):
         start, end = image.row(y + row)
-        if not 0 <= x <= end - start - size:
-            raise OutOfBounds(f"{size} bytes at offset {x} of a row of {end - start}", "image", x)
-        places.append(start + x)
+        if end - start < size:
+            raise OutOfBounds(f"{size} bytes of a row of {end - start}", "image", x)
+        inside = 0 <= x <= end - start - size and 0 <= y + row < image.rows
+        places.append((start + clamp(x, 0, end - start - size), inside))
     return image, places
 
 

@@ -7,7 +7,10 @@ from typing import Any
 
 from anyzero.compiler.reference.decoder import Decoder, Registers, Step
 from anyzero.compiler.reference.errors import Fault
+from anyzero.compiler.reference.numbers import flushed
 from anyzero.compiler.spirv.instruction import Instruction
+from anyzero.compiler.spirv.tables import Op
+from anyzero.compiler.spirv.tables import OpenCL as Cl
 from anyzero.compiler.spirv.types import Float, Int, Type, Vector
 
 
@@ -24,6 +27,8 @@ def lanewise(decoder: Decoder, instruction: Instruction, operation: Callable[...
 
 def apply(decoder: Decoder, instruction: Instruction, operation: Callable[..., Any], ids: tuple[int, ...]) -> Step:
     """The step that computes a result, component by component, from operands with as many components."""
+    if decoder.floats.flushed and not _chooses(instruction):
+        operation = _flushing(decoder, instruction, operation, ids)
     to, from_ = decoder.result(instruction), decoder.slot_list(ids)
     if isinstance(decoder.type(instruction), Vector):
         return _vectors(to, from_, operation)
@@ -46,6 +51,31 @@ def apply(decoder: Decoder, instruction: Instruction, operation: Callable[..., A
         r[to] = operation(*[r[each] for each in from_])
 
     return scalars
+
+
+def _chooses(instruction: Instruction) -> bool:
+    """What hands on one of its operands computes nothing."""
+    return instruction.opcode == Op.Select or (
+        instruction.opcode == Op.ExtInst and instruction.operands[1] in (Cl.select, Cl.bitselect)
+    )
+
+
+def _flushing(
+    decoder: Decoder, instruction: Instruction, operation: Callable[..., Any], ids: tuple[int, ...]
+) -> Callable[..., Any]:
+    """The same with zeros for denormals, of the widths that the function wants that for."""
+    operands = [flush_of(decoder, decoder.type_of(id_)) for id_ in ids]
+    result = flush_of(decoder, decoder.type(instruction))
+    return lambda *given: result(operation(*[flush(each) for flush, each in zip(operands, given, strict=True)]))
+
+
+def flush_of(decoder: Decoder, type_: Type) -> Callable[[Any], Any]:
+    """What is done to components of a type before and after they are computed with."""
+    scalar = type_.scalar
+    if not isinstance(scalar, Float) or scalar.width not in decoder.floats.flushed:
+        return lambda value: value
+    width = scalar.width
+    return lambda value: flushed(value, width)
 
 
 def _vectors(to: int, from_: list[int], operation: Callable[..., Any]) -> Step:

@@ -26,7 +26,7 @@ def integers(check: Check, instruction: Instruction) -> None:
     _alike(check, instruction, Int)
 
 
-@rule(Op.FNegate, Op.FAdd, Op.FSub, Op.FMul, Op.FDiv, Op.FRem, Op.FMod)
+@rule(Op.FNegate, Op.FAdd, Op.FSub, Op.FMul, Op.FDiv, Op.FRem, Op.FMod, Op.FmaKHR)
 def floats(check: Check, instruction: Instruction) -> None:
     _alike(check, instruction, Float)
 

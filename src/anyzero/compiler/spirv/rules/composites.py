@@ -108,13 +108,33 @@ def same(check: Check, instruction: Instruction) -> None:
     check.is_(instruction.operands[0], type_)
 
 
+@rule(Op.CopyLogical)
+def same_contents(check: Check, instruction: Instruction) -> None:
+    type_, (id_,) = check.types[instruction.type_id], instruction.operands
+    if not _alike(type_, check.values[id_], set()):
+        raise wrong(id_, check.values[id_], f"something with the members of {type_}")
+
+
+def _alike(one: Type, other: Type, known: set[tuple[int, int]]) -> bool:
+    """Do they differ in nothing but where their members lie in memory? Each pair is looked at once."""
+    if (id(one), id(other)) in known:
+        return True
+    known.add((id(one), id(other)))
+    if isinstance(one, Array) and isinstance(other, Array):
+        return one.length == other.length and _alike(one.element, other.element, known)
+    if isinstance(one, Struct) and isinstance(other, Struct):
+        pairs = zip(one.members, other.members, strict=False)
+        return len(one.members) == len(other.members) and all(_alike(*pair, known) for pair in pairs)
+    return one is other and one.sized
+
+
 @rule(Op.ExpectKHR)
 def expect(check: Check, instruction: Instruction) -> None:
     for id_ in instruction.operands:
         check.is_(id_, check.types[instruction.type_id])
 
 
-@rule(Op.Undef)
+@rule(Op.Undef, Op.PoisonKHR)
 def undefined(check: Check, instruction: Instruction) -> None:
     if not check.types[instruction.type_id].sized:
         raise wrong_result(instruction, check.types[instruction.type_id])

@@ -30,6 +30,8 @@ _NAMED_SPACES = {
     StorageClass.DeviceOnlyINTEL,
     StorageClass.HostOnlyINTEL,
 }
+_WITH_CODE = _NAMED_SPACES | {StorageClass.CodeSectionINTEL}
+"""Tables of virtual functions hold generic pointers."""
 _GLOBAL_SPACES = {StorageClass.DeviceOnlyINTEL, StorageClass.HostOnlyINTEL}
 
 
@@ -83,12 +85,12 @@ def to_pointer(check: Check, instruction: Instruction) -> None:
 
 @rule(Op.PtrCastToGeneric)
 def to_generic(check: Check, instruction: Instruction) -> None:
-    _cast(check, instruction, {StorageClass.Generic}, _NAMED_SPACES)
+    _cast(check, instruction, {StorageClass.Generic}, _WITH_CODE)
 
 
 @rule(Op.GenericCastToPtr)
 def from_generic(check: Check, instruction: Instruction) -> None:
-    _cast(check, instruction, _NAMED_SPACES, {StorageClass.Generic})
+    _cast(check, instruction, _WITH_CODE, {StorageClass.Generic})
 
 
 @rule(Op.GenericCastToPtrExplicit)

@@ -242,6 +242,12 @@ def block_write(check: Check, instruction: Instruction) -> None:
         raise wrong(pointer, check.values[pointer], f"a pointer to components of {check.values[data]}")
 
 
+@rule(Op.SubgroupBlockPrefetchINTEL)
+def block_prefetch(check: Check, instruction: Instruction) -> None:
+    check.pointer(instruction.operands[0])
+    check.integer(instruction.operands[1])
+
+
 @rule(Op.SubgroupImageBlockReadINTEL)
 def image_block_read(check: Check, instruction: Instruction) -> None:
     _components(check, instruction, Int)

@@ -70,6 +70,16 @@ def image_of(check: Check, instruction: Instruction) -> None:
         raise wrong_result(instruction, check.types[instruction.type_id])
 
 
+@rule(Op.ConvertHandleToImageINTEL, Op.ConvertHandleToSampledImageINTEL)
+def by_handle(check: Check, instruction: Instruction) -> None:
+    type_, (id_,) = check.types[instruction.type_id], instruction.operands
+    wanted = Image if instruction.opcode == Op.ConvertHandleToImageINTEL else SampledImage
+    if not isinstance(type_, wanted):
+        raise wrong_result(instruction, type_)
+    if check.integer(id_).width != 64:
+        raise wrong(id_, check.values[id_], "a handle of 64 bits")
+
+
 @rule(Op.ImageSampleExplicitLod)
 def sample(check: Check, instruction: Instruction) -> None:
     _texel(instruction, check.types[instruction.type_id])
