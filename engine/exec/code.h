@@ -10,6 +10,7 @@
 #include "container.h"
 #include "elf_object.h"
 #include "offered.h"
+#include "pace.h"
 
 namespace anyzero {
 
@@ -51,12 +52,15 @@ class Code {
     return facts_.scratch_fixed + facts_.scratch_per_vector * vectors;
   }
 
-  // Picoseconds a work-item takes, as last measured; 0 until it has run.
-  uint64_t pace() const { return pace_.load(std::memory_order_relaxed); }
-  // Threads that launch the same kernel share this; what is nearly the same is not worth a write.
+  // True when it may wait for what others write while it runs, the host among them: how long, no measurement tells.
+  bool may_wait() const { return facts_.flags & KernelFacts::kWaits; }
+
+  // Picoseconds a work-item takes; 0 until it has run, and for ever where it may wait.
+  uint64_t pace() const { return pace_.value(); }
+  // True when a run need not be measured.
+  bool pace_known() const { return pace() && pace_.settled(); }
   void learn_pace(uint64_t picoseconds) {
-    const uint64_t known = pace();
-    if (picoseconds > known + known / 4 || picoseconds < known - known / 4) pace_.store(picoseconds, std::memory_order_relaxed);
+    if (!may_wait()) pace_.learn(picoseconds);
   }
 
  private:
@@ -64,7 +68,7 @@ class Code {
   ~Code() = default;
 
   std::atomic<uint32_t> users_{1};
-  std::atomic<uint64_t> pace_{0};
+  Pace pace_;
   KernelFacts facts_;
   std::vector<unsigned char> container_;
   std::string_view binary_;

@@ -1,6 +1,7 @@
 #include "container.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstring>
 
@@ -30,10 +31,20 @@ constexpr uint32_t kMostArguments = 1u << 16;
 constexpr uint32_t kMostArgumentBytes = 1u << 20;
 constexpr uint32_t kLargestAlignment = 128;
 
+// CRC-32, with the polynomial of zlib.
+constexpr std::array<uint32_t, 256> kRemainders = [] {
+  std::array<uint32_t, 256> table{};
+  for (uint32_t i = 0; i < table.size(); ++i) {
+    table[i] = i;
+    for (int bit = 0; bit < 8; ++bit) table[i] = table[i] >> 1 ^ (table[i] & 1 ? 0xEDB88320 : 0);
+  }
+  return table;
+}();
+
 uint64_t checksum(const unsigned char* bytes, size_t size) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (size_t i = 0; i < size; ++i) hash = (hash ^ bytes[i]) * 0x100000001b3;
-  return hash;
+  uint32_t rest = UINT32_MAX;
+  for (size_t i = 0; i < size; ++i) rest = rest >> 8 ^ kRemainders[(rest ^ bytes[i]) & 0xFF];
+  return ~rest;
 }
 
 class Reader {
@@ -80,7 +91,7 @@ bool read_container(const std::vector<unsigned char>& bytes, KernelFacts* facts,
   };
   Reader reader(bytes);
   Head head;
-  if (!reader.take(&head, sizeof head) || std::memcmp(head.magic, "AZKERN01", 8) != 0) return damaged("it has no header");
+  if (!reader.take(&head, sizeof head) || std::memcmp(head.magic, "AZKERN02", 8) != 0) return damaged("it has no header");
   if (head.total_bytes != bytes.size()) return damaged("its size is not what it says");
   constexpr size_t kCovered = offsetof(Head, checksum) + sizeof head.checksum;
   if (head.checksum != checksum(bytes.data() + kCovered, bytes.size() - kCovered)) return damaged("its checksum does not match");

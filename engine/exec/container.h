@@ -23,7 +23,7 @@ struct Argument {
 };
 
 struct KernelFacts {
-  enum Flag : uint32_t { kBarriers = 1, kPrintf = 2, kFlat = 4, kSubGroups = 8, kFunction = 32 };
+  enum Flag : uint32_t { kBarriers = 1, kPrintf = 2, kFlat = 4, kSubGroups = 8, kWaits = 16, kFunction = 32 };
 
   std::string name;
   std::string entry;  // the symbol to call

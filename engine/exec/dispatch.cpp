@@ -65,40 +65,48 @@ struct Shares {
 };
 
 // `pace` is that of a group. Returns the nanoseconds that all threads together have worked.
-uint64_t share_out(RunningLaunch& running, uint64_t first, uint64_t end, uint64_t pace) {
+uint64_t share_out(RunningLaunch& running, const Code& code, uint64_t first, uint64_t end, uint64_t pace) {
   const uint64_t left = end - first;
   // Several for each thread, so that the last one to finish is not far behind.
   const uint64_t even = std::max<uint64_t>(left / (settings.threads * 4), 1);
   uint64_t groups = std::clamp<uint64_t>(kChunk / pace, 1, even);
   groups = std::max(groups, left / (UINT32_MAX / 2) + 1);
   Shares shares{running, first, end, groups};
-  const bool brief = times(pace, groups) <= kBrief;
+  const bool brief = !code.may_wait() && times(pace, groups) <= kBrief;
   parallel(static_cast<uint32_t>((left + groups - 1) / groups), Shares::run, &shares, brief);
   return shares.spent.load(std::memory_order_relaxed);
 }
 
 // On this thread alone as long as what is left is not worth more, which the kernel's pace says, or a first try where it is not
 // known or not true any more.
-void run_adaptively(RunningLaunch& running, Code& code, uint64_t groups) {
+void run_adaptively(RunningLaunch& running, Code& code, uint64_t groups, Busy& busy) {
   const uint64_t items = running.grid.group_size[0] * running.grid.group_size[1] * running.grid.group_size[2];
   uint64_t pace = std::max<uint64_t>(times(code.pace(), items), 1), done = 0, spent = 0;
   // The pace may be that of quite other arguments, so the first piece is a small part whatever it says.
   uint64_t piece = code.pace() ? std::clamp<uint64_t>(kPiece / pace, 1, std::max<uint64_t>(groups / 8, 1)) : 1;
   // With one group there is nothing to decide, and a look at the clock now and then will do.
   static thread_local uint8_t untimed __attribute__((tls_model("initial-exec"))) = 0;
-  if (groups == 1 && code.pace() && pace < kBrief && ++untimed % 16) return run_groups(running, 0, 1);
+  if (groups == 1 && code.pace_known() && pace < kBrief && ++untimed % 16) {
+    run_groups(running, 0, 1);
+    return busy.add(pace / 1000);
+  }
   for (;;) {
     const uint64_t last = done + std::min(piece, groups - done);
     const uint64_t start = now_ns();
+    if (done == 0) busy.begin(start);
     run_groups(running, done, last);
-    const uint64_t took = now_ns() - start;
+    const uint64_t end = now_ns(), took = end - start;
     pace = std::max<uint64_t>(times(took, 1000) / (last - done), 1);
     spent += took;
     done = last;
     const uint64_t left = groups - done;
-    if (left == 0) break;
+    if (left == 0) {
+      busy.end(end);
+      break;
+    }
     if (settings.threads > 1 && left > 1 && times(pace, left) > kWorthSharing) {
-      spent += share_out(running, done, groups, pace);
+      spent += share_out(running, code, done, groups, pace);
+      busy.end(now_ns());
       break;
     }
     piece = std::clamp<uint64_t>(kPiece / pace, 1, times(piece, 16));
@@ -107,7 +115,7 @@ void run_adaptively(RunningLaunch& running, Code& code, uint64_t groups) {
   code.learn_pace(static_cast<uint64_t>(static_cast<double>(spent) * 1000 / all) + 1);
 }
 
-void run(const Launch& launch) {
+void run(const Launch& launch, Busy& busy) {
   RunningLaunch running;
   uint32_t count[3];
   std::copy_n(launch.group_count, 3, count);
@@ -135,9 +143,11 @@ void run(const Launch& launch) {
     running.limit.deadline = now_ns() + settings.kernel_timeout_ms * 1'000'000;
   }
   if (launch.flags & Launch::kCooperative) {
+    busy.begin(now_ns());
     run_together(running, groups);
+    busy.end(now_ns());
   } else {
-    run_adaptively(running, *launch.code, groups);
+    run_adaptively(running, *launch.code, groups, busy);
   }
 }
 
@@ -157,11 +167,11 @@ void run_groups(RunningLaunch& running, uint64_t first, uint64_t last) {
   }
 }
 
-void run_launches(const LaunchPacket& packet) {
+void run_launches(const LaunchPacket& packet, Busy& busy) {
   uint64_t enabled = packet.count;
   if (packet.enabled_at) enabled = std::min<uint64_t>(enabled, *packet.enabled_at);
   const Launch* launch = packet.first();
-  for (uint64_t i = 0; i < enabled; ++i, launch = launch->next()) run(*launch);
+  for (uint64_t i = 0; i < enabled; ++i, launch = launch->next()) run(*launch, busy);
 }
 
 uint64_t cost_of(const LaunchPacket& packet) {

@@ -3,12 +3,14 @@
 
 #include <cstdint>
 
+#include "busy.h"
 #include "packet.h"
 
 namespace anyzero {
 
-// Every launch of the packet, one behind the other. Runs in a trap, which a fault of the kernel leaves for.
-void run_launches(const LaunchPacket& packet);
+// Every launch of the packet, one behind the other, and tells how long it was busy. Runs in a trap, which a fault of the kernel
+// leaves for.
+void run_launches(const LaunchPacket& packet, Busy& busy);
 
 // Rough nanoseconds that it will take on one thread alone; UINT64_MAX / 2 while nobody knows.
 uint64_t cost_of(const LaunchPacket& packet);

@@ -76,6 +76,7 @@ Progress Walk::run() {
     ring.running_ = nullptr;
     Fault fault = trapped([&] { progress = walk(); });
     if (fault.signal == 0) return progress;
+    if (ring.busy_.at_work()) ring.busy_.end(now_ns());
     char reason[512];
     explain(fault, ring.running_, reason, sizeof reason);
     ring.lose(ring.running_, reason);
@@ -229,6 +230,19 @@ bool Walk::holds_up(const Packet& packet) const {
   return deadline != kForever && cost_of(static_cast<const LaunchPacket&>(packet)) > kBearable;
 }
 
+template <class Work>
+void Walk::move(uint64_t bytes, Work&& work) {
+  worked += bytes;
+  constexpr uint64_t kTimed = 128 * 1024;  // below that, two looks at the clock are more than a trifle
+  if (bytes < kTimed) {
+    ring.busy_.add(16 + bytes / 16);  // what such a command takes, roughly
+    return work();
+  }
+  ring.busy_.begin(now_ns());
+  work();
+  ring.busy_.end(now_ns());
+}
+
 void Walk::act(const Packet& packet) {
   Backend& backend = ring.device_.backend();
   switch (packet.op) {
@@ -237,28 +251,25 @@ void Walk::act(const Packet& packet) {
       break;
     case Op::Copy: {
       auto& p = static_cast<const CopyPacket&>(packet);
-      worked += p.bytes;
-      backend.copy(p.to, p.from, p.bytes);
+      move(p.bytes, [&] { backend.copy(p.to, p.from, p.bytes); });
       break;
     }
     case Op::Fill: {
       auto& p = static_cast<const FillPacket&>(packet);
-      worked += p.bytes;
-      backend.fill(p.to, p.pattern(), p.pattern_size, p.bytes);
+      move(p.bytes, [&] { backend.fill(p.to, p.pattern(), p.pattern_size, p.bytes); });
       break;
     }
     case Op::CopyBoxes: {
       auto& p = static_cast<const CopyBoxesPacket&>(packet);
       for (uint64_t i = 0; i < p.count; ++i) {
         const BoxCopy& box = p.boxes()[i];
-        worked += box.row * box.rows * box.slices;
-        backend.copy_box(box.to, box.from, box.row, box.rows, box.slices);
+        move(box.row * box.rows * box.slices, [&] { backend.copy_box(box.to, box.from, box.row, box.rows, box.slices); });
       }
       break;
     }
     case Op::Launch:
       worked += kUnlooked;
-      run_launches(static_cast<const LaunchPacket&>(packet));
+      run_launches(static_cast<const LaunchPacket&>(packet), ring.busy_);
       break;
     case Op::Reset:
       static_cast<const ResetPacket&>(packet).event->signal().reset();
@@ -310,7 +321,10 @@ bool Walk::resident(const Packet& packet) {
     auto& p = static_cast<const LaunchPacket&>(packet);
     if (p.enabled_at) need(p.enabled_at, sizeof *p.enabled_at);
     for_each_launch(p, [&](const Launch& launch) {
-      if (launch.flags & Launch::kAllResident) residency_note_kinds(device, UINT32_MAX);
+      // What it reaches through pointers in memory is what there is when it runs, unless the program sees to that itself.
+      const uint32_t indirect = launch.flags & Launch::kOwnResidency ? 0 : launch.indirect;
+      const uint32_t kinds = launch.flags & Launch::kAllResident ? UINT32_MAX : indirect;
+      if (kinds) residency_note_kinds(ring.context_, device, kinds);
       if (launch.count_at) need(launch.count_at, sizeof *launch.count_at);
       for (const Argument& argument : launch.code->facts().arguments) {
         if (!argument.pointer()) continue;

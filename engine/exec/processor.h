@@ -25,6 +25,9 @@ class Walk {
   Step ready(const Packet& packet, const WaitFor* targets);
   Step step(const Packet& packet, const WaitFor* targets);
   void act(const Packet& packet);
+  // Does work that moves so many bytes, and says how long that took.
+  template <class Work>
+  void move(uint64_t bytes, Work&& work);
   bool resident(const Packet& packet);
   bool holds_up(const Packet& packet) const;
   // An engine thread has another ring to see to; a helper has helped long enough.

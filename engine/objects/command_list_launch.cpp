@@ -46,7 +46,6 @@ void CommandList::note_use(const Kernel& kernel) {
   }
   for (const Ref<Image>& image : kernel.images())
     if (image) image->set_resident(device_, true);
-  if (kernel.indirect()) residency_note_kinds(device_, kernel.indirect());
 }
 
 ze_result_t CommandList::launch(const Kernel& kernel, const ze_group_count_t& count, uint32_t flags, Event* signal, uint32_t n,

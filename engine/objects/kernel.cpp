@@ -216,7 +216,8 @@ void Kernel::write_launch(Launch* to, const ze_group_count_t& count, uint32_t fl
   std::copy_n(group_size_, 3, to->group_size);
   std::copy_n(global_offset_, 3, to->global_offset);
   to->local_bytes = static_cast<uint32_t>(local_bytes_);
-  to->flags = flags | (flags_ & ZE_KERNEL_FLAG_FORCE_RESIDENCY ? Launch::kAllResident : 0u);
+  to->flags = flags | (flags_ & ZE_KERNEL_FLAG_FORCE_RESIDENCY ? Launch::kAllResident : 0u) |
+              (flags_ & ZE_KERNEL_FLAG_EXPLICIT_RESIDENCY ? Launch::kOwnResidency : 0u);
   to->indirect = indirect_;
   to->n_images = static_cast<uint32_t>(images_.size());
   to->n_samplers = static_cast<uint32_t>(samplers_.size());

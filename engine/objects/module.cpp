@@ -18,43 +18,78 @@ ze_result_t conclude(const char* what, const Answer& answer, ze_module_build_log
   return fail(answer.status, "%s: %s", what, answer.log.c_str());
 }
 
-ze_result_t add_input(Question& question, const uint8_t* bytes, size_t size, const char* flags,
+// Something that a module is made from; the caller's memory.
+struct Input {
+  std::string_view bytes;
+  std::string_view flags;
+  const ze_module_constants_t* constants;
+};
+
+ze_result_t add_input(std::vector<Input>* inputs, const uint8_t* bytes, size_t size, const char* flags,
                       const ze_module_constants_t* constants) {
   if (size == 0) return fail(ZE_RESULT_ERROR_INVALID_SIZE, "the module has no bytes");
   if (!bytes) return fail(ZE_RESULT_ERROR_INVALID_NULL_POINTER, "pInputModule must not be null");
-  question.blob({reinterpret_cast<const char*>(bytes), size});
-  question.blob(flags ? flags : "");
-  const uint32_t count = constants ? constants->numConstants : 0;
-  if (count && (!constants->pConstantIds || !constants->pConstantValues))
+  if (constants && !constants->numConstants) constants = nullptr;
+  if (constants && (!constants->pConstantIds || !constants->pConstantValues))
     return fail(ZE_RESULT_ERROR_INVALID_NULL_POINTER, "pConstantIds and pConstantValues must not be null");
-  question.u32(count);
-  for (uint32_t i = 0; i < count; ++i) {
+  for (uint32_t i = 0; constants && i < constants->numConstants; ++i)
     if (!constants->pConstantValues[i])
       return fail(ZE_RESULT_ERROR_INVALID_NULL_POINTER, "the value of specialization constant %u is null",
                   constants->pConstantIds[i]);
-    question.u32(constants->pConstantIds[i]);
-    question.u64(reinterpret_cast<uint64_t>(constants->pConstantValues[i]));
-  }
+  inputs->push_back({{reinterpret_cast<const char*>(bytes), size}, flags ? flags : "", constants});
   return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t add_inputs(Question& question, const ze_module_desc_t& desc) {
-  question.u32(desc.format);
+ze_result_t gather_inputs(const ze_module_desc_t& desc, std::vector<Input>* inputs) {
   auto* program = find_desc<ze_module_program_exp_desc_t>(desc.pNext, ZE_STRUCTURE_TYPE_MODULE_PROGRAM_EXP_DESC);
-  if (!program) {
-    question.u32(1);
-    return add_input(question, desc.pInputModule, desc.inputSize, desc.pBuildFlags, desc.pConstants);
-  }
+  if (!program) return add_input(inputs, desc.pInputModule, desc.inputSize, desc.pBuildFlags, desc.pConstants);
   if (program->count == 0) return fail(ZE_RESULT_ERROR_INVALID_SIZE, "the program has no input modules");
   if (!program->inputSizes || !program->pInputModules)
     return fail(ZE_RESULT_ERROR_INVALID_NULL_POINTER, "inputSizes and pInputModules must not be null");
-  question.u32(program->count);
   for (uint32_t i = 0; i < program->count; ++i)
-    if (ze_result_t r = add_input(question, program->pInputModules[i], program->inputSizes[i],
+    if (ze_result_t r = add_input(inputs, program->pInputModules[i], program->inputSizes[i],
                                   program->pBuildFlags ? program->pBuildFlags[i] : nullptr,
                                   program->pConstants ? program->pConstants[i] : nullptr))
       return r;
   return ZE_RESULT_SUCCESS;
+}
+
+// How many bytes a value has, by the constant's number; only types inside of the module tell.
+using ConstantSizes = std::map<uint32_t, uint32_t>;
+
+std::vector<ConstantSizes> constant_sizes(const std::vector<Input>& inputs) {
+  std::vector<ConstantSizes> sizes(inputs.size());
+  if (std::none_of(inputs.begin(), inputs.end(), [](const Input& input) { return input.constants; })) return sizes;
+  Question question;
+  question.u32(static_cast<uint32_t>(inputs.size()));
+  for (const Input& input : inputs) question.blob(input.constants ? input.bytes : std::string_view());
+  Answer answer;
+  ask_planner("constants", question, &answer);
+  // Whatever keeps the planner from answering keeps it from building, and there it is told.
+  if (answer.status != ZE_RESULT_SUCCESS) return sizes;
+  for (ConstantSizes& each : sizes)
+    for (uint32_t n = answer.count(2 * sizeof(uint32_t)); n > 0; --n) {
+      const uint32_t number = answer.u32();
+      each[number] = answer.u32();
+    }
+  return sizes;
+}
+
+void add_inputs(Question& question, ze_module_format_t format, const std::vector<Input>& inputs) {
+  const std::vector<ConstantSizes> sizes = constant_sizes(inputs);
+  question.u32(format);
+  question.u32(static_cast<uint32_t>(inputs.size()));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const ze_module_constants_t* constants = inputs[i].constants;
+    question.blob(inputs[i].bytes);
+    question.blob(inputs[i].flags);
+    question.u32(constants ? constants->numConstants : 0);
+    for (uint32_t c = 0; constants && c < constants->numConstants; ++c) {
+      auto known = sizes[i].find(constants->pConstantIds[c]);
+      question.u32(constants->pConstantIds[c]);
+      question.blob({static_cast<const char*>(constants->pConstantValues[c]), known == sizes[i].end() ? 0 : known->second});
+    }
+  }
 }
 
 void read_texts(Answer& answer, std::vector<std::string>* to) {
@@ -76,8 +111,10 @@ Module::~Module() {
 ze_result_t Module::create(Context& context, Device& device, const ze_module_desc_t* desc, ze_module_handle_t* handle,
                            ze_module_build_log_handle_t* log) {
   if (ze_result_t r = context.require(device)) return r;
+  std::vector<Input> inputs;
+  if (ze_result_t r = gather_inputs(*desc, &inputs)) return r;
   Question question;
-  if (ze_result_t r = add_inputs(question, *desc)) return r;
+  add_inputs(question, desc->format, inputs);
   Answer answer;
   ask_planner("build", question, &answer);
   if (ze_result_t r = conclude("the module cannot be built", answer, log)) return r;
@@ -111,17 +148,11 @@ ze_result_t Module::destroy() {
   return ZE_RESULT_SUCCESS;
 }
 
-bool Module::unlinked() {
+std::vector<std::shared_ptr<Plan>> Module::reach() {
   std::lock_guard lock(links_mutex_);
-  return !imports_.empty() && !linked_;
-}
-
-void Module::link_with(Module* const* modules, uint32_t count) {
-  std::lock_guard lock(links_mutex_);
-  // What has been linked stays as it is.
-  if (std::exchange(linked_, true)) return;
-  for (uint32_t i = 0; i < count; ++i)
-    if (modules[i] != this) links_.push_back(modules[i]->plan_);
+  std::vector<std::shared_ptr<Plan>> found = links_;
+  found.push_back(plan_);
+  return found;
 }
 
 ze_result_t Module::dynamicLink(uint32_t count, Module* const* modules, ze_module_build_log_handle_t* log) {
@@ -134,8 +165,20 @@ ze_result_t Module::dynamicLink(uint32_t count, Module* const* modules, ze_modul
   Answer answer;
   ask_planner("link", about(plans), &answer);
   if (ze_result_t r = conclude("the modules cannot be linked", answer, log)) return r;
-  for (uint32_t i = 0; i < count; ++i)
-    if (!modules[i]->imports_.empty()) modules[i]->link_with(modules, count);
+  // Code takes what it needs from all of these, also where one of them was linked with others before.
+  std::vector<std::shared_ptr<Plan>> reached;
+  for (uint32_t i = 0; i < count; ++i) {
+    std::vector<std::shared_ptr<Plan>> more = modules[i]->reach();
+    reached.insert(reached.end(), more.begin(), more.end());
+  }
+  std::sort(reached.begin(), reached.end());
+  reached.erase(std::unique(reached.begin(), reached.end()), reached.end());
+  for (uint32_t i = 0; i < count; ++i) {
+    if (modules[i]->imports_.empty()) continue;
+    std::lock_guard lock(modules[i]->links_mutex_);
+    // What has been linked stays as it is.
+    if (modules[i]->links_.empty()) modules[i]->links_ = reached;
+  }
   return ZE_RESULT_SUCCESS;
 }
 
@@ -151,14 +194,20 @@ ze_result_t Module::inspectLinkageExt(ze_linkage_inspection_ext_desc_t* desc, ui
 }
 
 ze_result_t Module::getNativeBinary(size_t* size, uint8_t* binary) {
-  Question question;
-  question.u64(plan_->id());
-  Answer answer;
-  ask_planner("native", question, &answer);
-  if (answer.status != ZE_RESULT_SUCCESS) return fail(answer.status, "no native binary: %s", answer.log.c_str());
-  std::string_view bytes = answer.blob();
-  if (!answer.good()) return fail(ZE_RESULT_ERROR_UNKNOWN, "the planner's answer is damaged");
-  return copy_out(bytes.data(), bytes.size(), size, binary);
+  std::string bytes = std::exchange(*native_.open(), {});
+  if (bytes.empty()) {
+    Question question;
+    question.u64(plan_->id());
+    Answer answer;
+    ask_planner("native", question, &answer);
+    if (answer.status != ZE_RESULT_SUCCESS) return fail(answer.status, "no native binary: %s", answer.log.c_str());
+    bytes = answer.text();
+    if (!answer.good()) return fail(ZE_RESULT_ERROR_UNKNOWN, "the planner's answer is damaged");
+  }
+  const bool all = binary && *size >= bytes.size();
+  const ze_result_t result = copy_out(bytes.data(), bytes.size(), size, binary);
+  if (!all) *native_.open() = std::move(bytes);
+  return result;
 }
 
 ze_result_t Module::getGlobalPointer(const char* name, size_t* size, void** pointer) {
@@ -199,9 +248,6 @@ ze_result_t Module::code(const std::string& name, CodeKind kind, Code** code) {
   if (std::find(names.begin(), names.end(), name) == names.end())
     return fail(kernel ? ZE_RESULT_ERROR_INVALID_KERNEL_NAME : ZE_RESULT_ERROR_INVALID_FUNCTION_NAME,
                 "the module has no %s called %s", kernel ? "kernel" : "callable function", name.c_str());
-  if (unlinked())
-    return fail(ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED, "the module imports %s%s; link it with zeModuleDynamicLink first",
-                imports_[0].c_str(), imports_.size() > 1 ? " and more" : "");
   {
     auto open = codes_.open();
     if (auto found = open->find({kind, name}); found != open->end()) {
@@ -228,12 +274,7 @@ ze_result_t Module::compile(const std::string& name, CodeKind kind, Code** code)
   if (answer.status != ZE_RESULT_SUCCESS) return fail(answer.status, "%s cannot be compiled: %s", name.c_str(), answer.log.c_str());
   std::string_view container = answer.blob();
   auto linked = [&](uint64_t id, GlobalBlock* block) {
-    if (id == plan_->id()) {
-      *block = global_block(plan_);
-      return true;
-    }
-    std::lock_guard lock(links_mutex_);
-    for (const auto& plan : links_)
+    for (const auto& plan : reach())
       if (plan->id() == id) {
         *block = global_block(plan);
         return true;

@@ -44,8 +44,8 @@ class Module : public Object<Module, Kind::Module> {
  private:
   ze_result_t read(Answer& answer);
   ze_result_t compile(const std::string& name, CodeKind kind, Code** code);
-  bool unlinked();
-  void link_with(Module* const* modules, uint32_t count);
+  // Everything whose variables its code may reach: its own plan and what it is linked with, directly or through others.
+  std::vector<std::shared_ptr<Plan>> reach();
 
   struct Variable {
     uint64_t offset;
@@ -62,8 +62,9 @@ class Module : public Object<Module, Kind::Module> {
   uint32_t property_flags_ = 0;
 
   Mutex links_mutex_;
-  bool linked_ = false;
-  std::vector<std::shared_ptr<Plan>> links_;
+  std::vector<std::shared_ptr<Plan>> links_;  // also those that its links had when it was linked; none before
+
+  Guarded<std::string> native_;  // between the question for its size and the one for its bytes; it never changes
 
   using Codes = std::map<std::pair<CodeKind, std::string>, Code*>;
   Guarded<Codes> codes_;

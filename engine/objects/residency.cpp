@@ -42,10 +42,10 @@ void residency_note(Device& device, const void* pointer) {
   });
 }
 
-void residency_note_kinds(Device& device, uint32_t indirect) {
+void residency_note_kinds(const Context& context, Device& device, uint32_t indirect) {
   Allocations::each_in(nullptr, SIZE_MAX, [&](Allocation& allocation) {
-    if (reaches_all_of(indirect, allocation.type) && !(allocation.resident.load(std::memory_order_relaxed) & bit(device)))
-      allocation.resident.fetch_or(bit(device));
+    const bool reached = allocation.context.get() == &context && reaches_all_of(indirect, allocation.type);
+    if (reached && !(allocation.resident.load(std::memory_order_relaxed) & bit(device))) allocation.resident.fetch_or(bit(device));
     return true;
   });
 }

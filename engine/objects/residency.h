@@ -8,6 +8,7 @@
 
 namespace anyzero {
 
+class Context;
 class Device;
 
 // Threading: any thread.
@@ -15,8 +16,9 @@ class Device;
 // A command names `pointer`: the allocation it lies in becomes resident on the device.
 void residency_note(Device& device, const void* pointer);
 
-// A command reaches whatever there is of the kinds in `indirect` (ze_kernel_indirect_access_flags_t): all of it becomes resident.
-void residency_note_kinds(Device& device, uint32_t indirect);
+// A kernel reaches whatever there is in the context of the kinds in `indirect` (ze_kernel_indirect_access_flags_t): all of it
+// becomes resident.
+void residency_note_kinds(const Context& context, Device& device, uint32_t indirect);
 
 // True when every allocation in the range is resident. What is no allocation of ours counts as resident.
 bool residency_ok(const Device& device, const void* pointer, size_t size);

@@ -1,7 +1,7 @@
 """Modules whose kernels are written in C, in place of the compiler: what the engine does with machine code.
 
-A "module" is the text of a C file. Lines that begin with `//kernel`, `//function`, `//global`, `//import` and
-`//export` say, in JSON, what the planner would have found out by itself. Everything else is given to gcc.
+A "module" is the text of a C file. Lines that begin with `//kernel`, `//function`, `//global`, `//import`, `//export`
+and `//constant` say, in JSON, what the planner would have found out by itself. Everything else is given to gcc.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from ctypes import byref, c_void_p
@@ -108,14 +109,7 @@ def container(object_: bytes, **facts: Any) -> bytes:
     )
     body += b"".join(rows) + b"".join(names) + struct.pack(f"<{len(links)}Q", *links)
     body += name + b"\0" + entry + b"\0" + attributes + b"\0" + object_
-    return struct.pack("<8sQQ", b"AZKERN01", 24 + len(body), checksum(body)) + body
-
-
-def checksum(data: bytes) -> int:
-    value = 0xCBF29CE484222325
-    for byte in data:
-        value = (value ^ byte) * 0x100000001B3 % 2**64
-    return value
+    return struct.pack("<8sQQ", b"AZKERN02", 24 + len(body), zlib.crc32(body)) + body
 
 
 class Reader:
@@ -159,7 +153,8 @@ class Planner(ModuleType):
         self.plans: dict[int, dict[str, Any]] = {}
         self.released: list[int] = []
         self.compilations: list[str] = []
-        self.inputs: list[list[tuple[bytes, bytes, dict[int, int]]]] = []
+        self.natives = 0
+        self.inputs: list[list[tuple[bytes, bytes, dict[int, bytes]]]] = []
         self.spoil: Any = None
         """Changes a container on its way to the engine."""
 
@@ -171,12 +166,20 @@ class Planner(ModuleType):
             self.plans.pop(plan, None)
         return reader
 
+    def constants(self, request: bytes) -> bytes:
+        reader, body = self.open(request), b""
+        for _ in range(reader.u32()):
+            lines = [line for line in reader.blob().decode().splitlines() if line.startswith("//constant ")]
+            found = [json.loads(line.removeprefix("//constant ")) for line in lines]
+            body += struct.pack("<I", len(found)) + b"".join(struct.pack("<II", *pair) for pair in found)
+        return reply(ze.ZE_RESULT_SUCCESS, "", body)
+
     def build(self, request: bytes) -> bytes:
         reader = self.open(request)
         form, sources = reader.u32(), []
         for _ in range(reader.u32()):
             data, flags = reader.blob(), reader.blob()
-            constants = {reader.u32(): reader.u64() for _ in range(reader.u32())}
+            constants = {reader.u32(): reader.blob() for _ in range(reader.u32())}
             sources.append((data, flags, constants))
         self.inputs.append(sources)
         source = b"\n".join(data for data, _, _ in sources).decode()
@@ -214,6 +217,9 @@ class Planner(ModuleType):
         plan, name, kind = self.plans[reader.u64()], reader.blob().decode(), reader.u32()
         self.compilations.append(name)
         facts = next(each for each in plan["function" if kind else "kernel"] if each["name"] == name)
+        missing = [each for each in facts.get("imports", plan["import"]) if not plan["linked"]]
+        if missing:
+            return reply(ze.ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED, f"{name} needs {', '.join(missing)}")
         facts = facts | {"links": plan["linked"]} | ({"flags": 32} if kind else {})
         made = container(compiled(plan["source"], *facts.get("compiler", ())), **facts)
         made = self.spoil(made) if self.spoil else made
@@ -221,17 +227,22 @@ class Planner(ModuleType):
 
     def native(self, request: bytes) -> bytes:
         plan = self.plans[self.open(request).u64()]
+        self.natives += 1
         return reply(ze.ZE_RESULT_SUCCESS, "", blob(b"native:" + plan["source"].encode()))
 
     def link(self, request: bytes) -> bytes:
         reader = self.open(request)
         ids = [reader.u64() for _ in range(reader.u32())]
         exports = {name for plan in ids for name in self.plans[plan]["export"]}
-        missing = [name for plan in ids for name in self.plans[plan]["import"] if name not in exports]
+        new = [plan for plan in ids if not self.plans[plan]["linked"]]
+        missing = [name for plan in new for name in self.plans[plan]["import"] if name not in exports]
         if missing:
             return reply(ze.ZE_RESULT_ERROR_MODULE_LINK_FAILURE, f"unresolved: {', '.join(missing)}")
-        for plan in ids:
-            self.plans[plan]["linked"] = [other for other in ids if other != plan]
+        for plan in new:
+            others = [other for other in ids if other != plan]
+            through = [far for other in others for far in self.plans[other]["linked"]]
+            if self.plans[plan]["import"]:
+                self.plans[plan]["linked"] = list(dict.fromkeys([*others, *through]))
         return reply(ze.ZE_RESULT_SUCCESS, "linked")
 
     def inspect(self, request: bytes) -> bytes:

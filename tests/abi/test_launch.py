@@ -145,6 +145,23 @@ def test_events_and_timestamps(az: Calls, context: c_void_p, module: c_void_p) -
     assert times[0].kernelEnd <= times[1].kernelStart
 
 
+def test_arguments_are_those_of_the_append(az: Calls, context: c_void_p, module: c_void_p) -> None:
+    (gate,) = az.events(context, 1)
+    counter, other = az.memory(context, 8), az.memory(context, 8)
+    write(counter, bytes(8))
+    write(other, bytes(8))
+    count = kernel(az, module, "count", counter)
+    lst = az.immediate(context)
+    launch(az, lst, count, 5, waits=[gate])
+    set_arguments(az, count, other)
+    launch(az, lst, count, 7)
+    set_arguments(az, count, None)
+    az.ok("zeKernelDestroy", count)
+    az.ok("zeEventHostSignal", gate)
+    az.ok("zeCommandListHostSynchronize", lst, SOON)
+    assert (number(counter), number(other)) == (5, 7)
+
+
 def test_the_grid(az: Calls, context: c_void_p, module: c_void_p) -> None:
     to = az.memory(context, 104)
     shape = kernel(az, module, "shape", to, group=(4, 3, 2))
@@ -194,6 +211,43 @@ def test_counts_are_found_at_execution(az: Calls, context: c_void_p, module: c_v
     az.execute(queue, lst)
     az.error(DEVICE_LOST, "zeCommandQueueSynchronize", queue, SOON)
     assert "more groups" in az.last_error()
+
+
+@pytest.mark.parametrize("mode", [ASYNCHRONOUS, SYNCHRONOUS])
+def test_a_count_of_no_kernels_and_of_no_groups(az: Calls, context: c_void_p, module: c_void_p, mode: int) -> None:
+    """Nothing runs, and what waits for it goes on."""
+    counter, counts, enabled = az.memory(context, 8), az.memory(context, 24), az.memory(context, 4)
+    write(counter, bytes(8))
+    write(counts, struct.pack("<6I", 5, 0, 1, 0, 0, 0))
+    count = kernel(az, module, "count", counter)
+    lst, events = az.immediate(context, mode=mode), az.events(context, 3, TIMED)
+    name, many = "zeCommandListAppendLaunchMultipleKernelsIndirect", handles([count] * 2)
+    for number_enabled, event in zip((0, 2), events, strict=False):
+        write(enabled, struct.pack("<I", number_enabled))
+        az.ok(name, lst, 2, many, enabled, counts, event, 0, None)
+        az.ok("zeEventHostSynchronize", event, SOON)
+        time = getattr(az.query("zeEventQueryKernelTimestamp", ze.ze_kernel_timestamp_result_t, event), "global")
+        assert 0 < time.kernelStart <= time.kernelEnd
+    az.ok(name, lst, 0, many, enabled, counts, events[2], 0, None)
+    az.ok("zeEventHostSynchronize", events[2], SOON)
+    az.ok("zeCommandListHostSynchronize", lst, SOON)
+    assert number(counter) == 0
+
+
+def test_every_event_has_the_times_of_its_own_launch(az: Calls, context: c_void_p, module: c_void_p) -> None:
+    events, counter = az.events(context, 5, TIMED), az.memory(context, 8)
+    count = kernel(az, module, "count", counter)
+    lst, queue = az.list(context), az.queue(context)
+    for turn, event in enumerate(events):
+        launch(az, lst, count, 1 + 3000 * turn, signal=event)
+    az.close(lst)
+    az.execute(queue, lst)
+    az.finish(queue)
+    kind, end = ze.ze_kernel_timestamp_result_t, 0
+    for event in events:
+        time = getattr(az.query("zeEventQueryKernelTimestamp", kind, event), "global")
+        assert end <= time.kernelStart <= time.kernelEnd
+        end = time.kernelEnd
 
 
 def test_with_arguments(az: Calls, context: c_void_p, module: c_void_p) -> None:
@@ -338,6 +392,28 @@ def test_residency() -> None:
             assert "not resident" in az.last_error() and "follow" in az.last_error(), az.last_error()
             # The program sees to it itself, and has not.
             context, target, pointer, made, lst, queue = evicted(flags=ze.ZE_KERNEL_FLAG_EXPLICIT_RESIDENCY)
+            launch(az, lst, made, 1)
+            az.close(lst)
+            az.call("zeCommandQueueExecuteCommandLists", queue, 1, handles([lst]), None)
+            az.error(DEVICE_LOST, "zeCommandQueueSynchronize", queue, SOON)
+            # What it says to reach through pointers is resident for the launch, also what came after the append.
+            for kind, good in (("DEVICE", True), ("HOST", False), ("SHARED", False)):
+                flag = getattr(ze, f"ZE_KERNEL_INDIRECT_ACCESS_FLAG_{{kind}}")
+                context, target, _, _, lst, queue = evicted()
+                made = kernel(az, module, "follow", pointer := az.memory(context, 64, "device"))
+                az.ok("zeKernelSetIndirectAccess", made, flag)
+                write(pointer, struct.pack("<Q", target))
+                launch(az, lst, made, 1)
+                az.close(lst)
+                az.ok("zeContextEvictMemory", context, az.device, pointer, 64)
+                az.call("zeCommandQueueExecuteCommandLists", queue, 1, handles([lst]), None)
+                result = az.call("zeCommandQueueSynchronize", queue, SOON)
+                assert result == (0 if good else DEVICE_LOST), (kind, az.last_error())
+                assert (read(target, 1) == bytes([7])) is good
+            context, target, _, _, lst, queue = evicted()
+            flags = ze.ZE_KERNEL_FLAG_EXPLICIT_RESIDENCY
+            made = kernel(az, module, "follow", pointer := az.memory(context, 64, "device"), flags=flags)
+            az.ok("zeKernelSetIndirectAccess", made, ze.ZE_KERNEL_INDIRECT_ACCESS_FLAG_DEVICE)
             launch(az, lst, made, 1)
             az.close(lst)
             az.call("zeCommandQueueExecuteCommandLists", queue, 1, handles([lst]), None)

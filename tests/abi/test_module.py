@@ -102,18 +102,19 @@ def test_a_failed_build_leaves_its_log(az: Calls, context: c_void_p, plan: Plann
 
 
 def test_inputs_are_looked_at(az: Calls, context: c_void_p, plan: Planner) -> None:
-    fields, _keep = given(TWO)
+    fields, _keep = given(f"//constant [7, 4]\n//constant [9, 8]\n{TWO}")
     assert attempt(az, context)[0] == INVALID_SIZE
     assert attempt(az, context, inputSize=4)[0] == INVALID_NULL_POINTER
     ids = (c_uint32 * 2)(7, 9)
-    values = (c_void_p * 2)(*(ctypes.addressof(each) for each in (c_uint32(3), c_uint64(4))))
+    three, four = c_uint32(3), c_uint64(4)
+    values = (c_void_p * 2)(ctypes.addressof(three), ctypes.addressof(four))
     constants = ze.ze_module_constants_t(
         numConstants=2, pConstantIds=ctypes.addressof(ids), pConstantValues=ctypes.addressof(values)
     )
     result, module, _ = attempt(az, context, pConstants=ctypes.addressof(constants), pBuildFlags=b"-g", **fields)
     assert result == OK
     ((_data, flags, seen),) = plan.inputs[-1]
-    assert (flags, seen) == (b"-g", {7: values[0], 9: values[1]})
+    assert (flags, seen) == (b"-g", {7: bytes(three), 9: bytes(four)})
     az.ok("zeModuleDestroy", module)
     values[1] = None
     assert attempt(az, context, pConstants=ctypes.addressof(constants), **fields)[0] == INVALID_NULL_POINTER
@@ -206,8 +207,15 @@ def test_native_binaries_go_round(az: Calls, context: c_void_p, plan: Planner) -
     module, _ = build(az, context, TWO)
     size = c_size_t()
     az.ok("zeModuleGetNativeBinary", module, byref(size), None)
+    part = (c_uint8 * 3)()
+    az.ok("zeModuleGetNativeBinary", module, byref(c_size_t(3)), part)
+    assert bytes(part) == b"nat"
     binary = (c_uint8 * size.value)()
     az.ok("zeModuleGetNativeBinary", module, byref(size), binary)
+    # Made once for the question about its size and the one for its bytes, and not kept for ever.
+    assert plan.natives == 1
+    az.ok("zeModuleGetNativeBinary", module, byref(size), None)
+    assert plan.natives == 2
     again, _ = build(az, context, bytes(binary).decode(), format=ze.ZE_MODULE_FORMAT_NATIVE)
     az.ok("zeKernelDestroy", kernel(az, again, "second"))
     fields, _keep = given("garbage")
@@ -255,6 +263,61 @@ def test_linking(az: Calls, context: c_void_p, plan: Planner) -> None:
         "zeMemGetAllocProperties", context, address, byref(properties := ze.ze_memory_allocation_properties_t()), None
     )
     assert properties.type == ze.ZE_MEMORY_TYPE_UNKNOWN
+    az.ok("zeCommandListDestroy", immediate)
+    az.ok("zeMemFree", context, to)
+
+
+BETWEEN = """
+//import "shared"
+//export "between"
+"""
+FAR = """
+//import "between"
+//kernel {"name": "use", "args": [["global", 8]]}
+extern u8 other[] __asm__("az_globals.2");
+KERNEL(use) { *ARG(u64*, 0) = ++*(u64*)other; }
+"""
+
+
+def test_links_lead_on(az: Calls, context: c_void_p, plan: Planner) -> None:
+    """What a linked module was linked with before is reached and kept, although this one was never linked with it."""
+    giver, between, user = (build(az, context, text)[0] for text in (EXPORTING, BETWEEN, FAR))
+    az.ok("zeModuleDynamicLink", 2, handles([between, giver]), None)
+    az.ok("zeModuleDynamicLink", 2, handles([user, between]), None)
+    address, _ = global_pointer(az, giver, "shared")
+    az.ok("zeModuleDestroy", giver)
+    az.ok("zeModuleDestroy", between)
+    use = kernel(az, user, "use", to := az.memory(context, 64))
+    az.ok("zeModuleDestroy", user)
+    immediate = az.immediate(context, mode=ze.ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS)
+    launch(az, immediate, use, 1)
+    assert struct.unpack("<Q", read(to, 8)) == (43,) == struct.unpack("<Q", read(address, 8))
+    az.ok("zeKernelDestroy", use)
+    az.ok(
+        "zeMemGetAllocProperties", context, address, byref(properties := ze.ze_memory_allocation_properties_t()), None
+    )
+    assert properties.type == ze.ZE_MEMORY_TYPE_UNKNOWN
+    az.ok("zeCommandListDestroy", immediate)
+    az.ok("zeMemFree", context, to)
+
+
+def test_kernels_without_imports_need_no_link(az: Calls, context: c_void_p, plan: Planner) -> None:
+    text = """
+//import "shared"
+//kernel {"name": "use"}
+KERNEL(use) {}
+//kernel {"name": "alone", "args": [["global", 8]], "imports": []}
+KERNEL(alone) { *ARG(u64*, 0) = 5; }
+"""
+    module, _ = build(az, context, text)
+    alone = kernel(az, module, "alone", to := az.memory(context, 64))
+    immediate = az.immediate(context, mode=ze.ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS)
+    launch(az, immediate, alone, 1)
+    assert struct.unpack("<Q", read(to, 8)) == (5,)
+    desc = ze.ze_kernel_desc_t(pKernelName=b"use")
+    code = ze.ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED
+    az.error(code, "zeKernelCreate", module, byref(desc), byref(c_void_p()))
+    assert "use needs shared" in az.last_error()
     az.ok("zeCommandListDestroy", immediate)
     az.ok("zeMemFree", context, to)
 

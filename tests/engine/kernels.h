@@ -48,10 +48,15 @@ inline void put_text(Bytes& to, const std::string& text) { to.insert(to.end(), t
 
 // Makes the header agree with what lies behind it.
 inline void seal(Bytes& container) {
-  uint64_t size = container.size(), hash = 0xcbf29ce484222325;
-  for (size_t i = 24; i < container.size(); ++i) hash = (hash ^ container[i]) * 0x100000001b3;
+  uint64_t size = container.size();
+  uint32_t rest = UINT32_MAX;
+  for (size_t i = 24; i < container.size(); ++i) {
+    rest ^= container[i];
+    for (int bit = 0; bit < 8; ++bit) rest = rest >> 1 ^ (rest & 1 ? 0xEDB88320 : 0);
+  }
+  const uint64_t checksum = ~rest;
   std::memcpy(container.data() + 8, &size, 8);
-  std::memcpy(container.data() + 16, &hash, 8);
+  std::memcpy(container.data() + 16, &checksum, 8);
 }
 
 inline Bytes container(const Facts& facts, const Bytes& object = object_file()) {
@@ -64,7 +69,7 @@ inline Bytes container(const Facts& facts, const Bytes& object = object_file()) 
     put_text(names, "a");
     offset += parameter.size;
   }
-  const char magic[] = "AZKERN01";
+  const char magic[] = "AZKERN02";
   to.insert(to.end(), magic, magic + 8);
   put64(to, 0);
   put64(to, 0);

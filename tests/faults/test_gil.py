@@ -58,6 +58,47 @@ assert failed.value == 0
     )
 
 
+@pytest.mark.parametrize("mode", [0, 1, 2])
+def test_kernels_run_and_are_waited_for_while_another_thread_holds_the_lock_and_spins(library: str, mode: int) -> None:
+    """Launches of every size: on the caller's own thread, on the engine's, shared out."""
+    run(
+        library,
+        WORKER
+        + f"""
+from pathlib import Path
+from tests.abi.kernels_in_c import kernel, launch
+from tests.faults import gil
+data = Path(gil.__file__).parents[1].joinpath("kernels", "saxpy.spv").read_bytes()
+kept = ctypes.create_string_buffer(data, len(data))
+desc = ze.ze_module_desc_t(pInputModule=ctypes.addressof(kept), inputSize=len(data))
+module = c_void_p()
+az.ok("zeModuleCreate", context, az.device, byref(desc), byref(module), None)
+done, failed = ctypes.c_int(), ctypes.c_int()
+jobs, sums = [], []
+for groups in (1, 50, 2000):
+    n = groups * 64
+    y, x = az.memory(context, 4 * n, "shared"), az.memory(context, 4 * n, "shared")
+    write(y, bytes(4 * n))
+    write(x, bytes((ctypes.c_float * n)(*[1.0] * n)))
+    made = kernel(az, module, "saxpy", y, x, ctypes.c_float(2), c_uint64(n), group=(64,))
+    job = worker(50, 64, 0, {mode}, done, failed)
+    recorded = az.list(context)
+    launch(az, recorded, made, groups)
+    az.close(recorded)
+    job.recorded = recorded
+    jobs.append(job)
+    sums.append((y, n))
+for job in jobs:
+    assert native.start_worker(ctypes.addressof(job))
+assert native.spin(30, ctypes.addressof(done), len(jobs)) == 1, (done.value, failed.value)
+assert failed.value == 0
+for y, n in sums:
+    assert set((ctypes.c_float * n).from_buffer_copy(read(y, 4 * n))) == {{100.0}}
+""",
+        timeout=50,
+    )
+
+
 @pytest.mark.parametrize(
     "wait",
     [

@@ -80,7 +80,7 @@ class Built:
     flags: int = 0
 
 
-Given = tuple[bytes, str, dict[int, int]]
+Given = tuple[bytes, str, dict[int, bytes]]
 
 
 def build(*inputs: bytes | Given, form: int = ze.ZE_MODULE_FORMAT_IL_SPIRV, released: Sequence[int] = ()) -> Built:
@@ -88,7 +88,7 @@ def build(*inputs: bytes | Given, form: int = ze.ZE_MODULE_FORMAT_IL_SPIRV, rele
     for each in inputs:
         data, flags, constants = each if isinstance(each, tuple) else (each, "", {})
         request += blob(data) + text(flags) + struct.pack("<I", len(constants))
-        request += b"".join(struct.pack("<IQ", *pair) for pair in constants.items())
+        request += b"".join(struct.pack("<I", number) + blob(value) for number, value in constants.items())
     reply = Reply(modules.build(request))
     built = Built(reply.status, reply.log)
     if built.status == SUCCESS:

@@ -197,6 +197,11 @@ def test_names_follow_the_tables(api: Api) -> None:
     assert spelled("zeDriverRTASFormatCompatibilityCheckExt") == "Driver::rtasFormatCompatibilityCheckExt"
     assert names.class_of_handle(api, "ze_physical_mem_handle_t") == "PhysicalMem"
     assert names.class_of_handle(api, "ze_rtas_builder_exp_handle_t") == "RTASBuilder"
+    # System management shares drivers and devices with the core, and nothing else.
+    assert names.class_of_handle(api, "zes_device_handle_t") == "Device"
+    assert names.class_of_handle(api, "zes_pwr_handle_t") == "SysmanPower"
+    tables = {names.class_of_table(table) for table in api.tables.values()}
+    assert {names.class_of_handle(api, handle) for handle in api.handles if handle.startswith("zes_")} <= tables
 
 
 # Checks

@@ -50,6 +50,7 @@ def test_every_variable_is_read() -> None:
             "ANYZERO_SPIN_US": "0",
             "ANYZERO_INLINE_BYTES": "64K",
             "ANYZERO_DESCRIPTION": "/some/file",
+            "ANYZERO_PYTHON": "/some/python",
             "ANYZERO_LOADER": "system",
             "ANYZERO_LOG": "debug",
             "ANYZERO_KERNEL_TIMEOUT": "2.5",
@@ -72,6 +73,7 @@ def test_every_variable_is_read() -> None:
         spin_us=0,
         inline_bytes=64 << 10,
         description="/some/file",
+        python="/some/python",
         loader="system",
         log="debug",
         kernel_timeout=2.5,
@@ -84,6 +86,18 @@ def test_every_variable_is_read() -> None:
         dump="/some/dump",
         target="x86-64-v3",
     )
+
+
+@pytest.mark.parametrize("loader", ["ours", "system", "/opt/lib/libze_loader.so.1", "./libze_loader.so.1"])
+def test_a_loader_is_a_word_or_a_path(loader: str) -> None:
+    assert config.read({"ANYZERO_LOADER": loader}).loader == loader
+
+
+def test_a_part_can_be_read_while_another_is_wrong() -> None:
+    environ = {"ANYZERO_LOADER": "system", "ANYZERO_THREADS": "many"}
+    assert config.read(environ, only=["loader"]).loader == "system"
+    with pytest.raises(ConfigError, match="ANYZERO_THREADS"):
+        config.read(environ)
 
 
 def test_the_process_environment_is_the_default_source(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,7 +61,8 @@ def test_a_kernel_needs_its_imports(compiler: Compiler) -> None:
     user = build(importer())
     status, log, _ = create(user.plan, "main")
     assert status == UNLINKED
-    assert log == '"main" needs what no linked module gives: outside'
+    assert log.startswith('"main" needs what no linked module gives: outside;')
+    assert "zeModuleDynamicLink" in log
     assert compiler.calls == []
 
 
@@ -73,6 +74,43 @@ def test_linked_modules_reach_the_compiler_and_the_container(compiler: Compiler)
     (call,) = compiler.calls
     assert [list(each.exports) for each in call.linked] == [["outside", "outside_count"]]
     assert container.decode(data).kernel.links == (giver.plan,)
+
+
+def test_a_kernel_that_needs_no_imported_variable_is_not_concerned(compiler: Compiler) -> None:
+    names, body = entry("main", "%v = OpLoad %i32 %theirs Aligned 4")
+    more, free = entry("free")
+    names += more + '\n    OpDecorate %theirs LinkageAttributes "outside_count" Import'
+    head = f"{VOID_FUNCTION}    %theirs = OpVariable %global_i32 CrossWorkgroup\n"
+    user = build(module(body + free, head=head, names=names))
+    assert create(user.plan, "free")[0] == SUCCESS
+    status, log, _ = create(user.plan, "main")
+    assert status == UNLINKED
+    assert "outside_count" in log
+    link(user.plan, build(exporter()).plan)
+    assert create(user.plan, "main")[0] == SUCCESS
+    assert [len(call.linked) for call in compiler.calls] == [0, 1]
+
+
+def test_a_name_that_means_different_things_in_different_places_is_refused(compiler: Compiler) -> None:
+    """Linked apart from each other, so that linking has nothing to complain of."""
+    names = '\n    OpDecorate %far LinkageAttributes "far" Export\n'
+    own = """
+    %far = OpFunction %i32 None %unary
+    %far_value = OpFunctionParameter %i32
+    %far_entry = OpLabel
+    OpReturnValue %c1
+    OpFunctionEnd
+"""
+    more, body = entry("main", "%r = OpFunctionCall %i32 %outside %c1")
+    names += more + '\n    OpDecorate %outside LinkageAttributes "outside" Import'
+    declared = "%outside = OpFunction %i32 None %unary\n%p = OpFunctionParameter %i32\nOpFunctionEnd\n"
+    user = build(module(declared + own + body, head=VOID_FUNCTION + UNARY, names=names))
+    first, last = build(chain("outside", "far")), build(exporter("far"))
+    assert link(first.plan, last.plan)[0] == SUCCESS
+    assert link(user.plan, first.plan)[0] == SUCCESS
+    status, log, _ = create(user.plan, "main")
+    assert status == ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE
+    assert "different things by the same name: far;" in log
 
 
 def test_a_kernel_that_needs_no_import_is_not_concerned(compiler: Compiler) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import struct
 import subprocess
@@ -27,6 +26,7 @@ from tests.unit.planning import (
     VOID_FUNCTION,
     Compiler,
     Reply,
+    blob,
     build,
     create,
     entry,
@@ -169,21 +169,15 @@ def test_bad_environment_is_a_status(compiler: Compiler, monkeypatch: pytest.Mon
     assert "ANYZERO_LANES='7'" in built.log
 
 
-class Values:
-    """Values of specialization constants, each at the very end of its memory."""
-
-    def __init__(self, **values: bytes) -> None:
-        self.kept = {
-            int(number[1:]): ctypes.create_string_buffer(value, len(value)) for number, value in values.items()
-        }
-
-    def addresses(self) -> dict[int, int]:
-        return {number: ctypes.addressof(each) for number, each in self.kept.items()}
-
-
 def test_specialization_constants_have_the_size_of_their_type(compiler: Compiler) -> None:
-    values = Values(_4=struct.pack("<I", 16), _5=b"\0", _6=struct.pack("<f", 2.5), _7=struct.pack("<q", -7))
-    built = build((MODULES["special"], "", values.addresses()))
+    values = {4: struct.pack("<I", 16), 5: b"\0", 6: struct.pack("<f", 2.5), 7: struct.pack("<q", -7)}
+    asked = Reply(modules.constants(struct.pack("<II", 0, 2) + blob(MODULES["special"]) + blob(b"no module")))
+    count, *sizes = asked.numbers("9I")
+    assert (asked.status, count) == (SUCCESS, len(values))
+    assert dict(zip(sizes[::2], sizes[1::2], strict=True)) == {number: len(value) for number, value in values.items()}
+    assert asked.numbers("I") == (0,)
+    asked.end()
+    built = build((MODULES["special"], "", values))
     assert (built.status, built.log) == (SUCCESS, "")
     assert create(built.plan, "special")[0] == SUCCESS
     found = compiler.calls[0].module
@@ -204,15 +198,15 @@ def test_specialization_constants_have_the_size_of_their_type(compiler: Compiler
 
 
 def test_other_constants_are_another_kernel(compiler: Compiler) -> None:
-    one, two = Values(_4=struct.pack("<I", 16)), Values(_4=struct.pack("<I", 32))
-    for values in (one, two, one):
-        create(build((MODULES["special"], "", values.addresses())).plan, "special")
+    for value in (16, 32, 16):
+        create(build((MODULES["special"], "", {4: struct.pack("<I", value)})).plan, "special")
     assert len(compiler.calls) == 2
 
 
 def test_constants_that_do_not_exist_are_named_in_the_log(compiler: Compiler) -> None:
-    built = build((MODULES["special"], "", {99: 8, 4: 0}))
+    built = build((MODULES["special"], "", {99: b"", 4: b"", 98: b"\1"}))
     assert built.status == SUCCESS
+    assert "there is no specialization constant 98" in built.log
     assert "there is no specialization constant 99" in built.log
     assert "the specialization constant 4 has no value" in built.log
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import struct
 from collections.abc import Iterator
@@ -116,6 +115,14 @@ def test_another_machine_or_version_compiles_again(
     assert [call.options.level for call in compiler.calls] == [0, 0]
 
 
+def test_kernels_in_the_form_of_another_version_are_left_out(compiler: Compiler) -> None:
+    older = b"AZKERN01" + CONTAINER[8:]
+    inputs = [Input(MODULES["saxpy"])]
+    again = build(binaries.encode(inputs, {hashlib.sha256(b"key").digest(): older}), form=NATIVE)
+    assert create(again.plan, "saxpy")[0] == SUCCESS
+    assert len(compiler.calls) == 1
+
+
 def test_another_environment_compiles_again(compiler: Compiler, monkeypatch: pytest.MonkeyPatch) -> None:
     data = native(build(MODULES["saxpy"]).plan)[2]
     monkeypatch.setenv("ANYZERO_LANES", "4")
@@ -125,8 +132,7 @@ def test_another_environment_compiles_again(compiler: Compiler, monkeypatch: pyt
 
 
 def test_constants_come_along(compiler: Compiler) -> None:
-    value = ctypes.create_string_buffer(struct.pack("<I", 24), 4)
-    data = native(build((MODULES["special"], "", {4: ctypes.addressof(value)})).plan)[2]
+    data = native(build((MODULES["special"], "", {4: struct.pack("<I", 24)})).plan)[2]
     again = build(data, form=NATIVE)
     assert create(again.plan, "special")[0] == SUCCESS
     assert len(compiler.calls) == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import re
 import struct
 from collections.abc import Iterator
@@ -95,8 +94,8 @@ def test_every_input_has_its_own_constants(compiler: Compiler) -> None:
     names, body = entry("other")
     names += "\n    OpExecutionModeId %other LocalSizeId %size %c1 %c1\n    OpDecorate %size SpecId 4"
     other = module(body, head=f"{VOID_FUNCTION}    %size = OpSpecConstant %i32 3\n", names=names)
-    first, second = (ctypes.create_string_buffer(struct.pack("<I", value), 4) for value in (16, 5))
-    built = build((MODULES["special"], "", {4: ctypes.addressof(first)}), (other, "", {4: ctypes.addressof(second)}))
+    first, second = (struct.pack("<I", value) for value in (16, 5))
+    built = build((MODULES["special"], "", {4: first}), (other, "", {4: second}))
     assert built.status == SUCCESS
     found = plans.find(built.plan).module
     assert found.kernels["special"].required_group_size == (16, 1, 1)

@@ -1,6 +1,6 @@
 """A kernel's container: the bytes that the engine is given for one kernel.
 
-    char magic[8]; u64 total bytes; u64 checksum (FNV-1a of everything behind this field)
+    char magic[8]; u64 total bytes; u64 checksum (CRC-32 of everything behind this field)
     u32 lanes, flags, arguments, bytes of the argument block
     u32 local, private and spill bytes, fixed scratch, scratch per vector, links
     u32 required group size[3], most items of a group, required sub-groups, required sub-group size
@@ -18,6 +18,7 @@ hold places in the list of linked modules instead, because ids mean nothing to a
 from __future__ import annotations
 
 import struct
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, get_args
@@ -27,12 +28,13 @@ from anyzero.driver.wire import Reader, WireError
 
 __all__ = ["Container", "decode", "encode", "looks_whole", "relink"]
 
-MAGIC: Final = b"AZKERN01"
+MAGIC: Final = b"AZKERN02"
 
 BARRIERS: Final = 1
 PRINTF: Final = 2
 FLAT: Final = 4
 SUB_GROUPS: Final = 8
+WAITS: Final = 16
 FUNCTION: Final = 32
 
 KINDS: Final[tuple[ArgumentKind, ...]] = get_args(ArgumentKind)
@@ -62,6 +64,7 @@ def encode(content: Container) -> bytes:
         | PRINTF * kernel.printf
         | FLAT * kernel.flat
         | SUB_GROUPS * kernel.sub_groups
+        | WAITS * kernel.waits
         | FUNCTION * content.function
     )
     arguments = () if content.function else kernel.arguments
@@ -124,6 +127,7 @@ def decode(data: bytes) -> Container:
         barriers=bool(flags & BARRIERS),
         printf=bool(flags & PRINTF),
         sub_groups=bool(flags & SUB_GROUPS),
+        waits=bool(flags & WAITS),
         args_bytes=args_bytes,
         local_bytes=local,
         private_bytes=private,
@@ -158,11 +162,7 @@ def relink(data: bytes, plans: Sequence[int]) -> bytes:
 
 
 def checksum(data: bytes | memoryview) -> int:
-    """FNV-1a, 64 bits."""
-    value = 0xCBF29CE484222325
-    for byte in data:
-        value = (value ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
-    return value
+    return zlib.crc32(data)
 
 
 def _argument(index: int, row: tuple[int, ...], name: str) -> Argument:

@@ -30,10 +30,15 @@ def create(plan: Plan, name: str, kind: int) -> tuple[bytes, str]:
     """The container of a kernel or of a function, and the compiler's log if it had to run."""
     reached = linking.reach(plan, _function(plan, name, kind))
     if reached.missing:
-        text = f'"{name}" needs what no linked module gives: {", ".join(sorted(reached.missing))}'
+        missing = ", ".join(sorted(reached.missing))
+        text = f'"{name}" needs what no linked module gives: {missing}; link the module with zeModuleDynamicLink first'
         raise Refusal(ze.ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED, text)
     if reached.recursive:
         text = f'"{name}": {reached.recursive} calls itself by way of other modules'
+        raise Refusal(ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, text)
+    if reached.ambiguous:
+        names = ", ".join(reached.ambiguous)
+        text = f'"{name}" reaches modules that export different things by the same name: {names}; give one another name'
         raise Refusal(ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, text)
     with held([plan, *reached.plans]):
         found = plan.containers.get((name, kind))

@@ -25,6 +25,8 @@ __all__ = [
     "compatible",
     "exports",
     "fits",
+    "held",
+    "imported_variables",
     "imports",
     "inspect",
     "link",
@@ -93,6 +95,20 @@ def addressed(module: Module) -> list[int]:
     return [id_ for id_ in found if id_ in module.functions]
 
 
+def imported_variables(module: Module) -> dict[int, str]:
+    """Their names, by id."""
+    return {each.symbol.id: name for name, each in imports(module).items() if isinstance(each.symbol, Variable)}
+
+
+def held(module: Module) -> list[str]:
+    """The imported variables whose addresses are in constants and in what other variables begin with."""
+    wanted = imported_variables(module)
+    if not wanted:
+        return []
+    used = {word for each in module.declarations.values() for word in each.operands}
+    return [name for id_, name in wanted.items() if id_ in used]
+
+
 class Reached(NamedTuple):
     functions: list[tuple[Plan, int]]
     """All of them, by the plan they belong to and their id there."""
@@ -102,12 +118,15 @@ class Reached(NamedTuple):
     """Names that nobody gives."""
     recursive: str
     """A function that calls itself by way of other modules, if there is one: a device has no stack for that."""
+    ambiguous: list[str]
+    """Names that mean one thing here and another there: modules that were linked apart from each other export them."""
 
 
 def reach(plan: Plan, function: int) -> Reached:
     """What the code of a function takes from other plans."""
     plans: dict[Plan, None] = {}
     missing: dict[str, None] = {}
+    taken: list[tuple[str, Plan]] = []
     calls: dict[tuple[Plan, int], list[tuple[Plan, int]]] = {}
     waiting = [(plan, function)]
 
@@ -117,18 +136,18 @@ def reach(plan: Plan, function: int) -> Reached:
             missing[name] = None
             return []
         visit(provider)
+        taken.append((name, provider))
         symbol = provider.exports[name].symbol
         return [(provider, symbol.id)] if isinstance(symbol, Function) else []
 
     def visit(user: Plan) -> None:
-        """Variables and addresses of functions count as used wherever anything of their module is."""
+        """Addresses of functions, and those in constants, count as used wherever anything of their module is."""
         if user in plans:
             return
         plans[user] = None
         waiting.extend((user, id_) for id_ in user.addressed)
-        for each in user.imports.values():
-            if isinstance(each.symbol, Variable):
-                use(user, each.name)
+        for name in user.held:
+            use(user, name)
 
     visit(plan)
     for node in waiting:  # it grows meanwhile
@@ -138,12 +157,28 @@ def reach(plan: Plan, function: int) -> Reached:
         found = user.module.functions[id_]
         if found.has_body or not found.linkage:
             calls[node] = [(user, callee) for callee in found.calls if callee in user.module.functions]
+            if user.imported_variables:
+                # A number that is none of an id does no harm: at worst a variable counts as used that is not.
+                words = set(user.module.words[found.first : found.stop])
+                for variable in words & user.imported_variables.keys():
+                    use(user, user.imported_variables[variable])
         else:
             calls[node] = use(user, found.linkage.name)
         waiting += calls[node]
     recursive = _cycle(calls) if len(plans) > 1 else None
     shown = str(recursive[0].module.functions[recursive[1]]) if recursive else ""
-    return Reached(list(calls), [each for each in plans if each is not plan], list(missing), shown)
+    others = [each for each in plans if each is not plan]
+    return Reached(list(calls), others, list(missing), shown, _ambiguous(taken, [plan, *others]))
+
+
+def _ambiguous(taken: Iterable[tuple[str, Plan]], plans: list[Plan]) -> list[str]:
+    """The compiler looks names up in the order of the plans, whoever asks."""
+    found = []
+    for name, provider in taken:
+        first = next(plan for plan in plans if name in plan.exports)
+        if first is not provider and (first.exports[name].strong or provider.exports[name].strong):
+            found.append(name)
+    return sorted(set(found))
 
 
 def _cycle(calls: dict[tuple[Plan, int], list[tuple[Plan, int]]]) -> tuple[Plan, int] | None:

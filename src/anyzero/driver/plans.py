@@ -52,7 +52,7 @@ class Plan:
     globals: Globals
     shipped: Mapping[bytes, bytes] = field(default_factory=dict, repr=False)
     """Containers that came along with the module, by key."""
-    id: int = field(default_factory=itertools.count(1).__next__)
+    id: int = field(default_factory=lambda: next(_ids))
     containers: dict[tuple[str, int], bytes] = field(default_factory=dict, repr=False)
     """What the engine is given, by name and kind."""
     keys: dict[tuple[str, int], bytes] = field(default_factory=dict, repr=False)
@@ -75,6 +75,14 @@ class Plan:
     @cached_property
     def required(self) -> list[str]:
         return linking.required(self.module)
+
+    @cached_property
+    def imported_variables(self) -> dict[int, str]:
+        return linking.imported_variables(self.module)
+
+    @cached_property
+    def held(self) -> list[str]:
+        return linking.held(self.module)
 
     @cached_property
     def addressed(self) -> list[int]:
@@ -108,6 +116,8 @@ class Plan:
         return self.unit_of(name, kind).options
 
 
+# A process may meet plans of several planners, one after the other; so each begins to count somewhere else.
+_ids: Iterator[int] = itertools.count(int.from_bytes(os.urandom(4), "little") << 32 | 1)
 _alive: weakref.WeakSet[Plan] = weakref.WeakSet()
 _known: dict[int, Plan] = {}
 
@@ -121,11 +131,11 @@ def _forget_locks() -> None:
 os.register_at_fork(after_in_child=_forget_locks)
 
 
-def build(units: Iterable[Unit], shipped: Mapping[bytes, bytes], environment: Config) -> Plan:
-    """A new plan, made from one unit or from several that become one program."""
+def build(units: Iterable[Unit], shipped: Mapping[bytes, bytes], environment: Config, id_: int | None = None) -> Plan:
+    """A new plan, made from one unit or from several that become one program; perhaps in place of a lost one."""
     listed = tuple(units)
     module = listed[0].module if len(listed) == 1 else _program(listed, environment)
-    plan = Plan(listed, module, _globals(module), shipped)
+    plan = Plan(listed, module, _globals(module), shipped, id=next(_ids) if id_ is None else id_)
     _known[plan.id] = plan
     return plan
 
