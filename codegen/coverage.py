@@ -1,4 +1,4 @@
-"""docs/coverage.md: which functions of the core API do something, and which only say that they do not."""
+"""docs/coverage.md: which functions do something, and which only say that they do not."""
 
 from __future__ import annotations
 
@@ -10,24 +10,41 @@ from codegen.names import noun_of_table
 from codegen.outputs import NOTICE, Output
 from codegen.scan import Class
 
+Tables = dict[Table, list[entries.Entry]]
+
 
 def outputs(api: Api, classes: dict[str, Class]) -> Iterator[Output]:
-    core, runtime = (entries.of_tables(api, classes, namespace) for namespace in ("ze", "zer"))
-    yield Output("docs/coverage.md", "\n".join(_lines(core, runtime)) + "\n")
+    core, runtime, sysman = (entries.of_tables(api, classes, namespace) for namespace in ("ze", "zer", "zes"))
+    lines = [*_core(core, runtime, sysman), *_sysman(sysman)]
+    yield Output("docs/coverage.md", "\n".join(lines) + "\n")
 
 
-def _lines(tables: dict[Table, list[entries.Entry]], runtime: dict[Table, list[entries.Entry]]) -> Iterator[str]:
-    everything = [entry for found in tables.values() for entry in found]
-    of_runtime = _count([entry for found in runtime.values() for entry in found])
+def _core(tables: Tables, runtime: Tables, sysman: Tables) -> Iterator[str]:
     yield from (f"<!-- {NOTICE} -->", "# Coverage of the core API", "")
-    yield f"**{_count(everything)}** functions are implemented. The others are exported too: they check nothing and"
-    yield "return `ZE_RESULT_ERROR_UNSUPPORTED_FEATURE`, and so does all of the tools (`zet`) and system management"
-    yield f"(`zes`) APIs. Of the runtime API (`zer`), {of_runtime} are implemented."
+    yield f"**{_total(tables)}** functions are implemented. The others are exported too: they check nothing and"
+    yield "return `ZE_RESULT_ERROR_UNSUPPORTED_FEATURE`, and so does all of the tools API (`zet`). Of the runtime API"
+    yield f"(`zer`), {_total(runtime)} are implemented; of [system management](#system-management) (`zes`),"
+    yield f"{_total(sysman)}."
     yield from ("", "| table | implemented |", "|---|---|")
     yield from (f"| [{table.name}](#{_anchor(table)}) | {_count(found)} |" for table, found in tables.items())
     for table, found in tables.items():
         yield from ("", f"## {_anchor(table)}", "", "| function | since | |", "|---|---|---|")
         yield from map(_row, found)
+
+
+def _sysman(tables: Tables) -> Iterator[str]:
+    """Only what there is: most of it is about hardware that no processor has."""
+    yield from ("", "## System management", "")
+    yield "What these answer is in [sysman.md](sysman.md). Every other function of `zes` is exported and returns"
+    yield "`ZE_RESULT_ERROR_UNSUPPORTED_FEATURE`."
+    yield from ("", "| table | implemented |", "|---|---|")
+    yield from (f"| {table.name} | {_count(found)} |" for table, found in tables.items())
+    yield from ("", "| function | since | |", "|---|---|---|")
+    yield from (_row(entry) for found in tables.values() for entry in found if entry.implemented)
+
+
+def _total(tables: Tables) -> str:
+    return _count([entry for found in tables.values() for entry in found])
 
 
 def _count(found: list[entries.Entry]) -> str:

@@ -91,10 +91,11 @@ class Entry:
     # Which parameter is what
 
     def _is_handle(self, param: Param) -> bool:
-        return param.type in self.api.handles
+        return self.api.handle(param.type) is not None
 
     def _is_handle_array(self, param: Param) -> bool:
-        return param.input and param.pointer and param.pointee in self.api.handles and param.length is not None
+        is_handle = self.api.handle(param.pointee) is not None
+        return param.input and param.pointer and is_handle and param.length is not None
 
     def _is_self(self, param: Param) -> bool:
         return self._is_first(param) and self._is_handle(param) and self._class_of(param) == self.class_name

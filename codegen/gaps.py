@@ -30,6 +30,22 @@ LEFT_TO_THE_ENGINE: frozenset[tuple[str, str]] = frozenset({("zeModuleCreate", "
 # Pointers that may be null although nothing says so: asking for a size needs no room.
 MAY_BE_NULL: frozenset[tuple[str, str]] = frozenset({("zeKernelGetBinaryExp", "pKernelBinary")})
 
+# Functions that are older than the facts say: those tell since when this form is documented. Slots that come before
+# the ones of the named version are there for older callers, too.
+SINCE: dict[str, tuple[int, int]] = {"zesEngineGetActivity": (1, 0)}
+
+# Handles of system management whose names abbreviate the noun of their table.
+SYSMAN_NOUNS: dict[str, str] = {
+    "diag": "Diagnostics",
+    "freq": "Frequency",
+    "mem": "Memory",
+    "perf": "PerformanceFactor",
+    "pwr": "Power",
+    "sched": "Scheduler",
+    "temp": "Temperature",
+    "vf": "VFManagement",
+}
+
 # Tables only ever grow at their end, except these: their members were reordered in the named version, and the facts
 # hold the new order only. A caller older than that must not have its table touched.
 REORDERED: dict[str, tuple[int, int]] = {"ze_command_list_exp_dditable_t": (1, 11)}

@@ -133,6 +133,11 @@ class Api:
         slots = tuple(Slot(str(f.name), f.type, _function_of(f.type)) for f in self.table_structs[type_])
         return Table(type_, name, slots)
 
+    def handle(self, type_: str) -> str | None:
+        """The handle type that `type_` is, or is another name of; None when it is no handle."""
+        target = self.typedefs.get(type_, type_)
+        return target if target in self.handles else None
+
     def is_function_pointer(self, type_: str) -> bool:
         return type_ in self.callbacks
 
@@ -196,7 +201,7 @@ def _function(name: str, raw: dict[str, Any]) -> Function:
     type_, failure = gaps.RETURN_TYPES.get(name, ("ze_result_t", None))
     return Function(
         name,
-        _version(raw["since"]),
+        gaps.SINCE.get(name) or _version(raw["since"]),
         tuple(_param(name, *param) for param in raw["params"]),
         codes,
         tuple(

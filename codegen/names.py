@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from codegen import gaps
 from codegen.model import Api, Param, Slot, Table
 
 
@@ -31,8 +32,12 @@ def noun_of_table(table: Table) -> str:
 
 
 def class_of_handle(api: Api, handle: str) -> str:
+    """What system management calls a driver or a device is the very same object; its other nouns are its own."""
+    handle = api.handle(handle) or handle
     noun = re.sub(r"^ze[tsr]?_|(_exp|_ext)?_handle_t$", "", handle)
     camel = "".join(word.capitalize() for word in noun.split("_"))
+    if handle.startswith("zes_"):
+        return NAMESPACES["zes"] + gaps.SYSMAN_NOUNS.get(noun, camel)
     # The tables spell some nouns with capitals that the handles do not have: RTASBuilder.
     return next((c for c in map(class_of_table, api.tables.values()) if c.lower() == camel.lower()), camel)
 

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from codegen import c_header, coverage, ctypes_package, entries, model, scan, spirv_tables, structures, tables, values
+from codegen import (
+    c_header,
+    coverage,
+    ctypes_package,
+    entries,
+    loader,
+    model,
+    scan,
+    spirv_tables,
+    structures,
+    tables,
+    values,
+)
 from codegen.outputs import NOTICE, Output
 
 
@@ -16,6 +28,7 @@ def outputs(root: Path) -> list[Output]:
         *structures.outputs(api),
         *entries.outputs(api, classes),
         *tables.outputs(api),
+        *loader.outputs(api),
         *ctypes_package.outputs(api),
         *coverage.outputs(api, classes),
         *spirv_tables.outputs(root / "spec" / "spirv"),
@@ -27,7 +40,8 @@ def remarks(root: Path) -> list[str]:
     api, _, classes = _load(root)
     known: dict[str, set[str]] = {}
     found = []
-    for entry in (entry for table in entries.of_tables(api, classes, "ze").values() for entry in table):
+    tabled = [entries.of_tables(api, classes, namespace).values() for namespace in ("ze", "zes")]
+    for entry in (entry for of_namespace in tabled for table in of_namespace for entry in table):
         known.setdefault(entry.class_name, set()).add(entry.method)
         if entry.missing:
             found.append(

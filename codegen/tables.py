@@ -78,7 +78,7 @@ def _source(api: Api) -> Iterator[str]:
     handles = ", ".join(f"&{_driver_variable(namespace)}" for namespace in NAMESPACES)
     yield from (f"const ze_handle_t ddi_handle = {{{handles}}};", _FIND, 'extern "C" {', "")
     for table in api.tables.values():
-        yield from _getter(api, table)
+        yield from getter(api, table, _variable(table))
     yield from ('}  // extern "C"', "}  // namespace anyzero")
 
 
@@ -117,7 +117,13 @@ def _functions(api: Api) -> Iterator[str]:
     yield from ("};", "")
 
 
-def _getter(api: Api, table: Table) -> Iterator[str]:
+def order_since(table: Table) -> Version:
+    """The version from which on the members of a table stand where the facts have them."""
+    return gaps.REORDERED.get(table.type, (1, 0))
+
+
+def getter(api: Api, table: Table, source: str) -> Iterator[str]:
+    """The function that fills a caller's table with the members of the variable `source`."""
     name = f'"{table.getter}"'
     yield f"ZE_APIEXPORT ze_result_t ZE_APICALL {table.getter}(ze_api_version_t version, {table.type}* pDdiTable) {{"
     yield f"  if (!pDdiTable) return no_table({name});"
@@ -127,13 +133,13 @@ def _getter(api: Api, table: Table) -> Iterator[str]:
         yield "  // The members were reordered in this version: in an older table they would land in the wrong slots."
         yield f"  if (version < {_constant(reordered)}) return ZE_RESULT_SUCCESS;"
     for since, slots in groupby(table.slots, key=lambda slot: api.functions[slot.function].since):
-        yield from _fill(table, list(slots), max(since, reordered or since), reordered or (1, 0))
+        yield from _fill(source, list(slots), max(since, reordered or since), order_since(table))
     yield from ("  return ZE_RESULT_SUCCESS;", "}", "")
 
 
-def _fill(table: Table, slots: list[Slot], since: Version, certain: Version) -> Iterator[str]:
+def _fill(source: str, slots: list[Slot], since: Version, certain: Version) -> Iterator[str]:
     """Members of a version newer than the caller's lie behind the end of the caller's table."""
-    lines = [f"pDdiTable->{slot.name} = {_variable(table)}.{slot.name};" for slot in slots]
+    lines = [f"pDdiTable->{slot.name} = {source}.{slot.name};" for slot in slots]
     if since <= certain:
         yield from (f"  {line}" for line in lines)
         return

@@ -59,8 +59,8 @@ def mask_name(flags: str) -> str:
 
 
 def outputs(api: Api) -> Iterator[Output]:
-    core = (function for function in api.functions.values() if function.namespace == "ze")
-    used = sorted({value.type for function in core for value in inputs(api, function)})
+    checking = (function for function in api.functions.values() if function.namespace in ("ze", "zes"))
+    used = sorted({value.type for function in checking for value in inputs(api, function)})
     lines = [
         slashes(),
         "#pragma once",

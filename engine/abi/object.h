@@ -28,6 +28,11 @@ enum class Kind : uint32_t {
   Module,
   ModuleBuildLog,
   Kernel,
+  SysmanEngine,
+  SysmanFrequency,
+  SysmanMemory,
+  SysmanPower,
+  SysmanTemperature,
 };
 
 // The handle a program holds is the address of this block. A loader may dispatch through `ddi`, so it comes first.

@@ -19,6 +19,10 @@ class Engine {
   // `ring` has work that this thread must see to.
   void submit(Ring& ring);
 
+  // Nanoseconds that rings which are gone had been busy.
+  uint64_t past_busy() const { return past_busy_.load(std::memory_order_relaxed); }
+  void keep_busy(uint64_t ns) { past_busy_.fetch_add(ns, std::memory_order_relaxed); }
+
   bool has_thread() const { return started_.load(std::memory_order_acquire); }
 
   // Another ring of this urgency or more is waiting. For the engine thread.
@@ -46,6 +50,7 @@ class Engine {
   std::atomic<uint32_t> doorbell_{0};
   std::atomic<bool> asleep_{false};
   std::atomic<bool> started_{false};
+  std::atomic<uint64_t> past_busy_{0};
 
   // The engine thread's own, oldest first.
   std::vector<Ring*> runnable_[kPriorities];

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../abi/gen/ze_api.h"
+#include "busy.h"
 #include "mutex.h"
 #include "signal.h"
 #include "spinlock.h"
@@ -64,6 +65,9 @@ class Ring {
   Context& context() const { return context_; }
   Device& device() const { return device_; }
   uint32_t priority() const { return priority_; }
+  Engine& engine() const { return engine_; }
+  // Nanoseconds that kernels and copies of this ring have taken until `now`.
+  uint64_t busy(uint64_t now) const { return busy_.until(now); }
 
   // Writing: take the lock, reserve, fill, publish (which lets go of the lock). Publishing runs nothing.
   void* begin(size_t size) {
@@ -140,6 +144,7 @@ class Ring {
   const WaitFor* targets_ = nullptr;  // of the next packet's waits for counting events
   uint64_t execute_start_ = 0;
   const Packet* running_ = nullptr;
+  Busy busy_;
   WaitFor blocked_on_{};
 
   std::atomic<bool> lost_{false};

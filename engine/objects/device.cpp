@@ -177,6 +177,11 @@ std::vector<RingPoint> Device::submitted() {
 
 void Device::add_ring(Ring* ring) { rings_.open()->push_back(ring); }
 
-void Device::remove_ring(Ring* ring) { std::erase(*rings_.open(), ring); }
+void Device::remove_ring(Ring* ring) {
+  auto open = rings_.open();
+  std::erase(*open, ring);
+  // Under the lock, so that who adds up what all rings have done finds it once.
+  ring->engine().keep_busy(ring->busy(now_ns()));
+}
 
 }  // namespace anyzero

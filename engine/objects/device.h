@@ -76,6 +76,11 @@ class Device : public Object<Device, Kind::Device> {
   // Every ring that feeds this device announces itself.
   void add_ring(Ring* ring);
   void remove_ring(Ring* ring);
+  // Looks at every ring of this device, not of its tiles, under a lock.
+  template <class F>
+  void each_ring(F&& look) {
+    for (auto open = rings_.open(); const Ring* ring : *open) look(*ring);
+  }
   // How far the rings of this device and its tiles that are at work have been asked to come.
   std::vector<RingPoint> submitted();
 

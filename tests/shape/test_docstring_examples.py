@@ -17,6 +17,8 @@ OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 def with_examples() -> list[str]:
     paths = [path for path in sorted(PACKAGE.rglob("*.py")) if ">>> " in path.read_text()]
+    # These want other packages; tests/clients has them, and runs these examples there.
+    paths = [path for path in paths if PACKAGE / "interop" not in path.parents]
     return [
         ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__") for path in paths
     ]

@@ -15,6 +15,7 @@ ALLOWED = {
     "api": {"ze", "errors", "config"},
     "tools": {"anyzero", "api", "npu", "language", "errors", "config"},
     "npu": {"anyzero", "api", "errors", "config"},
+    "interop": {"api", "ze", "errors", "config"},
     "language": {"anyzero", "api", "errors", "config"},
     "driver": {"compiler", "ze", "errors", "config"},
     "compiler": {"errors", "config"},

@@ -30,6 +30,9 @@ constexpr uint32_t known_ze_physical_mem_flags = 0x3;
 constexpr uint32_t known_ze_rtas_builder_build_op_exp_flags = 0x3;
 constexpr uint32_t known_ze_rtas_builder_build_op_ext_flags = 0x3;
 constexpr uint32_t known_ze_scheduling_hint_exp_flags = 0x7;
+constexpr uint32_t known_zes_event_type_flags = 0xffff;
+constexpr uint32_t known_zes_init_flags = 0x1;
+constexpr uint32_t known_zes_vf_info_util_exp_flags = 0xf;
 
 constexpr bool known(ze_cache_ext_region_t value) { return static_cast<uint32_t>(value) <= ZE_CACHE_EXT_REGION_ZE_CACHE_NON_RESERVED_REGION; }
 constexpr bool known(ze_command_queue_mode_t value) { return static_cast<uint32_t>(value) <= ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS; }
@@ -47,5 +50,15 @@ constexpr bool known(ze_rtas_builder_exp_version_t value) { return value >= ZE_R
 constexpr bool known(ze_rtas_builder_ext_version_t value) { return value >= ZE_RTAS_BUILDER_EXT_VERSION_1_0 && value <= ZE_RTAS_BUILDER_EXT_VERSION_1_0; }
 constexpr bool known(ze_sampler_address_mode_t value) { return static_cast<uint32_t>(value) <= ZE_SAMPLER_ADDRESS_MODE_MIRROR; }
 constexpr bool known(ze_sampler_filter_mode_t value) { return static_cast<uint32_t>(value) <= ZE_SAMPLER_FILTER_MODE_LINEAR; }
+constexpr bool known(zes_device_ecc_state_t value) { return static_cast<uint32_t>(value) <= ZES_DEVICE_ECC_STATE_DISABLED; }
+constexpr bool known(zes_fan_speed_units_t value) { return static_cast<uint32_t>(value) <= ZES_FAN_SPEED_UNITS_PERCENT; }
+constexpr bool known(zes_oc_mode_t value) { return static_cast<uint32_t>(value) <= ZES_OC_MODE_FIXED; }
+constexpr bool known(zes_overclock_control_t value) { return value == ZES_OVERCLOCK_CONTROL_VF || value == ZES_OVERCLOCK_CONTROL_FREQ_OFFSET || value == ZES_OVERCLOCK_CONTROL_VMAX_OFFSET || value == ZES_OVERCLOCK_CONTROL_FREQ || value == ZES_OVERCLOCK_CONTROL_VOLT_LIMIT || value == ZES_OVERCLOCK_CONTROL_POWER_SUSTAINED_LIMIT || value == ZES_OVERCLOCK_CONTROL_POWER_BURST_LIMIT || value == ZES_OVERCLOCK_CONTROL_POWER_PEAK_LIMIT || value == ZES_OVERCLOCK_CONTROL_ICCMAX_LIMIT || value == ZES_OVERCLOCK_CONTROL_TEMP_LIMIT || value == ZES_OVERCLOCK_CONTROL_ITD_DISABLE || value == ZES_OVERCLOCK_CONTROL_ACM_DISABLE; }
+constexpr bool known(zes_overclock_domain_t value) { return value == ZES_OVERCLOCK_DOMAIN_CARD || value == ZES_OVERCLOCK_DOMAIN_PACKAGE || value == ZES_OVERCLOCK_DOMAIN_GPU_ALL || value == ZES_OVERCLOCK_DOMAIN_GPU_RENDER_COMPUTE || value == ZES_OVERCLOCK_DOMAIN_GPU_RENDER || value == ZES_OVERCLOCK_DOMAIN_GPU_COMPUTE || value == ZES_OVERCLOCK_DOMAIN_GPU_MEDIA || value == ZES_OVERCLOCK_DOMAIN_VRAM || value == ZES_OVERCLOCK_DOMAIN_ADM; }
+constexpr bool known(zes_ras_error_category_exp_t value) { return static_cast<uint32_t>(value) <= ZES_RAS_ERROR_CATEGORY_EXP_SOC_INTERNAL_ERRORS; }
+constexpr bool known(zes_reset_type_t value) { return static_cast<uint32_t>(value) <= ZES_RESET_TYPE_FLR; }
+constexpr bool known(zes_standby_promo_mode_t value) { return static_cast<uint32_t>(value) <= ZES_STANDBY_PROMO_MODE_NEVER; }
+constexpr bool known(zes_vf_array_type_t value) { return static_cast<uint32_t>(value) <= ZES_VF_ARRAY_TYPE_LIVE_VF_ARRAY; }
+constexpr bool known(zes_vf_type_t value) { return static_cast<uint32_t>(value) <= ZES_VF_TYPE_FREQ; }
 
 }  // namespace anyzero

@@ -2279,8 +2279,8 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zesGetEngineProcAddrTable(ze_api_version_t v
   if (!pDdiTable) return no_table("zesGetEngineProcAddrTable");
   if (!speaks(version)) return bad_version("zesGetEngineProcAddrTable", version);
   pDdiTable->pfnGetProperties = zes_engine.pfnGetProperties;
+  pDdiTable->pfnGetActivity = zes_engine.pfnGetActivity;
   if (version >= ZE_API_VERSION_1_7) {
-    pDdiTable->pfnGetActivity = zes_engine.pfnGetActivity;
     pDdiTable->pfnGetActivityExt = zes_engine.pfnGetActivityExt;
   }
   return ZE_RESULT_SUCCESS;

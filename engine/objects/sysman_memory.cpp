@@ -1,0 +1,49 @@
+#include "sysman_memory.h"
+
+#include <algorithm>
+
+#include "device.h"
+#include "memory.h"
+#include "sysman_parts.h"
+
+namespace anyzero {
+
+namespace {
+
+uint64_t free_of(const Device& device) { return device.memory_total() - std::min(device.memory_total(), device.memory_used()); }
+
+}  // namespace
+
+std::vector<SysmanMemory*> SysmanMemory::of(Device& root) {
+  std::vector<SysmanMemory*> memories;
+  for (Device* tile : root.tiles()) memories.push_back(make(*tile));
+  if (memories.empty() && root.memories()) memories.push_back(make(root));
+  return memories;
+}
+
+ze_result_t SysmanMemory::getProperties(zes_mem_properties_t* properties) {
+  properties->type = ZES_MEM_TYPE_DDR;
+  place(device_, &properties->onSubdevice, &properties->subdeviceId);
+  properties->location = ZES_MEM_LOC_SYSTEM;
+  properties->physicalSize = device_.memory_total();
+  properties->busWidth = properties->numChannels = -1;
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t SysmanMemory::getState(zes_mem_state_t* state) {
+  sweep_deferred_frees();
+  state->health = ZES_MEM_HEALTH_UNKNOWN;
+  state->size = device_.memory_total();
+  state->free = free_of(device_);
+  const Device* root = device_.parent();
+  if (!root) return ZE_RESULT_SUCCESS;
+  // What was allocated on the whole device lies on no tile, so all of them give a share of it: their free memory adds up to what
+  // the device has left.
+  uint64_t on_tiles = 0;
+  for (const Device* tile : root->tiles()) on_tiles += free_of(*tile);
+  const uint64_t left = std::min(free_of(*root), on_tiles);
+  if (on_tiles) state->free = static_cast<uint64_t>(static_cast<unsigned __int128>(state->free) * left / on_tiles);
+  return ZE_RESULT_SUCCESS;
+}
+
+}  // namespace anyzero

@@ -1,0 +1,27 @@
+// The memory of a device or of one of its tiles, as the driver's own account has it.
+#pragma once
+
+#include <vector>
+
+#include "../abi/handle.h"
+
+namespace anyzero {
+
+class Device;
+
+// Threading: any thread. Lives as long as the process.
+class SysmanMemory : public Object<SysmanMemory, Kind::SysmanMemory> {
+ public:
+  ze_result_t getProperties(zes_mem_properties_t* properties);
+  ze_result_t getState(zes_mem_state_t* state);
+
+  // That of the device, or one for each of its tiles.
+  static std::vector<SysmanMemory*> of(Device& root);
+
+  explicit SysmanMemory(Device& device) : device_(device) {}
+
+ private:
+  Device& device_;
+};
+
+}  // namespace anyzero

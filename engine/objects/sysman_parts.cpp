@@ -1,0 +1,67 @@
+#include "sysman_parts.h"
+
+#include <atomic>
+#include <mutex>
+
+#include "../exec/mutex.h"
+#include "device.h"
+#include "sysman.h"
+#include "sysman_engine.h"
+#include "sysman_memory.h"
+#include "sysman_sensors.h"
+
+namespace anyzero {
+
+namespace {
+
+constexpr size_t kMostDevices = 64;
+std::atomic<const SysmanParts*> made[kMostDevices];  // by Device::index()
+Mutex making;
+
+}  // namespace
+
+const SysmanParts& SysmanParts::of(Device& device) {
+  Device& root = device.parent() ? *device.parent() : device;
+  auto& place = made[root.index()];
+  if (const SysmanParts* parts = place.load(std::memory_order_acquire)) return *parts;
+  std::lock_guard lock(making);
+  if (const SysmanParts* parts = place.load(std::memory_order_acquire)) return *parts;
+  const SystemFiles files;
+  auto* parts = new SysmanParts{
+      .engines = SysmanEngine::of(root),
+      .memories = SysmanMemory::of(root),
+      .frequencies = SysmanFrequency::find(files),
+      .powers = SysmanPower::find(files),
+      .temperatures = SysmanTemperature::find(files),
+  };
+  place.store(parts, std::memory_order_release);
+  return *parts;
+}
+
+void place(const Device& device, ze_bool_t* on_subdevice, uint32_t* subdevice) {
+  const auto core = described<ze_device_properties_t>(device.properties(), ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES);
+  *on_subdevice = device.parent() != nullptr;
+  *subdevice = device.parent() ? core.subdeviceId : 0;
+}
+
+ze_result_t SysmanDevice::enumEngineGroups(Device& device, uint32_t* count, zes_engine_handle_t* engines) {
+  return list_handles(SysmanParts::of(device).engines, count, engines);
+}
+
+ze_result_t SysmanDevice::enumMemoryModules(Device& device, uint32_t* count, zes_mem_handle_t* memories) {
+  return list_handles(SysmanParts::of(device).memories, count, memories);
+}
+
+ze_result_t SysmanDevice::enumFrequencyDomains(Device& device, uint32_t* count, zes_freq_handle_t* domains) {
+  return list_handles(SysmanParts::of(device).frequencies, count, domains);
+}
+
+ze_result_t SysmanDevice::enumPowerDomains(Device& device, uint32_t* count, zes_pwr_handle_t* domains) {
+  return list_handles(SysmanParts::of(device).powers, count, domains);
+}
+
+ze_result_t SysmanDevice::enumTemperatureSensors(Device& device, uint32_t* count, zes_temp_handle_t* sensors) {
+  return list_handles(SysmanParts::of(device).temperatures, count, sensors);
+}
+
+}  // namespace anyzero

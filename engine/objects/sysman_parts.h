@@ -1,0 +1,45 @@
+// The parts of a device that monitoring tools enumerate. They are made when somebody first asks, and stay.
+#pragma once
+
+#include <vector>
+
+#include "../abi/gen/ze_api.h"
+#include "../abi/properties.h"
+
+namespace anyzero {
+
+class Device;
+class SysmanEngine;
+class SysmanFrequency;
+class SysmanMemory;
+class SysmanPower;
+class SysmanTemperature;
+
+struct SysmanParts {
+  std::vector<SysmanEngine*> engines;
+  std::vector<SysmanMemory*> memories;
+  std::vector<SysmanFrequency*> frequencies;
+  std::vector<SysmanPower*> powers;
+  std::vector<SysmanTemperature*> temperatures;
+
+  // Of the device, or of the one that a tile is part of.
+  static const SysmanParts& of(Device& device);
+};
+
+// Whether a part belongs to a tile, and to which.
+void place(const Device& device, ze_bool_t* on_subdevice, uint32_t* subdevice);
+
+// A structure of system management in a pNext chain; they have a numbering of their own.
+template <class T>
+T* find_sysman(const void* chain, zes_structure_type_t stype) {
+  return static_cast<T*>(const_cast<void*>(find_next(chain, static_cast<uint32_t>(stype))));
+}
+
+// The image of a property of the core API that the planner always describes; zeros where it did not.
+template <class T>
+T described(const Properties& properties, ze_structure_type_t stype) {
+  const T* found = properties.get<T>(static_cast<uint32_t>(stype));
+  return found ? *found : T{};
+}
+
+}  // namespace anyzero

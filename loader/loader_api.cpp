@@ -1,0 +1,176 @@
+#include "loader_api.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "gen/release.h"
+#include "libraries.h"
+#include "tables.h"
+#include "teardown.h"
+
+namespace anyzero::loader {
+
+namespace {
+
+zel_component_version_t component(const char* name, zel_version_t version) {
+  zel_component_version_t made{};
+  std::strncpy(made.component_name, name, sizeof made.component_name - 1);
+  made.spec_version = ZE_API_VERSION_CURRENT;
+  made.component_lib_version = version;
+  return made;
+}
+
+// Programs look for the component "loader" and take its version for what they may call. Who is really here is the second one.
+const zel_component_version_t components[] = {
+    component("loader", {kRelease[0], kRelease[1], kRelease[2]}),
+    component("anyzero", {ANYZERO_VERSION}),
+};
+
+ze_result_t versions(size_t* count, zel_component_version_t* filled) {
+  if (!count) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  *count = filled ? std::min(*count, std::size(components)) : std::size(components);
+  if (filled) std::copy_n(components, *count, filled);
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t version_of_loader(zel_component_version_t* version) {
+  if (!version) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  *version = components[0];
+  return ZE_RESULT_SUCCESS;
+}
+
+// Handles are never wrapped, so each is its own translation.
+ze_result_t translate(zel_handle_type_t type, void* handle, void** translated) {
+  if (!translated) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (type >= kHandleTypes) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+  *translated = handle;
+  return ZE_RESULT_SUCCESS;
+}
+
+}  // namespace
+
+extern "C" {
+
+// Versions and handles
+
+ZE_APIEXPORT ze_result_t ZE_APICALL zelLoaderGetVersions(size_t* num_elems, zel_component_version_t* filled) {
+  return versions(num_elems, filled);
+}
+
+ZE_APIEXPORT ze_result_t ZE_APICALL zelLoaderGetVersionsInternal(size_t* num_elems, zel_component_version_t* filled) {
+  return versions(num_elems, filled);
+}
+
+ZE_APIEXPORT ze_result_t ZE_APICALL zelGetLoaderVersion(zel_component_version_t* version) { return version_of_loader(version); }
+
+ZE_APIEXPORT ze_result_t ZE_APICALL zelLoaderGetVersion(zel_component_version_t* version) { return version_of_loader(version); }
+
+ZE_APIEXPORT ze_result_t ZE_APICALL zelLoaderTranslateHandle(zel_handle_type_t type, void* handle, void** translated) {
+  return translate(type, handle, translated);
+}
+
+ZE_APIEXPORT ze_result_t ZE_APICALL zelLoaderTranslateHandleInternal(zel_handle_type_t type, void* handle, void** translated) {
+  return translate(type, handle, translated);
+}
+
+// What a loader that is linked into a program asks before it calls zeInit
+
+ZE_APIEXPORT ze_result_t ZE_APICALL zeLoaderInit() try {
+  return !torn_down() && Libraries::load() ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_UNINITIALIZED;
+} catch (const std::bad_alloc&) {
+  return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+}
+
+ZE_APIEXPORT ze_result_t ZE_APICALL zelLoaderDriverCheck(ze_init_flags_t flags, ze_init_driver_type_desc_t* desc,
+                                                         ze_global_dditable_t*, zes_global_dditable_t*, bool* tables_changed,
+                                                         bool sysman_only) {
+  if (tables_changed) *tables_changed = false;
+  if (sysman_only) return zeLoaderInit();
+  uint32_t count = 0;
+  return desc ? zeInitDrivers(&count, nullptr, desc) : zeInit(flags);
+}
+
+// An object of C++ whose shape only the upstream loader knows.
+ZE_APIEXPORT void* ZE_APICALL zelLoaderGetContext() { return nullptr; }
+
+// Teardown
+
+ZE_APIEXPORT ze_result_t ZE_APICALL zelSetDriverTeardown() try {
+  tear_down();
+  return ZE_RESULT_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+}
+
+ZE_APIEXPORT bool ZE_APICALL zelCheckIsLoaderInTearDown() { return torn_down(); }
+
+ZE_APIEXPORT ze_result_t ZE_APICALL zelRegisterTeardownCallback(zel_loader_teardown_callback_t callback,
+                                                                zel_application_teardown_callback_t* forget, uint32_t* index) try {
+  if (!callback) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+  if (!forget || !index) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  *index = call_at_teardown(callback);
+  *forget = forget_callback;
+  return ZE_RESULT_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+}
+
+// Both speak to a loader that is linked into a program; a shared one is there as long as the process.
+ZE_APIEXPORT void ZE_APICALL zelSetDelayLoaderContextTeardown() {}
+ZE_APIEXPORT void ZE_APICALL zelLoaderContextTeardown() {}
+
+// Tracing, of which there is none
+
+ZE_APIEXPORT void* ZE_APICALL zeLoaderGetTracingHandle() { return nullptr; }
+
+// A loader above fails to start when these fail. What they get are tables that trace nothing.
+ZE_APIEXPORT ze_result_t ZE_APICALL zelLoaderTracingLayerInit(std::atomic<ze_dditable_t*>* table) {
+  if (!table) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  table->store(&ze_entries);
+  return ZE_RESULT_SUCCESS;
+}
+
+ZE_APIEXPORT ze_result_t ZE_APICALL zelLoaderZerTracingLayerInit(std::atomic<zer_dditable_t*>* table) {
+  if (!table) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  table->store(&zer_entries);
+  return ZE_RESULT_SUCCESS;
+}
+
+ZE_APIEXPORT ze_result_t ZE_APICALL zelEnableTracingLayer() { return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE; }
+
+ZE_APIEXPORT ze_result_t ZE_APICALL zelDisableTracingLayer() { return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE; }
+
+ZE_APIEXPORT ze_result_t ZE_APICALL zelGetTracingLayerState(bool* enabled) {
+  if (!enabled) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  *enabled = false;
+  return ZE_RESULT_SUCCESS;
+}
+
+ZE_APIEXPORT ze_result_t ZE_APICALL zelTracerCreate(const zel_tracer_desc_t*, zel_tracer_handle_t*) {
+  return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+}
+
+ZE_APIEXPORT ze_result_t ZE_APICALL zelTracerDestroy(zel_tracer_handle_t) { return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE; }
+
+ZE_APIEXPORT ze_result_t ZE_APICALL zelTracerSetPrologues(zel_tracer_handle_t, void*) {
+  return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+}
+
+ZE_APIEXPORT ze_result_t ZE_APICALL zelTracerSetEpilogues(zel_tracer_handle_t, void*) {
+  return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+}
+
+ZE_APIEXPORT ze_result_t ZE_APICALL zelTracerSetEnabled(zel_tracer_handle_t, ze_bool_t) {
+  return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+}
+
+ZE_APIEXPORT ze_result_t ZE_APICALL zelGetTracerApiProcAddrTable(ze_api_version_t version, zel_tracer_dditable_t* table) {
+  if (!table) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (!speaks(version)) return ZE_RESULT_ERROR_UNSUPPORTED_VERSION;
+  *table = {zelTracerCreate, zelTracerDestroy, zelTracerSetPrologues, zelTracerSetEpilogues, zelTracerSetEnabled};
+  return ZE_RESULT_SUCCESS;
+}
+
+}  // extern "C"
+
+}  // namespace anyzero::loader

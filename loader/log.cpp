@@ -1,0 +1,42 @@
+#include "log.h"
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace anyzero::loader {
+
+namespace {
+
+// One call, so that lines of several threads do not mix.
+void print(const char* format, va_list arguments) {
+  char line[2048];
+  int used = std::snprintf(line, sizeof line, "anyzero loader: ");
+  std::vsnprintf(line + used, sizeof line - static_cast<size_t>(used), format, arguments);
+  std::fprintf(stderr, "%s\n", line);
+}
+
+bool tracing() {
+  const char* value = std::getenv("ZE_ENABLE_LOADER_DEBUG_TRACE");
+  return value && *value && std::strcmp(value, "0") != 0;
+}
+
+}  // namespace
+
+void complain(const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  print(format, arguments);
+  va_end(arguments);
+}
+
+void trace(const char* format, ...) {
+  if (!tracing()) return;
+  va_list arguments;
+  va_start(arguments, format);
+  print(format, arguments);
+  va_end(arguments);
+}
+
+}  // namespace anyzero::loader

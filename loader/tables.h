@@ -1,0 +1,20 @@
+// The tables that the loader hands out: to a loader above it, or to a layer. They hold the loader's own functions.
+#pragma once
+
+#include "ze_api.h"
+
+namespace anyzero::loader {
+
+extern ze_dditable_t ze_entries;
+extern zet_dditable_t zet_entries;
+extern zes_dditable_t zes_entries;
+extern zer_dditable_t zer_entries;
+
+// A caller of another major version, or of none, has tables of another shape.
+inline bool speaks(ze_api_version_t version) { return ZE_MAJOR_VERSION(version) == 1; }
+
+inline ze_result_t bad_version(const char*, ze_api_version_t) { return ZE_RESULT_ERROR_UNSUPPORTED_VERSION; }
+
+inline ze_result_t no_table(const char*) { return ZE_RESULT_ERROR_INVALID_NULL_POINTER; }
+
+}  // namespace anyzero::loader
