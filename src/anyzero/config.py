@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -23,7 +23,7 @@ LOG_LEVELS: Final = ("off", "error", "warning", "info", "debug")
 """What ``ANYZERO_LOG`` accepts; the position is the level the engine is told."""
 
 LOADERS: Final = ("ours", "system")
-"""What ``ANYZERO_LOADER`` accepts."""
+"""What ``ANYZERO_LOADER`` accepts, besides a path."""
 
 LANES: Final = ("auto", "1", "4", "8", "16", "32")
 """What ``ANYZERO_LANES`` accepts."""
@@ -160,6 +160,11 @@ def _cpu_name(text: str) -> str:
     return text
 
 
+def _loader(text: str) -> str:
+    # A path has a slash, as for the linker; so a misspelt word is not taken for one.
+    return text if "/" in text else _one_of(LOADERS)(text)
+
+
 def _one_of(words: tuple[str, ...]) -> Callable[[str], str]:
     def parse(text: str) -> str:
         if text not in words:
@@ -250,16 +255,25 @@ class Config:
         default=None,
         shown="none",
         accepts="a path",
-        meaning="For C programs on machines without Python: a file written by `python -m anyzero.driver > file`, read "
+        meaning="For programs on machines without Python: a file written by `python -m anyzero.driver > file`, read "
         "instead of asking Python. The variables that shape devices took effect when the file was written.",
+    )
+    python: str | None = _variable(
+        "ANYZERO_PYTHON",
+        _text,
+        default=None,
+        shown="the one that anyzero is installed for",
+        accepts="a path, or a name to look for on `PATH`",
+        meaning="For C programs: the Python, 3.11 or newer, that the driver starts beside them to describe devices and "
+        "to compile. Programs that run Python and can import `anyzero` use their own.",
     )
     loader: str = _variable(
         "ANYZERO_LOADER",
-        _one_of(LOADERS),
+        _loader,
         default="ours",
-        accepts="`ours` or `system`",
+        accepts="`ours` or `system`, or the path of a loader: `/opt/lib/libze_loader.so.1`",
         meaning="Whose drivers the Python API uses: this package's, or those that the system's `libze_loader.so.1` "
-        "finds. Reserved: this version always uses its own.",
+        "finds, or those of another loader. Read when `anyzero` is first used.",
     )
     log: str = _variable(
         "ANYZERO_LOG",
@@ -349,13 +363,19 @@ def variables() -> Iterator[tuple[str, Variable]]:
         yield field.name, field.metadata["variable"]
 
 
-def read(environ: Mapping[str, str] | None = None) -> Config:
-    """Read the environment (the process's own when none is given); raise :class:`ConfigError` for a bad value."""
+def read(environ: Mapping[str, str] | None = None, *, only: Container[str] | None = None) -> Config:
+    """Read the environment (the process's own when none is given); raise :class:`ConfigError` for a bad value.
+
+    With `only`, the names of fields, the others keep their defaults whatever their variables hold.
+
+    >>> read({"ANYZERO_LOADER": "system", "ANYZERO_THREADS": "many"}, only=["loader"]).loader
+    'system'
+    """
     source = os.environ if environ is None else environ
     given: dict[str, Any] = {}
     for field, variable in variables():
         text = source.get(variable.name, "").strip()
-        if text:
+        if text and (only is None or field in only):
             try:
                 given[field] = variable.parse(text)
             except ValueError as error:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -13,10 +16,12 @@ from anyzero.tools import demo
 from anyzero.tools.cli import main
 from tests.api.conftest import child_environment
 
+ANYZERO = (sys.executable, "-m", "anyzero.tools")
+
 
 def command(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "anyzero.tools", *arguments],
+        [*ANYZERO, *arguments],
         env=child_environment(**variables),
         capture_output=True,
         text=True,
@@ -33,6 +38,26 @@ def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == bare
     for expected in ("info --json", "anyzero demo", "ANYZERO_DEVICES=cpu:tiles=2", "exit codes"):
         assert expected in bare
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("info", "anyzero info --json |"),
+        ("demo", "anyzero demo --device 0.1"),
+        ("run", "anyzero run -- ./vector_add"),
+        ("env", 'eval "$(anyzero env)"'),
+        ("doctor", "anyzero doctor && make test"),
+    ],
+)
+def test_every_command_has_examples(name: str, shown: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main([name, "--help"])
+    out = capsys.readouterr().out
+    assert caught.value.code == 0
+    assert shown in out
+    assert "examples:" in out
+    assert max(map(len, out.splitlines())) <= 120
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -125,7 +150,7 @@ def test_a_wrong_command_line_exits_with_2() -> None:
 
 def test_a_reader_that_leaves_early_is_no_error() -> None:
     child = subprocess.Popen(
-        [sys.executable, "-m", "anyzero.tools", "info", "--json"],
+        [*ANYZERO, "info", "--json"],
         env=child_environment(ANYZERO_DEVICES=",".join(["cpu:tiles=8"] * 7)),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -138,3 +163,168 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
     assert child.wait(timeout=60) == 0
     assert child.stderr.read() == ""
     child.stderr.close()
+
+
+def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return command("run", "--loader", "ours", *arguments, **variables)
+
+
+HOST = """
+import ctypes
+loader = ctypes.CDLL("libze_loader.so.1")
+count = ctypes.c_uint32()
+driver = ctypes.c_void_p()
+print(loader.zeInit(0), loader.zeDriverGet(ctypes.byref(ctypes.c_uint32(1)), ctypes.byref(driver)))
+loader.zeDeviceGet(driver, ctypes.byref(count), None)
+print(count.value)
+"""
+
+
+def test_run_lets_a_program_find_the_loader_and_the_devices() -> None:
+    result = run("--devices", "cpu,cpu", "--", sys.executable, "-c", HOST)
+    assert (result.stdout, result.stderr, result.returncode) == ("0 0\n2\n", "", 0)
+
+
+def test_run_lets_a_python_program_use_this_package() -> None:
+    result = run("--devices", "cpu:tiles=3", sys.executable, "-c", "import anyzero; print(len(anyzero.device().tiles))")
+    assert (result.stdout, result.returncode) == ("3\n", 0)
+
+
+def test_run_passes_arguments_on_as_they_are() -> None:
+    show = "import sys; print(sys.argv[1:])"
+    result = run("--", sys.executable, "-c", show, "--devices", "x", "--", "-v", "a b", "")
+    assert result.stdout == "['--devices', 'x', '--', '-v', 'a b', '']\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "code"),
+    [("exit 7", 7), ("kill -TERM $$", -15), ("kill -SEGV $$", -11), ("exit 0", 0)],
+)
+def test_run_leaves_with_what_the_program_left_with(program: str, code: int) -> None:
+    assert run("sh", "-c", program).returncode == code
+
+
+def test_run_becomes_the_program() -> None:
+    """The same process, with its input, and with the signals that Python had changed as they were."""
+    child = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "anyzero.tools",
+            "run",
+            "--loader",
+            "ours",
+            "sh",
+            "-c",
+            "echo $$; cat; cat /proc/$$/status",
+        ],
+        env=child_environment(LC_ALL="C", LANG=""),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    out, _ = child.communicate("hello\n", timeout=60)
+    lines = out.splitlines()
+    assert lines[:2] == [str(child.pid), "hello"]
+    (ignored,) = [int(line.split()[1], 16) for line in lines if line.startswith("SigIgn")]
+    assert not ignored & (1 << signal.SIGPIPE - 1 | 1 << signal.SIGXFSZ - 1)
+
+
+def test_run_adds_no_variable_that_is_not_its_own() -> None:
+    plain = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "LANG": "C"}
+    result = subprocess.run(
+        [*ANYZERO, "run", "--loader", "ours", "env"],
+        env=plain,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    names = {line.partition("=")[0] for line in result.stdout.splitlines()}
+    assert names == {*plain, "ANYZERO_PYTHON", "LD_LIBRARY_PATH"}
+
+
+@pytest.mark.parametrize(
+    ("program", "code", "said"),
+    [
+        ("no-such-program", 127, "no such program"),
+        ("./no/such/program", 127, "no such program"),
+        ("/", 126, "Permission denied"),
+        ("{folder}/plain", 126, "Permission denied"),
+        ("{folder}/text", 126, "a script without #!"),
+        ("{folder}/lost", 127, "its interpreter is missing"),
+        ("", 127, "no such program"),
+    ],
+)
+def test_run_says_what_shells_say(tmp_path: Path, program: str, code: int, said: str) -> None:
+    (tmp_path / "plain").write_text("#!/bin/sh\n")
+    for name, text in (("text", "exit 0\n"), ("lost", "#!/no/such/sh\n")):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    result = run("--", program.format(folder=tmp_path))
+    assert (result.returncode, result.stdout) == (code, "")
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "variables", "code", "said"),
+    [
+        (["--devices", "toaster", "true"], {}, 125, "'toaster' is no device"),
+        (["--profile", "toaster", "true"], {}, 125, "no such profile"),
+        (["true"], {"ANYZERO_LOG": "loud"}, 125, "ANYZERO_LOG='loud'"),
+        ([], {}, 2, "which program?"),
+        (["--"], {}, 2, "which program?"),
+        (["--loader", "theirs", "true"], {}, 2, "theirs"),
+        (["--wrong", "true"], {}, 2, "--wrong"),
+    ],
+)
+def test_run_refuses_before_it_starts_anything(
+    arguments: list[str], variables: dict[str, str], code: int, said: str
+) -> None:
+    result = run(*arguments, **variables)
+    assert (result.returncode, result.stdout) == (code, "")
+    assert said in result.stderr
+
+
+def test_run_says_what_it_does_when_asked() -> None:
+    result = run("-v", "true")
+    assert result.stderr.startswith("anyzero: loader ")
+    assert f"anyzero: ANYZERO_PYTHON={sys.executable}\n" in result.stderr
+
+
+def test_env_is_what_run_sets() -> None:
+    told = json.loads(command("env", "--loader", "ours", "--devices", "cpu:tiles=2", "--shell", "json").stdout)
+    assert (told["ANYZERO_PYTHON"], told["ANYZERO_DEVICES"]) == (sys.executable, "cpu:tiles=2")
+    show = "import json, os; print(json.dumps(dict(os.environ)))"
+    seen = json.loads(run("--devices", "cpu:tiles=2", sys.executable, "-c", show).stdout)
+    assert {name: seen[name] for name in told} == told
+    lines = command("env", "--loader", "ours").stdout
+    shell = subprocess.run(
+        ["sh", "-c", 'eval "$1"; exec "$2" -c "$3"', "sh", lines, sys.executable, HOST],
+        env=child_environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert shell.stdout == "0 0\n1\n"
+
+
+def test_env_fails_as_other_commands_do() -> None:
+    result = command("env", "--devices", "toaster")
+    assert (result.returncode, result.stdout, result.stderr.count("\n")) == (1, "", 1)
+    assert command("env", "--shell", "csh").returncode == 2
+
+
+def test_doctor_finds_this_checkout_healthy() -> None:
+    result = command("doctor", "--json", ANYZERO_PYTHON=sys.executable)
+    found = json.loads(result.stdout)
+    states = {check["name"]: check["state"] for check in found["checks"]}
+    assert {states[name] for name in ("driver", "our loader", "compiler", "Python for C programs")} == {"good"}
+    assert (found["ok"], result.returncode, result.stderr) == (True, 0, "")
+
+
+def test_doctor_fails_where_something_has_to_be_mended() -> None:
+    result = command("doctor", ANYZERO_LOG="loud", ANYZERO_PYTHON="/nowhere/python")
+    assert result.returncode == 1
+    assert "✗ Python for C programs  ANYZERO_PYTHON=/nowhere/python is no program" in result.stdout
+    assert "2 things have to be mended." in result.stdout

@@ -13,7 +13,7 @@ from anyzero import errors, ze
 from anyzero.api._parameters import bytes_like, parameter
 from anyzero.api.buffer import Buffer
 from anyzero.api.image import Image
-from anyzero.api.library import check, function
+from anyzero.api.library import check, function, offers, own_kernel
 from anyzero.api.local import Local
 from anyzero.api.sampler import Sampler
 
@@ -53,9 +53,9 @@ class Arguments(Protocol):
 
 
 class Typed:
-    """Of a kernel whose types are known: packed at once, for a launch that takes them all."""
+    """Of a kernel whose types are known: packed at once, for a launch that takes them all `at_once` if there is one."""
 
-    def __init__(self, name: str, types: Sequence[str], sizes: Sequence[int]) -> None:
+    def __init__(self, name: str, types: Sequence[str], sizes: Sequence[int], *, at_once: bool) -> None:
         self.types: tuple[str, ...] | None = tuple(types)
         self._count = len(types)
         self._name = name
@@ -76,7 +76,7 @@ class Typed:
         start = ctypes.addressof(ctypes.c_char.from_buffer(self._block))
         self._addresses = [start + offset for offset in offsets]
         self._slots = (ctypes.c_void_p * max(len(offsets), 1))(*self._addresses)
-        self.slots: Any = ctypes.addressof(self._slots)
+        self.slots: Any = ctypes.addressof(self._slots) if at_once else None
 
     def collect(self, given: tuple[Any, ...]) -> Collected:
         """As Arguments says."""
@@ -175,11 +175,13 @@ def arguments_of(driver: Driver, handle: int, name: str, count: int) -> Typed | 
 
     The specification has no function for it. Intel's driver has two beyond it, and so has ours.
     """
+    at_once = offers("zeCommandListAppendLaunchKernelWithArguments", driver.handle)
     size_of = _extension(driver, "zexKernelGetArgumentSize", _SIZE_QUERY)
     type_of = _extension(driver, "zexKernelGetArgumentType", _TYPE_QUERY)
     if size_of is None or type_of is None:
-        return Untyped(name, count) if count else Typed(name, (), ())
+        return Untyped(name, count) if count else Typed(name, (), (), at_once=at_once)
     types, sizes = [], []
+    handle = own_kernel(handle)
     for index in range(count):
         size, length = ctypes.c_uint32(), ctypes.c_uint32()
         if size_of(handle, index, ctypes.byref(size)) or type_of(handle, index, ctypes.byref(length), None):
@@ -189,7 +191,7 @@ def arguments_of(driver: Driver, handle: int, name: str, count: int) -> Typed | 
             return Untyped(name, count)
         sizes.append(size.value)
         types.append(text.value.decode(errors="replace"))
-    return Typed(name, types, sizes)
+    return Typed(name, types, sizes, at_once=at_once)
 
 
 def _extension(driver: Driver, name: str, prototype: Any) -> Callable[..., int] | None:

@@ -1,5 +1,7 @@
 """The driver as Python calls it: its library, its functions, and the one place where results become exceptions.
 
+`ANYZERO_LOADER` tells whose library that is: this package's driver itself, or a loader with whatever is behind it.
+
 Other modules of this package bind the functions they use once, when they are imported, and test each result in line;
 only a result other than 0 comes here. Every call releases the GIL while it is in the driver.
 """
@@ -7,37 +9,99 @@ only a result other than 0 comes here. Every call releases the GIL while it is i
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from anyzero import config, errors, ze
 from anyzero.ze.library import Library
 
-__all__ = ["LIBRARY_PATH", "array_of", "check", "create", "function", "initialize", "query_all"]
+if TYPE_CHECKING:
+    from anyzero.api._adapted import Adapter
+
+__all__ = [
+    "LIBRARY_PATH",
+    "OURS",
+    "PLACE",
+    "array_of",
+    "check",
+    "create",
+    "function",
+    "initialize",
+    "offers",
+    "own_kernel",
+    "query_all",
+]
 
 LIBRARY_PATH: Final = Path(__file__).parents[1] / "lib" / "libze_anyzero.so.1"
 """The driver that comes with this package."""
 
+LOADER_NAME: Final = "libze_loader.so.1"
+"""The system's loader, by the name that every program asks the linker for."""
 
-def _load() -> Library:
+_REINSTALL: Final = (
+    "In a checkout run `make build`; otherwise reinstall the package: pip install --force-reinstall anyzero."
+)
+
+
+def _load(path: str) -> Library:
     try:
-        return Library(LIBRARY_PATH)
+        return Library(path)
     except OSError as error:
+        if path == str(LIBRARY_PATH):
+            raise errors.Unavailable(f"the driver cannot be loaded: {error}", remedy=_REINSTALL) from None
         remedy = (
-            "In a checkout run `make build`; otherwise reinstall the package: pip install --force-reinstall anyzero."
+            "Install a Level Zero loader (Debian, Ubuntu: apt install libze1; Fedora: dnf install oneapi-level-zero), "
+            "name one by its path (ANYZERO_LOADER=/path/to/libze_loader.so.1), or unset ANYZERO_LOADER."
         )
-        raise errors.Unavailable(f"the driver cannot be loaded: {error}", remedy=remedy) from None
+        raise errors.Unavailable(f"the loader cannot be loaded: {error}", remedy=remedy) from None
 
 
-_library: Final = _load()
+def _where(path: str) -> str:
+    """Where a library lies that the linker found by its name."""
+    try:
+        with Path("/proc/self/maps").open() as maps:
+            return next((line.split(maxsplit=5)[5].strip() for line in maps if LOADER_NAME in line), path)
+    except OSError:
+        return path
+
+
+_chosen: Final = config.read(only=["loader"]).loader
+OURS: Final = _chosen == "ours"
+"""Whether the driver of this package is called without a loader in between."""
+
+_library: Final = _load(str(LIBRARY_PATH) if OURS else LOADER_NAME if _chosen == "system" else _chosen)
+PLACE: Final = _where(_library.path) if _chosen == "system" else _library.path
+"""Where that library is: the driver itself, or a loader."""
+
 _any_driver: list[int] = []
+
+
+def _adapt() -> Adapter:
+    # Imported by those who need it: most programs use the driver as it is.
+    from anyzero.api._adapted import Adapter
+
+    return Adapter(_library, PLACE, lambda: _any_driver)
+
+
+_adapter: Final = None if OURS else _adapt()
 
 
 def function(name: str) -> Callable[..., int]:
     """A function of the driver, typed; the same object every time."""
-    found: Callable[..., int] = getattr(_library, name)
+    found: Callable[..., int] = getattr(_library, name) if _adapter is None else _adapter.function(name)
     return found
+
+
+def own_kernel(handle: int) -> int:
+    """A kernel's handle as the driver knows it, for functions that no loader passes on."""
+    return handle if _adapter is None else _adapter.own_kernel(handle)
+
+
+def offers(name: str, driver: int) -> bool:
+    """Whether a function is there, in the loader and in that driver behind it."""
+    return _adapter is None or _adapter.offers(name, driver)
 
 
 _last_error: Final = function("zeDriverGetLastErrorDescription")
@@ -49,10 +113,10 @@ def _detail() -> str:
     if _any_driver:
         _last_error(_any_driver[0], ctypes.byref(text))
     else:
-        # Start-up itself failed, so there is no driver to ask yet.
+        # Start-up itself failed, so there is no driver to ask yet; and behind a loader it may be another one.
         try:
-            ask = ctypes.CDLL(str(LIBRARY_PATH)).zerGetLastErrorDescription
-        except AttributeError:
+            ask = ctypes.CDLL(str(LIBRARY_PATH), mode=os.RTLD_NOLOAD | os.RTLD_NOW).zerGetLastErrorDescription
+        except (AttributeError, OSError):
             return ""
         if ask(ctypes.byref(text)) != ze.ZE_RESULT_SUCCESS:
             return ""
@@ -66,7 +130,11 @@ def check(result: int, called: Callable[..., int]) -> None:
     >>> check(0, function("zeInit"))
     """
     if result:
-        raise errors.from_result(result, called.__name__, _detail())
+        lacking: str = getattr(called, "lacking", "")
+        error = errors.from_result(result, called.__name__, lacking or _detail())
+        if lacking:
+            error.remedy = "A newer loader has it, and ANYZERO_LOADER=ours needs none."
+        raise error
 
 
 def create(called: Callable[..., int], *arguments: Any) -> int:
@@ -104,7 +172,24 @@ def initialize() -> list[int]:
     if not _any_driver:
         # The driver reads the same variables; a wrong one is best reported here, by its name.
         config.read()
-        begin = function("zeInit")
-        check(begin(0), begin)
-        _any_driver.extend(query_all(function("zeDriverGet")))
+        begin, get = function("zeInit"), function("zeDriverGet")
+        result = begin(0)
+        if not OURS and result == ze.ZE_RESULT_ERROR_UNINITIALIZED:
+            raise _nothing_behind_it()
+        check(result, begin)
+        found = query_all(get)
+        if not found:
+            raise _nothing_behind_it()
+        _any_driver.extend(found)
     return list(_any_driver)
+
+
+def _nothing_behind_it() -> errors.Unavailable:
+    said = _detail()
+    asked = os.environ.get("ZE_ENABLE_ALT_DRIVERS", "")
+    tried = f" (ZE_ENABLE_ALT_DRIVERS={asked})" if asked else ""
+    return errors.Unavailable(
+        f"no driver answers behind the loader {PLACE}{tried}{': ' if said else ''}{said}",
+        remedy="Install the driver of your device; or use this package's behind that loader, with "
+        f"ZE_ENABLE_ALT_DRIVERS={LIBRARY_PATH}, or without a loader, with ANYZERO_LOADER=ours.",
+    )

@@ -87,6 +87,21 @@ class Cache:
         if self._due():
             self.sweep()
 
+    @property
+    def is_usable(self) -> bool:
+        """Is the folder there, or can be made, and can it be trusted?"""
+        return self._open()
+
+    def measure(self) -> tuple[int, int]:
+        """How many entries there are, and their bytes together."""
+        sizes = []
+        with contextlib.suppress(OSError):
+            for entry in self._files():
+                if entry.name.endswith(_SUFFIX):
+                    with contextlib.suppress(OSError):
+                        sizes.append(entry.stat(follow_symlinks=False).st_size)
+        return len(sizes), sum(sizes)
+
     def sweep(self) -> None:
         """Makes room: removes what was not used for the longest time until the rest fits well."""
         try:

@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 
 import anyzero as az
-from anyzero.tools.info import device_table, size
+from anyzero.api import library
+from anyzero.tools.info import device_table
+from anyzero.tools.sizes import size
 
 __all__ = ["run"]
 
@@ -31,11 +33,21 @@ def run(selector: str | None = None) -> int:
     print(f"\nUsing {device.name} (ANYZERO_DEVICE picks another).\n")
     steps = (fill_and_copy, region, events, immediate, replay, host_function, image, kernel, launches)
     began = time.perf_counter()
+    skipped = 0
     with device.context() as ctx:
         for step in steps:
-            said = step(ctx)
+            try:
+                said = step(ctx)
+            except az.UnsupportedFeature as error:
+                # Of another driver, behind a loader of the system's; ours has all of it.
+                if library.OURS:
+                    raise
+                skipped += 1
+                print(f"  – {step.__name__.replace('_', ' ')}: {str(error).splitlines()[0]}")
+                continue
             print(f"  ✓ {said}")
-    print(f"\nAll {len(steps)} steps were checked, in {time.perf_counter() - began:.2f} s.")
+    done = f"{len(steps) - skipped} of {len(steps)}" if skipped else f"All {len(steps)}"
+    print(f"\n{done} steps were checked, in {time.perf_counter() - began:.2f} s.")
     return 0
 
 

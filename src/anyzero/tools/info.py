@@ -8,8 +8,10 @@ from dataclasses import asdict
 from typing import Any
 
 import anyzero as az
+from anyzero.api import library
+from anyzero.tools.sizes import size
 
-__all__ = ["device_table", "run", "size"]
+__all__ = ["device_table", "run"]
 
 
 def run(*, as_json: bool, verbose: bool) -> int:
@@ -17,6 +19,8 @@ def run(*, as_json: bool, verbose: bool) -> int:
     if as_json:
         print(json.dumps(_everything(drivers), indent=2))
         return 0
+    if not library.OURS:
+        print(f"loader: {library.PLACE}")
     for number, driver in enumerate(drivers):
         print(f"driver {number}: Level Zero {driver.api_version}, {_count(driver.extensions, 'extension')}")
     print()
@@ -52,20 +56,6 @@ def _row(selector: str, name: str, device: az.Device) -> tuple[str, ...]:
     return selector, name, device.type, str(device.compute_units), memory, free, groups
 
 
-def size(nbytes: int) -> str:
-    """A number of bytes for people.
-
-    >>> size(1536), size(3 << 30)
-    ('1.5 KiB', '3.0 GiB')
-    """
-    amount = float(nbytes)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if amount < 1024:
-            return f"{nbytes} B" if unit == "B" else f"{amount:.1f} {unit}"
-        amount /= 1024
-    return f"{amount:.1f} TiB"
-
-
 def _count(things: Iterable[object], noun: str) -> str:
     number = len(list(things))
     return f"{number} {noun}{'' if number == 1 else 's'}"
@@ -81,7 +71,7 @@ def _details(device: az.Device) -> Iterable[tuple[str, str]]:
     yield "name", device.name
     yield "uuid", str(device.uuid)
     yield "identity", f"backend {device.backend}, vendor {device.vendor_id:#06x}, id {device.device_id:#06x}"
-    yield "PCI address", device.pci_address
+    yield "PCI address", str(_told(device, "pci_address") or "not told")
     yield "compute", f"{_count(range(device.compute_units), 'unit')} at {device.clock_mhz} MHz"
     shape = " × ".join(map(str, device.max_group_shape))
     yield "work-groups", f"up to {device.max_group_size} items ({shape}), {size(device.local_memory)} local memory"
@@ -114,6 +104,7 @@ def _yes(value: bool) -> str:
 def _everything(drivers: list[az.Driver]) -> dict[str, Any]:
     return {
         "anyzero": az.__version__,
+        "loader": None if library.OURS else library.PLACE,
         "drivers": [
             {
                 "api_version": driver.api_version,
@@ -134,8 +125,16 @@ _PLAIN = (
 )  # fmt: skip
 
 
+def _told(device: az.Device, name: str) -> Any:
+    """A property; None where a driver, another one than ours, does not know it."""
+    try:
+        return getattr(device, name)
+    except az.UnsupportedFeature:
+        return None
+
+
 def _device(device: az.Device) -> dict[str, Any]:
-    found: dict[str, Any] = {name: getattr(device, name) for name in _PLAIN}
+    found: dict[str, Any] = {name: _told(device, name) for name in _PLAIN}
     found["uuid"] = str(device.uuid)
     found["memories"] = [asdict(each) for each in device.memories]
     found["caches"] = [asdict(each) for each in device.caches]

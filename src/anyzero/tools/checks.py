@@ -1,0 +1,256 @@
+"""What `anyzero doctor` looks at, one function each."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from anyzero import config
+from anyzero.api import _loaders as loaders
+from anyzero.errors import Error
+from anyzero.tools import environment
+from anyzero.tools.interpreter import Interpreter, for_c_programs
+from anyzero.tools.sizes import size
+
+__all__ = ["CHECKS", "Check", "State"]
+
+State = Literal["good", "note", "warning", "bad"]
+
+_SPIRV: Final = Path(__file__).with_name("saxpy.spv")
+_PATIENCE_S: Final = 120
+_FILES: Final = 256
+_REINSTALL: Final = "In a checkout run `make build`; else reinstall: pip install --force-reinstall anyzero."
+# As the driver starts it for C programs: with nothing of the user's own settings for Python.
+_CHECKUP: Final = (
+    "import sys; sys.path.insert(0, sys.argv[1]); from anyzero.driver import checkup; checkup.report(sys.argv[2])"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What was found about one thing, and what to do about it."""
+
+    name: str
+    state: State
+    finding: str
+    remedy: str = ""
+
+
+def driver() -> Iterator[Check]:
+    """The driver starts and has a device. Without the variables of the user's, which have a check of their own."""
+    name = "driver"
+    if not loaders.DRIVER.exists():
+        yield Check(name, "bad", f"{loaders.DRIVER} is missing", _REINSTALL)
+        return
+    plain = {key: value for key, value in os.environ.items() if not key.startswith("ANYZERO_")}
+    found, error = _asked([sys.executable, "-m", "anyzero.tools", "info", "--json"], environment.for_python(plain))
+    if found is None:
+        yield Check(name, "bad", error.removeprefix("anyzero: error: "), _REINSTALL)
+        return
+    told = found["drivers"][0]
+    devices = ", ".join(device["name"] for device in told["devices"])
+    yield Check(name, "good", f"Level Zero {told['api_version']}, {devices}")
+
+
+def loader() -> Iterator[Check]:
+    """The loader that comes with this package."""
+    found = loaders.look_at(str(loaders.OURS), os.environ)
+    if found.level is None:
+        why = found.error if loaders.OURS.exists() else f"{loaders.OURS} is missing"
+        yield Check("our loader", "bad", why or "", _REINSTALL)
+    else:
+        yield Check("our loader", "good", f"Level Zero {loaders.text_of(found.level)}, {found.path}")
+
+
+def system_loader() -> Iterator[Check]:
+    """The system's loader: needed only by who asks for it."""
+    name = "system's loader"
+    wanted = os.environ.get("ANYZERO_LOADER", "").strip() == "system"
+    found = loaders.system_loader(environment.without_ours(os.environ))
+    install = "Debian, Ubuntu: apt install libze1; Fedora: dnf install oneapi-level-zero."
+    if found is None:
+        if wanted:
+            yield Check(name, "bad", "none, but ANYZERO_LOADER=system asks for it", f"Unset it. {install}")
+        else:
+            yield Check(name, "note", "none; `anyzero run` gives programs ours")
+    elif found.level is None:
+        state: State = "bad" if wanted else "note"
+        yield Check(name, state, str(found), "Unset ANYZERO_LOADER, or mend that loader." if wanted else "")
+    elif not found.is_enough:
+        needed = loaders.text_of(loaders.NEEDED)
+        yield Check(name, "note", f"{found}; older than {needed}, so `anyzero run` gives programs ours")
+    else:
+        yield Check(name, "good", str(found))
+
+
+def compiler() -> Iterator[Check]:
+    """A kernel is compiled, not looked up."""
+    found, error = _checkup(Interpreter(sys.executable, ""))
+    told = {"error": error} if found is None else found["compiler"]
+    if "error" in told:
+        yield Check("compiler", "bad", told["error"], f"{sys.executable} -m pip install --force-reinstall llvmlite")
+        return
+    what = f"a kernel for {told['processor']} in {told['milliseconds']} ms, {told['lanes']} lanes"
+    yield Check("compiler", "good", f"llvmlite {told['llvmlite']} with LLVM {told['llvm']}: {what}")
+
+
+def python() -> Iterator[Check]:
+    """The Python that plans for programs which have none of their own."""
+    name = "Python for C programs"
+    found = for_c_programs(os.environ)
+    mend = f"export ANYZERO_PYTHON={sys.executable}, or use `anyzero run`, which sets it."
+    if not found.path:
+        # Nobody may want to start such programs; but who named one did.
+        yield Check(name, "bad" if os.environ.get("ANYZERO_PYTHON") else "warning", found.reason, mend)
+        return
+    told, error = _checkup(found)
+    wrong = error if told is None else next((part["error"] for part in told.values() if "error" in part), "")
+    if wrong or told is None:
+        yield Check(name, "bad", f"{found.path} ({found.reason}): {wrong}", mend)
+    else:
+        yield Check(name, "good", f"{found.path}, Python {told['python']['version']}, {found.reason}")
+
+
+def openvino() -> Iterator[Check]:
+    """Informative: nothing needs it yet."""
+    try:
+        yield Check("OpenVINO", "note", f"{version('openvino')} is installed")
+    except PackageNotFoundError:
+        yield Check("OpenVINO", "note", "not installed; only inference needs it")
+
+
+def kept_kernels() -> Iterator[Check]:
+    """The cache of compiled kernels."""
+    name = "cache"
+    found, _ = _checkup(Interpreter(sys.executable, ""))
+    told: dict[str, Any] = {"error": "not looked at, for the compiler's check failed"} if not found else found["cache"]
+    place = told.get("folder")
+    mend = "Choose another folder with ANYZERO_CACHE_DIR, or do without: ANYZERO_CACHE=off."
+    if "error" in told:
+        yield Check(name, "warning", told["error"], mend)
+    elif not told["on"]:
+        yield Check(name, "note", "off (ANYZERO_CACHE)")
+    elif place is None:
+        yield Check(name, "warning", "this user has no home to keep compiled kernels in", mend)
+    elif not told["usable"]:
+        finding = f"{place} cannot be made, or others may write to it; kernels are compiled each time"
+        yield Check(name, "warning", finding, f"chmod -R go-w {place} trusts it again. {mend}")
+    elif not told["writable"]:
+        yield Check(name, "warning", f"{place} is read-only; what is not there is compiled each time", mend)
+    else:
+        amount = f"{told['entries']} kernels, {size(told['bytes'])} of {size(told['limit'])}"
+        yield Check(name, "good", f"{place}, {amount}")
+
+
+def limits() -> Iterator[Check]:
+    """What the kernel grants: files in memory, descriptors, address space. Locked memory and /dev/shm are not used."""
+    name = "system limits"
+    troubles = list(_troubles())
+    yield from (Check(name, "warning", finding, remedy) for finding, remedy in troubles)
+    if not troubles:
+        soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        yield Check(name, "good", f"files in memory, {soft} open files, all of the address space")
+
+
+def _troubles() -> Iterator[tuple[str, str]]:
+    try:
+        os.close(os.memfd_create("anyzero"))
+    except (AttributeError, OSError) as error:
+        yield f"no files in memory ({error}), so nothing can be shared between processes", "Allow memfd_create(2)."
+    if not Path("/proc/self/fd").exists():
+        yield "/proc is not there, so nothing can be shared between processes", "mount -t proc proc /proc"
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if hard != resource.RLIM_INFINITY and hard < _FILES:
+        yield f"only {hard} open files: shared memory takes some", "Raise it: ulimit -Hn 4096"
+    room = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if room != resource.RLIM_INFINITY:
+        yield f"{size(room)} of address space; devices show more memory than that", "ulimit -v unlimited"
+    strict = Path("/proc/sys/vm/overcommit_memory")
+    if strict.exists() and strict.read_text().strip() == "2":
+        yield "memory is not overcommitted: large buffers fail early", "sysctl vm.overcommit_memory=0"
+
+
+def variables() -> Iterator[Check]:
+    """Variables with values that are refused, and names that nobody reads."""
+    name = "variables"
+    troubles = [*_unread(), *_refused(), *_drivers_gone()]
+    yield from (Check(name, state, finding, remedy) for state, finding, remedy in troubles)
+    if not troubles:
+        known = {row.name for _, row in config.variables()}
+        used = sorted(key for key in os.environ if key in known and os.environ[key].strip())
+        yield Check(name, "good", ", ".join(f"{key}={os.environ[key]}" for key in used) or "none are set")
+
+
+Trouble = tuple[State, str, str]
+
+
+def _unread() -> Iterator[Trouble]:
+    known = [row.name for _, row in config.variables()]
+    for variable in sorted(key for key in os.environ if key.startswith("ANYZERO_") and key not in known):
+        near = difflib.get_close_matches(variable, known, n=1, cutoff=0.75)
+        mend = f"Did you mean {near[0]}?" if near else "docs/environment.md lists those there are."
+        yield "warning", f"nothing reads {variable}", mend
+
+
+def _refused() -> Iterator[Trouble]:
+    """First each by itself, so that one does not hide another; then as the driver takes them all."""
+    found = False
+    for _, row in config.variables():
+        try:
+            config.read({row.name: os.environ.get(row.name, "")})
+        except config.ConfigError as error:
+            found = True
+            yield "bad", f"{error.variable}={error.value!r}: {error.reason}", f"It takes {error.accepts}."
+    if not found:
+        try:
+            environment.check(os.environ)
+        except (Error, config.ConfigError) as error:
+            yield "bad", str(error).strip(), "docs/environment.md has the grammar."
+
+
+def _drivers_gone() -> Iterator[Trouble]:
+    for listed in filter(None, os.environ.get(environment.DRIVERS, "").split(",")):
+        if "/" in listed and not Path(listed).exists():
+            yield "warning", f"{environment.DRIVERS} names {listed}, which is not there", "Take it out."
+
+
+@cache
+def _checkup(python: Interpreter) -> tuple[dict[str, Any] | None, str]:
+    place = str(Path(config.__file__).parents[1])
+    return _asked([python.path, "-I", "-c", _CHECKUP, place, str(_SPIRV)], os.environ)
+
+
+def _asked(command: list[str], environ: Mapping[str, str]) -> tuple[dict[str, Any] | None, str]:
+    """What a process printed as JSON; or None, and the last it said."""
+    try:
+        answer = subprocess.run(command, env=dict(environ), capture_output=True, text=True, timeout=_PATIENCE_S)
+        if answer.returncode == 0:
+            return json.loads(answer.stdout), ""
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        return None, str(error)
+    said = answer.stderr.strip().splitlines()
+    return None, said[-1] if said else f"the process ended with code {answer.returncode}"
+
+
+CHECKS: Final = (
+    driver,
+    loader,
+    system_loader,
+    compiler,
+    python,
+    openvino,
+    kept_kernels,
+    limits,
+    variables,
+)
+"""In the order of the report."""

@@ -1,0 +1,79 @@
+"""`anyzero doctor`: is everything that anyzero needs in place, and what is to be done if not?"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from typing import Final
+
+from anyzero.tools.checks import CHECKS, Check, State
+
+__all__ = ["run"]
+
+_MARKS: Final[dict[State, str]] = {"good": "✓", "note": "–", "warning": "!", "bad": "✗"}
+_NARROWEST: Final = 60
+_WIDEST: Final = 120
+
+
+def run(*, as_json: bool) -> int:
+    """Look at everything, say what was found, and return 1 where something has to be mended."""
+    # Most of them wait for a process that they started.
+    with ThreadPoolExecutor() as pool:
+        found = [check for checks in pool.map(_done, CHECKS) for check in checks]
+    bad = sum(check.state == "bad" for check in found)
+    if as_json:
+        print(json.dumps({"ok": not bad, "checks": [asdict(check) for check in found]}, indent=2))
+    else:
+        print(_table(found, _width()))
+        print(f"\n{_verdict(bad)}")
+    return 1 if bad else 0
+
+
+def _done(check: Callable[[], Iterator[Check]]) -> list[Check]:
+    try:
+        return list(check())
+    except Exception as error:
+        # The doctor looks at broken installations, and what the other checks say may be just what is needed.
+        said = f"this check failed itself: {type(error).__name__}: {error}"
+        return [Check(check.__name__.replace("_", " "), "bad", said, "That is a bug: please report it.")]
+
+
+def _verdict(bad: int) -> str:
+    if not bad:
+        return "Everything that is needed works."
+    return f"{bad} {'thing has' if bad == 1 else 'things have'} to be mended."
+
+
+def _width() -> int:
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDEST
+    return min(max(columns, _NARROWEST), _WIDEST)
+
+
+def _table(found: Sequence[Check], width: int) -> str:
+    names = max(len(check.name) for check in found)
+    margin = " " * (names + 4)
+    lines: list[str] = []
+    for check in found:
+        lines += textwrap.wrap(
+            check.finding,
+            width,
+            initial_indent=f"{_MARKS[check.state]} {check.name.ljust(names)}  ",
+            subsequent_indent=margin,
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [f"{_MARKS[check.state]} {check.name}"]
+        if check.remedy:
+            lines += textwrap.wrap(
+                check.remedy,
+                width,
+                initial_indent=f"{margin}→ ",
+                subsequent_indent=f"{margin}  ",
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+    return "\n".join(lines)

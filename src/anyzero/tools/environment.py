@@ -1,0 +1,153 @@
+"""The environment in which a program uses anyzero: what `anyzero run` starts it in and `anyzero env` prints."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from anyzero import config, errors
+from anyzero.api import _loaders as loaders
+
+__all__ = ["DRIVERS", "Unusable", "Variables", "check", "for_python", "plan", "without_ours"]
+
+SEARCH: Final = "LD_LIBRARY_PATH"
+DRIVERS: Final = "ZE_ENABLE_ALT_DRIVERS"
+LAYERS: Final = "ZEL_LIBRARY_PATH"
+CHOICES: Final = ("ours", "system")
+
+_PATIENCE_S: Final = 60
+_BUILD: Final = "In a checkout run `make build`; else reinstall: pip install --force-reinstall anyzero."
+
+
+class Unusable(errors.Error):
+    """There is no way to make a program use anyzero here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variables:
+    """What differs from the environment that was given; a variable that is None has to go."""
+
+    changes: dict[str, str | None]
+    reason: str
+    """Which loader programs get, and why that one."""
+
+    def applied_to(self, environ: Mapping[str, str]) -> dict[str, str]:
+        """The whole environment, with the changes."""
+        merged: dict[str, str | None] = {**environ, **self.changes}
+        return {name: value for name, value in merged.items() if value is not None}
+
+
+def plan(
+    environ: Mapping[str, str],
+    *,
+    devices: str | None = None,
+    profile: str | None = None,
+    loader: str | None = None,
+) -> Variables:
+    """The variables for programs, checked; with no `loader` named, the system's where that is new enough, else ours."""
+    changes: dict[str, str | None] = {"ANYZERO_PYTHON": sys.executable or None}
+    if devices is not None:
+        changes["ANYZERO_DEVICES"] = devices
+    if profile is not None:
+        changes["ANYZERO_PROFILE"] = profile
+    # Whoever comes here a second time must find the system's loader, not what the first time put in front of it.
+    plain = without_ours(environ)
+    search, drivers = plain.get(SEARCH, ""), plain.get(DRIVERS, "")
+    chosen, reason = _choose(loader, plain)
+    if chosen == "ours":
+        _require(loaders.OURS, ":;", SEARCH)
+        search = ":".join(filter(None, [str(loaders.FOLDER), search]))
+        if environ.get(LAYERS):
+            # Where it is set, some programs look for the loader there and nowhere else.
+            changes[LAYERS] = str(loaders.FOLDER)
+    else:
+        _require(loaders.DRIVER, ",", DRIVERS)
+        drivers = ",".join(filter(None, [drivers, str(loaders.DRIVER)]))
+    changes[SEARCH] = search or None
+    changes[DRIVERS] = drivers or None
+    made = Variables({name: value for name, value in changes.items() if value is not None or name in environ}, reason)
+    check(made.applied_to(environ))
+    return made
+
+
+def without_ours(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment as it was before this package was put into it."""
+    made = dict(environ)
+    for variable, separator, ours in ((SEARCH, ":", loaders.FOLDER), (DRIVERS, ",", loaders.DRIVER)):
+        if left := _without(environ.get(variable, ""), separator, ours):
+            made[variable] = left
+        else:
+            made.pop(variable, None)
+    return made
+
+
+def _without(listed: str, separator: str, ours: Path) -> str:
+    return separator.join(each for each in listed.split(separator) if not each or not _is_same(each, ours))
+
+
+def _is_same(given: str, ours: Path) -> bool:
+    return Path(given) == ours or os.path.realpath(given) == os.path.realpath(ours)
+
+
+def _choose(wanted: str | None, environ: Mapping[str, str]) -> tuple[str, str]:
+    if wanted == "ours":
+        return "ours", f"{loaders.OURS}, as asked for"
+    found = loaders.system_loader(environ)
+    if wanted == "system":
+        if found is None:
+            raise Unusable(
+                f"the system has no {loaders.NAME}",
+                remedy="Install one (Debian, Ubuntu: apt install libze1; Fedora: dnf install oneapi-level-zero), or "
+                "use --loader ours.",
+            )
+        if found.level is None:
+            raise Unusable(f"the system's loader {found}", remedy="Mend that, or use --loader ours.")
+        return "system", f"{found}, as asked for"
+    if found is None:
+        return "ours", f"{loaders.OURS}, for the system has none"
+    if found.level is None:
+        return "ours", f"{loaders.OURS}, for the system's {found}"
+    if not found.is_enough:
+        needed = loaders.text_of(loaders.NEEDED)
+        return "ours", f"{loaders.OURS}, for the system's is older than Level Zero {needed}: {found}"
+    return "system", f"the system's: {found}"
+
+
+def _require(library: Path, separators: str, variable: str) -> None:
+    if not library.exists():
+        raise Unusable(f"{library} is missing", remedy=_BUILD)
+    clash = next((each for each in separators if each in str(library)), None)
+    if clash:
+        raise Unusable(
+            f"{variable} cannot name {library}, because {clash!r} separates its entries",
+            remedy="Install anyzero in a folder without that character.",
+        )
+
+
+def for_python(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment for another process of this Python, which has to find this package where this one did."""
+    place = str(Path(config.__file__).parents[1])
+    return {**environ, "PYTHONPATH": os.pathsep.join(filter(None, [place, environ.get("PYTHONPATH")]))}
+
+
+def check(environ: Mapping[str, str]) -> None:
+    """Raise an error for variables that the driver would refuse, with the driver's own words."""
+    config.read(environ)
+    if not environ.get("ANYZERO_DEVICES") and not environ.get("ANYZERO_PROFILE"):
+        return
+    # Which devices and profiles there are is the driver's knowledge, and it says the same that it would say later.
+    tried = subprocess.run(
+        [sys.executable, "-m", "anyzero.driver", "--show"],
+        env=for_python(environ),
+        capture_output=True,
+        text=True,
+        timeout=_PATIENCE_S,
+    )
+    if tried.returncode:
+        said = tried.stderr.strip().splitlines()
+        raise errors.Unavailable((said[-1] if said else "the driver does not start").removeprefix("error: "), remedy="")

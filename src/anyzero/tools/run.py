@@ -1,0 +1,68 @@
+"""`anyzero run`: start a program that then uses anyzero."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import sys
+from pathlib import Path
+
+from anyzero.tools.environment import plan
+
+__all__ = ["NOT_EXECUTABLE", "NOT_FOUND", "OWN_FAILURE", "run"]
+
+OWN_FAILURE = 125
+"""As env, timeout and other programs that start programs say it: it was not the program that failed."""
+NOT_EXECUTABLE = 126
+NOT_FOUND = 127
+
+
+def run(command: list[str], *, devices: str | None, profile: str | None, loader: str | None, verbose: bool) -> int:
+    """Become the program; return an exit code only where that is not possible."""
+    variables = plan(os.environ, devices=devices, profile=profile, loader=loader)
+    if verbose:
+        print(f"anyzero: loader {variables.reason}", file=sys.stderr)
+        for name, value in sorted(variables.changes.items()):
+            print(f"anyzero: {name}{' is unset' if value is None else f'={value}'}", file=sys.stderr)
+    environ = variables.applied_to(os.environ)
+    if _python_set_the_locale():
+        environ.pop("LC_CTYPE", None)
+    _restore_signals()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    program = command[0]
+    try:
+        os.execvpe(program, command, environ)
+    except OSError as error:
+        return _refused(program, error)
+    except ValueError:  # no name at all
+        print(f"anyzero: {program!r}: no such program", file=sys.stderr)
+        return NOT_FOUND
+
+
+def _python_set_the_locale() -> bool:
+    """Whether LC_CTYPE is there only because Python prefers UTF-8 to the C locale; the program may not."""
+    try:
+        given = Path("/proc/self/environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return not any(each.startswith(b"LC_CTYPE=") for each in given)
+
+
+def _restore_signals() -> None:
+    # Python ignores these, and a program would inherit that.
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def _refused(program: str, error: OSError) -> int:
+    # A file that is there, whose interpreter is not, counts as not found too, but that needs another word.
+    if error.errno in (errno.ENOENT, errno.ENOTDIR):
+        there = os.sep in program and Path(program).exists()
+        print(f"anyzero: {program}: {'its interpreter is missing' if there else 'no such program'}", file=sys.stderr)
+        return NOT_FOUND
+    unknown = error.errno == errno.ENOEXEC
+    why = "not a program for this machine, or a script without #!" if unknown else error.strerror
+    print(f"anyzero: {program}: cannot be started: {why}", file=sys.stderr)
+    return NOT_EXECUTABLE
