@@ -1,0 +1,185 @@
+// Where an OpenCL event and a Level Zero event meet: when one is complete, the other becomes so.
+//
+// Both directions run on threads that know nothing of Python, so a program may hold the interpreter's lock, or have none any more.
+// The functions of the two APIs are handed in; this library links neither.
+#include <pthread.h>
+#include <signal.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <new>
+
+#define EXPORTED extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+constexpr uint32_t kNotReady = 1;            // ZE_RESULT_NOT_READY
+constexpr uint32_t kStatusOfEvent = 0x11D3;  // CL_EVENT_COMMAND_EXECUTION_STATUS
+constexpr int32_t kPending = 1;              // OpenCL's own: complete is 0, and a failure is negative
+
+// The functions that links need, filled by Python.
+struct Functions {
+  uint32_t (*signal)(void* event);
+  uint32_t (*synchronize)(void* event, uint64_t timeout);
+  int32_t (*wait_for_events)(uint32_t count, void* const* events);
+  int32_t (*event_info)(void* event, uint32_t name, size_t size, void* value, size_t* size_needed);
+  int32_t (*set_status)(void* event, int32_t status);
+  int32_t (*release)(void* event);
+};
+
+struct Link;
+
+// Links that come to their ends in the order in which they were made, so that one thread is enough for all of them.
+struct Line {
+  std::deque<Link*> waiting;
+  bool taken = false;  // by a thread that sees to it
+};
+
+// Owned by Python and by the thread that waits.
+struct Link {
+  Functions call;
+  std::shared_ptr<Line> line;
+  void* opencl;
+  void* level_zero;
+  bool to_opencl;
+  int32_t failure;
+  std::atomic<int32_t> status{kPending};
+  std::atomic<bool> done{false};
+  std::atomic<int> owners{2};
+
+  void drop() {
+    if (owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+
+  void wait_and_pass_on() {
+    // Before anybody is told, so that whoever was woken finds it.
+    status.store(to_opencl ? outcome_of_level_zero() : outcome_of_opencl(), std::memory_order_release);
+    if (to_opencl)
+      call.set_status(opencl, status.load(std::memory_order_relaxed));
+    else
+      call.signal(level_zero);
+    call.release(opencl);
+    // From here on Python may end the event of Level Zero.
+    done.store(true, std::memory_order_release);
+    drop();
+  }
+
+ private:
+  int32_t outcome_of_level_zero() {
+    uint32_t result;
+    do result = call.synchronize(level_zero, UINT64_MAX);
+    while (result == kNotReady);
+    return result ? failure : 0;
+  }
+
+  // Not by a callback: PoCL 3.1 calls none for a command that failed.
+  int32_t outcome_of_opencl() {
+    int32_t result = call.wait_for_events(1, &opencl);
+    if (!result) return 0;
+    int32_t found = 0;
+    return !call.event_info(opencl, kStatusOfEvent, sizeof found, &found, nullptr) && found < 0 ? found : result;
+  }
+};
+
+// Threads that wait, one per line, and one per link without a line: any of these waits may depend on any other's end. The pool is
+// leaked: threads may be waiting when the process exits.
+class Waiters {
+ public:
+  bool take(Link* link) {
+    std::lock_guard lock(mutex_);
+    if (Line* line = link->line.get()) {
+      if (line->taken) {
+        line->waiting.push_back(link);
+        return true;
+      }
+      line->taken = true;
+    }
+    links_.push_back(link);
+    if (idle_ >= links_.size()) {
+      work_.notify_one();
+      return true;
+    }
+    if (start()) return true;
+    links_.pop_back();
+    if (link->line) link->line->taken = false;
+    return false;
+  }
+
+ private:
+  bool start() {
+    // Signals are the program's affair; but the engine may run kernels on a thread that waits, and catches their faults there.
+    sigset_t blocked, before;
+    sigfillset(&blocked);
+    for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&blocked, fault);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    pthread_t thread;
+    int failed = pthread_create(&thread, nullptr, [](void* self) { return static_cast<Waiters*>(self)->run(); }, this);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (!failed) pthread_detach(thread);
+    return !failed;
+  }
+
+  void* run() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      ++idle_;
+      work_.wait(lock, [this] { return !links_.empty(); });
+      --idle_;
+      Link* link = links_.front();
+      links_.pop_front();
+      while (link) {
+        std::shared_ptr<Line> line = link->line;
+        lock.unlock();
+        link->wait_and_pass_on();
+        lock.lock();
+        link = line ? next_of(*line) : nullptr;
+      }
+    }
+  }
+
+  static Link* next_of(Line& line) {
+    line.taken = !line.waiting.empty();
+    if (!line.taken) return nullptr;
+    Link* link = line.waiting.front();
+    line.waiting.pop_front();
+    return link;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable work_;
+  std::deque<Link*> links_;
+  size_t idle_ = 0;
+};
+
+Waiters& waiters() {
+  static auto* all = new Waiters;
+  return *all;
+}
+
+}  // namespace
+
+// A link that completes one event when the other is complete or has failed: a user event of OpenCL, or an event of Level Zero. A
+// failed command of OpenCL signals too, so that nothing waits in vain; whoever asks is told the status. It takes over one reference
+// of `opencl`, and `level_zero` must stay until it is done. nullptr where the system grants no thread. `line` may be null.
+EXPORTED Link* anyzero_link(const Functions* functions, const std::shared_ptr<Line>* line, void* opencl, void* level_zero,
+                            bool to_opencl, int32_t failure) {
+  auto* link = new (std::nothrow) Link{*functions, line ? *line : nullptr, opencl, level_zero, to_opencl, failure};
+  if (!link) return nullptr;
+  if (waiters().take(link)) return link;
+  delete link;
+  return nullptr;
+}
+
+EXPORTED std::shared_ptr<Line>* anyzero_line() { return new std::shared_ptr<Line>(new Line); }
+
+EXPORTED void anyzero_line_drop(std::shared_ptr<Line>* line) { delete line; }
+
+EXPORTED int32_t anyzero_link_status(const Link* link) { return link->status.load(std::memory_order_acquire); }
+
+EXPORTED bool anyzero_link_done(const Link* link) { return link->done.load(std::memory_order_acquire); }
+
+EXPORTED void anyzero_link_drop(Link* link) { link->drop(); }

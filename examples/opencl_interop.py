@@ -1,0 +1,74 @@
+"""OpenCL and Level Zero on the same memory, from the same program, in one order."""
+
+import sys
+
+try:
+    import numpy as np
+    import pyopencl as cl
+
+    cl_ctx = cl.create_some_context(interactive=False)
+except ImportError as error:
+    print(f"skipped: {error}; pip install anyzero[opencl]")
+    sys.exit()
+except cl.Error as error:
+    print(f"skipped: there is no OpenCL platform ({error}); on Debian: apt install pocl-opencl-icd")
+    sys.exit()
+
+import anyzero as az
+from anyzero.interop import opencl
+
+SOURCE = """
+kernel void add(global uint *x, uint step) { x[get_global_id(0)] += step * STRIDE; }
+"""
+N = 1 << 16
+
+cl_queue = cl.CommandQueue(cl_ctx)
+program = cl.Program(cl_ctx, SOURCE).build("-DSTRIDE=10")
+theirs = cl.Buffer(cl_ctx, cl.mem_flags.READ_WRITE, 4 * N)
+cl.enqueue_fill_buffer(cl_queue, theirs, np.uint32(0), 0, 4 * N)
+cl_queue.finish()
+
+with az.device().context() as ctx:
+    # A buffer: nothing is copied, for the memory of a processor is the host's.
+    mine = opencl.buffer(ctx, theirs, dtype=np.uint32)
+    np.asarray(mine)[:] = 1
+    seen = np.empty(N, np.uint32)
+    cl.enqueue_copy(cl_queue, seen, theirs)
+    assert (seen == 1).all()
+    print(f"ok: {mine} is the memory of the OpenCL buffer, at {mine.pointer:#x}")
+
+    # A program: compiled for Level Zero from its source, with the options it was built with.
+    try:
+        module = opencl.module(ctx, program)
+    except az.Unavailable as error:
+        print(f"skipped: {error}")
+        sys.exit()
+    ours, add = module["add"], cl.Kernel(program, "add")
+    print(f"ok: the module has the program's kernels: {', '.join(module)}")
+
+    # A queue: what either side is given runs in the order in which it was given, and nobody waits for it here.
+    with opencl.queue(ctx, cl_queue) as shared:
+        for step in range(10):
+            add(cl_queue, (N,), None, theirs, np.uint32(step))
+            with shared.turn() as lst:
+                ours[N](mine, step, on=lst)
+                lst.fill(mine[:1], step)
+    expected = 1 + 2 * 10 * sum(range(10))
+    assert (np.asarray(mine)[1:] == expected).all()
+    assert np.asarray(mine)[0] == 9
+    print("ok: twenty launches and ten fills, in turns, in order")
+
+    # Events, one by one: OpenCL waits for a command of Level Zero, and the other way round.
+    with ctx.immediate() as lst:
+        filled = lst.fill(mine, 5)
+        added = add(cl_queue, (N,), None, theirs, np.uint32(1), wait_for=[opencl.user_event(cl_ctx, filled)])
+        target = ctx.empty(N, np.uint32, kind="shared")
+        lst.copy(target, mine, wait=opencl.event(ctx, added)).wait(timeout=10)
+    assert (np.asarray(target) == 15).all()
+    print("ok: a fill here, a kernel there, and a copy here waited for each other")
+
+    # Whoever goes first, the memory stays as long as somebody uses it.
+    theirs.release()
+    mine.fill(2)
+    assert (mine.copy_to() == 2).all()
+    print("ok: the memory outlives the OpenCL buffer")

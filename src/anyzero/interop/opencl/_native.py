@@ -1,0 +1,131 @@
+"""What connects events of the two APIs without Python: functions of OpenCL, and links in our own library."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any, Final
+
+import pyopencl as cl
+
+from anyzero import errors
+from anyzero.api.library import LIBRARY_PATH, function
+
+__all__ = ["Line", "Link", "intermediate_language", "link_to_level_zero", "link_to_opencl"]
+
+_POINTER: Final = ctypes.c_void_p
+_POCL: Final = "Portable Computing Language"
+
+
+def _functions(library: ctypes.CDLL, **types: tuple[Any, tuple[Any, ...]]) -> dict[str, Any]:
+    found = {}
+    for name, (result, arguments) in types.items():
+        called = getattr(library, name)
+        called.restype, called.argtypes = result, arguments
+        found[name] = called
+    return found
+
+
+# The linker looks in what pyopencl was linked with too, so this is the very OpenCL that pyopencl speaks to.
+_library: Final = ctypes.CDLL(cl._cl.__file__)  # noqa: SLF001 (there is no other way to it)
+_opencl: Final = _functions(
+    _library,
+    clRetainEvent=(ctypes.c_int32, (_POINTER,)),
+    clReleaseEvent=(ctypes.c_int32, (_POINTER,)),
+    clGetProgramInfo=(ctypes.c_int32, (_POINTER, ctypes.c_uint32, ctypes.c_size_t, _POINTER, _POINTER)),
+)
+_own: Final = _functions(
+    ctypes.CDLL(str(LIBRARY_PATH.with_name("libanyzero_calls.so"))),
+    anyzero_link=(_POINTER, (_POINTER, _POINTER, _POINTER, _POINTER, ctypes.c_bool, ctypes.c_int32)),
+    anyzero_line=(_POINTER, ()),
+    anyzero_line_drop=(None, (_POINTER,)),
+    anyzero_link_status=(ctypes.c_int32, (_POINTER,)),
+    anyzero_link_done=(ctypes.c_bool, (_POINTER,)),
+    anyzero_link_drop=(None, (_POINTER,)),
+)
+_drop: Final[Callable[[int], None]] = _own["anyzero_link_drop"]
+_status: Final[Callable[[int], int]] = _own["anyzero_link_status"]
+_done: Final[Callable[[int], bool]] = _own["anyzero_link_done"]
+
+
+def _addresses(*called: Any) -> ctypes.Array[ctypes.c_void_p]:
+    return (_POINTER * len(called))(*(ctypes.cast(each, _POINTER) for each in called))
+
+
+_CALLED: Final = _addresses(
+    function("zeEventHostSignal"),
+    function("zeEventHostSynchronize"),
+    _library.clWaitForEvents,
+    _library.clGetEventInfo,
+    _library.clSetUserEventStatus,
+    _library.clReleaseEvent,
+)
+"""In the order in which a link has them."""
+
+
+class Line:
+    """For links that come to their ends in the order in which they are made: one thread sees to all of them."""
+
+    __slots__ = ("_drop", "pointer")
+
+    def __init__(self) -> None:
+        self.pointer: int = _own["anyzero_line"]()
+        # At interpreter exit the module's names may be gone first.
+        self._drop = _own["anyzero_line_drop"]
+
+    def __del__(self) -> None:
+        self._drop(self.pointer)
+
+
+class Link:
+    """Passes the end of one event on to another, whatever Python does meanwhile."""
+
+    __slots__ = ("_drop", "_pointer")
+
+    def __init__(self, opencl: cl.Event, level_zero: int, line: Line | None, *, failure: int | None = None) -> None:
+        """To OpenCL, with the status for a failure; else to Level Zero."""
+        reference = opencl.int_ptr
+        _opencl["clRetainEvent"](reference)
+        place = line.pointer if line is not None else None
+        made = _own["anyzero_link"](_CALLED, place, reference, level_zero, failure is not None, failure or 0)
+        if not made:
+            _opencl["clReleaseEvent"](reference)
+            raise errors.OutOfHostMemory("the system grants no thread to wait for the event")
+        self._pointer: int = made
+        self._drop = _drop
+
+    @property
+    def status(self) -> int:
+        """As OpenCL has it: 0 when complete, negative when failed, positive before."""
+        return _status(self._pointer)
+
+    @property
+    def done(self) -> bool:
+        """Whether it will not touch either event any more."""
+        return _done(self._pointer)
+
+    def __del__(self) -> None:
+        if hasattr(self, "_pointer"):
+            self._drop(self._pointer)
+
+
+def link_to_level_zero(source: cl.Event, event: int, line: Line | None = None) -> Link:
+    """Signal the event of Level Zero with that handle when an OpenCL event is complete, or has failed."""
+    return Link(source, event, line)
+
+
+def link_to_opencl(event: int, target: cl.UserEvent, line: Line | None = None) -> Link:
+    """Complete a user event when the event of Level Zero with that handle is signalled; fail it when that fails."""
+    platform = target.get_info(cl.event_info.CONTEXT).devices[0].platform.name
+    # PoCL 3.1 ends the process when a command fails whose event nobody holds, and hardly anybody holds them all.
+    return Link(target, event, line, failure=0 if platform == _POCL else cl.status_code.OUT_OF_RESOURCES)
+
+
+def intermediate_language(program: int) -> bytes:
+    """What a program was created from, if it was SPIR-V; pyopencl takes it for text."""
+    ask, size = _opencl["clGetProgramInfo"], ctypes.c_size_t()
+    if ask(program, cl.program_info.IL, 0, None, ctypes.byref(size)) or not size.value:
+        # Without any, or an OpenCL before 2.1, which does not know the question.
+        return b""
+    room = ctypes.create_string_buffer(size.value)
+    return b"" if ask(program, cl.program_info.IL, size.value, room, None) else room.raw

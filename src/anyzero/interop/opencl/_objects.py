@@ -1,0 +1,81 @@
+"""Objects of pyopencl, looked at with care: OpenCL crashes on what was released, and pyopencl does not keep count."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from functools import cache
+from typing import Any, Final
+
+import pyopencl as cl
+
+from anyzero import errors
+
+__all__ = ["failed", "memory_of", "require"]
+
+_WORD: Final = 8
+
+
+def require(kind: type, value: object, place: str) -> None:
+    """Raise TypeError for anything but a `kind`."""
+    if not isinstance(value, kind):
+        wanted = f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
+        raise TypeError(f"{place} is {value!r}, where a {wanted} is wanted")
+
+
+def failed(what: str, error: cl.Error, remedy: str = "") -> errors.Error:
+    """What OpenCL refused, as an error of ours."""
+    return errors.Error(f"OpenCL {what}: {error}", remedy=remedy)
+
+
+def memory_of(mem: Any) -> cl.MemoryObjectHolder:
+    """`mem`, if it is an OpenCL buffer that is still there."""
+    if not isinstance(mem, cl.MemoryObjectHolder):
+        raise TypeError(f"{mem!r} is no OpenCL buffer; pass a pyopencl.Buffer or a pyopencl.array.Array")
+    try:
+        alive = _looks_alive(mem.int_ptr) and mem.reference_count > 0
+    except cl.Error:
+        alive = False
+    if not alive:
+        raise errors.ClosedError("this OpenCL buffer was released")
+    if mem.type != cl.mem_object_type.BUFFER:
+        kind = cl.mem_object_type.to_string(mem.type)
+        raise TypeError(f"an OpenCL object of type {kind} is no buffer, and only buffers are shared")
+    return mem
+
+
+def _looks_alive(pointer: int) -> bool:
+    """Whether there is an object of OpenCL at that address, as far as can be seen without asking it.
+
+    Every object of an implementation begins with the same word, by which calls find the implementation. An allocator
+    writes over it when the object is freed, and a call would jump to wherever that leads.
+    """
+    try:
+        word = _first_word(pointer)
+    except FileNotFoundError:
+        return True  # there is no way to look
+    except OSError:
+        return False
+    return word in _of_platforms() or word in _of_buffers()
+
+
+def _first_word(pointer: int) -> bytes:
+    # A plain load could fault; a read through the kernel says so instead.
+    with open("/proc/self/mem", "rb", buffering=0) as memory:  # noqa: PTH123 (a path has no place to read from)
+        return os.pread(memory.fileno(), _WORD, pointer)
+
+
+@cache
+def _of_platforms() -> frozenset[bytes]:
+    return frozenset(_first_word(platform.int_ptr) for platform in cl.get_platforms())
+
+
+@cache
+def _of_buffers() -> frozenset[bytes]:
+    """Where platforms and buffers begin differently, a new buffer of each device shows how."""
+    found = set()
+    for platform in cl.get_platforms():
+        for device in platform.get_devices():
+            with suppress(cl.Error):
+                found.add(_first_word(cl.Buffer(cl.Context([device]), cl.mem_flags.READ_WRITE, 1).int_ptr))
+    return frozenset(found)

@@ -1,0 +1,186 @@
+"""OpenCL queues that take turns with Level Zero."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+import pyopencl as cl
+
+from anyzero import errors
+from anyzero.api.context import Context
+from anyzero.interop.opencl._event import ClEvent, LinkedEvent, pass_on
+from anyzero.interop.opencl._native import Line
+from anyzero.interop.opencl._objects import failed, require
+
+if TYPE_CHECKING:
+    from anyzero.api._queues import Mode
+    from anyzero.api.device import Device
+    from anyzero.api.immediate import ImmediateCommandList
+
+__all__ = ["SharedQueue", "queue"]
+
+
+class SharedQueue:
+    """An OpenCL queue and an immediate list that take turns; `queue` makes one.
+
+    Handing over waits for nothing, unless the mode is synchronous: each side is told to begin when the other has come
+    so far. So commands of both can be given far ahead, and the order in which they were given is the order in which
+    they run. One thread at a time may give commands.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        cl_queue: cl.CommandQueue,
+        device: Device | None = None,
+        *,
+        mode: Mode = "asynchronous",
+    ) -> None:
+        if mode not in ("asynchronous", "synchronous"):
+            raise ValueError(f"mode={mode!r}: one of asynchronous, synchronous")
+        self.synchronous = mode == "synchronous"
+        self.context = context
+        self.cl_queue = cl_queue
+        self.list: ImmediateCommandList = context.immediate(device=device)
+        """Where Level Zero's commands go, in its turn."""
+        self._turn = threading.Lock()
+        self._line = Line()
+        self._opencl: cl.Context = cl_queue.context
+
+    def acquire(self) -> ImmediateCommandList:
+        """Begin Level Zero's turn: what the list gets from now on comes after all that the OpenCL queue has got."""
+        if self.closed:
+            raise errors.ClosedError("this SharedQueue is closed")
+        if not self._turn.acquire(blocking=False):
+            raise errors.InvalidArgument(
+                "it is Level Zero's turn already", remedy="Call release() before the next acquire(), or use turn()."
+            )
+        try:
+            if self.synchronous:
+                self._finish()
+            else:
+                self._wait_for_opencl()
+        except BaseException:
+            self._turn.release()
+            raise
+        return self.list
+
+    def release(self) -> None:
+        """End Level Zero's turn: what the OpenCL queue gets from now on comes after all that the list has got.
+
+        If the list's work fails later, because its device is lost, OpenCL fails what comes after it; see `user_event`.
+        """
+        if not self._turn.locked():
+            raise errors.InvalidArgument("it is not Level Zero's turn", remedy="Call acquire() first, or use turn().")
+        try:
+            if self.synchronous:
+                self.list.synchronize()
+            else:
+                self._wait_for_level_zero()
+        finally:
+            self._turn.release()
+
+    def _wait_for_opencl(self) -> None:
+        try:
+            before = cl.enqueue_marker(self.cl_queue)
+            self.cl_queue.flush()
+        except cl.Error as error:
+            raise failed("cannot hand over the queue", error) from None
+        self.list.wait(ClEvent(self.context, before, self._line))
+
+    def _wait_for_level_zero(self) -> None:
+        before = LinkedEvent(self.context)
+        self.list.signal(before)
+        complete = cl.UserEvent(self._opencl)
+        pass_on(before, complete, self._line)
+        try:
+            cl.enqueue_barrier(self.cl_queue, wait_for=[complete])
+            self.cl_queue.flush()
+        except cl.Error as error:
+            raise failed("cannot hand over the queue", error) from None
+
+    def _finish(self) -> None:
+        try:
+            self.cl_queue.finish()
+        except cl.Error as error:
+            raise failed("cannot finish the queue", error) from None
+
+    @contextmanager
+    def turn(self) -> Iterator[ImmediateCommandList]:
+        """Level Zero's turn, from `acquire` to `release`, for a ``with`` statement.
+
+        >>> import pyopencl as cl
+        >>> from anyzero.interop import opencl
+        >>> ctx, cl_ctx = az.device().context(), cl.create_some_context(interactive=False)
+        >>> cl_queue, theirs = cl.CommandQueue(cl_ctx), cl.Buffer(cl_ctx, cl.mem_flags.READ_WRITE, 8)
+        >>> shared, mine = opencl.queue(ctx, cl_queue), opencl.buffer(ctx, theirs, dtype=np.int32)
+        >>> _ = cl.enqueue_fill_buffer(cl_queue, theirs, np.int32(1), 0, 8)
+        >>> with shared.turn() as lst:
+        ...     _ = lst.fill(mine[1:], 2)
+        >>> seen = np.empty(2, np.int32)
+        >>> _ = cl.enqueue_copy(cl_queue, seen, theirs)
+        >>> seen
+        array([1, 2], dtype=int32)
+        """
+        lst = self.acquire()
+        try:
+            yield lst
+        finally:
+            self.release()
+
+    def synchronize(self, timeout: float | None = None) -> None:
+        """Return when both sides have done all that they were given.
+
+        `timeout` is for Level Zero's part; OpenCL has none.
+        """
+        self.list.synchronize(timeout)
+        self._finish()
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self.list.closed
+
+    def close(self) -> None:
+        """Let go of the list; the OpenCL queue stays as it is. What was given is still done, in order."""
+        self.list.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None and not self.closed:
+                self.synchronize()
+        finally:
+            self.close()
+
+    def __repr__(self) -> str:
+        return f"<SharedQueue{', closed' if self.closed else ''}>"
+
+
+def queue(
+    ctx: Context, cl_queue: cl.CommandQueue, *, mode: Mode = "asynchronous", device: Device | None = None
+) -> SharedQueue:
+    """An OpenCL queue, shared: Level Zero takes turns with it, so that the order of commands is one.
+
+    Use the OpenCL queue as ever, and Level Zero's list inside of ``with shared.turn() as lst:``. The end of a ``with``
+    block of the shared queue itself waits for both. With ``mode="synchronous"`` the host waits at both ends of a turn,
+    which is the faster way when turns are shorter than a hundred microseconds.
+
+    >>> import pyopencl as cl
+    >>> from anyzero.interop import opencl
+    >>> ctx, cl_ctx = az.device().context(), cl.create_some_context(interactive=False)
+    >>> with opencl.queue(ctx, cl.CommandQueue(cl_ctx)) as shared:
+    ...     with shared.turn() as lst:
+    ...         _ = lst.barrier()
+    """
+    require(Context, ctx, "the first argument")
+    require(cl.CommandQueue, cl_queue, "the second argument")
+    return SharedQueue(ctx, cl_queue, device, mode=mode)
