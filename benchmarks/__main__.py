@@ -11,7 +11,9 @@ from typing import Any, Final
 
 from benchmarks import machine, sources, table
 from benchmarks.items import ITEMS, Item, measured_keys, select
+from benchmarks.launches import contest, report
 
+LAUNCHES: Final = "launches"
 RESULTS: Final = sources.BUILD / "results.json"
 HELP: Final = """
 Measures what submission costs and what copies reach: from a C program against the C API and, beside it, through the
@@ -22,11 +24,16 @@ Targets are marked ✓ or ✗ for the C column and gate nothing: the exit status
 A ratio compares with a yardstick that took turns in the same run, round by round (above 1: faster than the yardstick).
 A question mark says that other processes were busy meanwhile; such numbers are no basis for a verdict.
 
-  python -m benchmarks                       everything, well under a minute
+A second table has launches of an empty kernel from C beside the same loops through OpenCL, on PoCL and on Intel's
+runtime for CPUs, each in a process of its own and all taking turns; ÷ is our time divided by theirs (below 1 we are
+faster). They are fetched the first time, into ANYZERO_PEERS (else ~/.cache/anyzero/peers).
+
+  python -m benchmarks                       everything, about a minute
   python -m benchmarks --quick               a first impression in seconds
   python -m benchmarks --only immediate      the items whose key, title or group holds a word
   python -m benchmarks --list                the keys, with what they mean
   python -m benchmarks --json before.json    keep the numbers, every round of them, to compare later
+  python -m benchmarks --source launches     the second table alone
   python -m benchmarks --kernels             compiled kernels beside other implementations; see --kernels --help
 
 The variables of docs/environment.md apply: ANYZERO_THREADS=1 python -m benchmarks --only copy
@@ -40,11 +47,15 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--json", type=Path, metavar="FILE", help=f"write here too, besides build/bench/{RESULTS.name}")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
     parser.add_argument("--only", default="", metavar="SUBSTRING", help="only items whose key, title or group holds it")
-    names = [source.name for source in sources.SOURCES]
-    parser.add_argument("--source", choices=names, metavar="|".join(names), help="only this column")
+    names = [*(source.name for source in sources.SOURCES), LAUNCHES]
+    parser.add_argument(
+        "--source", choices=names, metavar="|".join(names), help="only this column, or the second table"
+    )
+    parser.add_argument("--no-install", action="store_true", help="fetch nothing")
     parser.add_argument("--list", action="store_true", help="print the items and stop")
     options = parser.parse_args(arguments)
-    if not select(options.only):
+    columns, second = options.source != LAUNCHES, options.source in (None, LAUNCHES)
+    if not (columns and select(options.only)) and not (second and contest.select(options.only)):
         parser.error(f"no item holds {options.only!r}; see --list")
     return options
 
@@ -66,6 +77,31 @@ def measure(source: sources.Source, items: tuple[Item, ...], quick: bool, record
         say(f"{source.name}: {len(records):2}/{len(keys)}  {titles[key]}: {value}")
 
 
+def launches(options: argparse.Namespace, problems: list[str]) -> list[tuple[contest.Launch, dict[str, Any]]]:
+    """Measure the second table and print it; what came before a failure stays."""
+    chosen = contest.select(options.only)
+    found = []
+    say(f"{LAUNCHES}: preparing")
+    with contest.Contest(not options.no_install) as running:
+        about = {name: process.about for name, process in running.processes.items() if name in contest.OTHERS}
+        for number, item in enumerate(chosen, 1):
+            records = running.measure(item, contest.QUICK if options.quick else contest.FULL)
+            found.append((item, records))
+            shown = ", ".join(f"{name} {table.time_text(record['best'])}" for name, record in records.items())
+            say(f"{LAUNCHES}: {number}/{len(chosen)}  {item.title}: {shown}")
+        problems += [f"{name}: {reason}" for name, reason in running.problems.items()]
+        skipped = [f"SKIPPED {name}: {reason}" for name, reason in running.skipped.items()]
+    for line in skipped:
+        say(line)
+    notes = [f"{name}: {text}" for name, text in about.items()] + skipped
+    if about:
+        notes.insert(0, "OpenCL records no lists: beside them stand 1,000 launches that are queued and waited for")
+    if any(report.disturbed(records) for _, records in found):
+        notes.append(f"? others used more than {table.QUIET:g} cores meanwhile; run again on a quiet machine")
+    print("\n" + report.as_text(found, notes), end="")
+    return found
+
+
 def main(arguments: list[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     if "--kernels" in given:
@@ -74,10 +110,10 @@ def main(arguments: list[str] | None = None) -> int:
         return command.main([argument for argument in given if argument != "--kernels"])
     options = parse(given)
     if options.list:
-        print("\n".join(f"{item.key:<22}{item.group}: {item.title}" for item in ITEMS))
+        print("\n".join(f"{item.key:<22}{item.group}: {item.title}" for item in (*ITEMS, *contest.ITEMS)))
         return 0
     items = select(options.only)
-    chosen = [source for source in sources.SOURCES if options.source in (None, source.name)]
+    chosen = [source for source in sources.SOURCES if items and options.source in (None, source.name)]
     about = machine.describe() | {"load before": round(machine.load(), 2)}
     records: dict[str, dict[str, dict[str, Any]]] = {}
     problems: list[str] = []
@@ -94,15 +130,19 @@ def main(arguments: list[str] | None = None) -> int:
         ]
     about["load after"] = round(machine.load(), 2)
 
-    made = table.rows(items, records)
+    made = table.rows(items, records) if chosen else []
     notes = [", ".join(f"{name}: {value}" for name, value in about.items())]
     if any(row.disturbed for row in made):
         notes.append(
             f"? others used more than {table.QUIET:g} cores meanwhile: what several threads do cannot be judged then, "
             "so there is no verdict; run again on a quiet machine"
         )
-    print(table.as_text(made, [source.name for source in chosen], notes), end="")
-    text = json.dumps(table.as_json(made, about), indent=1, ensure_ascii=False) + "\n"
+    if made:
+        print(table.as_text(made, [source.name for source in chosen], notes), end="", flush=True)
+    results = table.as_json(made, about)
+    if options.source in (None, LAUNCHES) and contest.select(options.only):
+        results["items"] += report.as_json(launches(options, problems))
+    text = json.dumps(results, indent=1, ensure_ascii=False) + "\n"
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
     for path in filter(None, (RESULTS, options.json)):
         path.write_text(text)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
 
-__all__ = ["BUILD", "ROOT", "SOURCES", "Failed", "Source", "run"]
+__all__ = ["BUILD", "ROOT", "SOURCES", "Failed", "Source", "call", "run"]
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 HERE: Final = ROOT / "benchmarks"
@@ -40,11 +40,12 @@ class Source:
     """Builds what is missing; returns the command and the variables to add to the environment."""
 
 
-def _call(command: list[str], output: IO[bytes] | None = None) -> None:
+def call(command: list[str], output: IO[bytes] | None = None) -> None:
+    """Run a tool; :class:`Failed` has what it said."""
     try:
         subprocess.run(command, cwd=ROOT, check=True, stdout=output, stderr=subprocess.PIPE)
     except FileNotFoundError as error:
-        raise Failed(f"{command[0]}: not found; name a compiler by CXX, or install g++") from error
+        raise Failed(f"{command[0]}: not found; name a compiler by CXX (for C: CC), or install g++") from error
     except subprocess.CalledProcessError as error:
         raise Failed(f"{command[0]} failed:\n{error.stderr.decode(errors='replace')}") from error
 
@@ -60,11 +61,11 @@ def _native() -> tuple[list[str], Mapping[str, str]]:
     if not program.exists() or program.stat().st_mtime < max(path.stat().st_mtime for path in needs):
         flags = ["-std=c++20", "-O2", "-Wall", "-Wextra", "-pthread", f"-I{header}"]
         link = [str(LIBRARY), f"-Wl,-rpath,{LIBRARY.parent}"]
-        _call([os.environ.get("CXX", "g++"), *flags, *map(str, sources), *link, "-o", str(program)])
+        call([os.environ.get("CXX", "g++"), *flags, *map(str, sources), *link, "-o", str(program)])
     # The program has no Python in it, so what devices there are comes from a file.
     description = BUILD / "description"
     with description.open("wb") as file:
-        _call([sys.executable, "-m", "anyzero.driver"], file)
+        call([sys.executable, "-m", "anyzero.driver"], file)
     return [str(program)], {"ANYZERO_DESCRIPTION": str(description)}
 
 
