@@ -157,8 +157,11 @@ ze_result_t Kernel::getProperties(ze_kernel_properties_t* properties) {
   properties->requiredGroupSizeZ = facts.required_group[2];
   properties->requiredNumSubGroups = facts.required_sub_groups;
   properties->requiredSubgroupSize = facts.required_sub_group_size;
-  properties->maxSubgroupSize = facts.lanes;
-  properties->maxNumSubgroups = (most + facts.lanes - 1) / facts.lanes;
+  // Where nothing asks for sub-groups, the lanes are as many as is fast, which need not be a size that the device lists.
+  const bool asks = (facts.flags & KernelFacts::kSubGroups) || facts.required_sub_group_size;
+  const uint32_t sub_group = asks ? facts.lanes : std::clamp(facts.lanes, 8u, 32u);
+  properties->maxSubgroupSize = sub_group;
+  properties->maxNumSubgroups = (most + sub_group - 1) / sub_group;
   properties->localMemSize = facts.local_bytes;
   properties->privateMemSize = facts.private_bytes;
   properties->spillMemSize = facts.spill_bytes;

@@ -156,10 +156,9 @@ def test_control_flow_is_checked(before: str, after: str, reason: str) -> None:
     assert reason in refusal(function(LOOP.replace(before, after)))
 
 
-def test_merges_stand_before_branches() -> None:
-    assert "stands behind a merge" in refusal(
-        function("OpSelectionMerge %entry None\n%a = OpIAdd %i32 %c1 %c1\nOpReturn")
-    )
+def test_merges_may_stand_anywhere_and_name_blocks() -> None:
+    merge = "OpSelectionMerge %entry None"
+    verified(function(f"{merge}\n%a = OpIAdd %i32 %c1 %c1\n{merge}\nOpReturn"))
     assert "is not a block" in refusal(function("OpSelectionMerge %c0 None\nOpReturn"))
 
 

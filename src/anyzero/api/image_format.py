@@ -65,6 +65,8 @@ class ImageFormat:
         kind = {"uint": "u", "unorm": "u", "sint": "i", "snorm": "i", "float": "f"}.get(self.type)
         if kind is None or len(set(bits)) != 1 or bits[0] not in ("8", "16", "32"):
             return None
+        if kind == "f" and bits[0] == "8":
+            return None
         return np.dtype(f"{kind}{int(bits[0]) // 8}"), len(bits)
 
     def structure(self) -> ze.ze_image_format_t:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from anyzero.compiler.analysis.dominators import dominators
-from anyzero.compiler.analysis.loops import find_loops
+from anyzero.compiler.analysis.loops import Loops, find_loops
 from anyzero.compiler.analysis.shapes import Flow, analyse
 from anyzero.compiler.errors import CompileError
-from anyzero.compiler.ir import Body, Combine
+from anyzero.compiler.ir import Block, Body, Combine
 from anyzero.compiler.lower.calls import symbol
 from anyzero.compiler.lower.combines import write_combine
 from anyzero.compiler.lower.emitter import Choices
@@ -20,6 +20,7 @@ from anyzero.compiler.transform.number import number
 from anyzero.compiler.transform.one_latch import one_latch
 from anyzero.compiler.transform.reach import repair
 from anyzero.compiler.transform.regions import ends_in_barrier, split
+from anyzero.compiler.transform.way_out import way_out
 
 TWICE = 150
 """Up to so many operations, whole vectors and the rest of a row get code of their own."""
@@ -50,14 +51,18 @@ class Lowered:
 
 
 def prepare(body: Body) -> Flow:
-    """What the analyses and the linearisation rely on: numbered blocks, one latch for each loop."""
+    """What the analyses and the linearisation rely on: numbered blocks, one latch and a way out for each loop."""
     number(body)
-    immediate = dominators(body.blocks[0], lambda block: block.successors)
-    loops = find_loops(body, immediate)
-    if not loops.irreducible and one_latch(body, loops):
-        immediate = dominators(body.blocks[0], lambda block: block.successors)
-        loops = find_loops(body, immediate)
+    immediate, loops = _loops(body)
+    for change in (one_latch, way_out):
+        if not loops.irreducible and change(body, loops):
+            immediate, loops = _loops(body)
     return Flow(body, loops, immediate)
+
+
+def _loops(body: Body) -> tuple[dict[Block, Block], Loops]:
+    immediate = dominators(body.blocks[0], lambda block: block.successors)
+    return immediate, find_loops(body, immediate)
 
 
 def _ready(body: Body, flow: Flow, choices: Choices) -> Ready:

@@ -79,7 +79,8 @@ class Flow:
             for target in targets or [self.sink]:
                 backward[target].append(block)
         self.backward = backward
-        self.order = order(body.blocks[0], lambda block: self.forward[block])
+        known = self.forward
+        self.order = order(body.blocks[0], lambda block: [each for each in known[block] if each is not self.sink])
         self.place = {block: place for place, block in enumerate(self.order)}
         self.post = dominators(self.sink, lambda block: backward[block])
 

@@ -165,18 +165,19 @@ class _Reading:
                             continue
                         types[result] = type_
                 if role <= PLAIN:
-                    if body is None or merge is not None:
-                        raise SpirvError(_misplaced(merge))
+                    if body is None:
+                        raise SpirvError("stands outside of every block")
                     body.append(Instruction(opcode, type_id, result, tuple(words[after:stop]), base + at))
                 elif role == LABEL:
                     if body is not None:
                         raise SpirvError(f"the block %{label} before it has no end")
                     body, label, label_offset, merge = [], result, base + at, None
                 elif role != SKIPPED:
-                    if body is None or (merge is not None and role == MERGE):
-                        raise SpirvError(_misplaced(merge))
+                    if body is None:
+                        raise SpirvError("stands outside of every block")
                     instruction = Instruction(opcode, type_id, result, tuple(words[after:stop]), base + at)
                     if role == MERGE:
+                        # It should be the last but one. Some compilers put it further up, or twice; kernels need none.
                         merge = instruction
                     else:
                         blocks[label] = Block(label, label_offset, body, instruction, merge)
@@ -220,7 +221,3 @@ def _wrong_length(count: int, shortest: int, longest: int) -> str:
     if count < shortest:
         return f"has {count} words and needs {shortest}"
     return f"has {count} words and may have {longest}"
-
-
-def _misplaced(merge: Instruction | None) -> str:
-    return "stands outside of every block" if merge is None else "stands behind a merge instruction instead of a branch"
