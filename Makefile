@@ -37,12 +37,12 @@ build: build/release/build.ninja  ## compile the engine into src/anyzero/lib (on
 	$(SAY) 'building the engine'
 	@$(BIN)/ninja -C build/release --quiet
 
-build/release/build.ninja: OPTIONS := -DANYZERO_IN_PLACE=ON
+build/release/build.ninja: OPTIONS := -DANYZERO_IN_PLACE=ON -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python"
 build/address/build.ninja: OPTIONS := -DANYZERO_TESTS=ON -DANYZERO_SANITIZE=address,undefined
 build/thread/build.ninja: OPTIONS := -DANYZERO_TESTS=ON -DANYZERO_SANITIZE=thread
 build/%/build.ninja: Makefile | $(READY)
 	@command -v $(CXX) >/dev/null || { echo "error: no C++ compiler ($(CXX)); on Debian: apt install g++" >&2; exit 1; }
-	@$(BIN)/cmake -S . -B build/$* -G Ninja -DCMAKE_MAKE_PROGRAM="$(CURDIR)/$(BIN)/ninja" -DCMAKE_CXX_COMPILER=$(CXX) -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" $(OPTIONS) --log-level=WARNING >/dev/null
+	@$(BIN)/cmake -S . -B build/$* -G Ninja -DCMAKE_MAKE_PROGRAM="$(CURDIR)/$(BIN)/ninja" -DCMAKE_CXX_COMPILER=$(CXX) $(OPTIONS) --log-level=WARNING >/dev/null
 	@touch $@
 
 .PHONY: demo

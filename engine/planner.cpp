@@ -11,6 +11,8 @@
 
 #include "exec/clock.h"
 #include "exec/mutex.h"
+#include "planning/fallback.h"
+#include "planning/process.h"
 
 namespace anyzero {
 
@@ -92,6 +94,28 @@ std::string take_error(const Python& py) {
   return text;
 }
 
+// Not every Python that runs in a program is one that our package was installed for.
+bool has_package(const Python& py) {
+  int gil = py.gil_ensure();
+  Object package = py.import_module("anyzero");
+  if (package)
+    py.decref(package);
+  else
+    take_error(py);
+  py.gil_release(gil);
+  return package != nullptr;
+}
+
+// Has the Python in this process planned before? Then nobody else knows its modules.
+std::atomic<bool> planned_here{false};
+
+// The Python that plans, if it is one in this process; nullptr for a process of its own.
+const Python* planning_python() {
+  if (has_planning_process()) return nullptr;
+  const Python* py = python();
+  return py && py->running() && (planned_here.load(std::memory_order_relaxed) || has_package(*py)) ? py : nullptr;
+}
+
 // Calls `module`.`name` with `request`, or without arguments when there is none. The reply is bytes, too.
 bool call_python(const Python& py, const char* module_name, const char* name, const std::string* request, std::string* reply,
                  std::string* reason) {
@@ -124,39 +148,66 @@ bool describe_by_python(const Python& py, std::vector<unsigned char>* descriptio
   return true;
 }
 
-bool describe_by_file(const char* path, std::vector<unsigned char>* description, std::string* reason) {
-  FILE* file = std::fopen(path, "rbe");
-  if (!file) {
-    *reason = std::string("cannot open ANYZERO_DESCRIPTION=") + path;
-    return false;
-  }
+bool describe_by_file(const std::string& path, std::vector<unsigned char>* description) {
+  FILE* file = std::fopen(path.c_str(), "rbe");
+  if (!file) return false;
   unsigned char buffer[4096];
   while (size_t n = std::fread(buffer, 1, sizeof buffer, file)) description->insert(description->end(), buffer, buffer + n);
   std::fclose(file);
   return true;
 }
 
+bool describe_by_process(std::vector<unsigned char>* description, std::string* reason) {
+  GilPause pause;
+  std::string bytes;
+  switch (ask_planning_process("describe", "", &bytes, reason)) {
+    case Connection::Outcome::Answered:
+      description->assign(bytes.begin(), bytes.end());
+      return true;
+    case Connection::Outcome::Refused:
+    case Connection::Outcome::Broken:
+    case Connection::Outcome::Unheard:
+      return false;
+    case Connection::Outcome::Useless:
+      break;
+  }
+  return describe_without_python(description, reason);
+}
+
+// A C program that got no driver has none to ask for the text either.
+void complain(const std::string& reason) {
+  static std::once_flag once;
+  std::call_once(once, [&] { std::fprintf(stderr, "anyzero: %s\n", reason.c_str()); });
+}
+
 }  // namespace
 
 bool describe_machine(std::vector<unsigned char>* description, std::string* reason) {
-  if (const char* path = std::getenv("ANYZERO_DESCRIPTION"); path && *path) return describe_by_file(path, description, reason);
-  if (const Python* py = python(); py && py->running()) return describe_by_python(*py, description, reason);
-  *reason =
-      "there is no Python in this process and no prepared description; run `python -m anyzero.driver > FILE` once and set "
-      "ANYZERO_DESCRIPTION=FILE";
-  // A C program has no driver to ask for the text.
-  static std::once_flag once;
-  std::call_once(once, [&] { std::fprintf(stderr, "anyzero: %s\n", reason->c_str()); });
-  return false;
+  if (const char* path = std::getenv("ANYZERO_DESCRIPTION"); path && *path) {
+    if (describe_by_file(path, description)) return true;
+    *reason = std::string("cannot open ANYZERO_DESCRIPTION=") + path;
+    return false;
+  }
+  if (const Python* py = planning_python()) {
+    planned_here.store(true, std::memory_order_relaxed);
+    return describe_by_python(*py, description, reason);
+  }
+  const bool good = describe_by_process(description, reason);
+  if (!good) complain(*reason);
+  return good;
 }
 
 bool call_planner(const char* function, const std::string& request, std::string* reply, std::string* reason) {
-  const Python* py = python();
-  if (!py || !py->running()) {
-    *reason = "modules are compiled by Python, and there is none in this process, or it is shutting down";
+  if (const Python* py = planning_python()) {
+    planned_here.store(true, std::memory_order_relaxed);
+    return call_python(*py, "anyzero.driver.modules", function, &request, reply, reason);
+  }
+  if (planned_here.load(std::memory_order_relaxed)) {
+    *reason = "modules are compiled by the Python in this process, and it is shutting down or has gone";
     return false;
   }
-  return call_python(*py, "anyzero.driver.modules", function, &request, reply, reason);
+  GilPause pause;
+  return ask_planning_process(function, request, reply, reason) == Connection::Outcome::Answered;
 }
 
 GilPause::GilPause() : state_(nullptr) {

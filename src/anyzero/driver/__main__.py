@@ -1,5 +1,6 @@
 """``python -m anyzero.driver > file`` writes the description of this machine, for C programs that run without Python.
 
+``--anywhere FILE`` writes one for machines whose Python nobody knows, as it lies beside the library.
 ``--show`` prints it for people, ``--docs`` prints ``docs/environment.md``.
 """
 
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 from anyzero import config
 from anyzero.driver import boot, docs, machine, show
@@ -16,11 +18,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m anyzero.driver", description=__doc__)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--show", action="store_true", help="print the description as text")
+    what.add_argument("--anywhere", metavar="FILE", type=Path, help="write a description that fits any machine")
     what.add_argument("--docs", action="store_true", help="print the page about environment variables")
     chosen = parser.parse_args(arguments)
     try:
         if chosen.docs:
             sys.stdout.write(docs.environment())
+        elif chosen.anywhere:
+            chosen.anywhere.write_bytes(boot.anywhere())
         elif chosen.show:
             sys.stdout.write(show.text(boot.plan(config.read(), machine.read())))
         elif sys.stdout.isatty():

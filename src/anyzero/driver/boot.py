@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from typing import Final
 
 from anyzero import config
 from anyzero.config import LOG_LEVELS, Config
@@ -12,12 +13,32 @@ from anyzero.driver.description import Description, Driver, DriverKind, encode
 from anyzero.driver.machine import Machine
 from anyzero.driver.properties import describe_device
 
-__all__ = ["describe", "plan"]
+__all__ = ["anywhere", "describe", "plan"]
+
+MACHINES_MEMORY: Final = 0x0005A5A5A5A5A000
+MACHINES_THREADS: Final = 0x5A5A5A5A
+"""What the engine takes for the memory and the threads of the machine that it is on."""
 
 
 def describe() -> bytes:
     """Everything that the engine needs to know of the environment and the machine, in the form it reads."""
     return encode(plan(config.read(), machine.read()))
+
+
+def anywhere() -> bytes:
+    """What the engine shows where no Python can call :func:`describe`: nothing that is not so on any machine."""
+    unknown = Machine(
+        model="without Python",
+        clock_mhz=machine.FALLBACK_CLOCK_MHZ,
+        vector_bits=128,
+        fused_multiply_add=False,
+        native_half=False,
+        caches=machine.FALLBACK_CACHES,
+        cache_line=machine.FALLBACK_LINE,
+        memory=MACHINES_MEMORY,
+        identity="",
+    )
+    return encode(plan(Config(threads=MACHINES_THREADS), unknown))
 
 
 def plan(settings: Config, host: Machine) -> Description:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from anyzero.compiler import spirv
 from anyzero.compiler.compiled import Options
@@ -13,7 +11,7 @@ from anyzero.compiler.spirv.constants import Scalar
 from anyzero.config import Config
 from anyzero.driver import build_options
 
-__all__ = ["Input", "Unit", "ValueAt", "read"]
+__all__ = ["Input", "Unit", "read", "sizes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,26 +34,23 @@ class Unit:
     warnings: tuple[str, ...]
 
 
-class ValueAt(bytes):
-    """A value in the caller's memory. Only the type of the constant tells its size, so it is read when cut to that."""
-
-    def __new__(cls, address: int) -> ValueAt:
-        return super().__new__(cls, address.to_bytes(8, "little"))
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice) and index.start is None and index.step is None and index.stop:
-            return ctypes.string_at(int.from_bytes(self, "little"), index.stop)
-        raise TypeError("a value in memory can only be cut to its size")
-
-
 def read(data: bytes, flags: str, values: Mapping[int, bytes], environment: Config) -> Unit:
     """Reads an input and verifies its declarations; raises SpirvError where they are wrong."""
     options, warnings = build_options.parse(flags, environment)
-    module = spirv.read(data, values)
+    module = spirv.read(data, {number: value for number, value in values.items() if value})
     spirv.verify_declarations(module)
     warnings += [_unknown(number) for number in sorted(values.keys() - module.specializable.keys())]
+    warnings += [_empty(number) for number in _known(values, module) if not values[number]]
     used = tuple((number, _value(module.specializable[number])) for number in _known(values, module))
     return Unit(Input(data, flags, used), module, options, tuple(warnings))
+
+
+def sizes(data: bytes) -> dict[int, int]:
+    """How many bytes the value of each specialization constant has; nothing of what is no SPIR-V."""
+    try:
+        return {number: each.type.size for number, each in spirv.read(data).specializable.items()}
+    except spirv.SpirvError:
+        return {}  # building it says what is wrong
 
 
 def _known(values: Iterable[int], module: spirv.Module) -> list[int]:
@@ -64,6 +59,10 @@ def _known(values: Iterable[int], module: spirv.Module) -> list[int]:
 
 def _value(constant: Scalar) -> bytes:
     return constant.bits.to_bytes(constant.type.size, "little")
+
+
+def _empty(number: int) -> str:
+    return f"the specialization constant {number} has no value"
 
 
 def _unknown(number: int) -> str:

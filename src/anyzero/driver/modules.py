@@ -7,6 +7,7 @@ Nothing is raised: whatever happens becomes a status. Any thread may call; a pla
 from __future__ import annotations
 
 import contextlib
+import sys
 import traceback
 from collections.abc import Callable, Iterator
 from functools import wraps
@@ -18,12 +19,12 @@ from anyzero.config import ConfigError
 from anyzero.driver import inputs, kernels, linking, plans
 from anyzero.driver import native as binaries
 from anyzero.driver.build_options import settings
-from anyzero.driver.inputs import Unit, ValueAt
+from anyzero.driver.inputs import Unit
 from anyzero.driver.plans import FUNCTION, KERNEL, Plan
 from anyzero.driver.program import LinkError
 from anyzero.driver.wire import Reader, Refusal, WireError, Writer, reply
 
-__all__ = ["build", "compile", "inspect", "link", "native"]
+__all__ = ["build", "compile", "constants", "inspect", "link", "native", "restore"]
 
 
 def _answering(work: Callable[[Reader], bytes]) -> Callable[[bytes], bytes]:
@@ -55,6 +56,9 @@ def _statuses() -> Iterator[None]:
         raise Refusal(ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, f"the request is not understood: {error}") from None
     except ConfigError as error:
         raise Refusal(ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, str(error)) from None
+    except ImportError as error:
+        text = f"{sys.executable} cannot compile: {error}. Install what anyzero requires there: pip install anyzero"
+        raise Refusal(ze.ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE, text) from None
     except (SpirvError, LinkError) as error:
         log = error.log if isinstance(error, CompileError) else ""
         text = "\n".join(filter(None, [f"error: {error}", log]))
@@ -62,8 +66,34 @@ def _statuses() -> Iterator[None]:
 
 
 @_answering
+def constants(request: Reader) -> bytes:
+    """Tells the size of each specialization constant, which only its type tells: the values are the host's."""
+    listed = [inputs.sizes(request.blob()) for _ in range(request.count(8))]
+    request.end()
+    body = Writer()
+    for sizes in listed:
+        body.u32(len(sizes))
+        for number, size in sizes.items():
+            body.u32(number, size)
+    return reply(body)
+
+
+@_answering
 def build(request: Reader) -> bytes:
     """Reads SPIR-V or a native binary and tells what is in it; compiles nothing."""
+    plan, warnings = _plan(request)
+    return reply(_described(plan), "\n".join(warnings))
+
+
+@_answering
+def restore(request: Reader) -> bytes:
+    """Builds once more what another planner had built, under the number that the engine knows it by."""
+    id_ = request.u64()
+    _plan(request, id_)
+    return reply()
+
+
+def _plan(request: Reader, id_: int | None = None) -> tuple[Plan, list[str]]:
     form, number = request.u32(), request.count(20)
     if form not in (ze.ZE_MODULE_FORMAT_IL_SPIRV, ze.ZE_MODULE_FORMAT_NATIVE):
         raise Refusal(ze.ZE_RESULT_ERROR_INVALID_ENUMERATION, f"there is no module format {form}")
@@ -74,7 +104,7 @@ def build(request: Reader) -> bytes:
     warnings: list[str] = []
     shipped: dict[bytes, bytes] = {}
     units: list[Unit] = []
-    for index, (data, flags, (values, remarks)) in enumerate(given):
+    for index, (data, flags, values) in enumerate(given):
         where = f"input {index}: " if number > 1 else ""
         if form == ze.ZE_MODULE_FORMAT_NATIVE:
             found = _native(data, where)
@@ -83,21 +113,12 @@ def build(request: Reader) -> bytes:
         else:
             unit = _unit(data, flags, values, where)
             units.append(unit)
-            warnings += [f"warning: {where}{text}" for text in (*remarks, *unit.warnings)]
-    plan = plans.build(units, shipped, settings())
-    return reply(_described(plan), "\n".join(warnings))
+            warnings += [f"warning: {where}{text}" for text in unit.warnings]
+    return plans.build(units, shipped, settings(), id_), warnings
 
 
-def _constants(request: Reader) -> tuple[dict[int, bytes], list[str]]:
-    values: dict[int, bytes] = {}
-    remarks = []
-    for _ in range(request.count(12)):
-        number, address = request.u32(), request.u64()
-        if address:
-            values[number] = ValueAt(address)
-        else:
-            remarks.append(f"the specialization constant {number} has no value")
-    return values, remarks
+def _constants(request: Reader) -> dict[int, bytes]:
+    return {request.u32(): request.blob() for _ in range(request.count(12))}
 
 
 def _native(data: bytes, where: str) -> binaries.Native:

@@ -28,6 +28,10 @@ def size_of_sub_group(item: Item) -> int:
     return min(lanes, len(item.group.items) - item.sub_group * lanes)
 
 
+def _most_lanes(item: Item) -> int:
+    return item.group.launch.sub_group_size
+
+
 def _sub_groups(item: Item) -> int:
     return -(-len(item.group.items) // item.group.launch.sub_group_size)
 
@@ -65,14 +69,14 @@ BUILTINS: dict[int, Callable[[Item], Any]] = {
     BuiltIn.WorkDim: _dimensions,
     BuiltIn.GlobalLinearId: _linear,
     BuiltIn.SubgroupSize: size_of_sub_group,
-    BuiltIn.SubgroupMaxSize: lambda item: item.group.launch.sub_group_size,
+    BuiltIn.SubgroupMaxSize: _most_lanes,
     BuiltIn.NumSubgroups: _sub_groups,
     BuiltIn.NumEnqueuedSubgroups: _sub_groups,
     BuiltIn.SubgroupId: lambda item: item.sub_group,
     BuiltIn.SubgroupLocalInvocationId: lambda item: item.lane,
     BuiltIn.SubgroupEqMask: _mask(lambda item: item.lane, lambda item: item.lane + 1),
-    BuiltIn.SubgroupGeMask: _mask(lambda item: item.lane, size_of_sub_group),
-    BuiltIn.SubgroupGtMask: _mask(lambda item: item.lane + 1, size_of_sub_group),
+    BuiltIn.SubgroupGeMask: _mask(lambda item: item.lane, _most_lanes),
+    BuiltIn.SubgroupGtMask: _mask(lambda item: item.lane + 1, _most_lanes),
     BuiltIn.SubgroupLeMask: _mask(lambda item: 0, lambda item: item.lane + 1),
     BuiltIn.SubgroupLtMask: _mask(lambda item: 0, lambda item: item.lane),
 }

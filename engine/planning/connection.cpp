@@ -1,0 +1,231 @@
+#include "connection.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <mutex>
+#include <utility>
+
+namespace anyzero {
+
+namespace {
+
+struct Frame {
+  uint32_t number;
+  uint32_t kind;
+  uint64_t bytes;
+};
+
+constexpr uint64_t kLargest = uint64_t{1} << 32;
+constexpr int kPatience = 60'000;  // milliseconds until something that was started as an interpreter must have said something
+constexpr const char* kGone =
+    "the planning process ended before it answered; it may have been killed, or have run out of memory. The next call starts "
+    "another";
+
+}  // namespace
+
+Connection::Connection(int descriptor, std::string program)
+    : descriptor_(descriptor), program_(std::move(program)), owner_(getpid()) {
+  fstat(descriptor, &identity_);
+}
+
+Connection::~Connection() {
+  if (ours()) close(descriptor_);
+}
+
+// Programs close descriptors that they do not know, and the number may be a file of theirs by now.
+bool Connection::ours() const {
+  struct stat found;
+  return owner_ == getpid() && fstat(descriptor_, &found) == 0 && found.st_ino == identity_.st_ino &&
+         found.st_dev == identity_.st_dev;
+}
+
+void Connection::abandon() {
+  struct stat found;
+  if (fstat(descriptor_, &found) == 0 && found.st_ino == identity_.st_ino && found.st_dev == identity_.st_dev) close(descriptor_);
+}
+
+bool Connection::alive() {
+  // What the parent of a fork was doing with it is nothing to look at here.
+  if (owner_ != getpid()) return false;
+  {
+    std::lock_guard lock(mutex_);
+    if (broken_) return false;
+    if (reading_) return true;  // whoever reads will notice
+  }
+  char byte;
+  return ours() && (recv(descriptor_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0 || errno == EAGAIN || errno == EWOULDBLOCK);
+}
+
+bool Connection::send(uint32_t number, std::string_view function, std::string_view request) {
+  Frame frame = {number, static_cast<uint32_t>(function.size()), function.size() + request.size()};
+  iovec parts[] = {{&frame, sizeof frame},
+                   {const_cast<char*>(function.data()), function.size()},
+                   {const_cast<char*>(request.data()), request.size()}};
+  msghdr message = {};
+  message.msg_iov = parts;
+  message.msg_iovlen = 3;
+  std::lock_guard lock(sending_);
+  if (!ours()) return false;
+  while (message.msg_iovlen) {
+    ssize_t sent = sendmsg(descriptor_, &message, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) return false;
+    while (message.msg_iovlen && static_cast<size_t>(sent) >= message.msg_iov->iov_len) {
+      sent -= static_cast<ssize_t>(message.msg_iov->iov_len);
+      ++message.msg_iov;
+      --message.msg_iovlen;
+    }
+    if (!message.msg_iovlen) break;
+    message.msg_iov->iov_base = static_cast<char*>(message.msg_iov->iov_base) + sent;
+    message.msg_iov->iov_len -= static_cast<size_t>(sent);
+  }
+  return true;
+}
+
+bool Connection::tell(std::string_view function, std::string_view request) { return send(0, function, request); }
+
+bool Connection::receive(void* to, size_t size) {
+  auto* at = static_cast<char*>(to);
+  while (size) {
+    if (!greeted_) {
+      pollfd wait = {descriptor_, POLLIN, 0};
+      int ready = poll(&wait, 1, kPatience);
+      if (ready < 0 && errno == EINTR) continue;
+      if (ready == 0) {
+        std::lock_guard lock(mutex_);
+        last_word_ = program_ + " has not said a word for a minute";
+      }
+      if (ready <= 0) return false;
+      greeted_ = true;
+    }
+    ssize_t got = recv(descriptor_, at, size, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) {
+      std::lock_guard lock(mutex_);
+      reset_ = got < 0 && errno == ECONNRESET;
+      return false;
+    }
+    at += got;
+    size -= static_cast<size_t>(got);
+  }
+  return true;
+}
+
+// For the one thread that reads.
+bool Connection::read_one() {
+  Frame frame;
+  if (!ours() || !receive(&frame, sizeof frame) || frame.bytes > kLargest) return false;
+  std::string bytes(frame.bytes, '\0');
+  if (!receive(bytes.data(), bytes.size())) return false;
+  std::lock_guard lock(mutex_);
+  if (frame.number == 0) {
+    last_word_ = std::move(bytes);
+    return false;
+  }
+  spoke_ = true;
+  if (auto found = calls_.find(frame.number); found != calls_.end())
+    finish(*found->second, frame.kind == 0 ? Outcome::Answered : Outcome::Refused, std::move(bytes));
+  return true;
+}
+
+// With the mutex held. The caller of the call may be gone the moment that lock is.
+void Connection::finish(Call& call, Outcome outcome, std::string bytes) {
+  call.outcome = outcome;
+  call.bytes = std::move(bytes);
+  call.done = true;
+  call.bell.store(1, std::memory_order_release);
+  futex_wake(&call.bell, 1);
+}
+
+// With the mutex held.
+void Connection::wake_a_reader() {
+  for (auto& [number, call] : calls_)
+    if (!call->done) {
+      call->bell.fetch_add(2, std::memory_order_release);
+      futex_wake(&call->bell, 1);
+      return;
+    }
+}
+
+void Connection::break_off(std::string reason) {
+  std::lock_guard lock(mutex_);
+  broken_ = true;
+  if (!spoke_) reason = last_word_.empty() ? program_ + " ended without a word" : last_word_;
+  for (auto& [number, call] : calls_)
+    if (!call->done) finish(*call, !spoke_ ? Outcome::Useless : reset_ ? Outcome::Unheard : Outcome::Broken, reason);
+}
+
+// A call as long as its thread waits for it; one that fails in between, for want of memory, leaves the others able to go on.
+class Connection::Waiting {
+ public:
+  explicit Waiting(Connection& connection) : connection_(connection) {
+    std::lock_guard lock(connection.mutex_);
+    if (++connection.last_ == 0) ++connection.last_;
+    number_ = connection.last_;
+    connection.calls_[number_] = &call;
+  }
+  ~Waiting() {
+    std::lock_guard lock(connection_.mutex_);
+    connection_.calls_.erase(number_);
+    // Ended in the middle of a frame: nobody knows where the next one begins.
+    if (std::exchange(reads_, false)) {
+      connection_.reading_ = false;
+      connection_.broken_ = true;
+      for (auto& [number, each] : connection_.calls_)
+        if (!each->done) connection_.finish(*each, Outcome::Broken, kGone);
+    }
+    if (!connection_.reading_) connection_.wake_a_reader();
+  }
+
+  // Until the call is done. One of those who wait reads for all.
+  void wait() {
+    for (;;) {
+      uint32_t seen;
+      {
+        std::lock_guard lock(connection_.mutex_);
+        if (call.done) return;
+        seen = call.bell.load(std::memory_order_acquire);
+        if (!connection_.reading_) reads_ = connection_.reading_ = true;
+      }
+      if (!reads_) {
+        FutexWord word{&call.bell, seen};
+        futex_sleep_any(&word, 1, kForever);
+        continue;
+      }
+      const bool good = connection_.read_one();
+      {
+        std::lock_guard lock(connection_.mutex_);
+        reads_ = connection_.reading_ = false;
+      }
+      if (!good) connection_.break_off(kGone);
+    }
+  }
+
+  uint32_t number() const { return number_; }
+  Call call;
+
+ private:
+  Connection& connection_;
+  uint32_t number_;
+  bool reads_ = false;
+};
+
+Connection::Outcome Connection::ask(std::string_view function, std::string_view request, std::string* answer, std::string* reason) {
+  Waiting waiting(*this);
+  // When it cannot be sent, there may still be a last word to read.
+  const bool sent = send(waiting.number(), function, request);
+  if (!sent && !ours()) break_off("the program has closed the line to its planning process. The next call starts another");
+  waiting.wait();
+  if (!sent && waiting.call.outcome == Outcome::Broken) waiting.call.outcome = Outcome::Unheard;
+  if (waiting.call.outcome == Outcome::Answered)
+    *answer = std::move(waiting.call.bytes);
+  else
+    *reason = std::move(waiting.call.bytes);
+  return waiting.call.outcome;
+}
+
+}  // namespace anyzero

@@ -1,0 +1,77 @@
+// The line to a planning process: many threads ask at once, and answers come in any order.
+#pragma once
+
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "../exec/mutex.h"
+
+namespace anyzero {
+
+// Frames, both ways: u32 number; u32 kind; u64 bytes; the bytes. A question's kind is the length of the function's name, which its
+// bytes begin with, and question number 0 has no answer. An answer's kind is 0, or 1 when its bytes are a reason for having none;
+// answer number 0 is the last word of a process that cannot serve.
+// Threading: any thread. Belongs to the process that made it; in a forked child it counts as broken.
+class Connection {
+ public:
+  Connection(int descriptor, std::string program);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  enum class Outcome { Answered, Refused, Broken, Unheard, Useless };
+  // Waits for the answer, with no lock held. Refused: the function failed, and the reason says why. Broken: the process has gone.
+  // Unheard: it had gone before it read the question. Useless: it has gone without having answered anything ever.
+  Outcome ask(std::string_view function, std::string_view request, std::string* answer, std::string* reason);
+
+  // Done by the process before it looks at any later question.
+  bool tell(std::string_view function, std::string_view request);
+
+  // Can it be used, as far as one can see without asking?
+  bool alive();
+
+  // In a forked child, from the fork handler: the parent's line must end with the parent.
+  void abandon();
+
+ private:
+  struct Call {
+    std::atomic<uint32_t> bell{0};
+    bool done = false;
+    Outcome outcome = Outcome::Broken;
+    std::string bytes;
+  };
+  class Waiting;
+  friend class Waiting;
+
+  bool ours() const;
+  bool send(uint32_t number, std::string_view function, std::string_view request);
+  bool receive(void* to, size_t size);
+  bool read_one();
+  void finish(Call& call, Outcome outcome, std::string bytes);
+  void wake_a_reader();
+  void break_off(std::string reason);
+
+  const int descriptor_;
+  const std::string program_;
+  const pid_t owner_;
+  struct stat identity_ = {};
+  bool greeted_ = false;  // has anything been received?
+
+  Mutex sending_;
+  Mutex mutex_;  // guards what follows
+  uint32_t last_ = 0;
+  bool reading_ = false;
+  bool broken_ = false;
+  bool spoke_ = false;  // has it answered anything?
+  bool reset_ = false;  // did it leave something unread behind?
+  std::string last_word_;
+  std::map<uint32_t, Call*> calls_;
+};
+
+}  // namespace anyzero

@@ -1,0 +1,78 @@
+#include "fallback.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "interpreter.h"
+
+namespace anyzero {
+
+namespace {
+
+// What anyzero.driver.boot.anywhere() writes for numbers that are the machine's.
+constexpr uint64_t kMemory = 0x0005A5A5A5A5'A000;
+constexpr uint32_t kThreads = 0x5A5A5A5A;
+
+uint64_t memory_of_machine() {
+  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  uint64_t memory = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * page;
+  for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+    unsigned long long limit = 0;
+    FILE* file = std::fopen(path, "re");
+    // It may also hold the word "max".
+    if (file && std::fscanf(file, "%llu", &limit) == 1 && limit) memory = std::min<uint64_t>(memory, limit);
+    if (file) std::fclose(file);
+  }
+  return memory / page * page;
+}
+
+uint32_t threads_of_machine() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  // With more processors than the set can hold it fails, and then there are plenty.
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return CPU_SETSIZE;
+  return static_cast<uint32_t>(std::max(1, CPU_COUNT(&allowed)));
+}
+
+// Structures lie as a compiler lays them out, so numbers are aligned.
+template <class T>
+void replace(std::vector<unsigned char>& bytes, T from, T to) {
+  for (size_t at = 0; at + sizeof(T) <= bytes.size(); at += sizeof(uint32_t))
+    if (std::memcmp(&bytes[at], &from, sizeof(T)) == 0) std::memcpy(&bytes[at], &to, sizeof(T));
+}
+
+bool read_file(const std::string& path, std::vector<unsigned char>* bytes) {
+  FILE* file = std::fopen(path.c_str(), "rbe");
+  if (!file) return false;
+  unsigned char buffer[4096];
+  while (size_t n = std::fread(buffer, 1, sizeof buffer, file)) bytes->insert(bytes->end(), buffer, buffer + n);
+  std::fclose(file);
+  return !bytes->empty();
+}
+
+}  // namespace
+
+bool describe_without_python(std::vector<unsigned char>* description, std::string* reason) {
+  for (const char* variable : {"ANYZERO_DEVICES", "ANYZERO_PROFILE", "ANYZERO_THREADS", "ANYZERO_MEMORY", "ANYZERO_SPIN_US",
+                               "ANYZERO_INLINE_BYTES", "ANYZERO_LOG", "ANYZERO_KERNEL_TIMEOUT"})
+    if (const char* value = std::getenv(variable); value && *value) {
+      *reason = std::string(variable) + " cannot be obeyed: there is " + *reason;
+      return false;
+    }
+  const std::string path = library_folder() + "/description";
+  if (!read_file(path, description)) {
+    *reason = path + " cannot be read, and there is " + *reason;
+    return false;
+  }
+  replace(*description, kMemory, memory_of_machine());
+  replace(*description, kThreads, threads_of_machine());
+  return true;
+}
+
+}  // namespace anyzero

@@ -1,0 +1,124 @@
+#include "interpreter.h"
+
+#include <dlfcn.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+namespace anyzero {
+
+namespace {
+
+std::string resolved(const char* path) {
+  char* real = realpath(path, nullptr);
+  std::string text = real ? real : "";
+  std::free(real);
+  return text;
+}
+
+// A relative name is the one that it had for dlopen, and the working folder may have changed since.
+std::string mapped_file(uintptr_t address) {
+  FILE* maps = std::fopen("/proc/self/maps", "re");
+  std::string found;
+  char line[4096 + 256];
+  while (maps && found.empty() && std::fgets(line, sizeof line, maps)) {
+    unsigned long from = 0, to = 0;
+    if (std::sscanf(line, "%lx-%lx", &from, &to) != 2 || address < from || address >= to) continue;
+    if (const char* path = std::strchr(line, '/')) found.assign(path, std::strcspn(path, "\n"));
+  }
+  if (maps) std::fclose(maps);
+  return found;
+}
+
+std::string find_library() {
+  Dl_info info;
+  std::string path;
+  if (dladdr(reinterpret_cast<void*>(&library_folder), &info) && info.dli_fname && *info.dli_fname == '/')
+    path = resolved(info.dli_fname);
+  return path.empty() ? mapped_file(reinterpret_cast<uintptr_t>(&library_folder)) : path;
+}
+
+std::string folder_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
+std::string_view name_of(const std::string& path) { return std::string_view(path).substr(path.rfind('/') + 1); }
+
+bool runs(const std::string& path) {
+  struct stat found;
+  return access(path.c_str(), X_OK) == 0 && stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode);
+}
+
+// Symbolic links stay: a virtual environment is known by the name that its interpreter is started with.
+std::string absolute(const std::string& path) {
+  if (path.empty() || path[0] == '/') return path;
+  char* here = getcwd(nullptr, 0);
+  std::string full = here ? std::string(here) + "/" + path : path;
+  std::free(here);
+  return full;
+}
+
+std::string on_path(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  std::string_view rest = path ? path : "/usr/local/bin:/usr/bin:/bin";
+  for (;;) {
+    const size_t end = rest.find(':');
+    const std::string candidate = absolute(std::string(rest.substr(0, end)) + "/" + name);
+    if (runs(candidate)) return candidate;
+    if (end == std::string_view::npos) return {};
+    rest.remove_prefix(end + 1);
+  }
+}
+
+std::string first_line(const std::string& path) {
+  std::string line;
+  if (FILE* file = std::fopen(path.c_str(), "re")) {
+    char text[4096];
+    if (std::fgets(text, sizeof text, file)) line.assign(text, std::strcspn(text, "\r\n"));
+    std::fclose(file);
+  }
+  return line;
+}
+
+// For PREFIX/lib/python3.12/site-packages/anyzero/lib the name python3.12, and where such an interpreter would be.
+std::vector<std::string> neighbours(const std::string& library) {
+  const std::string versioned = folder_of(folder_of(folder_of(library)));
+  const std::string name(name_of(versioned));
+  if (name.rfind("python3.", 0) != 0) return {};
+  const std::string prefix = folder_of(folder_of(versioned));
+  return {prefix + "/bin/" + name, "/usr/local/bin/" + name, "/usr/bin/" + name, on_path(name)};
+}
+
+}  // namespace
+
+const std::string& library_folder() {
+  static const auto* folder = new std::string(folder_of(find_library()));  // leaked: programs call from exit handlers
+  return *folder;
+}
+
+std::string find_interpreter(std::string* tried) {
+  // A program with more rights than its caller must not start what the caller names.
+  if (const char* named = secure_getenv("ANYZERO_PYTHON"); named && *named) {
+    const std::string path = std::strchr(named, '/') ? absolute(named) : on_path(named);
+    if (runs(path)) return path;
+    *tried = std::string("ANYZERO_PYTHON=") + named + " is no program";
+    return {};
+  }
+  const std::string& library = library_folder();
+  const std::string recorded = first_line(library + "/python");
+  if (!recorded.empty() && runs(recorded)) return recorded;
+  for (const std::string& path : neighbours(library))
+    if (!path.empty() && runs(path)) return path;
+  *tried = recorded.empty() ? "ANYZERO_PYTHON is not set, and no Python belongs to the folder " + library
+                            : "ANYZERO_PYTHON is not set, and " + recorded + ", for which " + library + " was built, is gone";
+  return {};
+}
+
+}  // namespace anyzero

@@ -1,0 +1,143 @@
+#include "process.h"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "interpreter.h"
+#include "journal.h"
+#include "spawn.h"
+
+namespace anyzero {
+
+namespace {
+
+// Not from a file, so that an interpreter that cannot read our package can say so. The package is the one this library belongs to,
+// and yet the folder around it must not come before Python's own.
+constexpr const char* kProgram = R"(
+import importlib, os, sys, typing
+try:
+    sys.path.insert(0, sys.argv[1])
+    import anyzero
+    sys.path.append(sys.path.pop(0))
+    from anyzero.driver import service
+    if sys.version_info < (3, 11):
+        raise ImportError("Python 3.11 or newer is needed")
+except BaseException as error:
+    text = f"{sys.executable} (Python {sys.version.split()[0]}) cannot load anyzero from {sys.argv[1]}: {type(error).__name__}: {error}"
+    said = text.encode("utf-8", "replace")
+    os.write(3, (1 << 32).to_bytes(8, "little") + len(said).to_bytes(8, "little") + said)
+    os._exit(1)
+service.serve(3)
+)";
+
+constexpr const char* kRemedy =
+    "Set ANYZERO_PYTHON to the Python (3.11 or newer) of an environment that has anyzero's requirements, "
+    "or install anyzero into one: pip install anyzero";
+
+struct State {
+  Mutex starting;  // held while a process is started
+  Mutex books;     // guards what follows; never held while anybody is waited for, so that a fork can have it
+  Journal journal;
+  std::shared_ptr<Connection> line;
+  std::atomic<Connection*> open{nullptr};  // the same, for the fork handler
+};
+
+State& state() {
+  static auto* state = new State;  // leaked: programs build and destroy modules from exit handlers
+  return *state;
+}
+
+// A fork finds the books in order: the child tells its own planning process what is in them.
+void before_fork() { state().books.lock(); }
+void after_fork() { state().books.unlock(); }
+void in_child() {
+  if (Connection* line = state().open.exchange(nullptr)) line->abandon();
+}
+const bool watching_forks = (pthread_atfork(before_fork, after_fork, in_child), true);
+
+std::string without_python(const std::string& why) { return "no Python to compile with: " + why + ". " + kRemedy; }
+
+std::shared_ptr<Connection> start(std::string* reason) {
+  State& my = state();
+  std::string why;
+  const std::string interpreter = find_interpreter(&why);
+  const std::string& library = library_folder();
+  const std::string package = library.substr(0, library.rfind('/'));
+  const std::string around = package.substr(0, package.rfind('/'));
+  std::shared_ptr<Connection> line;
+  Journal known;
+  {
+    // A child that is forked meanwhile would have our end of the line, without knowing.
+    std::lock_guard lock(my.books);
+    const int descriptor = interpreter.empty() ? -1 : spawn_unnoticed({interpreter, "-I", "-c", kProgram, around}, &why);
+    if (descriptor < 0) {
+      *reason = without_python(why);
+      return nullptr;
+    }
+    line = std::make_shared<Connection>(descriptor, interpreter);
+    my.open.store(line.get());
+    known = my.journal;
+  }
+  known.repeat(*line);  // where that breaks, the first question notices
+  std::lock_guard lock(my.books);
+  my.line = line;
+  return line;
+}
+
+// With the books in hand.
+void forget_line() {
+  state().open.store(nullptr);
+  state().line.reset();
+}
+
+std::shared_ptr<Connection> current() {
+  std::lock_guard lock(state().books);
+  return state().line;
+}
+
+std::shared_ptr<Connection> connect(std::string* reason) {
+  if (auto line = current(); line && line->alive()) return line;
+  std::lock_guard lock(state().starting);
+  if (auto line = current(); line && line->alive()) return line;
+  return start(reason);
+}
+
+// A thread that is cancelled goes when it has its answer: half an answer would be left to the next one.
+class NoCancellation {
+ public:
+  NoCancellation() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~NoCancellation() { pthread_setcancelstate(before_, nullptr); }
+  NoCancellation(const NoCancellation&) = delete;
+  NoCancellation& operator=(const NoCancellation&) = delete;
+
+ private:
+  int before_ = PTHREAD_CANCEL_ENABLE;
+};
+
+}  // namespace
+
+bool has_planning_process() { return current() != nullptr; }
+
+Connection::Outcome ask_planning_process(const char* function, const std::string& request, std::string* answer,
+                                         std::string* reason) {
+  NoCancellation whole;
+  auto line = connect(reason);
+  if (!line) return Connection::Outcome::Useless;
+  Connection::Outcome outcome = line->ask(function, request, answer, reason);
+  if (outcome == Connection::Outcome::Unheard && (line = connect(reason))) outcome = line->ask(function, request, answer, reason);
+  if (!line) return Connection::Outcome::Useless;
+  if (outcome == Connection::Outcome::Answered) {
+    std::lock_guard lock(state().books);
+    state().journal.note(function, request, *answer);
+  } else if (outcome == Connection::Outcome::Useless) {
+    *reason = without_python(*reason);
+    std::lock_guard lock(state().books);
+    if (state().line == line) forget_line();
+  }
+  return outcome;
+}
+
+}  // namespace anyzero

@@ -1,0 +1,148 @@
+"""The planning process: plans for a program that has no Python of its own, at the other end of a socket.
+
+Started by the engine (``engine/planning``), and gone as soon as the program is. Frames, both ways: u32 number,
+u32 kind, u64 bytes, the bytes. A question's kind is the length of the function's name, which its bytes begin with; an
+answer's kind is 0, or 1 when its bytes are a reason for having none. Question number 0 has no answer, and is done with
+before the next one is looked at.
+
+Nothing is imported before it is needed: a program waits for the description first, then for its modules, and for LLVM
+only when a kernel is in no cache.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import struct
+import sys
+from typing import TYPE_CHECKING, Final, NoReturn
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+__all__ = ["serve"]
+
+_HEAD: Final = struct.Struct("<IIQ")
+_PIECE: Final = 1 << 20
+_STACK: Final = 32 << 20
+_IDLE: Final = 0.02
+"""Seconds without a question after which the next one is prepared for."""
+_PATHS: Final = ("ANYZERO_CACHE_DIR", "ANYZERO_DUMP")
+
+
+def serve(line: int) -> NoReturn:
+    """Answers questions until the program is gone."""
+    _settle()
+    with contextlib.suppress(EOFError, OSError):
+        number, function, request = _receive(line)
+        if function == "describe":
+            # Without a thread: no program gets further than this before it is answered.
+            _describe(line, number)
+            _attend(line)
+        else:
+            _attend(line, (number, function, request))
+    # At once, whatever is being compiled: nobody wants it any more, and a shell may be waiting for our standard error.
+    os._exit(0)
+
+
+def _settle() -> None:
+    """Lets go of the program's working folder, which its user may want to unmount; paths keep their meaning."""
+    for name in _PATHS:
+        if os.environ.get(name):
+            os.environ[name] = os.path.abspath(os.environ[name])  # noqa: PTH100 (pathlib is not loaded yet)
+    os.chdir("/")
+
+
+def _describe(line: int, number: int) -> None:
+    """A bad variable is the program's to hear of; a Python that cannot do this is of no use to it, and says so."""
+    from anyzero.config import ConfigError
+
+    try:
+        _reply(line, number, 0, _call("describe", b""))
+    except ConfigError as error:
+        _reply(line, number, 1, str(error).encode())
+    except Exception as error:
+        _reply(line, 0, 1, f"{sys.executable}: {type(error).__name__}: {error}".encode("utf-8", "replace"))
+        raise EOFError from None
+
+
+def _attend(line: int, first: tuple[int, str, bytes] | None = None) -> None:
+    """Reads on this thread, so that the end is noticed at once, and works on others."""
+    import threading
+
+    # As much as a main thread has, and more: kernels may be nested deeply, and so is what walks them.
+    threading.stack_size(_STACK)
+    sending = threading.Lock()
+    ahead = [_load_compiler, _load_modules]
+    threading.Thread(target=ahead.pop(), daemon=True).start()
+    while True:
+        # Nobody waits for us, or for whoever would then share the interpreter with us.
+        if ahead and not first and not select.select([line], [], [], _IDLE)[0]:
+            if threading.active_count() == 1:
+                threading.Thread(target=ahead.pop(), daemon=True).start()
+            continue
+        number, function, request = first or _receive(line)
+        first = None
+        if number == 0:
+            _call(function, request)
+        else:
+            threading.Thread(target=_answer, args=(line, sending, number, function, request), daemon=True).start()
+
+
+def _load_modules() -> None:
+    """What a program needs to find its kernels in the cache."""
+    with contextlib.suppress(Exception):  # whoever needs it says what is wrong with it
+        from anyzero.driver import modules, provenance  # noqa: F401
+
+        provenance.compiler_digest()
+
+
+def _load_compiler() -> None:
+    with contextlib.suppress(Exception):
+        import anyzero.compiler.pipeline  # noqa: F401
+
+
+def _answer(line: int, sending: AbstractContextManager[object], number: int, function: str, request: bytes) -> None:
+    try:
+        kind, body = 0, _call(function, request)
+    except BaseException as error:
+        kind, body = 1, str(error).encode("utf-8", "replace")
+    with contextlib.suppress(OSError), sending:
+        _reply(line, number, kind, body)
+
+
+def _call(function: str, request: bytes) -> bytes:
+    if function == "describe":
+        from anyzero.driver import boot
+
+        return boot.describe()
+    from anyzero.driver import modules
+
+    if function not in modules.__all__:
+        raise ValueError(f"the planner has no function {function}")
+    answer: bytes = getattr(modules, function)(request)
+    return answer
+
+
+def _receive(line: int) -> tuple[int, str, bytes]:
+    number, kind, size = _HEAD.unpack(_exactly(line, _HEAD.size))
+    content = _exactly(line, size)
+    return number, content[:kind].decode(), content[kind:]
+
+
+def _exactly(line: int, size: int) -> bytes:
+    pieces = []
+    while size:
+        piece = os.read(line, min(size, _PIECE))
+        if not piece:
+            raise EOFError
+        pieces.append(piece)
+        size -= len(piece)
+    return b"".join(pieces)
+
+
+def _reply(line: int, number: int, kind: int, body: bytes) -> None:
+    rest = memoryview(_HEAD.pack(number, kind, len(body)) + body)
+    while rest:
+        rest = rest[os.write(line, rest) :]

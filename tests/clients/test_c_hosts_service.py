@@ -1,0 +1,159 @@
+"""The planning process by itself: what it answers, and that it goes when its program does."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from anyzero.driver import boot, service
+from tests.unit.planning import Reply, blob, exporter, importer, text
+
+ROOT = Path(__file__).resolve().parents[2]
+HEAD = struct.Struct("<IIQ")
+SPIRV, KERNEL, NONE_RELEASED = 0, 0, struct.pack("<I", 0)
+
+
+class Line:
+    """The engine's end, and the process at the other."""
+
+    def __init__(self, **variables: str) -> None:
+        self.socket, other = socket.socketpair()
+        self.socket.settimeout(60)
+        code = f"from anyzero.driver import service; service.serve({other.fileno()})"
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("ANYZERO_")}
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", code], env=kept | variables, pass_fds=[other.fileno()], stdin=subprocess.DEVNULL
+        )
+        other.close()
+
+    def send(self, number: int, function: str, request: bytes = b"") -> None:
+        name = function.encode()
+        self.socket.sendall(HEAD.pack(number, len(name), len(name) + len(request)) + name + request)
+
+    def receive(self) -> tuple[int, int, bytes]:
+        number, kind, size = HEAD.unpack(self._exactly(HEAD.size))
+        return number, kind, self._exactly(size)
+
+    def ask(self, function: str, request: bytes = b"") -> Reply:
+        self.send(1, function, NONE_RELEASED + request)
+        number, kind, answer = self.receive()
+        assert (number, kind) == (1, 0), answer
+        return Reply(answer)
+
+    def _exactly(self, size: int) -> bytes:
+        content = b""
+        while len(content) < size:
+            piece = self.socket.recv(size - len(content))
+            assert piece, "the process has closed the line"
+            content += piece
+        return content
+
+
+@pytest.fixture
+def lines() -> Iterator[list[Line]]:
+    made: list[Line] = []
+    yield made
+    for line in made:
+        line.socket.close()
+        assert line.process.wait(10) == 0
+
+
+def build(data: bytes) -> bytes:
+    return struct.pack("<II", SPIRV, 1) + blob(data) + text("") + struct.pack("<I", 0)
+
+
+def plan_of(line: Line, data: bytes) -> int:
+    answer = line.ask("build", build(data))
+    assert answer.status == 0, answer.log
+    (plan,) = answer.numbers("Q")
+    return plan
+
+
+def test_a_description_is_what_a_python_program_would_get(lines: list[Line]) -> None:
+    lines.append(Line())
+    lines[0].send(7, "describe")
+    assert lines[0].receive() == (7, 0, boot.describe())
+
+
+def test_a_bad_variable_is_a_reason(lines: list[Line]) -> None:
+    lines.append(Line(ANYZERO_THREADS="many"))
+    lines[0].send(7, "describe")
+    number, kind, reason = lines[0].receive()
+    assert (number, kind) == (7, 1)
+    assert b"ANYZERO_THREADS='many'" in reason
+
+
+@pytest.mark.parametrize("function", ["eval", "Reader", "", "_described"])
+def test_only_the_planner_can_be_called(lines: list[Line], function: str) -> None:
+    lines.append(Line())
+    lines[0].send(3, function)
+    number, kind, reason = lines[0].receive()
+    assert (number, kind) == (3, 1)
+    assert b"the planner has no function" in reason
+
+
+def test_answers_come_when_they_are_ready(lines: list[Line]) -> None:
+    line = Line()
+    lines.append(line)
+    for number in range(1, 21):
+        line.send(number, "build", NONE_RELEASED + build(exporter()))
+    answers = [line.receive() for _ in range(20)]
+    assert sorted(number for number, _, _ in answers) == list(range(1, 21))
+    plans = {Reply(answer).numbers("Q") for _, _, answer in answers}
+    assert len(plans) == 20
+
+
+def test_what_one_process_knew_another_can_be_told(lines: list[Line], tmp_path: Path) -> None:
+    lines += [Line(ANYZERO_CACHE_DIR=str(tmp_path)), Line(ANYZERO_CACHE_DIR=str(tmp_path))]
+    first, second = lines
+    needs, gives = plan_of(first, importer()), plan_of(first, exporter())
+    both = struct.pack("<IQQ", 2, needs, gives)
+    assert first.ask("link", both).status == 0
+    # No answers; and later questions wait for them.
+    second.send(0, "restore", NONE_RELEASED + struct.pack("<Q", needs) + build(importer()))
+    second.send(0, "restore", NONE_RELEASED + struct.pack("<Q", gives) + build(exporter()))
+    second.send(0, "link", NONE_RELEASED + both)
+    request = struct.pack("<Q", needs) + text("main") + struct.pack("<I", KERNEL)
+    answers = [line.ask("compile", request) for line in (first, second)]
+    assert [each.status for each in answers] == [0, 0], answers[1].log
+    assert answers[0].blob() == answers[1].blob()
+    assert plan_of(second, exporter()) not in (needs, gives)
+
+
+def test_the_process_ends_in_the_middle_of_everything(lines: list[Line]) -> None:
+    """Also while it compiles, and when a question stops half way."""
+    busy = Line(ANYZERO_CACHE="off")
+    plan = plan_of(busy, (ROOT / "tests" / "kernels" / "saxpy.spv").read_bytes())
+    busy.send(2, "compile", NONE_RELEASED + struct.pack("<Q", plan) + text("saxpy") + struct.pack("<I", KERNEL))
+    busy.socket.close()
+    assert busy.process.wait(10) == 0
+    cut = Line()
+    cut.socket.sendall(HEAD.pack(1, 5, 1000) + b"build")
+    cut.socket.close()
+    assert cut.process.wait(10) == 0
+
+
+def test_it_leaves_the_working_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ANYZERO_CACHE_DIR", "near")
+    monkeypatch.setenv("ANYZERO_DUMP", "/far")
+    service._settle()
+    assert Path.cwd() == Path("/")
+    assert os.environ["ANYZERO_CACHE_DIR"] == str(tmp_path / "near")
+    assert os.environ["ANYZERO_DUMP"] == "/far"
+
+
+def test_the_description_for_any_machine_says_nothing_of_this_one() -> None:
+    made = boot.anywhere()
+    assert made == boot.anywhere()
+    assert boot.MACHINES_MEMORY.to_bytes(8, "little") in made
+    assert boot.MACHINES_THREADS.to_bytes(4, "little") in made
+    built = ROOT / "src" / "anyzero" / "lib" / "description"
+    assert built.read_bytes() == made, "make build"
