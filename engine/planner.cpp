@@ -94,26 +94,15 @@ std::string take_error(const Python& py) {
   return text;
 }
 
-// Not every Python that runs in a program is one that our package was installed for.
-bool has_package(const Python& py) {
-  int gil = py.gil_ensure();
-  Object package = py.import_module("anyzero");
-  if (package)
-    py.decref(package);
-  else
-    take_error(py);
-  py.gil_release(gil);
-  return package != nullptr;
-}
-
-// Has the Python in this process planned before? Then nobody else knows its modules.
-std::atomic<bool> planned_here{false};
+// Does the Python in this process plan? Only where our package said so: another one may not have it, and a program that knows
+// nothing of us may hold the interpreter's lock while its own threads call the driver.
+std::atomic<bool> plans_here{false};
 
 // The Python that plans, if it is one in this process; nullptr for a process of its own.
 const Python* planning_python() {
-  if (has_planning_process()) return nullptr;
+  if (!plans_here.load(std::memory_order_relaxed)) return nullptr;
   const Python* py = python();
-  return py && py->running() && (planned_here.load(std::memory_order_relaxed) || has_package(*py)) ? py : nullptr;
+  return py && py->running() ? py : nullptr;
 }
 
 // Calls `module`.`name` with `request`, or without arguments when there is none. The reply is bytes, too.
@@ -188,26 +177,25 @@ bool describe_machine(std::vector<unsigned char>* description, std::string* reas
     *reason = std::string("cannot open ANYZERO_DESCRIPTION=") + path;
     return false;
   }
-  if (const Python* py = planning_python()) {
-    planned_here.store(true, std::memory_order_relaxed);
-    return describe_by_python(*py, description, reason);
-  }
+  if (const Python* py = planning_python()) return describe_by_python(*py, description, reason);
   const bool good = describe_by_process(description, reason);
   if (!good) complain(*reason);
   return good;
 }
 
 bool call_planner(const char* function, const std::string& request, std::string* reply, std::string* reason) {
-  if (const Python* py = planning_python()) {
-    planned_here.store(true, std::memory_order_relaxed);
-    return call_python(*py, "anyzero.driver.modules", function, &request, reply, reason);
-  }
-  if (planned_here.load(std::memory_order_relaxed)) {
+  if (const Python* py = planning_python()) return call_python(*py, "anyzero.driver.modules", function, &request, reply, reason);
+  if (plans_here.load(std::memory_order_relaxed)) {
     *reason = "modules are compiled by the Python in this process, and it is shutting down or has gone";
     return false;
   }
   GilPause pause;
   return ask_planning_process(function, request, reply, reason) == Connection::Outcome::Answered;
+}
+
+// Called by our package in a Python that has it. Too late where modules are planned elsewhere already.
+extern "C" __attribute__((visibility("default"))) void zexPlanInThisProcess() {
+  if (!has_planning_process()) plans_here.store(true, std::memory_order_relaxed);
 }
 
 GilPause::GilPause() : state_(nullptr) {

@@ -25,11 +25,20 @@ thread_local std::atomic<uint64_t>* current_deadline __attribute__((tls_model("i
 namespace {
 
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
-struct sigaction previous[65];
+
+// Who had a signal before us: when we first came, and when we last came. The latter may hand on to us in turn, as another copy of
+// this library does. Those who first came first have nobody behind them, so that way a fault comes to an end.
+struct sigaction first[65], previous[65];
+bool came[65];
 std::atomic<bool (*)(uintptr_t)> settler{nullptr};
 
-// True while this thread's fault is with the program's own handler: should that send the signal again, there is nobody left to ask.
-thread_local bool handed_on __attribute__((tls_model("initial-exec"))) = false;
+// The fault of this thread that is with somebody else's handler, and where on the stack we stood when we handed it on. That handler
+// may never return, so what stands here counts only for those who stand deeper.
+struct HandedOn {
+  const void* context = nullptr;
+  uintptr_t stood_at = 0;
+};
+thread_local HandedOn handed_on __attribute__((tls_model("initial-exec")));
 
 void unblock_faults() {
   sigset_t faults;
@@ -71,22 +80,27 @@ void stand_on_own_stack() {
   pthread_setspecific(key, memory);
 }
 
-void hand_on(int number, siginfo_t* info, void* context) {
-  const struct sigaction& old = previous[number];
+__attribute__((noinline)) void hand_on(int number, siginfo_t* info, void* context) {
+  const auto standing_at = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  const HandedOn outer = handed_on;
+  const bool within = standing_at < outer.stood_at;
+  const bool handed_back = within && context == outer.context;
+  const struct sigaction& other = handed_back ? first[number] : previous[number];
   const bool sent = info->si_code <= 0;
-  if ((handed_on && sent) || (!(old.sa_flags & SA_SIGINFO) && old.sa_handler == SIG_DFL)) {
+  // Should the other's handler send the signal again, there is nobody left to ask.
+  if ((within && !handed_back && sent) || (!(other.sa_flags & SA_SIGINFO) && other.sa_handler == SIG_DFL)) {
     signal(number, SIG_DFL);
     // A fault happens again when we return; a signal that was sent has to be sent again.
     if (sent) ::raise(number);
     return;
   }
-  handed_on = true;
-  if (old.sa_flags & SA_SIGINFO) {
-    old.sa_sigaction(number, info, context);
-  } else if (old.sa_handler != SIG_IGN) {
-    old.sa_handler(number);
+  handed_on = {context, standing_at};
+  if (other.sa_flags & SA_SIGINFO) {
+    other.sa_sigaction(number, info, context);
+  } else if (other.sa_handler != SIG_IGN) {
+    other.sa_handler(number);
   }
-  handed_on = false;
+  handed_on = outer;
 }
 
 // Tells our own knocks from everybody else's signals.
@@ -182,6 +196,8 @@ void install_traps() {
     struct sigaction now;
     sigaction(number, nullptr, &now);
     if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_fault) continue;
+    if (!came[number]) first[number] = now;
+    came[number] = true;
     previous[number] = now;
     sigaction(number, &action, nullptr);
   }

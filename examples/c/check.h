@@ -11,14 +11,20 @@
 
 constexpr uint64_t kForever = UINT64_MAX;
 
+// Headers before 1.5 do not have the function, and then there is no text.
+template <class Driver>
+const char* description_of_error(Driver driver) {
+  const char* text = "";
+  if constexpr (requires { zeDriverGetLastErrorDescription(driver, &text); }) zeDriverGetLastErrorDescription(driver, &text);
+  return text;
+}
+
 // The driver's own words about the last failure on this thread.
 inline const char* last_error() {
-  const char* text = "";
   uint32_t one = 1;
   ze_driver_handle_t driver = nullptr;
   if (zeDriverGet(&one, &driver) != ZE_RESULT_SUCCESS || !driver) return "the driver did not start; see examples/README.md";
-  zeDriverGetLastErrorDescription(driver, &text);
-  return text;
+  return description_of_error(driver);
 }
 
 inline void check(ze_result_t result, const char* call, const char* file, int line) {

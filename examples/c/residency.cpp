@@ -1,7 +1,7 @@
 // needs: ANYZERO_DEVICES=cpu:paging=off
-// A device that cannot page memory in by itself reaches only what is resident. What a command names becomes resident with it; nodes
-// that are found by following pointers are the program's to name.
-#include "check.h"
+// A device that cannot page memory in by itself reaches only what is resident. What a command names becomes resident with it; what
+// a kernel finds by following pointers is the program's to name.
+#include "kernels.h"
 
 struct Node {
   Node* next;
@@ -14,12 +14,17 @@ int main() {
   CHECK(zeDeviceGetProperties(s.device, &properties));
   prove(!(properties.flags & ZE_DEVICE_PROPERTY_FLAG_ONDEMANDPAGING), "the device has no on-demand paging");
 
-  // begin -> next -> next
-  Node* begin = s.host<Node>(1);
-  begin->next = s.host<Node>(1);
-  begin->next->next = s.host<Node>(1);
-  begin->next->next->next = nullptr;
-  Node* copy = s.host<Node>(1);
+  // begin -> middle -> end
+  Node *begin = s.host<Node>(1), *middle = s.host<Node>(1), *end = s.host<Node>(1);
+  *begin = {middle, 1};
+  *middle = {end, 10};
+  *end = {nullptr, 100};
+  uint64_t* total = s.host<uint64_t>(1);
+  ze_module_handle_t module = make_module(s, "residency");
+  ze_kernel_handle_t add_up = make_kernel(module, "add_up");
+  set_arguments(add_up, begin, total);
+  CHECK(zeKernelSetGroupSize(add_up, 1, 1, 1));
+  ze_group_count_t one = {1, 1, 1};
 
   ze_command_queue_handle_t queue = s.queue();
   ze_command_list_handle_t list = s.list();
@@ -27,27 +32,32 @@ int main() {
   ze_fence_handle_t fence = nullptr;
   CHECK(zeFenceCreate(queue, &fence_desc, &fence));
 
-  // Coarse: both ends are named by the command, so the driver sees to them.
-  CHECK(zeCommandListAppendMemoryCopy(list, copy, begin, sizeof(Node), nullptr, 0, nullptr));
+  // Coarse: the kernel may follow pointers to any memory of the host, so all of that is resident while it runs.
+  CHECK(zeKernelSetIndirectAccess(add_up, ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST));
+  CHECK(zeCommandListAppendLaunchKernel(list, add_up, &one, nullptr, 0, nullptr));
   CHECK(zeCommandListClose(list));
   CHECK(zeCommandQueueExecuteCommandLists(queue, 1, &list, fence));
   CHECK(zeFenceHostSynchronize(fence, kForever));
-  prove(copy->next == begin->next, "a node that the command names was reached without further ado");
+  prove(*total == 111, "all memory of the host was within the kernel's reach");
 
-  // Fine: the other nodes are made resident before the work that would follow the links, and evicted after it.
-  for (Node* node = begin->next; node; node = node->next)
-    CHECK(zeContextMakeMemoryResident(s.context, s.device, node, sizeof(Node)));
+  // Fine: exactly the nodes that it will come to are made resident before, and evicted after it.
+  CHECK(zeKernelSetIndirectAccess(add_up, 0));
+  CHECK(zeCommandListReset(list));
+  CHECK(zeCommandListAppendLaunchKernel(list, add_up, &one, nullptr, 0, nullptr));
+  CHECK(zeCommandListClose(list));
+  for (Node* node : {middle, end}) CHECK(zeContextMakeMemoryResident(s.context, s.device, node, sizeof(Node)));
+  end->value = 200;
   CHECK(zeFenceReset(fence));
   CHECK(zeCommandQueueExecuteCommandLists(queue, 1, &list, fence));
   CHECK(zeFenceHostSynchronize(fence, kForever));
-  for (Node* node = begin->next; node; node = node->next) CHECK(zeContextEvictMemory(s.context, s.device, node, sizeof(Node)));
-  prove(true, "the linked nodes were resident during the work, and are evicted now");
+  for (Node* node : {middle, end}) CHECK(zeContextEvictMemory(s.context, s.device, node, sizeof(Node)));
+  prove(*total == 211, "the linked nodes were resident during the work, and are evicted now");
 
   CHECK(zeFenceDestroy(fence));
   CHECK(zeCommandListDestroy(list));
   CHECK(zeCommandQueueDestroy(queue));
-  CHECK(zeMemFree(s.context, begin->next->next));
-  CHECK(zeMemFree(s.context, begin->next));
-  CHECK(zeMemFree(s.context, begin));
-  CHECK(zeMemFree(s.context, copy));
+  CHECK(zeKernelDestroy(add_up));
+  CHECK(zeModuleDestroy(module));
+  for (Node* node : {begin, middle, end}) CHECK(zeMemFree(s.context, node));
+  CHECK(zeMemFree(s.context, total));
 }

@@ -315,16 +315,8 @@ def test_a_program_whose_own_python_does_not_know_the_package(around: Surroundin
     assert said.count("planning processes: 1") == 2
 
 
-def test_a_program_whose_own_python_knows_the_package(around: Surroundings) -> None:
+def test_a_program_whose_own_python_could_know_the_package(around: Surroundings) -> None:
+    """It did not ask for it, so its Python is left alone."""
     folders = [str(ROOT / "src"), sysconfig.get_path("purelib")]
     said = around.run("python", "first", SAXPY, libpython(), PYTHONPATH=os.pathsep.join(folders)).stdout
-    assert said.count("planning processes: 0") == 2
-
-
-def test_start_is_quick(around: Surroundings) -> None:
-    """Where nothing has to be compiled; the least of some, for a machine has other things to do, too."""
-    times = []
-    for _ in range(5):
-        first = around.run("start", SAXPY).stdout.split()[0]
-        times.append(float(first))
-    assert min(times) < 1000, times
+    assert said.count("planning processes: 1") == 2

@@ -34,13 +34,17 @@ LEAST = {"discovery.c": 1, "vector_add.c": 3, "threads.cpp": 10, "ping_pong.c": 
 """Calls that may need Python: starting the driver, and one for each module and kernel."""
 
 
-def run_inside(name: str, mode: str) -> Outcome:
+def run_inside(name: str, mode: str, *, here: bool) -> Outcome:
+    """`here` is whether that Python is the one that plans."""
     # Linkers leave a library out that nothing is needed from, and the gate finds what it stands before by name.
     gate = program(FOLDER / "gate.c", debian(MIDDLE), *SHARED, "-Wl,--no-as-needed")
     code = program(PROGRAMS / name, debian(MIDDLE if name in NEWER else OLDEST), *SHARED)
     given = [str(argument) for argument in INSIDE[name]]
     done = subprocess.run(
-        [sys.executable, str(FOLDER / "host.py"), str(gate), mode, str(code), *given],
+        [
+            *(sys.executable, str(FOLDER / "host.py"), str(gate), mode),
+            *(str(LIBRARY / "libze_anyzero.so.1") if here else "", str(code), *given),
+        ],
         cwd=ROOT,
         env=environment({"LD_LIBRARY_PATH": str(LIBRARY)}),
         stdin=subprocess.DEVNULL,
@@ -54,7 +58,7 @@ def run_inside(name: str, mode: str) -> Outcome:
 
 @pytest.mark.parametrize("name", sorted(INSIDE))
 def test_the_main_thread_never_rests(name: str) -> None:
-    outcome = run_inside(name, "both")
+    outcome = run_inside(name, "both", here=True)
     assert outcome.good, outcome
     found = re.findall(r"^(\w+): status 0, (\d+) calls that may need Python$", outcome.output, re.MULTILINE)
     assert [how for how, _ in found] == ["spinning", "sitting"], outcome
@@ -62,9 +66,16 @@ def test_the_main_thread_never_rests(name: str) -> None:
         assert int(asked) >= LEAST.get(name, 1), outcome
 
 
+@pytest.mark.parametrize("name", sorted(INSIDE))
+def test_a_python_that_knows_nothing_of_us_is_not_needed(name: str) -> None:
+    """Not even for modules: another process plans."""
+    outcome = run_inside(name, "deaf", here=False)
+    assert outcome.good, outcome
+
+
 def test_the_lock_is_really_held() -> None:
     """What does need Python gets nowhere while the main thread does not let go."""
-    outcome = run_inside("vector_add.c", "deaf")
+    outcome = run_inside("vector_add.c", "deaf", here=True)
     assert outcome.status == 3, outcome
     assert "the program did not end while the lock was held" in outcome.errors, outcome
     assert outcome.facts == [], outcome

@@ -18,6 +18,10 @@ class Library:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
         self._cdll = ctypes.CDLL(self.path)
+        # Our own driver asks a Python for machine code. This one has what that takes.
+        plan = getattr(self._cdll, "zexPlanInThisProcess", None)
+        if plan is not None:
+            plan()
 
     def __getattr__(self, name: str) -> Any:
         if name not in FUNCTIONS:

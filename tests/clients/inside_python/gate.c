@@ -91,6 +91,7 @@ int hold(int milliseconds, int deaf) {
   for (;;) {
     if (finished) return FINISHED;
     if (!deaf && !sitting) return ASKED;
+    sitting = true;  // also when somebody has asked
     if (now() > end) return TIMED_OUT;
   }
 }

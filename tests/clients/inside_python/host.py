@@ -1,7 +1,8 @@
-"""Runs a C program on a second thread while the main thread never rests: GATE MODE PROGRAM ARGUMENTS…
+"""Runs a C program on a second thread while the main thread never rests: GATE MODE DRIVER PROGRAM ARGUMENTS…
 
 MODE is `both`: once while the main thread spins in Python, then once while it sits on the interpreter's lock; or
-`deaf`: while it sits on the lock and does not let go of it even for what needs Python.
+`deaf`: while it sits on the lock and does not let go of it even for what may need Python. Where DRIVER is given,
+anyzero uses it too, so that this Python is the one that plans; empty, it knows nothing of anyzero.
 """
 
 from __future__ import annotations
@@ -65,9 +66,8 @@ class Host:
                 give_up("spinning: the program did not end")
         self.end(thread, "spinning")
 
-    def sit_on_the_lock(self, deaf: bool) -> None:
+    def sit_on_the_lock(self, deaf: bool, patience: int) -> None:
         thread = self.start(held=True)
-        patience = DEAF_MS if deaf else PATIENCE_MS
         reason = ASKED
         while reason == ASKED:
             if not self.let_go(PATIENCE_MS):
@@ -79,11 +79,16 @@ class Host:
 
 
 def main() -> None:
-    gate, mode, program, *arguments = sys.argv[1:]
+    gate, mode, driver, program, *arguments = sys.argv[1:]
+    if driver:
+        from anyzero.ze import Library
+
+        Library(driver)
     host = Host(gate, program, arguments)
     if mode == "both":
         host.spin_in_python()
-    host.sit_on_the_lock(deaf=mode == "deaf")
+    # A program that waits for this Python waits for ever.
+    host.sit_on_the_lock(mode == "deaf", DEAF_MS if mode == "deaf" and driver else PATIENCE_MS)
 
 
 if __name__ == "__main__":

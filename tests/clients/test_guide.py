@@ -1,0 +1,79 @@
+"""The guide's samples, as examples/c has them, built as a stranger would: Debian's headers, `-lze_loader`."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.clients.building import ROOT, program
+from tests.clients.debian import NEWEST, OLDEST
+from tests.clients.ways import Outcome, Way, debian, run
+
+EXAMPLES = ROOT / "examples" / "c"
+NAMES = sorted(path.stem for path in EXAMPLES.glob("*.cpp"))
+
+NEWER = {"command_list", "command_queue", "ipc_events", "ipc_memory", "memory_barrier", "sub_devices"}
+"""What calls functions that came after 1.4 needs newer headers, and a loader that knows them."""
+
+EVERY_HANDLE = (
+    *(
+        "cooperative_kernel",
+        "events",
+        "fence",
+        "image_scaling",
+        "immediate_list",
+        "indirect_launch",
+        "kernel_arguments",
+    ),
+    *("module_variables", "native_binary", "peer_to_peer", "residency", "sampler"),
+)
+"""Together they pass handles of every kind in every way: alone, in arrays, as kernel arguments, beside properties."""
+
+RESTARTING = {"ipc_events", "ipc_memory"}
+"""They start themselves once more through /proc/self/exe, which a dynamic linker on the command line stands in for."""
+
+UNWRAPPED = ("build_log", "dynamic_linking")
+"""What loaders cannot do that wrap every handle: read the log of a module that was not made, and link modules. Newer
+ones ask the driver, and ours says that its handles need no wrapping."""
+
+
+def run_example(name: str, way: Way, headers: str) -> Outcome:
+    source = EXAMPLES / f"{name}.cpp"
+    devices = re.search(r"^// needs: ANYZERO_DEVICES=(.+)$", source.read_text(), re.MULTILINE)
+    variables = {"ANYZERO_DEVICES": devices[1]} if devices else {}
+    return run(program(source, debian(headers)), way, variables=variables)
+
+
+def headers_for(name: str) -> str:
+    return NEWEST if name in NEWER else OLDEST
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_on_our_loader(name: str) -> None:
+    outcome = run_example(name, Way(), headers_for(name))
+    assert outcome.good, outcome
+
+
+@pytest.mark.parametrize("name", sorted({*NAMES} - NEWER))
+def test_on_the_oldest_loader_with_validation(name: str) -> None:
+    outcome = run_example(name, Way(OLDEST, "validated"), OLDEST)
+    assert outcome.good, outcome
+
+
+@pytest.mark.parametrize("name", EVERY_HANDLE)
+def test_with_wrapped_handles(name: str) -> None:
+    outcome = run_example(name, Way(OLDEST, "two"), OLDEST)
+    assert outcome.good, outcome
+
+
+@pytest.mark.parametrize("name", [*sorted(NEWER - RESTARTING), *UNWRAPPED, "image_scaling", "events"])
+def test_on_the_newest_loader_with_two_drivers(name: str) -> None:
+    outcome = run_example(name, Way(NEWEST, "two"), headers_for(name))
+    assert outcome.good, outcome
+
+
+def test_the_list_of_newer_ones_is_right() -> None:
+    functions = set(re.findall(r"\bze[A-Z]\w+", (debian(OLDEST).headers / "ze_api.h").read_text()))
+    sources = {name: (EXAMPLES / f"{name}.cpp").read_text() for name in NAMES}
+    assert {name for name, text in sources.items() if set(re.findall(r"\bze[A-Z]\w+", text)) - functions} == NEWER
