@@ -86,11 +86,12 @@ pytest: build  ## the Python tests alone
 	@$(BIN)/python -m pytest --no-header
 
 .PHONY: bench
-bench: build  ## the benchmarks
+bench: build  ## the benchmarks, and compiled kernels beside other implementations
 	@$(BIN)/python -m benchmarks
+	@$(BIN)/python -m benchmarks --kernels
 
 .PHONY: kernels
-kernels: build  ## compiled kernels beside other implementations
+kernels: build  ## the second half of that alone
 	@$(BIN)/python -m benchmarks --kernels
 
 .PHONY: corpus

@@ -1,5 +1,6 @@
 #include "offered.h"
 
+#include <cmath>
 #include <cstring>
 
 #include "../backends/cpu/image_access.h"
@@ -35,6 +36,9 @@ const Offer kOffers[] = {{"memcpy", address_of(static_cast<void* (*)(void*, cons
                          {"memmove", address_of(static_cast<void* (*)(void*, const void*, size_t)>(std::memmove))},
                          {"memset", address_of(static_cast<void* (*)(void*, int, size_t)>(std::memset))},
                          {"memcmp", address_of(static_cast<int (*)(const void*, const void*, size_t)>(std::memcmp))},
+                         // Of processors that have no such instruction.
+                         {"fma", address_of(static_cast<double (*)(double, double, double)>(std::fma))},
+                         {"fmaf", address_of(static_cast<float (*)(float, float, float)>(std::fma))},
                          {"az_printf", address_of(az_printf)},
                          {"az_fault", address_of(az_fault)},
                          {"az_image_read", address_of(az_image_read)},

@@ -208,7 +208,7 @@ def environment(**variables: str) -> dict[str, str]:
     """Our environment without the variables of the driver, which a test sets where it wants them."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("ANYZERO_")}
     path = os.pathsep.join([str(ROOT), kept.get("PYTHONPATH", "")]).rstrip(os.pathsep)
-    return kept | {"PYTHONPATH": path} | variables
+    return kept | {"PYTHONPATH": path, "ANYZERO_PYTHON": sys.executable} | variables
 
 
 OPENING = """

@@ -30,6 +30,9 @@ from anyzero.compiler.transform.unroll import unroll
 
 ENTRY = "anyzero_kernel"
 
+MOST_PRIVATE = (1 << 31) - 1
+"""Bytes that the work-items of a vector may have together."""
+
 
 def compile_kernel(module: Module, name: str, options: Options, linked: Sequence[Module] = ()) -> CompiledKernel:
     """One kernel of a verified module. Raises CompileError, whose text says which instruction is the trouble."""
@@ -60,6 +63,8 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
     both = uses.sub_groups and lanes > 1
     lowered = lower_kernel(ENTRY, again, choices, both, lambda at, id_: _function(modules, at, id_, kernel.floats))
     barriers = lowered.regions > 1
+    if lowered.per_vector > MOST_PRIVATE:
+        raise CompileError(f"its private memory takes {lowered.per_vector} bytes for {lanes} work-items at once")
     return CompiledKernel(
         name=name,
         entry=ENTRY,

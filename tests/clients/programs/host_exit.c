@@ -54,14 +54,16 @@ int main(int argc, char** argv) {
     for (int i = 0; i < 200 && planning_processes(NULL); ++i) usleep(10000);
     prove(planning_processes(NULL) == 0 && open_descriptors() == 3, "nothing is left of who we were before");
   }
+  if (!strcmp(way, "wait")) {
+    struct sigaction action = {.sa_handler = say, .sa_flags = SA_RESTART};
+    sigaction(SIGINT, &action, NULL);
+  }
   s = set_up();
   module = load_module(s, path);
   kernel = make_kernel(module, "saxpy");
   prove(saxpy_works(s, kernel), "the kernel ran");
   prove(planning_processes(NULL) == 1, "there is a planning process");
   if (!strcmp(way, "wait")) {
-    struct sigaction action = {.sa_handler = say, .sa_flags = SA_RESTART};
-    sigaction(SIGINT, &action, NULL);
     char byte;
     while (read(0, &byte, 1) > 0) continue;
     prove(build_and_run(s, path), "built again");

@@ -68,6 +68,8 @@ def constant(of: Declarations, instruction: Instruction) -> Constant:
         case Op.ConstantSampler:
             if not isinstance(type_, types.Sampler):
                 raise SpirvError(f"a sampler cannot be {type_}")
+            if words[0] > 4 or words[1] > 1 or words[2] > 1:
+                raise SpirvError(f"there is no sampler of the kinds {words[0]}, {words[1]} and {words[2]}")
             return SamplerConstant(id_, type_, words[0], bool(words[1]), words[2])
         case Op.ConstantFunctionPointerINTEL:
             return _function_address(of, id_, type_, words[0])

@@ -11,6 +11,18 @@ import llvmlite.binding as llvm
 
 from anyzero.compiler.errors import CompileError
 
+KNOWN = (
+    *("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "haswell", "znver4"),
+    *("core2", "penryn", "nehalem", "westmere", "sandybridge", "ivybridge", "broadwell", "skylake", "skylake-avx512"),
+    *("cascadelake", "cooperlake", "cannonlake", "icelake-client", "icelake-server", "tigerlake", "rocketlake"),
+    *("alderlake", "raptorlake", "meteorlake", "arrowlake", "arrowlake-s", "lunarlake", "pantherlake"),
+    *("sapphirerapids", "emeraldrapids", "graniterapids", "graniterapids-d", "diamondrapids"),
+    *("bonnell", "silvermont", "goldmont", "goldmont-plus", "tremont", "gracemont", "sierraforest", "grandridge"),
+    *("clearwaterforest", "btver1", "btver2", "bdver1", "bdver2", "bdver3", "bdver4"),
+    *("znver1", "znver2", "znver3", "znver5", "k8", "amdfam10"),
+)
+"""LLVM ends the process when it is asked for one that it does not know, and has no list to ask for."""
+
 _LOCK = threading.Lock()
 """LLVM's global state is set up once; compiling itself runs in any number of threads."""
 
@@ -51,6 +63,8 @@ def host() -> Target:
 def target(cpu: str, features: str) -> Target:
     if not cpu:
         return host()
+    if cpu not in KNOWN:
+        raise CompileError(f"{cpu} is no x86-64 processor that LLVM knows by name; some are {', '.join(KNOWN[:6])}")
     return Target(cpu, features)
 
 
