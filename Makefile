@@ -83,7 +83,7 @@ build/description: build
 .PHONY: pytest
 pytest: build  ## the Python tests alone
 	$(SAY) 'running the Python tests'
-	@$(BIN)/python -m pytest --no-header
+	@$(BIN)/python -m pytest --no-header --quiet --numprocesses=auto --maxprocesses=4 --dist=loadgroup
 
 .PHONY: bench
 bench: build  ## the benchmarks, and compiled kernels beside other implementations
