@@ -59,9 +59,10 @@ void close_from(int first) {
 
 // Handlers go by themselves when the program starts, ignored signals would stay ignored.
 void forget_signals() {
-  struct sigaction action = {};
-  action.sa_handler = SIG_DFL;
-  for (int number = 1; number < NSIG; ++number) sigaction(number, &action, nullptr);
+  // The kernel's own structure, which is all zero for the default. The C library would leave out the signals it keeps to itself.
+  constexpr size_t kMask = 8;
+  const unsigned char action[64] = {};
+  for (int number = 1; number < NSIG; ++number) syscall(SYS_rt_sigaction, number, action, nullptr, kMask);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);

@@ -143,6 +143,10 @@ def test_peer_killed_while_it_waits(az: Calls, context: c_void_p, where: str) ->
     pool = az.pool(context, 2, IPC)
     event, other_event = az.event(pool, 0), az.event(pool, 1)
     room = az.memory(context, 1 << 20)
+    # The first command of a process may open what all of them share.
+    first = az.immediate(context)
+    az.fill(first, room, 1, 1 << 20)
+    az.ok("zeCommandListHostSynchronize", first, SOON)
     before = descriptors()
     for _ in range(3):
         with peer(

@@ -22,7 +22,7 @@ from tests.clients.ways import LIBRARY, Outcome, debian, environment
 
 FOLDER = Path(__file__).parent / "inside_python"
 SHARED = ("-shared", "-fPIC")
-TIMEOUT = 30
+TIMEOUT = 100
 
 FORKING = {"processes.c"}
 """Its child has of Python only the lock, held by a thread that it does not have. Python's own fork exists for that."""

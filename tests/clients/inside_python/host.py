@@ -14,7 +14,7 @@ import threading
 import time
 from typing import NoReturn
 
-PATIENCE_MS = 10_000
+PATIENCE_MS = 40_000
 DEAF_MS = 1_000
 TIMED_OUT, ASKED, FINISHED = range(3)
 

@@ -81,9 +81,11 @@ int main(int argc, char** argv) {
   prove(getsid(planner) == planner && getpgid(planner) == planner, "it has a session of its own");
   prove(getpgrp() == group && getsid(0) == session, "we are in the session we were in");
   prove(status_mask(planner, "SigBlk:") == 0, "it blocks no signal");
-  // Python itself ignores SIGPIPE and SIGXFSZ.
-  prove((status_mask(planner, "SigIgn:") & ~(1ULL << (SIGPIPE - 1) | 1ULL << (SIGXFSZ - 1))) == 0,
-        "it ignores none that we ignore");
+  // Python itself ignores SIGPIPE and SIGXFSZ; what it imports meanwhile may ignore others for a moment.
+  const unsigned long long always = 1ULL << (SIGPIPE - 1) | 1ULL << (SIGXFSZ - 1);
+  for (int i = 0; i < 500 && status_mask(planner, "SigIgn:") & ~always; ++i) usleep(10000);
+  if (status_mask(planner, "SigIgn:") & ~always) printf("ignored: %llx\n", (unsigned long long)status_mask(planner, "SigIgn:"));
+  prove((status_mask(planner, "SigIgn:") & ~always) == 0, "it ignores none that we ignore");
   descriptors_of(planner);
   char path[64], where[300];
   snprintf(path, sizeof path, "/proc/%d/cwd", planner);
