@@ -52,8 +52,10 @@ def host(name: str) -> Path:
     if not target.exists():
         includes = BUILT / "include" / "level_zero"
         includes.mkdir(parents=True, exist_ok=True)
-        shutil.copy(header, includes)
         part = target.with_suffix(f".{os.getpid()}")
+        # Whole at any time: others may compile, too.
+        shutil.copy(header, part)
+        part.replace(includes / header.name)
         link = (f"-L{LIBRARY}", "-l:libze_anyzero.so.1", f"-Wl,-rpath,{LIBRARY}", "-ldl")
         command = ["gcc", *FLAGS, f"-I{includes.parent}", str(source), *link, "-o", str(part)]
         subprocess.run(command, check=True, timeout=60)
