@@ -59,7 +59,7 @@ def run_inside(name: str, mode: str, *, here: bool) -> Outcome:
 
 @pytest.mark.skipif(
     "ANYZERO_INSIDE_PYTHON" not in os.environ,
-    reason="now and then a program does not end in time here, which is not understood yet; ANYZERO_INSIDE_PYTHON=1 runs it",
+    reason="now and then one does not end in time, which is not understood; ANYZERO_INSIDE_PYTHON=1 runs them",
 )
 @pytest.mark.parametrize("name", sorted(INSIDE))
 def test_the_main_thread_never_rests(name: str) -> None:
