@@ -137,15 +137,6 @@ bool describe_by_python(const Python& py, std::vector<unsigned char>* descriptio
   return true;
 }
 
-bool describe_by_file(const std::string& path, std::vector<unsigned char>* description) {
-  FILE* file = std::fopen(path.c_str(), "rbe");
-  if (!file) return false;
-  unsigned char buffer[4096];
-  while (size_t n = std::fread(buffer, 1, sizeof buffer, file)) description->insert(description->end(), buffer, buffer + n);
-  std::fclose(file);
-  return true;
-}
-
 bool describe_by_process(std::vector<unsigned char>* description, std::string* reason) {
   GilPause pause;
   std::string bytes;

@@ -47,16 +47,16 @@ void replace(std::vector<unsigned char>& bytes, T from, T to) {
     if (std::memcmp(&bytes[at], &from, sizeof(T)) == 0) std::memcpy(&bytes[at], &to, sizeof(T));
 }
 
-bool read_file(const std::string& path, std::vector<unsigned char>* bytes) {
+}  // namespace
+
+bool describe_by_file(const std::string& path, std::vector<unsigned char>* description) {
   FILE* file = std::fopen(path.c_str(), "rbe");
   if (!file) return false;
   unsigned char buffer[4096];
-  while (size_t n = std::fread(buffer, 1, sizeof buffer, file)) bytes->insert(bytes->end(), buffer, buffer + n);
+  while (size_t n = std::fread(buffer, 1, sizeof buffer, file)) description->insert(description->end(), buffer, buffer + n);
   std::fclose(file);
-  return !bytes->empty();
+  return true;
 }
-
-}  // namespace
 
 bool describe_without_python(std::vector<unsigned char>* description, std::string* reason) {
   for (const char* variable : {"ANYZERO_DEVICES", "ANYZERO_PROFILE", "ANYZERO_THREADS", "ANYZERO_MEMORY", "ANYZERO_SPIN_US",
@@ -66,7 +66,7 @@ bool describe_without_python(std::vector<unsigned char>* description, std::strin
       return false;
     }
   const std::string path = library_folder() + "/description";
-  if (!read_file(path, description)) {
+  if (!describe_by_file(path, description) || description->empty()) {
     *reason = path + " cannot be read, and there is " + *reason;
     return false;
   }
