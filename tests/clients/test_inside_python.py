@@ -8,7 +8,6 @@ append to completion, in queries and in destroys, has to come to its end while t
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -57,10 +56,6 @@ def run_inside(name: str, mode: str, *, here: bool) -> Outcome:
     return Outcome(done.returncode, done.stdout, done.stderr, facts)
 
 
-@pytest.mark.skipif(
-    "ANYZERO_INSIDE_PYTHON" not in os.environ,
-    reason="now and then one does not end in time, which is not understood; ANYZERO_INSIDE_PYTHON=1 runs them",
-)
 @pytest.mark.parametrize("name", sorted(INSIDE))
 def test_the_main_thread_never_rests(name: str) -> None:
     outcome = run_inside(name, "both", here=True)

@@ -90,8 +90,10 @@ int hold(int milliseconds, int deaf) {
   pthread_mutex_unlock(&mutex);
   for (;;) {
     if (finished) return FINISHED;
-    if (!deaf && !sitting) return ASKED;
-    sitting = true;  // also when somebody has asked
+    if (deaf)
+      sitting = true;  // also when somebody has asked
+    else if (!sitting)
+      return ASKED;
     if (now() > end) return TIMED_OUT;
   }
 }

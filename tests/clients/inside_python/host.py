@@ -79,6 +79,8 @@ class Host:
 
 
 def main() -> None:
+    # Whoever asks for the lock while the main thread spins gets it soon: compiling asks many times.
+    sys.setswitchinterval(1e-4)
     gate, mode, driver, program, *arguments = sys.argv[1:]
     if driver:
         from anyzero.ze import Library
