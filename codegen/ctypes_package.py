@@ -17,20 +17,26 @@ def outputs(api: Api) -> Iterator[Output]:
     enums = {name: enumerators(members) for name, members in api.enums.items() if _is_core(name)}
     results = {"ze_result_t": enums.pop("ze_result_t")}
     structs = _structs(api)
-    yield _module("constants", "Every enumerator and macro, as plain values.", _constants(api, results | enums))
-    yield _module("results", "What functions return; apart, because most programs need no other enum.", _enums(results))
-    yield _module("enums", "Enums and flags as classes, for names and checks.", _enums(enums))
-    yield _module("structs", "Structures and handles.", _struct_lines(api, structs))
-    yield _module("functions", "What each function takes and returns, and since which version.", _functions(api))
+    yield module(
+        "constants",
+        "Every enumerator and macro, as plain values.",
+        constant_lines(_core_constants(api), results | enums),
+    )
+    yield module(
+        "results", "What functions return; apart, because most programs need no other enum.", enum_lines(results)
+    )
+    yield module("enums", "Enums and flags as classes, for names and checks.", enum_lines(enums))
+    yield module("structs", "Structures and handles.", _struct_lines(api, structs))
+    yield module("functions", "What each function takes and returns, and since which version.", _functions(api))
     homes: dict[str, Iterable[str]] = {
         "results": results,
         "enums": enums,
         "structs": {**structs, **_aliases(api), **_handles(api), **_callbacks(api)},
     }
-    yield _module("index", "Which module defines each type.", _index(homes))
+    yield module("index", "Which module defines each type.", _index(homes))
 
 
-def _module(name: str, docstring: str, lines: Iterator[str]) -> Output:
+def module(name: str, docstring: str, lines: Iterator[str]) -> Output:
     text = "\n".join([hashes(), f'"""{docstring}"""', "", *lines])
     return Output(f"{FOLDER}/{name}.py", text.rstrip("\n") + "\n")
 
@@ -62,16 +68,25 @@ def _callbacks(api: Api) -> dict[str, str]:
     }
 
 
-def _constants(api: Api, enums: dict[str, dict[str, int]]) -> Iterator[str]:
-    for name, value in api.constants.items():
-        if name.startswith("ZE_"):
-            yield f"{name} = {value if re.fullmatch(r'0x[0-9A-Fa-f]+|[0-9]+', value) else repr(value)}"
+def _core_constants(api: Api) -> dict[str, str]:
+    return {name: value for name, value in api.constants.items() if name.startswith("ZE_")}
+
+
+def constant_lines(macros: dict[str, str], enums: dict[str, dict[str, int]]) -> Iterator[str]:
+    yield from (f"{name} = {_literal(value)}" for name, value in macros.items())
     for name, members in enums.items():
         yield from ("", f"# {name}")
         yield from (f"{member} = {_number(name, value)}" for member, value in members.items())
 
 
-def _enums(enums: dict[str, dict[str, int]]) -> Iterator[str]:
+def _literal(value: str) -> str:
+    """Numbers stay as they are spelled; braces hold the bytes of a UUID; the rest are names."""
+    if value.startswith("{"):
+        return f"bytes.fromhex('{''.join(re.findall(r'0x([0-9A-Fa-f]{2})', value))}')"
+    return value if re.fullmatch(r"0x[0-9A-Fa-f]+|[0-9]+", value) else repr(value)
+
+
+def enum_lines(enums: dict[str, dict[str, int]]) -> Iterator[str]:
     bases = sorted({_base(name) for name in enums})
     yield f"from enum import {', '.join(bases)}"
     for name, members in enums.items():
@@ -95,13 +110,12 @@ def _struct_lines(api: Api, structs: dict[str, tuple[Field, ...]]) -> Iterator[s
     yield from ("", "from anyzero.ze.extensible import Extensible", "")
     yield from (f"{name} = {type_}" for name, type_ in aliases.items())
     for name in by_dependency(structs):
-        yield from ("", "", *_struct(api, name, structs[name]))
+        yield from ("", "", *struct_lines(api, name, structs[name], structure_type(api, name)))
     yield from ("", "")
     yield from (f"{name} = {target}" for name, target in _aliases(api).items())
 
 
-def _struct(api: Api, name: str, fields: tuple[Field, ...]) -> Iterator[str]:
-    kind = structure_type(api, name)
+def struct_lines(api: Api, name: str, fields: tuple[Field, ...], kind: int | None) -> Iterator[str]:
     yield f"class {name}({'Structure' if kind is None else 'Extensible'}):"
     if kind is not None:
         yield f"    _stype_ = {hex(kind)}"

@@ -7,6 +7,7 @@ import re
 from codegen.model import Api
 
 _SCALARS = {
+    "bool": "c_bool",
     "char": "c_char",
     "int": "c_int",
     "unsigned int": "c_uint",

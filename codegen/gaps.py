@@ -70,5 +70,12 @@ STRUCTURE_TYPES: dict[str, str] = {
     "ze_validate_runtime_requirements_output_t": "RUNTIME_REQUIREMENTS_OUTPUT",
 }
 
+# The same for the structures of the NPU's extensions.
+NPU_STRUCTURE_TYPES: dict[str, str] = {
+    "ze_activation_kernel_desc_t": "GRAPH_ACTIVATION_KERNEL",
+    "ze_graph_argument_value_strides_t": "GRAPH_ARGUMENT_STRIDES",
+    "ze_graph_argument_value_tensor_t": "GRAPH_ARGUMENT_TENSOR",
+}
+
 # Structure types that share the structure of another.
 SECOND_STRUCTURE_TYPES: dict[str, str] = {"ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2": "ze_device_properties_t"}

@@ -7,6 +7,7 @@ from pathlib import Path
 from codegen import (
     c_header,
     coverage,
+    ctypes_npu,
     ctypes_package,
     entries,
     loader,
@@ -30,6 +31,7 @@ def outputs(root: Path) -> list[Output]:
         *tables.outputs(api),
         *loader.outputs(api),
         *ctypes_package.outputs(api),
+        *ctypes_npu.outputs(api, npu),
         *coverage.outputs(api, classes),
         *spirv_tables.outputs(root / "spec" / "spirv"),
     ]

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from anyzero import ze
+from anyzero.ze import npu
 from codegen import ctypes_package, entries, gaps, model, names, project, rules, scan, tables, values
 from codegen.model import Api, Function, Param, Rule
 
@@ -116,8 +117,10 @@ def test_every_function_has_an_entry_a_slot_and_a_place_in_the_report(api: Api) 
 
 @needs_compiler
 def test_c_and_ctypes_agree_on_every_structure(api: Api, tmp_path: Path) -> None:
+    extensions = model.load(ROOT / "spec" / "level_zero_npu_ext.json")
+    structs = {**ctypes_package._structs(api), **extensions.structs, **extensions.table_structs}
     lines = []
-    for name, fields in ctypes_package._structs(api).items():
+    for name, fields in structs.items():
         offsets = [f"offsetof({name}, {field.name})" for field in fields]
         numbers = ", ".join(f"(size_t){text}" for text in (f"sizeof({name})", *offsets))
         lines.append(f'printf("{name}{" %zu" * (len(fields) + 1)}\\n", {numbers});')
@@ -127,8 +130,8 @@ def test_c_and_ctypes_agree_on_every_structure(api: Api, tmp_path: Path) -> None
     run("gcc", *flags, source, "-o", tmp_path / "sizes")
     in_c = {line.split()[0]: [int(part) for part in line.split()[1:]] for line in run(tmp_path / "sizes").splitlines()}
     in_python = {}
-    for name, fields in ctypes_package._structs(api).items():
-        type_ = getattr(ze, name)
+    for name, fields in structs.items():
+        type_ = getattr(npu, name) if hasattr(npu, name) else getattr(ze, name)
         in_python[name] = [ctypes.sizeof(type_), *(getattr(type_, str(field.name)).offset for field in fields)]
     assert len(in_c) > 150
     assert in_c == in_python
@@ -152,6 +155,8 @@ def test_every_structure_type_but_one_has_its_structure(api: Api) -> None:
 def test_structures_know_their_type() -> None:
     assert ze.ze_event_desc_t().stype == ze.ze_event_desc_t._stype_ != 0
     assert ze.ze_event_desc_t(stype=7).stype == 7
+    assert npu.ze_graph_desc_2_t().stype == npu.ZE_STRUCTURE_TYPE_GRAPH_DESC_2 == 14
+    assert npu.ze_command_queue_desc_npu_ext_2_t().stype == npu.ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC_NPU_EXT_2 == 2
     assert [element.stype for element in ze.ze_device_memory_properties_t.array(2)] == [7, 7]
 
 
