@@ -18,6 +18,7 @@ from tests.abi.kernels_in_c import kernel, log_text
 from tests.compiler.samples import MODULES, many_kernels
 
 KERNELS = Path(__file__).resolve().parents[1] / "kernels"
+VARIABLES = KERNELS.parents[1] / "examples" / "kernels" / "module_variables.spv"
 
 MAKE = f"""
     import struct
@@ -79,6 +80,45 @@ def test_a_native_binary_spares_another_process_the_compiler(tmp_path: Path, fla
         check(context, make(context, Path(sys.argv[1], "binary").read_bytes(), format=ze.ZE_MODULE_FORMAT_NATIVE))
         assert not compiled()
         """,
+        tmp_path,
+        ANYZERO_CACHE="off",
+    )
+
+
+WITH_VARIABLES = """
+    def look_up(module):
+        values = az.memory(context, 64, "shared")
+        write(values, struct.pack("<16f", *[2.0] * 16))
+        launch(az, az.immediate(context, mode=SYNCHRONOUS), kernel(az, module, "look_up", values), 16)
+        assert struct.unpack("<16f", read(values, 64)) == (2.0, 20.0, 200.0, 2000.0) * 4
+        size, place = ctypes.c_size_t(), c_void_p()
+        az.ok("zeModuleGetGlobalPointer", module, b"launches", byref(size), byref(place))
+        assert struct.unpack("<i", read(place.value, 4)) == (1,)
+"""
+
+
+def test_variables_need_no_compiler_either(tmp_path: Path) -> None:
+    """Neither where the kernels are in the cache nor where they come along."""
+    opening = f"{WITH_VARIABLES}    spirv = Path({str(VARIABLES)!r}).read_bytes()\n"
+    native = "ze.ZE_MODULE_FORMAT_NATIVE"
+    run(
+        f"""{opening}
+    module = make(context, spirv)
+    assert not compiled()
+    look_up(module)
+    assert compiled()
+    size = ctypes.c_size_t()
+    az.ok("zeModuleGetNativeBinary", module, byref(size), None)
+    binary = (c_uint8 * size.value)()
+    az.ok("zeModuleGetNativeBinary", module, byref(size), binary)
+    Path(sys.argv[1], "binary").write_bytes(binary)
+    """,
+        tmp_path,
+    )
+    run(f"{opening}    look_up(make(context, spirv))\n    assert not compiled()\n", tmp_path)
+    binary = 'Path(sys.argv[1], "binary").read_bytes()'
+    run(
+        f"{opening}    look_up(make(context, {binary}, format={native}))\n    assert not compiled()\n",
         tmp_path,
         ANYZERO_CACHE="off",
     )

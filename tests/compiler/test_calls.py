@@ -10,6 +10,7 @@ import pytest
 from anyzero.compiler import pipeline
 from anyzero.compiler.compiled import Options
 from anyzero.compiler.errors import CompileError
+from anyzero.compiler.globals import layout_globals
 from anyzero.compiler.reference import run
 from anyzero.compiler.spirv import Module
 from tests.compiler.agreement.cases import globals_of
@@ -102,7 +103,7 @@ def test_functions_are_found_in_constant_tables(space: str, rows: str, mask: str
 def test_a_table_that_could_be_written_to_is_refused() -> None:
     module = kernel("", declarations=TABLE.format(space="CrossWorkgroup"), functions=FUNCTIONS)
     with pytest.raises(CompileError, match="only a constant can"):
-        pipeline.layout_globals(module)
+        layout_globals(module)
 
 
 GENERIC = f"""

@@ -6,6 +6,7 @@ import pytest
 
 from anyzero.compiler.spirv import disassemble, read
 from anyzero.compiler.spirv.disassembler import disassemble_instruction
+from anyzero.compiler.spirv.tables import MAGIC, Op
 from tests.compiler.assembler import assemble
 from tests.compiler.bodies import BODIES
 from tests.compiler.samples import MODULES, function
@@ -52,6 +53,13 @@ def test_words_that_make_no_sense_are_shown_as_words() -> None:
     text = disassemble(memoryview(data).cast("I").tolist())
     assert text.endswith("!0x30000 !0x1 !0x2\n")
     assert assemble(text) == data
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_an_instruction_may_lack_all_that_belongs_to_it(count: int) -> None:
+    for opcode in [value for value in vars(Op).values() if isinstance(value, int)]:
+        words = [MAGIC, 0x10200, 0, 10, 0, count << 16 | opcode, *[1] * (count - 1)]
+        assert len(disassemble(words).splitlines()) == 2
 
 
 def test_an_instruction_is_cut_short_in_messages() -> None:

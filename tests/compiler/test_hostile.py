@@ -9,27 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anyzero.compiler.spirv import SpirvError, disassemble, read, verify
+from anyzero.compiler.spirv import SpirvError, read, verify
 from anyzero.compiler.spirv.tables import MAGIC, Op
 from tests.compiler.assembler import assemble
-from tests.compiler.bodies import BODIES
+from tests.compiler.mutations import samples, survive
 from tests.compiler.samples import MODULES, PROLOGUE, TYPES, function
 
-SAMPLES = [*MODULES.values(), *(body.module for body in BODIES.values())]
-
-
-def survive(data: bytes) -> bool:
-    """Everything that the compiler does with a module from outside; true when the module is accepted."""
-    try:
-        module = read(data)
-        assert disassemble(module.words)
-        verify(module)
-    except SpirvError as error:
-        placed = error.offset is not None and bool(error.instruction) and str(error).isprintable()
-        if not placed:
-            raise AssertionError(f"{error} has no place") from error
-        return False
-    return True
+SAMPLES = samples()
 
 
 @given(st.binary(max_size=300))

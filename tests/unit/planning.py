@@ -15,8 +15,7 @@ import pytest
 
 from anyzero import compiler, ze
 from anyzero.compiler import spirv
-from anyzero.compiler.compiled import Argument, ArgumentKind, CompiledKernel, Globals, Options
-from anyzero.compiler.spirv.tables import StorageClass
+from anyzero.compiler.compiled import Argument, ArgumentKind, CompiledKernel, Options
 from anyzero.driver import build_options, modules
 from tests.compiler.assembler import assemble
 from tests.compiler.samples import PROLOGUE, TYPES
@@ -162,7 +161,6 @@ class Compiler(types.ModuleType):
     def __init__(self) -> None:
         super().__init__("anyzero.compiler.pipeline")
         self.calls: list[Call] = []
-        self.laid_out = 0
         self.fails: Exception | None = None
         self.busy = threading.Event()
         self.go = threading.Event()
@@ -194,17 +192,6 @@ class Compiler(types.ModuleType):
             links=tuple(range(len(linked))),
             log=self.log,
         )
-
-    def layout_globals(self, module: spirv.Module) -> Globals:
-        self.laid_out += 1
-        names, end = {}, 0
-        for each in module.variables.values():
-            stays = each.storage_class in (StorageClass.CrossWorkgroup, StorageClass.UniformConstant)
-            if stays and each.builtin is None and (each.linkage is None or each.linkage.kind != "import"):
-                end = -(-end // 16) * 16
-                names[each.linkage.name if each.linkage else f"unnamed{each.id}"] = end, each.type.pointee.size
-                end += each.type.pointee.size
-        return Globals(b"\1\2\3", end, 16, ((0, 8),) if end else (), names)
 
 
 def kernel(**changes: object) -> CompiledKernel:

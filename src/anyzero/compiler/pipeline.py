@@ -11,7 +11,7 @@ from anyzero.compiler.analysis.cost import chains, vectors_pay
 from anyzero.compiler.analysis.shapes import Flow, analyse
 from anyzero.compiler.analysis.uses import Uses
 from anyzero.compiler.analysis.waits import may_wait
-from anyzero.compiler.compiled import CompiledKernel, Globals, Options
+from anyzero.compiler.compiled import CompiledKernel, Options
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Body, Variable
 from anyzero.compiler.lower.emitter import Choices
@@ -129,11 +129,6 @@ def compile_function(module: Module, name: str, options: Options, linked: Sequen
 def _choices(lanes: int, options: Options, target: cpu.Target, flat: bool) -> Choices:
     gathers = target.gathers if options.gathers is None else options.gathers
     return Choices(lanes, gathers, options.greater_than_4gb, flat=flat)
-
-
-def layout_globals(module: Module) -> Globals:
-    made = translate.layout(module)
-    return Globals(made.image, made.size, made.alignment, tuple(made.relocations), made.names)
 
 
 def _function(modules: Sequence[Module], at: int, id_: int, floats: FloatControls) -> Body:

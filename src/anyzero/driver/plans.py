@@ -16,6 +16,7 @@ from typing import Final
 from anyzero import ze
 from anyzero.compiler import spirv
 from anyzero.compiler.compiled import Globals, Options
+from anyzero.compiler.globals import layout_globals
 from anyzero.compiler.spirv.function import Function
 from anyzero.compiler.spirv.tables import StorageClass
 from anyzero.config import Config
@@ -158,9 +159,7 @@ def _program(units: tuple[Unit, ...], environment: Config) -> spirv.Module:
 def _globals(module: spirv.Module) -> Globals:
     if not any(each.builtin is None and each.storage_class in _MEMORY for each in module.variables.values()):
         return _NOTHING
-    from anyzero.compiler import pipeline
-
-    return pipeline.layout_globals(module)
+    return layout_globals(module)
 
 
 def find(id_: int) -> Plan:

@@ -10,7 +10,8 @@ import numpy as np
 
 from anyzero.compiler import reference
 from anyzero.compiler.compiled import CompiledKernel, Options
-from anyzero.compiler.pipeline import compile_kernel, layout_globals
+from anyzero.compiler.globals import layout_globals
+from anyzero.compiler.pipeline import compile_kernel
 from anyzero.compiler.spirv import Module, read, verify
 from benchmarks.kernels.case import Array, Case, Local
 from tests.compiler import native

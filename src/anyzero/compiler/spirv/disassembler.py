@@ -64,8 +64,9 @@ class _Text:
         words, opcode = self.words, self.words[start] & 0xFFFF
         if opcode in (Op.TypeInt, Op.TypeFloat) and stop - start > 2:
             self.numbers[words[start + 1]] = "int" if opcode == Op.TypeInt else "float", words[start + 2]
-        elif opcode == Op.ExtInstImport and _string(words, start + 2, stop) == b"OpenCL.std":
-            self.opencl.add(words[start + 1])
+        elif opcode == Op.ExtInstImport and stop - start > 2:
+            if _string(words, start + 2, stop) == b"OpenCL.std":
+                self.opencl.add(words[start + 1])
         elif opcode == Op.Name and stop - start > 2:
             self.names[words[start + 1]] = _quoted(_string(words, start + 2, stop))
         shape = grammar.SHAPES.get(opcode)

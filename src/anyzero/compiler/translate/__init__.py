@@ -1,6 +1,5 @@
 """SPIR-V into the compiler's own form: calls resolved, vectors and structures taken apart, addresses in bytes."""
 
-from anyzero.compiler.translate.globals import Layout, layout
 from anyzero.compiler.translate.kernel import Translation, function, kernel
 
-__all__ = ["Layout", "Translation", "function", "kernel", "layout"]
+__all__ = ["Translation", "function", "kernel"]

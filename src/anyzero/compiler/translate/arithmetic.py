@@ -319,7 +319,9 @@ def classify(f: Scope, i: Instruction) -> Tree:
 
 @translates(Opcode.Any, Opcode.All)
 def any_or_all(f: Scope, i: Instruction) -> Tree:
-    first, *rest = f.components(i.operands[0])
+    # Of an integer the sign counts, as for the functions of OpenCL that such vectors come from.
+    given = f.components(i.operands[0])
+    first, *rest = given if given[0].type == "i1" else [_has_sign(f.b, component) for component in given]
     for component in rest:
         first = f.b.or_(first, component) if i.opcode == Opcode.Any else f.b.and_(first, component)
     return first

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from anyzero.compiler.globals import constant_bytes
 from anyzero.compiler.ir import Access, Op
 from anyzero.compiler.ir import Variable as Memory
 from anyzero.compiler.spirv.constants import Constant, Undef
 from anyzero.compiler.spirv.types import Array, Struct
-from anyzero.compiler.translate.globals import constant_bytes
 from anyzero.compiler.translate.scope import Scope
 from anyzero.compiler.translate.transfer import store
 

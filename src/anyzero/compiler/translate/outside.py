@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from anyzero.compiler.errors import CompileError
+from anyzero.compiler.globals import initial
 from anyzero.compiler.ir import Access, Op
 from anyzero.compiler.ir import Variable as Memory
 from anyzero.compiler.spirv.constants import (
@@ -22,7 +23,6 @@ from anyzero.compiler.spirv.constants import (
 from anyzero.compiler.spirv.module import Variable
 from anyzero.compiler.spirv.tables import StorageClass
 from anyzero.compiler.translate.chapter import TABLE
-from anyzero.compiler.translate.globals import initial
 from anyzero.compiler.translate.initialize import initialize
 from anyzero.compiler.translate.scope import Scope
 from anyzero.compiler.translate.trees import Tree, bounded, build, scalar

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from anyzero.compiler.builder import Builder
 from anyzero.compiler.errors import CompileError
+from anyzero.compiler.globals import Layout, layout
 from anyzero.compiler.ir import Access, Body, Op
 from anyzero.compiler.ir import Variable as Memory
 from anyzero.compiler.spirv.constants import Scalar
@@ -19,7 +20,6 @@ from anyzero.compiler.spirv.tables import Decoration, ExecutionMode, FPFastMathM
 from anyzero.compiler.spirv.types import Pointer
 from anyzero.compiler.translate.control import signature
 from anyzero.compiler.translate.frame import Frame
-from anyzero.compiler.translate.globals import Layout, layout
 from anyzero.compiler.translate.outside import Outside
 from anyzero.compiler.translate.trees import Tree
 

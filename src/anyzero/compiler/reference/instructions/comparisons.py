@@ -10,7 +10,7 @@ from anyzero.compiler.reference.instructions.lanewise import lanewise, width_of
 from anyzero.compiler.reference.numbers import LOWEST
 from anyzero.compiler.spirv.instruction import Instruction
 from anyzero.compiler.spirv.tables import Op
-from anyzero.compiler.spirv.types import Vector
+from anyzero.compiler.spirv.types import Int, Vector
 
 _UNSIGNED: dict[int, Callable[[int, int], bool]] = {
     Op.IEqual: lambda a, b: a == b,
@@ -86,12 +86,17 @@ def is_normal(decoder: Decoder, instruction: Instruction) -> Step:
 def any_or_all(decoder: Decoder, instruction: Instruction) -> Step:
     to, from_ = decoder.result(instruction), decoder.slot(instruction.operands[0])
     quantifier = any if instruction.opcode == Op.Any else all
-    vector = isinstance(decoder.type_of(instruction.operands[0]), Vector)
+    type_ = decoder.type_of(instruction.operands[0])
+    vector, integers = isinstance(type_, Vector), isinstance(type_.scalar, Int)
+    sign = 1 << (width_of(type_) - 1) if integers else 0
 
     def step(r: Registers) -> None:
         r[to] = quantifier(r[from_]) if vector else r[from_]
 
-    return step
+    def signs(r: Registers) -> None:
+        r[to] = quantifier(bool(component & sign) for component in r[from_])
+
+    return signs if integers else step
 
 
 @handles(Op.Select)

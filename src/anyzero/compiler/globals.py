@@ -3,12 +3,15 @@
 A constant that no other module can name, and that holds no addresses, stays out of the block: it lies in the code of
 the kernels that use it. So does a constant that holds addresses of functions, because every kernel brings its own
 functions along; and one that holds the address of such a constant.
+
+Needs no LLVM, nor anything else of the compiler: a module whose kernels are in the cache is laid out, too.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from anyzero.compiler.compiled import Globals
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.spirv.constants import (
     Composite,
@@ -62,6 +65,12 @@ class Contents:
     """At an offset lies the address of a variable, given by its id, and so many bytes."""
     functions: list[tuple[int, int]] = field(default_factory=list)
     """At an offset lies the address of a function, given by its id."""
+
+
+def layout_globals(module: Module) -> Globals:
+    """As those see it who make the block."""
+    made = layout(module)
+    return Globals(made.image, made.size, made.alignment, tuple(made.relocations), made.names)
 
 
 def layout(module: Module) -> Layout:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from anyzero.compiler.errors import CompileError
+from anyzero.compiler.globals import layout
 from anyzero.compiler.spirv import Module
-from anyzero.compiler.translate import layout
 from tests.compiler.translate.machine import Machine, Memory
 from tests.compiler.translate.programs import kernel, kernel_module
 
