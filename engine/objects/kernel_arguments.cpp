@@ -1,5 +1,6 @@
 // Arguments and group sizes: what a kernel and a launch that is already in a packet agree on.
 #include <cstring>
+#include <string>
 
 #include "../abi/error.h"
 #include "kernel.h"
@@ -27,6 +28,13 @@ ze_result_t read_handle(const char* what, uint32_t index, const void* value, T**
   *object = handle ? checked<T>(handle) : nullptr;
   if (handle && !*object) return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "argument %u: %p is no live %s", index, handle, what);
   return ZE_RESULT_SUCCESS;
+}
+
+// " (float x)" for texts; compilers need not keep names and types, so either or both may be missing.
+std::string in_brackets(const Argument& argument) {
+  std::string declaration = argument.name;
+  if (!declaration.empty() && declaration.back() == ' ') declaration.pop_back();
+  return declaration.empty() ? declaration : " (" + declaration + ")";
 }
 
 }  // namespace
@@ -58,8 +66,8 @@ ze_result_t check_argument(const KernelFacts& facts, uint32_t index, size_t size
   const Argument& argument = facts.arguments[index];
   const bool fits = argument.kind == ArgumentKind::Local ? size <= kLargestLocal : size == argument.size;
   if (!fits)
-    return fail(ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE, "argument %u (%s) of kernel %s: %zu bytes given, %u wanted", index,
-                argument.name.c_str(), facts.name.c_str(), size, argument.size);
+    return fail(ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE, "argument %u%s of kernel %s: %zu bytes given, %u wanted", index,
+                in_brackets(argument).c_str(), facts.name.c_str(), size, argument.size);
   return ZE_RESULT_SUCCESS;
 }
 

@@ -70,8 +70,10 @@ std::string on_path(const std::string& name) {
   std::string_view rest = path ? path : "/usr/local/bin:/usr/bin:/bin";
   for (;;) {
     const size_t end = rest.find(':');
-    const std::string candidate = absolute(std::string(rest.substr(0, end)) + "/" + name);
-    if (runs(candidate)) return candidate;
+    const std::string folder(rest.substr(0, end));
+    const std::string candidate = absolute(folder + "/" + name);
+    // An empty entry would be the working folder, which is nobody's choice.
+    if (!folder.empty() && runs(candidate)) return candidate;
     if (end == std::string_view::npos) return {};
     rest.remove_prefix(end + 1);
   }

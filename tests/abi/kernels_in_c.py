@@ -72,12 +72,15 @@ def compiled(source: str, *flags: str) -> bytes:
 
 
 def container(object_: bytes, **facts: Any) -> bytes:
-    """The bytes of one kernel. `args` are pairs of a kind and a size, or triples with an alignment."""
+    """The bytes of one kernel. `args` are pairs of a kind and a size, or triples with an alignment.
+
+    `declared` are types and names, as the planner writes them; without it the arguments have names alone.
+    """
     rows, names, offset = [], [], 0
     for index, (kind, size, *rest) in enumerate(facts.get("args", ())):
         alignment = rest[0] if rest else min(size, 8)
         offset = -(-offset // alignment) * alignment
-        name = f"arg{index}".encode()
+        name = (facts["declared"][index] if "declared" in facts else f"arg{index}").encode()
         rows.append(struct.pack("<6I", KINDS.index(kind), size, offset, alignment, 0, len(name)))
         names.append(name + b"\0")
         offset += size

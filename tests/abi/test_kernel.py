@@ -27,6 +27,8 @@ KERNEL(all) {
   u8* to = ARG(u8*, 0);
   for (u32 i = 0; i < 88; ++i) to[i] = ((const u8*)args)[i];
 }
+//kernel {"name": "declared", "args": [["value", 4], ["value", 4], ["value", 4], ["global", 8]], "declared": ["int n", "int ", "", "global float* "]}
+KERNEL(declared) {}
 """  # noqa: E501
 
 ALL_SIZES = (8, 1, 2, 8, 24, 8, None, None, 8, 8)
@@ -179,6 +181,14 @@ def test_wrong_arguments(az: Calls, context: c_void_p, module: c_void_p) -> None
     for index in (8, 9):
         for handle in (c_uint64(12345), made, context):
             az.error(INVALID_ARGUMENT, "zeKernelSetArgumentValue", made, index, 8, byref(handle))
+
+
+def test_a_wrong_size_is_told_with_what_is_known_of_the_argument(az: Calls, module: c_void_p) -> None:
+    made = kernel(az, module, "declared")
+    code = ze.ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE
+    for index, shown in enumerate(["0 (int n)", "1 (int)", "2", "3 (global float*)"]):
+        az.error(code, "zeKernelSetArgumentValue", made, index, 3, None)
+        assert f"argument {shown} of kernel declared: 3 bytes given" in az.last_error()
 
 
 def test_images_and_samplers_live_as_long_as_they_are_arguments(az: Calls, context: c_void_p, module: c_void_p) -> None:

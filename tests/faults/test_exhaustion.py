@@ -7,7 +7,7 @@ import pytest
 from tests.abi.calls import run_python
 
 OPENING = """
-import resource
+import gc, resource
 az = Calls()
 context = az.context()
 # Engines and workers are up before the limit comes.
@@ -15,6 +15,12 @@ for ordinal in (0, 1):
     warm = az.immediate(context, ordinal=ordinal)
     az.fill(warm, az.memory(context, 8 << 20), 1, 8 << 20)
     az.ok("zeCommandListHostSynchronize", warm, SOON)
+# Python goes on while nothing more is to be had: in what is free between these, and without collecting garbage.
+gc.disable()
+between = [[bytes(size) for _ in range(1000)] for size in range(1, 480, 16)]
+between += [[float(i) for i in range(1000)], [object() for _ in range(1000)]]
+for each in between:
+    del each[::2]
 def limit_memory(more):
     with open("/proc/self/statm") as file:
         now = int(file.read().split()[0]) * 4096
@@ -31,27 +37,23 @@ def test_no_address_space_for_memory(kind: str) -> None:
         OPENING
         + f"""
 kind = {kind!r}
-d, h, out = ze.ze_device_mem_alloc_desc_t(), ze.ze_host_mem_alloc_desc_t(), c_void_p()
-def allocate(size):
-    args = dict(
-        host=("zeMemAllocHost", context, byref(h), size, 0),
-        device=("zeMemAllocDevice", context, byref(d), size, 0, az.device),
-        shared=("zeMemAllocShared", context, byref(d), byref(h), size, 0, az.device),
-    )[kind]
-    return az.call(*args, byref(out)), out.value
+d, h, out = byref(ze.ze_device_mem_alloc_desc_t()), byref(ze.ze_host_mem_alloc_desc_t()), c_void_p()
+allocate = dict(
+    host=lambda size: az.call("zeMemAllocHost", context, h, size, 0, byref(out)),
+    device=lambda size: az.call("zeMemAllocDevice", context, d, size, 0, az.device, byref(out)),
+    shared=lambda size: az.call("zeMemAllocShared", context, d, h, size, 0, az.device, byref(out)),
+)[kind]
+made = (c_uint64 * 5_000_000)()
 limit_memory(256 << 20)
 for size in (64 << 20, 3 << 20, 100_000, 100):
-    made = []
-    while True:
-        result, address = allocate(size)
-        if result:
-            break
-        made.append(address)
-        assert len(made) < 5_000_000
+    count = 0
+    while not (result := allocate(size)):
+        made[count] = out.value
+        count += 1
     assert result in OUT, hex(result)
-    assert made or size > 3 << 20
-    for address in made:
-        az.ok("zeMemFree", context, address)
+    assert count or size > 3 << 20
+    for index in range(count):
+        az.ok("zeMemFree", context, made[index])
 unlimited()
 az.fill(warm, az.memory(context, 8 << 20, kind), 1, 8 << 20)
 az.ok("zeCommandListHostSynchronize", warm, SOON)

@@ -15,7 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from anyzero import config
+from anyzero import config, installed
 from anyzero.api import _loaders as loaders
 from anyzero.errors import Error
 from anyzero.tools import environment
@@ -27,6 +27,13 @@ __all__ = ["CHECKS", "Check", "State"]
 State = Literal["good", "note", "warning", "bad"]
 
 _SPIRV: Final = Path(__file__).with_name("saxpy.spv")
+_PYZES: Final = Path("/usr/lib/x86_64-linux-gnu", loaders.NAME)
+"""The only place where that client looks, whatever the linker would find."""
+_HAS_SYSMAN: Final = """
+import ctypes, json, os, sys
+print(json.dumps({"zesInit": hasattr(ctypes.CDLL(sys.argv[1]), "zesInit")}), flush=True)
+os._exit(0)
+"""
 _PATIENCE_S: Final = 120
 _FILES: Final = 256
 _REINSTALL: Final = "In a checkout run `make build`; else reinstall: pip install --force-reinstall anyzero."
@@ -57,9 +64,8 @@ def driver() -> Iterator[Check]:
     if found is None:
         yield Check(name, "bad", error.removeprefix("anyzero: error: "), _REINSTALL)
         return
-    told = found["drivers"][0]
-    devices = ", ".join(device["name"] for device in told["devices"])
-    yield Check(name, "good", f"Level Zero {told['api_version']}, {devices}")
+    devices = ", ".join(device["name"] for told in found["drivers"] for device in told["devices"])
+    yield Check(name, "good", f"Level Zero {found['drivers'][0]['api_version']}, {devices}")
 
 
 def loader() -> Iterator[Check]:
@@ -93,6 +99,26 @@ def system_loader() -> Iterator[Check]:
         yield Check(name, "good", str(found))
 
 
+def pyzes() -> Iterator[Check]:
+    """Intel's client of system management opens a loader by an absolute path, so `anyzero run` cannot give it ours."""
+    name, wanted = "pyzes", bool(_installed("pyzes"))
+    trouble = ""
+    if not _PYZES.exists():
+        trouble = f"there is no loader at {_PYZES}, and it looks nowhere else"
+    else:
+        found, error = _asked([sys.executable, "-I", "-S", "-c", _HAS_SYSMAN, str(_PYZES)], os.environ)
+        if not found or not found["zesInit"]:
+            trouble = f"it cannot use {_PYZES} and looks nowhere else: {error or 'no zesInit there'}"
+    if not trouble:
+        yield Check(name, "good", f"finds its loader, {_PYZES}")
+    elif not wanted:
+        # It may be in some other environment.
+        yield Check(name, "note", f"not installed here; where it is: {trouble} (docs/sysman.md)")
+    else:
+        mend = f"apt install libze1 (newer than Debian 12's), or ln -s {loaders.OURS} {_PYZES}"
+        yield Check(name, "warning", trouble, mend)
+
+
 def compiler() -> Iterator[Check]:
     """A kernel is compiled, not looked up."""
     found, error = _checkup(Interpreter(sys.executable, ""))
@@ -122,11 +148,31 @@ def python() -> Iterator[Check]:
 
 
 def openvino() -> Iterator[Check]:
-    """Informative: nothing needs it yet."""
-    try:
-        yield Check("OpenVINO", "note", f"{version('openvino')} is installed")
-    except PackageNotFoundError:
-        yield Check("OpenVINO", "note", "not installed; only inference needs it")
+    """The NPU device needs it, and its own NPU plugin may want that device."""
+    name = "OpenVINO"
+    found = installed.openvino()
+    if found is None:
+        yield Check(name, "note", f"not installed; only the NPU device needs it ({installed.INSTALL_OPENVINO})")
+    elif not found.is_enough:
+        yield Check(name, "warning", f"{found.shortcoming}, so there is no NPU device", installed.INSTALL_OPENVINO)
+    else:
+        yield Check(name, "good", f"{found.version}, {found.folder}; {_what_its_plugin_finds()}")
+
+
+def _what_its_plugin_finds() -> str:
+    """It asks the linker for a loader by its name, and sees the drivers behind that one."""
+    other_ways = "with anyzero.enable_openvino() or `anyzero run`"
+    found = loaders.system_loader(os.environ)
+    if found is None:
+        return f"its NPU plugin finds this driver {other_ways}"
+    if found.is_ours:
+        return "its NPU plugin finds this driver by itself"
+    if not found.is_enough:
+        return f"its NPU plugin cannot use the loader {found}, and finds this driver {other_ways}"
+    named = os.environ.get(environment.DRIVERS, "").split(",")
+    if any(each and os.path.realpath(each) == os.path.realpath(loaders.DRIVER) for each in named):
+        return f"its NPU plugin finds this driver by itself, through {found.path}"
+    return f"its NPU plugin takes the loader {found.path}, and finds this driver {other_ways}"
 
 
 def kept_kernels() -> Iterator[Check]:
@@ -224,6 +270,14 @@ def _drivers_gone() -> Iterator[Trouble]:
             yield "warning", f"{environment.DRIVERS} names {listed}, which is not there", "Take it out."
 
 
+def _installed(package: str) -> str:
+    """Its version; nothing where it is not there."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
 @cache
 def _checkup(python: Interpreter) -> tuple[dict[str, Any] | None, str]:
     place = str(Path(config.__file__).parents[1])
@@ -246,6 +300,7 @@ CHECKS: Final = (
     driver,
     loader,
     system_loader,
+    pyzes,
     compiler,
     python,
     openvino,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import resource
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from anyzero.api import _loaders as loaders
 from anyzero.api._loaders import Loader
+from anyzero.installed import OpenVINO
 from anyzero.tools import checks, doctor
 from anyzero.tools.checks import Check
 
@@ -127,6 +129,34 @@ def test_the_loader_of_the_system(
     assert bool(found.remedy) == (state == "bad")
 
 
+@pytest.mark.parametrize(("installed", "state"), [("", "note"), ("0.1.3", "warning")])
+def test_pyzes_without_a_loader_where_it_looks(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, installed: str, state: str
+) -> None:
+    """It has a path of its own, where the linker's way to a loader does not lead."""
+    wanted = tmp_path / "libze_loader.so.1"
+    monkeypatch.setattr(checks, "_PYZES", wanted)
+    monkeypatch.setattr(checks, "_installed", lambda package: {"pyzes": installed}[package])
+    found = only(checks.pyzes())
+    assert (found.state, f"no loader at {wanted}" in found.finding) == (state, True)
+    assert (f"ln -s {loaders.OURS} {wanted}" in found.remedy) == bool(installed)
+    wanted.write_bytes(b"no library")
+    found = only(checks.pyzes())
+    assert (found.state, f"cannot use {wanted}" in found.finding) == (state, True)
+    old = tmp_path / "old.c"
+    old.write_text("int zeInit(void) { return 0; }\n")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", wanted, old], check=True)
+    found = only(checks.pyzes())
+    assert (found.state, "no zesInit there" in found.finding) == (state, True)
+
+
+def test_pyzes_does_with_a_link_to_our_loader(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    wanted = tmp_path / "libze_loader.so.1"
+    wanted.symlink_to(loaders.OURS)
+    monkeypatch.setattr(checks, "_PYZES", wanted)
+    assert only(checks.pyzes()) == Check("pyzes", "good", f"finds its loader, {wanted}")
+
+
 def test_a_driver_that_is_missing_or_does_not_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(checks, "_asked", lambda command, environ: (None, "anyzero: error: no luck"))
     monkeypatch.setattr(loaders, "DRIVER", tmp_path / "driver.so")
@@ -224,3 +254,52 @@ def test_a_check_that_fails_itself_hides_no_other(
     out = capsys.readouterr().out
     assert "✗ broken  this check failed itself: RuntimeError: oh" in out
     assert "✓ driver" in out
+
+
+OPENVINO = OpenVINO("2026.4.1", "/site/openvino", "/site/openvino/libs/libopenvino_c.so.2641")
+
+
+@pytest.mark.parametrize(
+    ("found", "state", "said"),
+    [
+        (None, "note", "not installed"),
+        (OpenVINO("2025.1.0", "/o", "/o/libs/libopenvino_c.so"), "warning", "older than 2026.4, so there is no NPU"),
+        (OpenVINO("2026.4.1", "/o", ""), "warning", "has no C library"),
+        (OPENVINO, "good", "2026.4.1, /site/openvino; its NPU plugin finds this driver with"),
+    ],
+)
+def test_openvino(monkeypatch: pytest.MonkeyPatch, found: OpenVINO | None, state: str, said: str) -> None:
+    monkeypatch.setattr(checks.installed, "openvino", lambda: found)
+    monkeypatch.setattr(loaders, "system_loader", lambda environ: None)
+    seen = only(checks.openvino())
+    assert (seen.state, said in seen.finding) == (state, True), seen
+
+
+@pytest.mark.parametrize(
+    ("loader", "drivers", "said"),
+    [
+        (Loader(str(loaders.OURS), None, (1, 17)), "", "finds this driver by itself"),
+        (
+            Loader("/usr/lib/libze_loader.so.1", "1.8.12", (1, 7)),
+            "",
+            "cannot use the loader /usr/lib/libze_loader.so.1",
+        ),
+        (
+            Loader("/usr/lib/libze_loader.so.1", "1.28.2", (1, 15)),
+            "",
+            "takes the loader /usr/lib/libze_loader.so.1, and",
+        ),
+        (
+            Loader("/usr/lib/libze_loader.so.1", "1.28.2", (1, 15)),
+            f"/else.so,{loaders.DRIVER}",
+            "by itself, through /usr/lib/libze_loader.so.1",
+        ),
+    ],
+)
+def test_whose_loader_openvino_s_plugin_takes(
+    monkeypatch: pytest.MonkeyPatch, loader: Loader, drivers: str, said: str
+) -> None:
+    monkeypatch.setenv("ZE_ENABLE_ALT_DRIVERS", drivers)
+    monkeypatch.setattr(checks.installed, "openvino", lambda: OPENVINO)
+    monkeypatch.setattr(loaders, "system_loader", lambda environ: loader)
+    assert said in only(checks.openvino()).finding

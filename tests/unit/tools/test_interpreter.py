@@ -52,7 +52,7 @@ def test_then_the_environment_of_the_library(folder: Path, tmp_path: Path) -> No
 
 
 def test_without_any_it_says_why(folder: Path) -> None:
-    assert "none is recorded" in for_c_programs({"PATH": ""}, folder).reason
+    assert f"no Python belongs to the folder {folder}" in for_c_programs({"PATH": ""}, folder).reason
     (folder / "python").write_text("/gone/python")
     found = for_c_programs({"PATH": ""}, folder)
     assert (found.path, "/gone/python" in found.reason) == ("", True)
