@@ -4,7 +4,6 @@
 #include <new>
 
 #include "clock.h"
-#include "mutex.h"
 #include "settings.h"
 #include "thread.h"
 
@@ -15,7 +14,7 @@ Mutex engines_mutex;
 std::vector<Engine*>* engines = new std::vector<Engine*>;  // leaked: engines outlive everything
 }  // namespace
 
-Engine::Engine() {
+Engine::Engine(uint32_t threads) : threads_(threads) {
   std::lock_guard lock(engines_mutex);
   if (engines->empty()) at_fork_child(after_fork);
   engines->push_back(this);
@@ -27,8 +26,10 @@ void Engine::after_fork() {
     for (auto& stack : engine->ready_) stack.store(nullptr);
     // The thread that owned these may have been in the middle of changing them: forget them as they are.
     for (auto& list : engine->runnable_) new (&list) std::vector<Ring*>;
+    for (auto& count : engine->runnable_count_) count.store(0);
     new (&engine->parked_) std::vector<Parked>;
-    engine->asleep_.store(false);
+    engine->asleep_.store(0);
+    engine->ringing_.store(false);
     engine->started_.store(false);
   }
 }
@@ -42,14 +43,23 @@ void Engine::submit(Ring& ring) {
       ring.next_queued = head;
     } while (!stack.compare_exchange_weak(head, &ring, std::memory_order_seq_cst));
   }
-  // Without a thread of its own the work is left to those who wait for it, and the next submission tries again.
-  if (!started_.load(std::memory_order_acquire) && !started_.exchange(true) && !start_thread(thread_main, this, "az-engine"))
-    started_.store(false, std::memory_order_release);
-  // One call wakes it; until it runs, others need not call again.
-  if (asleep_.load(std::memory_order_seq_cst) && asleep_.exchange(false, std::memory_order_seq_cst)) {
-    doorbell_.fetch_add(1, std::memory_order_seq_cst);
-    futex_wake(&doorbell_, 1);
-  }
+  if (!started_.load(std::memory_order_acquire)) start();
+  wake_one();
+}
+
+// Without a thread of its own the work is left to those who wait for it, and the next submission tries again.
+void Engine::start() {
+  if (started_.exchange(true)) return;
+  uint32_t running = 0;
+  while (running < threads_ && start_thread(thread_main, this, "az-engine")) ++running;
+  if (running == 0) started_.store(false, std::memory_order_release);
+}
+
+// One call wakes a thread that sleeps; until it runs, others need not call again.
+void Engine::wake_one() {
+  if (asleep_.load(std::memory_order_seq_cst) == 0 || ringing_.exchange(true, std::memory_order_seq_cst)) return;
+  doorbell_.fetch_add(1, std::memory_order_seq_cst);
+  futex_wake(&doorbell_, 1);
 }
 
 void* Engine::thread_main(void* engine) {
@@ -63,24 +73,24 @@ bool Engine::any_ready() const {
   return false;
 }
 
-bool Engine::collect() {
-  bool found = false;
+void Engine::collect() {
   for (uint32_t p = 0; p < kPriorities; ++p) {
     if (!ready_[p].load(std::memory_order_relaxed)) continue;
     Ring* ring = ready_[p].exchange(nullptr, std::memory_order_acq_rel);
     size_t from = runnable_[p].size();
     for (; ring; ring = ring->next_queued) runnable_[p].push_back(ring);
     std::reverse(runnable_[p].begin() + static_cast<ptrdiff_t>(from), runnable_[p].end());
-    found = true;
+    runnable_count_[p].store(static_cast<uint32_t>(runnable_[p].size()), std::memory_order_relaxed);
   }
-  return found;
 }
 
 Ring* Engine::next() {
-  for (auto& list : runnable_) {
+  for (uint32_t p = 0; p < kPriorities; ++p) {
+    auto& list = runnable_[p];
     if (list.empty()) continue;
     Ring* ring = list.front();
     list.erase(list.begin());
+    runnable_count_[p].store(static_cast<uint32_t>(list.size()), std::memory_order_relaxed);
     return ring;
   }
   return nullptr;
@@ -106,6 +116,7 @@ void Engine::run_ring(Ring* ring) {
 }
 
 void Engine::park(Ring* ring, Blocker blocker) {
+  auto lock = share();
   for (Parked& parked : parked_) {
     if (parked.ring != ring) continue;
     parked.blocker = std::move(blocker);
@@ -132,9 +143,18 @@ void Engine::revive_parked() {
 void Engine::run() {
   uint64_t idle_since = 0;
   for (;;) {
-    collect();
-    revive_parked();
-    if (Ring* ring = next()) {
+    Ring* ring;
+    bool more = false;
+    {
+      auto lock = share();
+      collect();
+      revive_parked();
+      ring = next();
+      // Work for another thread, be it to watch what others wait for while this one is busy.
+      if (ring && threads_ > 1) more = !parked_.empty() || has_ready(kPriorities - 1);
+    }
+    if (ring) {
+      if (more) wake_one();
       run_ring(ring);
       idle_since = 0;
       continue;
@@ -152,25 +172,39 @@ void Engine::run() {
 }
 
 // Sleeps until a submission or one of the awaited signals. Each awaited signal learns that somebody sleeps on it before the last
-// look, and submitters see `asleep_` after their push, so nothing is missed.
+// look, and submitters see `asleep_` after their push, so nothing is missed. What is parked when a thread goes to rest is its to
+// watch.
 void Engine::rest() {
   constexpr size_t kMost = 60;
   FutexWord words[1 + kMost];
-  size_t watched = 0;
+  std::vector<Parked> watched;
+  size_t watching = 0;
+  {
+    auto lock = share();
+    watched.swap(parked_);
+  }
   words[0] = {&doorbell_, doorbell_.load(std::memory_order_seq_cst)};
-  asleep_.store(true, std::memory_order_seq_cst);
+  asleep_.fetch_add(1, std::memory_order_seq_cst);
+  ringing_.store(false, std::memory_order_seq_cst);  // whoever was called last may have come by himself
   bool stay_awake = any_ready();
-  while (!stay_awake && watched < std::min(kMost, parked_.size())) {
-    const Blocker& blocker = parked_[watched].blocker;
+  while (!stay_awake && watching < std::min(kMost, watched.size())) {
+    const Blocker& blocker = watched[watching].blocker;
     Signal& signal = blocker.signal();
     signal.sleepers.fetch_add(1, std::memory_order_seq_cst);
-    words[++watched] = {&signal.epoch, signal.epoch.load(std::memory_order_seq_cst)};
+    words[++watching] = {&signal.epoch, signal.epoch.load(std::memory_order_seq_cst)};
     stay_awake = !blocker.pending();
   }
   constexpr uint64_t kPollNs = 500'000;  // only for rings beyond what one sleep can watch
-  if (!stay_awake) futex_sleep_any(words, static_cast<uint32_t>(1 + watched), parked_.size() > kMost ? kPollNs : kForever);
-  for (size_t i = 0; i < watched; ++i) parked_[i].blocker.signal().sleepers.fetch_sub(1, std::memory_order_seq_cst);
-  asleep_.store(false, std::memory_order_seq_cst);
+  if (!stay_awake) futex_sleep_any(words, static_cast<uint32_t>(1 + watching), watched.size() > kMost ? kPollNs : kForever);
+  for (size_t i = 0; i < watching; ++i) watched[i].blocker.signal().sleepers.fetch_sub(1, std::memory_order_seq_cst);
+  asleep_.fetch_sub(1, std::memory_order_seq_cst);
+  ringing_.store(false, std::memory_order_seq_cst);  // he is here, and may call the next one
+  auto lock = share();
+  if (parked_.empty()) {
+    parked_.swap(watched);
+  } else {
+    for (Parked& parked : watched) parked_.push_back(std::move(parked));
+  }
 }
 
 }  // namespace anyzero

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "../npu/inference.h"
 #include "../objects/event.h"
 #include "../objects/fence.h"
 #include "../objects/image.h"
@@ -43,6 +44,9 @@ void for_each_held(Packet& packet, Visit visit) {
       for (uint32_t i = 0; i < p.count; ++i) visit(*p.events()[i]);
       break;
     }
+    case Op::Infer:
+      visit(*static_cast<InferPacket&>(packet).inference);
+      break;
     case Op::Execute: {
       auto& p = static_cast<ExecutePacket&>(packet);
       for (uint64_t i = 0; i < p.count; ++i) visit(*p.programs()[i]);
@@ -189,6 +193,8 @@ bool names(const Packet& packet, const MemoryRange& range) {
       auto& p = static_cast<const MemoryHintPacket&>(packet);
       return meets(p.at, p.bytes);
     }
+    case Op::Infer:
+      return static_cast<const InferPacket&>(packet).inference->uses(range.begin, range.end);
     case Op::Execute: {
       auto& p = static_cast<const ExecutePacket&>(packet);
       for (uint32_t n = 0; n < p.count; ++n) {
@@ -250,6 +256,9 @@ void describe(const Packet& packet, char* text, size_t size) {
       return;
     case Op::HostFunction:
       std::snprintf(text, size, "a host function");
+      return;
+    case Op::Infer:
+      std::snprintf(text, size, "an inference of graph %s", static_cast<const InferPacket&>(packet).inference->name());
       return;
     case Op::Execute:
       std::snprintf(text, size, "the execution of a command list");

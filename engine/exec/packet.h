@@ -14,6 +14,7 @@ class Code;
 class Image;
 class Sampler;
 class Fence;
+class Inference;
 class Program;
 class Device;
 class Ring;
@@ -31,9 +32,13 @@ enum class Op : uint16_t {
   Prefetch,
   Advise,
   HostFunction,
+  Infer,
   Execute,  // a recorded program
   SignalFence,
 };
+
+// Whether a packet of that kind tells what it uses only through objects, which are let go with it.
+inline bool holds_more(Op op) { return op == Op::Execute || op == Op::Launch || op == Op::Infer; }
 
 // A point in a ring's life: so many of its commands are done.
 struct Point {
@@ -181,6 +186,12 @@ struct HostFunctionPacket : Packet {
   static constexpr Op kOp = Op::HostFunction;
   ze_host_function_callback_t function;
   void* argument;
+};
+
+// One execution of a graph, with the arguments that the graph had when it was appended.
+struct InferPacket : Packet {
+  static constexpr Op kOp = Op::Infer;
+  Inference* inference;  // held
 };
 
 struct ExecutePacket : Packet {

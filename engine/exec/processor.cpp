@@ -6,6 +6,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "../npu/inference.h"
 #include "../objects/allocation.h"
 #include "../objects/context.h"
 #include "../objects/device.h"
@@ -90,7 +91,7 @@ bool Walk::should_yield() {
     return now_ns() >= deadline;
   }
   constexpr uint32_t kFairShare = 256;  // packets in a row while an equal waits
-  return ring.engine_.outranked(ring.priority_) || (++walked % kFairShare == 0 && ring.engine_.has_ready(ring.priority_));
+  return ring.engine_.outranked(ring.priority()) || (++walked % kFairShare == 0 && ring.engine_.has_ready(ring.priority()));
 }
 
 Packet& Walk::front() {
@@ -110,7 +111,7 @@ Packet& Walk::front() {
 void Walk::pop(Packet& packet) {
   ring.head_.offset += packet.size;
   ring.done_ += packet.commands();
-  if (packet.op == Op::Execute || packet.op == Op::Launch) {
+  if (holds_more(packet.op)) {
     std::lock_guard lock(ring.write_lock_);
     ring.given_up_ = ring.done_;
   }
@@ -213,21 +214,30 @@ Walk::Step Walk::step(const Packet& packet, const WaitFor* targets) {
     Step result = ready(packet, targets);
     if (result != Step::Done || ring.lost_.load(std::memory_order_relaxed)) return result;
   }
-  if (!on_engine_thread && (packet.op == Op::HostFunction || (packet.op == Op::Launch && holds_up(packet))))
-    return Step::NeedsEngine;
+  if (!on_engine_thread && needs_engine(packet)) return Step::NeedsEngine;
   Event* signal = packet.signal;
   uint64_t start = signal && signal->timed() ? now_ns() : 0;
   ring.running_ = &packet;
   if (!ring.device_.pages_on_demand() && !resident(packet)) return Step::Done;
   act(packet);
+  if (packet.op == Op::Infer && ring.lost_.load(std::memory_order_relaxed)) return Step::Done;
   if (signal) signal->complete(start);
   return Step::Done;
 }
 
-// A kernel may run for ever; who has other things to do at some time does not begin one that nobody knows to be short.
-bool Walk::holds_up(const Packet& packet) const {
+bool Walk::needs_engine(const Packet& packet) const {
+  // A kernel may run for ever; who has other things to do at some time does not begin one that nobody knows to be short.
   constexpr uint64_t kBearable = 2'000'000;
-  return deadline != kForever && cost_of(static_cast<const LaunchPacket&>(packet)) > kBearable;
+  switch (packet.op) {
+    case Op::HostFunction:
+      return true;
+    case Op::Launch:
+      return deadline != kForever && cost_of(static_cast<const LaunchPacket&>(packet)) > kBearable;
+    case Op::Infer:  // nor does a helper jump the queue of what is more urgent
+      return deadline != kForever || ring.engine_.outranked(ring.priority());
+    default:
+      return false;
+  }
 }
 
 template <class Work>
@@ -291,12 +301,24 @@ void Walk::act(const Packet& packet) {
       p.function(p.argument);
       break;
     }
+    case Op::Infer:
+      infer(static_cast<const InferPacket&>(packet));
+      break;
     case Op::SignalFence:
       static_cast<const SignalFencePacket&>(packet).fence->signal().set(1);
       break;
     case Op::Execute:  // walk() handles it
       break;
   }
+}
+
+void Walk::infer(const InferPacket& packet) {
+  worked += kUnlooked;
+  char reason[512];
+  ring.busy_.begin(now_ns());
+  const bool good = packet.inference->run(reason, sizeof reason);
+  ring.busy_.end(now_ns());
+  if (!good) ring.lose(&packet, reason);
 }
 
 // A device without on-demand paging may only touch what is resident on it.

@@ -29,7 +29,8 @@ class Walk {
   template <class Work>
   void move(uint64_t bytes, Work&& work);
   bool resident(const Packet& packet);
-  bool holds_up(const Packet& packet) const;
+  bool needs_engine(const Packet& packet) const;
+  void infer(const InferPacket& packet);
   // An engine thread has another ring to see to; a helper has helped long enough.
   bool should_yield();
 

@@ -107,7 +107,7 @@ uint64_t Ring::last_use(const MemoryRange& memory, bool thorough) {
       if (position <= seen) continue;
       seen = position;
       looked += packet.commands();
-      const bool gone = (packet.op == Op::Execute || packet.op == Op::Launch) && position <= given_up_;
+      const bool gone = holds_more(packet.op) && position <= given_up_;
       if (!gone && names(packet, memory)) last = position;
     }
     if (looked == 0) break;  // the rest has been given up meanwhile

@@ -64,7 +64,9 @@ class Ring {
 
   Context& context() const { return context_; }
   Device& device() const { return device_; }
-  uint32_t priority() const { return priority_; }
+  uint32_t priority() const { return priority_.load(std::memory_order_relaxed); }
+  // From the next time that the ring is handed to its engine.
+  void set_priority(uint32_t priority) { priority_.store(priority, std::memory_order_relaxed); }
   Engine& engine() const { return engine_; }
   // Nanoseconds that kernels and copies of this ring have taken until `now`.
   uint64_t busy(uint64_t now) const { return busy_.until(now); }
@@ -123,7 +125,7 @@ class Ring {
   Context& context_;
   Device& device_;
   Engine& engine_;
-  uint32_t priority_;
+  std::atomic<uint32_t> priority_;
 
   alignas(64) SpinLock write_lock_;
   Stream stream_;

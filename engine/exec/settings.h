@@ -1,7 +1,9 @@
-// The few numbers that tune execution. The planner sets them once, before any thread of ours exists.
+// What the planner tells the engine besides devices: the numbers that tune execution, and where to find things. Set once, before
+// any thread of ours exists.
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace anyzero {
 
@@ -11,8 +13,19 @@ struct Settings {
   uint64_t inline_bytes = 16'384;  // the largest copy done on the caller's own thread
   uint64_t kernel_timeout_ms = 0;  // how long a kernel may run; 0 for ever
   uint64_t log_level = 1;          // 0 nothing, 1 errors; what is more belongs to the planner
+  uint64_t npu_cache_bytes = 0;    // how large the cache of compiled models may grow; 0 for no cache
+  std::string npu_cache;           // its folder; empty where there is no place for it
+  std::string openvino;            // the path of OpenVINO's C library; empty where it is not installed
+  std::string openvino_version;    // as its package is called: 2026.4.1
 };
 
-inline Settings settings;
+// Never destroyed: threads of ours run on while the process exits.
+union SettingsForLife {
+  constexpr SettingsForLife() : value() {}
+  ~SettingsForLife() {}
+  Settings value;
+};
+inline constinit SettingsForLife settings_for_life;
+inline constinit Settings& settings = settings_for_life.value;
 
 }  // namespace anyzero

@@ -1,23 +1,29 @@
 #include "command_queue.h"
 
+#include <algorithm>
+#include <mutex>
+
 #include "../abi/error.h"
+#include "../abi/gen/ze_npu_ext.h"
+#include "../abi/properties.h"
+#include "../exec/clock.h"
 #include "command_list.h"
 #include "command_list_append.h"
+#include "driver.h"
 #include "fence.h"
 
 namespace anyzero {
 
 namespace {
 
-uint32_t rank(ze_command_queue_priority_t priority) {
-  switch (priority) {
-    case ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH:
-      return 0;
-    case ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_LOW:
-      return 2;
-    default:
-      return 1;
-  }
+constexpr size_t kMostJobs = 64;
+constexpr uint32_t kBackground = kPriorities - 1;
+
+// What an NPU's queue descriptor says beyond the specification; its structures are numbered as if there were no others.
+bool keeps_order(const void* chain) {
+  const auto* options =
+      static_cast<const ze_command_queue_desc_npu_ext_2_t*>(find_next(chain, ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC_NPU_EXT_2));
+  return options && (options->options & ZE_NPU_COMMAND_QUEUE_OPTION_DEVICE_SYNC);
 }
 
 // A list may run where its device, or the device it is a tile of, runs; and only a queue of its own kind.
@@ -43,12 +49,48 @@ ze_result_t QueueChoice::check(Context& context, Device& device, const ze_comman
   size_t engines = groups[desc->ordinal].engines.size();
   if (desc->index >= engines)
     return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "queue index %u: group %u has %zu queues", desc->index, desc->ordinal, engines);
-  *choice = {desc->ordinal, desc->index, desc->flags, desc->mode, desc->priority};
+  const bool infers = device.driver().type() == Driver::Type::Npu && !groups[desc->ordinal].copy_only();
+  *choice = {desc->ordinal, desc->index, desc->flags, desc->mode, desc->priority, infers && !keeps_order(desc->pNext)};
   return ZE_RESULT_SUCCESS;
 }
 
+uint32_t QueueChoice::rank() const {
+  switch (priority) {
+    case ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH:
+      return 0;
+    case ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_LOW:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
 Ring* QueueChoice::make_ring(Context& context, Device& device) const {
-  return Ring::make(context, device, *device.groups()[ordinal].engines[index], rank(priority));
+  return Ring::make(context, device, *device.groups()[ordinal].engines[index], rank());
+}
+
+CommandQueue::CommandQueue(Context& context, Device& device, const QueueChoice& choice)
+    : context_(&context), device_(device), choice_(choice), rings_{choice.make_ring(context, device)} {}
+
+CommandQueue::~CommandQueue() {
+  for (Ring* ring : rings_) ring->release();
+}
+
+Ring& CommandQueue::choose_ring() {
+  if (!choice_.spread) return *rings_.front();
+  std::lock_guard lock(mutex_);
+  auto pending = [](Ring* ring) { return ring->lost() ? UINT64_MAX : ring->submitted() - ring->completed().value.load(); };
+  Ring* least = *std::min_element(rings_.begin(), rings_.end(), [&](Ring* a, Ring* b) { return pending(a) < pending(b); });
+  if (pending(least) == 0 || rings_.size() == kMostJobs) return *least;
+  rings_.push_back(choice_.make_ring(*context_, device_));
+  if (background_) rings_.back()->set_priority(kBackground);
+  return *rings_.back();
+}
+
+void CommandQueue::set_background(bool background) {
+  std::lock_guard lock(mutex_);
+  background_ = background;
+  for (Ring* ring : rings_) ring->set_priority(background ? kBackground : choice_.rank());
 }
 
 ze_result_t CommandQueue::create(Context& context, Device& device, const ze_command_queue_desc_t* desc,
@@ -105,7 +147,7 @@ ze_result_t execute_on(Ring& ring, bool copy_only, uint32_t count, CommandList* 
     last->n_waits = 0;
     last->signal = nullptr;
     last->fence = fence;
-    fence->comes_at(ring.before() + 1);
+    fence->comes_at(ring, ring.before() + 1);
     *position = ring.publish(*last);
   }
   ring.start(cost <= cheap_limit(), before, *position);
@@ -115,14 +157,28 @@ ze_result_t execute_on(Ring& ring, bool copy_only, uint32_t count, CommandList* 
 ze_result_t CommandQueue::executeCommandLists(uint32_t count, CommandList* const* lists, Fence* fence) {
   if (fence && &fence->queue() != this)
     return fail(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT, "the fence belongs to another command queue");
-  bool copy_only = ring_->device().groups()[choice_.ordinal].copy_only();
+  bool copy_only = device_.groups()[choice_.ordinal].copy_only();
   uint64_t position = 0;
-  if (ze_result_t r = execute_on(*ring_, copy_only, count, lists, fence, nullptr, 0, nullptr, &position)) return r;
-  if (choice_.mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS) return ring_->wait(position, kForever);
+  Ring& ring = choose_ring();
+  if (ze_result_t r = execute_on(ring, copy_only, count, lists, fence, nullptr, 0, nullptr, &position)) return r;
+  if (choice_.mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS) return ring.wait(position, kForever);
   return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t CommandQueue::synchronize(uint64_t timeout) { return ring_->wait(ring_->submitted(), timeout); }
+ze_result_t CommandQueue::synchronize(uint64_t timeout) {
+  if (!choice_.spread) return rings_.front()->wait(rings_.front()->submitted(), timeout);
+  std::vector<std::pair<Ring*, uint64_t>> until;
+  {
+    std::lock_guard lock(mutex_);
+    for (Ring* ring : rings_) until.emplace_back(ring, ring->submitted());
+  }
+  const uint64_t begin = now_ns();
+  for (const auto& [ring, position] : until) {
+    const uint64_t spent = now_ns() - begin;
+    if (ze_result_t r = ring->wait(position, timeout == kForever ? kForever : timeout - std::min(timeout, spent))) return r;
+  }
+  return ZE_RESULT_SUCCESS;
+}
 
 ze_result_t CommandQueue::getOrdinal(uint32_t* ordinal) {
   *ordinal = choice_.ordinal;

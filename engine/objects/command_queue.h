@@ -1,7 +1,11 @@
-// A command queue: a ring bound to one engine of a device.
+// A command queue: a ring bound to one engine of a device. An NPU's compute queue has as many rings as it has jobs that have not
+// ended, so that these run beside each other, unless it was made to keep them in order.
 #pragma once
 
+#include <vector>
+
 #include "../abi/handle.h"
+#include "../exec/mutex.h"
 #include "../exec/ring.h"
 #include "context.h"
 #include "device.h"
@@ -19,9 +23,12 @@ struct QueueChoice {
   ze_command_queue_flags_t flags;
   ze_command_queue_mode_t mode;
   ze_command_queue_priority_t priority;
+  bool spread;  // what is submitted at once is a job of its own, in no order with others
 
   static ze_result_t check(Context& context, Device& device, const ze_command_queue_desc_t* desc, QueueChoice* choice);
   Ring* make_ring(Context& context, Device& device) const;
+  // How urgent its commands are.
+  uint32_t rank() const;
 };
 
 // Threading: any thread may submit.
@@ -38,18 +45,26 @@ class CommandQueue : public Object<CommandQueue, Kind::CommandQueue> {
   ze_result_t getMode(ze_command_queue_mode_t* mode);
   ze_result_t getPriority(ze_command_queue_priority_t* priority);
 
-  Ring& ring() const { return *ring_; }
+  // Whether its jobs wait for those of all other queues.
+  void set_background(bool background);
 
-  CommandQueue(Context& context, Device& device, const QueueChoice& choice)
-      : choice_(choice), ring_(choice.make_ring(context, device)) {}
-  ~CommandQueue() { ring_->release(); }
+  CommandQueue(Context& context, Device& device, const QueueChoice& choice);
+  ~CommandQueue();
 
  private:
+  // A ring that is idle, if there is one or another can be made; else the one with the least to do.
+  Ring& choose_ring();
+
+  Ref<Context> context_;
+  Device& device_;
   QueueChoice choice_;
-  Ring* ring_;
+  Mutex mutex_;
+  std::vector<Ring*> rings_;  // grows under the lock; a ring stays for as long as the queue
+  bool background_ = false;
 };
 
-// Puts `lists` on `ring` as one command with optional waits and signal, then (if given) the fence. Shared with immediate lists.
+// Puts `lists` on `ring`, which stays there, as one command with optional waits and signal, then (if given) the fence. Shared with
+// immediate lists.
 ze_result_t execute_on(Ring& ring, bool copy_only, uint32_t count, CommandList* const* lists, Fence* fence, Event* signal,
                        uint32_t n_waits, Event* const* waits, uint64_t* position);
 

@@ -4,10 +4,15 @@
 
 #include "../abi/error.h"
 #include "../exec/clock.h"
+#include "../exec/settings.h"
 #include "driver.h"
 #include "memory.h"
 
 namespace anyzero {
+
+namespace {
+constexpr uint64_t kMostEngineThreads = 64;
+}
 
 Device::Device(Driver& driver, Device* parent, Backend& backend, Properties properties, uint32_t index)
     : driver_(driver), parent_(parent), backend_(backend), properties_(std::move(properties)), index_(index) {
@@ -21,7 +26,10 @@ Device::Device(Driver& driver, Device* parent, Backend& backend, Properties prop
   for (uint32_t i = 0; i < properties_.count(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES); ++i) {
     auto* described = properties_.get<ze_command_queue_group_properties_t>(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES, i);
     Group group{described->flags, described->maxMemoryFillPatternSize, {}};
-    for (uint32_t q = 0; q < described->numQueues; ++q) group.engines.push_back(std::make_unique<Engine>());
+    // Inferences run beside each other, and use the processor's threads by themselves.
+    const bool infers = driver.type() == Driver::Type::Npu && !group.copy_only();
+    const auto threads = static_cast<uint32_t>(infers ? std::clamp<uint64_t>(settings.threads, 1, kMostEngineThreads) : 1);
+    for (uint32_t q = 0; q < described->numQueues; ++q) group.engines.push_back(std::make_unique<Engine>(threads));
     groups_.push_back(std::move(group));
   }
 }
@@ -92,8 +100,8 @@ ze_result_t Device::getP2PProperties(Device& peer, ze_device_p2p_properties_t* p
 }
 
 ze_result_t Device::canAccessPeer(Device& peer, ze_bool_t* value) {
-  // Devices of one backend share an address space.
-  *value = &peer.backend_ == &backend_;
+  // Devices of one backend share an address space, but no context holds devices of two drivers.
+  *value = &peer.backend_ == &backend_ && &peer.driver_ == &driver_;
   return ZE_RESULT_SUCCESS;
 }
 

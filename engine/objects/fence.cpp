@@ -15,12 +15,12 @@ ze_result_t Fence::destroy() {
 }
 
 ze_result_t Fence::hostSynchronize(uint64_t timeout) {
-  Ring& ring = queue_->ring();
-  switch (host_wait(signal_, 1, timeout, &ring, position_.load(std::memory_order_relaxed))) {
+  Ring* ring = ring_.load(std::memory_order_relaxed);
+  switch (host_wait(signal_, 1, timeout, ring, position_.load(std::memory_order_relaxed))) {
     case Signal::State::Reached:
       return ZE_RESULT_SUCCESS;
     case Signal::State::Failed:
-      return queue_->ring().tell_lost();
+      return ring->tell_lost();
     default:
       return ZE_RESULT_NOT_READY;
   }

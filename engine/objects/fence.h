@@ -19,14 +19,18 @@ class Fence : public Object<Fence, Kind::Fence> {
   ze_result_t reset();
 
   Signal& signal() { return signal_; }
-  // The queue signals this fence with its `position`th command: so far its waiters help.
-  void comes_at(uint64_t position) { position_.store(position, std::memory_order_relaxed); }
+  // A ring of the queue signals this fence with its `position`th command: so far its waiters help.
+  void comes_at(Ring& ring, uint64_t position) {
+    ring_.store(&ring, std::memory_order_relaxed);
+    position_.store(position, std::memory_order_relaxed);
+  }
   CommandQueue& queue() const { return *queue_; }
 
   Fence(CommandQueue& queue, bool signalled) : queue_(&queue) { signal_.value.store(signalled ? 1 : 0); }
 
  private:
   Ref<CommandQueue> queue_;
+  std::atomic<Ring*> ring_{nullptr};  // none before the first submission
   std::atomic<uint64_t> position_{0};
   Signal signal_{};
 };
