@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <string_view>
 
 #include "exec/clock.h"
 #include "exec/mutex.h"
@@ -98,6 +99,10 @@ std::string take_error(const Python& py) {
 // nothing of us may hold the interpreter's lock while its own threads call the driver.
 std::atomic<bool> plans_here{false};
 
+// Are graphs planned by a process even so? One question says all about a graph, so any Python can. A program's OpenVINO has locks
+// of its own: one thread compiles with them in hand, and another may wait for them with the interpreter's lock in hand.
+std::atomic<bool> graphs_beside{false};
+
 // The Python that plans, if it is one in this process; nullptr for a process of its own.
 const Python* planning_python() {
   if (!plans_here.load(std::memory_order_relaxed)) return nullptr;
@@ -175,9 +180,21 @@ bool describe_machine(std::vector<unsigned char>* description, std::string* reas
 }
 
 bool call_planner(const char* function, const std::string& request, std::string* reply, std::string* reason) {
-  if (const Python* py = planning_python()) return call_python(*py, "anyzero.driver.modules", function, &request, reply, reason);
+  if (graphs_beside.load(std::memory_order_relaxed) && std::string_view(function).starts_with("graphs.")) {
+    GilPause pause;
+    const Connection::Outcome outcome = ask_planning_process(function, request, reply, reason);
+    // Where none can be started, the one in this process has to do.
+    if (outcome != Connection::Outcome::Useless || !planning_python()) return outcome == Connection::Outcome::Answered;
+  }
+  if (const Python* py = planning_python()) {
+    const std::string_view whole = function;
+    const size_t dot = whole.rfind('.');
+    const bool named = dot != whole.npos;
+    const std::string module = "anyzero.driver." + std::string(named ? whole.substr(0, dot) : "modules");
+    return call_python(*py, module.c_str(), named ? function + dot + 1 : function, &request, reply, reason);
+  }
   if (plans_here.load(std::memory_order_relaxed)) {
-    *reason = "modules are compiled by the Python in this process, and it is shutting down or has gone";
+    *reason = "modules and graphs are compiled by the Python in this process, and it is shutting down or has gone";
     return false;
   }
   GilPause pause;
@@ -187,6 +204,11 @@ bool call_planner(const char* function, const std::string& request, std::string*
 // Called by our package in a Python that has it. Too late where modules are planned elsewhere already.
 extern "C" __attribute__((visibility("default"))) void zexPlanInThisProcess() {
   if (!has_planning_process()) plans_here.store(true, std::memory_order_relaxed);
+}
+
+// Called by our package in a Python whose OpenVINO is going to use the driver.
+extern "C" __attribute__((visibility("default"))) void zexPlanGraphsBeside() {
+  graphs_beside.store(true, std::memory_order_relaxed);
 }
 
 GilPause::GilPause() : state_(nullptr) {

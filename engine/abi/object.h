@@ -33,6 +33,11 @@ enum class Kind : uint32_t {
   SysmanMemory,
   SysmanPower,
   SysmanTemperature,
+  InferenceGraph,
+  GraphBuildLog,
+  NetworkQuery,
+  ProfilingPool,
+  ProfilingQuery,
 };
 
 // The handle a program holds is the address of this block. A loader may dispatch through `ddi`, so it comes first.

@@ -105,6 +105,9 @@ class CommandList : public Object<CommandList, Kind::CommandList> {
   ze_result_t append_boxes(const BoxCopy* boxes, uint32_t count, Image* a, Image* b, Event* signal, uint32_t n,
                            Event* const* waits);
 
+  // An execution of a graph; the list holds it. Takes hold of nothing when it fails.
+  ze_result_t append_inference(Inference& inference, Event* signal, uint32_t n, Event* const* waits);
+
   bool immediate() const { return ring_ != nullptr; }
   bool closed() const { return closed_; }
   bool copy_only() const { return device_.groups()[ordinal_].copy_only(); }
@@ -139,6 +142,7 @@ class CommandList : public Object<CommandList, Kind::CommandList> {
   ze_result_t change_launch(const ze_base_desc_t& desc);
   ze_result_t change_argument(Launch& launch, const ze_mutable_kernel_argument_exp_desc_t& desc);
   ze_result_t change_group_count(Launch& launch, const ze_group_count_t* count);
+  ze_result_t change_graph_argument(const ze_mutable_graph_argument_exp_desc_t& change);
 
   Ref<Context> context_;
   Device& device_;

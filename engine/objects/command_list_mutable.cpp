@@ -220,6 +220,8 @@ ze_result_t CommandList::change_launch(const ze_base_desc_t& desc) {
       std::copy_n(offset, 3, launch->global_offset);
       return ZE_RESULT_SUCCESS;
     }
+    case ZE_STRUCTURE_TYPE_MUTABLE_GRAPH_ARGUMENT_EXP_DESC:
+      return change_graph_argument(reinterpret_cast<const ze_mutable_graph_argument_exp_desc_t&>(desc));
     default:
       return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the descriptor does not fit any command of this list");
   }

@@ -16,11 +16,17 @@ namespace {
 struct FileHeader {
   char magic[8];
   uint32_t settings;
+  uint32_t texts;
   uint32_t drivers;
+  uint32_t reserved;
 };
 struct SettingRecord {
   char name[24];
   uint64_t value;
+};
+struct TextRecord {
+  char name[24];
+  uint64_t size;
 };
 struct DriverRecord {
   uint32_t kind;
@@ -69,6 +75,23 @@ bool Description::read_settings(uint32_t count) {
     if (name == "inline_bytes") settings.inline_bytes = record.value;
     if (name == "kernel_timeout_ms") settings.kernel_timeout_ms = record.value;
     if (name == "log_level") settings.log_level = record.value;
+    if (name == "npu_cache_bytes") settings.npu_cache_bytes = record.value;
+  }
+  return true;
+}
+
+bool Description::read_texts(uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) {
+    TextRecord record;
+    if (!take(&record, sizeof record) || static_cast<size_t>(end_ - at_) < record.size) return false;
+    std::string text(reinterpret_cast<const char*>(at_), record.size);
+    at_ += record.size;
+    // They become C strings, and one that ends early would name another file.
+    if (text.find('\0') != std::string::npos || !skip_to_8(text.size())) return false;
+    std::string name(record.name, strnlen(record.name, sizeof record.name));
+    if (name == "npu_cache") settings.npu_cache = std::move(text);
+    if (name == "openvino") settings.openvino = std::move(text);
+    if (name == "openvino_version") settings.openvino_version = std::move(text);
   }
   return true;
 }
@@ -90,7 +113,9 @@ bool Description::read_properties(uint32_t count, Properties* properties) {
 bool Description::read_device(Driver& driver, Device* parent) {
   DeviceRecord record;
   if (!take(&record, sizeof record) || devices_ == kMostDevices || (parent && record.tiles)) return false;
-  if (strncmp(record.backend, "cpu", sizeof record.backend) != 0) return false;
+  // The processor is behind both; what they are asked to run differs.
+  const char* backend = driver.type() == Driver::Type::Npu ? "npu" : "cpu";
+  if (strncmp(record.backend, backend, sizeof record.backend) != 0) return false;
   Properties properties;
   if (!read_properties(record.blobs, &properties)) return false;
   for (uint32_t i = 0; i < properties.count(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES); ++i)
@@ -127,7 +152,8 @@ bool Description::read_driver(std::vector<Driver*>* drivers) {
 
 bool Description::build(std::vector<Driver*>* drivers, std::string* reason) {
   FileHeader header;
-  bool good = take(&header, sizeof header) && std::memcmp(header.magic, "AZDESC01", 8) == 0 && read_settings(header.settings);
+  bool good = take(&header, sizeof header) && std::memcmp(header.magic, "AZDESC02", 8) == 0 && read_settings(header.settings) &&
+              read_texts(header.texts);
   for (uint32_t i = 0; good && i < header.drivers; ++i) good = read_driver(drivers);
   if (!good) {
     // Drivers made so far stay unreachable; this happens at most once per attempt to start.

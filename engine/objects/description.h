@@ -24,6 +24,7 @@ class Description {
   bool take(void* to, size_t size);
   bool skip_to_8(size_t taken);
   bool read_settings(uint32_t count);
+  bool read_texts(uint32_t count);
   bool read_properties(uint32_t count, Properties* properties);
   bool read_driver(std::vector<Driver*>* drivers);
   bool read_device(Driver& driver, Device* parent);

@@ -5,6 +5,7 @@
 #include "../abi/error.h"
 #include "../exec/mutex.h"
 #include "../exec/trap.h"
+#include "../npu/extension.h"
 #include "../planner.h"
 #include "context.h"
 #include "description.h"
@@ -109,6 +110,7 @@ ze_result_t Driver::getExtensionProperties(uint32_t* count, ze_driver_extension_
 ze_result_t Driver::getExtensionFunctionAddress(const char* name, void** address) {
   *address = find_function(name);
   if (!*address) *address = Kernel::beyond_the_specification(name);
+  if (!*address && type_ == Type::Npu) *address = npu_extension(name);
   return *address ? ZE_RESULT_SUCCESS : fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "no function is called %s", name);
 }
 

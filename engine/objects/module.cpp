@@ -4,6 +4,7 @@
 
 #include "../abi/error.h"
 #include "../abi/properties.h"
+#include "driver.h"
 #include "module_build_log.h"
 #include "text.h"
 
@@ -111,6 +112,9 @@ Module::~Module() {
 ze_result_t Module::create(Context& context, Device& device, const ze_module_desc_t* desc, ze_module_handle_t* handle,
                            ze_module_build_log_handle_t* log) {
   if (ze_result_t r = context.require(device)) return r;
+  if (device.driver().type() == Driver::Type::Npu)
+    return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
+                "the NPU executes graphs and runs no kernels; create the module for a device of the compute driver");
   std::vector<Input> inputs;
   if (ze_result_t r = gather_inputs(*desc, &inputs)) return r;
   Question question;

@@ -1,6 +1,7 @@
 // What the planner knows of a module, and how it is asked: questions and answers are runs of bytes.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -35,6 +36,8 @@ class Answer {
   uint64_t u64() { return number<uint64_t>(); }
   std::string_view blob();
   std::string text() { return std::string(blob()); }
+  // All that has not been read yet.
+  std::string rest() { return bytes_.substr(std::min(at_, bytes_.size())); }
   // For a count of things that take at least `least` bytes each.
   uint32_t count(size_t least);
   bool good() const { return good_; }
@@ -51,8 +54,9 @@ class Answer {
   bool good_ = true;
 };
 
-// Asks anyzero.driver.modules.`function`. The answer has a status and a log in any case; the rest only when the status is SUCCESS.
-// The caller must hold no lock: this takes the interpreter's.
+// Asks anyzero.driver.modules.`function`, or a function of another module of that package by `module.function`. The answer has a
+// status and a log in any case; the rest only when the status is SUCCESS. The caller must hold no lock: this takes the
+// interpreter's.
 void ask_planner(const char* function, const Question& question, Answer* answer);
 
 // A module's plan: its number with the planner, and the memory of its program-scope variables. Code that was made of it keeps it,

@@ -196,11 +196,12 @@ def _variable(
 class Config:
     """What the environment says, read once. A variable that is unset or empty has its default."""
 
-    devices: str = _variable(
+    devices: str | None = _variable(
         "ANYZERO_DEVICES",
         _text,
-        default="cpu",
-        accepts="`cpu`, `cpu:tiles=2`, `cpu:tiles=2,memory=4G,cpu`, …",
+        default=None,
+        shown="`cpu`, and `npu` where OpenVINO is installed",
+        accepts="`cpu`, `cpu,npu`, `cpu:tiles=2`, `cpu:tiles=2,memory=4G,cpu`, …",
         meaning="The devices that exist and how each looks. The grammar is below.",
     )
     device: DeviceSelector | None = _variable(  # noqa: RUF009 (it returns a field)
@@ -208,7 +209,7 @@ class Config:
         DeviceSelector.parse,
         default=None,
         shown="the first device",
-        accepts="`0`, `0.1`, `cpu`, `cpu:0`, `cpu:0.1`",
+        accepts="`0`, `0.1`, `cpu`, `cpu:0`, `cpu:0.1`, `npu`",
         meaning="The device that `anyzero.device()` picks: its index among all devices, or `backend:index` among those "
         "of one backend. `.N` picks sub-device N.",
     )
@@ -296,7 +297,7 @@ class Config:
         default=True,
         shown="`on`",
         accepts="`on` or `off`",
-        meaning="Are compiled kernels kept on disk for the next run?",
+        meaning="Are compiled kernels and models kept on disk for the next run?",
     )
     cache_dir: str | None = _variable(
         "ANYZERO_CACHE_DIR",
@@ -313,6 +314,14 @@ class Config:
         shown="`1G`",
         accepts="a size: `4G`, `512M`",
         meaning="How large the cache may grow; then what was not used for the longest time makes room.",
+    )
+    npu_cache_size: int = _variable(
+        "ANYZERO_NPU_CACHE_SIZE",
+        parse_size,
+        default=1 << 30,
+        shown="`1G`",
+        accepts="a size: `4G`, `512M`; `0` for none",
+        meaning="The same for the models that the NPU device has compiled, which lie in a folder of their own there.",
     )
     lanes: int | None = _variable(
         "ANYZERO_LANES",

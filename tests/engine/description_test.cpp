@@ -59,11 +59,50 @@ bool read(const std::vector<unsigned char>& bytes) {
   return true;
 }
 
+// The same with one more text, behind those there are: header, settings, texts, drivers.
+std::vector<unsigned char> with_text(const std::vector<unsigned char>& bytes, const char* name, std::string text) {
+  constexpr size_t kHeader = 24, kSetting = 32;
+  uint32_t counts[2];  // settings, texts
+  std::memcpy(counts, &bytes[8], sizeof counts);
+  size_t end = kHeader + kSetting * counts[0];
+  for (uint32_t i = 0; i < counts[1]; ++i) {
+    uint64_t length;
+    std::memcpy(&length, &bytes[end + 24], sizeof length);
+    end += 32 + (length + 7) / 8 * 8;
+  }
+  ++counts[1];
+  std::vector<unsigned char> record(32);
+  std::memcpy(record.data(), name, std::strlen(name));
+  const uint64_t size = text.size();
+  std::memcpy(&record[24], &size, sizeof size);
+  text.resize((text.size() + 7) / 8 * 8);
+  record.insert(record.end(), text.begin(), text.end());
+  std::vector<unsigned char> made = bytes;
+  std::memcpy(&made[8], counts, sizeof counts);
+  made.insert(made.begin() + static_cast<ptrdiff_t>(end), record.begin(), record.end());
+  return made;
+}
+
+void texts_reach_the_settings(const std::vector<unsigned char>& good) {
+  Settings before = settings;
+  std::vector<Driver*> drivers;
+  std::string reason;
+  const std::string path = "/some where/libopenvino_c.so.2641";
+  bool accepted = Description(with_text(with_text(good, "npu_cache", ""), "openvino", path)).build(&drivers, &reason);
+  assert(accepted && settings.openvino == path && settings.npu_cache.empty());
+  settings = before;
+  assert(read(with_text(good, "unknown", "1234567")));
+  // A zero inside would cut the path short for the system.
+  assert(!read(with_text(good, "openvino", std::string("/a\0/b", 5))));
+}
+
 }  // namespace
 
 int main() {
-  const std::vector<unsigned char> good = good_description();
+  // One text at least, so that all that follows has one to damage.
+  const std::vector<unsigned char> good = with_text(good_description(), "npu_cache", "/nowhere");
   assert(read(good));
+  texts_reach_the_settings(good);
   // Cut off anywhere: refused.
   for (size_t length = 0; length < good.size(); length += length < 300 ? 1 : 61)
     assert(!read({good.begin(), good.begin() + static_cast<ptrdiff_t>(length)}));

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_an_empty_environment_gives_the_defaults() -> None:
     settings = config.read({})
     assert settings == Config()
-    assert settings.devices == "cpu"
+    assert settings.devices is None
     assert settings.device is None
     assert settings.profile == "default"
     assert settings.threads == len(os.sched_getaffinity(0))
@@ -57,6 +57,7 @@ def test_every_variable_is_read() -> None:
             "ANYZERO_CACHE": "off",
             "ANYZERO_CACHE_DIR": "/some/folder",
             "ANYZERO_CACHE_SIZE": "64M",
+            "ANYZERO_NPU_CACHE_SIZE": "0",
             "ANYZERO_LANES": "16",
             "ANYZERO_GATHERS": "off",
             "ANYZERO_OPT_LEVEL": "3",
@@ -80,6 +81,7 @@ def test_every_variable_is_read() -> None:
         cache=False,
         cache_dir="/some/folder",
         cache_size=64 << 20,
+        npu_cache_size=0,
         lanes=16,
         gathers=False,
         opt_level=3,

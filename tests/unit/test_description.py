@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-import struct
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,99 +18,9 @@ from anyzero.config import Config, ConfigError
 from anyzero.driver import __main__ as command
 from anyzero.driver import boot, compute_driver, description, machine, profiles
 from anyzero.driver.machine import Cache, Machine
+from tests.unit.described import HOST, ReadDevice, Reader, read
 
 ROOT = Path(__file__).resolve().parents[2]
-
-HOST = Machine(
-    model="Test Processor 9",
-    clock_mhz=2500,
-    vector_bits=256,
-    fused_multiply_add=True,
-    native_half=False,
-    caches=(Cache(1, 32 << 10), Cache(2, 1 << 20), Cache(3, 32 << 20)),
-    cache_line=64,
-    memory=16 << 30,
-    identity="0123456789abcdef",
-)
-
-
-@dataclass
-class ReadBlob:
-    count: int
-    size: int
-    data: bytes
-
-    def structures(self, kind: type[Any]) -> list[Any]:
-        assert self.size == ctypes.sizeof(kind)
-        return [kind.from_buffer_copy(self.data, index * self.size) for index in range(self.count)]
-
-
-@dataclass
-class ReadDevice:
-    backend: str
-    blobs: dict[int, ReadBlob]
-    tiles: list[ReadDevice] = field(default_factory=list)
-
-    def get(self, stype: int, kind: type[Any]) -> Any:
-        (only,) = self.all(stype, kind)
-        return only
-
-    def all(self, stype: int, kind: type[Any]) -> list[Any]:
-        return self.blobs[stype].structures(kind)
-
-    @property
-    def properties(self) -> Any:
-        return self.get(ze.ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES, ze.ze_device_properties_t)
-
-
-class Reader:
-    """Walks the bytes as the engine does, knowing nothing of the code that wrote them."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-        self.place = 0
-        magic, settings, drivers = self.take("<8sII")
-        assert magic == b"AZDESC01"
-        self.settings = {self.string(name): value for name, value in (self.take("<24sQ") for _ in range(settings))}
-        assert drivers == 1
-        self.kind, blobs, extensions, devices = self.take("<IIII")
-        self.driver_blobs = self.blobs(blobs)
-        self.extensions = [self.take("<256sI") for _ in range(extensions)]
-        self.place += -self.place % 8
-        self.devices = [self.device() for _ in range(devices)]
-        assert self.place == len(data)
-
-    def take(self, layout: str) -> tuple[Any, ...]:
-        values = struct.unpack_from(layout, self.data, self.place)
-        self.place += struct.calcsize(layout)
-        return values
-
-    def blobs(self, number: int) -> dict[int, ReadBlob]:
-        found = {}
-        for _ in range(number):
-            assert self.place % 8 == 0
-            stype, count, size, reserved = self.take("<IIII")
-            assert reserved == 0
-            assert stype not in found
-            found[stype] = ReadBlob(count, size, self.data[self.place : self.place + count * size])
-            self.place += (count * size + 7) // 8 * 8
-        return found
-
-    def device(self) -> ReadDevice:
-        assert self.place % 8 == 0
-        backend, blobs, tiles = self.take("<8sII")
-        device = ReadDevice(self.string(backend), self.blobs(blobs))
-        device.tiles = [self.device() for _ in range(tiles)]
-        return device
-
-    @staticmethod
-    def string(raw: bytes) -> str:
-        assert raw.endswith(b"\0")
-        return raw.rstrip(b"\0").decode()
-
-
-def read(host: Machine = HOST, **config: Any) -> Reader:
-    return Reader(description.encode(boot.plan(Config(threads=config.pop("threads", 8), **config), host)))
 
 
 def everything(plan: description.Description) -> Iterator[description.Blob]:
@@ -174,6 +82,15 @@ def test_a_blob_refuses_mixed_and_missing_structures() -> None:
 def test_names_too_long_for_their_field_are_refused() -> None:
     with pytest.raises(ValueError, match="longer than 23"):
         description.encode(description.Description({"x" * 24: 1}, ()))
+    with pytest.raises(ValueError, match="longer than 23"):
+        description.encode(description.Description({}, (), {"x" * 24: "text"}))
+
+
+@pytest.mark.parametrize("text", ["", "seven..", "eight...", "a path/ü", os.fsdecode(b"no UTF-8: \xff")])
+def test_texts_arrive_as_the_bytes_that_a_file_system_takes(text: str) -> None:
+    written = description.encode(replace(boot.plan(Config(), HOST), texts={"place": text, "next": "one"}))
+    seen = Reader(written)
+    assert seen.texts == {"place": os.fsencode(text), "next": b"one"}
 
 
 def test_the_driver_says_who_it_is_and_what_it_shares() -> None:

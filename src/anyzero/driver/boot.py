@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from anyzero import config
+from anyzero import config, installed
 from anyzero.config import LOG_LEVELS, Config
-from anyzero.driver import compute_driver, machine, profiles, topology
-from anyzero.driver.description import Description, Driver, DriverKind, encode
+from anyzero.driver import cache_folder, compute_driver, machine, npu_device, npu_driver, profiles, topology
+from anyzero.driver.description import Description, Device, Driver, DriverKind, encode
 from anyzero.driver.machine import Machine
 from anyzero.driver.properties import describe_device
+from anyzero.driver.topology import DeviceShape
+from anyzero.installed import OpenVINO
 
-__all__ = ["anywhere", "describe", "plan"]
+__all__ = ["anywhere", "describe", "plan", "planned"]
 
 MACHINES_MEMORY: Final = 0x0005A5A5A5A5A000
 MACHINES_THREADS: Final = 0x5A5A5A5A
@@ -22,7 +25,12 @@ MACHINES_THREADS: Final = 0x5A5A5A5A
 
 def describe() -> bytes:
     """Everything that the engine needs to know of the environment and the machine, in the form it reads."""
-    return encode(plan(config.read(), machine.read()))
+    return encode(planned())
+
+
+def planned() -> Description:
+    """What is shown in this environment, on this machine."""
+    return plan(config.read(), machine.read(), installed.openvino())
 
 
 def anywhere() -> bytes:
@@ -41,16 +49,12 @@ def anywhere() -> bytes:
     return encode(plan(Config(threads=MACHINES_THREADS), unknown))
 
 
-def plan(settings: Config, host: Machine) -> Description:
-    """Decide what to show for these variables on this machine."""
-    profile = profiles.find(settings.profile)
-    shapes = [topology.settle(shape, settings, host.memory) for shape in topology.parse(settings.devices)]
-    seen: Counter[str] = Counter()
-    devices = []
-    for position, shape in enumerate(shapes):
-        index = seen[shape.backend]
-        seen[shape.backend] += 1
-        devices.append(describe_device(shape, host, profile, position=position, backend_index=index))
+def plan(settings: Config, host: Machine, openvino: OpenVINO | None = None) -> Description:
+    """Decide what to show for these variables on this machine, with the OpenVINO that it has."""
+    shapes = [topology.settle(shape, settings, host.memory) for shape in topology.chosen(settings, openvino)]
+    # Paths only where somebody needs them: what is written for any machine must not hold any of this one.
+    infers = any(shape.backend == "npu" for shape in shapes)
+    numbers, texts = _for_models(settings, openvino) if openvino and infers else ({}, {})
     return Description(
         settings={
             # One pool serves all devices, so it is as large as the largest of them.
@@ -60,6 +64,34 @@ def plan(settings: Config, host: Machine) -> Description:
             "log_level": LOG_LEVELS.index(settings.log),
             # A limit too short to count as a millisecond is still a limit.
             "kernel_timeout_ms": math.ceil(settings.kernel_timeout * 1000),
+            **numbers,
         },
-        drivers=(Driver(DriverKind.GPU, compute_driver.blobs(profile), compute_driver.extensions(), tuple(devices)),),
+        texts=texts,
+        drivers=tuple(_drivers(shapes, settings, host)),
     )
+
+
+def _drivers(shapes: Sequence[DeviceShape], settings: Config, host: Machine) -> Iterator[Driver]:
+    profile = profiles.find(settings.profile)
+    computing: list[Device] = []
+    inferring: list[Device] = []
+    seen: Counter[str] = Counter()
+    for position, shape in enumerate(shapes):
+        if shape.backend == "npu":
+            inferring.append(npu_device.describe(shape, host, position=position))
+            continue
+        index = seen[shape.backend]
+        seen[shape.backend] += 1
+        computing.append(describe_device(shape, host, profile, position=position, backend_index=index))
+    if computing:
+        yield Driver(DriverKind.GPU, compute_driver.blobs(profile), compute_driver.extensions(), tuple(computing))
+    if inferring:
+        yield Driver(DriverKind.NPU, npu_driver.blobs(), npu_driver.extensions(), tuple(inferring))
+
+
+def _for_models(settings: Config, openvino: OpenVINO) -> tuple[dict[str, int], dict[str, str]]:
+    """Where models are compiled and kept."""
+    folder = cache_folder.of(settings)
+    numbers = {"npu_cache_bytes": settings.npu_cache_size if settings.cache and folder else 0}
+    texts = {"openvino": openvino.library, "openvino_version": openvino.version}
+    return numbers, texts | ({"npu_cache": str(folder / "npu")} if folder else {})

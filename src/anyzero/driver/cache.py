@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from anyzero.config import Config
+from anyzero.driver import cache_folder
 
 __all__ = ["Cache", "folder", "of"]
 
@@ -199,15 +200,8 @@ def _unpack(key: bytes, data: bytes) -> bytes | None:
 
 def folder(settings: Config, environ: Mapping[str, str] = os.environ) -> Path | None:
     """Where kernels are kept; None where the environment names no place."""
-    if settings.cache_dir:
-        return Path(settings.cache_dir).absolute() / "kernels"
-    base = Path(environ.get("XDG_CACHE_HOME", ""))
-    if not base.is_absolute():
-        try:
-            base = Path.home() / ".cache"
-        except RuntimeError:  # a user without a home
-            return None
-    return base / "anyzero" / "kernels"
+    base = cache_folder.of(settings, environ)
+    return base / "kernels" if base else None
 
 
 @lru_cache(maxsize=8)

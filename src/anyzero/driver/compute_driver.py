@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterable
 from typing import Final
 
 from anyzero import ze
 from anyzero.driver.description import Blob
 from anyzero.driver.profiles import Profile
 
-__all__ = ["UUID", "blobs", "extensions"]
+__all__ = ["EVERYWHERE", "UUID", "blobs", "extensions", "identified", "listed"]
 
 UUID: Final = bytes.fromhex("617a0c0e1e7c4b6f9d0a52e6c8f13b01")
 """It stays the same from version to version; `driverVersion` tells those apart."""
 
 # Names and versions do not follow from each other in the specification, so each pair is spelled out.
-_EXTENSIONS: Final = (
+EVERYWHERE: Final = (
     # memory
     (ze.ZE_MEMORY_FREE_POLICIES_EXT_NAME, ze.ZE_MEMORY_FREE_POLICIES_EXT_VERSION_CURRENT),
     (ze.ZE_MEMORY_COMPRESSION_HINTS_EXT_NAME, ze.ZE_MEMORY_COMPRESSION_HINTS_EXT_VERSION_CURRENT),
@@ -25,6 +26,26 @@ _EXTENSIONS: Final = (
     (ze.ZE_EXTERNAL_MEMORY_MAPPING_EXT_NAME, ze.ZE_EXTERNAL_MEMMAP_SYSMEM_EXT_VERSION_CURRENT),
     (ze.ZE_IPC_MEM_HANDLE_TYPE_EXT_NAME, ze.ZE_IPC_MEM_HANDLE_TYPE_EXT_VERSION_CURRENT),
     (ze.ZE_VIRTUAL_MEM_READONLY_PROPERTIES_EXT_NAME, ze.ZE_VIRTUAL_MEM_READONLY_PROPERTIES_EXT_VERSION_CURRENT),
+    # events and command lists
+    (ze.ZE_EVENT_QUERY_TIMESTAMPS_EXP_NAME, ze.ZE_EVENT_QUERY_TIMESTAMPS_EXP_VERSION_CURRENT),
+    (ze.ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_NAME, ze.ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_VERSION_CURRENT),
+    (ze.ZE_EVENT_POOL_COUNTER_BASED_EXP_NAME, ze.ZE_EVENT_POOL_COUNTER_BASED_EXP_VERSION_CURRENT),
+    (ze.ZE_IMMEDIATE_COMMAND_LIST_APPEND_EXP_NAME, ze.ZE_IMMEDIATE_COMMAND_LIST_APPEND_EXP_VERSION_CURRENT),
+    (ze.ZE_COMMAND_LIST_CLONE_EXP_NAME, ze.ZE_COMMAND_LIST_CLONE_EXP_VERSION_CURRENT),
+    (ze.ZE_MUTABLE_COMMAND_LIST_EXP_NAME, ze.ZE_MUTABLE_COMMAND_LIST_EXP_VERSION_CURRENT),
+    # what devices tell about themselves
+    (ze.ZE_PCI_PROPERTIES_EXT_NAME, ze.ZE_PCI_PROPERTIES_EXT_VERSION_CURRENT),
+    (ze.ZE_CACHELINE_SIZE_EXT_NAME, ze.ZE_DEVICE_CACHE_LINE_SIZE_EXT_VERSION_CURRENT),
+    (ze.ZE_DEVICE_IP_VERSION_EXT_NAME, ze.ZE_DEVICE_IP_VERSION_VERSION_CURRENT),
+    (ze.ZE_DEVICE_MEMORY_PROPERTIES_EXT_NAME, ze.ZE_DEVICE_MEMORY_PROPERTIES_EXT_VERSION_CURRENT),
+    (ze.ZE_DEVICE_USABLEMEM_SIZE_PROPERTIES_EXT_NAME, ze.ZE_DEVICE_USABLEMEM_SIZE_PROPERTIES_EXT_VERSION_CURRENT),
+    # loaders
+    (ze.ZE_DRIVER_DDI_HANDLES_EXT_NAME, ze.ZE_DRIVER_DDI_HANDLES_EXT_VERSION_CURRENT),
+)
+"""What the engine does for any device, whatever it runs."""
+
+_EXTENSIONS: Final = (
+    *EVERYWHERE,
     # images
     (ze.ZE_IMAGE_COPY_EXT_NAME, ze.ZE_IMAGE_COPY_EXT_VERSION_CURRENT),
     (ze.ZE_IMAGE_VIEW_EXT_NAME, ze.ZE_IMAGE_VIEW_EXT_VERSION_CURRENT),
@@ -34,13 +55,6 @@ _EXTENSIONS: Final = (
     (ze.ZE_IMAGE_QUERY_ALLOC_PROPERTIES_EXT_NAME, ze.ZE_IMAGE_QUERY_ALLOC_PROPERTIES_EXT_VERSION_CURRENT),
     (ze.ZE_IMAGE_MEMORY_PROPERTIES_EXP_NAME, ze.ZE_IMAGE_MEMORY_PROPERTIES_EXP_VERSION_CURRENT),
     (ze.ZE_IMAGE_FORMAT_SUPPORT_EXT_NAME, ze.ZE_IMAGE_FORMAT_SUPPORT_EXT_VERSION_CURRENT),
-    # events and command lists
-    (ze.ZE_EVENT_QUERY_TIMESTAMPS_EXP_NAME, ze.ZE_EVENT_QUERY_TIMESTAMPS_EXP_VERSION_CURRENT),
-    (ze.ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_NAME, ze.ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_VERSION_CURRENT),
-    (ze.ZE_EVENT_POOL_COUNTER_BASED_EXP_NAME, ze.ZE_EVENT_POOL_COUNTER_BASED_EXP_VERSION_CURRENT),
-    (ze.ZE_IMMEDIATE_COMMAND_LIST_APPEND_EXP_NAME, ze.ZE_IMMEDIATE_COMMAND_LIST_APPEND_EXP_VERSION_CURRENT),
-    (ze.ZE_COMMAND_LIST_CLONE_EXP_NAME, ze.ZE_COMMAND_LIST_CLONE_EXP_VERSION_CURRENT),
-    (ze.ZE_MUTABLE_COMMAND_LIST_EXP_NAME, ze.ZE_MUTABLE_COMMAND_LIST_EXP_VERSION_CURRENT),
     # modules and kernels
     (ze.ZE_MODULE_PROGRAM_EXP_NAME, ze.ZE_MODULE_PROGRAM_EXP_VERSION_CURRENT),
     (ze.ZE_LINKAGE_INSPECTION_EXT_NAME, ze.ZE_LINKAGE_INSPECTION_EXT_VERSION_CURRENT),
@@ -52,33 +66,34 @@ _EXTENSIONS: Final = (
     (ze.ZE_GET_KERNEL_ALLOCATION_PROPERTIES_EXP_NAME, ze.ZE_KERNEL_GET_ALLOCATION_PROPERTIES_EXP_VERSION_CURRENT),
     (ze.ZE_SUBGROUPS_EXT_NAME, ze.ZE_SUBGROUP_EXT_VERSION_CURRENT),
     # what devices tell about themselves
-    (ze.ZE_PCI_PROPERTIES_EXT_NAME, ze.ZE_PCI_PROPERTIES_EXT_VERSION_CURRENT),
     (ze.ZE_EU_COUNT_EXT_NAME, ze.ZE_EU_COUNT_EXT_VERSION_CURRENT),
     (ze.ZE_FLOAT_ATOMICS_EXT_NAME, ze.ZE_FLOAT_ATOMICS_EXT_VERSION_CURRENT),
-    (ze.ZE_CACHELINE_SIZE_EXT_NAME, ze.ZE_DEVICE_CACHE_LINE_SIZE_EXT_VERSION_CURRENT),
-    (ze.ZE_DEVICE_IP_VERSION_EXT_NAME, ze.ZE_DEVICE_IP_VERSION_VERSION_CURRENT),
-    (ze.ZE_DEVICE_MEMORY_PROPERTIES_EXT_NAME, ze.ZE_DEVICE_MEMORY_PROPERTIES_EXT_VERSION_CURRENT),
-    (ze.ZE_DEVICE_USABLEMEM_SIZE_PROPERTIES_EXT_NAME, ze.ZE_DEVICE_USABLEMEM_SIZE_PROPERTIES_EXT_VERSION_CURRENT),
     (ze.ZE_DEVICE_VECTOR_SIZES_EXT_NAME, ze.ZE_DEVICE_VECTOR_SIZES_EXT_VERSION_CURRENT),
     (ze.ZE_BANDWIDTH_PROPERTIES_EXP_NAME, ze.ZE_BANDWIDTH_PROPERTIES_EXP_VERSION_CURRENT),
-    # loaders
-    (ze.ZE_DRIVER_DDI_HANDLES_EXT_NAME, ze.ZE_DRIVER_DDI_HANDLES_EXT_VERSION_CURRENT),
 )
 
 
 def extensions() -> tuple[ctypes.Structure, ...]:
     """What zeDriverGetExtensionProperties lists."""
+    return listed(_EXTENSIONS)
+
+
+def listed(extensions: Iterable[tuple[str, int]]) -> tuple[ctypes.Structure, ...]:
+    """Names and versions as the specification's structures."""
     return tuple(
-        ze.ze_driver_extension_properties_t(name=name.encode(), version=version) for name, version in _EXTENSIONS
+        ze.ze_driver_extension_properties_t(name=name.encode(), version=version) for name, version in extensions
     )
 
 
 def blobs(profile: Profile) -> tuple[Blob, ...]:
     """What zeDriverGetProperties and zeDriverGetIpcProperties answer."""
+    return identified(UUID, profile.driver_version)
+
+
+def identified(uuid: bytes, version: int) -> tuple[Blob, ...]:
+    """The answers of any driver of the engine, under that identity."""
     return (
-        Blob.of(
-            ze.ze_driver_properties_t(uuid=ze.ze_driver_uuid_t(id=tuple(UUID)), driverVersion=profile.driver_version)
-        ),
+        Blob.of(ze.ze_driver_properties_t(uuid=ze.ze_driver_uuid_t(id=tuple(uuid)), driverVersion=version)),
         Blob.of(
             ze.ze_driver_ipc_properties_t(flags=ze.ZE_IPC_PROPERTY_FLAG_MEMORY | ze.ZE_IPC_PROPERTY_FLAG_EVENT_POOL)
         ),

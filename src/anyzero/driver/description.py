@@ -2,29 +2,31 @@
 
 Little endian, packed, every record on an 8-byte boundary:
 
-    header   char magic[8]; u32 settings; u32 drivers
+    header   char magic[8]; u32 settings; u32 texts; u32 drivers; u32 zero
     setting  char name[24]; u64 value
+    text     char name[24]; u64 size; then the text
     driver   u32 kind; u32 blobs; u32 extensions; u32 devices; then the blobs, the extensions, the devices
     device   char backend[8]; u32 blobs; u32 sub-devices; then the blobs and the sub-devices (the same record)
     blob     u32 structure type; u32 count; u32 size; u32 zero; then count whole structures
 
-Structures and the array of extensions are padded to the boundary.
+Texts, structures and the array of extensions are padded to the boundary.
 """
 
 from __future__ import annotations
 
 import ctypes
 import enum
+import os
 import struct
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from anyzero.ze.extensible import Extensible
 
 __all__ = ["Blob", "Description", "Device", "Driver", "DriverKind", "encode"]
 
-MAGIC: Final = b"AZDESC01"
+MAGIC: Final = b"AZDESC02"
 _ALIGNMENT: Final = 8
 
 
@@ -81,12 +83,15 @@ class Description:
 
     settings: Mapping[str, int]
     drivers: tuple[Driver, ...]
+    texts: Mapping[str, str] = field(default_factory=dict)
 
 
 def encode(description: Description) -> bytes:
     """The bytes that the engine reads."""
-    parts = [MAGIC, struct.pack("<II", len(description.settings), len(description.drivers))]
+    counts = (len(description.settings), len(description.texts), len(description.drivers))
+    parts = [MAGIC, struct.pack("<IIII", *counts, 0)]
     parts += [struct.pack("<24sQ", _name(name, 24), value) for name, value in description.settings.items()]
+    parts += [_encode_text(name, value) for name, value in description.texts.items()]
     for driver in description.drivers:
         counts = (len(driver.blobs), len(driver.extensions), len(driver.devices))
         parts.append(struct.pack("<IIII", driver.kind, *counts))
@@ -94,6 +99,12 @@ def encode(description: Description) -> bytes:
         parts.append(_padded(driver.extensions))
         parts += map(_encode_device, driver.devices)
     return b"".join(parts)
+
+
+def _encode_text(name: str, value: str) -> bytes:
+    # A path may hold bytes that are no UTF-8, and the engine has to open it all the same.
+    text = os.fsencode(value)
+    return struct.pack("<24sQ", _name(name, 24), len(text)) + text + bytes(-len(text) % _ALIGNMENT)
 
 
 def _encode_device(device: Device) -> bytes:

@@ -7,17 +7,14 @@ Nothing is raised: whatever happens becomes a status. Any thread may call; a pla
 from __future__ import annotations
 
 import contextlib
-import sys
-import traceback
 from collections.abc import Callable, Iterator
-from functools import wraps
 
 from anyzero import ze
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.spirv import SpirvError
-from anyzero.config import ConfigError
 from anyzero.driver import inputs, kernels, linking, plans
 from anyzero.driver import native as binaries
+from anyzero.driver.answering import answering, statuses
 from anyzero.driver.build_options import settings
 from anyzero.driver.inputs import Unit
 from anyzero.driver.plans import FUNCTION, KERNEL, Plan
@@ -28,37 +25,14 @@ __all__ = ["build", "compile", "constants", "inspect", "link", "native", "restor
 
 
 def _answering(work: Callable[[Reader], bytes]) -> Callable[[bytes], bytes]:
-    """Reads what every request begins with, and turns every exception into a reply."""
-
-    @wraps(work)
-    def answer(request: bytes) -> bytes:
-        try:
-            with _statuses():
-                reader = Reader(request)
-                plans.release([reader.u64() for _ in range(reader.count(8))])
-                return work(reader)
-        except Refusal as refusal:
-            return reply(log=refusal.text, status=refusal.status)
-        except MemoryError:
-            return reply(log="out of memory", status=ze.ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY)
-        except BaseException:
-            # The caller is C code, which cannot pass an exception on, be it an interruption from the keyboard.
-            return reply(log=traceback.format_exc(), status=ze.ZE_RESULT_ERROR_UNKNOWN)
-
-    return answer
+    """As every answer; what is wrong with SPIR-V, or with a module program, is a failure of the build."""
+    return answering(_build_failures()(work))
 
 
 @contextlib.contextmanager
-def _statuses() -> Iterator[None]:
+def _build_failures() -> Iterator[None]:
     try:
         yield
-    except WireError as error:
-        raise Refusal(ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, f"the request is not understood: {error}") from None
-    except ConfigError as error:
-        raise Refusal(ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, str(error)) from None
-    except ImportError as error:
-        text = f"{sys.executable} cannot compile: {error}. Install what anyzero requires there: pip install anyzero"
-        raise Refusal(ze.ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE, text) from None
     except (SpirvError, LinkError) as error:
         log = error.log if isinstance(error, CompileError) else ""
         text = "\n".join(filter(None, [f"error: {error}", log]))
@@ -172,7 +146,7 @@ def native(request: Reader) -> bytes:
     remarks = []
     for name in plan.module.kernels:
         try:
-            with _statuses():
+            with statuses(), _build_failures():
                 kernels.create(plan, name, KERNEL)
         except Refusal as refusal:
             remarks.append(f'warning: the kernel "{name}" is not compiled: {refusal.text}')

@@ -16,7 +16,18 @@ from anyzero.driver.machine import PAGE, Machine
 from anyzero.driver.profiles import Profile
 from anyzero.driver.topology import DeviceShape
 
-__all__ = ["describe_device"]
+__all__ = [
+    "FILL_PATTERN",
+    "MAX_CONTEXTS",
+    "TIMER_HZ",
+    "Part",
+    "caches",
+    "describe_device",
+    "digest",
+    "memory",
+    "pci",
+    "sharing",
+]
 
 PCI_DOMAIN: Final = 0x415A
 """These devices are on no bus; programs still tell devices apart by address, so they get one where no hardware is."""
@@ -44,7 +55,7 @@ _ALL_ACCESS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class Part:
     """A device, or one tile of it, with its share of threads and memory."""
 
     machine: Machine
@@ -64,8 +75,8 @@ def describe_device(
     if shape.memory is None or shape.threads is None:
         raise ValueError("the shape is not settled")
 
-    def part(tile: int | None, threads: int, memory: int) -> _Part:
-        return _Part(machine, profile, shape, position, backend_index, tile, threads, memory // PAGE * PAGE)
+    def part(tile: int | None, threads: int, memory: int) -> Part:
+        return Part(machine, profile, shape, position, backend_index, tile, threads, memory // PAGE * PAGE)
 
     tiles = []
     if shape.tiles > 1:
@@ -77,33 +88,33 @@ def describe_device(
     return Device(shape.backend, _blobs(root), tuple(Device(shape.backend, _blobs(each)) for each in tiles))
 
 
-def _digest(*parts: object) -> tuple[int, ...]:
+def digest(*parts: object) -> tuple[int, ...]:
     """16 bytes that depend on all parts and betray none of them."""
     return tuple(hashlib.blake2s("\0".join(map(str, parts)).encode(), digest_size=16, person=b"anyzero").digest())
 
 
-def _blobs(part: _Part) -> tuple[Blob, ...]:
+def _blobs(part: Part) -> tuple[Blob, ...]:
     return (
         *_device(part),
         *_compute(part),
         *_module(part),
         *_queue_groups(part),
-        *_memory(part),
-        *_caches(part),
+        *memory(part),
+        *caches(part),
         *_images(),
-        *_sharing(),
-        _pci(part),
+        *sharing(),
+        pci(part),
         _vector_width(part),
     )
 
 
-def _device_uuid(part: _Part) -> tuple[int, ...]:
+def _device_uuid(part: Part) -> tuple[int, ...]:
     """Stable for a machine and a place; a tile's differs from its device's in the last byte only."""
-    family = _digest("device", part.machine.identity, part.shape.backend, part.backend_index)
+    family = digest("device", part.machine.identity, part.shape.backend, part.backend_index)
     return (*family[:-1], 0 if part.tile is None else part.tile + 1)
 
 
-def _device(part: _Part) -> tuple[Blob, ...]:
+def _device(part: Part) -> tuple[Blob, ...]:
     """For zeDeviceGetProperties."""
     flags = ze.ZE_DEVICE_PROPERTY_FLAG_INTEGRATED
     if part.tile is not None:
@@ -174,7 +185,7 @@ def _device(part: _Part) -> tuple[Blob, ...]:
     )
 
 
-def _compute(part: _Part) -> tuple[Blob, ...]:
+def _compute(part: Part) -> tuple[Blob, ...]:
     """For zeDeviceGetComputeProperties."""
     profile = part.profile
     return (
@@ -196,7 +207,7 @@ def _compute(part: _Part) -> tuple[Blob, ...]:
     )
 
 
-def _module(part: _Part) -> tuple[Blob, ...]:
+def _module(part: Part) -> tuple[Blob, ...]:
     """For zeDeviceGetModuleProperties."""
     common = (
         ze.ZE_DEVICE_FP_FLAG_DENORM
@@ -215,7 +226,7 @@ def _module(part: _Part) -> tuple[Blob, ...]:
         | ze.ZE_DEVICE_FP_ATOMIC_EXT_FLAG_LOCAL_ADD
         | ze.ZE_DEVICE_FP_ATOMIC_EXT_FLAG_LOCAL_MIN_MAX
     )
-    native = _digest("native kernel", part.profile.driver_version, part.machine.vector_bits)
+    native = digest("native kernel", part.profile.driver_version, part.machine.vector_bits)
     return (
         Blob.of(
             ze.ze_device_module_properties_t(
@@ -240,7 +251,7 @@ def _module(part: _Part) -> tuple[Blob, ...]:
     )
 
 
-def _queue_groups(part: _Part) -> tuple[Blob, ...]:
+def _queue_groups(part: Part) -> tuple[Blob, ...]:
     """For zeDeviceGetCommandQueueGroupProperties: everything first, copies only second."""
     copy = ze.ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY
     everything = (
@@ -269,7 +280,7 @@ def _queue_groups(part: _Part) -> tuple[Blob, ...]:
     )
 
 
-def _memory(part: _Part) -> tuple[Blob, ...]:
+def memory(part: Part) -> tuple[Blob, ...]:
     """For zeDeviceGetMemoryProperties and zeDeviceGetMemoryAccessProperties."""
     return (
         Blob.of(
@@ -297,12 +308,12 @@ def _memory(part: _Part) -> tuple[Blob, ...]:
     )
 
 
-def _caches(part: _Part) -> tuple[Blob, ...]:
+def caches(part: Part) -> tuple[Blob, ...]:
     """For zeDeviceGetCacheProperties: one entry a level, nearest first."""
-    caches = part.machine.caches
+    found = part.machine.caches
     return (
-        Blob.of(*(ze.ze_device_cache_properties_t(flags=0, cacheSize=cache.size) for cache in caches)),
-        Blob.of(*(ze.ze_device_cache_line_size_ext_t(cacheLineSize=part.machine.cache_line) for _ in caches)),
+        Blob.of(*(ze.ze_device_cache_properties_t(flags=0, cacheSize=cache.size) for cache in found)),
+        Blob.of(*(ze.ze_device_cache_line_size_ext_t(cacheLineSize=part.machine.cache_line) for _ in found)),
     )
 
 
@@ -327,7 +338,7 @@ def _images() -> tuple[Blob, ...]:
     )
 
 
-def _sharing() -> tuple[Blob, ...]:
+def sharing() -> tuple[Blob, ...]:
     """For zeDeviceGetExternalMemoryProperties, and zeDeviceGetP2PProperties towards any other device of this driver."""
     descriptor = ze.ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD
     return (
@@ -349,7 +360,7 @@ def _sharing() -> tuple[Blob, ...]:
     )
 
 
-def _pci(part: _Part) -> Blob:
+def pci(part: Part) -> Blob:
     """For zeDevicePciGetPropertiesExt; tiles sit at their device's address."""
     return Blob.of(
         ze.ze_pci_ext_properties_t(
@@ -359,7 +370,7 @@ def _pci(part: _Part) -> Blob:
     )
 
 
-def _vector_width(part: _Part) -> Blob:
+def _vector_width(part: Part) -> Blob:
     """For zeDeviceGetVectorWidthPropertiesExt."""
     bits = part.machine.vector_bits
     widths = {"char": 8, "short": 16, "int": 32, "long": 64, "float": 32, "double": 64, "half": 16}

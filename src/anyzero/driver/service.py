@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
+    from types import ModuleType
 
 __all__ = ["serve"]
 
@@ -117,12 +118,22 @@ def _call(function: str, request: bytes) -> bytes:
         from anyzero.driver import boot
 
         return boot.describe()
+    module, _, name = function.rpartition(".")
+    planner = _planner(module)
+    if planner is None or name not in planner.__all__:
+        raise ValueError(f"the planner has no function {function}")
+    answer: bytes = getattr(planner, name)(request)
+    return answer
+
+
+def _planner(module: str) -> ModuleType | None:
+    if module == "graphs":
+        from anyzero.driver import graphs
+
+        return graphs
     from anyzero.driver import modules
 
-    if function not in modules.__all__:
-        raise ValueError(f"the planner has no function {function}")
-    answer: bytes = getattr(modules, function)(request)
-    return answer
+    return modules if module == "" else None
 
 
 def _receive(line: int) -> tuple[int, str, bytes]:

@@ -17,6 +17,7 @@ def text(description: Description) -> str:
     """The whole description, one field a line."""
     lines = ["settings"]
     lines += [f"  {name} = {value}" for name, value in description.settings.items()]
+    lines += [f"  {name} = {value}" for name, value in description.texts.items()]
     for driver in description.drivers:
         lines.append(f"{driver.kind.name} driver")
         lines += _blobs(driver.blobs, 1)

@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from anyzero.config import Config, ConfigError, parse_size
+from anyzero.installed import INSTALL_OPENVINO, OLDEST_OPENVINO, OpenVINO
 
-__all__ = ["BACKENDS", "OPTIONS", "Backend", "DeviceShape", "Option", "markdown", "parse"]
+__all__ = ["BACKENDS", "OPTIONS", "Backend", "DeviceShape", "Option", "chosen", "markdown", "parse", "settle"]
 
 VARIABLE: Final = "ANYZERO_DEVICES"
 MAX_DEVICES: Final = 64
@@ -33,13 +34,23 @@ class Backend:
 
     name: str
     meaning: str
-    available: bool
+    options: tuple[str, ...]
+    available: bool = True
+    most: int | None = None
 
+
+_EVERY_OPTION: Final = ("tiles", "memory", "paging", "queues", "copy", "threads")
 
 BACKENDS: Final = (
-    Backend("cpu", "the processor of this machine", available=True),
-    Backend("cuda", "an NVIDIA GPU", available=False),
-    Backend("npu", "the inference device for OpenVINO's NPU plugin", available=False),
+    Backend("cpu", "the processor of this machine", _EVERY_OPTION),
+    Backend("cuda", "an NVIDIA GPU", _EVERY_OPTION, available=False),
+    Backend(
+        "npu",
+        "the processor as an inference device, for OpenVINO's NPU plugin and the graph extension; at most one. "
+        f"It needs OpenVINO (`{INSTALL_OPENVINO}`)",
+        ("memory", "copy", "threads"),
+        most=1,
+    ),
 )
 """A new device is one line here, and a folder in the engine's ``backends/``."""
 
@@ -167,9 +178,11 @@ def parse(text: str) -> tuple[DeviceShape, ...]:
             if not colon:
                 continue
         key, equals, value = (part.strip() for part in option_text.partition("="))
-        option, given = options.get(key), described[-1][1]
-        if not equals or option is None:
-            raise refuse(f"{option_text.strip()!r} is no option; known options are {', '.join(options)}")
+        name, given = described[-1]
+        known = backends[name].options
+        option = options.get(key)
+        if not equals or option is None or key not in known:
+            raise refuse(f"{option_text.strip()!r} is no option of {name}; known options are {', '.join(known)}")
         if key in given:
             raise refuse(f"{key!r} is given twice for one device")
         try:
@@ -177,10 +190,27 @@ def parse(text: str) -> tuple[DeviceShape, ...]:
         except ValueError as error:
             raise refuse(f"{key!r} {error}, not {value!r}") from None
 
+    for backend in BACKENDS:
+        if backend.most and sum(name == backend.name for name, _ in described) > backend.most:
+            raise refuse(f"there can be no more than {backend.most} {backend.name}")
     shapes = tuple(DeviceShape(name, **given) for name, given in described)
     total = sum(1 + (shape.tiles if shape.tiles > 1 else 0) for shape in shapes)
     if total > MAX_DEVICES:
         raise refuse(f"{total} devices and tiles are more than {MAX_DEVICES}")
+    return shapes
+
+
+def chosen(config: Config, openvino: OpenVINO | None) -> tuple[DeviceShape, ...]:
+    """The devices that the variable describes; without it the processor, and the NPU where OpenVINO can be used."""
+    usable = openvino is not None and openvino.is_enough
+    if config.devices is None:
+        return parse("cpu,npu" if usable else "cpu")
+    shapes = parse(config.devices)
+    if not usable and any(shape.backend == "npu" for shape in shapes):
+        needed = ".".join(map(str, OLDEST_OPENVINO))
+        lacking = openvino.shortcoming if openvino else "it is not installed"
+        reason = f"'npu' needs OpenVINO {needed} or newer, and {lacking}: {INSTALL_OPENVINO}"
+        raise ConfigError(VARIABLE, config.devices, reason, "devices without npu")
     return shapes
 
 
@@ -190,7 +220,7 @@ def settle(shape: DeviceShape, config: Config, machine_memory: int) -> DeviceSha
     if memory < shape.tiles * MIN_TILE_MEMORY:
         raise ConfigError(
             VARIABLE,
-            config.devices,
+            config.devices or shape.backend,
             f"{memory} bytes over {shape.tiles} tiles is less than {MIN_TILE_MEMORY >> 10}K a tile",
             "a larger memory= or fewer tiles=",
         )
@@ -215,6 +245,14 @@ def markdown() -> str:
     for backend in BACKENDS:
         later = "" if backend.available else "; not available in this version"
         lines.append(f"| `{backend.name}` | {backend.meaning}{later} |")
-    lines += ["", "| option | accepts | default | meaning |", "|---|---|---|---|"]
-    lines += [f"| `{row.name}` | {row.accepts} | {row.default} | {row.meaning} |" for row in OPTIONS]
+    lines += [
+        "",
+        "Compute devices (`cpu`) belong to one driver and `npu` to another, which comes second wherever it is named.",
+        "",
+        "| option | of | accepts | default | meaning |",
+        "|---|---|---|---|---|",
+    ]
+    for row in OPTIONS:
+        owners = ", ".join(f"`{each.name}`" for each in BACKENDS if each.available and row.name in each.options)
+        lines.append(f"| `{row.name}` | {owners} | {row.accepts} | {row.default} | {row.meaning} |")
     return "\n".join(lines) + "\n"

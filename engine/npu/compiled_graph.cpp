@@ -1,0 +1,285 @@
+#include "compiled_graph.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "../exec/trap.h"
+#include "model_check.h"
+
+namespace anyzero {
+
+namespace {
+
+// A blob may come from anywhere, and some of the library's properties name files to write.
+constexpr std::array kProperties = {
+    "PERF_COUNT",
+    "PERFORMANCE_HINT",
+    "PERFORMANCE_HINT_NUM_REQUESTS",
+    "NUM_STREAMS",
+    "INFERENCE_NUM_THREADS",
+    "INFERENCE_PRECISION_HINT",
+    "EXECUTION_MODE_HINT",
+    "MODEL_PRIORITY",
+    "ENABLE_CPU_PINNING",
+    "ENABLE_HYPER_THREADING",
+    "SCHEDULING_CORE_TYPE",
+    "COMPILATION_NUM_THREADS",
+    "LOG_LEVEL",
+    "DYNAMIC_QUANTIZATION_GROUP_SIZE",
+};
+
+// Frees an object of the library when it goes out of scope.
+template <class T>
+class Owned {
+ public:
+  explicit Owned(void (*free)(T*)) : free_(free) {}
+  ~Owned() {
+    if (object_ && !OpenVinoCall::given_up()) free_(object_);
+  }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  T** out() { return &object_; }
+  operator T*() const { return object_; }
+
+ private:
+  void (*free_)(T*);
+  T* object_ = nullptr;
+};
+
+bool mentions(std::string_view text, std::initializer_list<const char*> words) {
+  return std::any_of(words.begin(), words.end(), [&](const char* word) { return text.find(word) != text.npos; });
+}
+
+ze_result_t result_of(std::string_view text, ze_result_t otherwise) {
+  if (mentions(text, {"bad_alloc", "Cannot allocate memory"})) return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+  if (mentions(text, {"contain the operation", "unsupported opset", "not supported", "nsupported"}))
+    return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+  return otherwise;
+}
+
+// Others have written to the log before.
+void say(std::string* log, const std::string& text) {
+  if (!log->empty() && log->back() != '\n') *log += '\n';
+  *log += text;
+}
+
+std::string that(const GraphArgument& argument) { return "argument " + argument.name; }
+
+std::string listed(const OpenVino::PartialShape& shape) {
+  std::string text = "[";
+  for (int64_t i = 0; i < shape.rank.most; ++i) {
+    const auto [least, most] = shape.dims[i];
+    if (i) text += ',';
+    text += std::to_string(least);
+    if (least != most) text += ".." + (most < 0 ? std::string() : std::to_string(most));
+  }
+  return text + "]";
+}
+
+// The model as the library reads it; none, with a log, when it cannot.
+ze_result_t read_model(const OpenVino& openvino, std::string_view xml, std::span<const unsigned char> weights,
+                       Owned<OpenVino::Model>* model, std::string* log) {
+  std::string reason;
+  if (!check_model(xml, &reason)) {
+    say(log, "OpenVINO cannot read the model: " + reason);
+    return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
+  }
+  Owned<OpenVino::Tensor> tensor(openvino.tensor_free);
+  if (!weights.empty()) {
+    int64_t size = static_cast<int64_t>(weights.size());
+    // Only read, whatever the type says.
+    void* memory = const_cast<unsigned char*>(weights.data());
+    if (int status = openvino.tensor_over(OpenVino::kByte, {1, &size}, memory, tensor.out())) {
+      say(log, "OpenVINO does not take the weights: " + openvino.explain(status));
+      return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
+    }
+  }
+  int status = 0;
+  if (!OpenVinoCall::survived(
+          [&] { status = openvino.read_model(openvino.core(), xml.data(), xml.size(), tensor, model->out()); })) {
+    say(log, OpenVinoCall::refusal());
+    return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
+  }
+  if (status) {
+    const std::string why = openvino.explain(status);
+    say(log, "OpenVINO cannot read the model: " + why);
+    return result_of(why, ZE_RESULT_ERROR_INVALID_NATIVE_BINARY);
+  }
+  return ZE_RESULT_SUCCESS;
+}
+
+using Properties = std::vector<std::pair<std::string, std::string>>;
+
+ze_result_t compile_model(const OpenVino& openvino, const OpenVino::Model* model, const Properties& properties,
+                          OpenVino::Compiled** compiled, std::string* log) {
+  std::array<const char*, 2 * OpenVino::kMostProperties> p{};
+  size_t count = 0;
+  for (const auto& [key, value] : properties) {
+    if (std::find(kProperties.begin(), kProperties.end(), std::string_view(key)) == kProperties.end()) {
+      say(log, "the graph wants to be compiled with the property " + key + ", which this driver does not pass on");
+      return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
+    }
+    if (count == p.size()) {
+      say(log, "the graph wants to be compiled with more than " + std::to_string(OpenVino::kMostProperties) + " properties");
+      return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
+    }
+    p[count++] = key.c_str();
+    p[count++] = value.c_str();
+  }
+  // It takes as many of them as it is told, so all can be passed always.
+  static_assert(OpenVino::kMostProperties == 16);
+  int status = 0;
+  if (!OpenVinoCall::survived([&] {
+        status = openvino.compile_model(openvino.core(), model, "CPU", count, compiled, p[0], p[1], p[2], p[3], p[4], p[5], p[6],
+                                        p[7], p[8], p[9], p[10], p[11], p[12], p[13], p[14], p[15], p[16], p[17], p[18], p[19],
+                                        p[20], p[21], p[22], p[23], p[24], p[25], p[26], p[27], p[28], p[29], p[30], p[31]);
+      })) {
+    *compiled = nullptr;
+    say(log, OpenVinoCall::refusal());
+    return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
+  }
+  if (status == 0) return ZE_RESULT_SUCCESS;
+  const std::string why = openvino.explain(status);
+  say(log, "OpenVINO cannot compile the model: " + why);
+  return result_of(why, ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
+}
+
+}  // namespace
+
+ze_result_t CompiledGraph::compile(const Manifest& manifest, std::span<const unsigned char> weights,
+                                   std::shared_ptr<const void> keeps_weights, std::shared_ptr<CompiledGraph>* out,
+                                   std::string* log) {
+  std::string reason;
+  const OpenVino* openvino = OpenVino::open(&reason);
+  if (!openvino) {
+    say(log, reason);
+    return ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
+  }
+  OpenVinoCall call;
+  if (!call) {
+    say(log, OpenVinoCall::refusal());
+    return ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
+  }
+  if (weights.size() != manifest.weights_size) {
+    say(log, "the graph has " + std::to_string(weights.size()) + " bytes of weights where its manifest names " +
+                 std::to_string(manifest.weights_size));
+    return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
+  }
+  TrapPause not_device_work;
+  std::shared_ptr<CompiledGraph> graph(new CompiledGraph);
+  graph->openvino_ = openvino;
+  graph->keeps_weights_ = std::move(keeps_weights);
+  graph->arguments_ = manifest.arguments;
+  graph->profiling_ = manifest.profiling();
+  Owned<OpenVino::Model> model(openvino->model_free);
+  if (ze_result_t r = read_model(*openvino, manifest.xml, weights, &model, log)) return r;
+  if (ze_result_t r = graph->agree(model, log)) return r;
+  if (ze_result_t r = compile_model(*openvino, model, manifest.properties, &graph->compiled_, log)) return r;
+  close_gate_first();
+  *out = std::move(graph);
+  return ZE_RESULT_SUCCESS;
+}
+
+bool CompiledGraph::can_compile(std::string_view xml, std::span<const unsigned char> weights, std::string* log) {
+  const OpenVino* openvino = OpenVino::open(log);
+  if (!openvino) return false;
+  OpenVinoCall call;
+  TrapPause not_device_work;
+  if (!call) return false;
+  Owned<OpenVino::Model> model(openvino->model_free);
+  Owned<OpenVino::Compiled> compiled(openvino->compiled_free);
+  return read_model(*openvino, xml, weights, &model, log) == ZE_RESULT_SUCCESS &&
+         compile_model(*openvino, model, {}, compiled.out(), log) == ZE_RESULT_SUCCESS;
+}
+
+CompiledGraph::~CompiledGraph() {
+  TrapPause not_device_work;
+  if (OpenVinoCall call; call) {
+    if (compiled_) openvino_->compiled_free(compiled_);
+  } else {
+    new std::shared_ptr<const void>(std::move(keeps_weights_));  // what is leaked still looks at them
+  }
+}
+
+// The manifest is what the client makes its buffers by, so what the model does must not differ from it.
+ze_result_t CompiledGraph::agree(const OpenVino::Model* model, std::string* log) {
+  size_t inputs = 0, outputs = 0, named[2] = {0, 0};
+  openvino_->inputs_size(model, &inputs);
+  openvino_->outputs_size(model, &outputs);
+  for (GraphArgument& argument : arguments_) {
+    if (argument.role == GraphRole::Shape) continue;
+    ++named[argument.type];
+    Owned<OpenVino::Port> port(openvino_->port_free);
+    if (argument.port >= (argument.input() ? inputs : outputs) ||
+        (argument.input() ? openvino_->input_port : openvino_->output_port)(model, argument.port, port.out())) {
+      say(log, that(argument) + " is no " + (argument.input() ? "input" : "output") + " of the model");
+      return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
+    }
+    if (argument.role == GraphRole::State && argument.dynamic()) {
+      say(log, that(argument) + ": a state has one shape for all executions");
+      return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+    }
+    if (!agree(argument, port, log)) return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
+  }
+  if (named[0] == inputs && named[1] == outputs) return ZE_RESULT_SUCCESS;
+  say(log, "the model has " + std::to_string(inputs) + " inputs and " + std::to_string(outputs) +
+               " outputs where the manifest has " + std::to_string(named[0]) + " and " + std::to_string(named[1]));
+  return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
+}
+
+bool CompiledGraph::agree(GraphArgument& argument, const OpenVino::Port* port, std::string* log) const {
+  uint32_t type = 0;
+  if (openvino_->port_type(port, &type) || type != argument.element_type) {
+    say(log, that(argument) + " has element type " + std::to_string(argument.element_type) + " where the model has " +
+                 std::to_string(type));
+    return false;
+  }
+  OpenVino::PartialShape shape{};
+  if (int status = openvino_->port_shape(port, &shape)) {
+    say(log, that(argument) + " has no shape: " + openvino_->explain(status));
+    return false;
+  }
+  const size_t rank = argument.shape.size();
+  const bool scalar = rank == 0;
+  bool same = shape.rank.least == shape.rank.most && shape.rank.most == static_cast<int64_t>(rank) &&
+              (argument.dims.size() == rank || (scalar && argument.dims.size() == 1 && argument.dims[0] == 1));
+  uint64_t elements = 1;
+  for (size_t i = 0; same && i < rank; ++i) {
+    const auto [least, most] = shape.dims[i];
+    if (argument.shape[i] != GraphArgument::kDynamic) {
+      same = least == most && static_cast<uint64_t>(most) == argument.shape[i] && argument.dims[i] == argument.shape[i];
+    } else if (argument.dims[i] == 0) {
+      same = most > 0 && most <= INT32_MAX;
+      if (same) argument.dims[i] = static_cast<uint32_t>(most);
+    } else {
+      same = least <= static_cast<int64_t>(argument.dims[i]);
+    }
+    same = same && !__builtin_mul_overflow(elements, argument.dims[i], &elements) && elements < (uint64_t{1} << 46);
+  }
+  if (!same) {
+    say(log, that(argument) + " has another shape than the model, where it is " +
+                 (shape.rank.least == shape.rank.most ? listed(shape) : "of any rank") + ", or none that has bounds");
+  } else {
+    argument.bytes = (elements * element_bits(argument.element_type) + 7) / 8;
+  }
+  openvino_->partial_shape_free(&shape);
+  return same;
+}
+
+std::unique_ptr<Execution> CompiledGraph::prepare(std::string* reason) {
+  OpenVinoCall call;
+  if (!call) {
+    *reason = OpenVinoCall::refusal();
+    return nullptr;
+  }
+  TrapPause not_device_work;
+  OpenVino::Request* request = nullptr;
+  if (int status = openvino_->create_request(compiled_, &request)) {
+    *reason = openvino_->explain(status);
+    return nullptr;
+  }
+  return std::unique_ptr<Execution>(new Execution(shared_from_this(), request));
+}
+
+}  // namespace anyzero

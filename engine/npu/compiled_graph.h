@@ -1,0 +1,54 @@
+// A model that OpenVINO has compiled for the processor, ready to be executed any number of times at once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "execution.h"
+#include "manifest.h"
+#include "openvino.h"
+
+namespace anyzero {
+
+// Threading: any thread; immutable once it is made.
+class CompiledGraph : public std::enable_shared_from_this<CompiledGraph> {
+ public:
+  // The weights are used where they lie; `keeps_weights`, if given, holds that memory as long as the graph or an execution of it
+  // lives. `log` tells why it failed.
+  static ze_result_t compile(const Manifest& manifest, std::span<const unsigned char> weights,
+                             std::shared_ptr<const void> keeps_weights, std::shared_ptr<CompiledGraph>* out, std::string* log);
+  // Whether a model by itself compiles; the log tells why not.
+  static bool can_compile(std::string_view xml, std::span<const unsigned char> weights, std::string* log);
+  ~CompiledGraph();
+  CompiledGraph(const CompiledGraph&) = delete;
+  CompiledGraph& operator=(const CompiledGraph&) = delete;
+
+  // What one execution needs for itself. nullptr, with the reason, when OpenVINO gives no infer request.
+  std::unique_ptr<Execution> prepare(std::string* reason);
+
+  // The manifest's, with bounds that the manifest left open (0) as the model has them.
+  const std::vector<GraphArgument>& arguments() const { return arguments_; }
+  bool profiling() const { return profiling_; }
+
+ private:
+  friend class Execution;
+  CompiledGraph() = default;
+  ze_result_t agree(const OpenVino::Model* model, std::string* log);
+  bool agree(GraphArgument& argument, const OpenVino::Port* port, std::string* log) const;
+
+  const OpenVino* openvino_ = nullptr;
+  OpenVino::Compiled* compiled_ = nullptr;
+  std::shared_ptr<const void> keeps_weights_;
+  std::vector<GraphArgument> arguments_;
+  bool profiling_ = false;
+};
+
+// The names of the model's layers that can be compiled. False, with a log, when there is nothing to ask.
+bool query_layers(const Manifest& manifest, std::span<const unsigned char> weights, std::vector<std::string>* supported,
+                  std::string* log);
+
+}  // namespace anyzero

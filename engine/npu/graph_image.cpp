@@ -1,0 +1,198 @@
+#include "graph_image.h"
+
+#include <cstring>
+#include <mutex>
+
+#include "../abi/error.h"
+#include "../exec/settings.h"
+#include "../exec/trap.h"
+#include "../objects/plan.h"
+#include "compiled_graph.h"
+#include "content_hash.h"
+#include "model_cache.h"
+#include "model_key.h"
+#include "openvino.h"
+#include "serialized_model.h"
+
+namespace anyzero {
+
+namespace {
+
+const ModelCache& model_cache() {
+  static const auto* cache = new ModelCache(settings.npu_cache, settings.npu_cache_bytes);  // leaked: graphs are made from anywhere
+  return *cache;
+}
+
+// Constants that the planner has found in the program's memory, and where each goes among the weights.
+struct Piece {
+  uint64_t address;
+  uint64_t size;
+  uint64_t offset;
+};
+
+struct Planned {
+  std::vector<Piece> pieces;
+  std::string manifest;
+  uint64_t weights_size = 0;
+};
+
+ze_result_t ask_for_plan(const SerializedModel& model, const char* build_flags, Planned* planned, std::string* log) {
+  Question question;
+  question.blob(build_flags ? build_flags : "");
+  question.u32(static_cast<uint32_t>(model.serializer));
+  question.u64(model.weights.size());
+  question.blob(model.xml);
+  Answer answer;
+  ask_planner("graphs.plan", question, &answer);
+  *log += answer.log;
+  if (answer.status) return answer.status;
+  planned->pieces.resize(answer.count(3 * sizeof(uint64_t)));
+  for (Piece& piece : planned->pieces) piece = {answer.u64(), answer.u64(), answer.u64()};
+  planned->manifest = answer.rest();
+  Manifest manifest;
+  std::string reason;
+  if (!answer.good() || !Manifest::read(planned->manifest, &manifest, &reason)) {
+    *log += "the planner's answer is damaged: " + reason;
+    return ZE_RESULT_ERROR_UNKNOWN;
+  }
+  planned->weights_size = manifest.weights_size;
+  return ZE_RESULT_SUCCESS;
+}
+
+bool gather(const SerializedModel& model, const Planned& planned, std::span<unsigned char> weights, std::string* reason) {
+  if (model.serializer == ModelSerializer::Whole) {
+    if (model.weights.size() != weights.size()) {
+      *reason = "the planner changed the size of the weights";
+      return false;
+    }
+    if (!weights.empty()) std::memcpy(weights.data(), model.weights.data(), weights.size());
+    return true;
+  }
+  // Constants that came along lie in front of those that were pointed to.
+  if (model.weights.size() > weights.size()) {
+    *reason = "the planner left constants out";
+    return false;
+  }
+  if (!model.weights.empty()) std::memcpy(weights.data(), model.weights.data(), model.weights.size());
+  for (const Piece& piece : planned.pieces) {
+    if (piece.offset > weights.size() || piece.size > weights.size() - piece.offset) {
+      *reason = "a constant lies outside of the weights";
+      return false;
+    }
+    // The address is what the model's text says.
+    const Fault fault = trapped([&] {
+      if (piece.size) std::memcpy(weights.data() + piece.offset, reinterpret_cast<const void*>(piece.address), piece.size);
+    });
+    if (fault.signal) {
+      *reason = "a constant of the model points to memory that is not there";
+      return false;
+    }
+  }
+  return true;
+}
+
+ze_result_t lay_out(const SerializedModel& model, const char* build_flags, MappedBlob* blob, std::string* log) {
+  Planned planned;
+  std::string reason;
+  if (ze_result_t r = ask_for_plan(model, build_flags, &planned, log)) return r;
+  auto fill = [&](std::span<unsigned char> weights, std::string* why) { return gather(model, planned, weights, why); };
+  if (make_blob(planned.manifest, planned.weights_size, fill, blob, &reason)) return ZE_RESULT_SUCCESS;
+  *log += reason;
+  return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
+}
+
+ze_result_t split(const ze_graph_desc_2_t& desc, SerializedModel* model, std::string* log) {
+  std::string reason;
+  if (SerializedModel::split({desc.pInput, desc.inputSize}, model, &reason)) return ZE_RESULT_SUCCESS;
+  *log += reason;
+  return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
+}
+
+}  // namespace
+
+uint64_t cached_model_bytes() { return model_cache().bytes(); }
+
+ze_result_t plan_model(const ze_graph_desc_2_t& desc, MappedBlob* blob, std::string* log) {
+  SerializedModel model;
+  if (ze_result_t r = split(desc, &model, log)) return r;
+  return lay_out(model, desc.pBuildFlags, blob, log);
+}
+
+ze_result_t GraphImage::make(const ze_graph_desc_2_t& desc, std::shared_ptr<GraphImage>* image, std::string* log) {
+  auto made = std::make_shared<GraphImage>();
+  if (ze_result_t r = desc.format == ZE_GRAPH_FORMAT_NATIVE ? made->adopt(desc, log) : made->build(desc, log)) return r;
+  if (made->manifest().profiling()) made->flags_ |= ZE_GRAPH_PROPERTIES_FLAG_PROFILING_ENABLED;
+  *image = std::move(made);
+  return ZE_RESULT_SUCCESS;
+}
+
+// A native blob: used where it lies if that stays there, else from a copy.
+ze_result_t GraphImage::adopt(const ze_graph_desc_2_t& desc, std::string* log) {
+  std::string reason;
+  if (!read_blob({desc.pInput, desc.inputSize}, &blob_, &reason)) {
+    *log += "this is no graph of ours: " + reason;
+    return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
+  }
+  flags_ = ZE_GRAPH_PROPERTIES_FLAG_PRE_COMPILED;
+  if (!(desc.flags & ZE_GRAPH_FLAG_INPUT_GRAPH_PERSISTENT)) {
+    MappedBlob owned;
+    if (!copy_blob(blob_, &owned, &reason)) {
+      *log += reason;
+      return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+    }
+    blob_ = std::move(owned.view);
+    memory_ = std::move(owned.memory);
+    flags_ |= ZE_GRAPH_PROPERTIES_FLAG_NO_STANDARD_ALLOCATION;
+  }
+  return compile(log);
+}
+
+bool GraphImage::find_in_cache(const ContentHash& key) {
+  auto found = model_cache().find(key);
+  if (!found) return false;
+  blob_ = std::move(found->view);
+  memory_ = std::move(found->memory);
+  flags_ = ZE_GRAPH_PROPERTIES_FLAG_LOADED_FROM_CACHE;
+  return true;
+}
+
+// A serialised model: from the cache, or planned, laid out and compiled.
+ze_result_t GraphImage::build(const ze_graph_desc_2_t& desc, std::string* log) {
+  SerializedModel model;
+  if (ze_result_t r = split(desc, &model, log)) return r;
+  ContentHash key{};
+  const bool cached = !(desc.flags & ZE_GRAPH_FLAG_DISABLE_CACHING) && model_key(model, desc.pBuildFlags, &key);
+  if (cached && find_in_cache(key)) return compile(log);
+  MappedBlob made;
+  if (ze_result_t r = lay_out(model, desc.pBuildFlags, &made, log)) return r;
+  blob_ = std::move(made.view);
+  memory_ = std::move(made.memory);
+  flags_ = ZE_GRAPH_PROPERTIES_FLAG_COMPILED;
+  if (ze_result_t r = compile(log)) return r;
+  if (cached) model_cache().keep(key, blob_.all);
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t GraphImage::compile(std::string* log) {
+  if (ze_result_t r = CompiledGraph::compile(blob_.manifest, blob_.weights, memory_, &compiled_, log)) return r;
+  // The same again after an eviction, when others may be reading them.
+  if (arguments_.empty()) arguments_ = compiled_->arguments();
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t GraphImage::compiled(std::shared_ptr<CompiledGraph>* compiled) {
+  std::lock_guard lock(mutex_);
+  std::string log;
+  if (!compiled_)
+    if (ze_result_t r = compile(&log)) return fail(r, "the graph was evicted and does not compile again: %s", log.c_str());
+  *compiled = compiled_;
+  return ZE_RESULT_SUCCESS;
+}
+
+void GraphImage::evict() {
+  std::shared_ptr<CompiledGraph> gone;
+  std::lock_guard lock(mutex_);
+  gone.swap(compiled_);
+}
+
+}  // namespace anyzero

@@ -1,0 +1,57 @@
+// What a graph is made of: the native blob, wherever it lies, and what OpenVINO has compiled of it.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "../abi/gen/ze_npu_ext.h"
+#include "../exec/mutex.h"
+#include "blob.h"
+#include "content_hash.h"
+
+namespace anyzero {
+
+class CompiledGraph;
+
+// Has a serialised model planned and laid out, without compiling it.
+ze_result_t plan_model(const ze_graph_desc_2_t& desc, MappedBlob* blob, std::string* log);
+
+// Bytes of the models in the driver's cache.
+uint64_t cached_model_bytes();
+
+// Threading: any thread. Shared by the graph's handle and by the inferences that were appended of it.
+class GraphImage : public std::enable_shared_from_this<GraphImage> {
+ public:
+  // Reads and compiles what the description holds: a native blob or a serialised model. The log tells what happened in any case.
+  static ze_result_t make(const ze_graph_desc_2_t& desc, std::shared_ptr<GraphImage>* image, std::string* log);
+
+  const Manifest& manifest() const { return blob_.manifest; }
+  // The manifest's, with the bounds that only the compiler could tell.
+  const std::vector<GraphArgument>& arguments() const { return arguments_; }
+  std::span<const unsigned char> bytes() const { return blob_.all; }
+  uint32_t flags() const { return flags_; }  // ze_graph_properties_flag_t
+
+  // Compiles again what was evicted.
+  ze_result_t compiled(std::shared_ptr<CompiledGraph>* compiled);
+  // Gives up what was compiled, as soon as the inferences that use it are gone.
+  void evict();
+
+  GraphImage() = default;
+
+ private:
+  ze_result_t adopt(const ze_graph_desc_2_t& desc, std::string* log);
+  ze_result_t build(const ze_graph_desc_2_t& desc, std::string* log);
+  ze_result_t compile(std::string* log);
+  bool find_in_cache(const ContentHash& key);
+
+  BlobView blob_;
+  std::vector<GraphArgument> arguments_;
+  std::shared_ptr<const void> memory_;  // where the blob lies; nothing when that is the program's own
+  uint32_t flags_ = 0;
+  Mutex mutex_;
+  std::shared_ptr<CompiledGraph> compiled_;
+};
+
+}  // namespace anyzero

@@ -1,0 +1,82 @@
+#include "inference.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <mutex>
+#include <string>
+
+#include "../abi/error.h"
+#include "../abi/properties.h"
+#include "compiled_graph.h"
+#include "graph_image.h"
+#include "profiling.h"
+
+namespace anyzero {
+
+void ArgumentValue::read_strides(const void* chain) {
+  const auto* given =
+      static_cast<const ze_graph_argument_value_strides_t*>(find_next(chain, ZE_STRUCTURE_TYPE_GRAPH_ARGUMENT_STRIDES));
+  strided = given != nullptr;
+  if (given) std::copy_n(given->userStrides, ZE_MAX_GRAPH_ARGUMENT_DIMENSIONS_SIZE, strides);
+}
+
+Inference::Inference(std::shared_ptr<GraphImage> graph, std::unique_ptr<Execution> execution, ProfilingQuery* query)
+    : graph_(std::move(graph)), execution_(std::move(execution)), values_(graph_->arguments().size()), query_(query) {}
+
+Inference::~Inference() = default;
+
+ze_result_t Inference::make(std::shared_ptr<GraphImage> graph, const std::vector<ArgumentValue>& values, ProfilingQuery* query,
+                            Inference** inference) {
+  std::shared_ptr<CompiledGraph> compiled;
+  if (ze_result_t r = graph->compiled(&compiled)) return r;
+  std::string reason;
+  std::unique_ptr<Execution> execution = compiled->prepare(&reason);
+  if (!execution) return fail(ZE_RESULT_ERROR_UNKNOWN, "the graph gives no infer request: %s", reason.c_str());
+  auto made = std::unique_ptr<Inference, void (*)(Inference*)>(new Inference(std::move(graph), std::move(execution), query),
+                                                               [](Inference* one) { one->release(); });
+  for (uint32_t i = 0; i < values.size(); ++i)
+    if (ze_result_t r = made->set(i, values[i])) return r;
+  *inference = made.release();
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t Inference::set(uint32_t argument, const ArgumentValue& value) {
+  if (argument >= values_.size())
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "argument %u: the graph has %zu", argument, values_.size());
+  if (!value.pointer)
+    return fail(ZE_RESULT_ERROR_INVALID_NULL_POINTER, "argument %u (%s) of the graph has no value", argument,
+                graph_->arguments()[argument].name.c_str());
+  std::string reason;
+  uint32_t bytes[ZE_MAX_GRAPH_ARGUMENT_DIMENSIONS_SIZE];
+  const uint32_t element = element_bits(graph_->arguments()[argument].element_type) / 8;
+  std::transform(value.strides, std::end(value.strides), bytes, [&](uint32_t stride) { return stride * element; });
+  std::lock_guard lock(mutex_);
+  if (!execution_->bind(argument, value.pointer, value.strided ? bytes : nullptr, &reason))
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "argument %u (%s) of the graph: %s", argument,
+                graph_->arguments()[argument].name.c_str(), reason.c_str());
+  values_[argument] = value;
+  return ZE_RESULT_SUCCESS;
+}
+
+bool Inference::run(char* reason, size_t size) {
+  std::lock_guard lock(mutex_);
+  std::string why;
+  if (!execution_->run(&why)) {
+    std::snprintf(reason, size, "%s", why.c_str());
+    return false;
+  }
+  if (query_) query_->keep(execution_->layers());
+  return true;
+}
+
+bool Inference::uses(uintptr_t begin, uintptr_t end) const {
+  for (size_t i = 0; i < values_.size(); ++i) {
+    const auto first = reinterpret_cast<uintptr_t>(values_[i].pointer);
+    if (first < end && begin < first + graph_->arguments()[i].bytes) return true;
+  }
+  return false;
+}
+
+const char* Inference::name() const { return graph_->manifest().model_name.c_str(); }
+
+}  // namespace anyzero

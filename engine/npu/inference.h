@@ -1,0 +1,61 @@
+// One execution of a graph as a list records it: an infer request with the arguments that the graph had when it was appended.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "../abi/gen/ze_npu_ext.h"
+#include "../abi/object.h"
+#include "../exec/mutex.h"
+
+namespace anyzero {
+
+class Execution;
+class GraphImage;
+class ProfilingQuery;
+
+// What an argument of a graph stands for.
+struct ArgumentValue {
+  void* pointer = nullptr;
+  bool strided = false;
+  uint32_t strides[ZE_MAX_GRAPH_ARGUMENT_DIMENSIONS_SIZE] = {};  // in elements
+
+  // Takes strides from a chain of structures behind an argument, where there are any.
+  void read_strides(const void* chain);
+};
+
+// Threading: run from any thread, one after the other; set only while no queue has it.
+class Inference {
+ public:
+  // `query`, if given, gets the times of each run.
+  static ze_result_t make(std::shared_ptr<GraphImage> graph, const std::vector<ArgumentValue>& values, ProfilingQuery* query,
+                          Inference** inference);
+
+  void retain() { users_.fetch_add(1, std::memory_order_relaxed); }
+  void release() {
+    if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+
+  ze_result_t set(uint32_t argument, const ArgumentValue& value);
+  // False with the reason when it failed.
+  bool run(char* reason, size_t size);
+
+  // Whether an argument has a byte of that range.
+  bool uses(uintptr_t begin, uintptr_t end) const;
+  const char* name() const;
+
+ private:
+  Inference(std::shared_ptr<GraphImage> graph, std::unique_ptr<Execution> execution, ProfilingQuery* query);
+  ~Inference();
+
+  std::atomic<uint32_t> users_{1};
+  std::shared_ptr<GraphImage> graph_;
+  Mutex mutex_;
+  std::unique_ptr<Execution> execution_;
+  std::vector<ArgumentValue> values_;
+  Ref<ProfilingQuery> query_;
+};
+
+}  // namespace anyzero

@@ -1,0 +1,278 @@
+#include "manifest.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <unordered_map>
+
+namespace anyzero {
+
+namespace {
+
+// A dimension is 32 bits wide and there are five at most, so sizes can be far beyond what memory holds.
+constexpr uint64_t kMostArgumentBytes = uint64_t{1} << 46;
+constexpr uint32_t kMostArguments = 1u << 16;
+constexpr std::string_view kReadValue = "vpux_ie_read_value_";
+constexpr std::string_view kAssign = "vpux_ie_assign_";
+
+// Takes values off the front. What is not there reads as zero, and makes all of it bad.
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : rest_(bytes) {}
+
+  uint32_t u32() { return number<uint32_t>(); }
+  uint64_t u64() { return number<uint64_t>(); }
+  std::string_view blob() {
+    const uint64_t size = u64();
+    if (size > rest_.size()) return fail();
+    std::string_view found = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return found;
+  }
+  std::string text() {
+    const std::string_view found = blob();
+    // They become C strings.
+    if (found.find('\0') != found.npos) fail();
+    return std::string(found);
+  }
+  // Of things that take at least `least` bytes each, so that no number is believed blindly.
+  uint32_t count(size_t least) {
+    const uint32_t found = u32();
+    if (found > rest_.size() / least) fail();
+    return good_ ? found : 0;
+  }
+  bool good() const { return good_; }
+  bool at_end() const { return rest_.empty(); }
+
+ private:
+  template <class T>
+  T number() {
+    T value = 0;
+    if (rest_.size() < sizeof value) {
+      fail();
+      return 0;
+    }
+    std::memcpy(&value, rest_.data(), sizeof value);
+    rest_.remove_prefix(sizeof value);
+    return value;
+  }
+  std::string_view fail() {
+    good_ = false;
+    rest_ = {};
+    return {};
+  }
+
+  std::string_view rest_;
+  bool good_ = true;
+};
+
+// What a client takes an element to need; 0 where it cannot know.
+uint32_t precision_bits(uint32_t precision) {
+  switch (precision) {
+    case ZE_GRAPH_ARGUMENT_PRECISION_BIN:
+      return 1;
+    case ZE_GRAPH_ARGUMENT_PRECISION_UINT2:
+    case ZE_GRAPH_ARGUMENT_PRECISION_INT2:
+      return 2;
+    case ZE_GRAPH_ARGUMENT_PRECISION_UINT4:
+    case ZE_GRAPH_ARGUMENT_PRECISION_INT4:
+    case ZE_GRAPH_ARGUMENT_PRECISION_NF4:
+      return 4;
+    case ZE_GRAPH_ARGUMENT_PRECISION_UINT8:
+    case ZE_GRAPH_ARGUMENT_PRECISION_INT8:
+    case ZE_GRAPH_ARGUMENT_PRECISION_BOOLEAN:
+    case ZE_GRAPH_ARGUMENT_PRECISION_FP8_E4M3:
+    case ZE_GRAPH_ARGUMENT_PRECISION_FP8_E5M2:
+    case ZE_GRAPH_ARGUMENT_PRECISION_FP8_E8M0:
+      return 8;
+    case ZE_GRAPH_ARGUMENT_PRECISION_UINT16:
+    case ZE_GRAPH_ARGUMENT_PRECISION_INT16:
+    case ZE_GRAPH_ARGUMENT_PRECISION_FP16:
+    case ZE_GRAPH_ARGUMENT_PRECISION_BF16:
+      return 16;
+    case ZE_GRAPH_ARGUMENT_PRECISION_UINT32:
+    case ZE_GRAPH_ARGUMENT_PRECISION_INT32:
+    case ZE_GRAPH_ARGUMENT_PRECISION_FP32:
+      return 32;
+    case ZE_GRAPH_ARGUMENT_PRECISION_UINT64:
+    case ZE_GRAPH_ARGUMENT_PRECISION_INT64:
+    case ZE_GRAPH_ARGUMENT_PRECISION_FP64:
+      return 64;
+    default:
+      return 0;
+  }
+}
+
+// Reading goes on to the end in any case; what is found wrong first is what is told.
+class ManifestReader {
+ public:
+  ManifestReader(std::string_view bytes, Manifest* manifest) : reader_(bytes), manifest_(*manifest) {}
+
+  bool read(std::string* reason) {
+    header();
+    if (wrong_.empty() && reader_.good()) {
+      arguments();
+      relations();
+    }
+    if (wrong_.empty() && !reader_.good()) wrong_ = "it ends before its contents do, or a length in it is wrong";
+    if (wrong_.empty() && !reader_.at_end()) wrong_ = "bytes are left over behind the last argument";
+    if (wrong_.empty()) return true;
+    *reason = "the graph's manifest is damaged: " + wrong_;
+    return false;
+  }
+
+ private:
+  void wrong(std::string what) {
+    if (wrong_.empty() && reader_.good()) wrong_ = std::move(what);
+  }
+
+  void header() {
+    const uint32_t version = reader_.u32();
+    if (version != Manifest::kVersion)
+      return wrong("it has version " + std::to_string(version) + ", which this driver does not know");
+    manifest_.weights_size = reader_.u64();
+    manifest_.model_name = reader_.text();
+    manifest_.xml = reader_.blob();
+    if (manifest_.xml.empty()) wrong("it has no model");
+    manifest_.flags = reader_.u32();
+    if (manifest_.flags & ~uint32_t{Manifest::kProfiling}) wrong("it has flags that this driver does not know");
+    for (uint32_t n = reader_.count(2 * sizeof(uint64_t)); n > 0; --n) {
+      std::string key = reader_.text();
+      manifest_.properties.emplace_back(std::move(key), reader_.text());
+    }
+  }
+
+  void arguments() {
+    constexpr size_t kLeast = 10 * sizeof(uint32_t) + 2 * sizeof(uint64_t);
+    const uint32_t count = reader_.count(kLeast);
+    if (count > kMostArguments) return wrong("it has " + std::to_string(count) + " arguments");
+    manifest_.arguments.reserve(count);
+    while (manifest_.arguments.size() < count && wrong_.empty() && reader_.good()) argument();
+  }
+
+  void argument() {
+    GraphArgument& argument = manifest_.arguments.emplace_back();
+    const uint32_t type = reader_.u32(), role = reader_.u32();
+    argument.port = reader_.u32();
+    argument.element_type = reader_.u32();
+    const uint32_t precision = reader_.u32(), metadata_type = reader_.u32(), layout = reader_.u32();
+    argument.name = reader_.text();
+    argument.friendly_name = reader_.text();
+    for (uint32_t n = reader_.count(sizeof(uint64_t)); n > 0; --n) argument.tensor_names.push_back(reader_.text());
+    for (uint32_t n = reader_.count(sizeof(uint32_t)); n > 0; --n) argument.dims.push_back(reader_.u32());
+    for (uint32_t n = reader_.count(sizeof(uint64_t)); n > 0; --n) argument.shape.push_back(reader_.u64());
+    if (!reader_.good()) return;
+
+    if (type > ZE_GRAPH_ARGUMENT_TYPE_OUTPUT) return wrong(that(argument) + " is neither an input nor an output");
+    if (role > static_cast<uint32_t>(GraphRole::Shape)) return wrong(that(argument) + " has role " + std::to_string(role));
+    // The client knows more of these than we do; but an enumeration can only hold so much.
+    if (std::max({precision, metadata_type, layout}) > ZE_GRAPH_ARGUMENT_PRECISION_FORCE_UINT32)
+      return wrong(that(argument) + " has a precision, type or layout that cannot be");
+    argument.type = static_cast<ze_graph_argument_type_t>(type);
+    argument.role = static_cast<GraphRole>(role);
+    argument.precision = static_cast<ze_graph_argument_precision_t>(precision);
+    argument.metadata_type = static_cast<ze_graph_metadata_type>(metadata_type);
+    argument.layout = static_cast<ze_graph_argument_layout_t>(layout);
+    const size_t index = manifest_.arguments.size() - 1;
+    if (argument.input() && index && !manifest_.arguments[index - 1].input()) wrong(that(argument) + " is an input behind outputs");
+    if (argument.dims.size() > ZE_MAX_GRAPH_ARGUMENT_DIMENSIONS_SIZE)
+      return wrong(that(argument) + " has " + std::to_string(argument.dims.size()) + " dimensions");
+    // A scalar may be told as one element.
+    const bool scalar = argument.shape.empty() && argument.dims == std::vector<uint32_t>{1};
+    if (argument.shape.size() != argument.dims.size() && !scalar)
+      return wrong(that(argument) + " has a shape unlike its dimensions");
+    measure(argument);
+  }
+
+  void measure(GraphArgument& argument) {
+    const uint32_t bits = element_bits(argument.element_type);
+    if (!bits) return wrong(that(argument) + " has element type " + std::to_string(argument.element_type));
+    // The client makes its buffers by the one, and the other is what is written into them.
+    const uint32_t told = precision_bits(argument.precision);
+    if (told && told != bits) return wrong(that(argument) + " has a precision unlike its element type");
+    uint64_t elements = 1;
+    for (uint32_t each : argument.dims)
+      if (__builtin_mul_overflow(elements, each, &elements) || elements > kMostArgumentBytes)
+        return wrong(that(argument) + " is larger than any memory");
+    if (elements > kMostArgumentBytes / bits * 8) return wrong(that(argument) + " is larger than any memory");
+    argument.bytes = (elements * bits + 7) / 8;
+  }
+
+  // Who belongs to whom, once all are there.
+  void relations() {
+    auto& all = manifest_.arguments;
+    std::vector<char> taken[2] = {std::vector<char>(all.size()), std::vector<char>(all.size())};
+    for (uint32_t i = 0; i < all.size() && wrong_.empty(); ++i) {
+      GraphArgument& argument = all[i];
+      if (argument.port >= all.size()) return wrong(that(argument) + " belongs to a port that cannot be");
+      if (argument.role == GraphRole::Shape) {
+        shape_of(i);
+      } else if (std::exchange(taken[argument.type][argument.port], 1)) {
+        wrong("two arguments belong to " + std::string(argument.input() ? "input " : "output ") + std::to_string(argument.port));
+      }
+    }
+    if (wrong_.empty()) states();
+  }
+
+  void shape_of(uint32_t index) {
+    GraphArgument& argument = manifest_.arguments[index];
+    GraphArgument& owner = manifest_.arguments[argument.port];
+    const bool sound = owner.role == GraphRole::Data && owner.type == argument.type && owner.companion == GraphArgument::kNone &&
+                       element_bits(argument.element_type) == 32 && argument.dims.size() == 1 &&
+                       argument.dims[0] == owner.dims.size();
+    if (!sound) return wrong(that(argument) + " cannot hold the shape of argument " + std::to_string(argument.port));
+    argument.companion = argument.port;
+    owner.companion = index;
+  }
+
+  void states() {
+    auto& all = manifest_.arguments;
+    std::unordered_map<std::string_view, uint32_t> written;
+    for (uint32_t i = 0; i < all.size(); ++i)
+      if (state(all[i]) && !all[i].input() && all[i].name.starts_with(kAssign))
+        written.emplace(std::string_view(all[i].name).substr(kAssign.size()), i);
+    for (uint32_t i = 0; i < all.size(); ++i) {
+      if (!state(all[i]) || !all[i].input() || !all[i].name.starts_with(kReadValue)) continue;
+      auto found = written.find(std::string_view(all[i].name).substr(kReadValue.size()));
+      if (found == written.end()) continue;
+      GraphArgument& other = all[found->second];
+      // They share a buffer.
+      if (other.bytes != all[i].bytes || other.element_type != all[i].element_type || other.companion != GraphArgument::kNone)
+        return wrong(that(all[i]) + " and " + that(other) + " are not one state");
+      all[i].companion = found->second;
+      other.companion = i;
+    }
+  }
+
+  static bool state(const GraphArgument& argument) { return argument.role == GraphRole::State; }
+
+  std::string that(const GraphArgument& argument) const {
+    return "argument " + std::to_string(&argument - manifest_.arguments.data()) + " (" + argument.name + ")";
+  }
+
+  Reader reader_;
+  Manifest& manifest_;
+  std::string wrong_;
+};
+
+}  // namespace
+
+uint32_t element_bits(uint32_t element_type) {
+  // In the order of ov_element_type_e: dynamic, boolean, bf16, f16, f32, f64, i4, i8, i16, i32, i64, u1, u2, u3, u4, u6, u8, u16,
+  // u32, u64, nf4, f8e4m3, f8e5m2, string, f4e2m1, f8e8m0. Elements of 3 and 6 bits lie scattered, and no precision stands for
+  // them.
+  constexpr uint8_t kBits[] = {0, 8, 16, 16, 32, 64, 4, 8, 16, 32, 64, 1, 2, 0, 4, 0, 8, 16, 32, 64, 4, 8, 8, 0, 4, 8};
+  return element_type < std::size(kBits) ? kBits[element_type] : 0;
+}
+
+bool GraphArgument::dynamic() const { return std::find(shape.begin(), shape.end(), kDynamic) != shape.end(); }
+
+bool Manifest::read(std::string_view bytes, Manifest* manifest, std::string* reason) try {
+  *manifest = {};
+  return ManifestReader(bytes, manifest).read(reason);
+} catch (const std::bad_alloc&) {
+  *reason = "there is no memory for the graph's manifest";
+  return false;
+}
+
+}  // namespace anyzero

@@ -1,0 +1,221 @@
+#include "model_cache.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <memory>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
+
+namespace anyzero {
+
+namespace {
+
+constexpr size_t kDigits = 32;
+constexpr std::string_view kEntry = ".blob";
+constexpr std::string_view kUnfinished = ".part";
+constexpr time_t kAbandonedSeconds = 3600;  // after that long, nobody will finish an unfinished file
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  explicit operator bool() const { return number_ >= 0; }
+  int operator*() const { return number_; }
+
+ private:
+  int number_;
+};
+
+std::string name_of(const ContentHash& key) { return key.hex() + std::string(kEntry); }
+
+// Is it a name that we give? All others are somebody else's files.
+bool ours(std::string_view name, std::string_view ending) {
+  if (!name.ends_with(ending) || name.size() < kDigits + ending.size()) return false;
+  if (ending == kEntry && name.size() != kDigits + ending.size()) return false;
+  return name.substr(0, kDigits).find_first_not_of("0123456789abcdef") == name.npos;
+}
+
+bool trusted_owner(const struct stat& found) { return found.st_uid == 0 || found.st_uid == geteuid(); }
+
+// What is kept there is run, so only this user and the administrator may be able to write there.
+bool trusted(const Descriptor& folder) {
+  struct stat found;
+  return folder && fstat(*folder, &found) == 0 && trusted_owner(found) && !(found.st_mode & S_IWOTH);
+}
+
+int open_folder(const std::string& path) { return open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }
+
+void make_folders(const std::string& path) {
+  for (size_t end = path.find('/', 1); end != path.npos; end = path.find('/', end + 1)) mkdir(path.substr(0, end).c_str(), 0700);
+  mkdir(path.c_str(), 0700);
+}
+
+void remove(const Descriptor& folder, const std::string& name) { unlinkat(*folder, name.c_str(), 0); }
+
+// Only if it is still the file that was looked at: another process may have replaced it meanwhile.
+void remove_if_same(const Descriptor& folder, const std::string& name, const struct stat& seen) {
+  struct stat now;
+  if (fstatat(*folder, name.c_str(), &now, AT_SYMLINK_NOFOLLOW)) return;
+  if (now.st_ino == seen.st_ino && now.st_dev == seen.st_dev) remove(folder, name);
+}
+
+std::shared_ptr<Mapping> map(const Descriptor& file, size_t size) {
+  auto mapping = Mapping::of(mmap(nullptr, size, PROT_READ, MAP_PRIVATE, *file, 0), size);
+  // All of it is read soon. And where the disk fails this is an error, while a read would end the process; on a system that does
+  // not know it, that risk is left.
+  if (mapping && madvise(mapping->address(), size, MADV_POPULATE_READ) && (errno == EFAULT || errno == EHWPOISON)) return nullptr;
+  return mapping;
+}
+
+bool write_all(const Descriptor& file, std::span<const unsigned char> bytes) {
+  // Without room there is no point in beginning. Systems that cannot tell say so in other ways.
+  if (fallocate(*file, 0, 0, static_cast<off_t>(bytes.size())) && (errno == ENOSPC || errno == EDQUOT)) return false;
+  while (!bytes.empty()) {
+    const ssize_t written = write(*file, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    bytes = bytes.subspan(static_cast<size_t>(written));
+  }
+  return true;
+}
+
+// Beyond this size a write would end the process by a signal.
+bool may_write(size_t size) {
+  struct rlimit most;
+  return getrlimit(RLIMIT_FSIZE, &most) == 0 && (most.rlim_cur == RLIM_INFINITY || size <= most.rlim_cur);
+}
+
+std::string unfinished_name(const ContentHash& key) {
+  uint64_t random = 0;
+  if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random) {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    random = static_cast<uint64_t>(now.tv_nsec) << 32 ^ static_cast<uint64_t>(gettid());
+  }
+  return key.hex() + "." + std::to_string(getpid()) + "." + std::to_string(random) + std::string(kUnfinished);
+}
+
+struct Entry {
+  timespec used;
+  uint64_t bytes;
+  std::string name;
+
+  bool operator<(const Entry& other) const {
+    return std::tie(used.tv_sec, used.tv_nsec, name) < std::tie(other.used.tv_sec, other.used.tv_nsec, other.name);
+  }
+};
+
+std::vector<Entry> entries(const Descriptor& folder) {
+  std::vector<Entry> found;
+  // A descriptor of its own, for reading moves its position.
+  const int again = openat(*folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  std::unique_ptr<DIR, int (*)(DIR*)> listing(again >= 0 ? fdopendir(again) : nullptr, closedir);
+  if (!listing) {
+    if (again >= 0) close(again);
+    return found;
+  }
+  const time_t now = time(nullptr);
+  while (const dirent* each = readdir(listing.get())) {
+    const bool whole = ours(each->d_name, kEntry);
+    if (!whole && !ours(each->d_name, kUnfinished)) continue;
+    struct stat about;
+    if (fstatat(*folder, each->d_name, &about, AT_SYMLINK_NOFOLLOW) || !S_ISREG(about.st_mode)) continue;
+    if (whole)
+      found.push_back({about.st_mtim, static_cast<uint64_t>(about.st_size), each->d_name});
+    else if (now - about.st_mtime > kAbandonedSeconds)
+      remove(folder, each->d_name);
+  }
+  return found;
+}
+
+// Any number of processes may do this at the same time without a lock: they choose the same entries in the same order, one that is
+// gone counts as removed, and whoever kept the last blob sees all of the others.
+void make_room(const Descriptor& folder, uint64_t limit, const std::string& newest) {
+  std::vector<Entry> all = entries(folder);
+  uint64_t total = 0;
+  for (const Entry& each : all) total += each.bytes;
+  if (total <= limit) return;
+  std::sort(all.begin(), all.end());
+  for (const Entry& each : all) {
+    if (total <= limit) return;
+    if (each.name == newest) continue;
+    if (unlinkat(*folder, each.name.c_str(), 0) && errno != ENOENT) continue;
+    total -= each.bytes;
+  }
+}
+
+}  // namespace
+
+std::optional<MappedBlob> ModelCache::find(const ContentHash& key) const noexcept try {
+  if (!limit_ || folder_.empty()) return {};
+  const Descriptor folder(open_folder(folder_));
+  if (!trusted(folder)) return {};
+  const std::string name = name_of(key);
+  const Descriptor file(openat(*folder, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat about;
+  if (!file || fstat(*file, &about) || !S_ISREG(about.st_mode) || !trusted_owner(about)) return {};
+  MappedBlob found;
+  std::string reason;
+  const size_t size = static_cast<size_t>(about.st_size);
+  if (size) found.memory = map(file, size);
+  if (size && !found.memory) return {};
+  if (!size || !read_blob(found.memory->bytes(), &found.view, &reason) || found.view.all.size() != size) {
+    remove_if_same(folder, name, about);
+    return {};
+  }
+  futimens(*file, nullptr);
+  return found;
+} catch (...) {
+  return {};
+}
+
+void ModelCache::keep(const ContentHash& key, std::span<const unsigned char> blob) const noexcept try {
+  if (folder_.empty() || blob.empty() || blob.size() > limit_ || !may_write(blob.size())) return;
+  make_folders(folder_);
+  const Descriptor folder(open_folder(folder_));
+  if (!trusted(folder)) return;
+  const std::string name = name_of(key), unfinished = unfinished_name(key);
+  struct stat there;
+  if (fstatat(*folder, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(there.st_mode)) return;
+  bool written = false;
+  {
+    const Descriptor file(openat(*folder, unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!file) return;
+    written = write_all(file, blob);
+  }
+  if (!written || renameat(*folder, unfinished.c_str(), *folder, name.c_str())) return remove(folder, unfinished);
+  make_room(folder, limit_, name);
+} catch (...) {
+}
+
+uint64_t ModelCache::bytes() const noexcept try {
+  const Descriptor folder(folder_.empty() ? -1 : open_folder(folder_));
+  uint64_t total = 0;
+  if (folder)
+    for (const Entry& each : entries(folder)) total += each.bytes;
+  return total;
+} catch (...) {
+  return 0;
+}
+
+}  // namespace anyzero

@@ -1,0 +1,68 @@
+#include "model_check.h"
+
+#include <vector>
+
+#include "xml_scanner.h"
+
+namespace anyzero {
+
+namespace {
+
+// Bodies inside bodies are read by calls inside calls, until the stack ends. This is over thirty of them.
+constexpr size_t kDeepest = 128;
+
+// One layer on the way from the outermost to where the scanner stands.
+struct Open {
+  std::string name, hidden_size;
+  size_t depth;
+  size_t inputs = 0;       // so far
+  std::string last_state;  // the last dimension of the second input, which is what the layer has kept so far
+};
+
+// The size of what a recurrent layer keeps is named twice. Its weights are read by the one, and are as large as the other.
+bool agrees(const Open& layer) {
+  return layer.hidden_size.empty() || layer.last_state.empty() || layer.last_state == "-1" || layer.hidden_size == layer.last_state;
+}
+
+}  // namespace
+
+bool check_model(std::string_view xml, std::string* reason) {
+  if (xml_depth(xml) > kDeepest) {
+    *reason = "its text is no XML, or is nested too deeply";
+    return false;
+  }
+  XmlScanner scanner(xml);
+  std::vector<Open> layers;
+  std::string_view part;
+  size_t depth = 0, dim_begin = 0;
+  for (XmlTag tag; scanner.next(&tag);) {
+    if (tag.kind != XmlTag::Kind::Close) {
+      ++depth;
+      if (tag.name == "layer") layers.push_back({attribute(tag, "name"), {}, depth, 0, {}});
+      if (!layers.empty()) {
+        Open& layer = layers.back();
+        if (depth == layer.depth + 1) part = tag.name;
+        if (depth == layer.depth + 1 && part == "data") layer.hidden_size = attribute(tag, "hidden_size");
+        if (depth == layer.depth + 2 && part == "input" && tag.name == "port") ++layer.inputs;
+        if (depth == layer.depth + 3) dim_begin = tag.end;
+      }
+    }
+    if (tag.kind == XmlTag::Kind::Open || depth == 0) continue;
+    if (!layers.empty()) {
+      Open& layer = layers.back();
+      if (depth == layer.depth + 3 && part == "input" && layer.inputs == 2 && tag.kind == XmlTag::Kind::Close)
+        layer.last_state = xml.substr(dim_begin, tag.begin - dim_begin);
+      if (depth == layer.depth) {
+        if (!agrees(layer)) {
+          *reason = "layer " + layer.name + " has the hidden size " + layer.hidden_size + " and a state of " + layer.last_state;
+          return false;
+        }
+        layers.pop_back();
+      }
+    }
+    --depth;
+  }
+  return true;
+}
+
+}  // namespace anyzero

@@ -1,0 +1,12 @@
+// What OpenVINO does not check of a model's text, and falls over.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace anyzero {
+
+// False, with the reason, for a text that must not be given to it.
+bool check_model(std::string_view xml, std::string* reason);
+
+}  // namespace anyzero

@@ -1,0 +1,43 @@
+#include "network_query.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "../abi/error.h"
+#include "compiled_graph.h"
+#include "graph_image.h"
+
+namespace anyzero {
+
+ze_result_t NetworkQuery::create(Context& context, Device& device, const ze_graph_desc_2_t& desc,
+                                 ze_graph_query_network_handle_t* handle, std::string* log) {
+  if (ze_result_t r = context.require(device)) return r;
+  if (desc.format != ZE_GRAPH_FORMAT_NGRAPH_LITE)
+    return fail(ZE_RESULT_ERROR_INVALID_ENUMERATION, "only the layers of a serialised model can be asked for");
+  MappedBlob blob;
+  std::vector<std::string> names;
+  const ze_result_t planned = plan_model(desc, &blob, log);
+  // Of a model that is good but not for this device, it runs nothing; another one may.
+  if (planned && planned != ZE_RESULT_ERROR_UNSUPPORTED_FEATURE) return fail(planned, "%s", log->c_str());
+  if (!planned && !query_layers(blob.view.manifest, blob.view.weights, &names, log))
+    return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "%s", log->c_str());
+  std::string layers;
+  for (const std::string& name : names) layers += "<" + name + ">";
+  *handle = handle_of<ze_graph_query_network_handle_t>(make(context, std::move(layers)));
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t NetworkQuery::destroy() {
+  retire();
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t NetworkQuery::getSupportedLayers(size_t* size, char* layers) {
+  const size_t whole = layers_.size() + 1;
+  if (layers && *size) std::memcpy(layers, layers_.c_str(), std::min(*size, whole));
+  *size = layers && *size ? std::min(*size, whole) : whole;
+  return ZE_RESULT_SUCCESS;
+}
+
+}  // namespace anyzero

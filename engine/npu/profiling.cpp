@@ -1,0 +1,118 @@
+#include "profiling.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "../abi/error.h"
+#include "inference_graph.h"
+
+namespace anyzero {
+
+namespace {
+
+constexpr uint64_t kMicrosecond = 1000;
+
+void put(char* to, size_t room, const std::string& from) { std::snprintf(to, room, "%s", from.c_str()); }
+
+ze_profiling_layer_info layer_record(const LayerTime& layer, uint32_t id, uint64_t start) {
+  ze_profiling_layer_info record{};
+  put(record.name, sizeof record.name, layer.name);
+  put(record.layer_type, sizeof record.layer_type, layer.type);
+  record.status = static_cast<ze_layer_status_t>(static_cast<int>(layer.status) + ZE_LAYER_STATUS_NOT_RUN);
+  record.start_time_ns = start;
+  record.duration_ns = layer.real_us * kMicrosecond;
+  record.layer_id = id;
+  record.sw_ns = layer.cpu_us * kMicrosecond;
+  return record;
+}
+
+ze_profiling_task_info task_record(const LayerTime& layer, uint32_t id, uint64_t start) {
+  ze_profiling_task_info record{};
+  put(record.name, sizeof record.name, layer.name);
+  put(record.layer_type, sizeof record.layer_type, layer.type);
+  record.exec_type = ZE_TASK_EXECUTE_SW;
+  record.start_time_ns = start;
+  record.duration_ns = layer.real_us * kMicrosecond;
+  record.task_id = record.parent_layer_id = id;
+  return record;
+}
+
+// Layers run one after the other, so each begins where those before it ended.
+template <class Record>
+std::vector<Record> records(const std::vector<LayerTime>& layers, Record (*make)(const LayerTime&, uint32_t, uint64_t)) {
+  std::vector<Record> made;
+  uint64_t start = 0;
+  for (const LayerTime& layer : layers) {
+    made.push_back(make(layer, static_cast<uint32_t>(made.size()), start));
+    start += layer.real_us * kMicrosecond;
+  }
+  return made;
+}
+
+template <class Record>
+ze_result_t hand_out(const std::vector<Record>& records, uint32_t* size, uint8_t* data) {
+  const auto bytes = static_cast<uint32_t>(records.size() * sizeof(Record));
+  if (data && *size) {
+    *size = std::min(*size, bytes);
+    if (*size) std::memcpy(data, records.data(), *size);
+  } else {
+    *size = bytes;
+  }
+  return ZE_RESULT_SUCCESS;
+}
+
+}  // namespace
+
+ProfilingPool::ProfilingPool(InferenceGraph& graph, uint32_t count) : graph_(&graph), count_(count) {}
+ProfilingPool::~ProfilingPool() = default;
+
+ze_result_t ProfilingPool::create(InferenceGraph& graph, uint32_t count, ze_graph_profiling_pool_handle_t* handle) {
+  if (count == 0) return fail(ZE_RESULT_ERROR_INVALID_SIZE, "a profiling pool has at least one query");
+  if (!graph.image().manifest().profiling())
+    return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "the graph was built without profiling; build it with PERF_COUNT=\"YES\"");
+  *handle = handle_of<ze_graph_profiling_pool_handle_t>(make(graph, count));
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t ProfilingPool::destroy() {
+  retire();
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t ProfilingQuery::create(ProfilingPool& pool, uint32_t index, ze_graph_profiling_query_handle_t* handle) {
+  if (index >= pool.count())
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "query %u: the profiling pool has %u", index, pool.count());
+  *handle = handle_of<ze_graph_profiling_query_handle_t>(make(pool));
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t ProfilingQuery::destroy() {
+  retire();
+  return ZE_RESULT_SUCCESS;
+}
+
+void ProfilingQuery::keep(std::vector<LayerTime> layers) { layers_.open()->swap(layers); }
+
+ze_result_t ProfilingQuery::getData(ze_graph_profiling_type_t type, uint32_t* size, uint8_t* data) {
+  auto layers = layers_.open();
+  if (layers->empty()) return fail(ZE_RESULT_NOT_READY, "no inference with this query has completed yet");
+  switch (type) {
+    case ZE_GRAPH_PROFILING_LAYER_LEVEL:
+      return hand_out(records(*layers, layer_record), size, data);
+    case ZE_GRAPH_PROFILING_TASK_LEVEL:
+      return hand_out(records(*layers, task_record), size, data);
+    case ZE_GRAPH_PROFILING_RAW:
+      return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "there is no raw profiling data; ask for layers or tasks");
+    default:
+      return fail(ZE_RESULT_ERROR_INVALID_ENUMERATION, "profiling type %d is none", static_cast<int>(type));
+  }
+}
+
+ze_result_t ProfilingQuery::getLog(uint32_t* size, char* text) {
+  if (text && *size) text[0] = 0;
+  *size = 1;
+  return ZE_RESULT_SUCCESS;
+}
+
+}  // namespace anyzero

@@ -1,0 +1,21 @@
+// Between memory with gaps and memory without: how an argument with strides of its own reaches a model, which knows packed ones
+// only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace anyzero {
+
+// A box of elements; the outermost dimension comes first.
+struct StridedBox {
+  const int64_t* dims;
+  const uint32_t* strides;  // in bytes
+  uint32_t rank;
+  uint32_t element;  // bytes
+};
+
+void gather(unsigned char* packed, const unsigned char* strided, const StridedBox& box);
+void scatter(unsigned char* strided, const unsigned char* packed, const StridedBox& box);
+
+}  // namespace anyzero

@@ -1,0 +1,55 @@
+"""What all functions that the engine calls have in common: bytes come and go, and nothing is raised."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from functools import wraps
+
+from anyzero import ze
+from anyzero.config import ConfigError
+from anyzero.driver.wire import Reader, Refusal, WireError, reply
+
+__all__ = ["answering", "statuses"]
+
+
+def answering(work: Callable[[Reader], bytes]) -> Callable[[bytes], bytes]:
+    """Reads what every request begins with, and turns every exception into a reply."""
+
+    @wraps(work)
+    def answer(request: bytes) -> bytes:
+        try:
+            with statuses():
+                reader = Reader(request)
+                if gone := [reader.u64() for _ in range(reader.count(8))]:
+                    # Where a module was planned this is loaded; a graph needs nothing of it.
+                    from anyzero.driver import plans
+
+                    plans.release(gone)
+                return work(reader)
+        except Refusal as refusal:
+            return reply(log=refusal.text, status=refusal.status)
+        except MemoryError:
+            return reply(log="out of memory", status=ze.ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY)
+        except BaseException:
+            import traceback
+
+            # The caller is C code, which cannot pass an exception on, be it an interruption from the keyboard.
+            return reply(log=traceback.format_exc(), status=ze.ZE_RESULT_ERROR_UNKNOWN)
+
+    return answer
+
+
+@contextlib.contextmanager
+def statuses() -> Iterator[None]:
+    """What can be wrong with any request becomes a refusal."""
+    try:
+        yield
+    except WireError as error:
+        raise Refusal(ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, f"the request is not understood: {error}") from None
+    except ConfigError as error:
+        raise Refusal(ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, str(error)) from None
+    except ImportError as error:
+        text = f"{sys.executable} cannot compile: {error}. Install what anyzero requires there: pip install anyzero"
+        raise Refusal(ze.ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE, text) from None

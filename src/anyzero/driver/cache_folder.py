@@ -1,0 +1,24 @@
+"""Where things are kept between runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from anyzero.config import Config
+
+__all__ = ["of"]
+
+
+def of(settings: Config, environ: Mapping[str, str] = os.environ) -> Path | None:
+    """The folder that holds all of them; None where the environment names no place."""
+    if settings.cache_dir:
+        return Path(settings.cache_dir).absolute()
+    base = Path(environ.get("XDG_CACHE_HOME", ""))
+    if not base.is_absolute():
+        try:
+            base = Path.home() / ".cache"
+        except RuntimeError:  # a user without a home
+            return None
+    return base / "anyzero"

@@ -1,0 +1,124 @@
+"""The arguments of a graph: what a client sees of a model's inputs, outputs, states and dynamic shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from anyzero.driver.element_types import BY_NAME, ElementType
+from anyzero.driver.graph_flags import DEFAULT_LAYOUTS, Wish, layout_number
+from anyzero.driver.ir_boundary import Boundary, Dimension
+from anyzero.driver.ir_rewrite import permuted
+from anyzero.driver.ir_states import State
+from anyzero.driver.wire import Writer
+from anyzero.ze import npu_constants as npu
+
+__all__ = ["Argument", "arguments"]
+
+DATA: Final = 0
+STATE: Final = 1
+SHAPE: Final = 2
+
+INPUT: Final = npu.ZE_GRAPH_ARGUMENT_TYPE_INPUT
+OUTPUT: Final = npu.ZE_GRAPH_ARGUMENT_TYPE_OUTPUT
+
+# Clients know a special argument by how its name begins.
+_READ: Final = "vpux_ie_read_value_"
+_WRITE: Final = "vpux_ie_assign_"
+_SHAPE: Final = "vpux_ie_shape_"
+_RESERVED: Final = "vpux_"
+_DYNAMIC: Final = (1 << 64) - 1
+_ROOM: Final = npu.ZE_MAX_GRAPH_ARGUMENT_NAME - 1 - len(_READ)
+"""Bytes of a name, so that it can also stand behind a prefix."""
+
+
+@dataclass(slots=True)
+class Argument:
+    direction: int
+    role: int
+    port: int
+    type: ElementType
+    layout: int
+    name: str
+    friendly_name: str
+    tensor_names: tuple[str, ...]
+    shape: tuple[Dimension, ...]
+
+    @property
+    def dynamic(self) -> bool:
+        return not all(dim.static for dim in self.shape)
+
+    def write(self, to: Writer) -> None:
+        to.u32(self.direction, self.role, self.port)
+        to.u32(self.type.number, self.type.precision, self.type.metadata, self.layout)
+        to.text(self.name).text(self.friendly_name).texts(self.tensor_names)
+        to.u32(len(self.shape), *(dim.upper for dim in self.shape))
+        to.u32(len(self.shape)).u64(*(dim.upper if dim.static else _DYNAMIC for dim in self.shape))
+
+
+def arguments(
+    inputs: list[tuple[Boundary, Wish]], outputs: list[tuple[Boundary, Wish]], states: list[State]
+) -> list[Argument]:
+    """In the order that clients rely on: what the model takes, states, shapes; then the same of what it gives."""
+    taken = _side(INPUT, inputs, states, 0)
+    return taken + _side(OUTPUT, outputs, states, len(taken))
+
+
+def _side(direction: int, listed: list[tuple[Boundary, Wish]], states: list[State], first: int) -> list[Argument]:
+    names = _names(boundary.layer.name for boundary, _ in listed)
+    found = [_data(direction, port, name, *each) for port, (name, each) in enumerate(zip(names, listed, strict=True))]
+    prefix = _READ if direction == INPUT else _WRITE
+    known = _names(state.id for state in states)
+    found += [
+        _special(direction, STATE, len(listed) + index, prefix + name, state.name, state.port.type, state.port.dims)
+        for index, (name, state) in enumerate(zip(known, states, strict=True))
+    ]
+    # A shape is told in 32 bits per dimension, the last one first.
+    return found + [
+        _special(direction, SHAPE, first + index, _SHAPE + of.name, of.friendly_name, BY_NAME["i32"], (len(of.shape),))
+        for index, of in enumerate(found)
+        if of.dynamic
+    ]
+
+
+def _data(direction: int, port: int, name: str, boundary: Boundary, wish: Wish) -> Argument:
+    return Argument(
+        direction,
+        DATA,
+        port,
+        wish.type,
+        layout_number(wish.layout),
+        name,
+        boundary.layer.name,
+        boundary.tensor_names,
+        permuted(boundary.shape, wish.order),
+    )
+
+
+def _special(
+    direction: int, role: int, port: int, name: str, friendly: str, type_: ElementType, dims: tuple[int, ...]
+) -> Argument:
+    layout = layout_number(DEFAULT_LAYOUTS[len(dims)])
+    return Argument(
+        direction, role, port, type_, layout, name, friendly, (), tuple(Dimension(True, dim) for dim in dims)
+    )
+
+
+def _names(wanted: Iterable[str]) -> list[str]:
+    """Short enough to fit, different from each other, and none that looks like a special one."""
+    taken: set[str] = set()
+    listed = []
+    for name in wanted:
+        plain = f"_{name}" if name.startswith(_RESERVED) else name
+        short, number = _cut(plain, _ROOM), 2
+        while short in taken:
+            ending = f"#{number}"
+            short, number = _cut(plain, _ROOM - len(ending)) + ending, number + 1
+        taken.add(short)
+        listed.append(short)
+    return listed
+
+
+def _cut(name: str, room: int) -> str:
+    return name.encode("utf-8", "replace")[:room].decode("utf-8", "ignore")

@@ -1,0 +1,64 @@
+"""Configuration of a graph: what a client asks of an NPU's compiler, and what that means to the CPU plugin.
+
+Nothing is refused: a key asks for speed or for a report, never for other results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+__all__ = ["PROFILING", "properties", "wants_profiling"]
+
+PROFILING: Final = 1
+"""A flag of the manifest."""
+
+_YES: Final = ("YES", "TRUE", "1")
+_NOTHING: Final = ("", "UNDEFINED")
+"""How a client says that it does not mind."""
+
+
+def _one_of(*values: str) -> Callable[[str], bool]:
+    return lambda value: value in values
+
+
+# What the CPU plugin takes under the same name, and which values it accepts; it refuses a model over any other.
+_PASSED: Final[dict[str, Callable[[str], bool]]] = {
+    "PERFORMANCE_HINT": _one_of("LATENCY", "THROUGHPUT", "CUMULATIVE_THROUGHPUT"),
+    "PERFORMANCE_HINT_NUM_REQUESTS": lambda value: value.isascii() and value.isdigit() and len(value) < 10,
+    "EXECUTION_MODE_HINT": _one_of("PERFORMANCE", "ACCURACY"),
+}
+
+# What says something about an NPU, or about its compiler, and nothing about a processor. The precision to compute in
+# is among it: f16 and i8 are what an NPU has, and the CPU plugin knows best what this machine is good at.
+_WITHOUT_MEANING: Final = frozenset(
+    {
+        "COMPILATION_NUM_THREADS",
+        "DEVICE_ID",
+        "INFERENCE_PRECISION_HINT",
+        "LOG_LEVEL",
+        "MODEL_PRIORITY",
+        "NUM_STREAMS",
+        "RUN_INFERENCES_SEQUENTIALLY",
+        "WORKLOAD_TYPE",
+        "BATCH_COMPILER_MODE_SETTINGS",
+    }
+)
+
+
+def wants_profiling(config: dict[str, str]) -> bool:
+    return config.get("PERF_COUNT", "").upper() in _YES
+
+
+def properties(config: dict[str, str], remarks: list[str]) -> dict[str, str]:
+    """Properties for the CPU plugin's compile_model; what is left out without being known is remarked on."""
+    found = {"PERF_COUNT": "YES"} if wants_profiling(config) else {}
+    for key, value in config.items():
+        if key in _PASSED:
+            if _PASSED[key](value):
+                found[key] = value
+            elif value not in _NOTHING:
+                remarks.append(f'warning: {key}="{value[:40]}" is not understood and ignored')
+        elif key != "PERF_COUNT" and key not in _WITHOUT_MEANING and not key.startswith("NPU_"):
+            remarks.append(f"warning: the configuration key {key[:80]} is not known and ignored")
+    return found

@@ -1,0 +1,115 @@
+"""Makes of a model one that takes and gives what a graph's arguments are: other precisions, other layouts."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from anyzero.driver.element_types import BY_NAME, ElementType
+from anyzero.driver.graph_flags import DEFAULT_LAYOUTS, Wish
+from anyzero.driver.ir import Edge, Port
+from anyzero.driver.ir_boundary import Boundary
+from anyzero.driver.ir_write import Edit, layer
+
+__all__ = ["adapt_input", "adapt_output", "copy_what_is_passed_on", "permuted"]
+
+T = TypeVar("T")
+
+
+def permuted(items: tuple[T, ...], order: tuple[int, ...] | None) -> tuple[T, ...]:
+    return items if order is None else tuple(items[axis] for axis in order)
+
+
+def adapt_input(edit: Edit, given: Boundary, wish: Wish) -> Port:
+    """The Parameter becomes what is wished for, which is told, and what used it gets what it was."""
+    changed = Port(given.port.id, wish.type, permuted(given.port.dims, wish.order), given.port.names)
+    if changed == given.port:
+        return changed
+    data = {"shape": ",".join(permuted(given.spelled, wish.order)), "element_type": wish.type.name}
+    old = given.layer
+    edit.replace(old.start, old.end, layer(old.id, old.name, "Parameter", data, outputs=[changed]))
+    used = [edge for edge in edit.edges if (edge.from_layer, edge.from_port) == given.producer]
+    edit.edges = [edge for edge in edit.edges if (edge.from_layer, edge.from_port) != given.producer]
+    chain = _Chain(edit, old.name, given.producer, changed)
+    if wish.order is not None:
+        chain.convert(_movable(given.type))
+        chain.turn(f"{wish.layout}->{DEFAULT_LAYOUTS[len(given.shape)]}", given.port.dims)
+    chain.convert(given.type)
+    edit.edges += [Edge(*chain.end, edge.to_layer, edge.to_port) for edge in used]
+    return changed
+
+
+def adapt_output(edit: Edit, given: Boundary, wish: Wish) -> None:
+    """The Result takes what is wished for, made from what it took."""
+    changed = given.port._replace(type=wish.type, dims=permuted(given.port.dims, wish.order))
+    if changed == given.port:
+        return
+    # Where the value comes from may have been changed before: by its Parameter, or by a state.
+    [edge] = [edge for edge in edit.edges if edge.to_layer == given.layer.id]
+    edit.edges.remove(edge)
+    chain = _Chain(edit, given.layer.name, (edge.from_layer, edge.from_port), given.port)
+    if wish.order is not None:
+        chain.convert(_movable(given.type))
+        chain.turn(f"{DEFAULT_LAYOUTS[len(given.shape)]}->{wish.layout}", changed.dims)
+    chain.convert(wish.type)
+    edit.edges.append(Edge(*chain.end, edge.to_layer, edge.to_port))
+    taken = [changed._replace(id=edge.to_port, names=())]
+    old = given.layer
+    edit.replace(old.start, old.end, layer(old.id, old.name, "Result", {}, inputs=taken))
+
+
+def copy_what_is_passed_on(edit: Edit, parameters: dict[tuple[int, int], Port], results: set[int]) -> None:
+    """Puts something between a Parameter and a Result that it feeds.
+
+    The CPU plugin gives both the same memory, and when a client binds its own to each, the input is lost. What is put
+    there must survive its optimisations: a Roll by nothing does. (Numbers of 64 bits go through as the plugin computes
+    with them, in 32.)
+    """
+    for index, edge in enumerate(tuple(edit.edges)):
+        port = parameters.get(edge[:2])
+        if port is not None and edge.to_layer in results:
+            chain = _Chain(edit, f"passed_{edge.to_layer}", edge[:2], port)
+            chain.copy()
+            edit.edges[index] = Edge(*chain.end, edge.to_layer, edge.to_port)
+
+
+def _movable(type_: ElementType) -> ElementType:
+    """Einsum takes numbers only."""
+    return BY_NAME["u8"] if type_.name == "boolean" else type_
+
+
+class _Chain:
+    """Layers with one output, each behind the one before."""
+
+    def __init__(self, edit: Edit, name: str, start: tuple[int, int], port: Port) -> None:
+        self._edit = edit
+        self._name = name
+        self._port = port._replace(id=1, names=())
+        self.end = start
+
+    def convert(self, type_: ElementType) -> None:
+        if type_ != self._port.type:
+            self._add("Convert", {"destination_type": type_.name}, "opset1", self._port._replace(type=type_))
+
+    def turn(self, equation: str, dims: tuple[int, ...]) -> None:
+        """As an Einsum: the order of a Transpose is a constant, and here nobody can add to the weights."""
+        self._add("Einsum", {"equation": equation.lower()}, "opset7", self._port._replace(dims=dims))
+
+    def copy(self) -> None:
+        """A Roll by zero along the first dimension; the zero is made, because it cannot be a constant either."""
+        start, port = self.end, self._port
+        for dims in ((len(port.dims),), (1,)):
+            self._add("ShapeOf", {"output_type": "i64"}, "opset3", Port(1, BY_NAME["i64"], dims))
+        self._add("Subtract", {"auto_broadcast": "numpy"}, "opset1", self._port, self.end)
+        zero, self.end, self._port = self.end, start, port
+        self._add("Roll", {}, "opset7", port, zero, zero)
+
+    def _add(self, type_: str, data: dict[str, str], version: str, after: Port, *others: tuple[int, int]) -> None:
+        """With the end of the chain as its first input; the others are one number each."""
+        id_ = self._edit.fresh()
+        sources = [self.end, *others]
+        small = Port(0, BY_NAME["i64"], (1,))
+        taken = [(small if index else self._port)._replace(id=index) for index in range(len(sources))]
+        given = after._replace(id=len(sources))
+        self._edit.add(layer(id_, f"{self._name}/{type_.lower()}", type_, data, taken, [given], version))
+        self._edit.edges += [Edge(*source, id_, index) for index, source in enumerate(sources)]
+        self.end, self._port = (id_, given.id), after

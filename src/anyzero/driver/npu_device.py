@@ -1,0 +1,113 @@
+"""How the NPU device looks: it moves memory and executes graphs, and runs no kernels.
+
+What it has in common with compute devices (memory, caches, sharing) comes from their properties; where it has nothing,
+a query finds zeros.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from anyzero import ze
+from anyzero.driver import profiles
+from anyzero.driver.description import Blob, Device
+from anyzero.driver.machine import PAGE, Machine
+from anyzero.driver.properties import FILL_PATTERN, MAX_CONTEXTS, TIMER_HZ, Part, caches, digest, memory, pci, sharing
+from anyzero.driver.topology import DeviceShape
+
+__all__ = ["DEVICE_ID", "describe"]
+
+DEVICE_ID: Final = 0x7D1D
+"""OpenVINO's NPU plugin has the driver compile models for this one, whatever compilers of its own it comes with."""
+
+
+def describe(shape: DeviceShape, machine: Machine, *, position: int) -> Device:
+    """Describe a settled device; `position` is its place among all."""
+    if shape.memory is None or shape.threads is None:
+        raise ValueError("the shape is not settled")
+    identity = profiles.find("default")
+    part = Part(machine, identity, shape, position, 0, None, shape.threads, shape.memory // PAGE * PAGE)
+    blobs = (*_device(part), *_no_kernels(), *_queue_groups(part), *memory(part), *caches(part), *sharing(), pci(part))
+    return Device(shape.backend, blobs)
+
+
+def _device(part: Part) -> tuple[Blob, ...]:
+    """For zeDeviceGetProperties."""
+    name = f"anyzero NPU ({part.machine.model})"
+
+    def properties(stype: int, timer_resolution: int) -> Blob:
+        # The plugin counts slices as tiles, and keeps compiled models by their number; threads are no part of a model.
+        structure = ze.ze_device_properties_t(
+            stype=stype,
+            type=ze.ZE_DEVICE_TYPE_VPU,
+            vendorId=profiles.VENDOR_ANYZERO,
+            deviceId=DEVICE_ID,
+            flags=ze.ZE_DEVICE_PROPERTY_FLAG_INTEGRATED | ze.ZE_DEVICE_PROPERTY_FLAG_ONDEMANDPAGING,
+            coreClockRate=part.machine.clock_mhz,
+            maxMemAllocSize=part.memory,
+            maxHardwareContexts=MAX_CONTEXTS,
+            maxCommandQueuePriority=ze.ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH,
+            numThreadsPerEU=1,
+            physicalEUSimdWidth=part.machine.vector_bits // 32,
+            numEUsPerSubslice=1,
+            numSubslicesPerSlice=part.threads,
+            numSlices=1,
+            timerResolution=timer_resolution,
+            timestampValidBits=64,
+            kernelTimestampValidBits=64,
+            uuid=ze.ze_device_uuid_t(id=digest("device", part.machine.identity, part.shape.backend)),
+            name=name.encode(errors="replace")[: ze.ZE_MAX_DEVICE_NAME - 1],
+        )
+        return Blob.of(structure)
+
+    return (
+        # Nanoseconds in the first, cycles per second in the second.
+        properties(ze.ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES, 1_000_000_000 // TIMER_HZ),
+        properties(ze.ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2, TIMER_HZ),
+        Blob.of(ze.ze_device_ip_version_ext_t(ipVersion=0)),
+        Blob.of(
+            ze.ze_event_query_kernel_timestamps_ext_properties_t(
+                flags=ze.ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_FLAG_KERNEL
+                | ze.ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_FLAG_SYNCHRONIZED
+            )
+        ),
+        # The engine replaces it by what is free at the moment of the query.
+        Blob.of(ze.ze_device_usablemem_size_ext_properties_t(currUsableMemSize=part.memory)),
+        Blob.of(ze.ze_device_event_properties_t(flags=ze.ZE_DEVICE_EVENT_PROPERTIES_FLAG_COUNTER_BASED_IPC)),
+        Blob.of(
+            ze.ze_mutable_command_list_exp_properties_t(
+                mutableCommandListFlags=0,
+                mutableCommandFlags=ze.ZE_MUTABLE_COMMAND_EXP_FLAG_GRAPH_ARGUMENTS
+                | ze.ZE_MUTABLE_COMMAND_EXP_FLAG_SIGNAL_EVENT
+                | ze.ZE_MUTABLE_COMMAND_EXP_FLAG_WAIT_EVENTS,
+            )
+        ),
+    )
+
+
+def _no_kernels() -> tuple[Blob, ...]:
+    """For the queries about work-groups, modules and images."""
+    return (
+        Blob.of(ze.ze_device_compute_properties_t()),
+        Blob.of(ze.ze_device_module_properties_t()),
+        Blob.of(ze.ze_device_image_properties_t()),
+    )
+
+
+def _queue_groups(part: Part) -> tuple[Blob, ...]:
+    """For zeDeviceGetCommandQueueGroupProperties: graphs and copies first, copies only second."""
+    copy = ze.ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY
+    # One engine executes graphs side by side on all threads, whichever queues they come from.
+    groups = [(copy | ze.ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE, 1)]
+    if part.shape.copy:
+        groups.append((copy, part.shape.copy))
+    return (
+        Blob.of(
+            *(
+                ze.ze_command_queue_group_properties_t(
+                    flags=flags, maxMemoryFillPatternSize=FILL_PATTERN, numQueues=queues
+                )
+                for flags, queues in groups
+            )
+        ),
+    )
