@@ -32,6 +32,14 @@ if TYPE_CHECKING:
     from anyzero.api.event import Timestamps as Timestamps
     from anyzero.api.event_pool import EventPool as EventPool
     from anyzero.api.fence import Fence as Fence
+    from anyzero.api.graph import Graph as Graph
+    from anyzero.api.graph import GraphCompiler as GraphCompiler
+    from anyzero.api.graph import GraphProperties as GraphProperties
+    from anyzero.api.graph_argument import GraphArgument as GraphArgument
+    from anyzero.api.graph_command import GraphCommand as GraphCommand
+    from anyzero.api.graph_profiler import GraphProfile as GraphProfile
+    from anyzero.api.graph_profiler import GraphProfiler as GraphProfiler
+    from anyzero.api.graph_profiler import LayerTime as LayerTime
     from anyzero.api.image import Image as Image
     from anyzero.api.image import ImageRegion as ImageRegion
     from anyzero.api.image_format import ImageFormat as ImageFormat
@@ -42,6 +50,7 @@ if TYPE_CHECKING:
     from anyzero.api.local import local as local
     from anyzero.api.module import Module as Module
     from anyzero.api.module import link as link
+    from anyzero.api.openvino import enable_openvino as enable_openvino
     from anyzero.api.properties import Cache as Cache
     from anyzero.api.properties import ImageLimits as ImageLimits
     from anyzero.api.properties import KernelProperties as KernelProperties
@@ -71,6 +80,7 @@ if TYPE_CHECKING:
     from anyzero.errors import TimeoutError as TimeoutError  # noqa: A004
     from anyzero.errors import Unavailable as Unavailable
     from anyzero.errors import UnsupportedFeature as UnsupportedFeature
+    from anyzero.errors import UnsupportedModel as UnsupportedModel
     from anyzero.errors import UnsupportedSize as UnsupportedSize
 
 # Loaded when first asked for: the driver imports this package at start-up and needs none of it, nor numpy.
@@ -84,12 +94,17 @@ _HOMES = {
     "anyzero.api.event": ["TIMESTAMPS", "Event", "Timestamps"],
     "anyzero.api.event_pool": ["EventPool"],
     "anyzero.api.fence": ["Fence"],
+    "anyzero.api.graph": ["Graph", "GraphCompiler", "GraphProperties"],
+    "anyzero.api.graph_argument": ["GraphArgument"],
+    "anyzero.api.graph_command": ["GraphCommand"],
+    "anyzero.api.graph_profiler": ["GraphProfile", "GraphProfiler", "LayerTime"],
     "anyzero.api.image": ["Image", "ImageRegion"],
     "anyzero.api.image_format": ["ImageFormat"],
     "anyzero.api.immediate": ["ImmediateCommandList"],
     "anyzero.api.kernel": ["Kernel", "Launch"],
     "anyzero.api.local": ["Local", "local"],
     "anyzero.api.module": ["Module", "link"],
+    "anyzero.api.openvino": ["enable_openvino"],
     "anyzero.api.properties": [
         "Cache",
         "ImageLimits",
@@ -120,6 +135,7 @@ _HOMES = {
         "TimeoutError",
         "Unavailable",
         "UnsupportedFeature",
+        "UnsupportedModel",
         "UnsupportedSize",
     ],
 }

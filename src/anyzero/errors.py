@@ -33,6 +33,7 @@ __all__ = [
     "TimeoutError",
     "Unavailable",
     "UnsupportedFeature",
+    "UnsupportedModel",
     "UnsupportedSize",
     "from_result",
 ]
@@ -171,6 +172,10 @@ class BuildError(Error):
     ) -> None:
         super().__init__(detail, result=result, function=function, remedy=remedy)
         self.log = detail if log is None else log
+
+
+class UnsupportedModel(BuildError, UnsupportedFeature):
+    """A model holds what the compiler of graphs does not take; `log` names the layer."""
 
 
 # Results whose name does not say their class; the others are INVALID_… and UNSUPPORTED_….

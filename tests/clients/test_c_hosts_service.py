@@ -7,6 +7,7 @@ import socket
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -97,6 +98,19 @@ def test_only_the_planner_can_be_called(lines: list[Line], function: str) -> Non
     number, kind, reason = lines[0].receive()
     assert (number, kind) == (3, 1)
     assert b"the planner has no function" in reason
+
+
+def test_llvm_is_loaded_while_nobody_asks(lines: list[Line]) -> None:
+    """So that the first kernel that is in no cache does not wait for it."""
+    line = Line()
+    lines.append(line)
+    line.send(1, "describe")
+    line.receive()
+    plan_of(line, exporter())
+    until = time.monotonic() + 60
+    while "llvmlite" not in Path(f"/proc/{line.process.pid}/maps").read_text():
+        assert time.monotonic() < until
+        time.sleep(0.02)
 
 
 def test_answers_come_when_they_are_ready(lines: list[Line]) -> None:

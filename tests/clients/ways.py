@@ -104,7 +104,8 @@ class Outcome:
 def environment(variables: Mapping[str, str]) -> dict[str, str]:
     """The machine's, without what somebody may have set for Level Zero."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANYZERO_", "ZE_", "ZEL_"))}
-    return {**kept, "ANYZERO_PYTHON": sys.executable, **variables}
+    # What is installed beside must not decide how many drivers there are.
+    return {**kept, "ANYZERO_PYTHON": sys.executable, "ANYZERO_DEVICES": "cpu", **variables}
 
 
 def run(executable: Path, way: Way, *arguments: str | Path, variables: Mapping[str, str] | None = None) -> Outcome:

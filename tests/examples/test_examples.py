@@ -13,7 +13,7 @@ from tests.examples.running import EXAMPLES, ROOT, account, run
 PYTHON = sorted(path.name for path in EXAMPLES.glob("*.py"))
 CPP = sorted(path.stem for path in (EXAMPLES / "c").glob("*.cpp"))
 KERNELS = EXAMPLES / "kernels"
-PYTHON_ONLY = {"opencl_interop"}
+PYTHON_ONLY = {"npu_inference", "opencl_interop"}
 """About what has no place in the C API."""
 
 

@@ -17,6 +17,8 @@ LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)")
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.name)
 def test_the_code_of_a_page_runs(page: Path) -> None:
+    if page.name == "npu.md":
+        pytest.importorskip("openvino", reason="NOT TESTED: the code of npu.md; pip install openvino")
     for session in sessions(page):
         report = failures(page, session)
         assert not report, report

@@ -1,5 +1,7 @@
 """Command lists: recorded once, run as often as needed."""
 
+# ruff: noqa: SLF001 (a list and what it runs are friends)
+
 from __future__ import annotations
 
 import ctypes
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from anyzero.api.context import Context
     from anyzero.api.device import Device
     from anyzero.api.event import Event
+    from anyzero.api.graph import Arguments, Graph
+    from anyzero.api.graph_command import GraphCommand
+    from anyzero.api.graph_profiler import GraphProfile
 
 __all__ = ["CommandList"]
 
@@ -56,6 +61,7 @@ class CommandList(Recorder[None]):
         *,
         in_order: bool = True,
         cloneable: bool = False,
+        mutable: bool = False,
         handle: int | None = None,
     ) -> None:
         self.context = context
@@ -70,6 +76,9 @@ class CommandList(Recorder[None]):
             flags |= ze.ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE
         if handle is None:
             desc = ze.ze_command_list_desc_t(commandQueueGroupOrdinal=group.ordinal, flags=flags)
+            changes = ze.ze_mutable_command_list_exp_desc_t()
+            if mutable:
+                desc.pNext = ctypes.addressof(changes)
             handle = create(_create, context.handle, device.handle, ctypes.byref(desc))
         self.handle = handle
         self.array = Address((ctypes.c_void_p * 1)(handle))
@@ -100,6 +109,27 @@ class CommandList(Recorder[None]):
 
     def _has_host_functions(self) -> None:
         self.calls_host = True
+
+    def execute_mutable(
+        self,
+        graph: Graph,
+        arguments: Arguments | None = None,
+        *,
+        profile: GraphProfile | None = None,
+        signal: Event | None = None,
+        wait: Waits = None,
+    ) -> GraphCommand:
+        """Run a graph as `execute` does, in a list created with ``mutable=True``; what it returns can be changed."""
+        from anyzero.api.graph_command import GraphCommand, identify
+
+        numbers: list[int] = []
+        command, kept = graph._appending(arguments, profile, lambda lst: numbers.append(identify(lst)))
+        self._append(command, (), signal, wait, kept, graph._nbytes)
+        return GraphCommand(self, graph, numbers[0], kept)
+
+    def _replace_kept(self, old: object, new: object) -> None:
+        # In a list of its own: queues that run the commands as they were hold the other.
+        self._kept = [(new, *each[1:]) if isinstance(each, tuple) and each[0] is old else each for each in self._kept]
 
     def end(self) -> None:
         """End the recording; ending twice is fine. The end of a ``with`` block does it.

@@ -34,8 +34,10 @@ from anyzero.api.virtual_memory import page_size as _page_size
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from anyzero.api._graph_sources import GraphFormat, GraphOptions, GraphSource
     from anyzero.api._queues import Mode, Priority
     from anyzero.api._sources import Constants, Format, ModuleSource
+    from anyzero.api.graph import Graph
 
 __all__ = ["Context"]
 
@@ -379,6 +381,53 @@ class Context(Resource):
         where = device or self.device
         return Module(self, where, source, options=options, constants=constants, format=format, log=log)
 
+    def graph(
+        self,
+        source: GraphSource,
+        *,
+        weights: GraphSource | None = None,
+        options: GraphOptions = "",
+        format: GraphFormat | None = None,  # noqa: A002 (the specification's word)
+        cache: bool = True,
+        profiling: bool = False,
+        log: bool = False,
+        device: Device | None = None,
+    ) -> Graph:
+        """A graph from a model in OpenVINO's IR, or from what `Graph.native` gave: a file, or bytes; for NPUs.
+
+        The weights of ``model.xml`` are in ``model.bin`` beside it, unless they are given. A blob in a file is mapped
+        and used where it lies; so is one in memory, if it begins at a page and cannot be written to. `options` are for
+        the compiler: a mapping, or build flags as they are. ``cache=False`` bypasses the driver's cache of compiled
+        models, ``profiling=True`` lets layers be timed. What cannot be built raises BuildError, whose `log` names the
+        layer.
+        """
+        from anyzero.api.graph import Graph
+
+        return Graph(
+            self,
+            device or self.device,
+            source,
+            weights=weights,
+            options=options,
+            format=format,
+            cache=cache,
+            profiling=profiling,
+            log=log,
+        )
+
+    def supported_layers(
+        self,
+        source: GraphSource,
+        *,
+        weights: GraphSource | None = None,
+        options: GraphOptions = "",
+        device: Device | None = None,
+    ) -> tuple[str, ...]:
+        """The layers of a model, by their names, that the device's compiler takes."""
+        from anyzero.api.graph import supported_layers
+
+        return supported_layers(self, source, weights=weights, options=options, device=device)
+
     def _group(self, kind: QueueKind | QueueGroup, device: Device) -> QueueGroup:
         return kind if isinstance(kind, QueueGroup) else device.queue_group(kind)
 
@@ -406,18 +455,20 @@ class Context(Resource):
         kind: QueueKind | QueueGroup = "compute",
         in_order: bool = True,
         cloneable: bool = False,
+        mutable: bool = False,
         device: Device | None = None,
     ) -> CommandList:
         """A list to record; a list of one kind runs on queues of that kind.
 
-        ``in_order=False`` lets the driver reorder commands that no event or barrier orders.
+        ``in_order=False`` lets the driver reorder commands that no event or barrier orders. ``mutable=True`` is for
+        `CommandList.execute_mutable`.
 
         >>> az.device().context().command_list().recording
         True
         """
         where = device or self.device
         group = self._group(kind, where)
-        return CommandList(self, where, group, in_order=in_order, cloneable=cloneable)
+        return CommandList(self, where, group, in_order=in_order, cloneable=cloneable, mutable=mutable)
 
     def immediate(
         self,

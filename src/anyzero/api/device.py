@@ -16,6 +16,7 @@ from anyzero.api.properties import Cache, ImageLimits, Memory, Peer, QueueGroup,
 if TYPE_CHECKING:
     from anyzero.api.context import Context
     from anyzero.api.driver import Driver
+    from anyzero.api.graph import GraphCompiler
 
 __all__ = ["Clocks", "Device"]
 
@@ -92,7 +93,7 @@ class Device:
 
     @cached_property
     def backend(self) -> str:
-        """What really runs the work: ``cpu`` or ``cuda`` for devices of anyzero, else the same as `type`.
+        """What really runs the work: ``cpu``, ``cuda`` or ``npu`` for devices of anyzero, else the same as `type`.
 
         >>> az.device().backend
         'cpu'
@@ -274,6 +275,13 @@ class Device:
                 return group
         have = ", ".join(f"{group.ordinal}: {group.kind}" for group in self.queue_groups)
         raise errors.InvalidArgument(f"{self.name} has no {kind!r} queue group; it has {have}")
+
+    @cached_property
+    def graph_compiler(self) -> GraphCompiler:
+        """What makes graphs for it; raises UnsupportedFeature for a device that runs none."""
+        from anyzero.api.graph import compiler_of
+
+        return compiler_of(self)
 
     def peer(self, other: Device) -> Peer:
         """What this device may do with the memory of another."""

@@ -80,8 +80,8 @@ class Driver:
 def drivers() -> list[Driver]:
     """Every driver there is; starts them when nobody has yet.
 
-    >>> len(az.drivers())
-    1
+    >>> len(az.drivers()) >= 1
+    True
     """
     return list(_all_drivers())
 

@@ -23,6 +23,8 @@ from anyzero.api.library import function
 
 if TYPE_CHECKING:
     from anyzero.api.device import Device
+    from anyzero.api.graph import Arguments, Graph
+    from anyzero.api.graph_profiler import GraphProfile
 
 __all__ = ["Advice", "Recorder"]
 
@@ -312,6 +314,23 @@ class Recorder(Launcher[Appended]):
         call = HostCall(function, arguments, self.context.failures)
         self._has_host_functions()
         return self._append(_host_function, (TRAMPOLINE, call.number, None), signal, wait, call)
+
+    def execute(
+        self,
+        graph: Graph,
+        arguments: Arguments | None = None,
+        *,
+        profile: GraphProfile | None = None,
+        signal: Event | None = None,
+        wait: Waits = None,
+    ) -> Appended:
+        """Run a graph, on the memory that its arguments are set to; `arguments` sets some or all of them before.
+
+        They are a mapping of names or indices to buffers, or buffers in order. `profile`, one of a `Graph.profiler`,
+        gets the times of its layers.
+        """
+        command, kept = graph._appending(arguments, profile)
+        return self._append(command, (), signal, wait, kept, graph._nbytes)
 
     def prefetch(self, target: Buffer) -> Appended:
         """Bring shared memory to the device before it is used there; a hint.

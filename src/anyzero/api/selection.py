@@ -14,8 +14,8 @@ __all__ = ["device", "devices"]
 def devices() -> list[Device]:
     """Every device of every driver, without their tiles (those are `Device.tiles`).
 
-    >>> [device.type for device in az.devices()]
-    ['gpu']
+    >>> az.devices()[0].type
+    'gpu'
     """
     return [device for driver in drivers() for device in driver.devices]
 
@@ -23,8 +23,8 @@ def devices() -> list[Device]:
 def device(selector: int | str | DeviceSelector | Device | None = None) -> Device:
     """The device that `selector` names, or ANYZERO_DEVICE when it is None, or the first.
 
-    A selector is an index among all devices (``0``, ``"0"``), one among those of a backend (``"cpu"``, ``"cpu:0"``),
-    or a tile of either (``"0.1"``, ``"cpu:0.1"``).
+    A selector is an index among all devices (``0``, ``"0"``), one among those of a backend (``"cpu"``, ``"cpu:0"``,
+    ``"npu"``), or a tile of either (``"0.1"``, ``"cpu:0.1"``). Compute devices come first.
 
     >>> az.device("cpu:0") == az.device(0) == az.device()
     True

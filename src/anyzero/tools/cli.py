@@ -21,6 +21,7 @@ examples:
   anyzero run -- ./vector_add      any program that speaks Level Zero, on this package's driver
   eval "$(anyzero env)"            the same for everything that this shell starts from now on
   anyzero doctor                   is everything in place? and what to do if not
+  anyzero npu latency model.xml    how long until a model's first inference, with and without caches
   ANYZERO_DEVICES=cpu:tiles=2 anyzero info       a device with two tiles, on this machine
   ANYZERO_DEVICE=0.1 anyzero demo                the same tour on the second tile of the first device
 
@@ -70,6 +71,38 @@ examples:
 
   ✓ good   – for your information   ! works, but look at it   ✗ has to be mended
 exit codes: 0 everything that is needed works, 1 something has to be mended.
+"""
+
+_NPU = """\
+examples:
+  anyzero npu latency model.xml              first inferences, with empty and with warm caches
+  anyzero npu bench model.onnx --compare     inferences a second, beside OpenVINO's own CPU device
+
+`anyzero npu latency --help` and `anyzero npu bench --help` tell more. Models run on the NPU, which is there when
+OpenVINO is installed: pip install anyzero[npu].
+"""
+_NPU_LATENCY = """\
+examples:
+  anyzero npu latency model.xml                          the median of three rounds
+  anyzero npu latency model.onnx --repeat 9
+  anyzero npu latency model.xml --config PERFORMANCE_HINT=THROUGHPUT
+  anyzero npu latency model.xml --json | jq '.cache_dir.latency / .first_ever.latency'
+
+Each round starts four fresh processes:
+  first ever inference latency (FEIL)   nothing is cached: the model is compiled, loaded, and run once
+  first inference latency (FIL)         the driver has the compiled model in its cache
+  first inference latency (FIL)         the plugin has it in its own, CACHE_DIR, which one process fills for the next
+The time is that from compile_model() to the first result; starting Python and the driver is not in it, and in --json
+stands beside it (import, start).
+"""
+_NPU_BENCH = """\
+examples:
+  anyzero npu bench model.xml                            five seconds one by one, five seconds many at a time
+  anyzero npu bench model.xml --requests 8 --seconds 20
+  anyzero npu bench model.xml --compare                  and the same on OpenVINO's own CPU device
+  anyzero npu bench model.xml --config NPU_PIPELINE=DISCRETE
+
+Inputs are random numbers, and zero where a model takes whole numbers.
 """
 
 
@@ -140,7 +173,40 @@ def _parser() -> argparse.ArgumentParser:
 
     look = add("doctor", "check everything that anyzero needs, and say how to mend what is wrong", _DOCTOR, _doctor)
     look.add_argument("--json", action="store_true", help="as JSON")
+
+    models = add("npu", "measure models on the NPU", _NPU, _npu)
+    models.set_defaults(parser=models)
+    kinds = models.add_subparsers(title="commands", metavar="COMMAND")
+    first = _add_model(
+        kinds, "latency", "first inferences, with empty and with warm caches", _NPU_LATENCY, _npu_latency
+    )
+    first.add_argument(
+        "--repeat", type=int, default=3, metavar="N", help="rounds, of which the median counts; default 3"
+    )
+    many = _add_model(kinds, "bench", "inferences a second, one by one and many at a time", _NPU_BENCH, _npu_bench)
+    many.add_argument("--seconds", type=float, default=5.0, metavar="S", help="for each of the two; default 5")
+    many.add_argument("--requests", type=int, default=0, metavar="N", help="how many at a time; default: the optimum")
+    many.add_argument("--compare", action="store_true", help="measure OpenVINO's CPU device as well")
     return parser
+
+
+def _add_model(
+    kinds: Any, name: str, summary: str, examples: str, command: Callable[[Any], int]
+) -> argparse.ArgumentParser:
+    made: argparse.ArgumentParser = kinds.add_parser(
+        name,
+        help=summary,
+        description=f"{summary[0].upper()}{summary[1:]}.",
+        epilog=examples,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.set_defaults(command=command)
+    made.add_argument("model", metavar="MODEL", help="the file of a model: OpenVINO IR (.xml), ONNX, …")
+    made.add_argument(
+        "--config", action="append", default=[], metavar="KEY=VALUE", help="compile the model with it; repeatable"
+    )
+    made.add_argument("--json", action="store_true", help="as JSON")
+    return made
 
 
 def _add_choices(parser: argparse.ArgumentParser) -> None:
@@ -191,3 +257,27 @@ def _doctor(chosen: argparse.Namespace) -> int:
     from anyzero.tools import doctor
 
     return doctor.run(as_json=chosen.json)
+
+
+def _npu(chosen: argparse.Namespace) -> int:
+    chosen.parser.print_help()
+    return 0
+
+
+def _npu_latency(chosen: argparse.Namespace) -> int:
+    from anyzero.tools import npu
+
+    return npu.latency(chosen.model, config=chosen.config, repeat=max(chosen.repeat, 1), as_json=chosen.json)
+
+
+def _npu_bench(chosen: argparse.Namespace) -> int:
+    from anyzero.tools import npu
+
+    return npu.bench(
+        chosen.model,
+        config=chosen.config,
+        seconds=chosen.seconds,
+        requests=chosen.requests,
+        compare=chosen.compare,
+        as_json=chosen.json,
+    )

@@ -73,9 +73,12 @@ def _details(device: az.Device) -> Iterable[tuple[str, str]]:
     yield "identity", f"backend {device.backend}, vendor {device.vendor_id:#06x}, id {device.device_id:#06x}"
     yield "PCI address", str(_told(device, "pci_address") or "not told")
     yield "compute", f"{_count(range(device.compute_units), 'unit')} at {device.clock_mhz} MHz"
-    shape = " × ".join(map(str, device.max_group_shape))
-    yield "work-groups", f"up to {device.max_group_size} items ({shape}), {size(device.local_memory)} local memory"
-    yield "sub-groups", ", ".join(map(str, device.sub_group_sizes))
+    if device.max_group_size:
+        shape = " × ".join(map(str, device.max_group_shape))
+        yield "work-groups", f"up to {device.max_group_size} items ({shape}), {size(device.local_memory)} local memory"
+        yield "sub-groups", ", ".join(map(str, device.sub_group_sizes))
+    else:
+        yield "kernels", "none: it executes graphs"
     yield "memory", f"{size(device.memory_total)}, {size(device.memory_free)} free; {_memories(device)}"
     yield "allocations", f"up to {size(device.max_allocation)}; on-demand paging {_yes(device.on_demand_paging)}"
     yield "caches", ", ".join(size(cache.size) for cache in device.caches)
@@ -84,9 +87,11 @@ def _details(device: az.Device) -> Iterable[tuple[str, str]]:
         fill = f"fill patterns up to {group.max_fill_pattern} bytes"
         yield f"group {group.ordinal}", f"{_count(range(group.queues), 'queue')}: {', '.join(can)}; {fill}"
     limits = device.image_limits
-    sides = f"1D {limits.side_1d}, 2D {limits.side_2d}, 3D {limits.side_3d}"
-    yield "images", f"{sides}, {limits.array_levels} levels, {limits.samplers} samplers"
-    others = [each for each in az.devices() if each != device.root]
+    if limits.side_2d:
+        sides = f"1D {limits.side_1d}, 2D {limits.side_2d}, 3D {limits.side_3d}"
+        yield "images", f"{sides}, {limits.array_levels} levels, {limits.samplers} samplers"
+    # A context holds devices of one driver.
+    others = [each for each in device.driver.devices if each != device.root]
     if others:
         reached = sum(device.can_access(each) for each in others)
         yield "peers", f"reaches {reached} of {_count(others, 'other device')}"

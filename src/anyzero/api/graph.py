@@ -1,0 +1,431 @@
+"""Graphs: whole models, compiled for an NPU, that run as one command."""
+
+# ruff: noqa: SLF001 (a graph and the lists it goes to are friends)
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakSet
+
+import numpy as np
+
+from anyzero import errors
+from anyzero.api._arrays import HostArray
+from anyzero.api._graph_extension import Extension, extension, text_of
+from anyzero.api._graph_sources import GraphFormat, GraphOptions, GraphSource, build_flags, serialize
+from anyzero.api._memory import ContextHandle
+from anyzero.api.buffer import Buffer
+from anyzero.api.graph_argument import GraphArgument, arguments_of
+from anyzero.api.graph_profiler import GraphProfile, GraphProfiler
+from anyzero.api.library import check, create
+from anyzero.api.resource import Resource
+from anyzero.ze import npu
+
+if TYPE_CHECKING:
+    from anyzero.api.context import Context
+    from anyzero.api.device import Device
+
+__all__ = ["Arguments", "Graph", "GraphCompiler", "GraphProperties", "supported_layers"]
+
+Arguments = Mapping[Any, Any] | Sequence[Any]
+"""Memory for a graph's arguments: by name or index, or all in order."""
+
+_REMEDY: Final = "docs/npu.md tells what a model may hold; `log` has the whole account."
+
+
+@dataclass(frozen=True, slots=True)
+class GraphCompiler:
+    """What makes graphs for a device: the version of the extension, its own, the newest opset, and its options."""
+
+    extension: str
+    version: str
+    opset: int
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphProperties:
+    """How a graph came to be.
+
+    Exactly one of `cached` (the driver knew the model), `compiled` and `precompiled` (a native blob) is true.
+    `in_place` tells that a blob is used where it lies, `profiling` that layers can be timed.
+    """
+
+    cached: bool
+    compiled: bool
+    precompiled: bool
+    in_place: bool
+    profiling: bool
+
+
+class _GraphHandle(Resource):
+    """The driver's graph. Views of its binary hold it, and so does what runs it."""
+
+    __slots__ = ("_called", "_kept", "_lifetime")
+
+    def __init__(self, handle: int, called: Extension, lifetime: ContextHandle, kept: object) -> None:
+        self._called = called
+        self._lifetime = lifetime
+        self._kept = kept
+        self.handle = handle
+
+    def _release(self, handle: int) -> None:
+        self._called.Destroy(handle)
+        # Only now: the driver may have used a blob where it lies.
+        self._kept = None
+
+
+class _Binary:
+    """A graph's native binary, for numpy, which then holds the graph."""
+
+    def __init__(self, owner: _GraphHandle, pointer: int, nbytes: int) -> None:
+        self._owner = owner
+        self.__array_interface__ = {"version": 3, "typestr": "|u1", "shape": (nbytes,), "data": (pointer, True)}
+
+
+class Graph(Resource):
+    """A compiled model. `Context.graph` makes one; lists run it with `execute`.
+
+    Its arguments keep what they were `set` to, and a list takes what they are at that moment, so several lists and
+    threads can run one graph on memory of their own. Any thread may use a graph.
+    """
+
+    __slots__ = ("_called", "_names", "_nbytes", "_owner", "_turn", "_values", "arguments", "context", "device")
+    _gone_when_closed = ("handle", "_owner")
+
+    context: Context
+    device: Device
+    _called: Extension
+    _owner: _GraphHandle
+
+    def __init__(
+        self,
+        context: Context,
+        device: Device,
+        source: GraphSource,
+        *,
+        weights: GraphSource | None = None,
+        options: GraphOptions = "",
+        format: GraphFormat | None = None,  # noqa: A002 (the specification's word)
+        cache: bool = True,
+        profiling: bool = False,
+        log: bool = False,
+    ) -> None:
+        called = extension(device.driver)
+        given = serialize(source, weights, format, _compiler_version(called, device))
+        flags = 0 if cache else npu.ZE_GRAPH_FLAG_DISABLE_CACHING
+        flags |= npu.ZE_GRAPH_FLAG_INPUT_GRAPH_PERSISTENT if given.in_place else 0
+        # A blob has been configured already, and may be asked for nothing more.
+        native = given.format == npu.ZE_GRAPH_FORMAT_NATIVE
+        words = None if native and not options else build_flags(options, profiling=profiling)
+        if profiling:
+            flags |= npu.ZE_GRAPH_FLAG_ENABLE_PROFILING
+        desc = given.desc(flags, words)
+        made = ctypes.c_void_p()
+        result = called.Create2(context.handle, device.handle, ctypes.byref(desc), ctypes.byref(made))
+        if result or not made.value:
+            _refuse(result, called)
+        self.context = context
+        self.device = device
+        self._called = called
+        self._owner = _GraphHandle(made.value or 0, called, context.lifetime, given if given.in_place else None)
+        self.handle = self._owner.handle
+        self._turn = Lock()
+        _everyone.add(self)
+        found = npu.ze_graph_properties_t()
+        check(called.GetProperties(self.handle, ctypes.byref(found)), called.GetProperties)
+        self.arguments: tuple[GraphArgument, ...] = arguments_of(called, self.handle, found.numGraphArgs)
+        self._names = _names_of(self.arguments)
+        self._values: list[Any] = [None] * len(self.arguments)
+        self._nbytes = sum(each.nbytes for each in self.arguments)
+        self._begin()
+        if log and self.build_log:
+            print(self.build_log, file=sys.stderr)
+
+    def _begin(self) -> None:
+        """What some drivers want done with a graph before it runs for the first time."""
+        called = self._called
+        found = npu.ze_graph_properties_2_t()
+        check(called.GetProperties2(self.handle, ctypes.byref(found)), called.GetProperties2)
+        if found.initStageRequired & npu.ZE_GRAPH_STAGE_INITIALIZE:
+            check(called.GraphInitialize(self.handle), called.GraphInitialize)
+        if found.initStageRequired & npu.ZE_GRAPH_STAGE_COMMAND_LIST_INITIALIZE:
+            run = self.context.lifetime.run
+            run(self.device, called.AppendGraphInitialize, (self.handle,), self._owner)
+
+    def _release(self, handle: int) -> None:
+        self._values = []
+        # The driver's graph goes with the last view of its binary.
+        del self._owner
+
+    # What it is
+
+    @property
+    def inputs(self) -> tuple[GraphArgument, ...]:
+        """What the model takes, without states and shapes."""
+        return tuple(each for each in self.arguments if each.direction == "input" and each.role == "data")
+
+    @property
+    def outputs(self) -> tuple[GraphArgument, ...]:
+        """What the model gives, without states and shapes."""
+        return tuple(each for each in self.arguments if each.direction == "output" and each.role == "data")
+
+    def argument(self, which: int | str | GraphArgument) -> GraphArgument:
+        """An argument by its index or by any of its names: its own, the friendly one, those of its tensors."""
+        if isinstance(which, GraphArgument):
+            return which
+        if isinstance(which, str):
+            found = self._names.get(which)
+            if found is None:
+                known = ", ".join(each.name for each in self.arguments)
+                raise errors.InvalidArgument(f"the graph has no argument called {which!r}; it has {known}")
+            return found
+        if not 0 <= which < len(self.arguments):
+            raise errors.InvalidArgument(f"the graph has {len(self.arguments)} arguments, so none is number {which}")
+        return self.arguments[which]
+
+    @property
+    def properties(self) -> GraphProperties:
+        """How it came to be, and what it can do."""
+        found = npu.ze_graph_properties_3_t()
+        called = self._called.GetProperties3
+        check(called(self.handle, ctypes.byref(found)), called)
+        copied = bool(found.flags & npu.ZE_GRAPH_PROPERTIES_FLAG_NO_STANDARD_ALLOCATION)
+        return GraphProperties(
+            cached=bool(found.flags & npu.ZE_GRAPH_PROPERTIES_FLAG_LOADED_FROM_CACHE),
+            compiled=bool(found.flags & npu.ZE_GRAPH_PROPERTIES_FLAG_COMPILED),
+            precompiled=bool(found.flags & npu.ZE_GRAPH_PROPERTIES_FLAG_PRE_COMPILED),
+            in_place=self._owner._kept is not None and not copied,
+            profiling=bool(found.flags & npu.ZE_GRAPH_PROPERTIES_FLAG_PROFILING_ENABLED),
+        )
+
+    @property
+    def build_log(self) -> str:
+        """What the compiler had to say; `BuildError.log` when it failed."""
+        return text_of(self._called.BuildLogGetString, self.handle)
+
+    @property
+    def native(self) -> memoryview:
+        """The graph as the driver keeps it, from which `Context.graph` makes the same again without compiling.
+
+        It is a view of the driver's memory, which stays while the view is used.
+        """
+        size, pointer = ctypes.c_size_t(), ctypes.c_void_p()
+        called = self._called.GetNativeBinary2
+        check(called(self.handle, ctypes.byref(size), ctypes.byref(pointer)), called)
+        array: Any = np.asarray(_Binary(self._owner, pointer.value or 0, size.value))
+        return memoryview(array)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write `native` to a file; whoever reads the file meanwhile sees the old one or the new one."""
+        target = Path(path)
+        partial = target.with_name(f".{target.name}.{os.getpid()}")
+        try:
+            partial.write_bytes(self.native)
+            partial.replace(target)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+
+    def evict(self) -> None:
+        """Let the driver give back what it holds for the next run; that one takes a little longer."""
+        check(self._called.Evict(self.handle), self._called.Evict)
+
+    # Its arguments
+
+    def set(self, argument: int | str | GraphArgument, value: Buffer | Any) -> None:
+        """Let an argument be a buffer, or an array of the program's own, for what is appended from now on."""
+        place, memory = self._memory(argument, value)
+        with self._turn:
+            self._put(place, memory)
+
+    def _memory(self, which: Any, value: Any) -> tuple[int, Buffer | HostArray]:
+        argument = self.argument(which)
+        writable = argument.direction == "output" or argument.role == "state"
+        memory = value if isinstance(value, Buffer) else HostArray(value, writable=writable)
+        if memory.nbytes < argument.nbytes:
+            raise errors.InvalidArgument(
+                f"{argument.name} takes {argument.nbytes} bytes, {argument.precision} of {argument.bounds}; "
+                f"this memory has {memory.nbytes}"
+            )
+        return argument.index, memory
+
+    def _put(self, place: int, memory: Buffer | HostArray) -> None:
+        set_value = self._called.SetArgumentValue
+        if result := set_value(self.handle, place, memory.pointer):
+            check(result, set_value)
+        self._values[place] = memory.allocation
+
+    def buffers(self, *, kind: Any = "host", context: Context | None = None) -> dict[str, Buffer]:
+        """New memory for all arguments, by their names, zeroed; both sides of a state get the same."""
+        where = context or self.context
+        made: dict[str, Buffer] = {}
+        states: dict[str, Buffer] = {}
+        for each in self.arguments:
+            if each.role == "state" and each.of in states:
+                made[each.name] = states[each.of]
+                continue
+            shape = (each.nbytes,) if each.packed else each.bounds
+            memory = where.zeros(shape, each.dtype, kind=kind, alignment=4096, device=self.device)
+            made[each.name] = memory
+            if each.role == "state":
+                states[each.of] = memory
+        return made
+
+    def _collect(self, arguments: Arguments | None) -> list[tuple[int, Buffer | HostArray]]:
+        if arguments is None:
+            return []
+        if isinstance(arguments, Mapping):
+            return [self._memory(which, value) for which, value in arguments.items()]
+        if len(arguments) > len(self.arguments):
+            raise errors.InvalidArgument(f"{len(arguments)} values for {len(self.arguments)} arguments")
+        return [self._memory(which, value) for which, value in enumerate(arguments)]
+
+    def _appending(
+        self, arguments: Arguments | None, profile: GraphProfile | None, ahead: Callable[[int], None] | None = None
+    ) -> tuple[Callable[..., int], list[Any]]:
+        """The command that runs it, and what that will keep; `ahead` is called with the list right before."""
+        values = self._collect(arguments)
+        query = None if profile is None else profile.handle
+        # The places of the arguments' memory, behind the first, are those of the arguments.
+        kept: list[Any] = [self._owner]
+        append = self._called.AppendGraphExecute
+
+        def command(lst: int, event: int | None, count: int, waits: int | None) -> int:
+            # The driver takes the arguments as they are, so nobody may change them in between.
+            with self._turn:
+                for place, memory in values:
+                    self._put(place, memory)
+                self._require_all()
+                kept.extend((*self._values, profile))
+                if ahead is not None:
+                    ahead(lst)
+                result = append(lst, self.handle, query, event, count, waits)
+            if result:
+                check(result, append)
+            return 0
+
+        return command, kept
+
+    def _require_all(self) -> None:
+        missing = [each.name for each, value in zip(self.arguments, self._values, strict=True) if value is None]
+        if missing:
+            raise errors.InvalidArgument(
+                f"no memory is set for {', '.join(missing)}",
+                remedy="Pass it to execute(), or set() it before; graph.buffers() makes memory for all arguments.",
+            )
+
+    def profiler(self, count: int = 1) -> GraphProfiler:
+        """Room for the times of `count` runs, of a graph that was made with ``profiling=True``."""
+        return GraphProfiler(self, count)
+
+    def __iter__(self) -> Iterator[GraphArgument]:
+        return iter(self.arguments)
+
+    def __repr__(self) -> str:
+        if self.closed:
+            return "<Graph, closed>"
+        given, made = (", ".join(map(_brief, side)) for side in (self.inputs, self.outputs))
+        return f"<Graph ({given}) → ({made})>"
+
+
+def _brief(argument: GraphArgument) -> str:
+    sides = "×".join("?" if side is None else str(side) for side in argument.shape)
+    return f"{argument.name} {argument.precision}[{sides}]"
+
+
+def _names_of(arguments: tuple[GraphArgument, ...]) -> dict[str, GraphArgument]:
+    """By every name; where two share one, an argument's own name goes first, then the order of the arguments."""
+    found = {each.name: each for each in arguments}
+    for each in arguments:
+        for name in (*each.tensor_names, each.friendly_name):
+            if name and each.role == "data":
+                found.setdefault(name, each)
+    return found
+
+
+def _refuse(result: int, called: Extension) -> None:
+    """Raise what a failed creation means, with the compiler's account of it."""
+    try:
+        check(result, called.Create2)
+    except errors.Error as error:
+        log = text_of(called.BuildLogGetString, None) or error.detail
+        first = log.strip().splitlines()[0] if log.strip() else ""
+        known = {"result": error.result, "function": error.function, "log": log, "remedy": _REMEDY}
+        if isinstance(error, errors.UnsupportedFeature):
+            raise errors.UnsupportedModel(first, **known) from None  # type: ignore[arg-type]
+        if isinstance(error, errors.BuildError) or (log and isinstance(error, errors.InvalidArgument)):
+            raise errors.BuildError(first, **known) from None  # type: ignore[arg-type]
+        raise
+    raise errors.BuildError("the driver returned no graph", function="pfnCreate2", remedy=_REMEDY)
+
+
+def _compiler_version(called: Extension, device: Device) -> tuple[int, int]:
+    found = _compiler_properties(called, device).compilerVersion
+    return found.major, found.minor
+
+
+def _compiler_properties(called: Extension, device: Device) -> Any:
+    found = npu.ze_device_graph_properties_t()
+    ask = called.DeviceGetGraphProperties
+    check(ask(device.handle, ctypes.byref(found)), ask)
+    return found
+
+
+def compiler_of(device: Device) -> GraphCompiler:
+    """What makes graphs for a device; raise UnsupportedFeature where nothing does."""
+    called = extension(device.driver)
+    found = _compiler_properties(called, device)
+    ask = called.CompilerGetSupportedOptions
+    size = ctypes.c_size_t()
+    check(ask(device.handle, npu.ZE_NPU_COMPILER_OPTIONS, ctypes.byref(size), None), ask)
+    room = ctypes.create_string_buffer(size.value + 1)
+    check(ask(device.handle, npu.ZE_NPU_COMPILER_OPTIONS, ctypes.byref(size), room), ask)
+    version = found.graphExtensionVersion
+    return GraphCompiler(
+        extension=f"{version >> 16}.{version & 0xFFFF}",
+        version=f"{found.compilerVersion.major}.{found.compilerVersion.minor}",
+        opset=found.maxOVOpsetVersionSupported,
+        options=tuple(room.value.decode(errors="replace").split()),
+    )
+
+
+def supported_layers(
+    context: Context,
+    source: GraphSource,
+    *,
+    weights: GraphSource | None = None,
+    options: GraphOptions = "",
+    device: Device | None = None,
+) -> tuple[str, ...]:
+    """The layers of a model, by their names, that the compiler takes; the others would be refused."""
+    where = device or context.device
+    called = extension(where.driver)
+    given = serialize(source, weights, "ir", _compiler_version(called, where))
+    desc = given.desc(0, build_flags(options, profiling=False))
+    query = create(called.QueryNetworkCreate2, context.handle, where.handle, ctypes.byref(desc))
+    try:
+        text = text_of(called.QueryNetworkGetSupportedLayers, query, ctypes.c_size_t())
+    finally:
+        called.QueryNetworkDestroy(query)
+    # Names may hold anything but what separates them.
+    return tuple(text.removeprefix("<").removesuffix(">").split("><")) if text else ()
+
+
+_everyone: Final[WeakSet[Graph]] = WeakSet()
+
+
+def _begin_anew() -> None:
+    # Whoever had a turn when the process was forked is not here to end it.
+    for each in list(_everyone):
+        each._turn = Lock()
+
+
+os.register_at_fork(after_in_child=_begin_anew)

@@ -1,0 +1,117 @@
+"""How long the layers of a graph take."""
+
+# ruff: noqa: SLF001 (a graph, its pools and their queries are friends)
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from anyzero.api._sizes import place_of, size_within
+from anyzero.api.library import check, create
+from anyzero.api.resource import Resource
+from anyzero.ze import npu
+
+if TYPE_CHECKING:
+    from anyzero.api._graph_extension import Extension
+    from anyzero.api.graph import Graph
+
+__all__ = ["GraphProfile", "GraphProfiler", "LayerTime"]
+
+_STATES: Final[dict[int, Any]] = {
+    npu.ZE_LAYER_STATUS_NOT_RUN: "not run",
+    npu.ZE_LAYER_STATUS_OPTIMIZED_OUT: "optimized out",
+    npu.ZE_LAYER_STATUS_EXECUTED: "executed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LayerTime:
+    """What one layer took in one run, in nanoseconds; `start_ns` counts from the beginning of the run."""
+
+    name: str
+    type: str
+    status: Literal["not run", "optimized out", "executed"]
+    start_ns: int
+    duration_ns: int
+    layer_id: int
+    dpu_ns: int
+    software_ns: int
+    dma_ns: int
+
+
+class _PoolHandle(Resource):
+    """The driver's pool, which each of its queries holds."""
+
+    __slots__ = ("_called", "_graph")
+
+    def __init__(self, graph: Graph, count: int) -> None:
+        self._called: Extension = graph._called
+        self._graph = graph._owner
+        self.handle = create(self._called.ProfilingPoolCreate, graph.handle, count)
+
+    def _release(self, handle: int) -> None:
+        self._called.ProfilingPoolDestroy(handle)
+
+
+class GraphProfiler:
+    """Room for the times of some runs of a graph: a sequence of `GraphProfile`. `Graph.profiler` makes one."""
+
+    __slots__ = ("_profiles",)
+
+    def __init__(self, graph: Graph, count: int) -> None:
+        pool = _PoolHandle(graph, size_within(count, 32, "the number of runs"))
+        self._profiles: tuple[GraphProfile, ...] = tuple(GraphProfile(pool, index) for index in range(count))
+
+    def __len__(self) -> int:
+        return len(self._profiles)
+
+    def __getitem__(self, index: int) -> GraphProfile:
+        return self._profiles[place_of(index, len(self._profiles), "an index of a profiler is an integer")]
+
+    def __iter__(self) -> Iterator[GraphProfile]:
+        return iter(self._profiles)
+
+
+class GraphProfile(Resource):
+    """The times of one run: of the last that was appended with ``profile=`` this one, and is done."""
+
+    __slots__ = ("_called", "_pool")
+
+    def __init__(self, pool: _PoolHandle, index: int) -> None:
+        self._pool = pool
+        self._called = pool._called
+        self.handle = create(self._called.ProfilingQueryCreate, pool.handle, index)
+
+    @property
+    def layers(self) -> list[LayerTime]:
+        """Every layer, in the order in which they ran; raises NotReady before the first run."""
+        return [
+            LayerTime(
+                name=each.name.decode(errors="replace"),
+                type=each.layer_type.decode(errors="replace"),
+                status=_STATES.get(each.status, "not run"),
+                start_ns=each.start_time_ns,
+                duration_ns=each.duration_ns,
+                layer_id=each.layer_id,
+                dpu_ns=each.dpu_ns,
+                software_ns=each.sw_ns,
+                dma_ns=each.dma_ns,
+            )
+            for each in self._records()
+        ]
+
+    def _records(self) -> Any:
+        ask = self._called.ProfilingQueryGetData
+        size = ctypes.c_uint32()
+        check(ask(self.handle, npu.ZE_GRAPH_PROFILING_LAYER_LEVEL, ctypes.byref(size), None), ask)
+        count = size.value // ctypes.sizeof(npu.ze_profiling_layer_info)
+        room = (npu.ze_profiling_layer_info * count)()
+        if count:
+            check(ask(self.handle, npu.ZE_GRAPH_PROFILING_LAYER_LEVEL, ctypes.byref(size), room), ask)
+        return room
+
+    def _release(self, handle: int) -> None:
+        self._called.ProfilingQueryDestroy(handle)

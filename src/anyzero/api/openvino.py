@@ -1,0 +1,93 @@
+"""OpenVINO's own NPU plugin on this package's NPU device, in the same process."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from pathlib import Path
+
+from anyzero import errors, installed, ze
+from anyzero.api._loaders import DRIVER, NAME, OURS
+from anyzero.ze.library import Library
+
+__all__ = ["enable_openvino"]
+
+_loaders_kept: list[ctypes.CDLL] = []
+
+
+def enable_openvino() -> None:
+    """Make OpenVINO in this process find the NPU device, under its own name for such a device: ``NPU``.
+
+    Its NPU plugin asks the linker for a Level Zero loader when it is first used, and this has to come before that:
+    before the first ``openvino.Core()`` that looks for devices. Whether `openvino` is imported already does not matter,
+    and calling this again does no harm. It raises `anyzero.Unavailable` where OpenVINO is missing or too old, where
+    another loader is there already, and where ``ANYZERO_DEVICES`` leaves the NPU out.
+
+    .. code-block:: python
+
+        import anyzero, openvino
+
+        anyzero.enable_openvino()
+        compiled = openvino.Core().compile_model("model.xml", "NPU")
+
+    A program that knows nothing of anyzero needs no change: ``anyzero run -- python program.py``.
+    """
+    found = installed.openvino()
+    if found is None or not found.is_enough:
+        why = found.shortcoming if found else "it is not installed"
+        raise errors.Unavailable(f"OpenVINO cannot be used: {why}", remedy=f"Install it: {installed.INSTALL_OPENVINO}")
+    if _loaders_kept:
+        return
+    other = _loader_in_this_process()
+    if other and not _leads_to_us(other):
+        raise errors.Unavailable(
+            f"the loader {other} is in this process already, and OpenVINO would take that one",
+            remedy="Call enable_openvino() first of all; or start the program with `anyzero run`; or name our driver "
+            f"to that loader, before it is loaded: ZE_ENABLE_ALT_DRIVERS={DRIVER}",
+        )
+    driver = Library(DRIVER)
+    # A thread of OpenVINO compiles with locks in hand for which another thread may wait that holds the GIL. So what is
+    # planned for it is planned by another process.
+    ctypes.CDLL(driver.path).zexPlanGraphsBeside()
+    _require_npu(driver)
+    if not other:
+        _loaders_kept.append(ctypes.CDLL(str(OURS), mode=os.RTLD_GLOBAL | os.RTLD_NOW))
+
+
+def _loader_in_this_process() -> str:
+    try:
+        maps = Path("/proc/self/maps").read_text(errors="surrogateescape")
+    except OSError:
+        return ""
+    name = NAME.removesuffix(".1")
+    paths = (line.split(maxsplit=5)[-1].removesuffix(" (deleted)") for line in maps.splitlines() if name in line)
+    return next((path for path in paths if Path(path).name.startswith(name)), "")
+
+
+def _leads_to_us(loader: str) -> bool:
+    named = os.environ.get("ZE_ENABLE_ALT_DRIVERS", "").split(",")
+    ours = {os.path.realpath(OURS), os.path.realpath(DRIVER)}
+    return bool(ours & {os.path.realpath(each) for each in (loader, *named) if each})
+
+
+def _require_npu(driver: Library) -> None:
+    """Start the driver here, where its words for what is wrong can be passed on; OpenVINO would just show no device."""
+    count = ctypes.c_uint32()
+    wanted = ze.ze_init_driver_type_desc_t(flags=ze.ZE_INIT_DRIVER_TYPE_FLAG_NPU)
+    result = driver.zeInitDrivers(ctypes.byref(count), None, ctypes.byref(wanted))
+    if result:
+        text = ctypes.c_char_p()
+        ctypes.CDLL(driver.path).zerGetLastErrorDescription(ctypes.byref(text))
+        raise errors.from_result(result, "zeInitDrivers", (text.value or b"").decode(errors="replace"))
+    if not count.value:
+        raise errors.Unavailable(
+            f"the driver shows no NPU device: {_why_not()}", remedy="Name it: ANYZERO_DEVICES=cpu,npu"
+        )
+
+
+def _why_not() -> str:
+    if described := os.environ.get("ANYZERO_DESCRIPTION", "").strip():
+        return f"the description in {described} (ANYZERO_DESCRIPTION) has none"
+    if shown := os.environ.get("ANYZERO_DEVICES", "").strip():
+        return f"ANYZERO_DEVICES={shown} leaves it out"
+    return "it was started when OpenVINO could not be found yet"

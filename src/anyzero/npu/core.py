@@ -1,0 +1,180 @@
+"""The door of the plugin: compile a model, or import one that was compiled before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from typing import Any
+
+import anyzero as az
+from anyzero import errors
+from anyzero.npu import exported_model
+from anyzero.npu.blob_cache import BlobCache
+from anyzero.npu.compiled_model import CompiledModel
+from anyzero.npu.element_type import ElementType
+from anyzero.npu.executor import Executor
+from anyzero.npu.model_source import ModelSource, load
+from anyzero.npu.network_description import NetworkDescription
+from anyzero.npu.settings import Settings, key_of
+from anyzero.npu.tensor import Tensor, allocate
+
+__all__ = ["Core"]
+
+
+class Core:
+    """Models on an NPU, with the names that OpenVINO has for it all.
+
+    `device` is what `anyzero.device` takes; the first NPU, unless told otherwise. Models of one core share a context,
+    so the output tensor of one can be the input tensor of another. Any thread may use a core.
+    """
+
+    def __init__(self, device: Any = "npu") -> None:
+        try:
+            self.device = az.device(device)
+        except errors.DeviceNotFound as error:
+            if device == "npu":
+                error.remedy = f"The NPU is there where OpenVINO is: pip install anyzero[npu]. {error.remedy}"
+            raise
+        self._options = self.device.graph_compiler.options
+        self.context = self.device.context()
+        self._settings = Settings()
+
+    @property
+    def available_devices(self) -> list[str]:
+        """What models can be compiled for."""
+        return ["NPU"]
+
+    def compile_model(
+        self, model: Any, device_name: Any = None, config: Mapping[Any, Any] | None = None, *, weights: Any = None
+    ) -> CompiledModel:
+        """Compile a model: the name of a file (IR, ONNX, …), an openvino.Model, or IR as bytes with `weights`.
+
+        `config` may come second, as there is one device only. See `Settings` for what it holds. What cannot be compiled
+        raises BuildError, whose `log` names the layer.
+        """
+        settings = self._settings.updated(_config(device_name, config), self._options)
+        source = load(model, weights, apart=settings.npu_batch_mode == "PLUGIN")
+        batch = source.batch if source.batch > 1 else max(settings.npu_batch, 1)
+        folder = settings.cache_path
+        if folder is None:
+            return self._finished(self._built(source, settings), source.name, batch, settings, from_cache=False)
+        cache = BlobCache(folder)
+        besides = self._besides(source, settings)
+        identity = source.identity(*besides)
+        # Reading all weights takes as long as loading the model, so files that are known are not read.
+        digest = cache.recall(identity)
+        if digest is None:
+            digest = source.digest(*besides)
+            cache.note(identity, digest)
+        kept = cache.find(digest)
+        if kept is not None:
+            try:
+                return self._imported(exported_model.read(kept), settings, from_cache=True)
+            except (errors.BuildError, errors.InvalidArgument, OSError):
+                # Damaged, or of a driver that was other than its version says.
+                cache.forget(digest)
+        made = self._finished(self._built(source, settings), source.name, batch, settings, from_cache=False)
+        cache.keep(digest, list(exported_model.parts_of(made.graph.native, source.name, batch)))
+        return made
+
+    def import_model(
+        self, source: Any, device_name: Any = None, config: Mapping[Any, Any] | None = None
+    ) -> CompiledModel:
+        """A model that `CompiledModel.export_model` wrote: the name of a file, bytes or a stream.
+
+        A file is mapped and used where it lies, so its weights are neither read nor copied before they are needed.
+        """
+        settings = self._settings.updated(_config(device_name, config), self._options)
+        return self._imported(exported_model.read(source), settings, from_cache=False)
+
+    def query_model(
+        self, model: Any, device_name: Any = None, config: Mapping[Any, Any] | None = None
+    ) -> dict[str, str]:
+        """The layers of a model that could be compiled, each with the device."""
+        settings = self._settings.updated(_config(device_name, config), self._options)
+        source = load(model, None, apart=False)
+        options = settings.for_compiler(self._options)
+        layers = self.context.supported_layers(source.xml, weights=source.weights, options=options)
+        return dict.fromkeys(layers, "NPU")
+
+    def create_host_tensor(self, element_type: Any, shape: tuple[int, ...]) -> Tensor:
+        """A tensor of zeros in memory that the device reaches, for the requests of all models of this core."""
+        kind = ElementType.of(element_type)
+        return allocate(self.context, tuple(shape), kind, (prod(shape) * kind.bits + 7) // 8)
+
+    def set_property(self, *arguments: Any) -> None:
+        """``set_property(properties)``: what models are compiled with from now on."""
+        self._settings = self._settings.updated(arguments[-1], self._options)
+
+    def get_property(self, *arguments: Any) -> Any:
+        """``get_property(name)``: of the device, or what models are compiled with."""
+        name = key_of(arguments[-1])
+        known: dict[str, Any] = {
+            "FULL_DEVICE_NAME": self.device.name,
+            "AVAILABLE_DEVICES": ["0"],
+            "NPU_DRIVER_VERSION": self.device.driver.version,
+            "NPU_COMPILER_VERSION": self.device.graph_compiler.version,
+            "DEVICE_UUID": self.device.uuid,
+        }
+        if name in known:
+            return known[name]
+        if name == "SUPPORTED_PROPERTIES":
+            return sorted({*known, *Settings.keys(), *self._options})
+        try:
+            return self._settings.value(name)
+        except KeyError:
+            raise errors.InvalidArgument(
+                f"{name} is no property, or has no value", remedy='get_property("SUPPORTED_PROPERTIES") lists them.'
+            ) from None
+
+    # How models come to be
+
+    def _built(self, source: ModelSource, settings: Settings) -> az.Graph:
+        # With a cache of its own, the plugin does without the driver's: one copy of each model is enough.
+        return self.context.graph(
+            source.xml,
+            weights=source.weights,
+            options=settings.for_compiler(self._options),
+            cache=not (settings.cache_dir or settings.npu_bypass_umd_caching),
+            profiling=settings.perf_count,
+        )
+
+    def _imported(
+        self, exported: exported_model.ExportedModel, settings: Settings, *, from_cache: bool
+    ) -> CompiledModel:
+        graph = self.context.graph(exported.blob, format="native", profiling=settings.perf_count)
+        exported.check(graph.native)
+        return self._finished(graph, exported.name, exported.batch, settings, from_cache=from_cache)
+
+    def _finished(
+        self, graph: az.Graph, name: str, batch: int, settings: Settings, *, from_cache: bool
+    ) -> CompiledModel:
+        if settings.perf_count and not graph.properties.profiling:
+            raise errors.InvalidArgument(
+                "this compiled model holds no profiling", remedy="Compile it with PERF_COUNT, then export it again."
+            )
+        description = NetworkDescription.of(graph, name, batch)
+        return CompiledModel(Executor(self.context, graph, description, settings, from_cache=from_cache))
+
+    def _besides(self, source: ModelSource, settings: Settings) -> tuple[str, ...]:
+        """What else a compiled model depends on."""
+        compiler = self.device.graph_compiler
+        return (
+            f"driver {self.device.driver.version}",
+            f"compiler {compiler.version}",
+            f"device {self.device.name}",
+            f"batch {source.batch} {settings.npu_batch}",
+            f"profiling {settings.perf_count}",
+            *(f"{key}={value}" for key, value in sorted(settings.for_compiler(self._options).items())),
+        )
+
+    def __repr__(self) -> str:
+        return f"<Core of {self.device.name}>"
+
+
+def _config(device_name: Any, config: Mapping[Any, Any] | None) -> Mapping[Any, Any] | None:
+    if isinstance(device_name, Mapping):
+        return device_name
+    if device_name is not None and not str(device_name).upper().startswith("NPU"):
+        raise errors.InvalidArgument(f"this plugin is for the device NPU, not for {device_name}")
+    return config

@@ -1,0 +1,343 @@
+"""Infer requests: tensors, and one inference at a time on them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from threading import Event as Flag
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+import anyzero as az
+from anyzero import errors
+from anyzero.npu.pipeline import Binding, Pipeline, bind, make_pipeline
+from anyzero.npu.profiling import ProfilingInfo, info_of
+from anyzero.npu.request_tensors import RequestTensors
+from anyzero.npu.results import InferResults
+from anyzero.npu.tensor import Tensor
+from anyzero.npu.variable_state import VariableState
+
+if TYPE_CHECKING:
+    from anyzero.npu.compiled_model import CompiledModel
+    from anyzero.npu.executor import Executor
+    from anyzero.npu.network_description import Port
+
+__all__ = ["InferRequest", "RequestBusy"]
+
+Callback = Callable[[Any], object]
+
+
+class RequestBusy(errors.HandleInUse, RuntimeError):  # noqa: N818 (as the exceptions of this package)
+    """The request is at work already."""
+
+    remedy = "Wait for it, or use one request for each inference that is under way (AsyncInferQueue)."
+
+
+class InferRequest:
+    """One inference at a time. `CompiledModel.create_infer_request` makes one.
+
+    ``get_tensor(name).data`` is memory that the device works on: write inputs there, read outputs there, and nothing is
+    copied. Starting and waiting are calls into the driver, which runs the inference without Python. One thread at a
+    time prepares and starts; any thread may wait.
+    """
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+        self._tensors = RequestTensors(executor)
+        self._pipeline: Pipeline | None = None
+        self._guard = Lock()
+        self._running = False
+        self._concluded: Flag | None = None
+        self._failure: BaseException | None = None
+        self._callback: Callback | None = None
+        self._started = 0
+        self._ended = 0
+        self.userdata: Any = None
+
+    # Ports and tensors
+
+    @property
+    def model_inputs(self) -> tuple[Port, ...]:
+        """The inputs of the model."""
+        return self._executor.description.inputs
+
+    @property
+    def model_outputs(self) -> tuple[Port, ...]:
+        """The outputs of the model."""
+        return self._executor.description.outputs
+
+    def get_compiled_model(self) -> CompiledModel:
+        """The model."""
+        from anyzero.npu.compiled_model import CompiledModel
+
+        return CompiledModel(self._executor)
+
+    def get_tensor(self, port: Port | str) -> Tensor:
+        """The tensor of a port, or of one of its names."""
+        return self._tensors.get(self._tensors.port(port))
+
+    def get_input_tensor(self, index: int = 0) -> Tensor:
+        """The tensor of an input."""
+        return self._tensors.get(self._tensors.input(index))
+
+    def get_output_tensor(self, index: int = 0) -> Tensor:
+        """The tensor of an output."""
+        return self._tensors.get(self._tensors.output(index))
+
+    @property
+    def input_tensors(self) -> tuple[Tensor, ...]:
+        """The tensors of all inputs."""
+        return tuple(self._tensors.get(port) for port in self.model_inputs)
+
+    @property
+    def output_tensors(self) -> tuple[Tensor, ...]:
+        """The tensors of all outputs."""
+        return tuple(self._tensors.get(port) for port in self.model_outputs)
+
+    def set_tensor(self, port: Port | str, tensor: Any) -> None:
+        """Let a port use another tensor, or an array, from the next inference on.
+
+        What lies in Level Zero memory (another request's tensor, `Core.create_host_tensor`), or fills whole pages, is
+        used where it is. Other arrays are copied by the device, at the beginning or the end of each inference.
+        """
+        self._require_idle()
+        self._tensors.replace(self._tensors.port(port), tensor)
+
+    def set_input_tensor(self, *arguments: Any) -> None:
+        """``set_input_tensor(tensor)`` for a single input, else ``set_input_tensor(index, tensor)``."""
+        index, tensor = _index_and_tensor(arguments)
+        self._require_idle()
+        self._tensors.replace(self._tensors.input(index), tensor)
+
+    def set_output_tensor(self, *arguments: Any) -> None:
+        """``set_output_tensor(tensor)`` for a single output, else ``set_output_tensor(index, tensor)``."""
+        index, tensor = _index_and_tensor(arguments)
+        self._require_idle()
+        self._tensors.replace(self._tensors.output(index), tensor)
+
+    def set_tensors(self, tensors: Mapping[Port | str, Any]) -> None:
+        """`set_tensor` for several ports."""
+        for port, tensor in tensors.items():
+            self.set_tensor(port, tensor)
+
+    # States
+
+    def query_state(self) -> list[VariableState]:
+        """What the model keeps between inferences."""
+        return self._tensors.states
+
+    def reset_state(self) -> None:
+        """Let the model forget what it keeps."""
+        self._require_idle()
+        for state in self._tensors.states:
+            state.reset()
+
+    # Inference
+
+    def infer(self, inputs: Any = None, share_inputs: bool = False, share_outputs: bool = False) -> InferResults:
+        """Run an inference and return what it gave; `inputs` are copied to the input tensors first.
+
+        They are an array for a single input, a sequence, or a mapping by port, index or name. With `share_inputs` what
+        the device reaches is used where it is, as `set_tensor` does; with `share_outputs` the results are views of the
+        output tensors, valid until the next inference.
+        """
+        self._begin(inputs, share_inputs, watched=False)
+        self.wait()
+        return self._results(share=share_outputs)
+
+    def start_async(self, inputs: Any = None, userdata: Any = None, share_inputs: bool = False) -> None:
+        """Begin an inference and return at once. `wait` ends it, or the callback tells of its end."""
+        callback = self._callback
+        if userdata is not None:
+            self.userdata = userdata
+        self._begin(inputs, share_inputs, watched=callback is not None)
+        if callback is not None:
+            self._executor.watcher.put(lambda: self._watch(callback))
+
+    def wait(self) -> None:
+        """Return when the inference is done, and its callback as well; raise what it failed with."""
+        self._wait(None)
+
+    def wait_for(self, timeout: int) -> bool:
+        """Wait for so many milliseconds at most; True when the inference is done."""
+        try:
+            self._wait(timeout / 1000)
+        except az.TimeoutError:
+            return False
+        return True
+
+    def set_callback(self, callback: Callback | None, userdata: Any = None) -> None:
+        """Have ``callback(userdata)`` called at the end of each `start_async`, on a thread of its own.
+
+        What it raises is raised by `wait`. It may start the next inference.
+        """
+        self._require_idle()
+        self._callback = callback
+        if userdata is not None:
+            self.userdata = userdata
+
+    def cancel(self) -> None:
+        """Nothing: an inference that was submitted runs to its end. Here because OpenVINO has it."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether another inference could begin now."""
+        if not self._running:
+            return True
+        return self._concluded is None and self._pipeline is not None and self._pipeline.done
+
+    @property
+    def results(self) -> InferResults:
+        """What the last inference gave, copied."""
+        self._require_idle()
+        return self._results(share=False)
+
+    @property
+    def latency(self) -> float:
+        """Milliseconds from the start of the last inference to the moment when its end was noticed."""
+        return (self._ended - self._started) / 1e6
+
+    @property
+    def profiling_info(self) -> list[ProfilingInfo]:
+        """The times of all layers in the last inference, of a model that was compiled with PERF_COUNT."""
+        self._require_idle()
+        if not self._executor.settings.perf_count:
+            raise errors.InvalidArgument(
+                "the model was compiled without profiling", remedy='Compile it with {"PERF_COUNT": "YES"}.'
+            )
+        return [] if self._pipeline is None or not self._pipeline.begun else info_of(self._pipeline.layers())
+
+    def get_profiling_info(self) -> list[ProfilingInfo]:
+        """As `profiling_info`."""
+        return self.profiling_info
+
+    # How it goes
+
+    def _begin(self, inputs: Any, share: bool, *, watched: bool) -> None:
+        with self._guard:
+            if self._running:
+                if self._concluded is not None or self._pipeline is None or not self._pipeline.done:
+                    raise RequestBusy("the request has not finished its last inference")
+                # Nobody waited for it, but it is done.
+                self._conclude()
+            self._running = True
+            self._failure = None
+            self._concluded = Flag() if watched else None
+        try:
+            self._tensors.fill(inputs, share=share)
+            pipeline = self._prepared()
+            self._started = time.perf_counter_ns()
+            pipeline.push()
+        except BaseException as error:
+            self._give_up(error)
+            raise
+
+    def _prepared(self) -> Pipeline:
+        """The pipeline, with the lists as the tensors are now."""
+        tensors = self._tensors
+        tensors.write_extents()
+        changed = tensors.take_changes()
+        pipeline = self._pipeline
+        if pipeline is None or pipeline.queues is not self._executor.queues:
+            # The first inference; or a fault of another request has ended the queues that both used.
+            everything: list[Binding] = [
+                bind(argument, own, given, self._executor) for argument, own, given in tensors.all()
+            ]
+            pipeline = self._pipeline = make_pipeline(self._executor, everything)
+        elif changed:
+            pipeline.rebind(
+                {
+                    argument.index: bind(argument, own, given, self._executor)
+                    for argument, own, given in tensors.all()
+                    if argument.index in changed
+                }
+            )
+        return pipeline
+
+    def _wait(self, timeout: float | None) -> None:
+        concluded = self._concluded
+        if concluded is not None and not self._executor.watcher.here:
+            if not concluded.wait(timeout):
+                raise az.TimeoutError(f"the inference was not done after {timeout:g} seconds")
+            self._raise_failure()
+            return
+        pipeline = self._pipeline
+        if not self._running or pipeline is None:
+            self._raise_failure()
+            return
+        try:
+            pipeline.pull(timeout)
+        except az.TimeoutError:
+            raise
+        except BaseException as error:
+            if not isinstance(error, KeyboardInterrupt):
+                self._give_up(error)
+            raise
+        with self._guard:
+            if self._running and concluded is None:
+                self._conclude()
+
+    def _watch(self, callback: Callback) -> None:
+        """Wait for the inference and call back; the watcher's thread does."""
+        concluded = self._concluded
+        assert concluded is not None
+        try:
+            if self._pipeline is not None:
+                self._pipeline.pull()
+            with self._guard:
+                self._conclude()
+        except BaseException as error:
+            self._failure = error
+            self._give_up(error)
+        try:
+            callback(self.userdata)
+        except BaseException as error:
+            # An inference that was started meanwhile, in the callback or elsewhere, has its own failures.
+            if self._concluded is concluded and self._failure is None:
+                self._failure = error
+        concluded.set()
+
+    def _conclude(self) -> None:
+        self._ended = time.perf_counter_ns()
+        self._tensors.read_extents()
+        self._running = False
+
+    def _give_up(self, error: BaseException) -> None:
+        """Make the request fit for another try."""
+        pipeline = self._pipeline
+        if isinstance(error, errors.DeviceLost) and pipeline is not None:
+            self._executor.renew(pipeline.queues)
+        # Its lists and fences may be of queues that are gone, or in the middle of something; the next try makes others.
+        self._pipeline = None
+        self._running = False
+
+    def _raise_failure(self) -> None:
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+
+    def _require_idle(self) -> None:
+        if self._running and not self._executor.watcher.here:
+            with suppress(az.TimeoutError):
+                self._wait(0)
+            if self._running:
+                raise RequestBusy("the request is at work")
+
+    def _results(self, *, share: bool) -> InferResults:
+        arrays: tuple[npt.NDArray[Any], ...] = tuple(each.data for each in self.output_tensors)
+        return InferResults(self.model_outputs, arrays if share else tuple(np.array(each) for each in arrays))
+
+    def __repr__(self) -> str:
+        return f"<InferRequest of {self._executor.description.name}, {'at work' if self._running else 'idle'}>"
+
+
+def _index_and_tensor(arguments: tuple[Any, ...]) -> tuple[int, Any]:
+    if len(arguments) == 1:
+        return 0, arguments[0]
+    if len(arguments) == 2:
+        return arguments
+    raise TypeError("this takes a tensor, or an index and a tensor")

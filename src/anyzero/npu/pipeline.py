@@ -1,0 +1,267 @@
+"""How an inference gets through the device: lists that are recorded once and submitted for every inference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+import anyzero as az
+
+if TYPE_CHECKING:
+    from anyzero.npu.executor import Executor
+    from anyzero.npu.tensor import Tensor
+
+__all__ = ["Binding", "DiscretePipeline", "IntegratedPipeline", "Pipeline", "bind", "make_pipeline"]
+
+
+class Binding:
+    """The memory of one argument, for all items of a batch; and the array that is copied to or from it, if one is."""
+
+    __slots__ = ("argument", "buffer", "staged")
+
+    def __init__(self, argument: az.GraphArgument, buffer: az.Buffer, staged: npt.NDArray[Any] | None = None) -> None:
+        self.argument = argument
+        self.buffer = buffer
+        self.staged = None if staged is None else staged.reshape(-1).view(np.uint8)
+
+    def item(self, number: int) -> az.Buffer:
+        """The buffer's part for an item."""
+        size = self.argument.nbytes
+        return self.buffer[number * size : (number + 1) * size]
+
+    def staged_item(self, number: int, count: int) -> npt.NDArray[np.uint8]:
+        """The array's part for an item of `count`."""
+        assert self.staged is not None
+        size = self.staged.nbytes // count
+        return self.staged[number * size : (number + 1) * size]
+
+
+class Pipeline:
+    """Lists for one request. `push` submits all items of a batch and `pull` waits for them; both are native calls."""
+
+    by_events = False
+
+    def __init__(self, executor: Executor, bindings: Iterable[Binding]) -> None:
+        self.executor = executor
+        self.queues = executor.queues
+        self.bindings = {each.argument.index: each for each in bindings}
+        self.batch = executor.description.batch
+        self.profiler = executor.graph.profiler(self.batch) if executor.settings.perf_count else None
+        self.fences = [] if self.by_events else [self.last_queue.fence() for _ in range(self.batch)]
+        self.begun = False
+        self.record()
+
+    @property
+    def last_queue(self) -> az.CommandQueue:
+        """The queue whose work is the last of an inference."""
+        raise NotImplementedError
+
+    def record(self) -> None:
+        """Record all lists, for the bindings as they are."""
+        raise NotImplementedError
+
+    def submit(self, item: int) -> None:
+        """Submit the lists of an item."""
+        raise NotImplementedError
+
+    def rebind(self, changes: Mapping[int, Binding]) -> None:
+        """Take other memory for some arguments; nothing may be under way."""
+        self.bindings.update(changes)
+        self.record()
+
+    def push(self) -> None:
+        """Begin an inference."""
+        for item in range(self.batch):
+            self.submit(item)
+        self.begun = True
+
+    def pull(self, timeout: float | None = None) -> None:
+        """Return when the inference is done; raise TimeoutError after `timeout` seconds."""
+        for fence in self.fences:
+            fence.wait(timeout)
+
+    @property
+    def done(self) -> bool:
+        """Whether the inference is done."""
+        return all(fence.done for fence in self.fences)
+
+    def layers(self) -> list[az.LayerTime]:
+        """The times of the layers, of the batch's first item."""
+        return [] if self.profiler is None else self.profiler[0].layers
+
+    def _profile(self, item: int) -> az.GraphProfile | None:
+        return None if self.profiler is None else self.profiler[item]
+
+
+class IntegratedPipeline(Pipeline):
+    """For a device on the host's memory: one list for each item, which runs the graph where the tensors are.
+
+    Arrays that the device does not know are copied by the list itself, before and after.
+    """
+
+    def __init__(self, executor: Executor, bindings: Iterable[Binding]) -> None:
+        self.lists: list[az.CommandList] = []
+        self.commands: list[az.GraphCommand] = []
+        self.by_events = executor.settings.npu_sync == "EVENT"
+        self.events: list[az.Event] = []
+        super().__init__(executor, bindings)
+
+    @property
+    def last_queue(self) -> az.CommandQueue:
+        """As Pipeline says."""
+        return self.queues.compute
+
+    def record(self) -> None:
+        """As Pipeline says."""
+        context = self.executor.context
+        if not self.lists:
+            self.lists = [context.command_list(mutable=True) for _ in range(self.batch)]
+            self.events = context.events(self.batch) if self.by_events else []
+        self.commands = []
+        staged = [each for each in self.bindings.values() if each.staged is not None]
+        for item, lst in enumerate(self.lists):
+            if not lst.recording:
+                lst.reset()
+            for each in staged:
+                if each.argument.direction == "input":
+                    array = each.staged_item(item, self.batch)
+                    lst.copy(each.item(item)[: array.nbytes], array)
+            memory = {index: each.item(item) for index, each in self.bindings.items()}
+            command = lst.execute_mutable(self.executor.graph, memory, profile=self._profile(item))
+            self.commands.append(command)
+            for each in staged:
+                if each.argument.direction == "output":
+                    array = each.staged_item(item, self.batch)
+                    lst.copy(array, each.item(item)[: array.nbytes])
+            if self.by_events:
+                lst.signal(self.events[item])
+            lst.end()
+
+    def rebind(self, changes: Mapping[int, Binding]) -> None:
+        """Change the lists where only addresses are others; record them anew where copies come or go."""
+        old = [self.bindings[index] for index in changes]
+        if any(each.staged is not None for each in (*old, *changes.values())):
+            super().rebind(changes)
+            return
+        self.bindings.update(changes)
+        for item, command in enumerate(self.commands):
+            for index, each in changes.items():
+                command.set(index, each.item(item))
+
+    def submit(self, item: int) -> None:
+        """As Pipeline says."""
+        if self.by_events:
+            self.events[item].reset()
+            self.queues.compute.submit(self.lists[item])
+            return
+        fence = self.fences[item]
+        if self.begun:
+            fence.reset()
+        self.queues.compute.submit(self.lists[item], fence=fence)
+
+    def pull(self, timeout: float | None = None) -> None:
+        """As Pipeline says."""
+        for each in self.events or self.fences:
+            each.wait(timeout)
+
+    @property
+    def done(self) -> bool:
+        """As Pipeline says."""
+        return all(each.done for each in self.events or self.fences)
+
+
+class DiscretePipeline(Pipeline):
+    """For a device with memory of its own: upload, execute and readback, each a list on a queue, chained by events.
+
+    Both copies have a queue to themselves. On a common one, in order, the upload of one request would wait behind the
+    readback of another, and that for a graph which may wait for this upload.
+    """
+
+    def __init__(self, executor: Executor, bindings: Iterable[Binding]) -> None:
+        self.stages: list[tuple[az.CommandList, az.CommandList, az.CommandList]] = []
+        self.local: list[dict[int, az.Buffer]] = []
+        self.events: list[tuple[az.Event, az.Event]] = []
+        super().__init__(executor, bindings)
+
+    @property
+    def last_queue(self) -> az.CommandQueue:
+        """As Pipeline says."""
+        return self.queues.readback
+
+    def record(self) -> None:
+        """As Pipeline says."""
+        if not self.stages:
+            self._allocate()
+        for item, (upload, execute, readback) in enumerate(self.stages):
+            uploaded, executed = self.events[item]
+            for lst in (upload, execute, readback):
+                if not lst.recording:
+                    lst.reset()
+            for index, local in self.local[item].items():
+                each = self.bindings[index]
+                given: Any = each.item(item) if each.staged is None else each.staged_item(item, self.batch)
+                if each.argument.direction == "input":
+                    upload.copy(local[: given.nbytes], given)
+                else:
+                    readback.copy(given, local[: given.nbytes], wait=executed)
+            upload.signal(uploaded)
+            memory = {index: each.item(item) for index, each in self.bindings.items()} | self.local[item]
+            profile = self._profile(item)
+            execute.execute(self.executor.graph, memory, profile=profile, wait=uploaded, signal=executed)
+            readback.wait(executed)
+            readback.reset_event(uploaded)
+            readback.reset_event(executed)
+            for lst in (upload, execute, readback):
+                lst.end()
+
+    def _allocate(self) -> None:
+        context = self.executor.context
+        copies = self.queues.copies
+        for _ in range(self.batch):
+            self.stages.append(
+                (
+                    context.command_list(kind=copies),
+                    context.command_list(kind="compute"),
+                    context.command_list(kind=copies),
+                )
+            )
+            # States stay where the program can look at them.
+            local = {
+                index: context.buffer(each.argument.nbytes, np.uint8, alignment=4096)
+                for index, each in self.bindings.items()
+                if each.argument.role != "state"
+            }
+            self.local.append(local)
+            uploaded, executed = context.events(2)
+            self.events.append((uploaded, executed))
+
+    def submit(self, item: int) -> None:
+        """As Pipeline says."""
+        upload, execute, readback = self.stages[item]
+        fence = self.fences[item]
+        if self.begun:
+            fence.reset()
+        self.queues.upload.submit(upload)
+        self.queues.compute.submit(execute)
+        self.queues.readback.submit(readback, fence=fence)
+
+
+def make_pipeline(executor: Executor, bindings: Iterable[Binding]) -> Pipeline:
+    """The pipeline that suits the device, or the one that was asked for."""
+    return (DiscretePipeline if executor.discrete else IntegratedPipeline)(executor, bindings)
+
+
+def bind(argument: az.GraphArgument, own: Tensor, given: Tensor | None, executor: Executor) -> Binding:
+    """The memory of an argument, for a tensor that a program gave, or without one for the request's own."""
+    memory = own.buffer
+    assert memory is not None
+    if given is None:
+        return Binding(argument, memory)
+    direct = given.buffer
+    needed = argument.nbytes * executor.description.batch
+    if direct is not None and direct.context is executor.context and direct.nbytes >= needed:
+        return Binding(argument, direct)
+    return Binding(argument, memory, given.data)

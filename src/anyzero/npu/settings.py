@@ -1,0 +1,122 @@
+"""What a model is compiled and run with: keys and values as OpenVINO has them, read once, checked, and typed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from anyzero import errors
+
+__all__ = ["Settings", "key_of", "text_of"]
+
+PipelineKind = Literal["AUTO", "INTEGRATED", "DISCRETE"]
+Synchronization = Literal["FENCE", "EVENT"]
+BatchMode = Literal["AUTO", "COMPILER", "PLUGIN"]
+Priority = Literal["LOW", "MEDIUM", "HIGH"]
+
+_YES: Final = {"YES", "TRUE", "1", "ON"}
+_NO: Final = {"NO", "FALSE", "0", "OFF"}
+
+
+_WORDS: Final[dict[str, tuple[str, ...]]] = {
+    "performance_hint": ("LATENCY", "THROUGHPUT", "CUMULATIVE_THROUGHPUT", "UNDEFINED"),
+    "model_priority": ("MEDIUM", "LOW", "HIGH"),
+    "npu_pipeline": ("AUTO", "INTEGRATED", "DISCRETE"),
+    "npu_sync": ("FENCE", "EVENT"),
+    "npu_batch_mode": ("AUTO", "COMPILER", "PLUGIN"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The keys that the plugin itself minds, by their names in lower case; `compiler` holds those for the compiler."""
+
+    cache_dir: str = ""
+    perf_count: bool = False
+    performance_hint: str = "LATENCY"
+    performance_hint_num_requests: int = 0
+    model_priority: Priority = "MEDIUM"
+    npu_pipeline: PipelineKind = "AUTO"
+    npu_sync: Synchronization = "FENCE"
+    npu_batch_mode: BatchMode = "AUTO"
+    npu_batch: int = 1
+    npu_bypass_umd_caching: bool = False
+    compiler: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def keys(cls) -> tuple[str, ...]:
+        """The keys, as a program writes them."""
+        return tuple(each.name.upper() for each in fields(cls) if each.name != "compiler")
+
+    def updated(self, given: Mapping[Any, Any] | None, options: tuple[str, ...]) -> Settings:
+        """The same with other values; `options` are what the compiler understands besides."""
+        own = {each.name: each for each in fields(self)}
+        changes: dict[str, Any] = {}
+        passed = dict(self.compiler)
+        for raw, value in (given or {}).items():
+            key = key_of(raw)
+            known = own.get(key.lower())
+            if known is not None and key != "COMPILER":
+                changes[known.name] = _read(key, value, type(getattr(self, known.name)), _WORDS.get(known.name))
+            elif key in options:
+                passed[key] = text_of(value)
+            else:
+                raise errors.InvalidArgument(
+                    f"{key} is no property of the NPU",
+                    remedy=f"There are {', '.join(sorted({*self.keys(), *options}))}.",
+                )
+        return replace(self, **changes, compiler=tuple(sorted(passed.items())))
+
+    def value(self, key: str) -> Any:
+        """What a key stands at; raise KeyError for one that nobody set and nobody knows."""
+        if key in self.keys():
+            return getattr(self, key.lower())
+        return dict(self.compiler)[key]
+
+    def for_compiler(self, options: tuple[str, ...]) -> dict[str, str]:
+        """What the compiler is told: its own keys, and those of the others that it also knows."""
+        shared = {}
+        if self.performance_hint != "UNDEFINED" and "PERFORMANCE_HINT" in options:
+            shared["PERFORMANCE_HINT"] = self.performance_hint
+        return shared | dict(self.compiler)
+
+    @property
+    def cache_path(self) -> Path | None:
+        """The folder for compiled models, if there is one."""
+        return Path(self.cache_dir).expanduser() if self.cache_dir else None
+
+
+def key_of(key: Any) -> str:
+    """A key as text; OpenVINO's own properties are functions that return it."""
+    return str(key() if callable(key) else key).upper()
+
+
+def text_of(value: Any) -> str:
+    """A value as text; members of OpenVINO's enums say their class first."""
+    if isinstance(value, bool):
+        return "YES" if value else "NO"
+    name = getattr(value, "name", None)
+    return str(value) if name is None or isinstance(value, str | Path) else str(name)
+
+
+def _read(key: str, value: Any, kind: type, words: tuple[str, ...] | None) -> Any:
+    text = text_of(value)
+    if kind is bool:
+        if text.upper() in _YES | _NO:
+            return text.upper() in _YES
+        raise errors.InvalidArgument(f"{key}={text!r}: YES or NO")
+    if kind is int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = -1
+        if number < 0:
+            raise errors.InvalidArgument(f"{key}={text!r}: a whole number, 0 or more")
+        return number
+    if words is not None:
+        if text.upper() not in words:
+            raise errors.InvalidArgument(f"{key}={text!r}: one of {', '.join(words)}")
+        return text.upper()
+    return text

@@ -1,0 +1,151 @@
+"""`anyzero npu`: what models cost on the NPU, from the first inference in an empty house to the thousandth."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+import numpy as np
+
+from anyzero import errors
+from anyzero.tools.npu_probe import settings_of
+
+__all__ = ["bench", "latency"]
+
+_ROWS: Final = {
+    "first_ever": "first ever inference (FEIL): nothing is cached",
+    "driver_cache": "first inference (FIL): the driver's cache is warm",
+    "cache_dir": "first inference (FIL): CACHE_DIR is warm",
+}
+
+
+def latency(model: str, *, config: Sequence[str], repeat: int, as_json: bool) -> int:
+    """Measure first inferences in fresh processes, with empty and with warm caches."""
+    settings = settings_of(list(config))
+    if not Path(model).exists():
+        raise errors.InvalidArgument(f"there is no model {model}")
+    rounds: dict[str, list[dict[str, Any]]] = {name: [] for name in _ROWS}
+    with tempfile.TemporaryDirectory(prefix="anyzero-npu-") as place:
+        for number in range(repeat):
+            empty = str(Path(place, f"driver{number}"))
+            blobs = str(Path(place, f"blobs{number}"))
+            own = {**settings, "CACHE_DIR": blobs}
+            rounds["first_ever"].append(_probe(model, settings, empty))
+            rounds["driver_cache"].append(_probe(model, settings, empty))
+            # The first of the two fills the folder; the driver's cache stays empty.
+            _probe(model, own, str(Path(place, f"none{number}")))
+            rounds["cache_dir"].append(_probe(model, own, str(Path(place, f"none{number}"))))
+    found = {name: _middle(each) for name, each in rounds.items()}
+    first = found["first_ever"]["latency"]
+    for each in found.values():
+        each["of_first_ever"] = each["latency"] / first
+    if as_json:
+        print(json.dumps({"model": model, "repeat": repeat, **found}, indent=2))
+        return 0
+    rows: list[tuple[str, ...]] = [("", "load", "first run", "latency", "÷ FEIL", "second run", "cached")]
+    for name, title in _ROWS.items():
+        each = found[name]
+        times = (_time(each[part]) for part in ("load", "first", "latency"))
+        rows.append((title, *times, f"{each['of_first_ever']:.2f}", _time(each["second"]), _yes(each["from_cache"])))
+    print(_table(rows))
+    print("\nlatency: from compile_model() to the first result, in a fresh process; the median of", repeat)
+    return 0
+
+
+def bench(model: str, *, config: Sequence[str], seconds: float, requests: int, compare: bool, as_json: bool) -> int:
+    """Measure one inference after the other, and many at a time; perhaps OpenVINO's CPU device beside it."""
+    from anyzero.npu import AsyncInferQueue, Core
+
+    compiled = Core().compile_model(model, settings_of(list(config)))
+    found = {"NPU": _measured(compiled, AsyncInferQueue, seconds, requests)}
+    if compare:
+        try:
+            import openvino
+        except ImportError as error:
+            raise errors.Unavailable(f"--compare needs OpenVINO: {error}", remedy="pip install openvino") from None
+        other = openvino.Core().compile_model(model, "CPU")
+        found["CPU"] = _measured(other, openvino.AsyncInferQueue, seconds, requests)
+    if as_json:
+        print(json.dumps({"model": model, **found}, indent=2))
+        return 0
+    rows: list[tuple[str, ...]] = [
+        ("device", "median", "99 %", "a second", f"a second, {requests or 'optimal'} requests")
+    ]
+    for name, each in found.items():
+        times = (_time(each["median"]), _time(each["percentile99"]))
+        rows.append((name, *times, f"{each['sequential']:.1f}", f"{each['throughput']:.1f}"))
+    print(_table(rows))
+    return 0
+
+
+def _probe(model: str, settings: dict[str, str], cache: str) -> dict[str, Any]:
+    command = [sys.executable, "-m", "anyzero.tools.npu_probe", model]
+    command += [f"{key}={value}" for key, value in settings.items()]
+    done = subprocess.run(
+        command, env={**os.environ, "ANYZERO_CACHE_DIR": cache}, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        said = [line for line in done.stderr.strip().splitlines() if line.strip()]
+        raise errors.Error(f"a first inference failed: {' '.join(said[-2:]) or f'exit {done.returncode}'}")
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def _middle(rounds: list[dict[str, Any]]) -> dict[str, Any]:
+    """The round of median latency, so that its parts add up."""
+    return dict(sorted(rounds, key=lambda each: float(each["latency"]))[len(rounds) // 2])
+
+
+def _measured(compiled: Any, queue: Callable[..., Any], seconds: float, requests: int) -> dict[str, float]:
+    request = compiled.create_infer_request()
+    random = np.random.default_rng(0)
+    for tensor in request.input_tensors:
+        # Whole numbers are often places in a table, and zero is one that every table has.
+        if tensor.data.dtype.kind == "f":
+            tensor.data[...] = random.standard_normal(tensor.data.shape)
+    request.start_async()
+    request.wait()
+    taken: list[float] = []
+    end = time.perf_counter() + seconds
+    while (before := time.perf_counter()) < end:
+        request.start_async()
+        request.wait()
+        taken.append(time.perf_counter() - before)
+    jobs = queue(compiled, requests)
+    count, begun = 0, time.perf_counter()
+    while time.perf_counter() - begun < seconds:
+        jobs.start_async()
+        count += 1
+    jobs.wait_all()
+    elapsed = time.perf_counter() - begun
+    return {
+        "median": median(taken),
+        "percentile99": float(np.percentile(taken, 99)),
+        "sequential": len(taken) / sum(taken),
+        "throughput": count / elapsed,
+    }
+
+
+def _time(value: float) -> str:
+    return f"{value * 1e6:.0f} µs" if value < 1e-3 else f"{value * 1e3:.1f} ms" if value < 1 else f"{value:.2f} s"
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
