@@ -12,6 +12,7 @@ from typing import Any, Final
 from benchmarks import machine, sources, table
 from benchmarks.items import ITEMS, Item, measured_keys, select
 from benchmarks.launches import contest, report
+from benchmarks.npu import command as npu
 
 LAUNCHES: Final = "launches"
 RESULTS: Final = sources.BUILD / "results.json"
@@ -28,12 +29,15 @@ A second table has launches of an empty kernel from C beside the same loops thro
 runtime for CPUs, each in a process of its own and all taking turns; ÷ is our time divided by theirs (below 1 we are
 faster). They are fetched the first time, into ANYZERO_PEERS (else ~/.cache/anyzero/peers).
 
-  python -m benchmarks                       everything, about a minute
+A third table has OpenVINO on the NPU beside OpenVINO's own CPU device: inferences, in turns in one process, and first
+inferences in processes of their own. It is left out where openvino cannot be imported.
+
+  python -m benchmarks                       everything, about two minutes
   python -m benchmarks --quick               a first impression in seconds
   python -m benchmarks --only immediate      the items whose key, title or group holds a word
   python -m benchmarks --list                the keys, with what they mean
   python -m benchmarks --json before.json    keep the numbers, every round of them, to compare later
-  python -m benchmarks --source launches     the second table alone
+  python -m benchmarks --source launches     the second table alone; npu: the third
   python -m benchmarks --kernels             compiled kernels beside other implementations; see --kernels --help
 
 The variables of docs/environment.md apply: ANYZERO_THREADS=1 python -m benchmarks --only copy
@@ -47,15 +51,14 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--json", type=Path, metavar="FILE", help=f"write here too, besides build/bench/{RESULTS.name}")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
     parser.add_argument("--only", default="", metavar="SUBSTRING", help="only items whose key, title or group holds it")
-    names = [*(source.name for source in sources.SOURCES), LAUNCHES]
-    parser.add_argument(
-        "--source", choices=names, metavar="|".join(names), help="only this column, or the second table"
-    )
+    names = [*(source.name for source in sources.SOURCES), LAUNCHES, npu.NAME]
+    parser.add_argument("--source", choices=names, metavar="|".join(names), help="only this column, or this table")
     parser.add_argument("--no-install", action="store_true", help="fetch nothing")
     parser.add_argument("--list", action="store_true", help="print the items and stop")
     options = parser.parse_args(arguments)
-    columns, second = options.source != LAUNCHES, options.source in (None, LAUNCHES)
-    if not (columns and select(options.only)) and not (second and contest.select(options.only)):
+    tables = {LAUNCHES: contest.select, npu.NAME: npu.select}
+    chosen = [tables.get(options.source, select)] if options.source else [select, *tables.values()]
+    if not any(each(options.only) for each in chosen):
         parser.error(f"no item holds {options.only!r}; see --list")
     return options
 
@@ -110,7 +113,8 @@ def main(arguments: list[str] | None = None) -> int:
         return command.main([argument for argument in given if argument != "--kernels"])
     options = parse(given)
     if options.list:
-        print("\n".join(f"{item.key:<22}{item.group}: {item.title}" for item in (*ITEMS, *contest.ITEMS)))
+        for item in (*ITEMS, *contest.ITEMS, *npu.select("")):
+            print(f"{item.key:<28}{item.group}: {item.title}")
         return 0
     items = select(options.only)
     chosen = [source for source in sources.SOURCES if items and options.source in (None, source.name)]
@@ -142,6 +146,8 @@ def main(arguments: list[str] | None = None) -> int:
     results = table.as_json(made, about)
     if options.source in (None, LAUNCHES) and contest.select(options.only):
         results["items"] += report.as_json(launches(options, problems))
+    if options.source in (None, npu.NAME) and npu.select(options.only):
+        results["items"] += npu.measure(options.only, options.quick, say, problems)
     text = json.dumps(results, indent=1, ensure_ascii=False) + "\n"
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
     for path in filter(None, (RESULTS, options.json)):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["describe", "load"]
+__all__ = ["busy", "describe", "load", "spent"]
 
 
 def _field(path: str, name: str) -> str | None:
@@ -21,6 +22,24 @@ def _field(path: str, name: str) -> str | None:
 def load() -> float:
     """The load average of the last minute: how much others were running."""
     return os.getloadavg()[0]
+
+
+def _ticks(fields: Sequence[str]) -> float:
+    return sum(map(int, fields)) / os.sysconf("SC_CLK_TCK")
+
+
+def busy() -> float:
+    """Seconds that all cores together have worked."""
+    fields = Path("/proc/stat").read_text().partition("\n")[0].split()[1:9]
+    return _ticks([*fields[:3], *fields[5:]])
+
+
+def spent(pid: int | str) -> float:
+    """Seconds that a process has worked; 0 when there is none."""
+    try:
+        return _ticks(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13])
+    except OSError:
+        return 0.0
 
 
 def describe() -> dict[str, str | int | float]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-from benchmarks import sources
+from benchmarks import machine, sources
 from benchmarks.kernels.peers import PEERS, Unavailable
 
 __all__ = ["DRIVER", "FULL", "ITEMS", "LOADER", "OTHERS", "QUICK", "Contest", "Launch", "select"]
@@ -97,24 +97,6 @@ def _theirs(name: str, install: bool) -> tuple[list[str], Mapping[str, str]]:
     # Without this variable that loader crashes outside of pyopencl.
     home = {"PYOPENCL_HOME": str(found[0].parents[1])}
     return [str(program), str(found[0]), str(KERNELS / "empty.cl")], {**variables, **home}
-
-
-def _ticks(fields: Sequence[str]) -> float:
-    return sum(map(int, fields)) / os.sysconf("SC_CLK_TCK")
-
-
-def _busy() -> float:
-    """Seconds that all cores together have worked."""
-    fields = Path("/proc/stat").read_text().partition("\n")[0].split()[1:9]
-    return _ticks([*fields[:3], *fields[5:]])
-
-
-def _spent(pid: int | str) -> float:
-    """Seconds that a process has worked."""
-    try:
-        return _ticks(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13])
-    except OSError:
-        return 0.0
 
 
 class Process:
@@ -204,8 +186,8 @@ class Contest:
         }
         samples: dict[str, list[float]] = {name: [] for name in each}
         shuffle = random.Random(item.key)
-        begun, busy = time.monotonic(), _busy()
-        own = sum(_spent(process.pid) for process in self.processes.values()) + _spent("self")
+        begun, busy = time.monotonic(), machine.busy()
+        own = sum(machine.spent(process.pid) for process in self.processes.values()) + machine.spent("self")
         for _ in range(rounds):
             for name in shuffle.sample(list(samples), len(samples)):
                 try:
@@ -214,8 +196,8 @@ class Contest:
                     self._without(name, str(error))
                     del samples[name]
                 time.sleep(REST)
-        own = sum(_spent(process.pid) for process in self.processes.values()) + _spent("self") - own
-        others = max(0.0, (_busy() - busy - own) / (time.monotonic() - begun))
+        own = sum(machine.spent(process.pid) for process in self.processes.values()) + machine.spent("self") - own
+        others = max(0.0, (machine.busy() - busy - own) / (time.monotonic() - begun))
         return {
             name: {
                 "item": item.key,

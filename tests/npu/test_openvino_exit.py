@@ -1,0 +1,144 @@
+"""Programs end well, whatever the device is doing at that moment."""
+
+from __future__ import annotations
+
+import signal
+from textwrap import dedent
+
+import pytest
+
+from tests.npu.conftest import Client
+
+SLOW = """
+from tests.npu import models
+core = ov.Core()
+made = core.compile_model(models.residual(channels=64, size=64, blocks=6), "NPU")
+requests = [made.create_infer_request() for _ in range(4)]
+"""
+"""A model that takes some milliseconds, with requests that live as long as the module."""
+
+ENDINGS = {
+    "in flight": """
+        for request in requests:
+            request.start_async()
+    """,
+    "a queue in flight": """
+        queue = ov.AsyncInferQueue(made, 4)
+        for number in range(16):
+            queue.start_async(userdata=number)
+    """,
+    "the model is deleted while its requests run": """
+        for request in requests:
+            request.start_async()
+        del made
+        for request in requests:
+            request.wait()
+    """,
+    "model and requests are deleted while they run": """
+        for request in requests:
+            request.start_async()
+        del made, requests, request, core
+        import gc
+        gc.collect()
+    """,
+    "the queue is deleted while it runs": """
+        queue = ov.AsyncInferQueue(made, 4)
+        for _ in range(8):
+            queue.start_async()
+        del queue, made
+    """,
+    "only tensors are left": """
+        requests[0].infer()
+        tensor = requests[0].get_output_tensor()
+        del made, requests, core
+        import atexit
+        atexit.register(lambda: print(tensor.data.shape))
+    """,
+    "an exit handler that infers": """
+        import atexit
+        atexit.register(lambda: requests[0].infer())
+        requests[1].start_async()
+    """,
+    "without a farewell": """
+        import os
+        for request in requests:
+            request.start_async()
+        os._exit(0)
+    """,
+}
+
+
+RETURNING = {
+    "callbacks in flight": """
+        for number, request in enumerate(requests):
+            request.set_callback(lambda _: None, number)
+            request.start_async(userdata=number)
+    """,
+    "a callback that takes long": """
+        import time
+        requests[0].set_callback(lambda _: time.sleep(0.3), 0)
+        for request in requests:
+            request.start_async(userdata=0)
+        requests[1].wait()
+    """,
+    "a queue with callbacks": """
+        queue = ov.AsyncInferQueue(made, 4)
+        queue.set_callback(lambda request, data: request.get_output_tensor().data.sum())
+        for number in range(16):
+            queue.start_async(userdata=number)
+    """,
+    "threads that never stop": """
+        import threading, time
+        def work(request):
+            while True:
+                request.infer()
+        for request in requests:
+            threading.Thread(target=work, args=(request,), daemon=True).start()
+        time.sleep(0.1)
+    """,
+}
+"""Threads that want to go back to Python when it is gone.
+
+It ends such threads by unwinding, which OpenVINO's functions do not permit: the process is aborted at times, on the
+device CPU as well."""
+UNWOUND = ("terminate called without an active exception", "FATAL: exception not rethrown")
+
+
+@pytest.mark.parametrize("ending", ENDINGS, ids=lambda name: name.replace(" ", "_"))
+def test_ending(client: Client, ending: str) -> None:
+    client.run(SLOW + dedent(ENDINGS[ending]), timeout=30)
+
+
+@pytest.mark.parametrize("ending", RETURNING, ids=lambda name: name.replace(" ", "_"))
+def test_ending_with_threads_that_return_to_python(client: Client, ending: str) -> None:
+    """They neither hang nor crash in the driver."""
+    done = client.ending(SLOW + dedent(RETURNING[ending]), timeout=30)
+    if done.returncode:
+        assert done.returncode == -signal.SIGABRT, done.stderr
+        assert any(text in done.stderr for text in UNWOUND), done.stderr
+
+
+@pytest.mark.parametrize("wanted", [1, 3])
+def test_the_exit_status_is_the_programs_own(client: Client, wanted: int) -> None:
+    ending = "raise SystemExit(3)" if wanted == 3 else "raise RuntimeError('mine')"
+    client.run(f"{SLOW}\nfor request in requests:\n    request.start_async()\n{ending}\n", expect=wanted, timeout=30)
+
+
+def test_interrupted_by_the_user(client: Client) -> None:
+    """Control-C while the device works ends the program as it ends others."""
+    client.run(
+        SLOW
+        + dedent("""
+        import os, signal, threading
+        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+        try:
+            while True:
+                for request in requests:
+                    request.start_async()
+                for request in requests:
+                    request.wait()
+        except KeyboardInterrupt:
+            print("interrupted")
+        """),
+        timeout=30,
+    )
