@@ -98,6 +98,12 @@ kernels: build  ## the second half of that alone
 corpus: build  ## compile every kernel of dpctl and dpnp (fetches them; goes on where it was broken off)
 	@$(BIN)/python -m tests.corpus.compile_all
 
+# So many in some twenty minutes on two processors; the same ones each time.
+N ?= 1000000
+.PHONY: fuzz
+fuzz: $(READY)  ## give the reader of SPIR-V damaged modules; N=1000000 says how many
+	@ANYZERO_MUTATIONS=$(N) $(BIN)/python -m tests.compiler.mutations
+
 .PHONY: spirv
 spirv: $(READY)  ## the tests' kernels from their sources (fetches clang)
 	@$(BIN)/python tests/kernels/build
