@@ -106,12 +106,18 @@ __attribute__((noinline)) void hand_on(int number, siginfo_t* info, void* contex
 // Tells our own knocks from everybody else's signals.
 char knock_mark;
 
+// From here on nobody knocks, and a knock that is on its way changes nothing.
+void end_watch() {
+  current_limit = nullptr;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (current_deadline) current_deadline->store(0, std::memory_order_relaxed);
+}
+
 // Every way out of device work.
 [[noreturn]] void leave(const Fault& fault) {
   TrapFrame* frame = current_trap;
   if (!frame) std::abort();
-  current_limit = nullptr;
-  if (current_deadline) current_deadline->store(0, std::memory_order_relaxed);
+  end_watch();
   frame->fault = fault;
   siglongjmp(frame->jump, 1);
 }
@@ -151,6 +157,8 @@ void on_fault(int number, siginfo_t* info, void* context) {
     if (!frame || info->si_code <= 0) return hand_on(number, info, context);
     fault = fault_of(number, address, context);
   }
+  // Before anything else: sanitizers prepare for a jump with a lock in hand, which a second knock would wait for in vain.
+  end_watch();
   // Whoever called us, standing in front, may have the signal blocked.
   unblock_faults();
   leave(fault);
