@@ -22,6 +22,7 @@ namespace {
 // In picoseconds, which a group of a trivial kernel takes only a few of.
 constexpr uint64_t kPiece = 10'000'000;         // a thread works alone for so long before it looks what is left
 constexpr uint64_t kWorthSharing = 20'000'000;  // below that, waking others costs more than it saves
+constexpr uint64_t kTelling = 2'000'000;        // what took less tells more of the call than of the groups
 constexpr uint64_t kChunk = 50'000'000;         // one share
 constexpr uint64_t kBrief = 500'000'000;        // a share of that length does not hold up who waits for something else
 constexpr uint64_t kUnknown = UINT64_MAX / 2;
@@ -100,16 +101,17 @@ void run_adaptively(RunningLaunch& running, Code& code, uint64_t groups, Busy& b
     spent += took;
     done = last;
     const uint64_t left = groups - done;
+    const bool telling = times(took, 1000) >= kTelling;
     if (left == 0) {
       busy.end(end);
       break;
     }
-    if (settings.threads > 1 && left > 1 && times(pace, left) > kWorthSharing) {
+    if (settings.threads > 1 && left > 1 && telling && times(pace, left) > kWorthSharing) {
       spent += share_out(running, code, done, groups, pace);
       busy.end(now_ns());
       break;
     }
-    piece = std::clamp<uint64_t>(kPiece / pace, 1, times(piece, 16));
+    piece = std::clamp<uint64_t>((telling ? kPiece : kTelling) / pace + 1, 1, times(piece, 16));
   }
   const double all = static_cast<double>(groups) * static_cast<double>(items);
   code.learn_pace(static_cast<uint64_t>(static_cast<double>(spent) * 1000 / all) + 1);
