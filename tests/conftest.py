@@ -12,8 +12,6 @@ ONE_BY_ONE = HERE / "compiler" / "agreement"
 """Many short tests that share nothing."""
 TOGETHER = HERE / "clients"
 """They fetch and build the same things."""
-LAST = HERE / "npu"
-"""They load OpenVINO, and from then on a process forks slowly, which others do often."""
 
 # The same examples on every machine, and no verdict by the clock: a shared machine may stall in any of them.
 settings.register_profile("anyzero", derandomize=True, deadline=None)
@@ -22,7 +20,6 @@ settings.load_profile("anyzero")
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Where several processes share the tests, a file stays with one of them."""
-    items.sort(key=lambda item: LAST in item.path.parents)
     for item in items:
         if ONE_BY_ONE not in item.path.parents:
             group = TOGETHER if TOGETHER in item.path.parents else item.path
