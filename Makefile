@@ -82,10 +82,13 @@ sanitize: build/address/build.ninja build/thread/build.ninja build/description  
 build/description: build
 	@$(BIN)/python -m anyzero.driver > $@
 
+# Processes that have loaded OpenVINO fork slowly, which tests of the compiler do often: so they are others.
+PYTEST = $(BIN)/python -m pytest --no-header --quiet --numprocesses=auto --maxprocesses=4 --dist=loadgroup
 .PHONY: pytest
 pytest: build  ## the Python tests alone
 	$(SAY) 'running the Python tests'
-	@$(BIN)/python -m pytest --no-header --quiet --numprocesses=auto --maxprocesses=4 --dist=loadgroup
+	@$(PYTEST) --ignore=tests/npu
+	@$(PYTEST) tests/npu
 
 .PHONY: bench
 bench: build  ## the benchmarks, and compiled kernels beside other implementations
