@@ -8,6 +8,7 @@
 
 #include "../exec/settings.h"
 #include "../objects/command_list.h"
+#include "../objects/text.h"
 #include "compiler_options.h"
 #include "entry_checks.h"
 #include "inference_graph.h"
@@ -41,15 +42,7 @@ void remember(const std::string& log) {
 }
 
 ze_result_t hand_out(const std::string& text, uint32_t* size, char* to) {
-  const auto whole = static_cast<uint32_t>(text.size() + 1);
-  if (to && *size) {
-    *size = std::min(*size, whole);
-    std::memcpy(to, text.c_str(), *size);
-    to[*size - 1] = 0;
-  } else {
-    *size = whole;
-  }
-  return ZE_RESULT_SUCCESS;
+  return copy_out(text.c_str(), text.size() + 1, size, to);
 }
 
 ze_result_t check(const ze_graph_desc_2_t& desc) {
@@ -369,10 +362,7 @@ ze_result_t CompilerGetSupportedOptions(ze_device_handle_t hDevice, ze_npu_optio
   NEEDED(pSize);
   static_cast<void>(device);
   if (type != ZE_NPU_COMPILER_OPTIONS) return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "%s: the driver has no options", __func__);
-  const size_t whole = std::strlen(compiler_options()) + 1;
-  if (options && *pSize) std::memcpy(options, compiler_options(), std::min(*pSize, whole));
-  *pSize = options && *pSize ? std::min(*pSize, whole) : whole;
-  return ZE_RESULT_SUCCESS;
+  return copy_out(compiler_options(), std::strlen(compiler_options()) + 1, pSize, options);
 }
 
 ze_result_t CompilerIsOptionSupported(ze_device_handle_t hDevice, ze_npu_options_type_t type, const char* option,

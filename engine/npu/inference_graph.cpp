@@ -6,6 +6,7 @@
 #include "../abi/error.h"
 #include "../objects/command_list.h"
 #include "../objects/event.h"
+#include "../objects/text.h"
 #include "profiling.h"
 
 namespace anyzero {
@@ -18,18 +19,10 @@ Guarded<std::vector<std::pair<const Context*, uint64_t>>>& loaded() {
   return *list;
 }
 
-// A text as the structures hold them: cut where it must be, ended by a zero.
-template <size_t N>
-void put(char (&to)[N], const std::string& from) {
-  const size_t size = std::min(from.size(), N - 1);
-  std::memcpy(to, from.data(), size);
-  std::memset(to + size, 0, N - size);
-}
-
 template <size_t N>
 uint32_t put_all(char (&to)[N][ZE_MAX_GRAPH_ARGUMENT_NAME], const std::vector<std::string>& from) {
   const size_t count = std::min(from.size(), N);
-  for (size_t i = 0; i < count; ++i) put(to[i], from[i]);
+  for (size_t i = 0; i < count; ++i) put_text(to[i], from[i]);
   for (size_t i = count; i < N; ++i) to[i][0] = 0;
   return static_cast<uint32_t>(count);
 }
@@ -82,7 +75,7 @@ ze_result_t InferenceGraph::getProperties(ze_graph_properties_3_t* properties) {
 ze_result_t InferenceGraph::getArgumentProperties(uint32_t index, ze_graph_argument_properties_3_t* properties) {
   if (index >= values_.size()) return refuse_index(index);
   const GraphArgument& argument = image_->arguments()[index];
-  put(properties->name, argument.name);
+  put_text(properties->name, argument.name);
   properties->type = !argument.input() ? ZE_GRAPH_ARGUMENT_TYPE_OUTPUT : ZE_GRAPH_ARGUMENT_TYPE_INPUT;
   std::fill_n(properties->dims, ZE_MAX_GRAPH_ARGUMENT_DIMENSIONS_SIZE, 1u);
   std::copy_n(argument.dims.begin(), std::min<size_t>(argument.dims.size(), ZE_MAX_GRAPH_ARGUMENT_DIMENSIONS_SIZE),
@@ -92,7 +85,7 @@ ze_result_t InferenceGraph::getArgumentProperties(uint32_t index, ze_graph_argum
   properties->quantReverseScale = 1;
   properties->quantZeroPoint = 0;
   properties->dims_count = static_cast<uint32_t>(argument.dims.size());
-  put(properties->debug_friendly_name, argument.friendly_name);
+  put_text(properties->debug_friendly_name, argument.friendly_name);
   properties->associated_tensor_names_count = put_all(properties->associated_tensor_names, argument.tensor_names);
   return ZE_RESULT_SUCCESS;
 }
@@ -101,13 +94,13 @@ ze_result_t InferenceGraph::getArgumentMetadata(uint32_t index, ze_graph_argumen
   if (index >= values_.size()) return refuse_index(index);
   const GraphArgument& argument = image_->arguments()[index];
   metadata->type = !argument.input() ? ZE_GRAPH_ARGUMENT_TYPE_OUTPUT : ZE_GRAPH_ARGUMENT_TYPE_INPUT;
-  put(metadata->friendly_name, argument.friendly_name);
+  put_text(metadata->friendly_name, argument.friendly_name);
   metadata->data_type = static_cast<ze_graph_metadata_type>(argument.metadata_type);
   metadata->shape_size = static_cast<uint32_t>(std::min<size_t>(argument.shape.size(), ZE_MAX_GRAPH_TENSOR_REF_DIMS));
   std::fill_n(metadata->shape, ZE_MAX_GRAPH_TENSOR_REF_DIMS, uint64_t{0});
   std::copy_n(argument.shape.begin(), metadata->shape_size, metadata->shape);
   metadata->tensor_names_count = put_all(metadata->tensor_names, argument.tensor_names);
-  put(metadata->input_name, argument.name);
+  put_text(metadata->input_name, argument.name);
   return ZE_RESULT_SUCCESS;
 }
 
@@ -119,9 +112,7 @@ ze_result_t InferenceGraph::setArgumentValue(uint32_t index, const ArgumentValue
 
 ze_result_t InferenceGraph::getNativeBinary(size_t* size, uint8_t* binary) {
   const auto bytes = image_->bytes();
-  if (binary) std::memcpy(binary, bytes.data(), std::min(*size, bytes.size()));
-  *size = binary ? std::min(*size, bytes.size()) : bytes.size();
-  return ZE_RESULT_SUCCESS;
+  return copy_out(bytes.data(), bytes.size(), size, binary);
 }
 
 ze_result_t InferenceGraph::getNativeBinary(size_t* size, const uint8_t** binary) {

@@ -1,10 +1,9 @@
 #include "network_query.h"
 
-#include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include "../abi/error.h"
+#include "../objects/text.h"
 #include "compiled_graph.h"
 #include "graph_image.h"
 
@@ -34,10 +33,7 @@ ze_result_t NetworkQuery::destroy() {
 }
 
 ze_result_t NetworkQuery::getSupportedLayers(size_t* size, char* layers) {
-  const size_t whole = layers_.size() + 1;
-  if (layers && *size) std::memcpy(layers, layers_.c_str(), std::min(*size, whole));
-  *size = layers && *size ? std::min(*size, whole) : whole;
-  return ZE_RESULT_SUCCESS;
+  return copy_out(layers_.c_str(), layers_.size() + 1, size, layers);
 }
 
 }  // namespace anyzero

@@ -1,10 +1,7 @@
 #include "profiling.h"
 
-#include <algorithm>
-#include <cstdio>
-#include <cstring>
-
 #include "../abi/error.h"
+#include "../objects/text.h"
 #include "inference_graph.h"
 
 namespace anyzero {
@@ -13,12 +10,10 @@ namespace {
 
 constexpr uint64_t kMicrosecond = 1000;
 
-void put(char* to, size_t room, const std::string& from) { std::snprintf(to, room, "%s", from.c_str()); }
-
 ze_profiling_layer_info layer_record(const LayerTime& layer, uint32_t id, uint64_t start) {
   ze_profiling_layer_info record{};
-  put(record.name, sizeof record.name, layer.name);
-  put(record.layer_type, sizeof record.layer_type, layer.type);
+  put_text(record.name, layer.name);
+  put_text(record.layer_type, layer.type);
   record.status = static_cast<ze_layer_status_t>(static_cast<int>(layer.status) + ZE_LAYER_STATUS_NOT_RUN);
   record.start_time_ns = start;
   record.duration_ns = layer.real_us * kMicrosecond;
@@ -29,8 +24,8 @@ ze_profiling_layer_info layer_record(const LayerTime& layer, uint32_t id, uint64
 
 ze_profiling_task_info task_record(const LayerTime& layer, uint32_t id, uint64_t start) {
   ze_profiling_task_info record{};
-  put(record.name, sizeof record.name, layer.name);
-  put(record.layer_type, sizeof record.layer_type, layer.type);
+  put_text(record.name, layer.name);
+  put_text(record.layer_type, layer.type);
   record.exec_type = ZE_TASK_EXECUTE_SW;
   record.start_time_ns = start;
   record.duration_ns = layer.real_us * kMicrosecond;
@@ -52,14 +47,7 @@ std::vector<Record> records(const std::vector<LayerTime>& layers, Record (*make)
 
 template <class Record>
 ze_result_t hand_out(const std::vector<Record>& records, uint32_t* size, uint8_t* data) {
-  const auto bytes = static_cast<uint32_t>(records.size() * sizeof(Record));
-  if (data && *size) {
-    *size = std::min(*size, bytes);
-    if (*size) std::memcpy(data, records.data(), *size);
-  } else {
-    *size = bytes;
-  }
-  return ZE_RESULT_SUCCESS;
+  return copy_out(records.data(), records.size() * sizeof(Record), size, data);
 }
 
 }  // namespace

@@ -9,7 +9,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
@@ -21,6 +20,7 @@ from anyzero.api._arrays import HostArray
 from anyzero.api._graph_extension import Extension, extension, text_of
 from anyzero.api._graph_sources import GraphFormat, GraphOptions, GraphSource, build_flags, serialize
 from anyzero.api._memory import ContextHandle
+from anyzero.api._saving import save
 from anyzero.api.buffer import Buffer
 from anyzero.api.graph_argument import GraphArgument, arguments_of
 from anyzero.api.graph_profiler import GraphProfile, GraphProfiler
@@ -225,14 +225,7 @@ class Graph(Resource):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write `native` to a file; whoever reads the file meanwhile sees the old one or the new one."""
-        target = Path(path)
-        partial = target.with_name(f".{target.name}.{os.getpid()}")
-        try:
-            partial.write_bytes(self.native)
-            partial.replace(target)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
+        save(path, self.native)
 
     def evict(self) -> None:
         """Let the driver give back what it holds for the next run; that one takes a little longer."""

@@ -6,7 +6,6 @@ import ctypes
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy.typing as npt
 
 from anyzero import errors, ze
 from anyzero.api._memory import ContextHandle, MappedMemory
+from anyzero.api._saving import save
 from anyzero.api._sizes import bytes_of, extents_of
 from anyzero.api._sources import Constants, Description, Format, ModuleSource
 from anyzero.api.buffer import Buffer, Shape
@@ -181,14 +181,7 @@ class Module(Resource):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write `native` to a file; whoever reads the file meanwhile sees the old one or the new one."""
-        target = Path(path)
-        partial = target.with_name(f".{target.name}.{os.getpid()}")
-        try:
-            partial.write_bytes(self.native)
-            partial.replace(target)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
+        save(path, self.native)
 
     @property
     def properties(self) -> ModuleProperties:

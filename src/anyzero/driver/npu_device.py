@@ -12,7 +12,7 @@ from anyzero import ze
 from anyzero.driver import profiles
 from anyzero.driver.description import Blob, Device
 from anyzero.driver.machine import PAGE, Machine
-from anyzero.driver.properties import FILL_PATTERN, MAX_CONTEXTS, TIMER_HZ, Part, caches, digest, memory, pci, sharing
+from anyzero.driver.properties import FILL_PATTERN, Part, caches, digest, identity, memory, pci, sharing
 from anyzero.driver.topology import DeviceShape
 
 __all__ = ["DEVICE_ID", "describe"]
@@ -25,8 +25,7 @@ def describe(shape: DeviceShape, machine: Machine, *, position: int) -> Device:
     """Describe a settled device; `position` is its place among all."""
     if shape.memory is None or shape.threads is None:
         raise ValueError("the shape is not settled")
-    identity = profiles.find("default")
-    part = Part(machine, identity, shape, position, 0, None, shape.threads, shape.memory // PAGE * PAGE)
+    part = Part(machine, profiles.find("default"), shape, position, 0, None, shape.threads, shape.memory // PAGE * PAGE)
     blobs = (*_device(part), *_no_kernels(), *_queue_groups(part), *memory(part), *caches(part), *sharing(), pci(part))
     return Device(shape.backend, blobs)
 
@@ -34,36 +33,17 @@ def describe(shape: DeviceShape, machine: Machine, *, position: int) -> Device:
 def _device(part: Part) -> tuple[Blob, ...]:
     """For zeDeviceGetProperties."""
     name = f"anyzero NPU ({part.machine.model})"
-
-    def properties(stype: int, timer_resolution: int) -> Blob:
+    return (
         # The plugin counts slices as tiles, and keeps compiled models by their number; threads are no part of a model.
-        structure = ze.ze_device_properties_t(
-            stype=stype,
+        *identity(
+            part,
             type=ze.ZE_DEVICE_TYPE_VPU,
             vendorId=profiles.VENDOR_ANYZERO,
             deviceId=DEVICE_ID,
             flags=ze.ZE_DEVICE_PROPERTY_FLAG_INTEGRATED | ze.ZE_DEVICE_PROPERTY_FLAG_ONDEMANDPAGING,
-            coreClockRate=part.machine.clock_mhz,
-            maxMemAllocSize=part.memory,
-            maxHardwareContexts=MAX_CONTEXTS,
-            maxCommandQueuePriority=ze.ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH,
-            numThreadsPerEU=1,
-            physicalEUSimdWidth=part.machine.vector_bits // 32,
-            numEUsPerSubslice=1,
-            numSubslicesPerSlice=part.threads,
-            numSlices=1,
-            timerResolution=timer_resolution,
-            timestampValidBits=64,
-            kernelTimestampValidBits=64,
             uuid=ze.ze_device_uuid_t(id=digest("device", part.machine.identity, part.shape.backend)),
             name=name.encode(errors="replace")[: ze.ZE_MAX_DEVICE_NAME - 1],
-        )
-        return Blob.of(structure)
-
-    return (
-        # Nanoseconds in the first, cycles per second in the second.
-        properties(ze.ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES, 1_000_000_000 // TIMER_HZ),
-        properties(ze.ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2, TIMER_HZ),
+        ),
         Blob.of(ze.ze_device_ip_version_ext_t(ipVersion=0)),
         Blob.of(
             ze.ze_event_query_kernel_timestamps_ext_properties_t(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from anyzero import ze
 from anyzero.driver.description import Blob, Device
@@ -24,6 +24,7 @@ __all__ = [
     "caches",
     "describe_device",
     "digest",
+    "identity",
     "memory",
     "pci",
     "sharing",
@@ -114,24 +115,13 @@ def _device_uuid(part: Part) -> tuple[int, ...]:
     return (*family[:-1], 0 if part.tile is None else part.tile + 1)
 
 
-def _device(part: Part) -> tuple[Blob, ...]:
-    """For zeDeviceGetProperties."""
-    flags = ze.ZE_DEVICE_PROPERTY_FLAG_INTEGRATED
-    if part.tile is not None:
-        flags |= ze.ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE
-    if part.shape.paging:
-        flags |= ze.ZE_DEVICE_PROPERTY_FLAG_ONDEMANDPAGING
-    name = part.profile.device_name.format(backend=part.shape.backend.upper(), model=part.machine.model)
+def identity(part: Part, **own: Any) -> tuple[Blob, ...]:
+    """For zeDeviceGetProperties: what all devices have in common, and what is this one's own."""
 
     def properties(stype: int, timer_resolution: int) -> Blob:
         # A work-group runs on one thread, as it runs on one sub-slice of a GPU: so a thread is a sub-slice with one EU.
         structure = ze.ze_device_properties_t(
             stype=stype,
-            type=ze.ZE_DEVICE_TYPE_GPU,
-            vendorId=part.profile.vendor_id,
-            deviceId=part.profile.device_id,
-            flags=flags,
-            subdeviceId=part.tile or 0,
             coreClockRate=part.machine.clock_mhz,
             maxMemAllocSize=part.memory,
             maxHardwareContexts=MAX_CONTEXTS,
@@ -144,8 +134,7 @@ def _device(part: Part) -> tuple[Blob, ...]:
             timerResolution=timer_resolution,
             timestampValidBits=64,
             kernelTimestampValidBits=64,
-            uuid=ze.ze_device_uuid_t(id=_device_uuid(part)),
-            name=name.encode(errors="replace")[: ze.ZE_MAX_DEVICE_NAME - 1],
+            **own,
         )
         return Blob.of(structure)
 
@@ -153,6 +142,29 @@ def _device(part: Part) -> tuple[Blob, ...]:
         # The unit of the timer's resolution differs on purpose: nanoseconds here, cycles per second in the second.
         properties(ze.ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES, 1_000_000_000 // TIMER_HZ),
         properties(ze.ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2, TIMER_HZ),
+    )
+
+
+def _device(part: Part) -> tuple[Blob, ...]:
+    """For zeDeviceGetProperties."""
+    flags = ze.ZE_DEVICE_PROPERTY_FLAG_INTEGRATED
+    if part.tile is not None:
+        flags |= ze.ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE
+    if part.shape.paging:
+        flags |= ze.ZE_DEVICE_PROPERTY_FLAG_ONDEMANDPAGING
+    name = part.profile.device_name.format(backend=part.shape.backend.upper(), model=part.machine.model)
+
+    return (
+        *identity(
+            part,
+            type=ze.ZE_DEVICE_TYPE_GPU,
+            vendorId=part.profile.vendor_id,
+            deviceId=part.profile.device_id,
+            flags=flags,
+            subdeviceId=part.tile or 0,
+            uuid=ze.ze_device_uuid_t(id=_device_uuid(part)),
+            name=name.encode(errors="replace")[: ze.ZE_MAX_DEVICE_NAME - 1],
+        ),
         Blob.of(ze.ze_device_ip_version_ext_t(ipVersion=part.profile.ip_version)),
         Blob.of(ze.ze_eu_count_ext_t(numTotalEUs=part.threads)),
         Blob.of(
