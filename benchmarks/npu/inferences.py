@@ -1,7 +1,8 @@
-"""`python -m benchmarks.npu.inferences ROUNDS MILLISECONDS KEY…`: prints one JSON record for each item and device.
+"""`python -m benchmarks.npu.inferences ROUNDS MILLISECONDS ORDER KEY`: prints one JSON record for each device.
 
-Both devices compile the model here, in one process, with the same hints; then they take turns. OpenVINO's CPU device is
-what computes behind the NPU as well, so a difference is what our driver and OpenVINO's NPU plugin add.
+Both devices compile the model here, in one process, in the order given ("NPU,CPU") and with the same hints; then they
+take turns. OpenVINO's CPU device is what computes behind the NPU as well, so a difference is what our driver and
+OpenVINO's NPU plugin add.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ import anyzero
 from benchmarks import machine
 from benchmarks.npu.items import INFERENCES, MODELS, Inference
 
-DEVICES: Final = ("NPU", "CPU")
 REST: Final = 0.002
 """Seconds between turns, in which the threads of the last one fall asleep."""
 WARM: Final = 5
@@ -60,9 +60,9 @@ def _queued(compiled: Any, jobs: int) -> Turn:
     return turn
 
 
-def _contestants(core: Any, item: Inference) -> dict[str, Turn]:
+def _contestants(core: Any, item: Inference, devices: list[str]) -> dict[str, Turn]:
     config = {"PERFORMANCE_HINT": "THROUGHPUT" if item.throughput else "LATENCY"}
-    compiled = {device: core.compile_model(MODELS[item.model](), device, config) for device in DEVICES}
+    compiled = {device: core.compile_model(MODELS[item.model](), device, config) for device in devices}
     if not item.throughput:
         return {device: _one_by_one(model) for device, model in compiled.items()}
     jobs = max(model.get_property("OPTIMAL_NUMBER_OF_INFER_REQUESTS") for model in compiled.values())
@@ -75,9 +75,9 @@ def _took(turn: Turn, count: int) -> float:
     return (time.perf_counter_ns() - begun) / count
 
 
-def measure(core: Any, item: Inference, rounds: int, round_ms: float) -> list[dict[str, Any]]:
+def measure(core: Any, item: Inference, devices: list[str], rounds: int, round_ms: float) -> list[dict[str, Any]]:
     """One record for each device, in nanoseconds per inference."""
-    turns = _contestants(core, item)
+    turns = _contestants(core, item, devices)
     count = 1
     for turn in turns.values():
         turn(WARM)
@@ -86,7 +86,7 @@ def measure(core: Any, item: Inference, rounds: int, round_ms: float) -> list[di
     shuffle = random.Random(item.key)
     begun, busy, own = time.monotonic(), machine.busy(), machine.spent("self")
     for _ in range(rounds):
-        for device in shuffle.sample(DEVICES, len(DEVICES)):
+        for device in shuffle.sample(devices, len(devices)):
             # Whoever slept during the other's turn wakes up before the clock runs.
             turns[device](1)
             samples[device].append(_took(turns[device], count))
@@ -109,13 +109,11 @@ def measure(core: Any, item: Inference, rounds: int, round_ms: float) -> list[di
 
 
 def main(arguments: list[str]) -> int:
-    rounds, round_ms, keys = int(arguments[0]), float(arguments[1]), arguments[2:]
+    rounds, round_ms, order, key = int(arguments[0]), float(arguments[1]), arguments[2], arguments[3]
     anyzero.enable_openvino()
-    core = ov.Core()
-    for item in INFERENCES:
-        if item.key in keys:
-            for record in measure(core, item, rounds, round_ms):
-                print(json.dumps(record), flush=True)
+    item = next(item for item in INFERENCES if item.key == key)
+    for record in measure(ov.Core(), item, order.split(","), rounds, round_ms):
+        print(json.dumps(record), flush=True)
     return 0
 
 

@@ -38,9 +38,8 @@ def inference_rows(items: Sequence[Inference], records: Mapping[str, Mapping[str
         if not {"NPU", "CPU"} <= found.keys():
             made.append(Row(item, found, None, "failed", "", None))
             continue
-        pairs = list(zip(found["NPU"]["samples"], found["CPU"]["samples"], strict=True))
-        # The turns of one round had the same machine.
-        ratio, more = median(theirs / ours for ours, theirs in pairs), median(ours - theirs for ours, theirs in pairs)
+        ours, theirs = found["NPU"]["median"], found["CPU"]["median"]
+        ratio, more = theirs / ours, ours - theirs
         disturbed = found["NPU"]["others"] > QUIET
         if item.overhead is not None:
             shown, target = f"+{time_text(max(0.0, more))}", f"≤ +{time_text(item.overhead)}"

@@ -1,5 +1,7 @@
 #include "engine.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <new>
 
@@ -159,7 +161,7 @@ void Engine::run() {
     if (ring) {
       if (more) wake_one();
       if (rested && threads_ > 1)
-        for (const uint64_t begin = now_ns(); now_ns() - begin < kCourtesy;) __builtin_ia32_pause();
+        for (const uint64_t begin = now_ns(); now_ns() - begin < kCourtesy;) sched_yield();  // he may be on this very core
       run_ring(ring);
       rested = false;
       idle_since = 0;
