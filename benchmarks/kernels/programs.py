@@ -332,10 +332,18 @@ class Program:
     """What one launch of the many is shown as."""
     kernel: str = ""
     """If it is not called as the key says."""
+    form: str = ""
+    """How the SPIR-V was made, if not as usual: `O0` is `foo.O0.spv`."""
 
     def case(self, size: str) -> Case:
         chosen: tuple[Any, ...] = getattr(self, size)
-        return replace(self.make(self.kernel or self.key, *chosen), name=self.key)
+        made = replace(self.make(self.kernel or self.key, *chosen), name=self.key)
+        return replace(made, spv=made.spv.with_suffix(f".{self.form}.spv")) if self.form else made
+
+    def made_as(self, form: str) -> Program:
+        """The same from SPIR-V that was made otherwise; its key is `KEY.FORM`."""
+        title = f"{self.title}, -{form}"
+        return replace(self, key=f"{self.key}.{form}", title=title, kernel=self.kernel or self.key, form=form)
 
 
 K: Final = 1 << 10
@@ -377,4 +385,7 @@ PROGRAMS: Final = (
 
 
 def program(key: str) -> Program:
-    return next(each for each in PROGRAMS if each.key == key)
+    """By its key, or by `KEY.FORM` (`saxpy.O0`)."""
+    name, _, form = key.partition(".")
+    found = next(each for each in PROGRAMS if each.key == name)
+    return found.made_as(form) if form else found

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from benchmarks.kernels import command, contest, report
 from benchmarks.kernels.contest import Found
 from benchmarks.kernels.peers import PEERS
 from benchmarks.kernels.programs import PROGRAMS, program
+from benchmarks.kernels.variants import VARIANTS
 
 RESULTS = [
     (
@@ -97,3 +99,13 @@ def test_programs_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
         command.main(["--only", "no such program"])
     with pytest.raises(SystemExit):
         command.main(["--peers", "nobody"])
+
+
+def test_variants_compute_the_same() -> None:
+    for each in VARIANTS:
+        usual, other = each.usual.case("test"), each.other.case("test")
+        assert (usual.spv, usual.kernel) != (other.spv, other.kernel)
+        assert program(each.other.key) == each.other
+        assert other.source.exists()
+        after = {index: np.asarray(values) for index, values in usual.expected(usual.arguments()).items()}
+        assert other.mismatch(after) is None
