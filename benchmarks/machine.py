@@ -7,7 +7,7 @@ import platform
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["busy", "describe", "load", "spent"]
+__all__ = ["busy", "cores", "describe", "load", "spent"]
 
 
 def _field(path: str, name: str) -> str | None:
@@ -42,12 +42,17 @@ def spent(pid: int | str) -> float:
         return 0.0
 
 
+def cores() -> int:
+    """The processors that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
 def describe() -> dict[str, str | int | float]:
     """Name and value of each note, in the order shown."""
     memory = int((_field("/proc/meminfo", "MemTotal") or "0 kB").split()[0]) << 10
     return {
         "CPU": _field("/proc/cpuinfo", "model name") or platform.machine(),
-        "cores": len(os.sched_getaffinity(0)),
+        "cores": cores(),
         "memory": f"{memory / 2**30:.0f} GiB",
         "system": f"{platform.system()} {platform.release()}",
         "Python": platform.python_version(),

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks import machine
 from benchmarks.kernels.peers import Peer, Unavailable, cache
 from benchmarks.kernels.programs import Program
 
@@ -43,6 +44,8 @@ class Found:
     samples: list[float] = field(default_factory=list)
     trouble: str = ""
     missing: bool = False
+    others: float = 0.0
+    """Cores that processes of others kept busy meanwhile."""
 
     @property
     def best(self) -> float | None:
@@ -55,11 +58,11 @@ class Contestant:
     def __init__(self, peer: Peer, install: bool) -> None:
         self.peer = peer
         command, variables = peer.start(install)
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), **peer.variables, **variables}
         arguments = [*command, "-m", "benchmarks.kernels.worker", peer.kind, str(cache() / "native")]
         LOGS.mkdir(parents=True, exist_ok=True)
         pipe = subprocess.PIPE
-        with (LOGS / f"kernels-{peer.kind}.log").open("wb") as log:
+        with (LOGS / f"kernels-{peer.name.replace(' ', '-')}.log").open("wb") as log:
             self._process = subprocess.Popen(
                 arguments, cwd=ROOT, env=environment, stdin=pipe, stdout=pipe, stderr=log, text=True
             )
@@ -68,6 +71,7 @@ class Contestant:
             self.close()
             raise Unavailable(greeting["error"])
         self.about: str = greeting["name"]
+        self.pid = self._process.pid
 
     def _answer(self) -> dict[str, Any]:
         assert self._process.stdout is not None
@@ -140,6 +144,11 @@ def _time(contestant: Contestant, found: Found) -> None:
     time.sleep(REST)
 
 
+def _spent(contestants: Sequence[Contestant]) -> float:
+    """Seconds that they and this process have worked."""
+    return sum(machine.spent(each.pid) for each in contestants) + machine.spent("self")
+
+
 def compete(
     contestants: Sequence[Contestant], program: Program, size: str, rounds: int, seconds: float
 ) -> dict[str, Found]:
@@ -150,7 +159,8 @@ def compete(
         for contestant in contestants:
             found[contestant.peer.name] = _begin(contestant, order)
         shuffle = random.Random(program.key)
-        end = time.monotonic() + seconds
+        begun, busy, own = time.monotonic(), machine.busy(), _spent(contestants)
+        end = begun + seconds
         for turn in range(rounds):
             for contestant in shuffle.sample(contestants, len(contestants)):
                 mine = found[contestant.peer.name]
@@ -159,8 +169,10 @@ def compete(
                 _time(contestant, mine)
             if turn + 1 >= FEW and time.monotonic() > end:
                 break
+        others = (machine.busy() - busy - _spent(contestants) + own) / (time.monotonic() - begun)
         for contestant in contestants:
             mine = found[contestant.peer.name]
+            mine.others = max(0.0, round(others, 2))
             if not mine.missing and not mine.trouble:
                 # What was measured must still be right.
                 answer = contestant.ask("check")

@@ -12,12 +12,12 @@ import shutil
 import subprocess
 import sys
 import venv
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-__all__ = ["PEERS", "Peer", "Unavailable", "cache"]
+__all__ = ["PEERS", "Peer", "Unavailable", "cache", "own"]
 
 DEBIAN: Final = (
     *("pocl-opencl-icd", "libpocl2", "libpocl2-common", "libhwloc15", "libltdl7"),
@@ -43,6 +43,8 @@ class Peer:
     """Fetches what is missing, unless told not to."""
     opencl: bool = False
     """Does the same job from the same kernels."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Further ones for its environment."""
 
 
 def cache() -> Path:
@@ -123,16 +125,18 @@ def _numba(install: bool) -> Command:
     return [str(_python(("numba",), install))], {}
 
 
-def _own(_: bool) -> Command:
-    return [sys.executable], {}
+def own(_: bool) -> Command:
+    """The caller's Python and what that finds packages by: the anyzero that is measured is the caller's, too."""
+    folders = [str(Path(__file__).resolve().parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return [sys.executable], {"PYTHONPATH": os.pathsep.join(folders)}
 
 
 PEERS: Final = (
-    Peer("anyzero", "anyzero", _own),
+    Peer("anyzero", "anyzero", own),
     Peer("Intel", "spirv", _intel, opencl=True),
     Peer("PoCL", "source", _pocl, opencl=True),
     Peer("numba", "numba", _numba),
-    Peer("numpy", "numpy", _own),
-    Peer("C++", "native", _own),
+    Peer("numpy", "numpy", own),
+    Peer("C++", "native", own),
 )
 """PoCL 3.1 does not take SPIR-V, so it gets the source that the SPIR-V was made of."""

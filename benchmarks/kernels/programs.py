@@ -10,10 +10,14 @@ import numpy as np
 
 from benchmarks.kernels.case import FOLDER, Argument, Array, Case, Image, Local
 
-__all__ = ["PROGRAMS", "Program", "program"]
+__all__ = ["COMPUTE", "LAUNCH", "MEMORY", "PROGRAMS", "Program", "program"]
 
 GROUP: Final = 256
 TILE: Final = 16
+
+COMPUTE: Final = "computing"
+MEMORY: Final = "memory"
+LAUNCH: Final = "launching"
 
 
 def numbers(seed: int, shape: int | tuple[int, ...], low: float = -1.0, high: float = 1.0, dtype: Any = "f4") -> Array:
@@ -314,6 +318,32 @@ def empty(kernel: str, n: int, launches: int = 1) -> Case:
     return Case(kernel, spv, kernel, list, (n,), (n,), lambda given: {}, launches=(nothing,) * launches)
 
 
+def crowd(kernel: str, groups: int, group: int) -> Case:
+    """Many groups that have nothing to do: what remains is what a group costs."""
+
+    def arguments() -> list[Argument]:
+        return [np.zeros(1, np.int32)]
+
+    spv = FOLDER / "empty.spv"
+    return Case(kernel, spv, kernel, arguments, (groups * group,), (group,), lambda given: {0: given[0]})
+
+
+def exchange(kernel: str, groups: int, group: int) -> Case:
+    """Small groups with barriers, which no compiler takes for one long row."""
+
+    def arguments() -> list[Argument]:
+        given = np.random.default_rng(1).integers(-100, 100, groups * group, np.int32)
+        return [np.zeros(groups * group, np.int32), given, Local(4 * group)]
+
+    def expected(given: list[Any]) -> dict[int, Array]:
+        own = given[1].reshape(groups, group)
+        left, right = np.roll(own, 1, axis=1), np.roll(own, -1, axis=1)
+        return {0: (own + left - right + (left * right)[:, ::-1]).ravel()}
+
+    spv = FOLDER / "barriers.spv"
+    return Case(kernel, spv, kernel, arguments, (groups * group,), (group,), expected)
+
+
 @dataclass(frozen=True, slots=True)
 class Program:
     """A kernel in three sizes."""
@@ -329,7 +359,11 @@ class Program:
     repeats: int = 1
     """Launches to wait for one by one in a sample, when one is too short to be measured."""
     parts: int = 1
-    """What one launch of the many is shown as."""
+    """What is shown is the time divided by this: of many launches, or of many groups, that of one."""
+    limit: str = COMPUTE
+    """What the time goes into: `COMPUTE`, `MEMORY` or `LAUNCH`, by the best code that there is for it."""
+    at_most: float | None = None
+    """The goal for our own time, in nanoseconds."""
     kernel: str = ""
     """If it is not called as the key says."""
     form: str = ""
@@ -350,10 +384,10 @@ K: Final = 1 << 10
 M: Final = 1 << 20
 
 PROGRAMS: Final = (
-    Program("saxpy", "saxpy", streaming, (300,), (4 * M,), (16 * M,)),
-    Program("saxpy_int", "saxpy, int index", streaming, (300,), (4 * M,), (16 * M,)),
-    Program("saxpy_unchecked", "saxpy, int index, no bound", streaming, (300,), (4 * M,), (16 * M,)),
-    Program("triad", "triad", triad, (300,), (4 * M,), (16 * M,)),
+    Program("saxpy", "saxpy", streaming, (300,), (4 * M,), (16 * M,), limit=MEMORY),
+    Program("saxpy_int", "saxpy, int index", streaming, (300,), (4 * M,), (16 * M,), limit=MEMORY),
+    Program("saxpy_unchecked", "saxpy, int index, no bound", streaming, (300,), (4 * M,), (16 * M,), limit=MEMORY),
+    Program("triad", "triad", triad, (300,), (4 * M,), (16 * M,), limit=MEMORY),
     Program("matmul_int", "matmul, int indices", matmul, (20,), (512,), (1024,)),
     Program("matmul_size_t", "matmul, size_t indices", matmul, (20,), (512,), (1024,)),
     Program("matmul_tiled", "matmul, tiled 16×16", matmul, (16,), (512,), (1024,)),
@@ -365,21 +399,57 @@ PROGRAMS: Final = (
     Program("mandelbrot", "Mandelbrot", mandelbrot, (20, 50), (512,), (1024,)),
     Program("black_scholes_f32", "Black-Scholes f32", black_scholes, (100,), (M,), (4 * M,)),
     Program("black_scholes_f64", "Black-Scholes f64", black_scholes, (100,), (256 * K,), (M,)),
-    Program("reduce_int", "reduction, int indices", reduction, (230, 64), (4 * M,), (16 * M,)),
-    Program("reduce_size_t", "reduction, size_t indices", reduction, (230, 64), (4 * M,), (16 * M,)),
+    Program("reduce_int", "reduction, int indices", reduction, (230, 64), (4 * M,), (16 * M,), limit=MEMORY),
+    Program("reduce_size_t", "reduction, size_t indices", reduction, (230, 64), (4 * M,), (16 * M,), limit=MEMORY),
     Program("histogram", "histogram", histogram, (1000, 300, 64), (4 * M,), (16 * M,), restored=(0,)),
     Program("convolve", "5×5 convolution", convolution, (20,), (1024,), (2048,)),
-    Program("transpose", "transposition", transposition, (20, 13), (2048, 2048), (4096, 4096)),
-    Program("scan_group", "scan per group of 256", scan, (512,), (M,), (4 * M,)),
-    Program("bitonic_step", "bitonic sort", bitonic, (64,), (1 << 16,), (1 << 18,), restored=(0,)),
-    Program("spmv", "sparse matrix × vector", spmv, (100,), (64 * K,), (256 * K,)),
+    Program("transpose", "transposition", transposition, (20, 13), (2048, 2048), (4096, 4096), limit=MEMORY),
+    Program("scan_group", "scan per group of 256", scan, (512,), (M,), (4 * M,), limit=MEMORY),
+    Program("bitonic_step", "bitonic sort", bitonic, (64,), (1 << 16,), (1 << 18,), restored=(0,), limit=MEMORY),
+    Program("spmv", "sparse matrix × vector", spmv, (100,), (64 * K,), (256 * K,), limit=MEMORY),
     Program("hash", "integer hash × 32", hashing, (100,), (M,), (4 * M,)),
     Program("bilinear_uchar4", "bilinear scaling, uchar4", bilinear, (10,), (512,), (1024,)),
-    Program("bilinear_float4", "bilinear scaling, float4", bilinear, (10,), (512,), (1024,)),
+    Program("bilinear_float4", "bilinear scaling, float4", bilinear, (10,), (512,), (1024,), limit=MEMORY),
     Program("bilinear_image", "bilinear scaling, images", bilinear, (10,), (256,), (1024,)),
-    Program("empty", "empty kernel, launch and wait", empty, (1,), (1,), (1,), repeats=1000),
+    Program("empty", "empty kernel, launch and wait", empty, (1,), (1,), (1,), repeats=1000, limit=LAUNCH),
     Program(
-        "empty_queued", "empty kernel, of 1,000 queued", empty, (1, 3), (1, 1000), (1, 1000), parts=1000, kernel="empty"
+        *("empty_queued", "empty kernel, of 1,000 queued", empty, (1, 3), (1, 1000), (1, 1000)),
+        parts=1000,
+        kernel="empty",
+        limit=LAUNCH,
+    ),
+    Program(
+        *(
+            "empty_groups",
+            "empty kernel, 1,000,000 groups, per group",
+            crowd,
+            (7, 64),
+            (1_000_000, 64),
+            (1_000_000, 64),
+        ),
+        parts=1_000_000,
+        kernel="empty_one_argument",
+        limit=LAUNCH,
+        at_most=5.0,
+    ),
+    Program(
+        *(
+            "empty_billion",
+            "empty kernel, 1,000,000,000 work-items",
+            crowd,
+            (3, 50),
+            (1_000_000, 1000),
+            (1_000_000, 1000),
+        ),
+        kernel="empty_one_argument",
+        limit=LAUNCH,
+    ),
+    Program(
+        *("small_groups", "groups of 16 with three barriers, per group", exchange),
+        *((7, 16), (100_000, 16), (100_000, 16)),
+        parts=100_000,
+        kernel="neighbours",
+        limit=LAUNCH,
     ),
 )
 

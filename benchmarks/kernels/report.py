@@ -11,7 +11,7 @@ from benchmarks.kernels.contest import Found
 from benchmarks.kernels.peers import PEERS
 from benchmarks.kernels.programs import Program
 
-__all__ = ["OURS", "as_json", "as_text", "duration"]
+__all__ = ["OURS", "as_json", "as_text", "duration", "laid_out", "mean"]
 
 OURS: Final = "anyzero"
 RIVALS: Final = tuple(peer.name for peer in PEERS if peer.opencl)
@@ -23,10 +23,10 @@ Results = Sequence[tuple[Program, Mapping[str, Found]]]
 def duration(ns: float) -> str:
     """Three digits and a unit.
 
-    >>> duration(2345), duration(12_345_678), duration(1_759_000_000)
-    ('2.35 µs', '12.3 ms', '1.76 s')
+    >>> duration(0.5), duration(2345), duration(12_345_678), duration(1_759_000_000)
+    ('0.50 ns', '2.35 µs', '12.3 ms', '1.76 s')
     """
-    for unit, size in (("µs", 1e3), ("ms", 1e6), ("s", 1e9)):
+    for unit, size in (("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)):
         value = ns / size
         if value < 999.5 or unit == "s":
             return f"{value:.{2 if value < 9.995 else 1 if value < 99.95 else 0}f} {unit}"
@@ -48,7 +48,7 @@ def _ratios(found: Mapping[str, Found]) -> dict[str, float]:
     return {name: times[OURS] / other for name, other in times.items() if name != OURS}
 
 
-def _mean(values: Sequence[float]) -> float:
+def mean(values: Sequence[float]) -> float:
     return exp(sum(map(log, values)) / len(values))
 
 
@@ -58,7 +58,7 @@ def _cell(found: Found | None) -> str:
     return "failed" if found.best is None else duration(found.best)
 
 
-def _laid_out(rows: Sequence[Sequence[str]]) -> list[str]:
+def laid_out(rows: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for number, row in enumerate(rows):
@@ -73,7 +73,7 @@ def as_text(results: Results, peers: Sequence[str], notes: Sequence[str]) -> str
     """Two tables: best times, and ours divided by the others'."""
     times = [["best time", *peers]]
     times += [[program.title, *(_cell(found.get(peer)) for peer in peers)] for program, found in results]
-    text = _laid_out(times)
+    text = laid_out(times)
     all_ratios = [(program.title, _ratios(found)) for program, found in results]
     if any(ratios for _, ratios in all_ratios):
         columns = [BEST, *(peer for peer in peers if peer != OURS)]
@@ -83,8 +83,8 @@ def as_text(results: Results, peers: Sequence[str], notes: Sequence[str]) -> str
         means = []
         for name in columns:
             values = [ratios[name] for _, ratios in all_ratios if name in ratios]
-            means.append(f"{_mean(values):.2f}" if values else "–")
-        text += ["", *_laid_out([*rows, ["geometric mean", *means]])]
+            means.append(f"{mean(values):.2f}" if values else "–")
+        text += ["", *laid_out([*rows, ["geometric mean", *means]])]
     return "\n".join([*text, "", *notes]) + "\n"
 
 
