@@ -13,7 +13,7 @@ from tests.shape.tree import PACKAGE, ROOT, hand_written
 ALLOWED = {
     "anyzero": {"api", "language", "npu", "errors", "config"},
     "api": {"ze", "errors", "config", "installed"},
-    "tools": {"anyzero", "api", "npu", "language", "errors", "config", "installed"},
+    "tools": {"anyzero", "api", "npu", "language", "driver", "compiler", "errors", "config", "installed"},
     "npu": {"anyzero", "api", "errors", "config"},
     "interop": {"api", "ze", "errors", "config"},
     "language": {"anyzero", "api", "errors", "config"},

@@ -91,6 +91,13 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
     )
 
 
+def simplified(module: Module, name: str, linked: Sequence[Module] = ()) -> translate.Translation:
+    """A kernel in the compiler's own form, as it is when lanes are chosen; for those who want to look at it."""
+    translation = translate.kernel(module, name, linked)
+    _simplify(translation.body)
+    return translation
+
+
 def compile_function(module: Module, name: str, options: Options, linked: Sequence[Module] = ()) -> CompiledKernel:
     """An exported function, for those who call it by its address."""
     id_ = module.exports.get(name)

@@ -22,6 +22,7 @@ examples:
   eval "$(anyzero env)"            the same for everything that this shell starts from now on
   anyzero doctor                   is everything in place? and what to do if not
   anyzero npu latency model.xml    how long until a model's first inference, with and without caches
+  anyzero spirv asm kernels.spv    the machine code that a kernel becomes, as assembly
   ANYZERO_DEVICES=cpu:tiles=2 anyzero info       a device with two tiles, on this machine
   ANYZERO_DEVICE=0.1 anyzero demo                the same tour on the second tile of the first device
 
@@ -104,12 +105,49 @@ examples:
 
 Inputs are random numbers, and zero where a model takes whole numbers.
 """
+_SPIRV = """\
+examples:
+  anyzero spirv info kernels.spv             kernels, their arguments, lanes and why, sizes
+  anyzero spirv asm kernels.spv saxpy        the assembly of one kernel
+  anyzero spirv dis kernels.spv              the module itself, an instruction to a line
+
+`anyzero spirv asm --help` and the like tell more. FILE is SPIR-V as clang, llvm-spirv or spirv-as write it; - is
+standard input. docs/compiler.md explains what you see.
+"""
+_SPIRV_ASM = """\
+examples:
+  anyzero spirv asm kernels.spv                          the only kernel there is, else the names of all
+  anyzero spirv asm kernels.spv saxpy | less             what runs on this processor
+  anyzero spirv asm kernels.spv saxpy --llvm             LLVM's IR, optimised, from which that was made
+  anyzero spirv asm kernels.spv saxpy --ir               LLVM's IR as the compiler wrote it
+  anyzero spirv asm kernels.spv saxpy --body             the compiler's own form: one work-item, before lanes
+  anyzero spirv asm kernels.spv saxpy --lanes 1 --cpu haswell
+  anyzero spirv asm kernels.spv saxpy --options "-ze-opt-greater-than-4GB-buffer-required"
+  anyzero spirv asm kernels.spv saxpy --output saxpy.s && llvm-mca saxpy.s
+
+The variables of docs/environment.md apply (ANYZERO_LANES, ANYZERO_GATHERS, …); options outrank them.
+exit codes: 1 the file or the kernel is no good (one line says why), 2 there are several kernels: say which.
+"""
+_SPIRV_DIS = """\
+examples:
+  anyzero spirv dis kernels.spv | grep OpEntryPoint
+  anyzero spirv dis - < kernels.spv                      from standard input
+  diff <(anyzero spirv dis a.spv) <(anyzero spirv dis b.spv)
+"""
+_SPIRV_INFO = """\
+examples:
+  anyzero spirv info kernels.spv
+  anyzero spirv info kernels.spv saxpy --cpu haswell     of one kernel, for another processor
+  anyzero spirv info kernels.spv --json | jq -r '.kernels[] | "\\(.name) \\(.lanes)"'
+
+Kernels are compiled to be looked at; nothing is run. The exit code is 1 if one of them cannot be compiled.
+"""
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     parser = _parser()
-    chosen = parser.parse_args(arguments)
+    chosen = parser.parse_args(_joined(sys.argv[1:] if arguments is None else arguments))
     if chosen.command is None:
         parser.print_help()
         return 0
@@ -128,6 +166,14 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
 
 
+def _joined(arguments: list[str]) -> list[str]:
+    """Build flags begin with a dash, which the parser takes for options of ours unless they are one word with it."""
+    if arguments[:1] != ["spirv"] or "--options" not in arguments[:-1]:
+        return arguments
+    at = arguments.index("--options")
+    return [*arguments[:at], f"--options={arguments[at + 1]}", *arguments[at + 2 :]]
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="anyzero",
@@ -140,15 +186,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 
     def add(name: str, summary: str, examples: str, command: Callable[[Any], int]) -> argparse.ArgumentParser:
-        made = commands.add_parser(
-            name,
-            help=summary,
-            description=f"{summary[0].upper()}{summary[1:]}.",
-            epilog=examples,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        made.set_defaults(command=command)
-        return made
+        return _add_kind(commands, name, summary, examples, command)
 
     show = add("info", "print drivers, devices, tiles, memory and queue groups", _INFO, _info)
     form = show.add_mutually_exclusive_group()
@@ -174,7 +212,7 @@ def _parser() -> argparse.ArgumentParser:
     look = add("doctor", "check everything that anyzero needs, and say how to mend what is wrong", _DOCTOR, _doctor)
     look.add_argument("--json", action="store_true", help="as JSON")
 
-    models = add("npu", "measure models on the NPU", _NPU, _npu)
+    models = add("npu", "measure models on the NPU", _NPU, _help)
     models.set_defaults(parser=models)
     kinds = models.add_subparsers(title="commands", metavar="COMMAND")
     first = _add_model(
@@ -187,10 +225,50 @@ def _parser() -> argparse.ArgumentParser:
     many.add_argument("--seconds", type=float, default=5.0, metavar="S", help="for each of the two; default 5")
     many.add_argument("--requests", type=int, default=0, metavar="N", help="how many at a time; default: the optimum")
     many.add_argument("--compare", action="store_true", help="measure OpenVINO's CPU device as well")
+    code = add("spirv", "look at SPIR-V and at what the compiler makes of it", _SPIRV, _help)
+    code.set_defaults(parser=code)
+    _add_spirv(code.add_subparsers(title="commands", metavar="COMMAND"))
     return parser
 
 
+def _add_spirv(kinds: Any) -> None:
+    def add(name: str, summary: str, examples: str, command: Callable[[Any], int]) -> argparse.ArgumentParser:
+        made = _add_kind(kinds, name, summary, examples, command)
+        made.add_argument("file", metavar="FILE", help="a SPIR-V module; - is standard input")
+        return made
+
+    def add_choices(parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("kernel", metavar="KERNEL", nargs="?", help="which kernel")
+        parser.add_argument("--lanes", type=int, choices=[1, 2, 4, 8, 16, 32, 64], help="work-items in a vector")
+        parser.add_argument("--cpu", metavar="NAME", help="LLVM's name of a processor: haswell, znver4, x86-64-v3")
+        parser.add_argument("--options", default="", metavar="FLAGS", help="build flags, in quotes: --options=-O0")
+
+    code = add("asm", "print a kernel's assembly", _SPIRV_ASM, _spirv_asm)
+    add_choices(code)
+    form = code.add_mutually_exclusive_group()
+    for name, meaning in (("llvm", "LLVM's IR, optimised"), ("ir", "LLVM's IR as written"), ("body", "our own form")):
+        form.add_argument(f"--{name}", dest="form", action="store_const", const=name, default="asm", help=meaning)
+    text = add("dis", "print a module, an instruction to a line", _SPIRV_DIS, _spirv_dis)
+    for each in (code, text):
+        each.add_argument("--output", metavar="FILE", help="write here instead of standard output")
+    facts = add("info", "print what a module declares and what its kernels become", _SPIRV_INFO, _spirv_info)
+    add_choices(facts)
+    facts.add_argument("--json", action="store_true", help="as JSON")
+
+
 def _add_model(
+    kinds: Any, name: str, summary: str, examples: str, command: Callable[[Any], int]
+) -> argparse.ArgumentParser:
+    made = _add_kind(kinds, name, summary, examples, command)
+    made.add_argument("model", metavar="MODEL", help="the file of a model: OpenVINO IR (.xml), ONNX, …")
+    made.add_argument(
+        "--config", action="append", default=[], metavar="KEY=VALUE", help="compile the model with it; repeatable"
+    )
+    made.add_argument("--json", action="store_true", help="as JSON")
+    return made
+
+
+def _add_kind(
     kinds: Any, name: str, summary: str, examples: str, command: Callable[[Any], int]
 ) -> argparse.ArgumentParser:
     made: argparse.ArgumentParser = kinds.add_parser(
@@ -201,11 +279,6 @@ def _add_model(
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     made.set_defaults(command=command)
-    made.add_argument("model", metavar="MODEL", help="the file of a model: OpenVINO IR (.xml), ONNX, …")
-    made.add_argument(
-        "--config", action="append", default=[], metavar="KEY=VALUE", help="compile the model with it; repeatable"
-    )
-    made.add_argument("--json", action="store_true", help="as JSON")
     return made
 
 
@@ -259,7 +332,7 @@ def _doctor(chosen: argparse.Namespace) -> int:
     return doctor.run(as_json=chosen.json)
 
 
-def _npu(chosen: argparse.Namespace) -> int:
+def _help(chosen: argparse.Namespace) -> int:
     chosen.parser.print_help()
     return 0
 
@@ -280,4 +353,32 @@ def _npu_bench(chosen: argparse.Namespace) -> int:
         requests=chosen.requests,
         compare=chosen.compare,
         as_json=chosen.json,
+    )
+
+
+def _spirv_asm(chosen: argparse.Namespace) -> int:
+    from anyzero.tools import spirv
+
+    return spirv.asm(
+        chosen.file,
+        chosen.kernel,
+        form=chosen.form,
+        lanes=chosen.lanes,
+        cpu=chosen.cpu,
+        flags=chosen.options,
+        output=chosen.output,
+    )
+
+
+def _spirv_dis(chosen: argparse.Namespace) -> int:
+    from anyzero.tools import spirv
+
+    return spirv.dis(chosen.file, output=chosen.output)
+
+
+def _spirv_info(chosen: argparse.Namespace) -> int:
+    from anyzero.tools import spirv
+
+    return spirv.info(
+        chosen.file, chosen.kernel, lanes=chosen.lanes, cpu=chosen.cpu, flags=chosen.options, as_json=chosen.json
     )

@@ -24,6 +24,12 @@ ADDRESSING = 0.25
 
 def vectors_pay(body: Body, flow: Flow, shapes: Shapes, lanes: int, register: int) -> bool:
     """`register` is the size of a vector register in bytes."""
+    together, alone = estimate(body, flow, shapes, lanes, register)
+    return together < alone * SCALAR
+
+
+def estimate(body: Body, flow: Flow, shapes: Shapes, lanes: int, register: int) -> tuple[float, float]:
+    """What so many work-items cost as a vector, and what they cost one by one if scalar code were no faster."""
     together = alone = 0.0
     for block in body.blocks:
         loops = flow.loops.around(block)
@@ -32,7 +38,7 @@ def vectors_pay(body: Body, flow: Flow, shapes: Shapes, lanes: int, register: in
         for op in block.ops:
             together += times * apart * _vector(op, shapes, lanes, register)
             alone += times * _scalar(op)
-    return together < alone * lanes * SCALAR
+    return together, alone * lanes
 
 
 def _scalar(op: Op) -> float:

@@ -30,7 +30,7 @@ DEBUG_SETS = ("OpenCL.DebugInfo.100", "DebugInfo", "SPIRV.debug")
 
 def read(data: bytes | bytearray | memoryview, specialization: Specialization | None = None) -> Module:
     """The module, with every specialization constant at its default or at the value given for its number."""
-    reading = _Reading(_header(_words(data)))
+    reading = _Reading(_header(words_of(data)))
     try:
         reading.everything(specialization or {})
     except SpirvError as error:
@@ -46,7 +46,8 @@ def specialize(module: Module, specialization: Specialization) -> Module:
     return read(memoryview(module.words).cast("B"), specialization)
 
 
-def _words(data: bytes | bytearray | memoryview) -> array[int]:
+def words_of(data: bytes | bytearray | memoryview) -> array[int]:
+    """A file's words in this machine's order, whichever they were written in; they begin with the magic number."""
     if len(data) > LARGEST_MODULE:
         raise SpirvError(f"{len(data)} bytes are more than a module may have", 0, "header")
     if len(data) < 20 or len(data) % 4:

@@ -1,0 +1,259 @@
+"""`anyzero spirv`: what is in a module, and what the compiler makes of its kernels."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from anyzero import errors
+from anyzero.compiler import spirv
+from anyzero.compiler.compiled import CompiledKernel, Options
+from anyzero.compiler.spirv.grammar import enumerant_name
+from anyzero.compiler.spirv.reader import words_of
+from anyzero.driver import build_options
+
+__all__ = ["asm", "dis", "info"]
+
+LARGEST: Final = 64 << 20
+"""Bytes of a file that are read; more than that is no module."""
+FORMS: Final = {"asm": "*.s", "llvm": "*.opt.ll", "ir": "*.ll"}
+"""Forms of a kernel, by the files that ANYZERO_DUMP writes."""
+BODY: Final = "body"
+EXECUTABLE: Final = 4
+"""Of an ELF section's flags."""
+
+
+def asm(
+    file: str, kernel: str | None, *, form: str, lanes: int | None, cpu: str | None, flags: str, output: str | None
+) -> int:
+    """Print a kernel as assembly, LLVM's IR or the compiler's own form."""
+    module, options = _read(file), _options(flags, lanes, cpu)
+    if kernel is None and len(module.kernels) != 1:
+        for name in module.kernels:
+            print(_printable(name))
+        said = f"which of the {len(module.kernels)} kernels?" if module.kernels else f"there is no kernel in {file}"
+        print(f"anyzero spirv asm: error: {said} (anyzero spirv asm {file} KERNEL)", file=sys.stderr)
+        return 2
+    name = _chosen(module, kernel) if kernel is not None else next(iter(module.kernels))
+    with _refusals(file):
+        text = _own_form(module, name) if form == BODY else _dumped(module, name, options)[form]
+    return _write(text, output)
+
+
+def dis(file: str, *, output: str | None) -> int:
+    """Print a module, an instruction to a line; also one that the compiler does not take."""
+    with _refusals(file):
+        text = spirv.disassemble(words_of(_data(file)))
+    return _write(text, output)
+
+
+def info(file: str, kernel: str | None, *, lanes: int | None, cpu: str | None, flags: str, as_json: bool) -> int:
+    """Print what a module declares and what its kernels become."""
+    module, options = _read(file), _options(flags, lanes, cpu)
+    names = list(module.kernels) if kernel is None else [_chosen(module, kernel)]
+    found = _module(file, module)
+    found["kernels"] = [_kernel(module, name, options) for name in names]
+    print(json.dumps(found, indent=2, ensure_ascii=False) if as_json else "\n".join(_shown(found)), flush=True)
+    return 1 if any("error" in each for each in found["kernels"]) else 0
+
+
+def _data(file: str) -> bytes:
+    try:
+        if file == "-":
+            return sys.stdin.buffer.read(LARGEST + 1)
+        with Path(file).open("rb") as opened:
+            return opened.read(LARGEST + 1)
+    except OSError as error:
+        raise errors.InvalidArgument(f"cannot read {file}: {error.strerror}") from None
+
+
+def _read(file: str) -> spirv.Module:
+    with _refusals(file):
+        return spirv.read(_data(file))
+
+
+def _options(flags: str, lanes: int | None, cpu: str | None) -> Options:
+    """As a launch would have them: build flags, then the environment; what is asked for here outranks both."""
+    options, warnings = build_options.parse(flags, build_options.settings())
+    for warning in warnings:
+        print(f"anyzero: warning: {warning}", file=sys.stderr)
+    asked: dict[str, Any] = {}
+    if lanes is not None:
+        asked["lanes"] = lanes
+    if cpu is not None:
+        asked["cpu"] = cpu
+    return replace(options, **asked)
+
+
+@contextmanager
+def _refusals(file: str) -> Iterator[None]:
+    """What the compiler refuses, as this command says it."""
+    try:
+        yield
+    except spirv.SpirvError as error:
+        where = "standard input" if file == "-" else file
+        raise errors.BuildError(f"{where}: {error}", remedy="") from None
+
+
+def _chosen(module: spirv.Module, name: str) -> str:
+    if name in module.kernels:
+        return name
+    known = ", ".join(map(_printable, module.kernels)) or "none"
+    raise errors.InvalidArgument(f"there is no kernel {_printable(name)}; there are {known}")
+
+
+def _dumped(module: spirv.Module, name: str, options: Options) -> Mapping[str, str]:
+    """Every form that the compiler writes down."""
+    with tempfile.TemporaryDirectory(prefix="anyzero-spirv-") as folder:
+        before = os.environ.get("ANYZERO_DUMP")
+        os.environ["ANYZERO_DUMP"] = folder
+        try:
+            _compiled(module, name, options)
+        finally:
+            del os.environ["ANYZERO_DUMP"]
+            if before is not None:
+                os.environ["ANYZERO_DUMP"] = before
+        # `x.opt.ll` is a `*.ll` as well.
+        return {form: min(Path(folder).glob(pattern), key=_length).read_text() for form, pattern in FORMS.items()}
+
+
+def _length(path: Path) -> int:
+    return len(path.name)
+
+
+def _compiled(module: spirv.Module, name: str, options: Options) -> CompiledKernel:
+    from anyzero.compiler import pipeline
+
+    spirv.verify_declarations(module)
+    spirv.verify_kernel(module, name)
+    return pipeline.compile_kernel(module, name, options)
+
+
+def _own_form(module: spirv.Module, name: str) -> str:
+    from anyzero.compiler.lowering import prepare
+    from anyzero.compiler.pipeline import simplified
+    from anyzero.compiler.transform.show import show
+
+    spirv.verify_declarations(module)
+    spirv.verify_kernel(module, name)
+    body = simplified(module, name).body
+    prepare(body)
+    return show(body)
+
+
+def _write(text: str, output: str | None) -> int:
+    if output is None or output == "-":
+        # Flushed here, where a reader that has seen enough is no error.
+        print(text, end="", flush=True)
+        return 0
+    try:
+        Path(output).write_text(text)
+    except OSError as error:
+        raise errors.InvalidArgument(f"cannot write {output}: {error.strerror}") from None
+    return 0
+
+
+def _module(file: str, module: spirv.Module) -> dict[str, Any]:
+    return {
+        "file": file,
+        "version": f"{module.version[0]}.{module.version[1]}",
+        "generator": f"{module.generator:#x}",
+        "bytes": 4 * len(module.words),
+        "capabilities": [enumerant_name("Capability", each) for each in module.capabilities],
+        "extensions": list(module.extensions),
+        "specialization_constants": {str(number): str(each.type) for number, each in module.specializable.items()},
+        "imports": sorted(map(_printable, module.imports)),
+        "exports": sorted(map(_printable, module.exports)),
+    }
+
+
+def _kernel(module: spirv.Module, name: str, options: Options) -> dict[str, Any]:
+    declared = module.kernels[name]
+    found: dict[str, Any] = {
+        "name": _printable(name),
+        "required_group_size": declared.required_group_size,
+        "group_size_hint": declared.group_size_hint,
+        "required_sub_group_size": declared.required_sub_group_size,
+    }
+    try:
+        made = _compiled(module, name, options)
+        from anyzero.compiler.reasons import why_lanes
+
+        why = why_lanes(module, name, options, made.lanes)
+    except spirv.SpirvError as error:
+        return found | {"error": str(error)}
+    arguments = [
+        {"name": _printable(each.name), "type": each.type or each.kind, "kind": each.kind, "bytes": each.size}
+        for each in made.arguments
+    ]
+    return found | {
+        "arguments": arguments,
+        "lanes": made.lanes,
+        "lanes_because": why,
+        "code_bytes": _code(made.object),
+        "private_bytes": made.private_bytes,
+        "local_bytes": made.local_bytes,
+        "scratch_bytes": made.scratch_fixed + made.scratch_per_vector,
+        "barriers": made.barriers,
+        "one_row": made.flat,
+        "sub_groups": made.sub_groups,
+        "printf": made.printf,
+        "waits": made.waits,
+    }
+
+
+def _code(elf: bytes) -> int:
+    """Bytes of an ELF object's sections that are machine code."""
+    start, size, count = *struct.unpack_from("<Q", elf, 40), *struct.unpack_from("<HH", elf, 58)
+    total = 0
+    for place in range(start, start + size * count, size):
+        flags, length = struct.unpack_from("<Q", elf, place + 8)[0], struct.unpack_from("<Q", elf, place + 32)[0]
+        total += length if flags & EXECUTABLE else 0
+    return total
+
+
+def _shown(found: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{found['file']}: SPIR-V {found['version']}, {found['bytes']} bytes, generator {found['generator']}"
+    for title in ("capabilities", "extensions", "imports", "exports"):
+        if found[title]:
+            yield f"  {title:<14}{', '.join(found[title])}"
+    if constants := found["specialization_constants"]:
+        yield f"  {'constants':<14}{', '.join(f'{number}: {kind}' for number, kind in constants.items())}"
+    for kernel in found["kernels"]:
+        yield ""
+        yield f"kernel {kernel['name']}"
+        yield from (f"  {title:<14}{text}" for title, text in _rows(kernel))
+
+
+def _rows(kernel: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for title, key in (("group size", "required_group_size"), ("size hint", "group_size_hint")):
+        if kernel[key]:
+            yield title, f"{'required: ' if title == 'group size' else ''}{' × '.join(map(str, kernel[key]))}"
+    if kernel["required_sub_group_size"]:
+        yield "sub-group size", f"required: {kernel['required_sub_group_size']}"
+    if "error" in kernel:
+        yield "fails", kernel["error"]
+        return
+    for number, each in enumerate(kernel["arguments"]):
+        named = f"{each['type']} {each['name']}".rstrip()
+        yield "arguments" if number == 0 else "", f"{number}: {named}, {each['bytes']} bytes"
+    yield "lanes", f"{kernel['lanes']}: {kernel['lanes_because']}"
+    yield "code", f"{kernel['code_bytes']} bytes"
+    parts = (("private", "work-item"), ("local", "group"), ("scratch", "vector"))
+    yield "memory", ", ".join(f"{kind} {kernel[f'{kind}_bytes']} bytes a {whose}" for kind, whose in parts)
+    said = {"barriers": "barriers", "sub_groups": "sub-groups", "printf": "printf", "waits": "may wait for others"}
+    if has := [text for key, text in said.items() if kernel[key]]:
+        yield "has", ", ".join(has)
+
+
+def _printable(text: str) -> str:
+    """Names come from the module; a terminal shall not be what a broken one makes of it."""
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
