@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from anyzero.compiler.errors import CompileError
@@ -26,3 +28,30 @@ def test_given_a_known_name_then_there_is_code_for_it() -> None:
 def test_given_another_name_then_it_is_refused(name: str) -> None:
     with pytest.raises(CompileError, match=name):
         cpu.target(name, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "lanes", "gathers"),
+    [
+        ("x86-64", 8, False),
+        ("x86-64-v2", 8, False),
+        ("haswell", 8, True),
+        ("znver4", 16, True),
+        ("x86-64-v4", 16, True),
+    ],
+)
+def test_a_processor_by_name_has_its_registers(name: str, lanes: int, gathers: bool) -> None:
+    found = cpu.target(name, "")
+    assert (found.lanes, found.gathers) == (lanes, gathers)
+
+
+@pytest.mark.parametrize("name", cpu.KNOWN)
+def test_registers_of_a_name_are_those_that_llvm_uses(name: str) -> None:
+    def added(vector: str) -> str:
+        text = f"define {vector} @f({vector} %x, {vector} %y) {{ %z = add {vector} %x, %y ret {vector} %z }}"
+        plain = cpu.Target(name, "-prefer-256-bit")
+        return cpu.assembly(cpu.compile_text(text.replace(" ret", "\nret"), plain, 2)[1], plain, 2)
+
+    target = cpu.target(name, "")
+    assert bool(re.search(r"vpaddd.*ymm", added("<8 x i32>"))) == target.gathers
+    assert ("zmm" in added("<64 x i8>")) == target.wide
