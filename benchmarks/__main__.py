@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from benchmarks import machine, sources, table
 from benchmarks.items import ITEMS, Item, measured_keys, select
-from benchmarks.kernels import scale
+from benchmarks.kernels import pairs, scale
 from benchmarks.launches import contest, report
 from benchmarks.npu import command as npu
 
@@ -34,13 +34,15 @@ A third table has OpenVINO on the NPU beside OpenVINO's own CPU device: inferenc
 inferences in processes of their own. It is left out where openvino cannot be imported.
 
 A fourth table has kernels that compute with one thread and with more, in turns, and how many times as fast they get.
+A fifth one has kernels that are written or made in two ways: with int and size_t indices, with and without the
+optimiser of the compiler that made the SPIR-V.
 
-  python -m benchmarks                       everything, about four minutes
+  python -m benchmarks                       everything, about six minutes
   python -m benchmarks --quick               a first impression in seconds
   python -m benchmarks --only immediate      the items whose key, title or group holds a word
   python -m benchmarks --list                the keys, with what they mean
   python -m benchmarks --json before.json    keep the numbers, every round of them, to compare later
-  python -m benchmarks --source launches     the second table alone; npu: the third, scale: the fourth
+  python -m benchmarks --source launches     the second table alone; npu, scale, variants: the others
   python -m benchmarks --kernels             compiled kernels beside other implementations; see --kernels --help
 
 The variables of docs/environment.md apply: ANYZERO_THREADS=1 python -m benchmarks --only copy
@@ -54,7 +56,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--json", type=Path, metavar="FILE", help=f"write here too, besides build/bench/{RESULTS.name}")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
     parser.add_argument("--only", default="", metavar="SUBSTRING", help="only items whose key, title or group holds it")
-    names = [*(source.name for source in sources.SOURCES), LAUNCHES, npu.NAME, scale.NAME]
+    names = [*(source.name for source in sources.SOURCES), LAUNCHES, npu.NAME, scale.NAME, pairs.NAME]
     parser.add_argument("--source", choices=names, metavar="|".join(names), help="only this column, or this table")
     parser.add_argument(
         "--threads", type=int, default=machine.cores(), metavar="N", help="the most that the fourth table measures"
@@ -62,7 +64,12 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--no-install", action="store_true", help="fetch nothing")
     parser.add_argument("--list", action="store_true", help="print the items and stop")
     options = parser.parse_args(arguments)
-    tables = {LAUNCHES: contest.select, npu.NAME: npu.select, scale.NAME: scale.select}
+    tables = {
+        LAUNCHES: contest.select,
+        npu.NAME: npu.select,
+        scale.NAME: scale.select,
+        pairs.NAME: pairs.select,
+    }
     chosen = [tables.get(options.source, select)] if options.source else [select, *tables.values()]
     if not any(each(options.only) for each in chosen):
         parser.error(f"no item holds {options.only!r}; see --list")
@@ -123,6 +130,8 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"{item.key:<28}{item.group}: {item.title}")
         for program in scale.select(""):
             print(f"{scale.NAME}_{program.key:<22}{scale.TITLE}: {program.title}")
+        for variant in pairs.select(""):
+            print(f"{pairs.NAME}_{variant.other.key:<19}{pairs.TITLE}: {variant.other.title}")
         return 0
     items = select(options.only)
     chosen = [source for source in sources.SOURCES if items and options.source in (None, source.name)]
@@ -158,6 +167,8 @@ def main(arguments: list[str] | None = None) -> int:
         results["items"] += npu.measure(options.only, options.quick, say, problems)
     if options.source in (None, scale.NAME) and scale.select(options.only):
         results["items"] += scale.measure(options.only, options.quick, options.threads, say, problems)
+    if options.source in (None, pairs.NAME) and pairs.select(options.only):
+        results["items"] += pairs.measure(options.only, options.quick, say, problems)
     text = json.dumps(results, indent=1, ensure_ascii=False) + "\n"
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
     for path in filter(None, (RESULTS, options.json)):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from benchmarks import machine, sources
 from benchmarks.kernels import contest, report
 from benchmarks.kernels.peers import PEERS
-from benchmarks.kernels.programs import PROGRAMS
+from benchmarks.kernels.programs import PROGRAMS, Program
 
 __all__ = ["main"]
 
@@ -22,12 +23,14 @@ HELP: Final = """
 Runs the same kernels through anyzero and through others on the same machine: Intel's OpenCL for CPUs (from the same
 SPIR-V), PoCL (from the source of that SPIR-V), numba, numpy, and plain C++ with OpenMP. They take turns, each in a
 process of its own; every result is checked before and after. The first table shows the best time of each, the second
-one ours divided by theirs: below 1 we are faster.
+one ours divided by theirs: below 1 we are faster. Goals are marked ✓ or ✗ and gate nothing; a question mark says that
+other processes were busy meanwhile. "C++ fast" is the same C++ with -ffast-math, which its exp and log need.
 
   python -m benchmarks --kernels                    everything, at most a quarter of an hour
   python -m benchmarks --kernels --quick            smaller sizes, within two minutes
   python -m benchmarks --kernels --only matmul      the programs whose key or title holds a word
   python -m benchmarks --kernels --peers anyzero,Intel
+  python -m benchmarks --kernels --runs 3           three times; a note says how far the runs' means are apart
   python -m benchmarks --kernels --no-install       only with the peers that are there already
 
 Peers are fetched the first time, into ANYZERO_PEERS (else ~/.cache/anyzero/peers). One that cannot be had is left out,
@@ -43,6 +46,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="smaller sizes and fewer rounds")
     parser.add_argument("--only", default="", metavar="SUBSTRING", help="only programs whose key or title holds it")
     parser.add_argument("--peers", default="", metavar="NAME,…", help="only these columns")
+    parser.add_argument("--runs", type=int, default=1, metavar="N", help="everything so often, and how far runs differ")
     parser.add_argument("--no-install", action="store_true", help="fetch nothing")
     parser.add_argument("--list", action="store_true", help="print the programs and stop")
     options = parser.parse_args(arguments)
@@ -61,6 +65,23 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+def _run(
+    contestants: Sequence[contest.Contestant], programs: Sequence[Program], size: str, rounds: int, seconds: float
+) -> contest.Results:
+    """Every program once, told on the way."""
+    results = []
+    for number, program in enumerate(programs, 1):
+        found = contest.compete(contestants, program, size, rounds, seconds)
+        results.append((program, found))
+        shown = [
+            f"{name} {report.duration(each.best)}" if each.best is not None else f"{name} FAILED: {each.trouble}"
+            for name, each in found.items()
+            if not each.missing
+        ]
+        say(f"{number:2}/{len(programs)}  {program.title}: {', '.join(shown)}")
+    return results
+
+
 def main(arguments: list[str]) -> int:
     options = parse(arguments)
     if options.list:
@@ -76,26 +97,23 @@ def main(arguments: list[str]) -> int:
     if not contestants:
         say("error: nobody is left to be measured")
         return 1
-    results = []
+    runs = []
     try:
-        for number, program in enumerate(options.programs, 1):
-            found = contest.compete(contestants, program, size, rounds, seconds)
-            results.append((program, found))
-            shown = [
-                f"{name} {report.duration(each.best)}" if each.best is not None else f"{name} FAILED: {each.trouble}"
-                for name, each in found.items()
-                if not each.missing
-            ]
-            say(f"{number:2}/{len(options.programs)}  {program.title}: {', '.join(shown)}")
+        for run in range(max(1, options.runs)):
+            if options.runs > 1:
+                say(f"run {run + 1} of {options.runs}")
+            runs.append(_run(contestants, options.programs, size, rounds, seconds))
     finally:
         for contestant in contestants:
             contestant.close()
+    results = contest.merged(runs)
     about["load after"] = round(machine.load(), 2)
     notes = [", ".join(f"{name}: {value}" for name, value in about.items())]
     if busy > QUIET:
         notes.append(
             f"? the load was {busy:.1f} before this began: no basis for a verdict; run again on a quiet machine"
         )
+    notes += report.apart(runs)
     notes += [f"{name}: {text}" for name, text in names.items()]
     notes += [f"SKIPPED {name}: {reason}" for name, reason in skipped.items()]
     failures = [f"{p.title}: {name}: {each.trouble}" for p, f in results for name, each in f.items() if each.trouble]

@@ -12,8 +12,8 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,7 +21,7 @@ from benchmarks import machine
 from benchmarks.kernels.peers import Peer, Unavailable, cache
 from benchmarks.kernels.programs import Program
 
-__all__ = ["Contestant", "Found", "compete", "enter"]
+__all__ = ["Contestant", "Found", "Results", "compete", "enter", "merged", "take_turns"]
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 LOGS: Final = ROOT / "build" / "bench"
@@ -50,6 +50,24 @@ class Found:
     @property
     def best(self) -> float | None:
         return min(self.samples) if self.samples and not self.trouble else None
+
+
+Results = Sequence[tuple[Program, Mapping[str, Found]]]
+
+
+def merged(runs: Sequence[Results]) -> Results:
+    """Several runs of the same programs as one, with the samples of all."""
+    made = []
+    for same in zip(*runs, strict=True):
+        found = {name: replace(each, samples=list(each.samples)) for name, each in same[0][1].items()}
+        for _, later in same[1:]:
+            for name, each in later.items():
+                mine = found[name]
+                mine.samples += each.samples
+                mine.trouble = mine.trouble or each.trouble
+                mine.others = max(mine.others, each.others)
+        made.append((same[0][0], found))
+    return made
 
 
 class Contestant:
@@ -153,29 +171,45 @@ def compete(
     contestants: Sequence[Contestant], program: Program, size: str, rounds: int, seconds: float
 ) -> dict[str, Found]:
     """Peer → what it did; at most `rounds` samples each, and no new round when `seconds` are over."""
-    found: dict[str, Found] = {}
-    with _data(program, size) as folder:
-        order = {"program": program.key, "size": size, "folder": str(folder)}
-        for contestant in contestants:
-            found[contestant.peer.name] = _begin(contestant, order)
-        shuffle = random.Random(program.key)
-        begun, busy, own = time.monotonic(), machine.busy(), _spent(contestants)
-        end = begun + seconds
-        for turn in range(rounds):
-            for contestant in shuffle.sample(contestants, len(contestants)):
-                mine = found[contestant.peer.name]
-                if mine.missing or mine.trouble or (turn >= FEW and max(mine.samples) > SLOW_NS):
-                    continue
-                _time(contestant, mine)
-            if turn + 1 >= FEW and time.monotonic() > end:
-                break
-        others = (machine.busy() - busy - _spent(contestants) + own) / (time.monotonic() - begun)
+    return take_turns([(each, program) for each in contestants], size, rounds, seconds)
+
+
+def take_turns(
+    entries: Sequence[tuple[Contestant, Program]], size: str, rounds: int, seconds: float
+) -> dict[str, Found]:
+    """The same where each has a program of its own."""
+    with ExitStack() as stack:
+        programs = {program.key: program for _, program in entries}
+        folders = {key: stack.enter_context(_data(each, size)) for key, each in programs.items()}
+        orders = [{"program": each.key, "size": size, "folder": str(folders[each.key])} for _, each in entries]
+        contestants = [each for each, _ in entries]
+        begun = zip(contestants, orders, strict=True)
+        found = {each.peer.name: _begin(each, order) for each, order in begun}
+        others = _rounds(contestants, found, "".join(programs), rounds, seconds)
         for contestant in contestants:
             mine = found[contestant.peer.name]
-            mine.others = max(0.0, round(others, 2))
+            mine.others = others
             if not mine.missing and not mine.trouble:
                 # What was measured must still be right.
                 answer = contestant.ask("check")
                 mine.trouble = answer.get("error") or answer.get("wrong") or ""
             contestant.ask("drop")
     return found
+
+
+def _rounds(
+    contestants: Sequence[Contestant], found: Mapping[str, Found], seed: str, rounds: int, seconds: float
+) -> float:
+    """Fill in samples; how many cores others kept busy meanwhile."""
+    shuffle = random.Random(seed)
+    begun, busy, own = time.monotonic(), machine.busy(), _spent(contestants)
+    for turn in range(rounds):
+        for contestant in shuffle.sample(contestants, len(contestants)):
+            mine = found[contestant.peer.name]
+            if mine.missing or mine.trouble or (turn >= FEW and max(mine.samples) > SLOW_NS):
+                continue
+            _time(contestant, mine)
+        if turn + 1 >= FEW and time.monotonic() > begun + seconds:
+            break
+    others = (machine.busy() - busy - _spent(contestants) + own) / (time.monotonic() - begun)
+    return max(0.0, round(others, 2))

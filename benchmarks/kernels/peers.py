@@ -138,5 +138,6 @@ PEERS: Final = (
     Peer("numba", "numba", _numba),
     Peer("numpy", "numpy", own),
     Peer("C++", "native", own),
+    Peer("C++ fast", "native fast", own),
 )
 """PoCL 3.1 does not take SPIR-V, so it gets the source that the SPIR-V was made of."""

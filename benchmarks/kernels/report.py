@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import exp, log
 from statistics import median
 from typing import Any, Final
 
-from benchmarks.kernels.contest import Found
+from benchmarks.kernels.contest import Found, Results
+from benchmarks.kernels.goals import AT_MOST, MEAN, TO_NATIVE, mark, to_opencl
 from benchmarks.kernels.peers import PEERS
-from benchmarks.kernels.programs import Program
+from benchmarks.kernels.programs import LAUNCH
+from benchmarks.table import QUIET
 
-__all__ = ["OURS", "as_json", "as_text", "duration", "laid_out", "mean"]
+__all__ = [
+    *(
+        "BEST",
+        "NATIVE",
+        "OURS",
+        "apart",
+        "as_json",
+        "as_text",
+        "disturbed",
+        "duration",
+        "geometric_mean",
+        "laid_out",
+        "mean",
+    ),
+    "ratios",
+]
 
 OURS: Final = "anyzero"
 RIVALS: Final = tuple(peer.name for peer in PEERS if peer.opencl)
 BEST: Final = "best OpenCL"
-
-Results = Sequence[tuple[Program, Mapping[str, Found]]]
+NATIVE: Final = "C++"
+JUDGED: Final[Mapping[str, Callable[[str], float | None]]] = {BEST: to_opencl, NATIVE: TO_NATIVE.get}
+"""The columns with goals, each by a program's key."""
 
 
 def duration(ns: float) -> str:
@@ -40,7 +58,7 @@ def _times(found: Mapping[str, Found]) -> dict[str, float]:
     return times | ({BEST: min(rivals)} if rivals else {})
 
 
-def _ratios(found: Mapping[str, Found]) -> dict[str, float]:
+def ratios(found: Mapping[str, Found]) -> dict[str, float]:
     """Our time divided by each peer's: below 1 we are faster."""
     times = _times(found)
     if OURS not in times:
@@ -69,34 +87,81 @@ def laid_out(rows: Sequence[Sequence[str]]) -> list[str]:
     return lines
 
 
+def disturbed(found: Mapping[str, Found]) -> bool:
+    """Others were so busy meanwhile that there is no verdict."""
+    return any(each.others > QUIET for each in found.values())
+
+
 def as_text(results: Results, peers: Sequence[str], notes: Sequence[str]) -> str:
     """Two tables: best times, and ours divided by the others'."""
     times = [["best time", *peers]]
     times += [[program.title, *(_cell(found.get(peer)) for peer in peers)] for program, found in results]
     text = laid_out(times)
-    all_ratios = [(program.title, _ratios(found)) for program, found in results]
-    if any(ratios for _, ratios in all_ratios):
-        columns = [BEST, *(peer for peer in peers if peer != OURS)]
-        rows = [[f"{OURS} ÷", *columns]]
-        for title, ratios in all_ratios:
-            rows.append([title, *(f"{ratios[name]:.2f}" if name in ratios else "–" for name in columns)])
-        means = []
+    if any(ratios(found) for _, found in results):
+        text += ["", *laid_out(_compared(results, peers))]
+    text += ["", *own_goals(results), *notes]
+    return "\n".join(text) + "\n"
+
+
+def _compared(results: Results, peers: Sequence[str]) -> list[list[str]]:
+    columns = [BEST, *(peer for peer in peers if peer != OURS)]
+    heads = [each for name in columns for each in ((name, "goal") if name in JUDGED else (name,))]
+    rows = [[f"{OURS} ÷", *heads]]
+    for program, found in results:
+        values, row = ratios(found), [program.title]
         for name in columns:
-            values = [ratios[name] for _, ratios in all_ratios if name in ratios]
-            means.append(f"{mean(values):.2f}" if values else "–")
-        text += ["", *laid_out([*rows, ["geometric mean", *means]])]
-    return "\n".join([*text, "", *notes]) + "\n"
+            row.append(f"{values[name]:.2f}" if name in values else "–")
+            if name in JUDGED:
+                row.append(mark(values.get(name), JUDGED[name](program.key), disturbed(found)))
+        rows.append(row)
+    row, doubtful = ["geometric mean"], any(disturbed(found) for _, found in results)
+    for name in columns:
+        value = geometric_mean(results, name)
+        row.append("–" if value is None else f"{value:.2f}")
+        if name in JUDGED:
+            row.append(mark(value, MEAN, doubtful) if name == BEST else "")
+    return [*rows, row]
+
+
+def geometric_mean(results: Results, name: str) -> float | None:
+    """Of our time divided by theirs, over what kernels do; launching them is another matter."""
+    found = [ratios(found).get(name) for program, found in results if program.limit != LAUNCH]
+    values = [each for each in found if each is not None]
+    return mean(values) if values else None
+
+
+def apart(runs: Sequence[Results]) -> list[str]:
+    """A note on how well several runs agree."""
+    means = [value for run in runs if (value := geometric_mean(run, BEST)) is not None]
+    if len(means) < 2:
+        return []
+    shown = ", ".join(f"{value:.3f}" for value in means)
+    return [f"geometric mean against the {BEST}, run by run: {shown}; {max(means) / min(means) - 1:.1%} apart"]
+
+
+def own_goals(results: Results) -> list[str]:
+    """A line for every goal that has nothing to do with others."""
+    lines = []
+    for program, found in results:
+        goal, best = AT_MOST.get(program.key), found.get(OURS, Found()).best
+        if goal is not None and best is not None:
+            lines.append(f"{program.title}: {duration(best)}, goal ≤ {duration(goal)} {'✓' if best <= goal else '✗'}")
+    return lines
 
 
 def as_json(results: Results, about: Mapping[str, Any]) -> dict[str, Any]:
     """Everything, for a program to read: times in nanoseconds, every sample included."""
     return {
         **about,
+        "geometric_mean": {name: geometric_mean(results, name) for name in (BEST, NATIVE)},
         "programs": [
             {
                 "key": program.key,
                 "title": program.title,
-                "ours_divided_by": _ratios(found),
+                "limit": program.limit,
+                "goals": {name: goal(program.key) for name, goal in JUDGED.items()},
+                "ours_divided_by": ratios(found),
+                "disturbed": disturbed(found),
                 "found": {
                     name: {
                         "best": each.best,

@@ -13,23 +13,21 @@ from math import log2
 from typing import Any, Final
 
 from benchmarks.kernels import contest
-from benchmarks.kernels.contest import Found
+from benchmarks.kernels.contest import Found, Results
 from benchmarks.kernels.peers import PEERS, Peer, own
 from benchmarks.kernels.programs import COMPUTE, PROGRAMS, Program
-from benchmarks.kernels.report import duration, laid_out, mean
+from benchmarks.kernels.report import NATIVE, disturbed, duration, laid_out, mean
 from benchmarks.table import QUIET
 
 __all__ = ["NAME", "as_json", "as_text", "counts", "goal", "measure", "select"]
 
 NAME: Final = "scale"
 TITLE: Final = "kernels that compute, with more threads"
-NATIVE: Final = "C++"
 QUICK: Final = ("quick", 5, 2.0)
 PACE: Final = ("full", 11, 6.0)
 """Size of the programs, rounds at most, and seconds after which no new round begins."""
 
 Say = Callable[[str], None]
-Results = Sequence[tuple[Program, Mapping[str, Found]]]
 
 
 def select(text: str) -> tuple[Program, ...]:
@@ -75,10 +73,6 @@ def gain(found: Mapping[str, Found], threads: int, who: str = "") -> float | Non
     """The best time with one thread divided by the best with so many."""
     alone, together = (found.get(_name(count, who), Found()).best for count in (1, threads))
     return alone / together if alone and together else None
-
-
-def disturbed(found: Mapping[str, Found]) -> bool:
-    return any(each.others > QUIET for each in found.values())
 
 
 def _number(value: float | None) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
-from benchmarks.kernels.host import Host, Missing, native_functions
+from benchmarks.kernels.host import FAST, FLAGS, Host, Missing, native_functions
 from benchmarks.kernels.programs import Program, program
 
 __all__ = ["main"]
@@ -46,7 +46,8 @@ def runner(kind: str, folder: Path) -> Any:
         from benchmarks.kernels import through_numpy
 
         return Host(f"numpy {numpy.__version__}", through_numpy.functions())
-    return Host("C++ with OpenMP", native_functions(folder))
+    fast = kind == "native fast"
+    return Host(" ".join(["C++", *FLAGS, *([FAST] if fast else [])]), native_functions(folder, fast))
 
 
 class Bench:

@@ -7,8 +7,9 @@ import json
 import numpy as np
 import pytest
 
-from benchmarks.kernels import command, contest, report
+from benchmarks.kernels import command, contest, goals, pairs, report
 from benchmarks.kernels.contest import Found
+from benchmarks.kernels.host import FLAGS, SOURCE
 from benchmarks.kernels.peers import PEERS
 from benchmarks.kernels.programs import PROGRAMS, program
 from benchmarks.kernels.variants import VARIANTS
@@ -40,10 +41,80 @@ def test_tables_show_times_and_ratios() -> None:
     cells = [line.split() for line in text.splitlines()]
     assert ["saxpy", "2.00", "ms", "4.00", "ms", "8.00", "ms", "–"] in cells
     assert ["triad", "2.00", "ms", "failed", "1.00", "ms", "500", "ns"] in cells
-    assert ["saxpy", "0.50", "0.50", "0.25", "–"] in cells
-    assert ["triad", "2.00", "–", "2.00", "4000.00"] in cells
-    assert ["geometric", "mean", "1.00", "0.50", "0.71", "4000.00"] in cells
+    assert ["saxpy", "0.50", "≤", "1", "✓", "0.50", "0.25", "–"] in cells
+    assert ["triad", "2.00", "≤", "1", "✗", "–", "2.00", "4000.00"] in cells
+    assert ["geometric", "mean", "1.00", "≤", "0.67", "✗", "0.50", "0.71", "4000.00"] in cells
     assert text.endswith("\n\na note\n")
+
+
+def test_goals_against_plain_code_and_of_our_own() -> None:
+    results = [
+        (program("hash"), {"anyzero": Found(samples=[13.0]), "C++": Found(samples=[10.0])}),
+        (program("histogram"), {"anyzero": Found(samples=[31.0]), "C++": Found(samples=[10.0])}),
+        (program("matmul_int"), {"anyzero": Found(samples=[31.0]), "C++": Found(samples=[10.0])}),
+        (program("empty_groups"), {"anyzero": Found(samples=[6.0])}),
+    ]
+    text = report.as_text(results, ["anyzero", "C++"], [])
+    cells = [line.split() for line in text.splitlines()]
+    assert ["integer", "hash", "×", "32", "–", "≤", "1", "1.30", "≤", "1.3", "✓"] in cells
+    assert ["histogram", "–", "≤", "0.3", "3.10", "≤", "3", "✗"] in cells
+    assert ["matmul,", "int", "indices", "–", "≤", "0.4", "3.10"] in cells
+    assert "per group: 6.00 ns, goal ≤ 5.00 ns ✗" in text
+
+
+def test_a_busy_neighbour_takes_the_verdict_away() -> None:
+    found = {name: Found(samples=[1e6], others=0.5) for name in ("anyzero", "Intel")}
+    text = report.as_text([(program("saxpy"), found)], ["anyzero", "Intel"], [])
+    assert "✓" not in text
+    assert "≤ 1 ?" in text
+
+
+def test_launches_are_no_part_of_the_mean() -> None:
+    launch = {"anyzero": Found(samples=[1.0]), "Intel": Found(samples=[1000.0])}
+    assert report.geometric_mean([*RESULTS, (program("empty"), launch)], report.BEST) == pytest.approx(1.0)
+
+
+def test_runs_become_one_and_say_how_far_they_are_apart() -> None:
+    second = [(each, {name: Found(samples=[9e6, 1e6], others=0.3) for name in found}) for each, found in RESULTS]
+    (_, found), _ = contest.merged([RESULTS, second])
+    assert found["anyzero"].samples == [3e6, 2e6, 9e6, 1e6]
+    assert found["anyzero"].others == 0.3
+    assert RESULTS[0][1]["anyzero"].samples == [3e6, 2e6]
+    assert report.apart([RESULTS]) == []
+    assert report.apart([RESULTS, RESULTS])[0].endswith("1.000, 1.000; 0.0% apart")
+
+
+def test_goals_are_of_programs_that_there_are() -> None:
+    keys = {each.key for each in PROGRAMS}
+    assert goals.TO_NATIVE.keys() | goals.AT_MOST.keys() <= keys
+    assert {each.key for each in PROGRAMS if goals.to_opencl(each.key) < 1} <= keys
+    native = SOURCE.read_text()
+    for key in goals.TO_NATIVE:
+        assert f"void {program(key).kernel or key}(" in native
+
+
+def test_plain_code_is_compiled_as_the_goals_say() -> None:
+    assert FLAGS == ("-std=c++20", "-O3", "-march=native", "-fopenmp")
+
+
+def test_two_ways_are_compared_in_turns(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairs, "PACE", ("test", 2, 1.0))
+    problems: list[str] = []
+    found = pairs.measure("matmul_int", False, lambda text: None, problems)
+    assert problems == []
+    assert [each["kind"] for each in found] == ["index", "optimisation"]
+    assert all(len(each["found"]["other"]["samples"]) == 2 for each in found)
+    assert "matmul, int indices, -O0" in capsys.readouterr().out
+
+
+def test_the_table_of_two_ways_judges_both_directions() -> None:
+    (variant,) = pairs.select("hash.O0")
+    slower = {"usual": Found(samples=[1e6]), "other": Found(samples=[2e6])}
+    faster = {"usual": Found(samples=[2e6]), "other": Found(samples=[1e6])}
+    alike = {"usual": Found(samples=[1e6]), "other": Found(samples=[1.2e6])}
+    lines = pairs.as_text([(variant, slower), (variant, faster), (variant, alike)], []).splitlines()[2:5]
+    assert [line.split()[-1] for line in lines] == ["✗", "✗", "✓"]
+    assert [line.split()[-4] for line in lines] == ["2.00", "0.50", "1.20"]
 
 
 def test_without_us_there_are_times_alone() -> None:
