@@ -52,15 +52,17 @@ static void attract(void** args, Size size) {
   const T* bodies = array<T>(args, 1);
   const T softening = value<T>(args, 3);
   const int64_t n = size[0];
-  std::vector<T> x(n), y(n), z(n), mass(n);
+  std::vector<T> columns(4 * n);
+  T *x = columns.data(), *y = x + n, *z = y + n, *mass = z + n;
   for (int64_t i = 0; i < n; i++)
     x[i] = bodies[4 * i], y[i] = bodies[4 * i + 1], z[i] = bodies[4 * i + 2], mass[i] = bodies[4 * i + 3];
 #pragma omp parallel for schedule(dynamic, 16)
   for (int64_t i = 0; i < n; i++) {
+    const T xi = x[i], yi = y[i], zi = z[i];
     T ax = 0, ay = 0, az = 0;
 #pragma omp simd reduction(+ : ax, ay, az)
     for (int64_t j = 0; j < n; j++) {
-      const T dx = x[j] - x[i], dy = y[j] - y[i], dz = z[j] - z[i];
+      const T dx = x[j] - xi, dy = y[j] - yi, dz = z[j] - zi;
       const T inverse = 1 / std::sqrt(dx * dx + dy * dy + dz * dz + softening);
       const T pull = mass[j] * inverse * inverse * inverse;
       ax += dx * pull;
@@ -231,12 +233,17 @@ void transpose(void** args, Size) {
   float* __restrict to = array<float>(args, 0);
   const float* __restrict from = array<float>(args, 1);
   const int64_t width = value<int32_t>(args, 2), height = value<int32_t>(args, 3);
-  constexpr int64_t tile = 16;
-#pragma omp parallel for collapse(2) schedule(static)
-  for (int64_t top = 0; top < height; top += tile)
-    for (int64_t left = 0; left < width; left += tile)
-      for (int64_t x = left; x < std::min(left + tile, width); x++)
-        for (int64_t y = top; y < std::min(top + tile, height); y++) to[x * height + y] = from[y * width + x];
+  constexpr int64_t tile = 32;
+#pragma omp parallel for schedule(static)
+  for (int64_t left = 0; left < width; left += tile)
+    for (int64_t top = 0; top < height; top += tile) {
+      const int64_t columns = std::min(tile, width - left), rows = std::min(tile, height - top);
+      // Through a block of its own, so that neither side is walked across its rows.
+      float block[tile][tile];
+      for (int64_t y = 0; y < rows; y++)
+        for (int64_t x = 0; x < columns; x++) block[x][y] = from[(top + y) * width + left + x];
+      for (int64_t x = 0; x < columns; x++) std::memcpy(to + (left + x) * height + top, block[x], rows * sizeof(float));
+    }
 }
 
 void scan_group(void** args, Size size) {

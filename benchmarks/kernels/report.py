@@ -33,7 +33,8 @@ __all__ = [
 OURS: Final = "anyzero"
 RIVALS: Final = tuple(peer.name for peer in PEERS if peer.opencl)
 BEST: Final = "best OpenCL"
-NATIVE: Final = "C++"
+NATIVE: Final = "best C++"
+BUILDS: Final = tuple(peer.name for peer in PEERS if peer.kind.startswith("native"))
 JUDGED: Final[Mapping[str, Callable[[str], float | None]]] = {BEST: to_opencl, NATIVE: TO_NATIVE.get}
 """The columns with goals, each by a program's key."""
 
@@ -52,10 +53,12 @@ def duration(ns: float) -> str:
 
 
 def _times(found: Mapping[str, Found]) -> dict[str, float]:
-    """The best time of everybody who has one; the best of the OpenCL implementations, too."""
+    """The best time of everybody who has one; the best of the OpenCL implementations and of the C++ builds, too."""
     times = {name: each.best for name, each in found.items() if each.best is not None}
-    rivals = [times[name] for name in RIVALS if name in times]
-    return times | ({BEST: min(rivals)} if rivals else {})
+    for title, names in ((BEST, RIVALS), (NATIVE, BUILDS)):
+        if known := [times[name] for name in names if name in times]:
+            times[title] = min(known)
+    return times
 
 
 def ratios(found: Mapping[str, Found]) -> dict[str, float]:
@@ -104,7 +107,7 @@ def as_text(results: Results, peers: Sequence[str], notes: Sequence[str]) -> str
 
 
 def _compared(results: Results, peers: Sequence[str]) -> list[list[str]]:
-    columns = [BEST, *(peer for peer in peers if peer != OURS)]
+    columns = [BEST, *([NATIVE] if set(peers) & set(BUILDS) else []), *(peer for peer in peers if peer != OURS)]
     heads = [each for name in columns for each in ((name, "goal") if name in JUDGED else (name,))]
     rows = [[f"{OURS} ÷", *heads]]
     for program, found in results:

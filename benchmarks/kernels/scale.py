@@ -16,13 +16,14 @@ from benchmarks.kernels import contest
 from benchmarks.kernels.contest import Found, Results
 from benchmarks.kernels.peers import PEERS, Peer, own
 from benchmarks.kernels.programs import COMPUTE, PROGRAMS, Program
-from benchmarks.kernels.report import NATIVE, disturbed, duration, laid_out, mean
+from benchmarks.kernels.report import disturbed, duration, laid_out, mean
 from benchmarks.table import QUIET
 
 __all__ = ["NAME", "as_json", "as_text", "counts", "goal", "measure", "select"]
 
 NAME: Final = "scale"
 TITLE: Final = "kernels that compute, with more threads"
+NATIVE: Final = "C++"
 QUICK: Final = ("quick", 5, 2.0)
 PACE: Final = ("full", 11, 6.0)
 """Size of the programs, rounds at most, and seconds after which no new round begins."""
