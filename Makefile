@@ -74,8 +74,8 @@ sanitize: build/address/build.ninja build/thread/build.ninja build/description  
 	$(SAY) 'building the engine with the thread sanitizer'
 	@$(BIN)/ninja -C build/thread --quiet
 	$(SAY) 'running the C++ tests with both'
-	@ANYZERO_OPENVINO_LIBRARY="$(OPENVINO)" ANYZERO_DESCRIPTION="$(CURDIR)/build/description" $(FIXED_ADDRESSES) $(BIN)/ctest --test-dir build/address --output-on-failure --no-tests=error
-	@ANYZERO_DESCRIPTION="$(CURDIR)/build/description" $(FIXED_ADDRESSES) $(BIN)/ctest --test-dir build/thread --output-on-failure --no-tests=error
+	@ANYZERO_OPENVINO_LIBRARY="$(OPENVINO)" ANYZERO_DESCRIPTION="$(CURDIR)/build/description" $(FIXED_ADDRESSES) $(BIN)/ctest --parallel 2 --test-dir build/address --output-on-failure --no-tests=error
+	@ANYZERO_DESCRIPTION="$(CURDIR)/build/description" $(FIXED_ADDRESSES) $(BIN)/ctest --parallel 2 --test-dir build/thread --output-on-failure --no-tests=error
 
 # A program without Python reads from here what devices there are.
 .PHONY: build/description

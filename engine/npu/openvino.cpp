@@ -188,7 +188,7 @@ const OpenVino* OpenVino::open(std::string* reason) {
 
 bool OpenVino::load(const std::string& path, std::string* reason) {
   if (path.empty()) {
-    *reason = std::string("OpenVINO, which compiles and runs graphs, is not installed; ") + kRemedy;
+    reason->assign("OpenVINO, which compiles and runs graphs, is not installed; ").append(kRemedy);
     return false;
   }
   opened_in = fork_generation.load(std::memory_order_relaxed);
