@@ -23,7 +23,8 @@ namespace {
 constexpr uint64_t kPiece = 10'000'000;         // a thread works alone for so long before it looks what is left
 constexpr uint64_t kWorthSharing = 20'000'000;  // below that, waking others costs more than it saves
 constexpr uint64_t kTelling = 2'000'000;        // what took less tells more of the call than of the groups
-constexpr uint64_t kChunk = 50'000'000;         // one share
+constexpr uint64_t kChunk = 50'000'000;         // one share at most
+constexpr uint64_t kLeastChunk = 5'000'000;     // and at least, or handing it out costs too much
 constexpr uint64_t kBrief = 500'000'000;        // a share of that length does not hold up who waits for something else
 constexpr uint64_t kUnknown = UINT64_MAX / 2;
 constexpr unsigned kUsualRounding = 0x1F80;
@@ -48,38 +49,48 @@ class UsualRounding {
   unsigned before_;
 };
 
-// What is left of a launch, in equal shares.
+// A range of a launch's groups in shares: large ones, then small ones, so that the last thread to finish is not far behind.
 struct Shares {
   RunningLaunch& running;
   uint64_t first;
   uint64_t end;
-  uint64_t groups;
+  uint64_t large;
+  uint64_t small;
+  uint32_t large_count;
   std::atomic<uint64_t> spent{0};
+
+  Shares(RunningLaunch& launch, uint64_t first, uint64_t end, uint64_t most) : running(launch), first(first), end(end) {
+    const uint64_t left = end - first;
+    large = std::max(most, left / (UINT32_MAX / 8) + 1);
+    small = (large + 3) / 4;
+    large_count = static_cast<uint32_t>(left / large * 3 / 4);
+  }
+
+  uint32_t count() const { return large_count + static_cast<uint32_t>((end - begin(large_count) + small - 1) / small); }
+
+  uint64_t begin(uint32_t index) const {
+    return first + std::min(index, large_count) * large + (index - std::min(index, large_count)) * small;
+  }
 
   static void run(void* shares, uint32_t index) {
     auto& self = *static_cast<Shares*>(shares);
-    const uint64_t begin = self.first + index * self.groups;
     const uint64_t start = now_ns();
-    run_groups(self.running, begin, std::min(begin + self.groups, self.end));
+    run_groups(self.running, self.begin(index), std::min(self.begin(index + 1), self.end));
     self.spent.fetch_add(now_ns() - start, std::memory_order_relaxed);
   }
 };
 
 // `pace` is that of a group. Returns the nanoseconds that all threads together have worked.
 uint64_t share_out(RunningLaunch& running, const Code& code, uint64_t first, uint64_t end, uint64_t pace) {
-  const uint64_t left = end - first;
-  // Several for each thread, so that the last one to finish is not far behind.
-  const uint64_t even = std::max<uint64_t>(left / (settings.threads * 4), 1);
-  uint64_t groups = std::clamp<uint64_t>(kChunk / pace, 1, even);
-  groups = std::max(groups, left / (UINT32_MAX / 2) + 1);
-  Shares shares{running, first, end, groups};
-  const bool brief = !code.may_wait() && times(pace, groups) <= kBrief;
-  parallel(static_cast<uint32_t>((left + groups - 1) / groups), Shares::run, &shares, brief);
+  const uint64_t even = std::max((end - first) / (settings.threads * 4), kLeastChunk / pace);
+  Shares shares(running, first, end, std::max<uint64_t>(std::min(kChunk / pace, even), 1));
+  const bool brief = !code.may_wait() && times(pace, shares.large) <= kBrief;
+  parallel(shares.count(), Shares::run, &shares, brief);
   return shares.spent.load(std::memory_order_relaxed);
 }
 
-// On this thread alone as long as what is left is not worth more, which the kernel's pace says, or a first try where it is not
-// known or not true any more.
+// Shared out at once where the kernel's pace says that it is worth it. Else on this thread alone as long as what is left is not
+// worth more, by a first try where the pace is not known or not true any more.
 void run_adaptively(RunningLaunch& running, Code& code, uint64_t groups, Busy& busy) {
   const uint64_t items = running.grid.group_size[0] * running.grid.group_size[1] * running.grid.group_size[2];
   uint64_t pace = std::max<uint64_t>(times(code.pace(), items), 1), done = 0, spent = 0;
@@ -91,7 +102,13 @@ void run_adaptively(RunningLaunch& running, Code& code, uint64_t groups, Busy& b
     run_groups(running, 0, 1);
     return busy.add(pace / 1000);
   }
-  for (;;) {
+  if (settings.threads > 1 && groups > 1 && code.pace_known() && times(pace, groups) > kWorthSharing) {
+    busy.begin(now_ns());
+    spent = share_out(running, code, 0, groups, pace);
+    busy.end(now_ns());
+    done = groups;
+  }
+  while (done < groups) {
     const uint64_t last = done + std::min(piece, groups - done);
     const uint64_t start = now_ns();
     if (done == 0) busy.begin(start);
@@ -102,15 +119,12 @@ void run_adaptively(RunningLaunch& running, Code& code, uint64_t groups, Busy& b
     done = last;
     const uint64_t left = groups - done;
     const bool telling = times(took, 1000) >= kTelling;
-    if (left == 0) {
-      busy.end(end);
-      break;
-    }
     if (settings.threads > 1 && left > 1 && telling && times(pace, left) > kWorthSharing) {
       spent += share_out(running, code, done, groups, pace);
       busy.end(now_ns());
       break;
     }
+    if (left == 0) busy.end(end);
     piece = std::clamp<uint64_t>((telling ? kPiece : kTelling) / pace + 1, 1, times(piece, 16));
   }
   const double all = static_cast<double>(groups) * static_cast<double>(items);
