@@ -91,12 +91,13 @@ pytest: build  ## the Python tests alone
 	@$(PYTEST) tests/npu
 
 .PHONY: bench
-bench: build  ## the benchmarks, and compiled kernels beside other implementations
+bench: build  ## the benchmarks, compiled kernels beside other implementations, and docs/performance.md from them
 	@$(BIN)/python -m benchmarks
 	@$(BIN)/python -m benchmarks --kernels
+	@$(BIN)/python -m benchmarks --figures
 
 .PHONY: kernels
-kernels: build  ## the second half of that alone
+kernels: build  ## the second part of that alone
 	@$(BIN)/python -m benchmarks --kernels
 
 .PHONY: corpus

@@ -44,6 +44,7 @@ optimiser of the compiler that made the SPIR-V.
   python -m benchmarks --json before.json    keep the numbers, every round of them, to compare later
   python -m benchmarks --source launches     the second table alone; npu, scale, variants: the others
   python -m benchmarks --kernels             compiled kernels beside other implementations; see --kernels --help
+  python -m benchmarks --figures             docs/performance.md and its figures anew, from build/bench or files named
 
 The variables of docs/environment.md apply: ANYZERO_THREADS=1 python -m benchmarks --only copy
 """
@@ -124,6 +125,10 @@ def main(arguments: list[str] | None = None) -> int:
         from benchmarks.kernels import command
 
         return command.main([argument for argument in given if argument != "--kernels"])
+    if "--figures" in given:
+        from benchmarks.performance import document
+
+        return document.main([argument for argument in given if argument != "--figures"])
     options = parse(given)
     if options.list:
         for item in (*ITEMS, *contest.ITEMS, *npu.select("")):
@@ -160,7 +165,7 @@ def main(arguments: list[str] | None = None) -> int:
         )
     if made:
         print(table.as_text(made, [source.name for source in chosen], notes), end="", flush=True)
-    results = table.as_json(made, about)
+    results = table.as_json(made, about) | {"quick": options.quick}
     if options.source in (None, LAUNCHES) and contest.select(options.only):
         results["items"] += report.as_json(launches(options, problems))
     if options.source in (None, npu.NAME) and npu.select(options.only):

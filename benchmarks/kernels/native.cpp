@@ -167,15 +167,17 @@ void mandelbrot(void** args, Size size) {
       float x[lanes] = {}, y[lanes] = {};
       uint32_t count[lanes] = {};
       const float im = top + step * row;
+      float re[lanes];
+      for (int64_t lane = 0; lane < lanes; lane++) re[lane] = left + step * (begin + lane);
       for (uint32_t k = 0, inside = 1; k < limit && inside; k++) {
         inside = 0;
 #pragma omp simd reduction(| : inside)
         for (int64_t lane = 0; lane < lanes; lane++) {
-          const float re = left + step * (begin + lane);
-          const uint32_t still = x[lane] * x[lane] + y[lane] * y[lane] <= 4.0f;
-          const float next = x[lane] * x[lane] - y[lane] * y[lane] + re;
-          y[lane] = still ? 2 * x[lane] * y[lane] + im : y[lane];
-          x[lane] = still ? next : x[lane];
+          const float xx = x[lane] * x[lane], yy = y[lane] * y[lane];
+          const uint32_t still = xx + yy <= 4.0f;
+          // A lane that has left goes on, uncounted: it stays outside, and its numbers end as infinities.
+          y[lane] = 2 * x[lane] * y[lane] + im;
+          x[lane] = xx - yy + re[lane];
           count[lane] += still;
           inside |= still;
         }
@@ -203,7 +205,8 @@ void histogram(void** args, Size) {
 
 void convolve(void** args, Size size) {
   float* __restrict to = array<float>(args, 0);
-  const float* __restrict from = array<float>(args, 1), *weights = array<float>(args, 2);
+  const float* __restrict from = array<float>(args, 1);
+  const float* weights = array<float>(args, 2);
   const int64_t width = size[0], height = size[1];
   const auto at = [&](int64_t x, int64_t y) {
     float sum = 0;
@@ -216,11 +219,11 @@ void convolve(void** args, Size size) {
 #pragma omp parallel for schedule(static)
   for (int64_t y = 0; y < height; y++) {
     const bool edge = y < 2 || y >= height - 2;
-    for (int64_t x = 0; x < width; x++)
-      if (edge || x < 2 || x >= width - 2) to[y * width + x] = at(x, y);
-    if (edge) continue;
+    const int64_t first = edge ? width : std::min<int64_t>(2, width), last = std::max(first, width - 2);
+    for (int64_t x = 0; x < first; x++) to[y * width + x] = at(x, y);
+    for (int64_t x = last; x < width; x++) to[y * width + x] = at(x, y);
 #pragma omp simd
-    for (int64_t x = 2; x < width - 2; x++) {
+    for (int64_t x = first; x < last; x++) {
       float sum = 0;
       for (int64_t dy = 0; dy < 5; dy++)
         for (int64_t dx = 0; dx < 5; dx++) sum += weights[dy * 5 + dx] * from[(y + dy - 2) * width + x + dx - 2];

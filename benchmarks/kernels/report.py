@@ -14,19 +14,19 @@ from benchmarks.kernels.programs import LAUNCH
 from benchmarks.table import QUIET
 
 __all__ = [
-    *(
-        "BEST",
-        "NATIVE",
-        "OURS",
-        "apart",
-        "as_json",
-        "as_text",
-        "disturbed",
-        "duration",
-        "geometric_mean",
-        "laid_out",
-        "mean",
-    ),
+    "BEST",
+    "BUILDS",
+    "NATIVE",
+    "OURS",
+    "RIVALS",
+    "apart",
+    "as_json",
+    "as_text",
+    "disturbed",
+    "duration",
+    "geometric_mean",
+    "laid_out",
+    "mean",
     "ratios",
 ]
 

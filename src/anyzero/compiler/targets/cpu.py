@@ -10,6 +10,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from anyzero.compiler.errors import CompileError
+from anyzero.compiler.targets.features import implied
 
 KNOWN = (
     *("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "haswell", "znver4"),
@@ -22,18 +23,6 @@ KNOWN = (
     *("znver1", "znver2", "znver3", "znver5", "k8", "amdfam10"),
 )
 """LLVM ends the process when it is asked for one that it does not know, and has no list to ask for."""
-
-_WITH_AVX512 = frozenset({
-    "x86-64-v4", "skylake-avx512", "cascadelake", "cooperlake", "cannonlake", "icelake-client", "icelake-server",
-    "tigerlake", "rocketlake", "sapphirerapids", "emeraldrapids", "graniterapids", "graniterapids-d", "diamondrapids",
-    "znver4", "znver5",
-})  # fmt: skip
-_WITH_AVX2 = frozenset({
-    "x86-64-v3", "haswell", "broadwell", "skylake", "alderlake", "raptorlake", "meteorlake", "arrowlake", "arrowlake-s",
-    "lunarlake", "pantherlake", "gracemont", "sierraforest", "grandridge", "clearwaterforest", "bdver4", "znver1",
-    "znver2", "znver3",
-})  # fmt: skip
-"""LLVM knows what a processor has by its name, and does not tell."""
 
 _LOCK = threading.Lock()
 """LLVM's global state is set up once; compiling itself runs in any number of threads."""
@@ -77,14 +66,7 @@ def target(cpu: str, features: str) -> Target:
         return host()
     if cpu not in KNOWN:
         raise CompileError(f"{cpu} is no x86-64 processor that LLVM knows by name; some are {', '.join(KNOWN[:6])}")
-    return Target(cpu, features or _implied(cpu))
-
-
-def _implied(cpu: str) -> str:
-    """What the choice of lanes and accesses depends on."""
-    if cpu in _WITH_AVX512:
-        return "+avx2,+avx512bw,+avx512dq,+avx512vl"
-    return "+avx2" if cpu in _WITH_AVX2 else ""
+    return Target(cpu, features or implied(cpu))
 
 
 def _machine(target: Target, level: int) -> Any:

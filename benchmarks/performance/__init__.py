@@ -1,0 +1,1 @@
+"""docs/performance.md from what was measured: `python -m benchmarks --figures`."""

@@ -1,0 +1,59 @@
+"""The record as figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from benchmarks.kernels import goals
+from benchmarks.kernels.report import BEST, BUILDS, NATIVE, RIVALS
+from benchmarks.performance import tables
+from benchmarks.performance.chart import Bar, Linear, Log, chart
+from benchmarks.performance.record import Record
+
+__all__ = ["figures"]
+
+
+def _best_of(program: Mapping[str, Any], peers: Sequence[str]) -> str:
+    return min((name for name in peers if name in program["best"]), key=lambda name: program["best"][name])
+
+
+def _compared(record: Record, name: str, peers: Sequence[str], goal: Callable[[str], float | None], title: str) -> str:
+    bars = []
+    for program in tables.kernels(record):
+        if (value := tables.compared(program).get(name)) is not None:
+            mark = goal(program["key"])
+            who = _best_of(program, peers) if len(peers) > 1 else ""
+            bars.append(Bar(program["title"], value, who, None if mark == 1 else mark))
+    marks = [bar.mark for bar in bars if bar.mark is not None]
+    axis = Log((*(bar.value for bar in bars), *marks, 1.0))
+    return chart(
+        title,
+        "left of 1 anyzero is faster; short lines are goals; behind each number: who it is compared with",
+        bars,
+        axis,
+    )
+
+
+def figures(record: Record) -> dict[str, str]:
+    """Their text by the name of the file."""
+    made = {}
+    for file, name, peers, goal, whose in (
+        ("opencl.svg", BEST, RIVALS, goals.to_opencl, "the best OpenCL implementation"),
+        ("native.svg", NATIVE, BUILDS, goals.TO_NATIVE.get, "plain C++ with OpenMP"),
+    ):
+        if tables.average(record, name) is not None:
+            title = f"anyzero's time divided by that of {whose}"
+            made[file] = _compared(record, name, peers, goal, title)
+    for each in record.get("scale", []):
+        most = str(each["threads"])
+        bars = [
+            Bar(program["title"], gain, mark=program["gain_native"])
+            for program in each["programs"]
+            if (gain := program["gain"][most])
+        ]
+        values = [value for bar in bars for value in (bar.value, bar.mark) if value is not None]
+        title = f"How many times as fast with {most} threads as with one"
+        subtitle = f"{each['machine']['CPU']}; the long line is the goal, short ones are plain C++ with OpenMP"
+        made[f"scale-{most}.svg"] = chart(title, subtitle, bars, Linear(tuple(values), each["at_least"]))
+    return made
