@@ -55,6 +55,10 @@ class Code {
   // True when it may wait for what others write while it runs, the host among them: how long, no measurement tells.
   bool may_wait() const { return facts_.flags & KernelFacts::kWaits; }
 
+  // True when it knows nothing of its groups, so that they may be cut.
+  bool flat() const { return facts_.flags & KernelFacts::kFlat; }
+  uint32_t lanes() const { return facts_.lanes; }
+
   // Picoseconds a work-item takes; 0 until it has run, and for ever where it may wait.
   uint64_t pace() const { return pace_.value(); }
   // True when a run need not be measured.

@@ -131,6 +131,19 @@ void run_adaptively(RunningLaunch& running, Code& code, uint64_t groups, Busy& b
   code.learn_pace(static_cast<uint64_t>(static_cast<double>(spent) * 1000 / all) + 1);
 }
 
+// Groups that take long, of a kernel that does not know them, are cut along their rows until there is enough to share out.
+uint64_t divide(Grid& grid, const Code& code, uint64_t groups) {
+  if (!code.flat() || !code.pace_known() || settings.threads == 1) return groups;
+  uint64_t cost = times(code.pace(), grid.group_size[0] * grid.group_size[1] * grid.group_size[2]);
+  while (groups < settings.threads * 8 && cost > kChunk && grid.group_size[0] % (2 * code.lanes()) == 0) {
+    grid.group_size[0] /= 2;
+    grid.group_count[0] *= 2;
+    groups *= 2;
+    cost /= 2;
+  }
+  return groups;
+}
+
 void run(const Launch& launch, Busy& busy) {
   RunningLaunch running;
   uint32_t count[3];
@@ -163,7 +176,7 @@ void run(const Launch& launch, Busy& busy) {
     run_together(running, groups);
     busy.end(now_ns());
   } else {
-    run_adaptively(running, *launch.code, groups, busy);
+    run_adaptively(running, *launch.code, divide(running.grid, *launch.code, groups), busy);
   }
 }
 

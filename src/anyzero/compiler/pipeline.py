@@ -191,9 +191,9 @@ def choose_lanes(body: Body, flow: Flow, options: Options, target: cpu.Target, k
 
 
 def is_flat(uses: Uses) -> bool:
-    """May work-items of different groups share a vector?"""
+    """May work-items of different groups share a vector, and groups be cut?"""
     return not (uses.barriers or uses.local or uses.sub_groups or uses.calls) and not (
-        {"local_id", "group_id"} & uses.builtins
+        {"local_id", "group_id", "group_size", "group_count"} & uses.builtins
     )
 
 
