@@ -228,6 +228,10 @@ def test_long_loops_without_private_memory_stay() -> None:
     assert not unroll(body)
 
 
+def test_loops_of_much_code_without_private_memory_stay() -> None:
+    assert not unroll(body_of(summing(16, "%e = OpUDiv %i32 %x %turns", "%e")))
+
+
 def test_short_loops_of_many_operations_without_private_memory_stay() -> None:
     much = "\n".join(f"%e{at} = OpIMul %i32 %x %{f'e{at - 1}' if at else 'i'}" for at in range(40))
     assert unroll(body_of(summing(5, much, "%e39")))

@@ -27,8 +27,12 @@ TINY = 256
 """The same, where no array is won."""
 BYTES = 1024
 """Of an array that is worth it."""
-MATHS = 16
-"""Operations that a function of a library counts for."""
+LONG = frozenset({
+    "frem", "udiv", "sdiv", "urem", "srem", "atomic", "call", "copy", "group", "image_read", "image_write", "printf",
+})  # fmt: skip
+"""Operations that become much code, as functions of a library do,"""
+MUCH = 16
+"""and what they count for."""
 ALL = 4096
 """Operations that one body may gain."""
 
@@ -92,7 +96,7 @@ def _weight(op: Op) -> int:
     if op.name in ("cast", "offset"):
         # Of counters and to constant places: nothing will be left of most.
         return 0
-    return MATHS if op.name == "math" and op.info[0] not in CHEAP_MATHS else 1
+    return MUCH if op.name in LONG or (op.name == "math" and op.info[0] not in CHEAP_MATHS) else 1
 
 
 def _turn_size(loop: Loop) -> int:
