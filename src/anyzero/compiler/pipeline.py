@@ -135,7 +135,7 @@ def compile_function(module: Module, name: str, options: Options, linked: Sequen
 
 def _choices(lanes: int, options: Options, target: cpu.Target, flat: bool) -> Choices:
     gathers = target.gathers if options.gathers is None else options.gathers
-    return Choices(lanes, gathers, options.greater_than_4gb, flat=flat)
+    return Choices(lanes, gathers, options.greater_than_4gb, flat=flat, estimates=target.wide)
 
 
 def _function(modules: Sequence[Module], at: int, id_: int, floats: FloatControls) -> Body:

@@ -160,6 +160,16 @@ def compiled(name: str, element: str, lanes: int | None = None, count: int = 1) 
     return library(element, lanes).routines[name, count]
 
 
+@cache
+def with_estimates(name: str, element: str, lanes: int) -> Compiled:
+    """One routine that begins with a guess of AVX-512."""
+    called = routine(name, element, lanes, estimates=True)
+    machine = target()
+    run = load(machine.emit_object(optimised(source([called]), machine)))["run.0"]
+    run.argtypes, run.restype = [*[ctypes.c_void_p] * 2, ctypes.c_int64], None
+    return Compiled(called, run)
+
+
 def undefined(object_: bytes) -> list[str]:
     """The symbols that an ELF file takes from elsewhere."""
     (headers,) = struct.unpack_from("<Q", object_, 0x28)

@@ -166,6 +166,23 @@ def test_remainders(name: str, element: str) -> None:
 
 
 @ONE
+@pytest.mark.parametrize("name", ["fmod", "remainder"])
+@pytest.mark.parametrize("size", [1.0, 100.0, 2.0**9, 2.0**22])
+def test_remainders_where_one_division_is_enough(name: str, element: str, size: float) -> None:
+    """Every lane's quotient is small; some are whole, a little less than that, or halves."""
+    if element == "half" and size > 1000:
+        size = 8.0
+    y = samples.within(element, 0.6, 1.2, 4000, 1)
+    y[::2] *= -1
+    whole = np.trunc(samples.within(element, -size, size, 4000, 2))
+    x = np.concatenate([samples.within(element, -size / 2, size / 2, 1000, 3), (whole * y)[1000:]])
+    x[2000:3000] = np.nextafter(x[2000:3000], x.dtype.type(0))
+    x[3000:] = ((whole + x.dtype.type(0.5)) * y)[3000:]
+    right = remainders(x, y, math.fmod if name == "fmod" else math.remainder)
+    same(compiled(name, element)(x, y)[0], right, x, y)
+
+
+@ONE
 def test_remainder_with_quotient(element: str) -> None:
     x, y = spread(element, 2)
     rest, quotient = compiled("remquo", element)(x, y)

@@ -154,13 +154,15 @@ def test_given_a_loop_that_lanes_leave_one_by_one_then_it_runs_until_the_last_ha
 def test_given_a_value_that_leaves_a_loop_then_each_lane_keeps_its_own() -> None:
     d = Draft()
     _, counter, behind = divergent_loop(d)
-    body, _, _ = linearised(d)
+    body, _, masks = linearised(d)
     kept = behind.args[0]
     assert kept is not counter
     assert (kept.name, kept.info.name) == ("read", "out")
     written = [op for op in body.ops if op.name == "write" and op.info is kept.info]
     assert written
     assert all(op.args[0].name == "select" for op in written)
+    # Who stays writes again later: nobody has to ask who leaves.
+    assert all(op.args[0].args[0] is masks[op.block] for op in written)
 
 
 def test_given_no_divergence_then_phis_are_slots_all_the_same() -> None:

@@ -189,19 +189,21 @@ def test_loops_of_unknown_length_stay(source: str) -> None:
     assert names(body) == before
 
 
-def test_loops_without_private_memory_stay() -> None:
-    source = function(
-        """
+def summing(turns: int, extra: str = "", added: str = "%x") -> str:
+    """Adds numbers that lie in global memory."""
+    return function(
+        f"""
         OpBranch %head
         %head = OpLabel
         %i = OpPhi %i32 %c0 %entry %next %work
         %sum = OpPhi %i32 %c0 %entry %more %work
-        %inside = OpULessThan %bool %i %c3
+        %inside = OpULessThan %bool %i %turns
         OpBranchConditional %inside %work %exit
         %work = OpLabel
         %p = OpInBoundsPtrAccessChain %global_i32 %p0 %i
         %x = OpLoad %i32 %p
-        %more = OpIAdd %i32 %sum %x
+        {extra}
+        %more = OpIAdd %i32 %sum {added}
         %next = OpIAdd %i32 %i %c1
         OpBranch %head
         %exit = OpLabel
@@ -209,6 +211,28 @@ def test_loops_without_private_memory_stay() -> None:
         """,
         parameters="%global_i32",
         result="i32",
+        declarations=f"%turns = OpConstant %i32 {turns}",
     )
-    body = body_of(source)
+
+
+def test_tiny_loops_are_written_out() -> None:
+    body = body_of(summing(16))
+    assert unroll(body)
+    check(body)
+    assert len(body.blocks) == 1
+    assert names(body).count("load") == 16
+
+
+def test_long_loops_without_private_memory_stay() -> None:
+    body = body_of(summing(300))
     assert not unroll(body)
+
+
+def test_loops_of_much_code_without_private_memory_stay() -> None:
+    assert not unroll(body_of(summing(16, "%e = OpUDiv %i32 %x %turns", "%e")))
+
+
+def test_short_loops_of_many_operations_without_private_memory_stay() -> None:
+    much = "\n".join(f"%e{at} = OpIMul %i32 %x %{f'e{at - 1}' if at else 'i'}" for at in range(40))
+    assert unroll(body_of(summing(5, much, "%e39")))
+    assert not unroll(body_of(summing(6, much, "%e39")))

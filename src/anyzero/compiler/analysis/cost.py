@@ -81,18 +81,27 @@ def _registers(size: int, lanes: int, register: int) -> float:
     return max(1.0, size * lanes / register)
 
 
+WIDTHS = frozenset({"i8", "i16", "i32", "i64", "half", "float", "double"})
 FEW = 80
 """Operations of a kernel that is small enough for four registers to a vector."""
 
 
 def chains(body: Body, shapes: Shapes, flat: bool) -> int:
-    """How many registers a vector should fill: operations that do not wait for each other keep the processor busy."""
+    """How many registers of floats a vector should fill: operations that do not wait for each other keep the processor
+    busy.
+    """
     if flat:
         # Rows are long. Few operations, none of which goes lane by lane, leave enough registers for four.
         few = sum(len(block.ops) for block in body.blocks) <= FEW and not any(
             op.name in ("load", "store") and shapes[op.args[0]].varying for op in body.ops
         )
-        return 4 if few else 2
+        return (4 if few else 2) // (2 if _mostly_wide(body, shapes) else 1)
     # A kernel that asks for places in more than one dimension is likely to have narrow groups.
     narrow = any(op.name == "builtin" and op.info[0] in ("local_id", "global_id") and op.info[1] for op in body.ops)
     return 1 if narrow else 2
+
+
+def _mostly_wide(body: Body, shapes: Shapes) -> bool:
+    """Does the kernel compute with numbers of 64 bits, which fill twice the registers?"""
+    sizes = [SIZES[op.type] for op in body.ops if op.type in WIDTHS and shapes[op].varying]
+    return sizes.count(8) > len(sizes) // 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from anyzero.compiler.builtins.instructions import instruction
-from anyzero.compiler.builtins.roots import safe_scale
+from anyzero.compiler.builtins.roots import rsqrt, safe_scale
 from anyzero.compiler.builtins.writer import Writer
 from anyzero.compiler.lower.llvm import Value
 
@@ -89,5 +89,5 @@ def fast_distance(w: Writer, a: Vector, b: Vector) -> Value:
 @instruction("fast_normalize", "T", counted=True)
 def fast_normalize(w: Writer, v: Vector) -> tuple[Value, ...]:
     square = _square(w, v)
-    inverse = 1.0 / w.sqrt(w.select(w.compare("oeq", square, 0.0), square.like(1.0), square))
+    inverse = rsqrt(w, w.select(w.compare("oeq", square, 0.0), square.like(1.0), square))
     return tuple(x * inverse for x in v)

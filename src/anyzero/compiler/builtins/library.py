@@ -59,11 +59,12 @@ def names() -> frozenset[str]:
 
 
 @cache
-def routine(name: str, element: str, lanes: int, count: int = 1) -> Routine:
+def routine(name: str, element: str, lanes: int, count: int = 1, estimates: bool = False) -> Routine:
     """The instruction `name` for operands whose components are `element`s (LLVM's name), one in each of `lanes` lanes;
     0 lanes: one scalar. `count` is the number of components that an item's operand has, where it makes a difference:
     geometric functions take the components one after the other, first operand first; `select` tests the top bit of its
-    condition for `count > 1`, as OpenCL does for vectors, and otherwise whether it is not zero.
+    condition for `count > 1`, as OpenCL does for vectors, and otherwise whether it is not zero. With `estimates`
+    functions may begin with the guesses that AVX-512 has.
 
     >>> routine("fma", "float", 8).symbol
     'az.fma.v8f32'
@@ -76,7 +77,7 @@ def routine(name: str, element: str, lanes: int, count: int = 1) -> Routine:
     if not 0 <= lanes <= MOST_LANES or count < 1:
         raise ValueError(f"{name} for {lanes} lanes and {count} components; 0 to {MOST_LANES} lanes there are")
     parameters = _parameters(known, element, lanes, count)
-    writer = Writer()
+    writer = Writer(estimates)
     operands = [Value(writer, f"%a{place}", type_) for place, type_ in enumerate(parameters)]
     widened = element == "half" and known.widened
     if widened:

@@ -1,5 +1,6 @@
 """fmod, remainder and remquo: exact, by long division. Each step takes as many bits of the quotient as a number has, so
-that one step is enough unless the operands are very different in size.
+that one step is enough unless the operands are very different in size. Where all lanes' quotients fit a number and
+nothing is unusual, one division is all that is needed.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from typing import NamedTuple
 
 from anyzero.compiler.builtins.instructions import instruction
 from anyzero.compiler.builtins.representation import fields
+from anyzero.compiler.builtins.routine import unless
 from anyzero.compiler.builtins.scaling import scale
 from anyzero.compiler.builtins.writer import Writer, format_of
 from anyzero.compiler.lower.llvm import Value
@@ -57,6 +59,21 @@ def divide(w: Writer, x: Value, y: Value) -> Division:
     return Division(quotient, rest, divisor, usual)
 
 
+def divide_once(w: Writer, x: Value, y: Value) -> tuple[Division, Value]:
+    """A quotient that fits a number, and where it does."""
+    format_ = format_of(x)
+    size, divisor = w.fabs(x), w.fabs(y)
+    exact = size / divisor
+    fits = w.compare("olt", exact, 2.0**format_.fraction) & w.compare("olt", divisor, float("inf"))
+    count = w.trunc(exact)
+    rest = w.fma(-count, divisor, size)
+    # The division may have been rounded up to the next whole number.
+    over = w.compare("olt", rest, 0.0)
+    rest = w.select(over, rest + divisor, rest)
+    quotient = w.to_bits(count + 2.0**format_.fraction) + w.cast("sext", over, format_.integer)
+    return Division(quotient, rest, divisor, fits), fits
+
+
 def edges(w: Writer, x: Value, y: Value, division: Division, result: Value) -> Value:
     """A finite `x` is its own remainder by infinity; the other unusual operands give NaN."""
     infinite = w.is_infinite(y) & w.compare("olt", w.fabs(x), float("inf"))
@@ -64,31 +81,45 @@ def edges(w: Writer, x: Value, y: Value, division: Division, result: Value) -> V
     return w.select(division.usual, result, unusual)
 
 
-@instruction("fmod", "T", "T")
-def fmod(w: Writer, x: Value, y: Value) -> Value:
+def long_fmod(w: Writer, x: Value, y: Value) -> Value:
     division = divide(w, x, y)
     return edges(w, x, y, division, w.copysign(division.rest, x))
 
 
-def nearest(w: Writer, x: Value, y: Value) -> tuple[Value, Value]:
+@instruction("fmod", "T", "T")
+def fmod(w: Writer, x: Value, y: Value) -> Value:
+    division, fits = divide_once(w, x, y)
+    return unless(w, ~fits, w.copysign(division.rest, x), "long_fmod", long_fmod, x, y)
+
+
+def nearest(w: Writer, x: Value, division: Division) -> tuple[Value, Value]:
     """The remainder by the nearest quotient, and the quotient's lowest bits, without a sign."""
-    division = divide(w, x, y)
     complement = division.divisor - division.rest
     odd = w.compare("ne", division.quotient & 1, 0)
     up = w.compare("ogt", division.rest, complement) | (w.compare("oeq", division.rest, complement) & odd)
     rest = w.select(up, division.rest - division.divisor, division.rest)
     quotient = (division.quotient - w.cast("sext", up, division.quotient.type.element)) & QUOTIENT_MASK
-    rest = w.flip(rest, w.sign_bit(x))
+    return w.flip(rest, w.sign_bit(x)), quotient
+
+
+def long_nearest(w: Writer, x: Value, y: Value) -> tuple[Value, Value]:
+    division = divide(w, x, y)
+    rest, quotient = nearest(w, x, division)
     return edges(w, x, y, division, rest), w.select(division.usual, quotient, quotient.like(0))
+
+
+def long_remainder(w: Writer, x: Value, y: Value) -> Value:
+    return long_nearest(w, x, y)[0]
 
 
 @instruction("remainder", "T", "T")
 def remainder(w: Writer, x: Value, y: Value) -> Value:
-    return nearest(w, x, y)[0]
+    division, fits = divide_once(w, x, y)
+    return unless(w, ~fits, nearest(w, x, division)[0], "long_remainder", long_remainder, x, y)
 
 
 @instruction("remquo", "T", "T")
 def remquo(w: Writer, x: Value, y: Value) -> tuple[Value, Value]:
-    rest, quotient = nearest(w, x, y)
+    rest, quotient = long_nearest(w, x, y)
     negative = (w.to_bits(x) ^ w.to_bits(y)).ashr(quotient.type.bits - 1)
     return rest, w.cast("trunc", (quotient ^ negative) - negative, "i32")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from anyzero.compiler.builtins import estimates
 from anyzero.compiler.builtins.instructions import instruction
 from anyzero.compiler.builtins.polynomial import horner
 from anyzero.compiler.builtins.representation import fields
@@ -17,7 +18,7 @@ def sqrt(w: Writer, x: Value) -> Value:
 
 @instruction("rsqrt")
 def rsqrt(w: Writer, x: Value) -> Value:
-    return 1.0 / w.sqrt(x)
+    return estimates.inverse_root(w, x) if estimates.possible(w, x) else 1.0 / w.sqrt(x)
 
 
 # x^(-1/3) from 1 to 2; relative error 2^-11.9.

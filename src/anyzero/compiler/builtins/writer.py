@@ -19,8 +19,10 @@ def format_of(x: Value) -> Format:
 class Writer(Builder):
     """Instructions of one routine. Nothing here sets fast-math flags: the routines count on each rounding."""
 
-    def __init__(self) -> None:
+    def __init__(self, estimates: bool = False) -> None:
         super().__init__()
+        self.estimates = estimates
+        """Does the target have AVX-512's guesses of inverse roots?"""
         self.needs: list[Routine] = []
         self.rare = False
         """Whether the routine is better kept out of the code that calls it."""

@@ -33,6 +33,8 @@ class Choices:
     """Lanes are neighbours by the work-items' linear numbers, across the ends of rows."""
     flat: bool = False
     """Do vectors run through rows of groups, ending where the low half of an id would wrap around?"""
+    estimates: bool = False
+    """Does the target have AVX-512's guesses of inverse roots?"""
     prefix: str = ""
     """Of the names of everything that is written."""
 

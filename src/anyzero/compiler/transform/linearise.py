@@ -342,22 +342,25 @@ class _Linearising:
 
     def _act(self, home: Block, source: Block, target: Block) -> None:
         """What has to be written on the way from one block to another; `home` is where it is written down."""
-        mask = self._edge_mask(source, target)
         if target.number <= source.number:
             loop = self.flow.loops.innermost[target]
             if loop is not None and loop in self.back_slots:
-                self._write(home, self.back_slots[loop], mask)
+                self._write(home, self.back_slots[loop], self._edge_mask(source, target))
         elif target in self.mask_slots:
             slot = self.mask_slots[target]
+            mask = self._edge_mask(source, target)
             both = self._op(home, "mask_or", "i1", [self._read(home, slot), mask])
             self._write(home, slot, both)
         place = target.predecessors.index(source)
+        # Slots are written for all lanes that are here: one that goes elsewhere either never comes to the target or
+        # writes again on its own way there. So nobody has to find out who goes this way.
+        here = self.masks[source]
         left = self._loop_left(self.flow.loops.innermost[source], target)
         for phi in target.phis:
             slot, value = self.phi_slots[phi], phi.args[place]
             # Others came here already, from elsewhere or from earlier rounds of a loop.
             if (target in self.shapes.joins or left is not None) and self.shapes[phi].varying:
-                self._blend(home, slot, mask, value)
+                self._blend(home, slot, here, value)
             else:
                 self._write(home, slot, value)
         loop = left
@@ -365,7 +368,7 @@ class _Linearising:
             for value in self.outs.get(loop, ()):
                 assert value.block is not None
                 if dominates(self.flow.immediate, value.block, source):
-                    self._blend(home, self.out_slots[value], mask, value)
+                    self._blend(home, self.out_slots[value], here, value)
             loop = self._loop_left(loop.parent, target)
 
     def _finish(self, nodes: list[Block]) -> None:

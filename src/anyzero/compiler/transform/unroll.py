@@ -1,7 +1,8 @@
-"""Short loops turn by turn, where they go through private memory.
+"""Short loops turn by turn: tiny ones, and those that go through private memory.
 
 An array that is walked by a loop's counter has to be memory. Written out turn by turn every index is known, and the
-array can become values; nothing else is gained that LLVM would not find itself, so other loops stay.
+array can become values. Tiny loops have been written out in what an optimiser wrote; without one they still stand, and
+their counters hide which addresses are a constant apart.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from anyzero.compiler.analysis.addresses import root
+from anyzero.compiler.analysis.cost import CHEAP_MATHS
 from anyzero.compiler.analysis.dominators import dominators
 from anyzero.compiler.analysis.loops import Loop, Loops, find_loops
 from anyzero.compiler.analysis.trips import Counted, counted
@@ -21,8 +23,16 @@ from anyzero.compiler.transform.simplify import simplify
 TURNS = 32
 OPERATIONS = 512
 """Of all turns of a loop together."""
+TINY = 256
+"""The same, where no array is won."""
 BYTES = 1024
 """Of an array that is worth it."""
+LONG = frozenset({
+    "frem", "udiv", "sdiv", "urem", "srem", "atomic", "call", "copy", "group", "image_read", "image_write", "printf",
+})  # fmt: skip
+"""Operations that become much code, as functions of a library do,"""
+MUCH = 16
+"""and what they count for."""
 ALL = 4096
 """Operations that one body may gain."""
 
@@ -55,7 +65,9 @@ def unroll(body: Body) -> bool:
 
 
 def _that_pay(body: Body, loops: Loops, immediate: dict[Block, Block]) -> list[Loop]:
-    """The loops through arrays that every index is known of once all such loops are written out; small ones first."""
+    """Tiny loops, and those through arrays that every index is known of once all such loops are written out; small ones
+    first.
+    """
     walks = [(block, variable) for block in body.blocks for variable in _walked(block)]
     short: dict[Loop, bool] = {}
 
@@ -69,7 +81,22 @@ def _that_pay(body: Body, loops: Loops, immediate: dict[Block, Block]) -> list[L
     chosen = {
         loop for block, variable in walks if variable not in kept for loop in loops.around(block) if is_short(loop)
     }
+    chosen |= {loop for loop in loops.all if _is_tiny(loop, loops, immediate)}
     return sorted(chosen, key=lambda loop: (len(loop.blocks), loop.header.number))
+
+
+def _is_tiny(loop: Loop, loops: Loops, immediate: dict[Block, Block]) -> bool:
+    if any(loops.innermost[block] is not loop for block in loop.blocks) or _meets(loop):
+        return False
+    size = sum(_weight(op) for block in loop.blocks for op in block.ops)
+    return counted(loop, immediate, TINY // max(size, 1)) is not None
+
+
+def _weight(op: Op) -> int:
+    if op.name in ("cast", "offset"):
+        # Of counters and to constant places: nothing will be left of most.
+        return 0
+    return MUCH if op.name in LONG or (op.name == "math" and op.info[0] not in CHEAP_MATHS) else 1
 
 
 def _turn_size(loop: Loop) -> int:
