@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from anyzero.compiler.analysis.cost import unlocked
 from anyzero.compiler.ir import SIZES, Atomic, Op
 from anyzero.compiler.lower.emitter import Emitter, handles
 from anyzero.compiler.lower.groups import combine, reduce
+from anyzero.compiler.lower.lanes import written_out
 from anyzero.compiler.lower.llvm import Type, Value
 
 _LLVM = {
     "exchange": "xchg", "add": "add", "sub": "sub", "and": "and", "or": "or", "xor": "xor", "smin": "min", "smax":
     "max", "umin": "umin", "umax": "umax", "fadd": "fadd", "fmin": "fmin", "fmax": "fmax",
 }  # fmt: skip
-_IN_ANY_ORDER = {"add", "and", "or", "xor", "smin", "smax", "umin", "umax", "fadd", "fmin", "fmax"}
+_TOGETHER = {each: each for each in ("add", "and", "or", "xor", "smin", "smax", "umin", "umax", "fadd", "fmin", "fmax")}
+_TOGETHER["sub"] = "add"
+"""How the values of several lanes are brought together, where their order is all the same."""
 
 
 @handles("fence")
@@ -31,17 +35,15 @@ def atomic(e: Emitter, op: Op) -> None:
         if found is not None:
             _give(e, op, found)
         return
-    if e.shape(pointer).uniform and op not in e.used and what.kind in _IN_ANY_ORDER:
+    if e.shape(pointer).uniform and op not in e.used and what.kind in _TOGETHER:
         # Nobody asks what was there before: the lanes' values are brought together first.
         mask = e.mask
         assert mask is not None
-        total = reduce(e, what.kind, e.vector(operands[0]), mask)
+        total = reduce(e, _TOGETHER[what.kind], e.vector(operands[0]), mask)
         _one(e, what, op.type, e.scalar(pointer), [total])
         return
-    results = [Type(op.type)] if op.type and what.kind != "store" else []
     truth = op.type == "i1"
-    if truth:
-        results = [Type("i8")]
+    results = [Type("i8" if truth else op.type)] if op in e.used and what.kind != "store" else []
 
     def lane(_: Value, address: Value, *values: Value) -> list[Value]:
         found = _one(e, what, op.type, address, list(values))
@@ -49,8 +51,14 @@ def atomic(e: Emitter, op: Op) -> None:
             return []
         return [e.b.cast("zext", found, "i8") if truth else found]
 
-    given = [e.value(pointer), *(e.value(each) for each in operands)]
-    made = e.for_each_lane(given, results, lane)
+    def one_by_one() -> list[Value]:
+        return e.for_each_lane([e.value(pointer), *(e.value(each) for each in operands)], results, lane)
+
+    if op not in e.used and unlocked(what):
+        # A few instructions for each lane. What needs a lock takes so long that a loop around it costs nothing.
+        written_out(e, list(op.args), lambda *given: _one(e, what, op.type, given[0], list(given[1:])), one_by_one)
+        return
+    made = one_by_one()
     if made:
         e.vectors[op] = e.b.compare("ne", made[0], 0) if truth else made[0]
 
@@ -71,9 +79,8 @@ def _one(e: Emitter, what: Atomic, type_: str, pointer: Value, values: list[Valu
     if what.kind == "flag_clear":
         _one(e, Atomic("store", what.scope, what.space), "", pointer, [b.constant(0, Type("i32"))])
         return None
-    alone = what.space in ("local", "private") or what.scope == "item"
     element = values[0].type.element if values else type_
-    if alone:
+    if unlocked(what):
         return _alone(e, what.kind, element, pointer, values)
     align = SIZES[element]
     if what.kind == "load":
