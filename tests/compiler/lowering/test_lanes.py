@@ -67,17 +67,37 @@ def test_given_a_lock_or_a_result_then_a_loop_goes_through_the_lanes(atomic: Ato
     assert "asm" not in counting(16, "i8", 1, atomic, used)
 
 
-@pytest.mark.parametrize("kind", ["add", "sub"])
-def test_given_one_address_and_no_result_then_lanes_are_summed_up_first(kind: str) -> None:
+@pytest.mark.parametrize("used", [False, True])
+@pytest.mark.parametrize(("kind", "way"), [("add", "add"), ("sub", "add"), ("smax", "smax"), ("xor", "xor")])
+def test_given_one_address_then_lanes_are_brought_together_first(kind: str, way: str, used: bool) -> None:
+    text = at_one_address(kind, "i32", used)
+    assert f"vector.reduce.{way}" in text
+    assert text.count("atomicrmw") == 1
+    assert "cttz" not in text
+
+
+def test_given_one_address_and_one_value_then_lanes_are_counted() -> None:
+    text = at_one_address("add", "i32", used=True, value=lambda d: d.const("i32", 1))
+    assert "vector.reduce" not in text
+    assert "llvm.ctpop.i64" in text
+    assert "llvm.ctpop.v16i32" in text
+
+
+@pytest.mark.parametrize(("used", "loop"), [(False, False), (True, True)])
+def test_given_floats_then_they_are_brought_together_only_if_nobody_sees_it(used: bool, loop: bool) -> None:
+    assert ("cttz" in at_one_address("fadd", "float", used)) == loop
+
+
+def at_one_address(kind: str, type_: str, used: bool, value: Callable[[Draft], Op] | None = None) -> str:
     def draft() -> Draft:
         d = Draft()
-        value = d.get(d.element(d.argument("ptr"), d.id()), "i32")[0]
-        d.atomic("i32", Atomic(kind, "device", "global"), d.argument("ptr", 8), value)
+        given = value(d) if value else d.get(d.element(d.argument("ptr"), d.id()), type_)[0]
+        before = d.atomic(type_, Atomic(kind, "device", "global"), d.argument("ptr", 8), given)
+        if used:
+            d.put(d.element(d.argument("ptr", 16), d.id()), before)
         return d
 
-    text = text_of(draft)
-    assert "vector.reduce.add" in text
-    assert len(re.findall(rf"atomicrmw {kind}", text)) == 1
+    return text_of(draft)
 
 
 def stepping(body: Callable[[Draft, Op], None], narrow: bool = True) -> str:

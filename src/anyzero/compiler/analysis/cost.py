@@ -23,6 +23,8 @@ CHEAP_MATHS = frozenset({
     "mad", "fma", "fabs", "fmin", "fmax", "fclamp", "s_min", "s_max", "u_min", "u_max", "s_clamp", "u_clamp", "floor",
     "ceil", "rint", "trunc", "s_abs", "copysign", "popcount", "clz", "rotate", "s_mad24", "u_mad24",
 })  # fmt: skip
+_ONE_BY_ONE = frozenset({"exchange", "compare_exchange", "store", "flag_set", "flag_clear"})
+_ROUNDED = frozenset({"fadd", "fmin", "fmax"})
 ADDRESSING = 0.25
 """What the processor computes on the way to memory."""
 
@@ -91,9 +93,9 @@ def _vector(op: Op, shapes: Shapes, lanes: int, register: int) -> float:
 
 def _atomic_lanes(op: Op, shapes: Shapes, lanes: int, used: bool) -> float:
     """Scalar operations with vectors as well, of the lanes that are there; but values have to come out of vectors."""
-    if shapes[op.args[0]].uniform and not used and op.info.kind not in ("exchange", "compare_exchange", "store"):
+    if shapes[op.args[0]].uniform and op.info.kind not in _ONE_BY_ONE and not (used and op.info.kind in _ROUNDED):
         # The lanes' values are brought together first.
-        return _scalar(op) + PICKED * 4
+        return _scalar(op) + PICKED * (16 if used else 4)
     return lanes * (_scalar(op) * SCALAR + (2 * PICKED if used else PICKED / 2))
 
 
