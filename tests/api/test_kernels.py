@@ -242,6 +242,25 @@ def test_many_sizes_are_fine(saxpy: az.Kernel, x: az.Buffer, y: az.Buffer) -> No
     assert y.copy_to().tolist() == [2 * (64 - i) for i in range(64)]
 
 
+@pytest.mark.parametrize("group", ["None", "1000"])
+def test_many_items_need_no_memory_of_their_own(run_python: RunPython, group: str) -> None:
+    program = """
+        import resource
+
+        with az.device().context() as ctx, ctx.immediate() as lst:
+            saxpy = ctx.module(sys.argv[1])["saxpy"]
+            x, y = ctx.full(64, 1, np.float32), ctx.zeros(64, np.float32)
+            group = eval(sys.argv[2])
+            saxpy[64000, group](y, x, 2.0, 64, on=lst).wait(timeout=50)
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            saxpy[10**9, group](y, x, 2.0, 64, on=lst).wait(timeout=50)
+            print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, set(y.copy_to().tolist()))
+    """
+    kilobytes, found = run_python(program, str(KERNELS / "saxpy.spv"), group).split(maxsplit=1)
+    assert int(kilobytes) < 4096
+    assert found == "{4.0}\n"
+
+
 def test_ids_begin_at_the_offset(ctx: az.Context, saxpy: az.Kernel, x: az.Buffer, y: az.Buffer) -> None:
     with ctx.immediate() as lst:
         lst.launch(saxpy, 8, 4, (y, x, 1.0), offset=16)

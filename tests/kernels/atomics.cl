@@ -91,3 +91,37 @@ kernel void float_by_exchange(global float *sums, global const float *from) {
     size_t i = get_global_id(0);
     add_float(&sums[i % 3], from[i]);
 }
+
+// What one item leaves behind, another finds, or it stays: the steps between add up to the whole way.
+#define STEP(K, OLD, NEW)                                                                                              \
+    {                                                                                                                  \
+        int old = OLD;                                                                                                 \
+        atomic_add(&steps[K], (NEW)-old);                                                                              \
+    }
+
+kernel void chained(global int *cells, global int *steps, global const int *from) {
+    int x = from[get_global_id(0)], even = get_group_id(0) + 2;
+    if (x % 5 == 0)
+        return;
+    STEP(0, atomic_add(&cells[0], x), old + x)
+    STEP(1, atomic_sub(&cells[1], x), old - x)
+    STEP(2, atomic_min(&cells[2], x), min(old, x))
+    STEP(3, atomic_max(&cells[3], x), max(old, x))
+    STEP(4, atomic_and(&cells[4], x), old & x)
+    STEP(5, atomic_or(&cells[5], x), old | x)
+    STEP(6, atomic_xor(&cells[6], x), old ^ x)
+    STEP(7, atomic_inc(&cells[7]), old + 1)
+    STEP(8, atomic_dec(&cells[8]), old - 1)
+    STEP(9, atomic_add(&cells[9], even), old + even)
+    STEP(10, atomic_sub(&cells[10], even), old - even)
+}
+
+// Each keeps as many places as it wants.
+kernel void reserved(global ulong *taken, global ulong *next, global const uint *from) {
+    ulong wanted = from[get_global_id(0)] % 4;
+    if (wanted == 3)
+        return;
+    ulong place = atom_add(next, wanted);
+    for (ulong k = 0; k < wanted; k++)
+        taken[place + k] += 1;
+}

@@ -7,7 +7,7 @@ from tests.compiler.agreement.function import Code
 from tests.compiler.agreement.indices import masked
 from tests.compiler.agreement.memory import slot
 from tests.compiler.agreement.statements import states
-from tests.compiler.agreement.writer import INTEGERS, Value
+from tests.compiler.agreement.writer import INTEGERS, WIDTH, Value
 
 _SCANS = ("Reduce", "InclusiveScan", "ExclusiveScan")
 _COMBINED = (
@@ -178,12 +178,15 @@ def counted_locally(code: Code) -> None:
     barrier(code)
     code.store(_local(code, memory.id, memory.type, at, memory.storage), code.const(memory.type, 0))
     barrier(code)
-    items = code.const("i64", code.shape.group_items)
-    where = code.op("UMod", "i64", value(code, "i64", 2, code.draw.chance(30)), items)
+    items = code.shape.group_items
+    narrow = code.draw.one_of([each for each in INTEGERS if code.shape.group_items < 1 << WIDTH[each] - 1])
+    where = code.op("UMod", narrow, value(code, narrow, 2, code.draw.chance(30)), code.const(narrow, items))
+    if narrow != "i64":
+        where = code.op("UConvert", "i64", where)
     given = value(code, memory.type, 2)
-    opcode = code.draw.one_of(("AtomicIAdd", "AtomicXor", "AtomicSMax", "AtomicUMax", "AtomicOr"))
+    opcode = code.draw.one_of(("AtomicIAdd", "AtomicISub", "AtomicXor", "AtomicSMax", "AtomicUMax", "AtomicOr"))
     pointer = _local(code, memory.id, memory.type, where, memory.storage)
     code.emit(opcode, memory.type, pointer, _scope(code, 2), code.const("i32", 0).id, given.id)
     barrier(code)
-    other = code.op("UMod", "i64", value(code, "i64", 1), items)
+    other = code.op("UMod", "i64", value(code, "i64", 1), code.const("i64", items))
     code.keep(code.load(memory.type, _local(code, memory.id, memory.type, other, memory.storage)))

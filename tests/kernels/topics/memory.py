@@ -122,6 +122,33 @@ def _new_atomics() -> Iterator[Case]:
     yield launch("ordered_atomics", "newer_local", lambda: [np.zeros(N, np.int32), _whole(6, N, 0, 99)], newer_local)
 
 
+def _found() -> Iterator[Case]:
+    """What items find where others were before, whatever their order."""
+
+    def chained(given: list[Any]) -> dict[int, Array]:
+        cells, x = given[0], [value for value in given[2].tolist() if value % 5]
+        even = sum(i // GROUP + 2 for i, value in enumerate(given[2].tolist()) if value % 5)
+        made = cells + np.array([sum(x), -sum(x), 0, 0, 0, 0, 0, len(x), -len(x), even, -even], np.int32)
+        kinds = (np.minimum, np.maximum, np.bitwise_and, np.bitwise_or, np.bitwise_xor)
+        made[2:7] = [
+            kind.reduce(np.array([start, *x], np.int32)) for kind, start in zip(kinds, cells[2:7], strict=True)
+        ]
+        return {0: made, 1: made - cells}
+
+    yield launch(
+        "atomics", "chained", lambda: [_cells(np.int32), np.zeros(11, np.int32), _whole(8, N, -9999, 9999)], chained
+    )
+
+    def reserved(given: list[Any]) -> dict[int, Array]:
+        total = sum(wanted for wanted in (given[2] % 4).tolist() if wanted != 3)
+        return {0: (np.arange(3 * N) < total).astype(np.uint64), 1: np.array([total], np.uint64)}
+
+    def room() -> list[Argument]:
+        return [np.zeros(3 * N, np.uint64), np.zeros(1, np.uint64), _whole(9, N, 0, 99, np.uint32)]
+
+    yield launch("atomics", "reserved", room, reserved, needs={"int64_atomics"})
+
+
 def _copies() -> Iterator[Case]:
     kinds = (("char", "i1", 2), ("uchar", "u1", 3), ("short", "i2", 4), ("int", "i4", 8), ("float", "f4", 3))
     for name, dtype, length in (*kinds, ("float", "f4", 16), ("long", "i8", 2), ("double", "f8", 4)):
@@ -271,4 +298,4 @@ def _printing() -> Iterator[Case]:
     yield launch("printing", "in_a_loop", lambda: [np.int32(7)], nothing, (6, 3), printed=loop, needs={"printf"})
 
 
-CASES = (*_old_atomics(), *_new_atomics(), *_copies(), *_pointers(), *_printing())
+CASES = (*_old_atomics(), *_new_atomics(), *_found(), *_copies(), *_pointers(), *_printing())

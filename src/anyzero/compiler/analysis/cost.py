@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from anyzero.compiler.analysis.loops import Loop
 from anyzero.compiler.analysis.shapes import Flow, Shapes
-from anyzero.compiler.ir import SIZES, Body, Op
+from anyzero.compiler.ir import SIZES, Atomic, Body, Op
 
 ROUNDS = 8
 """How often a loop is taken to run."""
 APART = 2.0
 """How much longer a vector stays in a loop than its lanes do, where they leave one by one."""
+NEARLY_TOGETHER = 1.1
+"""The same where they leave by a comparison of values a constant apart: within a round or two of each other."""
 PICKED = 1.2
 """A load or store of one lane by itself, as part of a vector; address and value come and go between registers."""
 SCALAR = 0.7
 """One operation of a single work-item: processors run more of them at a time than of vectors."""
+LOCKED = 20.0
+"""An atomic operation on memory that other threads see."""
 DEEPEST = 4
 CHEAP_MATHS = frozenset({
     "mad", "fma", "fabs", "fmin", "fmax", "fclamp", "s_min", "s_max", "u_min", "u_max", "s_clamp", "u_clamp", "floor",
     "ceil", "rint", "trunc", "s_abs", "copysign", "popcount", "clz", "rotate", "s_mad24", "u_mad24",
 })  # fmt: skip
+_ONE_BY_ONE = frozenset({"exchange", "compare_exchange", "store", "flag_set", "flag_clear"})
+_ROUNDED = frozenset({"fadd", "fmin", "fmax"})
 ADDRESSING = 0.25
 """What the processor computes on the way to memory."""
 
@@ -31,14 +38,29 @@ def vectors_pay(body: Body, flow: Flow, shapes: Shapes, lanes: int, register: in
 def estimate(body: Body, flow: Flow, shapes: Shapes, lanes: int, register: int) -> tuple[float, float]:
     """What so many work-items cost as a vector, and what they cost one by one if scalar code were no faster."""
     together = alone = 0.0
+    used = {arg for op in body.ops for arg in op.args}
     for block in body.blocks:
         loops = flow.loops.around(block)
         times = float(ROUNDS ** min(len(loops), DEEPEST))
-        apart = APART if any(loop in shapes.divergent_loops for loop in loops) else 1.0
+        apart = max((_apart(loop, shapes) for loop in loops), default=1.0)
         for op in block.ops:
-            together += times * apart * _vector(op, shapes, lanes, register)
+            if op.name == "atomic":
+                together += times * _atomic_lanes(op, shapes, lanes, op in used)
+            else:
+                together += times * apart * _vector(op, shapes, lanes, register)
             alone += times * _scalar(op)
     return together, alone * lanes
+
+
+def _apart(loop: Loop, shapes: Shapes) -> float:
+    if loop not in shapes.divergent_loops:
+        return 1.0
+    conditions = [source.condition for source, _ in loop.exits]
+    near = all(
+        each is not None and each.name == "icmp" and not any(shapes[arg].varying for arg in each.args)
+        for each in conditions
+    )
+    return NEARLY_TOGETHER if near else APART
 
 
 def _scalar(op: Op) -> float:
@@ -49,7 +71,7 @@ def _scalar(op: Op) -> float:
     if op.name == "math":
         return 1.0 if op.info[0] in CHEAP_MATHS else 20.0
     if op.name == "atomic":
-        return 3.0
+        return 3.0 if unlocked(op.info) else LOCKED
     if op.name in ("offset", "cast") or (op.name == "mul" and op.args[1].name == "const"):
         return ADDRESSING
     return 0.0 if op.name in ("part", "undef", "argument", "builtin") else 1.0
@@ -65,8 +87,6 @@ def _vector(op: Op, shapes: Shapes, lanes: int, register: int) -> float:
         if shape.stride is not None and abs(shape.stride) <= 4 * size * count:
             return float(count) * _registers(size, lanes, register) * (1 if shape.stride == size else 2)
         return float(count * lanes) * PICKED
-    if op.name == "atomic":
-        return lanes * _scalar(op)
     if shapes[op].uniform:
         return _scalar(op)
     if not shapes[op].varying:
@@ -75,6 +95,19 @@ def _vector(op: Op, shapes: Shapes, lanes: int, register: int) -> float:
     if op.name in ("udiv", "sdiv", "urem", "srem") and SIZES[op.type] == 8:
         return lanes * 10.0
     return _scalar(op) * width
+
+
+def _atomic_lanes(op: Op, shapes: Shapes, lanes: int, used: bool) -> float:
+    """Scalar operations with vectors as well, of the lanes that are there; but values have to come out of vectors."""
+    if shapes[op.args[0]].uniform and op.info.kind not in _ONE_BY_ONE and not (used and op.info.kind in _ROUNDED):
+        # The lanes' values are brought together first.
+        return _scalar(op) + PICKED * (16 if used else 4)
+    return lanes * (_scalar(op) * SCALAR + (2 * PICKED if used else PICKED / 2))
+
+
+def unlocked(what: Atomic) -> bool:
+    """Has nobody but this thread the memory before its eyes? A group runs on one."""
+    return what.space in ("local", "private") or what.scope == "item"
 
 
 def _registers(size: int, lanes: int, register: int) -> float:
@@ -93,7 +126,7 @@ def chains(body: Body, shapes: Shapes, flat: bool) -> int:
     if flat:
         # Rows are long. Few operations, none of which goes lane by lane, leave enough registers for four.
         few = sum(len(block.ops) for block in body.blocks) <= FEW and not any(
-            op.name in ("load", "store") and shapes[op.args[0]].varying for op in body.ops
+            op.name in ("load", "store", "atomic") and shapes[op.args[0]].varying for op in body.ops
         )
         return (4 if few else 2) // (2 if _mostly_wide(body, shapes) else 1)
     # A kernel that asks for places in more than one dimension is likely to have narrow groups.

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from anyzero.compiler.analysis.cost import unlocked
 from anyzero.compiler.ir import SIZES, Atomic, Op
 from anyzero.compiler.lower.emitter import Emitter, handles
-from anyzero.compiler.lower.groups import combine, reduce
-from anyzero.compiler.lower.llvm import Type, Value
+from anyzero.compiler.lower.groups import combine, reduce, scan
+from anyzero.compiler.lower.lanes import written_out
+from anyzero.compiler.lower.llvm import BITS, Type, Value
 
 _LLVM = {
     "exchange": "xchg", "add": "add", "sub": "sub", "and": "and", "or": "or", "xor": "xor", "smin": "min", "smax":
     "max", "umin": "umin", "umax": "umax", "fadd": "fadd", "fmin": "fmin", "fmax": "fmax",
 }  # fmt: skip
-_IN_ANY_ORDER = {"add", "and", "or", "xor", "smin", "smax", "umin", "umax", "fadd", "fmin", "fmax"}
+_TOGETHER = {each: each for each in ("add", "and", "or", "xor", "smin", "smax", "umin", "umax", "fadd", "fmin", "fmax")}
+_TOGETHER["sub"] = "add"
+"""How the values of several lanes are brought together, where their order is all the same."""
 
 
 @handles("fence")
@@ -31,17 +35,11 @@ def atomic(e: Emitter, op: Op) -> None:
         if found is not None:
             _give(e, op, found)
         return
-    if e.shape(pointer).uniform and op not in e.used and what.kind in _IN_ANY_ORDER:
-        # Nobody asks what was there before: the lanes' values are brought together first.
-        mask = e.mask
-        assert mask is not None
-        total = reduce(e, what.kind, e.vector(operands[0]), mask)
-        _one(e, what, op.type, e.scalar(pointer), [total])
+    if e.shape(pointer).uniform and what.kind in _TOGETHER and not (op in e.used and Type(op.type).is_float):
+        _at_once(e, op, what)
         return
-    results = [Type(op.type)] if op.type and what.kind != "store" else []
     truth = op.type == "i1"
-    if truth:
-        results = [Type("i8")]
+    results = [Type("i8" if truth else op.type)] if op in e.used and what.kind != "store" else []
 
     def lane(_: Value, address: Value, *values: Value) -> list[Value]:
         found = _one(e, what, op.type, address, list(values))
@@ -49,10 +47,50 @@ def atomic(e: Emitter, op: Op) -> None:
             return []
         return [e.b.cast("zext", found, "i8") if truth else found]
 
-    given = [e.value(pointer), *(e.value(each) for each in operands)]
-    made = e.for_each_lane(given, results, lane)
+    def one_by_one() -> list[Value]:
+        return e.for_each_lane([e.value(pointer), *(e.value(each) for each in operands)], results, lane)
+
+    if op not in e.used and unlocked(what):
+        # A few instructions for each lane. What needs a lock takes so long that a loop around it costs nothing.
+        written_out(e, list(op.args), lambda *given: _one(e, what, op.type, given[0], list(given[1:])), one_by_one)
+        return
+    made = one_by_one()
     if made:
         e.vectors[op] = e.b.compare("ne", made[0], 0) if truth else made[0]
+
+
+def _at_once(e: Emitter, op: Op, what: Atomic) -> None:
+    """All lanes at one address: their values are brought together, as if the lanes came one right after the other.
+
+    What each of them finds is what was there before, with the values of the lanes before it. Floats would be rounded
+    otherwise than one by one, which shows only to those who ask for what they found.
+    """
+    b, mask = e.b, e.mask
+    assert mask is not None
+    pointer, operand = op.args
+    kind = _TOGETHER[what.kind]
+    used = op in e.used
+    if kind == "add" and e.shape(operand).uniform and not Type(op.type).is_float:
+        each = e.scalar(operand)
+        total = b.cast("trunc", b.intrinsic("ctpop", e.bits(mask)), op.type) * each
+        ahead = _lanes_ahead(e, mask, op.type) * b.spread(each, e.lanes) if used else None
+    else:
+        total = reduce(e, kind, e.vector(operand), mask)
+        ahead = scan(e, kind, e.vector(operand), mask, False) if used else None
+    found = _one(e, what, op.type, e.scalar(pointer), [total])
+    if ahead is not None:
+        assert found is not None
+        first = b.spread(found, e.lanes)
+        e.vectors[op] = first - ahead if what.kind == "sub" else combine(e, kind, first, ahead)
+
+
+def _lanes_ahead(e: Emitter, mask: Value, element: str) -> Value:
+    """How many of the lanes that are here come before each lane."""
+    b = e.b
+    wide = "i32" if e.lanes <= 32 else "i64"
+    bits = b.spread(b.cast("trunc", e.bits(mask), wide), e.lanes)
+    count = b.intrinsic("ctpop", bits & b.each([(1 << lane) - 1 for lane in range(e.lanes)], wide))
+    return b.cast("zext" if BITS[element] > BITS[wide] else "trunc", count, element)
 
 
 def _give(e: Emitter, op: Op, found: Value) -> None:
@@ -71,9 +109,8 @@ def _one(e: Emitter, what: Atomic, type_: str, pointer: Value, values: list[Valu
     if what.kind == "flag_clear":
         _one(e, Atomic("store", what.scope, what.space), "", pointer, [b.constant(0, Type("i32"))])
         return None
-    alone = what.space in ("local", "private") or what.scope == "item"
     element = values[0].type.element if values else type_
-    if alone:
+    if unlocked(what):
         return _alone(e, what.kind, element, pointer, values)
     align = SIZES[element]
     if what.kind == "load":

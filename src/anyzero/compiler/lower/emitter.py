@@ -110,7 +110,10 @@ class Emitter:
     def write_block(self, block: Block) -> None:
         self.block = block
         self._cache = {}
-        for op in block.ops:
+        self.write(block.ops)
+
+    def write(self, ops: list[Op]) -> None:
+        for op in ops:
             handler = HANDLERS.get(op.name)
             if handler is None:
                 raise CompileError(f"{op.name} is not supported", offset=op.word)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from anyzero.compiler.lower.emitter import Choices
-from anyzero.compiler.lower.llvm import I32, I64, PTR, Builder, Type, Value
+from anyzero.compiler.lower.llvm import I1, I32, I64, PTR, Builder, Type, Value
 from anyzero.compiler.lower.regions import DONE, PARAMETERS
 
 STATE_BYTES = 128
@@ -135,7 +135,12 @@ class Entry:
         every = Value(b, "splat (i1 true)", Type("i1", lanes))
         at = self.for_(start, stop, lanes, lambda x: body(x, every))
         left = stop - at
-        self.if_(b.compare("sgt", left, 0), lambda: body(at, self._first_lanes(left)))
+        last = b.constant(0, I1)
+        self.if_(
+            b.compare("sgt", left, 0),
+            # The last lane is never there, which LLVM would not find out by itself.
+            lambda: body(at, b.with_lane(self._first_lanes(left), lanes - 1, last)),
+        )
 
     def _first_lanes(self, count: Value) -> Value:
         numbers = self.b.each(range(self.lanes), "i64")

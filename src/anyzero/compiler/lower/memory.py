@@ -9,6 +9,7 @@ from anyzero.compiler.ir import SIZES, Access, Op
 from anyzero.compiler.lower import constants, transposition
 from anyzero.compiler.lower.emitter import Emitter, handles
 from anyzero.compiler.lower.gathers import aligned, gather, gather_one, scatter, typed, untyped, whole_type
+from anyzero.compiler.lower.lanes import whole_or_part
 from anyzero.compiler.lower.llvm import I64, PTR, Type, Value
 
 MOST_APART = 32
@@ -196,7 +197,7 @@ def _load_apart(e: Emitter, pointer: Op, element: str, access: Access, stride: i
     b, lanes = e.b, e.lanes
     size = SIZES[element]
     base = e.base(pointer)
-    known, all_here, some, join = _whole_or_part(e)
+    known, all_here, some, join = whole_or_part(e)
     e.start(all_here)
     wide = Type(whole_type(element), lanes)
     near = transposition.load(e, base, wide, access, stride) if transposition.fits(e, access) else []
@@ -226,7 +227,7 @@ def _store_apart(e: Emitter, pointer: Op, values: list[Value], access: Access, s
     base = e.base(pointer)
     whole = [untyped(e, value) for value in values]
     size = SIZES[values[0].type.element]
-    known, all_here, some, join = _whole_or_part(e)
+    known, all_here, some, join = whole_or_part(e)
     e.start(all_here)
     if transposition.fits(e, access):
         transposition.store(e, base, whole, access, stride)
@@ -242,19 +243,6 @@ def _store_apart(e: Emitter, pointer: Op, values: list[Value], access: Access, s
     b.line(f"br label %{join}")
     e.start(join)
     e.forget_since(known)
-
-
-def _whole_or_part(e: Emitter) -> tuple[dict[object, Value], str, str, str]:
-    """Branches by whether all lanes are here; gives what is known until then, and the labels of both sides and of
-    the end.
-    """
-    mask = e.mask
-    assert mask is not None
-    every = e.b.compare("eq", e.bits(mask), (1 << e.lanes) - 1)
-    known = e.known
-    all_here, some, join = e.label(), e.label(), e.label()
-    e.b.line(f"br {every.typed}, label %{all_here}, label %{some}")
-    return known, all_here, some, join
 
 
 def _load_perhaps_dense(e: Emitter, pointer: Op, element: str, access: Access) -> Value:

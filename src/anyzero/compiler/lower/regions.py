@@ -9,7 +9,7 @@ from anyzero.compiler.analysis.shapes import Shapes
 from anyzero.compiler.builtins.routine import Routine
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Block, Body, Op, Slot, Variable
-from anyzero.compiler.lower import arithmetic, atomics, calls, groups, images, memory
+from anyzero.compiler.lower import arithmetic, atomics, calls, groups, images, memory, whole
 from anyzero.compiler.lower.emitter import Choices, Emitter, Frame
 from anyzero.compiler.lower.llvm import I64, PTR, Builder, Type, Value
 from anyzero.compiler.transform.linearise import Masks
@@ -159,7 +159,7 @@ def _write(
     e.used, e.constants = ready.used, out.constants
     for block in region.blocks:
         b.label(f"B{block.number}")
-        e.write_block(block)
+        whole.write_block(e, block, ready.body)
         if ends_in_barrier(block) is not None or not block.successors:
             b.line(leave(block))
         elif len(block.successors) == 1:

@@ -22,6 +22,9 @@ from anyzero.compiler.transform.number import number
 CHEAP = 8
 """Operations that are computed for nobody rather than jumped over."""
 
+LOOP_MASK = "loop mask"
+"""The name of slots that say which lanes are still in a loop."""
+
 
 @dataclass(slots=True, eq=False)
 class Masks:
@@ -170,7 +173,7 @@ class _Linearising:
             anchor = flow.anchor(block)
             sources = [each for each in block.predecessors if each.number < block.number]
             if block in headers:
-                self.mask_slots[block] = Slot("i1", "mask", VARYING)
+                self.mask_slots[block] = Slot("i1", LOOP_MASK, VARYING)
                 self.back_slots[headers[block]] = Slot("i1", "back", VARYING)
             elif flow.post_dominates(block, anchor):
                 self.masks[block] = self.masks[anchor]

@@ -1,0 +1,151 @@
+"""Scalar code written out for one lane behind the other, where all lanes of a vector are here.
+
+Addresses are not taken out of vectors of pointers: what varies in them is often a narrow index, of which an ordinary
+register holds several, and the target adds base, index and scale on its way to memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from anyzero.compiler.ir import SIZES, Op
+from anyzero.compiler.lower.emitter import Emitter
+from anyzero.compiler.lower.llvm import I64, Type, Value
+
+PIECE = 8
+"""Bytes that are taken out of a vector at once."""
+
+ROUND = 16
+"""Lanes that are written out; more of them are several rounds of a loop. Processors foresee which load reads what was
+just stored, but only for so many instructions: 32 increments of one counter may take eight times as long as twice 16.
+"""
+
+
+def whole_or_part(e: Emitter) -> tuple[dict[object, Value], str, str, str]:
+    """Branches by whether all lanes are here; gives what is known until then, and the labels of both sides and of
+    the end.
+    """
+    mask = e.mask
+    assert mask is not None
+    every = e.b.compare("eq", e.bits(mask), (1 << e.lanes) - 1)
+    if e.frame.mask is not None:
+        # Says less, but LLVM sees at once that the rest of a row is no whole vector, and drops half of the code for it.
+        every = every & e.b.lane(e.frame.mask, e.lanes - 1)
+    known = e.known
+    all_here, some, join = e.label(), e.label(), e.label()
+    e.b.line(f"br {every.typed}, label %{all_here}, label %{some}")
+    return known, all_here, some, join
+
+
+def written_out(e: Emitter, operands: list[Op], body: Callable[..., object], otherwise: Callable[[], object]) -> None:
+    """`body(*scalars)` for each lane where all are here, else `otherwise`; neither has results."""
+    b = e.b
+    vectors = {leaf: e.vector(leaf) for each in operands for leaf in _leaves(e, each)}
+    known, all_here, some, join = whole_or_part(e)
+    e.start(all_here)
+    if e.lanes <= ROUND:
+        _round(e, operands, vectors, b.constant(0, I64), body)
+    else:
+        _rounds(e, operands, vectors, body)
+    b.line(f"br label %{join}")
+    e.start(some)
+    e.forget_since(dict(known))
+    otherwise()
+    b.line(f"br label %{join}")
+    e.start(join)
+    e.forget_since(known)
+
+
+def _rounds(e: Emitter, operands: list[Op], vectors: dict[Op, Value], body: Callable[..., object]) -> None:
+    b = e.b
+    places = {leaf: e.allocate(vector.type) for leaf, vector in vectors.items()}
+    counter = e.allocate(I64)
+    for leaf, place in places.items():
+        b.line(f"store {vectors[leaf].typed}, {place.typed}")
+    b.line(f"store i64 0, {counter.typed}")
+    head, done = e.label(), e.label()
+    b.line(f"br label %{head}")
+    e.start(head)
+    first = b.op(f"load i64, {counter.typed}", I64)
+    left = {
+        leaf: b.op(f"load {vectors[leaf].type}, {place.typed}", vectors[leaf].type) for leaf, place in places.items()
+    }
+    now = {leaf: b.shuffle(vector, None, range(ROUND)) for leaf, vector in left.items()}
+    _round(e, operands, now, first, body)
+    for leaf, vector in left.items():
+        # The lanes of the next round move to the front.
+        moved = b.shuffle(vector, None, [*range(ROUND, e.lanes), *(-1 for _ in range(ROUND))])
+        b.line(f"store {moved.typed}, {places[leaf].typed}")
+    after = first + ROUND
+    b.line(f"store {after.typed}, {counter.typed}")
+    b.line(f"br {b.compare('ult', after, e.lanes).typed}, label %{head}, label %{done}")
+    e.start(done)
+
+
+def _round(e: Emitter, operands: list[Op], vectors: dict[Op, Value], first: Value, body: Callable[..., object]) -> None:
+    lanes = _Lanes(e, vectors, first)
+    for lane in range(min(e.lanes, ROUND)):
+        body(*(lanes.of(each, lane) for each in operands))
+
+
+def _scalars(e: Emitter, op: Op) -> list[Op] | None:
+    """What a lane's value is computed from where that is done lane by lane; None where it is taken out of a vector."""
+    if not e.shape(op).varying:
+        return []
+    if op.name == "offset":
+        return op.args
+    if op.name == "cast" and op.info in ("zext", "sext") and op.args[0].type != "i1":
+        return op.args
+    if op.name in ("mul", "shl", "add") and op.type == "i64" and op.args[1].name == "const":
+        return op.args
+    return None
+
+
+def _leaves(e: Emitter, op: Op) -> Iterator[Op]:
+    inner = _scalars(e, op)
+    if inner is None:
+        yield op
+    for each in inner or []:
+        yield from _leaves(e, each)
+
+
+class _Lanes:
+    """The values of single lanes, computed one by one from what is the same in all of them and from what is not."""
+
+    def __init__(self, e: Emitter, vectors: dict[Op, Value], first: Value) -> None:
+        self.e = e
+        self.vectors = vectors
+        self.first = first
+        self._pieces: dict[tuple[Op, int], Value] = {}
+
+    def of(self, op: Op, lane: int) -> Value:
+        e, b = self.e, self.e.b
+        inner = _scalars(e, op)
+        if inner is None:
+            return self._taken(op, lane)
+        if not inner:
+            return e.lane_of(op, self.first + lane)
+        values = [self.of(each, lane) for each in inner]
+        if op.name == "offset":
+            return e.moved(*values)
+        if op.name == "cast":
+            return b.cast(op.info, values[0], op.type)
+        return b.binary(op.name, *values)
+
+    def _taken(self, op: Op, lane: int) -> Value:
+        """Narrow numbers come several at a time, and shifts part them."""
+        b, vector = self.e.b, self.vectors[op]
+        size = SIZES[op.type]
+        each = PIECE // size
+        if vector.type.is_float or each == 1 or vector.type.lanes % each:
+            return b.lane(vector, lane)
+        key = op, lane // each
+        piece = self._pieces.get(key)
+        if piece is None:
+            pieces = Type("i64", vector.type.lanes // each)
+            whole = b.op(f"bitcast {vector.typed} to {pieces}", pieces)
+            # LLVM would take each number out by itself, which is slower, if it knew where this comes from.
+            piece = b.op(f'call i64 asm "", "=r,0"({b.lane(whole, lane // each).typed})', I64)
+            self._pieces[key] = piece
+        place = lane % each
+        return b.cast("trunc", piece.lshr(place * 8 * size) if place else piece, op.type)
