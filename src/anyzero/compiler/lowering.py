@@ -78,7 +78,9 @@ def _ready(body: Body, flow: Flow, choices: Choices) -> Ready:
     regions = split(body, shapes, masks)
     plan = in_step(regions, same, shapes) if len(regions) > 1 else None
     storage = lay_out(body, regions, choices.lanes, plan.shared if plan else ())
-    return Ready(body, regions, shapes, masks, storage, {arg for op in body.ops for arg in op.args}, plan)
+    used = {arg for op in body.ops for arg in op.args}
+    rows = any(op.name == "builtin" and op.info[0] in ("local_id", "global_id") and op.info[1] for op in body.ops)
+    return Ready(body, regions, shapes, masks, storage, used, plan, rows)
 
 
 def lower_kernel(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from anyzero.compiler.analysis.together import agreed
 from anyzero.compiler.ir import Access, Op
+from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.steps import END, Plan, in_step
+from anyzero.compiler.lowering import lower_kernel
 from anyzero.compiler.transform.collectives import take_apart
 from anyzero.compiler.transform.linearise import connect, linearise
 from anyzero.compiler.transform.reach import repair
@@ -216,3 +218,25 @@ def test_given_something_to_keep_then_all_vectors_are_asked() -> None:
     d.barrier()
     store(d, kept)
     assert stops(d) == [False, False, False]
+
+
+# What LLVM is told
+
+
+def written(d: Draft) -> str:
+    body = d.done()
+    flow = flow_of(body)
+    return lower_kernel("main", lambda: (body, flow), Choices(16, True), False, lambda _, __: body).text
+
+
+def test_given_rows_that_read_the_same_then_what_a_vector_keeps_is_said_to_be_its_own() -> None:
+    for row, told in ((1, True), (0, False)):
+        d = Draft()
+        place = d.element(d.argument("ptr"), d.id("local_id"))
+        [kept] = d.get(d.element(place, d.id("local_id", row), 64))
+        d.barrier()
+        [value] = d.get(place)
+        store(d, d.add(kept, value))
+        _, first, rest = written(d).split("define ", 2)
+        assert ("noalias %spill" in first) == told
+        assert "noalias %spill" not in rest

@@ -99,13 +99,17 @@ class Ready:
     """Operations whose results somebody asks for."""
     plan: Plan | None = None
     """Where all vectors of a group go the same way."""
+    rows: bool = False
+    """Does the kernel ask for places in more than one dimension, so that groups are likely to have several rows?"""
 
 
 def write_region(number: int, ready: Ready, choices: Choices, out: Written) -> None:
     lanes = choices.lanes if choices.lanes > 1 else 0
     b = Builder()
     mask = Value(b, "%mask", Type("i1", lanes)) if lanes else None
-    parameters = ", ".join(f"{type_} %{name}" for name, type_ in PARAMETERS) + (f", {mask.typed}" if mask else "")
+    alone = " noalias" if _worth_telling(ready.regions[number], ready) else ""
+    given = (f"{type_}{alone if name == 'spill' else ''} %{name}" for name, type_ in PARAMETERS)
+    parameters = ", ".join(given) + (f", {mask.typed}" if mask else "")
     head = f"define internal i32 @{choices.prefix}region{number}({parameters}) #0 {{"
     starts = {each.start: index for index, each in enumerate(ready.regions)}
 
@@ -117,6 +121,16 @@ def write_region(number: int, ready: Ready, choices: Choices, out: Written) -> N
         _write(head, [], frame, ready.regions[number], leave, ready, choices, out)
     else:
         _write_in_step(number, head, frame, ready, ready.plan, choices, out)
+
+
+def _worth_telling(region: Region, ready: Ready) -> bool:
+    """What a vector keeps is reached in no other way. Where LLVM is told, it loads what several vectors need once,
+    instead of after each of them has written something down; looking for that takes it time.
+    """
+    ops = [op for block in region.blocks for op in block.ops]
+    if not any(op.name == "write" and op.info in ready.storage.slots for op in ops):
+        return False
+    return any(op.name == "load" and (ready.rows or ready.shapes[op.args[0]].uniform) for op in ops)
 
 
 def _write_in_step(
