@@ -17,6 +17,7 @@ from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.entry import STATE_BYTES, either_entry, flat_entry, group_entry
 from anyzero.compiler.lower.regions import Ready, Written, lay_out, write_function, write_region
 from anyzero.compiler.lower.steps import in_step
+from anyzero.compiler.transform.joints import cut_at_joints
 from anyzero.compiler.transform.linearise import connect, linearise
 from anyzero.compiler.transform.number import number
 from anyzero.compiler.transform.one_latch import one_latch
@@ -77,6 +78,9 @@ def _ready(body: Body, flow: Flow, choices: Choices) -> Ready:
     # Last of what changes the body: from here on a value may have to cross from one region to another.
     regions = split(body, shapes, masks)
     plan = in_step(regions, same, shapes) if len(regions) > 1 else None
+    if plan is not None and (cut := cut_at_joints(body, regions, shapes, masks, plan.known)) is not regions:
+        regions = cut
+        plan = in_step(regions, same, shapes)
     storage = lay_out(body, regions, choices.lanes, plan.shared if plan else ())
     used = {arg for op in body.ops for arg in op.args}
     rows = any(op.name == "builtin" and op.info[0] in ("local_id", "global_id") and op.info[1] for op in body.ops)

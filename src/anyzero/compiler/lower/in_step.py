@@ -73,11 +73,23 @@ def _region(e: Entry, group: Group, number: int, step: Step, plan: Plan, places:
             b.line(f"store {answer.lshr(1).typed}, ptr %came")
         return b.cast("trunc", answer, "i1") if step.stops else None
 
-    _rows(e, group, one)
+    if step.idle:
+        _once(e, group, one)
+    else:
+        _rows(e, group, one)
     # Only now: the vectors in between started from what was there before.
     for slot in step.writes:
         place, type_ = plan.shared[slot], Type(slot.type)
         e.set(e.at(shared, place), e.get(e.at(next_, place), type_))
+
+
+def _once(e: Entry, group: Group, one: Callable[[Value | None, dict[str, Value]], Value | None]) -> None:
+    """The first vector, for all of them."""
+    zero = e.number(0)
+    start = dict(zip(("global_x", "global_y", "global_z"), group.start, strict=True))
+    first = {"local_x": zero, "local_y": zero, "local_z": zero, "vector": zero}
+    whole = Value(e.b, "splat (i1 true)", Type("i1", e.lanes)) if e.lanes else None
+    one(whole, {**group.known, **first, **start})
 
 
 def _rows(e: Entry, group: Group, one: Callable[[Value | None, dict[str, Value]], Value | None]) -> None:

@@ -14,6 +14,7 @@ from anyzero.compiler.analysis.first_ids import first_ids
 from anyzero.compiler.analysis.shapes import UNIFORM, Shapes
 from anyzero.compiler.analysis.together import DIVISIONS, same_for_group
 from anyzero.compiler.ir import PURE, Block, Combine, Op, Slot
+from anyzero.compiler.transform.joints import Known
 from anyzero.compiler.transform.regions import Region, ends_in_barrier
 
 END = -1
@@ -37,6 +38,8 @@ class Step:
     """Blocks that jump over all that the region does when no lane wants it; then no later vector of the row wants it
     either.
     """
+    idle: bool = False
+    """Does it do nothing that differs between vectors, so that one of them is enough?"""
 
 
 @dataclass(slots=True, eq=False)
@@ -44,6 +47,7 @@ class Plan:
     steps: list[Step]
     shared: dict[Slot, int]
     """Slots that all vectors write the same to, with their places."""
+    known: Known
 
 
 def in_step(regions: list[Region], same: set[Op], shapes: Shapes) -> Plan | None:
@@ -58,8 +62,19 @@ def in_step(regions: list[Region], same: set[Op], shapes: Shapes) -> Plan | None
     slots = [slot for slot in agreement.slots if slot.across and slot.shape == UNIFORM]
     lost = {op.info for block in apart for op in block.ops if op.name == "write"}
     shared = {slot: 8 * place for place, slot in enumerate(slot for slot in slots if slot not in lost)}
-    steps = [Step(sorted(graph.ends), graph.writes(shared), graph.stops(shared, shapes)) for graph in graphs]
-    return Plan(steps, shared)
+    busy = {block for block in blocks if any(_does(op, shared) for op in block.ops)}
+    # Lanes that are not there may point anywhere, and a region that runs once does not ask which are.
+    idle = {block for block in blocks if block not in busy and not any(_differs(op, shapes) for op in block.ops)}
+    steps = [
+        Step(
+            sorted(graph.ends),
+            graph.writes(shared),
+            graph.stops(busy, shapes),
+            all(block in idle for block in graph.region.blocks),
+        )
+        for graph in graphs
+    ]
+    return Plan(steps, shared, Known(agreement.on, agreement.slots, apart, idle))
 
 
 class _Agreement:
@@ -93,6 +108,17 @@ def _slots_of(what: Combine) -> Iterable[Slot]:
     return (what.slot, *what.places, *([what.source] if what.source is not None else []))
 
 
+def _reached(along: dict[Block, list[Block]], starts: Iterable[Block], stop: Block | None = None) -> set[Block]:
+    found: set[Block] = set()
+    waiting = list(starts)
+    while waiting:
+        block = waiting.pop()
+        if block not in found and block is not stop:
+            found.add(block)
+            waiting += along.get(block, ())
+    return found
+
+
 class _Graph:
     """The flow inside of a region; every way out of it leads to the same sink."""
 
@@ -110,18 +136,15 @@ class _Graph:
             if self.next[block] == [self.sink]
         }
         self.ends = set(self.end.values())
-        self.after = self._after()
+        self.before: dict[Block, list[Block]] = {self.sink: [], **{block: [] for block in region.blocks}}
+        for block, targets in self.next.items():
+            for target in targets:
+                self.before[target].append(block)
+        self.after = dominators(self.sink, lambda block: self.before[block])
+        """The nearest block that all ways from a block lead through."""
         self.apart: set[Block] = set()
         """Blocks that some vectors come to and others do not."""
         self.together = self._follow()
-
-    def _after(self) -> dict[Block, Block]:
-        """The nearest block that all ways from a block lead through."""
-        before: dict[Block, list[Block]] = {self.sink: [], **{block: [] for block in self.region.blocks}}
-        for block, targets in self.next.items():
-            for target in targets:
-                before[target].append(block)
-        return dominators(self.sink, lambda block: before[block])
 
     def _follow(self) -> bool:
         for block in self.region.blocks:
@@ -130,24 +153,11 @@ class _Graph:
             meet = self.after.get(block)
             if meet is None:
                 return False
-            found = self._between(block, meet)
+            found = _reached(self.next, self.next[block], meet) - {self.sink}
             if meet is self.sink and len({self.end[each] for each in found if each in self.end}) > 1:
                 return False
             self.apart |= found
         return True
-
-    def _between(self, block: Block, meet: Block) -> set[Block]:
-        return self._reached(self.next[block], meet)
-
-    def _reached(self, starts: Iterable[Block], stop: Block | None = None) -> set[Block]:
-        found: set[Block] = set()
-        waiting = list(starts)
-        while waiting:
-            block = waiting.pop()
-            if block not in found and block is not stop and block is not self.sink:
-                found.add(block)
-                waiting += self.next[block]
-        return found
 
     def writes(self, shared: dict[Slot, int]) -> list[Slot]:
         found = {op.info for block in self.region.blocks for op in block.ops if op.name == "write"}
@@ -155,9 +165,9 @@ class _Graph:
 
     # Vectors that have nothing to do
 
-    def stops(self, shared: dict[Slot, int], shapes: Shapes) -> set[Block]:
-        busy = {block for block in self.region.blocks if any(_does(op, shared) for op in block.ops)}
-        return {block for block in self.region.blocks if self._may_stop(block, busy, shapes)}
+    def stops(self, busy: set[Block], shapes: Shapes) -> set[Block]:
+        here = busy.intersection(self.region.blocks)
+        return {block for block in self.region.blocks if self._may_stop(block, here, shapes)}
 
     def _may_stop(self, block: Block, busy: set[Block], shapes: Shapes) -> bool:
         condition = block.condition
@@ -165,12 +175,11 @@ class _Graph:
             return False
         if not self._ends_in_row(condition.args[0], shapes):
             return False
-        behind = self._reached(self.next[block])
-        inside = self._reached([self.next[block][0]], self.after[block])
+        behind = _reached(self.next, self.next[block])
+        inside = _reached(self.next, [self.next[block][0]], self.after[block])
         if block in behind or not busy & inside:
             return False
-        other = (busy & behind) | {each for each in busy if block in self._reached([each])}
-        return other <= inside
+        return busy & (behind | _reached(self.before, self.before[block])) <= inside
 
     def _ends_in_row(self, mask: Op, shapes: Shapes) -> bool:
         """Once no lane of a vector is among them, is none of the vectors that follow in the row?"""
@@ -188,3 +197,7 @@ def _does(op: Op, shared: dict[Slot, int]) -> bool:
     if op.name in DIVISIONS and op.args[1].name == "const":
         return not op.args[1].info
     return op.name not in PURE and op.name not in ("read", "mask_and", "mask_andn", "mask_or", "barrier")
+
+
+def _differs(op: Op, shapes: Shapes) -> bool:
+    return op.name == "load" and not shapes[op.args[0]].uniform
