@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from anyzero.compiler.analysis.dominators import dominators
 from anyzero.compiler.analysis.loops import Loops, find_loops
 from anyzero.compiler.analysis.shapes import Flow, analyse
+from anyzero.compiler.analysis.together import agreed
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Block, Body, Combine
 from anyzero.compiler.lower.calls import symbol
@@ -15,6 +16,8 @@ from anyzero.compiler.lower.combines import write_combine
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.entry import STATE_BYTES, either_entry, flat_entry, group_entry
 from anyzero.compiler.lower.regions import Ready, Written, lay_out, write_function, write_region
+from anyzero.compiler.lower.steps import in_step
+from anyzero.compiler.transform.joints import cut_at_joints
 from anyzero.compiler.transform.linearise import connect, linearise
 from anyzero.compiler.transform.number import number
 from anyzero.compiler.transform.one_latch import one_latch
@@ -67,13 +70,21 @@ def _loops(body: Body) -> tuple[dict[Block, Block], Loops]:
 
 def _ready(body: Body, flow: Flow, choices: Choices) -> Ready:
     shapes = analyse(body, flow, choices.lanes, choices.linear, choices.flat)
+    waits = any(op.name == "barrier" for op in body.ops)
+    same = agreed(body, flow) if waits else set()
     masks = linearise(body, flow, shapes)
     connect(body)
     repair(body, shapes, masks)
     # Last of what changes the body: from here on a value may have to cross from one region to another.
     regions = split(body, shapes, masks)
-    storage = lay_out(body, regions, choices.lanes)
-    return Ready(body, regions, shapes, masks, storage, {arg for op in body.ops for arg in op.args})
+    plan = in_step(regions, same, shapes) if len(regions) > 1 else None
+    if plan is not None and (cut := cut_at_joints(body, regions, shapes, masks, plan.known)) is not regions:
+        regions = cut
+        plan = in_step(regions, same, shapes)
+    storage = lay_out(body, regions, choices.lanes, plan.shared if plan else ())
+    used = {arg for op in body.ops for arg in op.args}
+    rows = any(op.name == "builtin" and op.info[0] in ("local_id", "global_id") and op.info[1] for op in body.ops)
+    return Ready(body, regions, shapes, masks, storage, used, plan, rows)
 
 
 def lower_kernel(
@@ -102,12 +113,14 @@ def _lower(entry: str, body: Body, flow: Flow, choices: Choices, out: Written) -
     for index in range(count):
         write_region(index, ready, choices, out)
     twice = sum(len(block.ops) for block in body.blocks) <= TWICE
-    per_vector = ready.storage.size + (STATE_BYTES if count > 1 else 0)
+    # Vectors that go the same way need not remember where they are.
+    state = STATE_BYTES if count > 1 and ready.plan is None else 0
+    per_vector = ready.storage.size + state
     if choices.flat:
         around = flat_entry(entry, choices.lanes, twice)
     else:
-        combines = _write_combines(ready, per_vector, choices, out)
-        around = group_entry(entry, choices, twice, count, per_vector if count > 1 else 0, combines)
+        combines = _write_combines(ready, state, per_vector, choices, out)
+        around = group_entry(entry, choices, twice, count, per_vector if count > 1 else 0, combines, ready.plan)
     out.functions.append(around)
     return count, per_vector
 
@@ -143,7 +156,7 @@ def _write_called(choices: Choices, function: Translate, out: Written) -> None:
             write_function(symbol(*which), ready, choices, out)
 
 
-def _write_combines(ready: Ready, per_vector: int, choices: Choices, out: Written) -> dict[int, str]:
+def _write_combines(ready: Ready, state: int, per_vector: int, choices: Choices, out: Written) -> dict[int, str]:
     """Functions by the number of the region that they run in front of."""
     starts = {region.start: index for index, region in enumerate(ready.regions)}
     found = {}
@@ -152,7 +165,7 @@ def _write_combines(ready: Ready, per_vector: int, choices: Choices, out: Writte
         if barrier is not None and isinstance(barrier.info, Combine):
             index = starts[block.successors[0]]
             found[index] = f"{choices.prefix}combine{index}"
-            write_combine(found[index], barrier.info, ready.storage, per_vector, choices, out)
+            write_combine(found[index], barrier.info, ready.storage, state, per_vector, choices, out)
     return found
 
 

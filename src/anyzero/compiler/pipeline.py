@@ -46,6 +46,7 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
     lanes = choose_lanes(body, flow, options, target, kernel, uses)
     interleave(body, lanes)
     choices = _choices(lanes, options, target, is_flat(uses))
+    choices.group_size = kernel.required_group_size
     private = sum(variable.size for variable in body.variables if variable.space == "private")
     modules = [module, *linked]
     ready = [(body, flow)]
@@ -135,7 +136,7 @@ def compile_function(module: Module, name: str, options: Options, linked: Sequen
 
 def _choices(lanes: int, options: Options, target: cpu.Target, flat: bool) -> Choices:
     gathers = target.gathers if options.gathers is None else options.gathers
-    return Choices(lanes, gathers, options.greater_than_4gb, flat=flat, estimates=target.wide)
+    return Choices(lanes, gathers, options.greater_than_4gb, flat=flat, wide=target.wide)
 
 
 def _function(modules: Sequence[Module], at: int, id_: int, floats: FloatControls) -> Body:

@@ -190,3 +190,42 @@ def counted_locally(code: Code) -> None:
     barrier(code)
     other = code.op("UMod", "i64", value(code, "i64", 1), code.const("i64", items))
     code.keep(code.load(memory.type, _local(code, memory.id, memory.type, other, memory.storage)))
+
+
+@states(2, together=True)
+def halved(code: Code) -> None:
+    """A tree of sums along each row: at every step half of the work-items that are left have nothing to do any more."""
+    memories = [each for each in code.locals if each.type in ("i32", "i64")]
+    if not memories or len(code.loops) >= 2 or "local_x" not in code.ids:
+        return
+    memory = code.draw.one_of(memories)
+    at, x = code.ids["local_linear"], code.ids["local_x"]
+    own = _local(code, memory.id, memory.type, at, memory.storage)
+    given = value(code, memory.type, 2)
+    barrier(code)
+    code.store(own, given)
+    barrier(code)
+    header, body, add, again, exit_ = (code.new_label(each) for each in ("header", "body", "add", "again", "exit"))
+    here, next_ = code.writer.name("width"), code.writer.name("width")
+    before = code.label
+    code.goto(header)
+    code.begin(header)
+    width = Value(here, "i64", True)
+    start, one = code.const("i64", code.shape.group_size[0] // 2), code.const("i64", 1)
+    code.line(f"{here} = OpPhi %i64 {start.id} {before} {next_} {again}")
+    code.branch(code.op("UGreaterThan", "bool", width, code.const("i64", 0)), body, exit_)
+    code.begin(body)
+    swapped = code.draw.chance(30)
+    among = code.op("SGreaterThan", "bool", width, x) if swapped else code.op("ULessThan", "bool", x, width)
+    code.branch(among, add, again)
+    code.begin(add)
+    far = _local(code, memory.id, memory.type, code.op("IAdd", "i64", at, width), memory.storage)
+    code.store(own, code.op("IAdd", memory.type, code.load(memory.type, own), code.load(memory.type, far)))
+    code.goto(again)
+    code.begin(again)
+    barrier(code)
+    code.line(f"{next_} = OpShiftRightLogical %i64 {here} {one.id}")
+    code.goto(header)
+    code.begin(exit_)
+    code.keep(code.load(memory.type, own))
+    barrier(code)

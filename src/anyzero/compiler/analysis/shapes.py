@@ -105,13 +105,13 @@ def analyse(body: Body, flow: Flow, lanes: int, linear: bool = False, flat: bool
     shapes = Shapes()
     if lanes == 1:
         return shapes
-    finding = _Finding(body, flow, shapes, lanes, linear, flat)
+    finding = Finding(body, flow, shapes, lanes, linear, flat)
     while finding.values() | finding.control():
         pass
     return shapes
 
 
-class _Finding:
+class Finding:
     def __init__(self, body: Body, flow: Flow, shapes: Shapes, lanes: int, linear: bool, flat: bool) -> None:
         self.lanes = lanes
         self.flat = flat

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from anyzero.compiler.builtins import library, rounded
 from anyzero.compiler.ir import FAULTS, Op
+from anyzero.compiler.lower import first_lanes
 from anyzero.compiler.lower.emitter import Emitter, handles
 from anyzero.compiler.lower.llvm import I64, Type, Value
 
@@ -68,7 +69,8 @@ def compare(e: Emitter, op: Op) -> None:
             return with_flags(e, op, lambda: e.b.compare(op.info, a, b))
         return e.b.compare(op.info, a, b)
 
-    e.elementwise(op, compute)
+    if not first_lanes.compare(e, op):
+        e.elementwise(op, compute)
 
 
 @handles("select")
@@ -99,7 +101,7 @@ def maths(e: Emitter, op: Op) -> None:
     name, count = op.info
     element = op.args[0].type if op.args else op.type
     lanes = 0 if e.shape(op).uniform else e.lanes
-    routine = library.routine(name, element, lanes, count, e.choices.estimates)
+    routine = library.routine(name, element, lanes, count, e.choices.wide)
     e.routines[routine.symbol] = routine
     args = [e.vector(each) if lanes else e.scalar(each) for each in op.args]
     written = ", ".join(each.typed for each in args)
@@ -345,7 +347,9 @@ def mask_or(e: Emitter, op: Op) -> None:
 
 @handles("any")
 def any_lane(e: Emitter, op: Op) -> None:
-    e.scalars[op] = e.any(e.vector(op.args[0]))
+    mask = op.args[0]
+    first = e.lanes and e.from_the_first(mask)
+    e.scalars[op] = first_lanes.lane_0(e, mask) if first else e.any(e.vector(mask))
 
 
 @handles("entry_mask")

@@ -5,14 +5,17 @@ from __future__ import annotations
 from anyzero.compiler.analysis.shapes import Shapes
 from anyzero.compiler.ir import SIZES, Combine
 from anyzero.compiler.lower.emitter import Choices, Emitter, Frame
-from anyzero.compiler.lower.entry import STATE_BYTES, Entry, keep
+from anyzero.compiler.lower.entry import Entry, keep
 from anyzero.compiler.lower.groups import combine, identity
 from anyzero.compiler.lower.llvm import Type, Value
 from anyzero.compiler.lower.regions import Storage, Written
 from anyzero.compiler.transform.linearise import Masks
 
 
-def write_combine(name: str, what: Combine, storage: Storage, per_vector: int, choices: Choices, out: Written) -> None:
+def write_combine(
+    name: str, what: Combine, storage: Storage, state: int, per_vector: int, choices: Choices, out: Written
+) -> None:
+    """`state` bytes come first in what a vector keeps."""
     e = Entry(name, choices.lanes, False, linear=choices.linear)
     b = e.b
     # The loads of the grid that an entry begins with are not needed here; LLVM leaves them out.
@@ -26,7 +29,7 @@ def write_combine(name: str, what: Combine, storage: Storage, per_vector: int, c
     type_ = Type(what.slot.type)
 
     def at(vector: Value, offset: int) -> Value:
-        return e.at(e.scratch, vector * per_vector + (STATE_BYTES + offset))
+        return e.at(e.scratch, vector * per_vector + (state + offset))
 
     zero = e.number(0)
     if what.kind == "pick":

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from anyzero.compiler.analysis.first_ids import first_ids
 from anyzero.compiler.analysis.shapes import Shape, Shapes
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Block, Op, Slot, Variable
@@ -33,8 +34,10 @@ class Choices:
     """Lanes are neighbours by the work-items' linear numbers, across the ends of rows."""
     flat: bool = False
     """Do vectors run through rows of groups, ending where the low half of an id would wrap around?"""
-    estimates: bool = False
-    """Does the target have AVX-512's guesses of inverse roots?"""
+    wide: bool = False
+    """Does the target have AVX-512: lanes chosen by the bits of a register, guesses of inverse roots?"""
+    group_size: tuple[int, int, int] | None = None
+    """Of every launch, where the kernel requires one."""
     prefix: str = ""
     """Of the names of everything that is written."""
 
@@ -53,6 +56,8 @@ class Frame:
     spill: Value | None = None
     """Memory of this vector that outlives barriers."""
     spilled: dict[Slot, int] = field(default_factory=dict)
+    shared: dict[Slot, Value] = field(default_factory=dict)
+    """Slots that all vectors of a group agree on: where the group keeps what a region starts with."""
     private: dict[Variable, int] = field(default_factory=dict)
     """Private variables that live in the memory of the vector, with their places."""
     given: dict[str, Value] = field(default_factory=dict)
@@ -234,7 +239,7 @@ class Emitter:
     def first_lane(self) -> Value | None:
         """The number of the first lane that is here; None where it is lane 0 for sure."""
         op = self.mask_op
-        if op is None or self._from_the_first(op):
+        if op is None or self.from_the_first(op):
             return None
         mask = self.vector(op)
         key = ("first", mask.text)
@@ -243,24 +248,16 @@ class Emitter:
             found = self._cache[key] = self.b.call("llvm.cttz.i64", I64, self.bits(mask), self.b.constant(1, I1))
         return found
 
-    def _from_the_first(self, mask: Op, depth: int = 4) -> bool:
+    def from_the_first(self, mask: Op, depth: int = 4) -> bool:
         """Is lane 0 among the lanes wherever any is? Work-items end at some lane, and so do comparisons of their
         ids.
         """
         if mask.name == "entry_mask":
-            return True
+            # Whoever calls by address comes with any lanes.
+            return self.frame.context is None
         if mask.name == "mask_and" and depth:
-            return all(self._from_the_first(each, depth - 1) for each in mask.args)
-        if mask.name == "icmp" and mask.info in ("slt", "sle", "ult", "ule"):
-            low, high = mask.args
-            if low.name == "cast" and low.info in ("sext", "zext") and low.args[0].type == "i32":
-                low = low.args[0]
-            narrow = low.name == "cast" and low.info == "trunc" and low.type == "i32"
-            low = low.args[0] if narrow else low
-            if low.name != "builtin" or self.shape(low).stride != 1 or not self.shape(high).uniform:
-                return False
-            return not narrow or self.choices.flat or low.info[0] != "global_id"
-        return False
+            return all(self.from_the_first(each, depth - 1) for each in mask.args)
+        return first_ids(mask, self.shapes, self.choices.flat) is not None
 
     def last_lane(self, mask: Value) -> Value:
         zeros = self.b.call("llvm.ctlz.i64", I64, self.bits(mask), self.b.constant(1, I1))
@@ -344,6 +341,10 @@ class Emitter:
                     self.allocate(Type(slot.type)) if single else None,
                     self.allocate(Type(slot.type, self.lanes)) if whole else None,
                 )
+                if slot in self.frame.shared and found[0] is not None:
+                    name = f"%shared{len(self._slots)}"
+                    self.allocations.append(f"  {name} = load {Type(slot.type)}, {self.frame.shared[slot].typed}")
+                    self.allocations.append(f"  store {Type(slot.type)} {name}, {found[0].typed}")
             self._slots[slot] = found
         return found
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from anyzero.compiler.lower.emitter import Choices
+from anyzero.compiler.lower.in_step import Group, step_by_step
 from anyzero.compiler.lower.llvm import I1, I32, I64, PTR, Builder, Type, Value
 from anyzero.compiler.lower.regions import DONE, PARAMETERS
+from anyzero.compiler.lower.steps import Plan
 
 STATE_BYTES = 128
 """In front of what a vector keeps across barriers: the number of the region that it runs next."""
@@ -25,7 +27,15 @@ _GRID = {"count": 0, "size": 24, "offset": 48}
 class Entry:
     """An LLVM function with counted loops; its variables are places that LLVM makes registers of."""
 
-    def __init__(self, symbol: str, lanes: int, twice: bool, prefix: str = "", linear: bool = False) -> None:
+    def __init__(
+        self,
+        symbol: str,
+        lanes: int,
+        twice: bool,
+        prefix: str = "",
+        linear: bool = False,
+        fixed: tuple[int, int, int] | None = None,
+    ) -> None:
         self.symbol = symbol
         self.prefix = prefix
         self.linear = linear
@@ -43,6 +53,10 @@ class Entry:
         self.count, self.size, self.offset = (
             [self.load(self.grid, start + 8 * dimension, I64) for dimension in range(3)] for start in _GRID.values()
         )
+        self.fixed = fixed
+        """The size of all groups, where the kernel says it."""
+        if fixed is not None:
+            self.size = [self.number(each) for each in fixed]
         self.scratch = self.load(self.worker, 8, PTR)
 
     def text(self) -> str:
@@ -73,6 +87,15 @@ class Entry:
 
     def set(self, place: Value, value: Value) -> None:
         self.b.line(f"store {value.typed}, {place.typed}")
+
+    def room(self, size: int) -> Value:
+        """Memory of the function itself."""
+        name = f"%place{len(self.allocations)}"
+        self.allocations.append(f"  {name} = alloca [{size} x i8], align 8")
+        return Value(self.b, name, PTR)
+
+    def label(self, name: str) -> str:
+        return self._labels(name)[0]
 
     def _labels(self, *names: str) -> list[str]:
         self.labels += 1
@@ -116,11 +139,12 @@ class Entry:
 
     # Vectors
 
-    def region(self, number: int, mask: Value | None, ids: dict[str, Value]) -> Value:
+    def region(self, number: int, mask: Value | None, ids: dict[str, Value], *more: Value) -> Value:
         known = {"arguments": self.arguments, "grid": self.grid, "worker": self.worker, **ids}
         given = [known.get(name, self.b.poison(type_)) for name, type_ in PARAMETERS]
         if mask is not None:
             given.append(mask)
+        given += more
         return self.b.op(f"call i32 @{self.prefix}region{number}({', '.join(each.typed for each in given)})", I32)
 
     def row(self, start: Value, stop: Value, body: Callable[[Value, Value | None], None]) -> None:
@@ -130,7 +154,7 @@ class Entry:
             self.for_(start, stop, 1, lambda x: body(x, None))
             return
         if not self.twice:
-            self.for_(start, stop + (lanes - 1), lanes, lambda x: body(x, self._first_lanes(stop - x)))
+            self.for_(start, stop + (lanes - 1), lanes, lambda x: body(x, self.first_lanes(stop - x)))
             return
         every = Value(b, "splat (i1 true)", Type("i1", lanes))
         at = self.for_(start, stop, lanes, lambda x: body(x, every))
@@ -139,10 +163,10 @@ class Entry:
         self.if_(
             b.compare("sgt", left, 0),
             # The last lane is never there, which LLVM would not find out by itself.
-            lambda: body(at, b.with_lane(self._first_lanes(left), lanes - 1, last)),
+            lambda: body(at, b.with_lane(self.first_lanes(left), lanes - 1, last)),
         )
 
-    def _first_lanes(self, count: Value) -> Value:
+    def first_lanes(self, count: Value) -> Value:
         numbers = self.b.each(range(self.lanes), "i64")
         return self.b.compare("sgt", self.b.spread(count, self.lanes), numbers)
 
@@ -198,12 +222,18 @@ def vectors_of_group(e: Entry) -> Value:
 
 
 def group_entry(
-    symbol: str, choices: Choices, twice: bool, regions: int, per_vector: int, combines: dict[int, str]
+    symbol: str,
+    choices: Choices,
+    twice: bool,
+    regions: int,
+    per_vector: int,
+    combines: dict[int, str],
+    plan: Plan | None = None,
 ) -> str:
     """Group by group. `combines` names functions that run once in front of a region, when all vectors have come to
     it.
     """
-    e = Entry(symbol, choices.lanes, twice, choices.prefix, choices.linear)
+    e = Entry(symbol, choices.lanes, twice, choices.prefix, choices.linear, choices.group_size)
     b = e.b
     vectors = vectors_of_group(e)
     rest = b.binary("udiv", e.first, e.count[0])
@@ -227,6 +257,8 @@ def group_entry(
                 lambda mask, all_ids: keep(e.region(0, mask, {**all_ids, "spill": _spill(e, all_ids, per_vector, 0)})),
                 e.twice,
             )
+        elif plan is not None:
+            step_by_step(e, Group(known, start, vectors, per_vector, combines), plan)
         else:
             _regions(e, known, start, vectors, regions, per_vector, combines)
         _step(e, ids, gx, gy, gz)

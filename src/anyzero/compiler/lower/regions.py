@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 
 from anyzero.compiler.analysis.shapes import Shapes
@@ -11,7 +11,8 @@ from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Block, Body, Op, Slot, Variable
 from anyzero.compiler.lower import arithmetic, atomics, calls, groups, images, memory, whole
 from anyzero.compiler.lower.emitter import Choices, Emitter, Frame
-from anyzero.compiler.lower.llvm import I64, PTR, Builder, Type, Value
+from anyzero.compiler.lower.llvm import I1, I32, I64, PTR, Builder, Type, Value
+from anyzero.compiler.lower.steps import END, Plan, answer
 from anyzero.compiler.transform.linearise import Masks
 from anyzero.compiler.transform.regions import Region, ends_in_barrier
 
@@ -53,8 +54,10 @@ class Written:
     """Functions whose addresses are taken: module and id."""
 
 
-def lay_out(body: Body, regions: list[Region], lanes: int) -> Storage:
-    """Places for slots that outlive barriers; for private variables too where there are barriers or they are large."""
+def lay_out(body: Body, regions: list[Region], lanes: int, shared: Container[Slot] = ()) -> Storage:
+    """Places for slots that outlive barriers, but for those that the group shares; for private variables too where
+    there are barriers or they are large.
+    """
     storage = Storage()
 
     def place(size: int, alignment: int) -> int:
@@ -66,7 +69,7 @@ def lay_out(body: Body, regions: list[Region], lanes: int) -> Storage:
     for block in body.blocks:
         for op in block.ops:
             slot = op.info
-            if op.name in ("read", "write") and slot.across and slot not in storage.slots:
+            if op.name in ("read", "write") and slot.across and slot not in storage.slots and slot not in shared:
                 whole = lanes > 1 and (slot.shape.varying or not slot.shape.exact)
                 size = Type(slot.type).bits // 8 or 1
                 storage.slots[slot] = place(size * width, 64) if whole else place(8, 8)
@@ -94,20 +97,71 @@ class Ready:
     storage: Storage
     used: set[Op]
     """Operations whose results somebody asks for."""
+    plan: Plan | None = None
+    """Where all vectors of a group go the same way."""
+    rows: bool = False
+    """Does the kernel ask for places in more than one dimension, so that groups are likely to have several rows?"""
 
 
 def write_region(number: int, ready: Ready, choices: Choices, out: Written) -> None:
     lanes = choices.lanes if choices.lanes > 1 else 0
     b = Builder()
     mask = Value(b, "%mask", Type("i1", lanes)) if lanes else None
-    parameters = ", ".join(f"{type_} %{name}" for name, type_ in PARAMETERS) + (f", {mask.typed}" if mask else "")
+    alone = " noalias" if _worth_telling(ready.regions[number], ready) else ""
+    given = (f"{type_}{alone if name == 'spill' else ''} %{name}" for name, type_ in PARAMETERS)
+    parameters = ", ".join(given) + (f", {mask.typed}" if mask else "")
     head = f"define internal i32 @{choices.prefix}region{number}({parameters}) #0 {{"
     starts = {each.start: index for index, each in enumerate(ready.regions)}
 
-    def leave(block: Block) -> str:
-        return f"ret i32 {DONE if ends_in_barrier(block) is None else starts[block.successors[0]]}"
+    def leave(e: Emitter, block: Block) -> None:
+        e.b.line(f"ret i32 {DONE if ends_in_barrier(block) is None else starts[block.successors[0]]}")
 
-    _write(head, [], _frame(b, mask, ready.storage), ready.regions[number], leave, ready, choices, out)
+    frame = _frame(b, mask, ready.storage)
+    if ready.plan is None:
+        _write(head, [], frame, ready.regions[number], leave, ready, choices, out)
+    else:
+        _write_in_step(number, head, frame, ready, ready.plan, choices, out)
+
+
+def _worth_telling(region: Region, ready: Ready) -> bool:
+    """What a vector keeps is reached in no other way. Where LLVM is told, it loads what several vectors need once,
+    instead of after each of them has written something down; looking for that takes it time.
+    """
+    ops = [op for block in region.blocks for op in block.ops]
+    if not any(op.name == "write" and op.info in ready.storage.slots for op in ops):
+        return False
+    return any(op.name == "load" and (ready.rows or ready.shapes[op.args[0]].uniform) for op in ops)
+
+
+def _write_in_step(
+    number: int, head: str, frame: Frame, ready: Ready, plan: Plan, choices: Choices, out: Written
+) -> None:
+    """A region that begins with what the group keeps in `shared`, and leaves what it makes of it in `next`."""
+    b = frame.arguments.builder
+    step = plan.steps[number]
+    head = head.replace(") #0", ", ptr %shared, ptr %next) #0")
+    starts = {each.start: index for index, each in enumerate(ready.regions)}
+    lines = []
+    for place in plan.shared.values():
+        lines += [f"  %{at}.{place} = getelementptr i8, ptr %{at}, i64 {place}" for at in ("shared", "next")]
+    frame.shared = {slot: Value(b, f"%shared.{place}", PTR) for slot, place in plan.shared.items()}
+    if step.stops:
+        lines += ["  %stopped = alloca i1", "  store i1 false, ptr %stopped"]
+
+    def leave(e: Emitter, block: Block) -> None:
+        for slot in step.writes:
+            value, _ = e.slot(slot)
+            assert value is not None
+            now = b.op(f"load {slot.type}, {value.typed}", Type(slot.type))
+            b.line(f"store {now.typed}, ptr %next.{plan.shared[slot]}")
+        next_ = END if ends_in_barrier(block) is None else starts[block.successors[0]]
+        if not step.stops:
+            b.line(f"ret i32 {answer(next_, False)}")
+            return
+        stopped = b.op("load i1, ptr %stopped", I1)
+        b.line(f"ret {b.select(stopped, b.constant(answer(next_, True), I32), answer(next_, False)).typed}")
+
+    _write(head, lines, frame, ready.regions[number], leave, ready, choices, out, step.stops)
 
 
 def write_function(symbol: str, ready: Ready, choices: Choices, out: Written) -> None:
@@ -129,7 +183,7 @@ def write_function(symbol: str, ready: Ready, choices: Choices, out: Written) ->
     frame = _frame(b, mask, ready.storage)
     frame.context, frame.rows = Value(b, "%context", PTR), Value(b, "%rows", PTR)
     head = f"define void @{symbol}(ptr %context, ptr %rows, i64 %bits) #1 prefix i64 {calls.mark(lanes)} {{"
-    _write(head, lines, frame, ready.regions[0], lambda _: "ret void", ready, choices, out)
+    _write(head, lines, frame, ready.regions[0], lambda e, _: e.b.line("ret void"), ready, choices, out)
 
 
 def _frame(b: Builder, mask: Value | None, storage: Storage) -> Frame:
@@ -149,11 +203,13 @@ def _write(
     start: list[str],
     frame: Frame,
     region: Region,
-    leave: Callable[[Block], str],
+    leave: Callable[[Emitter, Block], None],
     ready: Ready,
     choices: Choices,
     out: Written,
+    stops: Container[Block] = (),
 ) -> None:
+    """`stops` are blocks that say so when they jump over what is behind them."""
     b = frame.arguments.builder
     e = Emitter(choices, ready.shapes, ready.masks, frame, b)
     e.used, e.constants = ready.used, out.constants
@@ -161,13 +217,20 @@ def _write(
         b.label(f"B{block.number}")
         whole.write_block(e, block, ready.body)
         if ends_in_barrier(block) is not None or not block.successors:
-            b.line(leave(block))
+            leave(e, block)
         elif len(block.successors) == 1:
             b.line(f"br label %B{block.successors[0].number}")
         else:
             assert block.condition is not None
             first, second = (f"label %B{each.number}" for each in block.successors)
-            b.line(f"br {e.scalar(block.condition).typed}, {first}, {second}")
+            if block in stops:
+                label = e.label()
+                b.line(f"br {e.scalar(block.condition).typed}, {first}, label %{label}")
+                b.label(label)
+                b.line("store i1 true, ptr %stopped")
+                b.line(f"br {second}")
+            else:
+                b.line(f"br {e.scalar(block.condition).typed}, {first}, {second}")
     lines = [head, "entry:", *start, *e.allocations, f"  br label %B{region.start.number}", *b.lines, "}"]
     out.functions.append("\n".join(lines))
     out.declarations.update(b.intrinsics)

@@ -34,6 +34,11 @@ def split(body: Body, shapes: Shapes, masks: Masks) -> list[Region]:
     for block in list(body.blocks):
         starts += _cut(block, body, masks)
     connect(body)
+    return start_from(starts, body, shapes, masks)
+
+
+def start_from(starts: list[Block], body: Body, shapes: Shapes, masks: Masks) -> list[Region]:
+    """Regions that start at these blocks, to which only barriers lead. What is needed there outlives the barriers."""
     if len(starts) > 1:
         _keep(body, shapes, masks, starts[1:])
     return [Region(start, _reached(start)) for start in starts]
@@ -83,9 +88,9 @@ def _reached(start: Block) -> list[Block]:
 def _keep(body: Body, shapes: Shapes, masks: Masks, starts: list[Block]) -> None:
     cheap: dict[Op, int] = {}
     _recompute(body, shapes, masks, starts, cheap)
-    values, _ = _alive(body, masks, starts)
+    values, _ = alive(body, masks, starts)
     demote(values, body, shapes, masks)
-    _, slots = _alive(body, masks, starts)
+    _, slots = alive(body, masks, starts)
     for block in body.blocks:
         barrier = ends_in_barrier(block)
         if barrier is not None and isinstance(barrier.info, Combine):
@@ -95,7 +100,7 @@ def _keep(body: Body, shapes: Shapes, masks: Masks, starts: list[Block]) -> None
         slot.across = True
 
 
-def _alive(body: Body, masks: Masks, starts: list[Block]) -> tuple[set[Op], set[Slot]]:
+def alive(body: Body, masks: Masks, starts: list[Block]) -> tuple[set[Op], set[Slot]]:
     """What is still needed where a region starts."""
     uses: dict[Block, set[object]] = {}
     makes: dict[Block, set[object]] = {}
@@ -132,7 +137,7 @@ def _alive(body: Body, masks: Masks, starts: list[Block]) -> tuple[set[Op], set[
 
 def _recompute(body: Body, shapes: Shapes, masks: Masks, starts: list[Block], cheap: dict[Op, int]) -> None:
     """Ids, arguments and what is quickly made of them are computed in every block that needs them."""
-    values, _ = _alive(body, masks, starts)
+    values, _ = alive(body, masks, starts)
     again = {value for value in values if _steps(value, cheap) <= _STEPS}
     if not again:
         return
@@ -164,6 +169,11 @@ def _recompute(body: Body, shapes: Shapes, masks: Masks, starts: list[Block], ch
         if block in masks.of:
             masks.of[block] = seen(masks.of[block])
         block.ops[:0] = new
+
+
+def is_cheap(value: Op) -> bool:
+    """Is it computed again rather than kept?"""
+    return _steps(value, {}) <= _STEPS
 
 
 def _steps(value: Op, known: dict[Op, int]) -> int:

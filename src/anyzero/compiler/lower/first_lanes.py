@@ -1,0 +1,51 @@
+"""Masks that end at some lane, made by counting: one subtraction instead of a comparison for each lane."""
+
+from __future__ import annotations
+
+from anyzero.compiler.analysis.first_ids import FirstIds, first_ids
+from anyzero.compiler.ir import SIZES, Op
+from anyzero.compiler.lower.emitter import Emitter
+from anyzero.compiler.lower.llvm import I1, I64, Type, Value
+
+WIDE = 128
+"""Bytes of ids that are compared in less time than it takes to count."""
+
+
+def compare(e: Emitter, op: Op) -> bool:
+    """Writes a comparison of ids with what all lanes agree on, where that is the faster way."""
+    if op.name != "icmp" or not e.choices.wide or e.lanes * SIZES[op.args[0].type] <= WIDE:
+        return False
+    found = first_ids(op, e.shapes, e.choices.flat)
+    if found is None:
+        return False
+    b, lanes = e.b, e.lanes
+    inside = _below(e, found)
+    bound = _bound(e, found)
+    # Of the last lane that is among them, if any is.
+    last = bound - e.scalar(found.id) - (1 if found.predicate in ("slt", "ult") else 0)
+    last = b.intrinsic("umin", last, lanes - 1)
+    last = b.cast("zext", last, "i64")
+    ones = b.binary("lshr", b.constant((1 << lanes) - 1, I64), b.constant(lanes - 1, I64) - last)
+    bits = b.select(inside, ones, b.constant(0, I64))
+    narrow = bits if lanes == 64 else b.cast("trunc", bits, f"i{lanes}")
+    e.vectors[op] = b.op(f"bitcast {narrow.typed} to <{lanes} x i1>", Type("i1", lanes))
+    return True
+
+
+def lane_0(e: Emitter, mask: Op) -> Value:
+    """Of a mask that has lane 0 wherever it has any."""
+    if mask.name == "mask_and":
+        return lane_0(e, mask.args[0]) & lane_0(e, mask.args[1])
+    if mask.name == "entry_mask":
+        return e.b.constant(1, I1)
+    found = first_ids(mask, e.shapes, e.choices.flat)
+    assert found is not None
+    return _below(e, found)
+
+
+def _below(e: Emitter, found: FirstIds) -> Value:
+    return e.b.compare(found.predicate, e.scalar(found.id), _bound(e, found))
+
+
+def _bound(e: Emitter, found: FirstIds) -> Value:
+    return e.scalar(found.bound) if found.bound is not None else e.b.constant(1, Type(found.id.type))
