@@ -104,7 +104,7 @@ def _lower(entry: str, body: Body, flow: Flow, choices: Choices, out: Written) -
     twice = sum(len(block.ops) for block in body.blocks) <= TWICE
     per_vector = ready.storage.size + (STATE_BYTES if count > 1 else 0)
     if choices.flat:
-        around = flat_entry(entry, choices.lanes, twice)
+        around = flat_entry(entry, choices.lanes, twice, choices.args_bytes)
     else:
         combines = _write_combines(ready, per_vector, choices, out)
         around = group_entry(entry, choices, twice, count, per_vector if count > 1 else 0, combines)

@@ -35,6 +35,8 @@ class Choices:
     """Do vectors run through rows of groups, ending where the low half of an id would wrap around?"""
     prefix: str = ""
     """Of the names of everything that is written."""
+    args_bytes: int = 0
+    """How long the block of arguments is, where that is known."""
 
 
 @dataclass(slots=True, eq=False)
