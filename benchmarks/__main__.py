@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks import machine, sources, table
+from benchmarks.compile import command as compiling
 from benchmarks.items import ITEMS, Item, measured_keys, select
 from benchmarks.launches import contest, report
 from benchmarks.npu import command as npu
@@ -32,12 +33,15 @@ faster). They are fetched the first time, into ANYZERO_PEERS (else ~/.cache/anyz
 A third table has OpenVINO on the NPU beside OpenVINO's own CPU device: inferences, in turns in one process, and first
 inferences in processes of their own. It is left out where openvino cannot be imported.
 
-  python -m benchmarks                       everything, about two minutes
+A fourth table has what compiling costs: every program of the kernel suite in a warm process, the same from the disk
+cache and by Intel's runtime, and the first kernel of a fresh process.
+
+  python -m benchmarks                       everything, about three minutes
   python -m benchmarks --quick               a first impression in seconds
   python -m benchmarks --only immediate      the items whose key, title or group holds a word
   python -m benchmarks --list                the keys, with what they mean
   python -m benchmarks --json before.json    keep the numbers, every round of them, to compare later
-  python -m benchmarks --source launches     the second table alone; npu: the third
+  python -m benchmarks --source launches     the second table alone; npu: the third, compile: the fourth
   python -m benchmarks --kernels             compiled kernels beside other implementations; see --kernels --help
 
 The variables of docs/environment.md apply: ANYZERO_THREADS=1 python -m benchmarks --only copy
@@ -51,12 +55,12 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--json", type=Path, metavar="FILE", help=f"write here too, besides build/bench/{RESULTS.name}")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
     parser.add_argument("--only", default="", metavar="SUBSTRING", help="only items whose key, title or group holds it")
-    names = [*(source.name for source in sources.SOURCES), LAUNCHES, npu.NAME]
+    names = [*(source.name for source in sources.SOURCES), LAUNCHES, npu.NAME, compiling.NAME]
     parser.add_argument("--source", choices=names, metavar="|".join(names), help="only this column, or this table")
     parser.add_argument("--no-install", action="store_true", help="fetch nothing")
     parser.add_argument("--list", action="store_true", help="print the items and stop")
     options = parser.parse_args(arguments)
-    tables = {LAUNCHES: contest.select, npu.NAME: npu.select}
+    tables = {LAUNCHES: contest.select, npu.NAME: npu.select, compiling.NAME: compiling.select}
     chosen = [tables.get(options.source, select)] if options.source else [select, *tables.values()]
     if not any(each(options.only) for each in chosen):
         parser.error(f"no item holds {options.only!r}; see --list")
@@ -113,7 +117,7 @@ def main(arguments: list[str] | None = None) -> int:
         return command.main([argument for argument in given if argument != "--kernels"])
     options = parse(given)
     if options.list:
-        for item in (*ITEMS, *contest.ITEMS, *npu.select("")):
+        for item in (*ITEMS, *contest.ITEMS, *npu.select(""), *compiling.select("")):
             print(f"{item.key:<28}{item.group}: {item.title}")
         return 0
     items = select(options.only)
@@ -148,6 +152,8 @@ def main(arguments: list[str] | None = None) -> int:
         results["items"] += report.as_json(launches(options, problems))
     if options.source in (None, npu.NAME) and npu.select(options.only):
         results["items"] += npu.measure(options.only, options.quick, say, problems)
+    if options.source in (None, compiling.NAME) and compiling.select(options.only):
+        results["items"] += compiling.measure(options.only, options.quick, not options.no_install, say, problems)
     text = json.dumps(results, indent=1, ensure_ascii=False) + "\n"
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
     for path in filter(None, (RESULTS, options.json)):
