@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks import machine, sources, table
+from benchmarks.compile import command as compiling
 from benchmarks.items import ITEMS, Item, measured_keys, select
 from benchmarks.kernels import pairs, scale
 from benchmarks.launches import contest, report
@@ -35,14 +36,15 @@ inferences in processes of their own. It is left out where openvino cannot be im
 
 A fourth table has kernels that compute with one thread and with more, in turns, and how many times as fast they get.
 A fifth one has kernels that are written or made in two ways: with int and size_t indices, with and without the
-optimiser of the compiler that made the SPIR-V.
+optimiser of the compiler that made the SPIR-V. A sixth one has what compiling costs: every program of the kernel suite
+in a warm process, the same from the disk cache and by Intel's runtime, and the first kernel of a fresh process.
 
-  python -m benchmarks                       everything, about six minutes
+  python -m benchmarks                       everything, about seven minutes
   python -m benchmarks --quick               a first impression in seconds
   python -m benchmarks --only immediate      the items whose key, title or group holds a word
   python -m benchmarks --list                the keys, with what they mean
   python -m benchmarks --json before.json    keep the numbers, every round of them, to compare later
-  python -m benchmarks --source launches     the second table alone; npu, scale, variants: the others
+  python -m benchmarks --source launches     the second table alone; npu, scale, variants, compile: the others
   python -m benchmarks --kernels             compiled kernels beside other implementations; see --kernels --help
   python -m benchmarks --figures             docs/performance.md and its figures anew, from build/bench or files named
 
@@ -57,7 +59,10 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--json", type=Path, metavar="FILE", help=f"write here too, besides build/bench/{RESULTS.name}")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
     parser.add_argument("--only", default="", metavar="SUBSTRING", help="only items whose key, title or group holds it")
-    names = [*(source.name for source in sources.SOURCES), LAUNCHES, npu.NAME, scale.NAME, pairs.NAME]
+    names = [
+        *(source.name for source in sources.SOURCES),
+        *(LAUNCHES, npu.NAME, scale.NAME, pairs.NAME, compiling.NAME),
+    ]
     parser.add_argument("--source", choices=names, metavar="|".join(names), help="only this column, or this table")
     parser.add_argument(
         "--threads", type=int, default=machine.cores(), metavar="N", help="the most that the fourth table measures"
@@ -70,6 +75,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         npu.NAME: npu.select,
         scale.NAME: scale.select,
         pairs.NAME: pairs.select,
+        compiling.NAME: compiling.select,
     }
     chosen = [tables.get(options.source, select)] if options.source else [select, *tables.values()]
     if not any(each(options.only) for each in chosen):
@@ -131,7 +137,7 @@ def main(arguments: list[str] | None = None) -> int:
         return document.main([argument for argument in given if argument != "--figures"])
     options = parse(given)
     if options.list:
-        for item in (*ITEMS, *contest.ITEMS, *npu.select("")):
+        for item in (*ITEMS, *contest.ITEMS, *npu.select(""), *compiling.select("")):
             print(f"{item.key:<28}{item.group}: {item.title}")
         for program in scale.select(""):
             print(f"{scale.NAME}_{program.key:<22}{scale.TITLE}: {program.title}")
@@ -174,6 +180,8 @@ def main(arguments: list[str] | None = None) -> int:
         results["items"] += scale.measure(options.only, options.quick, options.threads, say, problems)
     if options.source in (None, pairs.NAME) and pairs.select(options.only):
         results["items"] += pairs.measure(options.only, options.quick, say, problems)
+    if options.source in (None, compiling.NAME) and compiling.select(options.only):
+        results["items"] += compiling.measure(options.only, options.quick, not options.no_install, say, problems)
     text = json.dumps(results, indent=1, ensure_ascii=False) + "\n"
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
     for path in filter(None, (RESULTS, options.json)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 
 import pytest
 
@@ -55,3 +56,22 @@ def test_registers_of_a_name_are_those_that_llvm_uses(name: str) -> None:
     target = cpu.target(name, "")
     assert bool(re.search(r"vpaddd.*ymm", added("<8 x i32>"))) == target.gathers
     assert ("zmm" in added("<64 x i8>")) == target.wide
+
+
+INLINED = """
+define internal i64 @half(i64 %x) alwaysinline { %y = lshr i64 %x, 1 ret i64 %y }
+define internal i64 @quarter(i64 %x) alwaysinline {
+  %y = call i64 @half(i64 %x)
+  %z = call i64 @half(i64 %y)
+  ret i64 %z
+}
+define i64 @f(i64 %x) { %y = call i64 @quarter(i64 %x) ret i64 %y }
+"""
+
+
+@pytest.mark.parametrize(("level", "loops", "regions"), list(product(range(4), (False, True), (False, True))))
+def test_given_any_effort_then_everything_becomes_one_function(level: int, loops: bool, regions: bool) -> None:
+    code, module = cpu.compile_text(INLINED, cpu.target("", ""), level, loops, regions)
+    assert code.startswith(b"\x7fELF")
+    assert [function.name for function in module.functions if not function.is_declaration] == ["f"]
+    assert "lshr i64 %x, 2" in str(module)

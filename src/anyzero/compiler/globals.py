@@ -44,6 +44,8 @@ _DEEPEST = 200
 
 @dataclass(slots=True)
 class Layout:
+    """Where the variables lie."""
+
     size: int = 0
     alignment: int = 1
     image: bytes = field(default=b"", repr=False)

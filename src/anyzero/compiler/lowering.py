@@ -117,7 +117,7 @@ def _lower(entry: str, body: Body, flow: Flow, choices: Choices, out: Written) -
     state = STATE_BYTES if count > 1 and ready.plan is None else 0
     per_vector = ready.storage.size + state
     if choices.flat:
-        around = flat_entry(entry, choices.lanes, twice)
+        around = flat_entry(entry, choices.lanes, twice, choices.args_bytes)
     else:
         combines = _write_combines(ready, state, per_vector, choices, out)
         around = group_entry(entry, choices, twice, count, per_vector if count > 1 else 0, combines, ready.plan)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from anyzero.compiler import translate
@@ -43,10 +44,14 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
     target = cpu.target(options.cpu, options.features)
     flow = prepare(body)
     waits = may_wait(body, flow.loops)
+    looping = flow.loops.all or flow.loops.irreducible
     lanes = choose_lanes(body, flow, options, target, kernel, uses)
     interleave(body, lanes)
-    choices = _choices(lanes, options, target, is_flat(uses))
-    choices.group_size = kernel.required_group_size
+    choices = replace(
+        _choices(lanes, options, target, is_flat(uses)),
+        args_bytes=translation.args_bytes,
+        group_size=kernel.required_group_size,
+    )
     private = sum(variable.size for variable in body.variables if variable.space == "private")
     modules = [module, *linked]
     ready = [(body, flow)]
@@ -69,7 +74,7 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
     return CompiledKernel(
         name=name,
         entry=ENTRY,
-        object=_machine_code(name, lowered.text, target, options),
+        object=_machine_code(name, lowered.text, target, options, bool(looping), barriers),
         lanes=lanes,
         flat=choices.flat,
         barriers=barriers,
@@ -212,8 +217,10 @@ def attributes(kernel: Kernel) -> list[str]:
     return found
 
 
-def _machine_code(name: str, text: str, target: cpu.Target, options: Options) -> bytes:
-    object_, optimised = cpu.compile_text(text, target, options.level)
+def _machine_code(
+    name: str, text: str, target: cpu.Target, options: Options, loops: bool = True, regions: bool = False
+) -> bytes:
+    object_, optimised = cpu.compile_text(text, target, options.level, loops, regions)
     folder = os.environ.get("ANYZERO_DUMP", "")
     if folder:
         path = Path(folder)

@@ -11,7 +11,6 @@ import contextlib
 import fcntl
 import hashlib
 import os
-import secrets
 import stat
 import time
 from collections.abc import Iterator, Mapping
@@ -74,7 +73,7 @@ class Cache:
         if len(data) > self.limit or not self._open():
             return
         path = self._path(key)
-        unfinished = path.with_name(f"{os.getpid()}-{secrets.token_hex(8)}{_UNFINISHED}")
+        unfinished = path.with_name(f"{os.getpid()}-{os.urandom(8).hex()}{_UNFINISHED}")
         try:
             path.parent.mkdir(mode=0o700, exist_ok=True)
             unfinished.write_bytes(data)

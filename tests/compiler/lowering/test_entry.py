@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from anyzero.compiler.compiled import CompiledKernel, Options
+from anyzero.compiler.lower.entry import flat_entry
 from anyzero.compiler.pipeline import compile_kernel
 from anyzero.compiler.spirv import Module, read, verify
 from tests.compiler import native
@@ -201,3 +204,17 @@ def test_given_a_barrier_then_all_vectors_of_a_group_come_to_it_before_any_goes_
     there = (inside + 25) % 42
     wanted = (x // 14 * 14 + there % 14) + 28 * (y // 3 * 3 + there // 14)
     assert (out.reshape(6, 28) == wanted).all()
+
+
+def test_given_the_length_of_the_arguments_then_llvm_knows_it() -> None:
+    known, unknown = flat_entry("f", 8, True, 24), flat_entry("f", 8, True)
+    assert "ptr noalias readonly align 8 dereferenceable(24) %arguments" in known
+    assert "ptr noalias readonly %arguments" in unknown
+
+
+def test_what_llvm_is_told_of_the_engines_blocks_is_their_size() -> None:
+    header = (Path(__file__).resolve().parents[3] / "engine" / "exec" / "offered.h").read_text()
+    for name, block in (("grid", "Grid"), ("worker", "Worker")):
+        size = re.search(rf"sizeof\({block}\) == (\d+)", header)
+        assert size
+        assert f"align 8 dereferenceable({size[1]}) %{name}" in flat_entry("f", 8, True)

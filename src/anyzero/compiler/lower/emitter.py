@@ -40,6 +40,8 @@ class Choices:
     """Of every launch, where the kernel requires one."""
     prefix: str = ""
     """Of the names of everything that is written."""
+    args_bytes: int = 0
+    """How long the block of arguments is, where that is known."""
 
 
 @dataclass(slots=True, eq=False)

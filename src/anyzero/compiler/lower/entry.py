@@ -23,6 +23,9 @@ PIECE = 128
 
 _GRID = {"count": 0, "size": 24, "offset": 48}
 
+_GRID_BYTES, _WORKER_BYTES = 104, 40
+"""As the engine has them; what LLVM knows to be there, it may read before it is needed, and so outside of a loop."""
+
 
 class Entry:
     """An LLVM function with counted loops; its variables are places that LLVM makes registers of."""
@@ -34,9 +37,11 @@ class Entry:
         twice: bool,
         prefix: str = "",
         linear: bool = False,
+        args_bytes: int = 0,
         fixed: tuple[int, int, int] | None = None,
     ) -> None:
         self.symbol = symbol
+        self.args_bytes = args_bytes
         self.prefix = prefix
         self.linear = linear
         """Do vectors go on from one row of a group to the next?"""
@@ -60,10 +65,11 @@ class Entry:
         self.scratch = self.load(self.worker, 8, PTR)
 
     def text(self) -> str:
-        head = (
-            f"define void @{self.symbol}(ptr noalias readonly %arguments, ptr noalias readonly %grid, "
-            "i64 %first, i64 %last, ptr noalias readonly %worker) #1 {"
+        arguments, grid, worker = (
+            f"ptr noalias readonly align 8 dereferenceable({size}) %{name}" if size else f"ptr noalias readonly %{name}"
+            for name, size in (("arguments", self.args_bytes), ("grid", _GRID_BYTES), ("worker", _WORKER_BYTES))
         )
+        head = f"define void @{self.symbol}({arguments}, {grid}, i64 %first, i64 %last, {worker}) #1 {{"
         return "\n".join([head, "entry:", *self.allocations, *self.b.lines, "  ret void", "}"])
 
     # Pieces
@@ -171,9 +177,9 @@ class Entry:
         return self.b.compare("sgt", self.b.spread(count, self.lanes), numbers)
 
 
-def flat_entry(symbol: str, lanes: int, twice: bool) -> str:
+def flat_entry(symbol: str, lanes: int, twice: bool, args_bytes: int = 0) -> str:
     """Groups that are neighbours along the first dimension are one long row."""
-    e = Entry(symbol, lanes, twice)
+    e = Entry(symbol, lanes, twice, args_bytes=args_bytes)
     b = e.b
     group = e.variable(e.first)
     flat = b.compare("eq", e.size[1] * e.size[2], 1)
@@ -233,7 +239,7 @@ def group_entry(
     """Group by group. `combines` names functions that run once in front of a region, when all vectors have come to
     it.
     """
-    e = Entry(symbol, choices.lanes, twice, choices.prefix, choices.linear, choices.group_size)
+    e = Entry(symbol, choices.lanes, twice, choices.prefix, choices.linear, choices.args_bytes, choices.group_size)
     b = e.b
     vectors = vectors_of_group(e)
     rest = b.binary("udiv", e.first, e.count[0])

@@ -13,6 +13,8 @@ _FORMATS = {16: "<e", 32: "<f", 64: "<d"}
 
 @dataclass(slots=True, eq=False)
 class Constant:
+    """A value that the module knows by an id."""
+
     id: int
     """The id that declares it; 0 for one that only folding made."""
     type: Type
@@ -20,6 +22,8 @@ class Constant:
 
 @dataclass(slots=True, eq=False)
 class Scalar(Constant):
+    """A number or a truth value."""
+
     bits: int
     """The value as it lies in memory; a NaN keeps its payload so."""
     spec_id: int | None = None
@@ -40,6 +44,8 @@ class Scalar(Constant):
 
 @dataclass(slots=True, eq=False)
 class Composite(Constant):
+    """A vector, an array or a structure."""
+
     elements: tuple[Constant, ...] = field(repr=False)
 
 
@@ -55,6 +61,8 @@ class Undef(Constant):
 
 @dataclass(slots=True, eq=False)
 class SamplerConstant(Constant):
+    """A sampler that the program declares."""
+
     addressing: int
     normalized: bool
     filter: int
@@ -67,6 +75,8 @@ class VariableAddress(Constant):
 
 @dataclass(slots=True, eq=False)
 class FunctionAddress(Constant):
+    """The address of a function."""
+
     function: int
 
 

@@ -9,6 +9,8 @@ from anyzero.compiler.spirv.function import Function
 
 @dataclass(slots=True, eq=False)
 class Flow:
+    """How control gets from block to block."""
+
     order: list[int]
     """The labels that can be reached, each before its successors where no loop forbids it."""
     unreachable: list[int]

@@ -35,6 +35,8 @@ FORMS = {opcode: (*shape, _ROLES.get(opcode, PLAIN)) for opcode, shape in SHAPES
 
 @dataclass(slots=True, eq=False)
 class Block:
+    """Instructions from a label to where control leaves."""
+
     label: int
     offset: int
     instructions: list[Instruction]
@@ -57,6 +59,8 @@ class Block:
 
 @dataclass(slots=True, eq=False)
 class Body:
+    """The blocks of a function."""
+
     blocks: dict[int, Block]
     """By label, in the order of the file; the first is the entry."""
     types: dict[int, Type]
@@ -65,6 +69,8 @@ class Body:
 
 @dataclass(slots=True, eq=False)
 class Function:
+    """A function, defined or only declared."""
+
     module: Module = field(repr=False)
     id: int
     type: FunctionType

@@ -12,6 +12,8 @@ from anyzero.compiler.spirv.tables import MemoryAccess as Bits
 
 @dataclass(slots=True)
 class Instruction:
+    """One instruction, its operands still numbers."""
+
     opcode: int
     type_id: int
     """0 where there is no result."""

@@ -67,6 +67,8 @@ class ExecutionMode(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Parameter:
+    """A parameter of a kernel."""
+
     index: int
     id: int
     name: str
@@ -82,6 +84,8 @@ class Parameter:
 
 @dataclass(slots=True, eq=False)
 class Kernel:
+    """An entry point, with what the module says of it."""
+
     name: str
     function: Function
     parameters: tuple[Parameter, ...]

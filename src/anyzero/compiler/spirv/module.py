@@ -41,6 +41,8 @@ class Variable:
 
 @dataclass(slots=True, eq=False)
 class Module:
+    """All that a binary declares; bodies are read when somebody asks for them."""
+
     words: array[int] = field(repr=False)
     version: tuple[int, int]
     generator: int

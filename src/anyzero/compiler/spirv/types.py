@@ -43,6 +43,8 @@ SPACES = {
 
 @dataclass(slots=True, eq=False, repr=False, kw_only=True)
 class Type:
+    """Of a value, or of what a pointer points to."""
+
     size: int = 0
     """Bytes in memory, padding included; 0 for what has no place there."""
     alignment: int = 1
@@ -63,6 +65,8 @@ class Type:
 
 @dataclass(slots=True, eq=False, repr=False, kw_only=True)
 class Void(Type):
+    """No value at all."""
+
     sized: ClassVar[bool] = False
 
     def __str__(self) -> str:
@@ -71,6 +75,8 @@ class Void(Type):
 
 @dataclass(slots=True, eq=False, repr=False, kw_only=True)
 class Bool(Type):
+    """A truth value, whose size in memory is nobody's concern but ours."""
+
     size: int = 1
 
     def __post_init__(self) -> None:
@@ -82,6 +88,8 @@ class Bool(Type):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Int(Type):
+    """An integer; signs are a matter of the operations."""
+
     width: int
 
     def __post_init__(self) -> None:
@@ -94,6 +102,8 @@ class Int(Type):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Float(Type):
+    """A number with a fraction."""
+
     width: int
 
     def __post_init__(self) -> None:
@@ -106,6 +116,8 @@ class Float(Type):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Vector(Type):
+    """Several numbers of one type."""
+
     element: Type
     length: int
 
@@ -122,6 +134,8 @@ class Vector(Type):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Array(Type):
+    """Elements of one type, one behind the other."""
+
     element: Type
     length: int
 
@@ -136,6 +150,8 @@ class Array(Type):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Struct(Type):
+    """Members of any types."""
+
     id: int
     members: tuple[Type, ...]
     packed: bool = False
@@ -161,6 +177,8 @@ class Struct(Type):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Pointer(Type):
+    """An address, with the kind of memory it lies in."""
+
     storage_class: int
     pointee: Type
     size: int = field(default=POINTER_SIZE, kw_only=True)
@@ -181,6 +199,8 @@ class Pointer(Type):
 
 @dataclass(slots=True, eq=False, repr=False)
 class FunctionType(Type):
+    """What a function takes and gives."""
+
     result: Type
     parameters: tuple[Type, ...]
     sized: ClassVar[bool] = False
@@ -203,6 +223,8 @@ class Opaque(Type):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Image(Opaque):
+    """A handle to an image."""
+
     sampled_type: Type
     dim: int
     depth: int
@@ -228,12 +250,16 @@ class Image(Opaque):
 
 @dataclass(slots=True, eq=False, repr=False, kw_only=True)
 class Sampler(Opaque):
+    """A handle to a sampler."""
+
     def __str__(self) -> str:
         return "sampler"
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class SampledImage(Opaque):
+    """An image and a sampler together."""
+
     image: Image
 
     def __str__(self) -> str:
@@ -242,6 +268,8 @@ class SampledImage(Opaque):
 
 @dataclass(slots=True, eq=False, repr=False, kw_only=True)
 class Event(Opaque):
+    """A handle to an asynchronous copy."""
+
     def __str__(self) -> str:
         return "event"
 
