@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from anyzero.compiler.analysis.dominators import dominators
 from anyzero.compiler.analysis.loops import Loops, find_loops
 from anyzero.compiler.analysis.shapes import Flow, analyse
+from anyzero.compiler.analysis.streams import find_streams
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Block, Body, Combine
 from anyzero.compiler.lower.calls import symbol
@@ -30,11 +31,13 @@ MOST_FUNCTIONS = 1000
 _ENDING = """
 declare i64 @llvm.umin.i64(i64, i64)
 declare i32 @llvm.umin.i32(i32, i32)
+declare void @llvm.x86.sse.sfence()
 declare void @az_fault(ptr, i32, i64) cold noreturn nounwind
 attributes #0 = { alwaysinline nounwind "no-trapping-math"="true" "probe-stack"="inline-asm" }
 attributes #1 = { nounwind "no-trapping-math"="true" "probe-stack"="inline-asm" }
 !0 = !{!"branch_weights", i32 1, i32 2000000}
 !1 = !{}
+!2 = !{i32 1}
 """
 _DECLARED = {"llvm.umin.i64", "llvm.umin.i32", "az_fault"}
 
@@ -67,13 +70,14 @@ def _loops(body: Body) -> tuple[dict[Block, Block], Loops]:
 
 def _ready(body: Body, flow: Flow, choices: Choices) -> Ready:
     shapes = analyse(body, flow, choices.lanes, choices.linear, choices.flat)
+    streams = find_streams(body, flow.loops, shapes, choices.lanes)
     masks = linearise(body, flow, shapes)
     connect(body)
     repair(body, shapes, masks)
     # Last of what changes the body: from here on a value may have to cross from one region to another.
     regions = split(body, shapes, masks)
     storage = lay_out(body, regions, choices.lanes)
-    return Ready(body, regions, shapes, masks, storage, {arg for op in body.ops for arg in op.args})
+    return Ready(body, regions, shapes, masks, storage, {arg for op in body.ops for arg in op.args}, streams)
 
 
 def lower_kernel(
@@ -103,11 +107,12 @@ def _lower(entry: str, body: Body, flow: Flow, choices: Choices, out: Written) -
         write_region(index, ready, choices, out)
     twice = sum(len(block.ops) for block in body.blocks) <= TWICE
     per_vector = ready.storage.size + (STATE_BYTES if count > 1 else 0)
+    large = ready.streams.large(choices.cache_bytes)
     if choices.flat:
-        around = flat_entry(entry, choices.lanes, twice)
+        around = flat_entry(entry, choices.lanes, twice, large)
     else:
         combines = _write_combines(ready, per_vector, choices, out)
-        around = group_entry(entry, choices, twice, count, per_vector if count > 1 else 0, combines)
+        around = group_entry(entry, choices, twice, count, per_vector if count > 1 else 0, combines, large)
     out.functions.append(around)
     return count, per_vector
 

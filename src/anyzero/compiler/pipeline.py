@@ -128,7 +128,8 @@ def compile_function(module: Module, name: str, options: Options, linked: Sequen
 
 def _choices(lanes: int, options: Options, target: cpu.Target, flat: bool) -> Choices:
     gathers = target.gathers if options.gathers is None else options.gathers
-    return Choices(lanes, gathers, options.greater_than_4gb, flat=flat)
+    caches = cpu.cache_bytes() if options.cache_bytes is None else options.cache_bytes
+    return Choices(lanes, gathers, options.greater_than_4gb, flat=flat, cache_bytes=caches)
 
 
 def _function(modules: Sequence[Module], at: int, id_: int, floats: FloatControls) -> Body:

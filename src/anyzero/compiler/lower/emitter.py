@@ -33,6 +33,8 @@ class Choices:
     """Lanes are neighbours by the work-items' linear numbers, across the ends of rows."""
     flat: bool = False
     """Do vectors run through rows of groups, ending where the low half of an id would wrap around?"""
+    cache_bytes: int = 0
+    """What the processor's caches hold."""
     prefix: str = ""
     """Of the names of everything that is written."""
 
@@ -95,6 +97,8 @@ class Emitter:
         self._current = ""
         self.used: set[Op] = set()
         """Operations whose results somebody asks for."""
+        self.streams: set[Op] = set()
+        """Stores that may go past the caches."""
         self.private: dict[Variable, Value] = {}
         self.functions: set[tuple[int, int]] = set()
         """Functions whose addresses are taken: module and id."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from anyzero.compiler.lower import streaming
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.llvm import I32, I64, PTR, Builder, Type, Value
 from anyzero.compiler.lower.regions import DONE, PARAMETERS
@@ -25,7 +26,10 @@ _GRID = {"count": 0, "size": 24, "offset": 48}
 class Entry:
     """An LLVM function with counted loops; its variables are places that LLVM makes registers of."""
 
-    def __init__(self, symbol: str, lanes: int, twice: bool, prefix: str = "", linear: bool = False) -> None:
+    def __init__(
+        self, symbol: str, lanes: int, twice: bool, prefix: str = "", linear: bool = False, large: int = 0
+    ) -> None:
+        """From `large` work-items on, stores go past the caches; 0 where there are none that do."""
         self.symbol = symbol
         self.prefix = prefix
         self.linear = linear
@@ -44,12 +48,17 @@ class Entry:
             [self.load(self.grid, start + 8 * dimension, I64) for dimension in range(3)] for start in _GRID.values()
         )
         self.scratch = self.load(self.worker, 8, PTR)
+        self.stream = streaming.ask(self, large) if large else None
+        self.whole = True
+        """May all lanes be here, in what is being written?"""
 
     def text(self) -> str:
         head = (
             f"define void @{self.symbol}(ptr noalias readonly %arguments, ptr noalias readonly %grid, "
             "i64 %first, i64 %last, ptr noalias readonly %worker) #1 {"
         )
+        if self.stream is not None:
+            streaming.settle(self, self.stream)
         return "\n".join([head, "entry:", *self.allocations, *self.b.lines, "  ret void", "}"])
 
     # Pieces
@@ -118,6 +127,7 @@ class Entry:
 
     def region(self, number: int, mask: Value | None, ids: dict[str, Value]) -> Value:
         known = {"arguments": self.arguments, "grid": self.grid, "worker": self.worker, **ids}
+        known["stream"] = self.stream if self.stream is not None and self.whole else self.number(streaming.NEVER)
         given = [known.get(name, self.b.poison(type_)) for name, type_ in PARAMETERS]
         if mask is not None:
             given.append(mask)
@@ -135,16 +145,18 @@ class Entry:
         every = Value(b, "splat (i1 true)", Type("i1", lanes))
         at = self.for_(start, stop, lanes, lambda x: body(x, every))
         left = stop - at
+        self.whole = False
         self.if_(b.compare("sgt", left, 0), lambda: body(at, self._first_lanes(left)))
+        self.whole = True
 
     def _first_lanes(self, count: Value) -> Value:
         numbers = self.b.each(range(self.lanes), "i64")
         return self.b.compare("sgt", self.b.spread(count, self.lanes), numbers)
 
 
-def flat_entry(symbol: str, lanes: int, twice: bool) -> str:
+def flat_entry(symbol: str, lanes: int, twice: bool, large: int = 0) -> str:
     """Groups that are neighbours along the first dimension are one long row."""
-    e = Entry(symbol, lanes, twice)
+    e = Entry(symbol, lanes, twice, large=large)
     b = e.b
     group = e.variable(e.first)
     flat = b.compare("eq", e.size[1] * e.size[2], 1)
@@ -193,12 +205,18 @@ def vectors_of_group(e: Entry) -> Value:
 
 
 def group_entry(
-    symbol: str, choices: Choices, twice: bool, regions: int, per_vector: int, combines: dict[int, str]
+    symbol: str,
+    choices: Choices,
+    twice: bool,
+    regions: int,
+    per_vector: int,
+    combines: dict[int, str],
+    large: int = 0,
 ) -> str:
     """Group by group. `combines` names functions that run once in front of a region, when all vectors have come to
     it.
     """
-    e = Entry(symbol, choices.lanes, twice, choices.prefix, choices.linear)
+    e = Entry(symbol, choices.lanes, twice, choices.prefix, choices.linear, large)
     b = e.b
     vectors = vectors_of_group(e)
     rest = b.binary("udiv", e.first, e.count[0])

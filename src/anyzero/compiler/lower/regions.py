@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from anyzero.compiler.analysis.shapes import Shapes
+from anyzero.compiler.analysis.streams import Streams
 from anyzero.compiler.builtins.routine import Routine
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Block, Body, Op, Slot, Variable
@@ -23,7 +24,7 @@ PARAMETERS = (
     ("global_x", I64), ("global_y", I64), ("global_z", I64),
     ("local_x", I64), ("local_y", I64), ("local_z", I64),
     ("group_x", I64), ("group_y", I64), ("group_z", I64),
-    ("vector", I64), ("vectors", I64),
+    ("vector", I64), ("vectors", I64), ("stream", I64),
 )  # fmt: skip
 """What every region is given, besides the mask: where things are, and the ids of lane 0."""
 
@@ -94,6 +95,7 @@ class Ready:
     storage: Storage
     used: set[Op]
     """Operations whose results somebody asks for."""
+    streams: Streams
 
 
 def write_region(number: int, ready: Ready, choices: Choices, out: Written) -> None:
@@ -156,7 +158,7 @@ def _write(
 ) -> None:
     b = frame.arguments.builder
     e = Emitter(choices, ready.shapes, ready.masks, frame, b)
-    e.used, e.constants = ready.used, out.constants
+    e.used, e.constants, e.streams = ready.used, out.constants, ready.streams.stores
     for block in region.blocks:
         b.label(f"B{block.number}")
         e.write_block(block)
