@@ -39,6 +39,7 @@ attributes #1 = { nounwind "no-trapping-math"="true" "probe-stack"="inline-asm" 
 !1 = !{}
 !2 = !{i32 1}
 """
+_NARROW = '"min-legal-vector-width"="0" "prefer-vector-width"="256"'
 _DECLARED = {"llvm.umin.i64", "llvm.umin.i32", "az_fault"}
 
 Translate = Callable[[int, int], Body]
@@ -96,7 +97,7 @@ def lower_kernel(
             per_vector = max(per_vector, size)
         out.functions.append(either_entry(entry, f"rows.{entry}", f"linear.{entry}", choices.lanes))
     _write_called(choices, function, out)
-    return Lowered(_module(out), regions, per_vector)
+    return Lowered(_module(out, choices.narrow), regions, per_vector)
 
 
 def _lower(entry: str, body: Body, flow: Flow, choices: Choices, out: Written) -> tuple[int, int]:
@@ -161,7 +162,9 @@ def _write_combines(ready: Ready, per_vector: int, choices: Choices, out: Writte
     return found
 
 
-def _module(out: Written) -> str:
+def _module(out: Written, narrow: bool = False) -> str:
     declarations = [text for name, text in out.declarations.items() if name not in _DECLARED]
     routines = [routine.text for routine in out.routines.values()]
-    return "\n".join([*out.globals.values(), *routines, *out.functions, *declarations, _ENDING])
+    text = "\n".join([*out.globals.values(), *routines, *out.functions, *declarations, _ENDING])
+    # All functions or none: those with wide registers and those without hand vectors over in different ways.
+    return text.replace(" nounwind ", f" nounwind {_NARROW} ") if narrow else text

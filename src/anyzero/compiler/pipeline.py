@@ -9,6 +9,7 @@ from pathlib import Path
 from anyzero.compiler import translate
 from anyzero.compiler.analysis.cost import chains, vectors_pay
 from anyzero.compiler.analysis.shapes import Flow, analyse
+from anyzero.compiler.analysis.streams import memory_bound
 from anyzero.compiler.analysis.uses import Uses
 from anyzero.compiler.analysis.waits import may_wait
 from anyzero.compiler.compiled import CompiledKernel, Options
@@ -43,9 +44,13 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
     target = cpu.target(options.cpu, options.features)
     flow = prepare(body)
     waits = may_wait(body, flow.loops)
+    # Narrow registers have fewer lines of memory under way at a time, which leaves more of them to the prefetchers.
+    narrow = target.halves and memory_bound(body, flow.loops, analyse(body, flow, target.lanes))
     lanes = choose_lanes(body, flow, options, target, kernel, uses)
+    lanes = min(lanes, 2 * target.lanes) if narrow and not options.lanes else lanes
     interleave(body, lanes)
     choices = _choices(lanes, options, target, is_flat(uses))
+    choices.narrow = narrow
     private = sum(variable.size for variable in body.variables if variable.space == "private")
     modules = [module, *linked]
     ready = [(body, flow)]

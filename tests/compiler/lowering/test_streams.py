@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from anyzero.compiler.analysis.shapes import analyse
-from anyzero.compiler.analysis.streams import Streams, find_streams
-from anyzero.compiler.ir import Access, Op
+from anyzero.compiler.analysis.loops import Loops
+from anyzero.compiler.analysis.shapes import Shapes, analyse
+from anyzero.compiler.analysis.streams import Streams, find_streams, memory_bound
+from anyzero.compiler.compiled import Options
+from anyzero.compiler.ir import Access, Body, Op
 from anyzero.compiler.lowering import prepare
+from anyzero.compiler.pipeline import compile_kernel
+from anyzero.compiler.spirv import read
+from benchmarks.kernels.case import FOLDER
 from tests.compiler.lowering.draft import LANES, Draft
 
 KIB = 1 << 10
 
 
-def found(draft: Callable[[Draft], None], lanes: int = LANES) -> Streams:
+def looked_at(draft: Callable[[Draft], None], lanes: int = LANES) -> tuple[Body, Loops, Shapes]:
     d = Draft()
     draft(d)
     body = d.done()
     flow = prepare(body)
-    return find_streams(body, flow.loops, analyse(body, flow, lanes), lanes)
+    return body, flow.loops, analyse(body, flow, lanes)
+
+
+def found(draft: Callable[[Draft], None], lanes: int = LANES) -> Streams:
+    return find_streams(*looked_at(draft, lanes), lanes)
 
 
 def out(d: Draft, size: int = 4, dimension: int = 0) -> Op:
@@ -108,3 +119,41 @@ def test_given_anything_else_then_it_is_none(draft: Callable[[Draft], None]) -> 
 
 def test_given_more_lanes_then_bytes_fill_lines_too() -> None:
     assert found(bytes_, lanes=64).stores
+
+
+def copy(d: Draft) -> None:
+    d.put(out(d), given(d))
+
+
+def computed(d: Draft) -> None:
+    value = given(d)
+    for _ in range(4):
+        value = d.mul(value, value)
+    d.put(out(d), value)
+
+
+def divided(d: Draft) -> None:
+    d.put(out(d), d.emit("udiv", "i32", [given(d), d.const("i32", 3)]))
+
+
+@pytest.mark.parametrize("draft", [copy, in_place, bytes_])
+def test_given_little_more_than_memory_then_that_is_the_bound(draft: Callable[[Draft], None]) -> None:
+    assert memory_bound(*looked_at(draft))
+
+
+@pytest.mark.parametrize("draft", [computed, divided, apart, counted, loaded_pointer, again_and_again])
+def test_given_more_work_or_strides_then_memory_is_not_the_bound(draft: Callable[[Draft], None]) -> None:
+    assert not memory_bound(*looked_at(draft))
+
+
+WIDE = "+avx512f,+avx512vl,+avx512bw,+avx512dq,+avx2,+fma"
+
+
+@pytest.mark.parametrize(("cpu", "register"), [("znver4", "ymm"), ("skylake-avx512", "zmm")])
+def test_given_a_processor_that_halves_vectors_then_narrow_registers_are_used(
+    cpu: str, register: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ANYZERO_DUMP", str(tmp_path))
+    module = read((FOLDER / "saxpy.spv").read_bytes())
+    compile_kernel(module, "triad", Options(cpu=cpu, features=WIDE))
+    assert set(re.findall(r"movntps\s+%([a-z]+)", (tmp_path / "triad.s").read_text())) == {register}

@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from anyzero.compiler.analysis.addresses import known_space, root
+from anyzero.compiler.analysis.cost import CHEAP_MATHS
 from anyzero.compiler.analysis.loops import Loops
 from anyzero.compiler.analysis.shapes import Shapes
 from anyzero.compiler.ir import SIZES, Body, Op
@@ -16,6 +17,11 @@ LINE = 64
 
 _ORDERED = frozenset({"atomic", "fence", "call"})
 """What may tell others that something was written; lines that are written past the caches might arrive later."""
+
+_BUSY = frozenset({
+    "atomic", "call", "group", "barrier", "group_copy", "copy", "image_read", "image_write", "printf", "frem", "udiv",
+    "sdiv", "urem", "srem",
+})  # fmt: skip
 
 _READS = frozenset({"load", "atomic", "copy", "group_copy"})
 
@@ -49,6 +55,22 @@ def find_streams(body: Body, loops: Loops, shapes: Shapes, lanes: int) -> Stream
     found.stores = {op for op in found.stores if _buffer(op.args[0]) not in read}
     found.bytes = sum(touched.values())
     return found
+
+
+def memory_bound(body: Body, loops: Loops, shapes: Shapes) -> bool:
+    """Does it do little more than read and write neighbours, each once?"""
+    accesses, others = 0, 0
+    for op in body.ops:
+        shape = shapes[op.args[0]] if op.name in ("load", "store") else shapes[op]
+        if op.name in ("load", "store") and not shape.uniform:
+            if shape.stride != _size(op) or known_space(op.args[0]) != "global":
+                return False
+            accesses += op.info.count
+        elif op.name in _BUSY or (op.name == "math" and op.info[0] not in CHEAP_MATHS):
+            return False
+        elif shape.varying and op.name != "part":
+            others += 1
+    return not loops.all and 0 < accesses >= others
 
 
 def _addresses(op: Op) -> list[Op]:

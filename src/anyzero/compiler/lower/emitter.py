@@ -35,6 +35,8 @@ class Choices:
     """Do vectors run through rows of groups, ending where the low half of an id would wrap around?"""
     cache_bytes: int = 0
     """What the processor's caches hold."""
+    narrow: bool = False
+    """Leave registers of 512 bits alone?"""
     prefix: str = ""
     """Of the names of everything that is written."""
 

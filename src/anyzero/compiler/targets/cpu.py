@@ -51,6 +51,11 @@ class Target:
         return 64 if self.wide else 32
 
     @property
+    def halves(self) -> bool:
+        """Are vectors of 512 bits worked on one half after the other, so that narrower ones cost nothing?"""
+        return self.wide and self.cpu == "znver4"
+
+    @property
     def gathers(self) -> bool:
         return "+avx2" in self.features
 
