@@ -45,7 +45,7 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
     flow = prepare(body)
     waits = may_wait(body, flow.loops)
     # Narrow registers have fewer lines of memory under way at a time, which leaves more of them to the prefetchers.
-    narrow = target.halves and memory_bound(body, flow.loops, analyse(body, flow, target.lanes))
+    narrow = target.halves and memory_bound(body, flow, target.lanes)
     lanes = choose_lanes(body, flow, options, target, kernel, uses)
     lanes = min(lanes, 2 * target.lanes) if narrow and not options.lanes else lanes
     interleave(body, lanes)

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from anyzero.compiler.analysis.loops import Loops
-from anyzero.compiler.analysis.shapes import Shapes, analyse
+from anyzero.compiler.analysis.shapes import Flow, analyse
 from anyzero.compiler.analysis.streams import Streams, find_streams, memory_bound
 from anyzero.compiler.compiled import Options
 from anyzero.compiler.ir import Access, Body, Op
@@ -22,16 +21,16 @@ from tests.compiler.lowering.draft import LANES, Draft
 KIB = 1 << 10
 
 
-def looked_at(draft: Callable[[Draft], None], lanes: int = LANES) -> tuple[Body, Loops, Shapes]:
+def prepared(draft: Callable[[Draft], None]) -> tuple[Body, Flow]:
     d = Draft()
     draft(d)
     body = d.done()
-    flow = prepare(body)
-    return body, flow.loops, analyse(body, flow, lanes)
+    return body, prepare(body)
 
 
 def found(draft: Callable[[Draft], None], lanes: int = LANES) -> Streams:
-    return find_streams(*looked_at(draft, lanes), lanes)
+    body, flow = prepared(draft)
+    return find_streams(body, flow.loops, analyse(body, flow, lanes), lanes)
 
 
 def out(d: Draft, size: int = 4, dimension: int = 0) -> Op:
@@ -138,12 +137,12 @@ def divided(d: Draft) -> None:
 
 @pytest.mark.parametrize("draft", [copy, in_place, bytes_])
 def test_given_little_more_than_memory_then_that_is_the_bound(draft: Callable[[Draft], None]) -> None:
-    assert memory_bound(*looked_at(draft))
+    assert memory_bound(*prepared(draft), LANES)
 
 
 @pytest.mark.parametrize("draft", [computed, divided, apart, counted, loaded_pointer, again_and_again])
 def test_given_more_work_or_strides_then_memory_is_not_the_bound(draft: Callable[[Draft], None]) -> None:
-    assert not memory_bound(*looked_at(draft))
+    assert not memory_bound(*prepared(draft), LANES)
 
 
 WIDE = "+avx512f,+avx512vl,+avx512bw,+avx512dq,+avx2,+fma"

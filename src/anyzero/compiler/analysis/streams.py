@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from anyzero.compiler.analysis.addresses import known_space, root
 from anyzero.compiler.analysis.cost import CHEAP_MATHS
 from anyzero.compiler.analysis.loops import Loops
-from anyzero.compiler.analysis.shapes import Shapes
+from anyzero.compiler.analysis.shapes import Flow, Shapes, analyse
 from anyzero.compiler.ir import SIZES, Body, Op
 
 LINE = 64
@@ -57,8 +57,12 @@ def find_streams(body: Body, loops: Loops, shapes: Shapes, lanes: int) -> Stream
     return found
 
 
-def memory_bound(body: Body, loops: Loops, shapes: Shapes) -> bool:
+def memory_bound(body: Body, flow: Flow, lanes: int) -> bool:
     """Does it do little more than read and write neighbours, each once?"""
+    # Most kernels are told by this alone, without looking at how lanes differ.
+    if flow.loops.all or any(_busy(op) for op in body.ops):
+        return False
+    shapes = analyse(body, flow, lanes)
     accesses, others = 0, 0
     for op in body.ops:
         shape = shapes[op.args[0]] if op.name in ("load", "store") else shapes[op]
@@ -66,11 +70,13 @@ def memory_bound(body: Body, loops: Loops, shapes: Shapes) -> bool:
             if shape.stride != _size(op) or known_space(op.args[0]) != "global":
                 return False
             accesses += op.info.count
-        elif op.name in _BUSY or (op.name == "math" and op.info[0] not in CHEAP_MATHS):
-            return False
         elif shape.varying and op.name != "part":
             others += 1
-    return not loops.all and 0 < accesses >= others
+    return 0 < accesses >= others
+
+
+def _busy(op: Op) -> bool:
+    return op.name in _BUSY or (op.name == "math" and op.info[0] not in CHEAP_MATHS)
 
 
 def _addresses(op: Op) -> list[Op]:
