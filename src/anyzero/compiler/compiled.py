@@ -27,6 +27,8 @@ class Options:
     cpu: str = ""
     """LLVM's name of the processor; empty for the one that is there."""
     features: str = ""
+    cache_bytes: int | None = None
+    """What the caches are taken to hold; None for what the processor that is there has."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from anyzero.compiler.analysis.dominators import dominators
 from anyzero.compiler.analysis.loops import Loops, find_loops
 from anyzero.compiler.analysis.shapes import Flow, analyse
+from anyzero.compiler.analysis.streams import find_streams
 from anyzero.compiler.analysis.together import agreed
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Block, Body, Combine
@@ -33,12 +34,15 @@ MOST_FUNCTIONS = 1000
 _ENDING = """
 declare i64 @llvm.umin.i64(i64, i64)
 declare i32 @llvm.umin.i32(i32, i32)
+declare void @llvm.x86.sse.sfence()
 declare void @az_fault(ptr, i32, i64) cold noreturn nounwind
 attributes #0 = { alwaysinline nounwind "no-trapping-math"="true" "probe-stack"="inline-asm" }
 attributes #1 = { nounwind "no-trapping-math"="true" "probe-stack"="inline-asm" }
 !0 = !{!"branch_weights", i32 1, i32 2000000}
 !1 = !{}
+!2 = !{i32 1}
 """
+_NARROW = '"min-legal-vector-width"="0" "prefer-vector-width"="256"'
 _DECLARED = {"llvm.umin.i64", "llvm.umin.i32", "az_fault"}
 
 Translate = Callable[[int, int], Body]
@@ -72,6 +76,7 @@ def _ready(body: Body, flow: Flow, choices: Choices) -> Ready:
     shapes = analyse(body, flow, choices.lanes, choices.linear, choices.flat)
     waits = any(op.name == "barrier" for op in body.ops)
     same = agreed(body, flow) if waits else set()
+    streams = find_streams(body, flow.loops, shapes, choices.lanes)
     masks = linearise(body, flow, shapes)
     connect(body)
     repair(body, shapes, masks)
@@ -84,7 +89,7 @@ def _ready(body: Body, flow: Flow, choices: Choices) -> Ready:
     storage = lay_out(body, regions, choices.lanes, plan.shared if plan else ())
     used = {arg for op in body.ops for arg in op.args}
     rows = any(op.name == "builtin" and op.info[0] in ("local_id", "global_id") and op.info[1] for op in body.ops)
-    return Ready(body, regions, shapes, masks, storage, used, plan, rows)
+    return Ready(body, regions, shapes, masks, storage, used, streams, plan, rows)
 
 
 def lower_kernel(
@@ -101,9 +106,9 @@ def lower_kernel(
         for way in (replace(choices, prefix="rows."), replace(choices, prefix="linear.", linear=True)):
             regions, size = _lower(f"{way.prefix}{entry}", *body(), way, out)
             per_vector = max(per_vector, size)
-        out.functions.append(either_entry(entry, f"rows.{entry}", f"linear.{entry}", choices.lanes))
+        out.functions.append(either_entry(entry, f"rows.{entry}", f"linear.{entry}", choices))
     _write_called(choices, function, out)
-    return Lowered(_module(out), regions, per_vector)
+    return Lowered(_module(out, choices.narrow), regions, per_vector)
 
 
 def _lower(entry: str, body: Body, flow: Flow, choices: Choices, out: Written) -> tuple[int, int]:
@@ -116,11 +121,13 @@ def _lower(entry: str, body: Body, flow: Flow, choices: Choices, out: Written) -
     # Vectors that go the same way need not remember where they are.
     state = STATE_BYTES if count > 1 and ready.plan is None else 0
     per_vector = ready.storage.size + state
+    large = ready.streams.large(choices.cache_bytes)
     if choices.flat:
-        around = flat_entry(entry, choices.lanes, twice, choices.args_bytes)
+        around = flat_entry(entry, choices, twice, large)
     else:
         combines = _write_combines(ready, state, per_vector, choices, out)
-        around = group_entry(entry, choices, twice, count, per_vector if count > 1 else 0, combines, ready.plan)
+        kept = per_vector if count > 1 else 0
+        around = group_entry(entry, choices, twice, count, kept, combines, ready.plan, large)
     out.functions.append(around)
     return count, per_vector
 
@@ -169,7 +176,9 @@ def _write_combines(ready: Ready, state: int, per_vector: int, choices: Choices,
     return found
 
 
-def _module(out: Written) -> str:
+def _module(out: Written, narrow: bool = False) -> str:
     declarations = [text for name, text in out.declarations.items() if name not in _DECLARED]
     routines = [routine.text for routine in out.routines.values()]
-    return "\n".join([*out.globals.values(), *routines, *out.functions, *declarations, _ENDING])
+    text = "\n".join([*out.globals.values(), *routines, *out.functions, *declarations, _ENDING])
+    # All functions or none: those with wide registers and those without hand vectors over in different ways.
+    return text.replace(" nounwind ", f" nounwind {_NARROW} ") if narrow else text

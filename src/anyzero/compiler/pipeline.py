@@ -10,6 +10,7 @@ from pathlib import Path
 from anyzero.compiler import translate
 from anyzero.compiler.analysis.cost import chains, vectors_pay
 from anyzero.compiler.analysis.shapes import Flow, analyse
+from anyzero.compiler.analysis.streams import memory_bound
 from anyzero.compiler.analysis.uses import Uses
 from anyzero.compiler.analysis.waits import may_wait
 from anyzero.compiler.compiled import CompiledKernel, Options
@@ -45,12 +46,16 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
     flow = prepare(body)
     waits = may_wait(body, flow.loops)
     looping = flow.loops.all or flow.loops.irreducible
+    # Narrow registers have fewer lines of memory under way at a time, which leaves more of them to the prefetchers.
+    narrow = target.halves and memory_bound(body, flow, target.lanes)
     lanes = choose_lanes(body, flow, options, target, kernel, uses)
+    lanes = min(lanes, 2 * target.lanes) if narrow and not options.lanes else lanes
     interleave(body, lanes)
     choices = replace(
         _choices(lanes, options, target, is_flat(uses)),
         args_bytes=translation.args_bytes,
         group_size=kernel.required_group_size,
+        narrow=narrow,
     )
     private = sum(variable.size for variable in body.variables if variable.space == "private")
     modules = [module, *linked]
@@ -141,7 +146,8 @@ def compile_function(module: Module, name: str, options: Options, linked: Sequen
 
 def _choices(lanes: int, options: Options, target: cpu.Target, flat: bool) -> Choices:
     gathers = target.gathers if options.gathers is None else options.gathers
-    return Choices(lanes, gathers, options.greater_than_4gb, flat=flat, wide=target.wide)
+    caches = cpu.cache_bytes() if options.cache_bytes is None else options.cache_bytes
+    return Choices(lanes, gathers, options.greater_than_4gb, flat=flat, wide=target.wide, cache_bytes=caches)
 
 
 def _function(modules: Sequence[Module], at: int, id_: int, floats: FloatControls) -> Body:

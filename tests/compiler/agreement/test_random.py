@@ -41,6 +41,7 @@ def ways(draw: DrawFn) -> Options:
         lanes=draw(st.sampled_from([16, 8, None, 4, 32, 1, 64, 2])),
         level=draw(st.sampled_from([1, 1, 2, 0])),
         gathers=draw(st.sampled_from([None, False])),
+        cache_bytes=draw(st.sampled_from([0, None])),
     )
 
 

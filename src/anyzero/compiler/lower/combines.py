@@ -16,7 +16,7 @@ def write_combine(
     name: str, what: Combine, storage: Storage, state: int, per_vector: int, choices: Choices, out: Written
 ) -> None:
     """`state` bytes come first in what a vector keeps."""
-    e = Entry(name, choices.lanes, False, linear=choices.linear)
+    e = Entry(name, choices, False)
     b = e.b
     # The loads of the grid that an entry begins with are not needed here; LLVM leaves them out.
     frame = Frame(e.arguments, e.grid, e.worker, None)

@@ -38,6 +38,10 @@ class Choices:
     """Does the target have AVX-512: lanes chosen by the bits of a register, guesses of inverse roots?"""
     group_size: tuple[int, int, int] | None = None
     """Of every launch, where the kernel requires one."""
+    cache_bytes: int = 0
+    """What the processor's caches hold."""
+    narrow: bool = False
+    """Leave registers of 512 bits alone?"""
     prefix: str = ""
     """Of the names of everything that is written."""
     args_bytes: int = 0
@@ -104,6 +108,8 @@ class Emitter:
         self._current = ""
         self.used: set[Op] = set()
         """Operations whose results somebody asks for."""
+        self.streams: set[Op] = set()
+        """Stores that may go past the caches."""
         self.private: dict[Variable, Value] = {}
         self.functions: set[tuple[int, int]] = set()
         """Functions whose addresses are taken: module and id."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from anyzero.compiler.lower import streaming
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.in_step import Group, step_by_step
 from anyzero.compiler.lower.llvm import I1, I32, I64, PTR, Builder, Type, Value
@@ -30,23 +31,15 @@ _GRID_BYTES, _WORKER_BYTES = 104, 40
 class Entry:
     """An LLVM function with counted loops; its variables are places that LLVM makes registers of."""
 
-    def __init__(
-        self,
-        symbol: str,
-        lanes: int,
-        twice: bool,
-        prefix: str = "",
-        linear: bool = False,
-        args_bytes: int = 0,
-        fixed: tuple[int, int, int] | None = None,
-    ) -> None:
+    def __init__(self, symbol: str, choices: Choices, twice: bool, large: int = 0) -> None:
+        """From `large` work-items on, stores go past the caches; 0 where there are none that do."""
         self.symbol = symbol
-        self.args_bytes = args_bytes
-        self.prefix = prefix
-        self.linear = linear
+        self.args_bytes = choices.args_bytes
+        self.prefix = choices.prefix
+        self.linear = choices.linear
         """Do vectors go on from one row of a group to the next?"""
-        self.lanes = lanes if lanes > 1 else 0
-        self.step = max(lanes, 1)
+        self.lanes = choices.lanes if choices.lanes > 1 else 0
+        self.step = max(choices.lanes, 1)
         self.twice = twice
         """Is code for whole vectors and for the rest of a row written separately?"""
         self.b = Builder("e")
@@ -58,17 +51,23 @@ class Entry:
         self.count, self.size, self.offset = (
             [self.load(self.grid, start + 8 * dimension, I64) for dimension in range(3)] for start in _GRID.values()
         )
-        self.fixed = fixed
+        # Groups that a kernel does not know may be cut.
+        self.fixed = None if choices.flat else choices.group_size
         """The size of all groups, where the kernel says it."""
-        if fixed is not None:
-            self.size = [self.number(each) for each in fixed]
+        if self.fixed is not None:
+            self.size = [self.number(each) for each in self.fixed]
         self.scratch = self.load(self.worker, 8, PTR)
+        self.stream = streaming.ask(self, large) if large else None
+        self.whole = True
+        """May all lanes be here, in what is being written?"""
 
     def text(self) -> str:
         arguments, grid, worker = (
             f"ptr noalias readonly align 8 dereferenceable({size}) %{name}" if size else f"ptr noalias readonly %{name}"
             for name, size in (("arguments", self.args_bytes), ("grid", _GRID_BYTES), ("worker", _WORKER_BYTES))
         )
+        if self.stream is not None:
+            streaming.settle(self, self.stream)
         head = f"define void @{self.symbol}({arguments}, {grid}, i64 %first, i64 %last, {worker}) #1 {{"
         return "\n".join([head, "entry:", *self.allocations, *self.b.lines, "  ret void", "}"])
 
@@ -147,6 +146,7 @@ class Entry:
 
     def region(self, number: int, mask: Value | None, ids: dict[str, Value], *more: Value) -> Value:
         known = {"arguments": self.arguments, "grid": self.grid, "worker": self.worker, **ids}
+        known["stream"] = self.stream if self.stream is not None and self.whole else self.number(streaming.NEVER)
         given = [known.get(name, self.b.poison(type_)) for name, type_ in PARAMETERS]
         if mask is not None:
             given.append(mask)
@@ -166,20 +166,22 @@ class Entry:
         at = self.for_(start, stop, lanes, lambda x: body(x, every))
         left = stop - at
         last = b.constant(0, I1)
+        self.whole = False
         self.if_(
             b.compare("sgt", left, 0),
             # The last lane is never there, which LLVM would not find out by itself.
             lambda: body(at, b.with_lane(self.first_lanes(left), lanes - 1, last)),
         )
+        self.whole = True
 
     def first_lanes(self, count: Value) -> Value:
         numbers = self.b.each(range(self.lanes), "i64")
         return self.b.compare("sgt", self.b.spread(count, self.lanes), numbers)
 
 
-def flat_entry(symbol: str, lanes: int, twice: bool, args_bytes: int = 0) -> str:
+def flat_entry(symbol: str, choices: Choices, twice: bool, large: int = 0) -> str:
     """Groups that are neighbours along the first dimension are one long row."""
-    e = Entry(symbol, lanes, twice, args_bytes=args_bytes)
+    e = Entry(symbol, choices, twice, large)
     b = e.b
     group = e.variable(e.first)
     flat = b.compare("eq", e.size[1] * e.size[2], 1)
@@ -235,11 +237,12 @@ def group_entry(
     per_vector: int,
     combines: dict[int, str],
     plan: Plan | None = None,
+    large: int = 0,
 ) -> str:
     """Group by group. `combines` names functions that run once in front of a region, when all vectors have come to
     it.
     """
-    e = Entry(symbol, choices.lanes, twice, choices.prefix, choices.linear, choices.args_bytes, choices.group_size)
+    e = Entry(symbol, choices, twice, large)
     b = e.b
     vectors = vectors_of_group(e)
     rest = b.binary("udiv", e.first, e.count[0])
@@ -367,9 +370,9 @@ def _regions(
 __all__ = ["flat_entry", "group_entry"]
 
 
-def either_entry(symbol: str, rows: str, linear: str, lanes: int) -> str:
+def either_entry(symbol: str, rows: str, linear: str, choices: Choices) -> str:
     """Rows that whole vectors fill, or a single one, are run row by row; of others, vectors go on to the next row."""
-    e = Entry(symbol, lanes, False)
+    e = Entry(symbol, choices, False)
     b = e.b
     whole = b.compare("eq", b.binary("urem", e.size[0], e.number(e.step)), 0)
     single = b.compare("eq", e.size[1] * e.size[2], 1)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from anyzero.compiler.analysis.likely import likely_stride
 from anyzero.compiler.ir import SIZES, Access, Op
-from anyzero.compiler.lower import constants, transposition
+from anyzero.compiler.lower import constants, streaming, transposition
 from anyzero.compiler.lower.emitter import Emitter, handles
 from anyzero.compiler.lower.gathers import aligned, gather, gather_one, scatter, typed, untyped, whole_type
 from anyzero.compiler.lower.lanes import whole_or_part
@@ -74,7 +74,7 @@ def store(e: Emitter, op: Op) -> None:
     if not e.lanes or shape.uniform:
         _store_once(e, pointer, values, access)
     elif shape.stride is not None and _dense(e, shape.stride, size, access.count) and _placed(e, pointer):
-        _store_dense(e, pointer, [e.vector(each) for each in values], access, shape.stride // size)
+        _store_dense(e, op, [e.vector(each) for each in values], access, shape.stride // size)
     elif shape.stride is not None and _placed(e, pointer) and e.lanes <= MOST_APART:
         _store_apart(e, pointer, [e.vector(each) for each in values], access, shape.stride)
     else:
@@ -166,7 +166,7 @@ def _load_dense(e: Emitter, pointer: Op, element: str, access: Access, step: int
     ]
 
 
-def _store_dense(e: Emitter, pointer: Op, values: list[Value], access: Access, step: int) -> None:
+def _store_dense(e: Emitter, op: Op, values: list[Value], access: Access, step: int) -> None:
     b, lanes = e.b, e.lanes
     element = values[0].type.element
     whole = [untyped(e, value) for value in values]
@@ -176,7 +176,13 @@ def _store_dense(e: Emitter, pointer: Op, values: list[Value], access: Access, s
         while len(whole) < step:
             whole.append(b.poison(whole[0].type))
         wide = _interleaved(e, whole, lanes)
-    masked_store(e, wide, e.base(pointer), _spread_mask(e, step, access.count), aligned(access, SIZES[element]))
+    mask = _spread_mask(e, step, access.count)
+    alignment = aligned(access, SIZES[element])
+    address = e.base(op.args[0])
+    if op in e.streams:
+        streaming.either_way(e, wide, address, lambda: masked_store(e, wide, address, mask, alignment))
+    else:
+        masked_store(e, wide, address, mask, alignment)
 
 
 def _interleaved(e: Emitter, values: list[Value], lanes: int) -> Value:

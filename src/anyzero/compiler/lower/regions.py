@@ -6,6 +6,7 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 
 from anyzero.compiler.analysis.shapes import Shapes
+from anyzero.compiler.analysis.streams import Streams
 from anyzero.compiler.builtins.routine import Routine
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Block, Body, Op, Slot, Variable
@@ -24,7 +25,7 @@ PARAMETERS = (
     ("global_x", I64), ("global_y", I64), ("global_z", I64),
     ("local_x", I64), ("local_y", I64), ("local_z", I64),
     ("group_x", I64), ("group_y", I64), ("group_z", I64),
-    ("vector", I64), ("vectors", I64),
+    ("vector", I64), ("vectors", I64), ("stream", I64),
 )  # fmt: skip
 """What every region is given, besides the mask: where things are, and the ids of lane 0."""
 
@@ -97,6 +98,7 @@ class Ready:
     storage: Storage
     used: set[Op]
     """Operations whose results somebody asks for."""
+    streams: Streams
     plan: Plan | None = None
     """Where all vectors of a group go the same way."""
     rows: bool = False
@@ -212,7 +214,7 @@ def _write(
     """`stops` are blocks that say so when they jump over what is behind them."""
     b = frame.arguments.builder
     e = Emitter(choices, ready.shapes, ready.masks, frame, b)
-    e.used, e.constants = ready.used, out.constants
+    e.used, e.constants, e.streams = ready.used, out.constants, ready.streams.stores
     for block in region.blocks:
         b.label(f"B{block.number}")
         whole.write_block(e, block, ready.body)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -23,6 +24,8 @@ KNOWN = (
     *("znver1", "znver2", "znver3", "znver5", "k8", "amdfam10"),
 )
 """LLVM ends the process when it is asked for one that it does not know, and has no list to ask for."""
+
+USUAL_CACHE = 32 << 20
 
 _LOCK = threading.Lock()
 """LLVM's global state is set up once; compiling itself runs in any number of threads."""
@@ -49,6 +52,11 @@ class Target:
         return 64 if self.wide else 32
 
     @property
+    def halves(self) -> bool:
+        """Are vectors of 512 bits worked on one half after the other, so that narrower ones cost nothing?"""
+        return self.wide and self.cpu == "znver4"
+
+    @property
     def gathers(self) -> bool:
         return "+avx2" in self.features
 
@@ -58,6 +66,19 @@ def host() -> Target:
     features = llvm.get_host_cpu_features()
     text = ",".join(("+" if there else "-") + name for name, there in sorted(features.items()))
     return Target(llvm.get_host_cpu_name(), text)
+
+
+@cache
+def cache_bytes() -> int:
+    """What the last cache of the processor that is there holds."""
+    for level in (3, 2):
+        try:
+            size = Path(f"/sys/devices/system/cpu/cpu0/cache/index{level}/size").read_text().strip()
+        except OSError:
+            continue
+        if size.endswith("K") and size[:-1].isdigit():
+            return int(size[:-1]) << 10
+    return USUAL_CACHE
 
 
 @cache

@@ -1,0 +1,53 @@
+"""Stores past the caches: whether a launch is large enough for them, and the stores themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from anyzero.compiler.analysis.streams import LINE
+from anyzero.compiler.lower.emitter import Emitter
+from anyzero.compiler.lower.llvm import I64, Value
+
+if TYPE_CHECKING:
+    from anyzero.compiler.lower.entry import Entry
+
+NEVER = -1
+"""No address has none of these bits."""
+HIGHEST = -(1 << 63)
+
+
+def ask(e: Entry, items: int) -> Value:
+    """The bits that the address of a store past the caches must not have, from so many work-items of a launch on."""
+    b = e.b
+    all_ = e.number(1)
+    for count, size in zip(e.count, e.size, strict=True):
+        all_ = all_ * count * size
+    return b.select(b.compare("uge", all_, items), e.number(LINE - 1), e.number(NEVER))
+
+
+def settle(e: Entry, bits: Value) -> None:
+    """Others see what was written before they hear that the work is done."""
+    b = e.b
+    e.if_(b.compare("ne", bits, NEVER), lambda: b.line("call void @llvm.x86.sse.sfence()"))
+
+
+def either_way(e: Emitter, value: Value, address: Value, usual: Callable[[], None]) -> None:
+    """Past the caches where all lanes are here and fill whole lines."""
+    b, mask = e.b, e.mask
+    assert mask is not None
+    bits = e.frame.given["stream"]
+    number = b.op(f"ptrtoint {address.typed} to i64", I64)
+    # The highest bit is never asked for, but in NEVER: LLVM sees that the answer to that is no.
+    whole = b.compare("eq", (number | HIGHEST) & bits, 0) & b.compare("eq", e.bits(mask), (1 << e.lanes) - 1)
+    past, through, join = e.label(), e.label(), e.label()
+    known = e.known
+    b.line(f"br {whole.typed}, label %{past}, label %{through}")
+    e.start(past)
+    b.line(f"store {value.typed}, {address.typed}, align {LINE}, !nontemporal !2")
+    b.line(f"br label %{join}")
+    e.start(through)
+    usual()
+    b.line(f"br label %{join}")
+    e.start(join)
+    e.forget_since(known)
