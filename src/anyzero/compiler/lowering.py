@@ -7,23 +7,28 @@ from dataclasses import dataclass, replace
 
 from anyzero.compiler.analysis.dominators import dominators
 from anyzero.compiler.analysis.loops import Loops, find_loops
+from anyzero.compiler.analysis.rows import Rows, apart, can_share, worth
 from anyzero.compiler.analysis.shapes import Flow, analyse
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Block, Body, Combine
 from anyzero.compiler.lower.calls import symbol
 from anyzero.compiler.lower.combines import write_combine
 from anyzero.compiler.lower.emitter import Choices
-from anyzero.compiler.lower.entry import STATE_BYTES, either_entry, flat_entry, group_entry
+from anyzero.compiler.lower.entry import STATE_BYTES, either_entry, flat_entry, group_entry, several_only
 from anyzero.compiler.lower.regions import Ready, Written, lay_out, write_function, write_region
 from anyzero.compiler.transform.linearise import connect, linearise
 from anyzero.compiler.transform.number import number
 from anyzero.compiler.transform.one_latch import one_latch
 from anyzero.compiler.transform.reach import repair
 from anyzero.compiler.transform.regions import ends_in_barrier, split
+from anyzero.compiler.transform.settle import Granted, settle
 from anyzero.compiler.transform.way_out import way_out
 
 TWICE = 150
 """Up to so many operations, whole vectors and the rest of a row get code of their own."""
+
+SETTLED = 400
+"""Up to so many operations, there may be a version of the kernel for away from the edges."""
 
 MOST_FUNCTIONS = 1000
 
@@ -33,6 +38,7 @@ declare i32 @llvm.umin.i32(i32, i32)
 declare void @az_fault(ptr, i32, i64) cold noreturn nounwind
 attributes #0 = { alwaysinline nounwind "no-trapping-math"="true" "probe-stack"="inline-asm" }
 attributes #1 = { nounwind "no-trapping-math"="true" "probe-stack"="inline-asm" }
+attributes #2 = { noinline nounwind "no-trapping-math"="true" "probe-stack"="inline-asm" }
 !0 = !{!"branch_weights", i32 1, i32 2000000}
 !1 = !{}
 """
@@ -97,19 +103,81 @@ def lower_kernel(
 
 def _lower(entry: str, body: Body, flow: Flow, choices: Choices, out: Written) -> tuple[int, int]:
     """How many regions there are, and the bytes each vector keeps."""
+    simpler = None if choices.linear or choices.lanes < 2 or _too_much(body) else settle(body)
     ready = _ready(body, flow, choices)
+    inner = None if simpler is None else _inner(*simpler, ready, choices)
     count = len(ready.regions)
+    rows = inner.rows if inner is not None else _rows(ready, choices)
+    several = 1 if rows is None else rows.count
+    twice = rows is None and sum(len(block.ops) for block in body.blocks) <= TWICE
+    # What runs at the edges only, or for the last rows, is written once and called.
+    called = inner is not None or (rows is not None and choices.flat)
     for index in range(count):
-        write_region(index, ready, choices, out)
-    twice = sum(len(block.ops) for block in body.blocks) <= TWICE
+        if called or not several_only(several, max(choices.lanes, 1), choices.size):
+            write_region(index, ready, choices, out, inline=not called)
+        if rows is not None:
+            write_region(index, ready if inner is None else inner.ready, choices, out, rows)
     per_vector = ready.storage.size + (STATE_BYTES if count > 1 else 0)
+    granted = None if inner is None else inner.granted
     if choices.flat:
-        around = flat_entry(entry, choices.lanes, twice)
+        around = flat_entry(entry, choices.lanes, twice, several, granted)
     else:
         combines = _write_combines(ready, per_vector, choices, out)
-        around = group_entry(entry, choices, twice, count, per_vector if count > 1 else 0, combines)
+        kept = per_vector if count > 1 else 0
+        around = group_entry(entry, choices, twice, count, kept, combines, several, granted)
     out.functions.append(around)
     return count, per_vector
+
+
+@dataclass(slots=True)
+class _Inner:
+    """A simpler kernel for where no edge is near."""
+
+    ready: Ready
+    rows: Rows
+    granted: Granted
+
+
+def _inner(body: Body, granted: Granted, general: Ready, choices: Choices) -> _Inner | None:
+    """The simpler kernel, where it reads neighbours as such that the other one cannot, or lets several rows run at
+    once.
+    """
+    sharing = choices.fixed_rows > 1 or (choices.rows > 1 and can_share(body))
+    if not sharing and not (granted.held and _picked(general)):
+        return None
+    ready = _ready(body, prepare(body), choices)
+    rows = _rows(ready, choices)
+    if rows is None and _picked(ready) >= _picked(general):
+        return None
+    return _Inner(ready, rows or Rows(1, set(), set()), granted)
+
+
+def _picked(ready: Ready) -> int:
+    """Loads whose lanes may lie anywhere."""
+    return sum(op.name == "load" and ready.shapes[op.args[0]].varying for op in ready.body.ops)
+
+
+def _too_much(body: Body) -> bool:
+    """Too long to be written twice, or with something that is kept or waited for."""
+    operations = 0
+    for op in body.ops:
+        operations += 1
+        if op.name in ("barrier", "group", "call", "printf"):
+            return True
+    return operations > SETTLED or any(variable.space == "private" for variable in body.variables)
+
+
+def _rows(ready: Ready, choices: Choices) -> Rows | None:
+    """What rows do for themselves, where several should run at once."""
+    if choices.linear or (choices.fixed_rows or choices.rows) < 2:
+        return None
+    rows = apart(ready.body, ready.masks)
+    if rows is None:
+        return None
+    rows.count = choices.fixed_rows or worth(
+        rows, ready.body, ready.shapes, choices.lanes, choices.register, choices.registers, choices.rows
+    )
+    return rows if rows.count > 1 else None
 
 
 def lower_function(entry: str, body: Body, choices: Choices, function: Translate) -> Lowered:

@@ -30,6 +30,9 @@ from anyzero.compiler.transform.unroll import unroll
 
 ENTRY = "anyzero_kernel"
 
+USUAL_ROWS = 4
+"""Of a group in two dimensions whose size is not known."""
+
 MOST_PRIVATE = (1 << 31) - 1
 """Bytes that the work-items of a vector may have together."""
 
@@ -46,6 +49,8 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
     lanes = choose_lanes(body, flow, options, target, kernel, uses)
     interleave(body, lanes)
     choices = _choices(lanes, options, target, is_flat(uses))
+    choices.rows, choices.size = _rows_of(kernel), kernel.required_group_size
+    choices.fixed_rows = options.rows or 0
     private = sum(variable.size for variable in body.variables if variable.space == "private")
     modules = [module, *linked]
     ready = [(body, flow)]
@@ -128,7 +133,13 @@ def compile_function(module: Module, name: str, options: Options, linked: Sequen
 
 def _choices(lanes: int, options: Options, target: cpu.Target, flat: bool) -> Choices:
     gathers = target.gathers if options.gathers is None else options.gathers
-    return Choices(lanes, gathers, options.greater_than_4gb, flat=flat)
+    registers = 32 if target.wide else 16
+    return Choices(lanes, gathers, options.greater_than_4gb, flat=flat, register=target.register, registers=registers)
+
+
+def _rows_of(kernel: Kernel) -> int:
+    """How many rows a group is likely to have, or how many it is known to have."""
+    return USUAL_ROWS if kernel.required_group_size is None else kernel.required_group_size[1]
 
 
 def _function(modules: Sequence[Module], at: int, id_: int, floats: FloatControls) -> Body:

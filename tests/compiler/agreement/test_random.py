@@ -33,7 +33,7 @@ OLDER = "+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe,+popcnt,+sse3,+sse4.1,+s
 
 @st.composite
 def ways(draw: DrawFn) -> Options:
-    """Lanes, LLVM's effort, whether there are gathers, and which processor it is for."""
+    """Lanes and rows, LLVM's effort, whether there are gathers, and which processor it is for."""
     cpu, features = draw(st.sampled_from([("", ""), ("", ""), ("haswell", OLDER)]))
     return Options(
         cpu=cpu,
@@ -41,6 +41,7 @@ def ways(draw: DrawFn) -> Options:
         lanes=draw(st.sampled_from([16, 8, None, 4, 32, 1, 64, 2])),
         level=draw(st.sampled_from([1, 1, 2, 0])),
         gathers=draw(st.sampled_from([None, False])),
+        rows=draw(st.sampled_from([None, 2, 3, 4])),
     )
 
 

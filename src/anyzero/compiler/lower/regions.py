@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from anyzero.compiler.analysis.rows import Rows
 from anyzero.compiler.analysis.shapes import Shapes
 from anyzero.compiler.builtins.routine import Routine
 from anyzero.compiler.errors import CompileError
@@ -96,18 +97,27 @@ class Ready:
     """Operations whose results somebody asks for."""
 
 
-def write_region(number: int, ready: Ready, choices: Choices, out: Written) -> None:
+def write_region(
+    number: int, ready: Ready, choices: Choices, out: Written, rows: Rows | None = None, inline: bool = True
+) -> None:
+    """For one row of work-items, or for several at once: neighbours along the second dimension."""
     lanes = choices.lanes if choices.lanes > 1 else 0
     b = Builder()
     mask = Value(b, "%mask", Type("i1", lanes)) if lanes else None
     parameters = ", ".join(f"{type_} %{name}" for name, type_ in PARAMETERS) + (f", {mask.typed}" if mask else "")
-    head = f"define internal i32 @{choices.prefix}region{number}({parameters}) #0 {{"
+    name = f"{choices.prefix}region{number}"
+    frames = [_frame(b, mask, ready.storage)]
+    lines: list[str] = []
+    if rows is not None:
+        name, parameters = f"{name}.rows", f"{parameters}, i64 %between"
+        frames += [_row_frame(row, frames[0], lines) for row in range(1, rows.count)]
+    head = f"define internal i32 @{name}({parameters}) #{0 if inline else 2} {{"
     starts = {each.start: index for index, each in enumerate(ready.regions)}
 
     def leave(block: Block) -> str:
         return f"ret i32 {DONE if ends_in_barrier(block) is None else starts[block.successors[0]]}"
 
-    _write(head, [], _frame(b, mask, ready.storage), ready.regions[number], leave, ready, choices, out)
+    _write(head, lines, frames, ready.regions[number], leave, ready, choices, out, rows)
 
 
 def write_function(symbol: str, ready: Ready, choices: Choices, out: Written) -> None:
@@ -129,7 +139,7 @@ def write_function(symbol: str, ready: Ready, choices: Choices, out: Written) ->
     frame = _frame(b, mask, ready.storage)
     frame.context, frame.rows = Value(b, "%context", PTR), Value(b, "%rows", PTR)
     head = f"define void @{symbol}(ptr %context, ptr %rows, i64 %bits) #1 prefix i64 {calls.mark(lanes)} {{"
-    _write(head, lines, frame, ready.regions[0], lambda _: "ret void", ready, choices, out)
+    _write(head, lines, [frame], ready.regions[0], lambda _: "ret void", ready, choices, out)
 
 
 def _frame(b: Builder, mask: Value | None, storage: Storage) -> Frame:
@@ -144,19 +154,36 @@ def _frame(b: Builder, mask: Value | None, storage: Storage) -> Frame:
     return frame
 
 
+def _row_frame(row: int, first: Frame, lines: list[str]) -> Frame:
+    """Of a row so many behind the first one; `between` lies between what two rows keep across barriers."""
+    b = first.arguments.builder
+    lines += [f"  %global_y.{row} = add i64 %global_y, {row}", f"  %local_y.{row} = add i64 %local_y, {row}"]
+    lines += [
+        f"  %far.{row} = mul i64 %between, {row}",
+        f"  %spill.{row} = getelementptr i8, ptr %spill, i64 %far.{row}",
+    ]
+    ids = dict(first.ids)
+    for what in ("global", "local"):
+        ids[f"{what}_id", 1] = Value(b, f"%{what}_y.{row}", I64)
+    return replace(first, ids=ids, spill=Value(b, f"%spill.{row}", PTR))
+
+
 def _write(
     head: str,
     start: list[str],
-    frame: Frame,
+    frames: list[Frame],
     region: Region,
     leave: Callable[[Block], str],
     ready: Ready,
     choices: Choices,
     out: Written,
+    rows: Rows | None = None,
 ) -> None:
-    b = frame.arguments.builder
-    e = Emitter(choices, ready.shapes, ready.masks, frame, b)
+    b = frames[0].arguments.builder
+    e = Emitter(choices, ready.shapes, ready.masks, frames[0], b)
     e.used, e.constants = ready.used, out.constants
+    if rows is not None:
+        e.run_rows(rows, frames)
     for block in region.blocks:
         b.label(f"B{block.number}")
         e.write_block(block)
