@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from anyzero.compiler.compiled import Options
+from anyzero.compiler.pipeline import compile_kernel
+from anyzero.compiler.spirv import read, verify
 from anyzero.compiler.targets import cpu
 from benchmarks.kernels.programs import convolution, matmul, streaming
 from tests.compiler.agreement.cases import compiled, through_compiler
@@ -16,6 +18,7 @@ from tests.compiler.agreement.comparison import disagreement
 from tests.compiler.agreement.function import Shape
 from tests.compiler.agreement.generator import Program
 from tests.compiler.agreement.test_found import kernel
+from tests.compiler.assembler import assemble
 
 ROWS = [None, 2, 3, 4]
 
@@ -176,3 +179,59 @@ def test_what_all_rows_read_is_loaded_once(written: list[str]) -> None:
 def test_a_kernel_of_one_row_runs_one(written: list[str]) -> None:
     compiled(streaming("saxpy", 64), Options(rows=4))
     assert "region0.rows" not in written[0]
+
+
+CHECKED = """
+    %h = OpCompositeExtract %i64 %ids 1
+    %x = OpUConvert %i32 %g
+    %y = OpUConvert %i32 %h
+    %x_inside = OpSLessThan %bool %x %p3
+    OpBranchConditional %x_inside %check %end
+    %check = OpLabel
+    %y_inside = OpSLessThan %bool %y %p3
+    OpBranchConditional %y_inside %begin %end
+    %begin = OpLabel
+    %row = OpIMul %i32 %y %p3
+    OpBranch %loop
+    %loop = OpLabel
+    %k = OpPhi %i32 %c0 %begin %next %loop
+    %sum = OpPhi %i32 %c0 %begin %more %loop
+    %left = OpIAdd %i32 %row %k
+    %left_wide = OpSConvert %i64 %left
+    %left_at = OpInBoundsPtrAccessChain %global_i32 %p1 %left_wide
+    %a = OpLoad %i32 %left_at Aligned 4
+    %above = OpIMul %i32 %k %p3
+    %right = OpIAdd %i32 %above %x
+    %right_wide = OpSConvert %i64 %right
+    %right_at = OpInBoundsPtrAccessChain %global_i32 %p2 %right_wide
+    %b = OpLoad %i32 %right_at Aligned 4
+    %product = OpIMul %i32 %a %b
+    %more = OpIAdd %i32 %sum %product
+    %next = OpIAdd %i32 %k %c1
+    %again = OpSLessThan %bool %next %p3
+    OpBranchConditional %again %loop %out
+    %out = OpLabel
+    %place = OpIAdd %i32 %row %x
+    %place_wide = OpSConvert %i64 %place
+    %to = OpInBoundsPtrAccessChain %global_i32 %p0 %place_wide
+    OpStore %to %more Aligned 4
+    OpBranch %end
+    %end = OpLabel
+"""
+
+
+def test_rows_that_are_checked_run_together_where_all_are_inside(written: list[str]) -> None:
+    n = 37
+    numbers = np.random.default_rng(1).integers(-9, 9, (2, n, n), np.int32)
+    text = kernel(CHECKED, "%global_i32 %global_i32 %global_i32 %i32")
+    ways = [Options(level=1, lanes=lanes) for lanes in (8, 16, None)]
+    for group in ((40, 4, 1), (20, 1, 1), (10, 10, 1)):
+        shape = Shape((40, 40, 1), group, (0, 0, 0), 0)
+        given = [np.zeros((n, n), np.int32), *numbers, np.int32(n)]
+        assert disagreement(Program(text, given, [], shape), ways, timeout=120) is None
+    module = read(assemble(text, (1, 6)))
+    verify(module)
+    compile_kernel(module, "main", Options(lanes=16))
+    several = part(written[-1], "region0.rows")
+    assert several.count("@llvm.masked.load") == 1
+    assert several.count("@llvm.masked.store") == 4
