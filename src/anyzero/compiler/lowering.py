@@ -171,7 +171,7 @@ def _rows(ready: Ready, choices: Choices) -> Rows | None:
     """What rows do for themselves, where several should run at once."""
     if choices.linear or (choices.fixed_rows or choices.rows) < 2:
         return None
-    rows = apart(ready.body, ready.masks)
+    rows = apart(ready.body, ready.masks, ready.storage.slots)
     if rows is None:
         return None
     rows.count = choices.fixed_rows or worth(

@@ -7,6 +7,7 @@ That is possible where all rows go the same way.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 
 from anyzero.compiler.analysis.dominators import dominators
@@ -36,8 +37,10 @@ class Rows:
     """Slots that hold another value for each row."""
 
 
-def apart(body: Body, masks: Masks) -> Rows | None:
-    """What rows do for themselves; None where they might go different ways."""
+def apart(body: Body, masks: Masks, kept: Container[Slot] = ()) -> Rows | None:
+    """What rows do for themselves; None where they might go different ways. Every vector has memory of its own for the
+    slots in `kept`.
+    """
     if not _simple(body):
         return None
     each: set[Op] = set()
@@ -55,8 +58,8 @@ def apart(body: Body, masks: Masks) -> Rows | None:
     for block in body.blocks:
         if block.condition in each or masks.of.get(block) in each:
             return None
-    # Every vector has its own memory for what outlives a barrier, also where the same is written to all of it.
-    each |= {op for op in body.ops if op.name == "write" and op.info.across}
+    # Also where the same is written to all of it.
+    each |= {op for op in body.ops if op.name == "write" and op.info in kept}
     return Rows(1, each, slots)
 
 

@@ -372,7 +372,10 @@ class Emitter:
 
     def slot(self, slot: Slot) -> tuple[Value | None, Value | None]:
         """Where a slot keeps the scalar and where the vector, as its shape needs them."""
-        key = slot, self._row if self.rows is not None and (slot in self.rows.slots or slot.across) else 0
+        key = (
+            slot,
+            self._row if self.rows is not None and (slot in self.rows.slots or slot in self.frame.spilled) else 0,
+        )
         found = self._slots.get(key)
         if found is None:
             shape = slot.shape if self.lanes else Shape(0)
