@@ -21,6 +21,8 @@ class Options:
     """Work-items in a vector; None leaves the choice to the compiler."""
     gathers: bool | None = None
     """May loads and stores be gathers and scatters of the processor? None leaves it to the compiler."""
+    rows: int | None = None
+    """Rows of work-items that run at once where they can; None leaves the choice to the compiler."""
     greater_than_4gb: bool = False
     large_registers: bool = False
     debug: bool = False

@@ -7,15 +7,16 @@ from dataclasses import dataclass, replace
 
 from anyzero.compiler.analysis.dominators import dominators
 from anyzero.compiler.analysis.loops import Loops, find_loops
+from anyzero.compiler.analysis.rows import Rows, apart, can_share, worth
 from anyzero.compiler.analysis.shapes import Flow, analyse
 from anyzero.compiler.analysis.streams import find_streams
 from anyzero.compiler.analysis.together import agreed
 from anyzero.compiler.errors import CompileError
-from anyzero.compiler.ir import Block, Body, Combine
+from anyzero.compiler.ir import Block, Body, Combine, Op
 from anyzero.compiler.lower.calls import symbol
 from anyzero.compiler.lower.combines import write_combine
 from anyzero.compiler.lower.emitter import Choices
-from anyzero.compiler.lower.entry import STATE_BYTES, either_entry, flat_entry, group_entry
+from anyzero.compiler.lower.entry import STATE_BYTES, either_entry, flat_entry, group_entry, several_only
 from anyzero.compiler.lower.regions import Ready, Written, lay_out, write_function, write_region
 from anyzero.compiler.lower.steps import in_step
 from anyzero.compiler.transform.joints import cut_at_joints
@@ -24,10 +25,14 @@ from anyzero.compiler.transform.number import number
 from anyzero.compiler.transform.one_latch import one_latch
 from anyzero.compiler.transform.reach import repair
 from anyzero.compiler.transform.regions import ends_in_barrier, split
+from anyzero.compiler.transform.settle import Granted, settle
 from anyzero.compiler.transform.way_out import way_out
 
 TWICE = 150
 """Up to so many operations, whole vectors and the rest of a row get code of their own."""
+
+SETTLED = 400
+"""Up to so many operations, there may be a version of the kernel for away from the edges."""
 
 MOST_FUNCTIONS = 1000
 
@@ -38,6 +43,7 @@ declare void @llvm.x86.sse.sfence()
 declare void @az_fault(ptr, i32, i64) cold noreturn nounwind
 attributes #0 = { alwaysinline nounwind "no-trapping-math"="true" "probe-stack"="inline-asm" }
 attributes #1 = { nounwind "no-trapping-math"="true" "probe-stack"="inline-asm" }
+attributes #2 = { noinline nounwind "no-trapping-math"="true" "probe-stack"="inline-asm" }
 !0 = !{!"branch_weights", i32 1, i32 2000000}
 !1 = !{}
 !2 = !{i32 1}
@@ -82,14 +88,28 @@ def _ready(body: Body, flow: Flow, choices: Choices) -> Ready:
     repair(body, shapes, masks)
     # Last of what changes the body: from here on a value may have to cross from one region to another.
     regions = split(body, shapes, masks)
-    plan = in_step(regions, same, shapes) if len(regions) > 1 else None
-    if plan is not None and (cut := cut_at_joints(body, regions, shapes, masks, plan.known)) is not regions:
-        regions = cut
-        plan = in_step(regions, same, shapes)
-    storage = lay_out(body, regions, choices.lanes, plan.shared if plan else ())
+    storage = lay_out(body, regions, choices.lanes)
     used = {arg for op in body.ops for arg in op.args}
-    rows = any(op.name == "builtin" and op.info[0] in ("local_id", "global_id") and op.info[1] for op in body.ops)
-    return Ready(body, regions, shapes, masks, storage, used, streams, plan, rows)
+    planar = any(op.name == "builtin" and op.info[0] in ("local_id", "global_id") and op.info[1] for op in body.ops)
+    ready = Ready(body, regions, shapes, masks, storage, used, streams, planar=planar)
+    ready.rows = _rows(ready, choices)
+    if ready.rows is None and len(regions) > 1:
+        _go_in_step(ready, same, choices)
+    return ready
+
+
+def _go_in_step(ready: Ready, same: set[Op], choices: Choices) -> None:
+    """Where all vectors of a group go the same way; `same` is what its work-items agree on."""
+    plan = in_step(ready.regions, same, ready.shapes)
+    if plan is None:
+        return
+    cut = cut_at_joints(ready.body, ready.regions, ready.shapes, ready.masks, plan.known)
+    if cut is not ready.regions:
+        ready.regions = cut
+        plan = in_step(cut, same, ready.shapes)
+    ready.plan = plan
+    ready.storage = lay_out(ready.body, ready.regions, choices.lanes, plan.shared if plan else ())
+    ready.used = {arg for op in ready.body.ops for arg in op.args}
 
 
 def lower_kernel(
@@ -113,23 +133,84 @@ def lower_kernel(
 
 def _lower(entry: str, body: Body, flow: Flow, choices: Choices, out: Written) -> tuple[int, int]:
     """How many regions there are, and the bytes each vector keeps."""
+    simpler = None if choices.linear or choices.lanes < 2 or _too_much(body) else settle(body)
     ready = _ready(body, flow, choices)
+    inner = None if simpler is None else _inner(*simpler, ready, choices)
     count = len(ready.regions)
+    rows = inner.rows if inner is not None else ready.rows
+    several = 1 if rows is None else rows.count
+    twice = rows is None and sum(len(block.ops) for block in body.blocks) <= TWICE
+    # What runs at the edges only, or for the last rows, is written once and called.
+    called = inner is not None or (rows is not None and choices.flat)
     for index in range(count):
-        write_region(index, ready, choices, out)
-    twice = sum(len(block.ops) for block in body.blocks) <= TWICE
+        if called or not several_only(several, max(choices.lanes, 1), choices.group_size):
+            write_region(index, ready, choices, out, inline=not called)
+        if rows is not None:
+            write_region(index, ready if inner is None else inner.ready, choices, out, rows)
     # Vectors that go the same way need not remember where they are.
     state = STATE_BYTES if count > 1 and ready.plan is None else 0
     per_vector = ready.storage.size + state
     large = ready.streams.large(choices.cache_bytes)
+    granted = None if inner is None else inner.granted
     if choices.flat:
-        around = flat_entry(entry, choices, twice, large)
+        around = flat_entry(entry, choices, twice, large, several, granted)
     else:
         combines = _write_combines(ready, state, per_vector, choices, out)
         kept = per_vector if count > 1 else 0
-        around = group_entry(entry, choices, twice, count, kept, combines, ready.plan, large)
+        around = group_entry(entry, choices, twice, count, kept, combines, ready.plan, large, several, granted)
     out.functions.append(around)
     return count, per_vector
+
+
+@dataclass(slots=True)
+class _Inner:
+    """A simpler kernel for where no edge is near."""
+
+    ready: Ready
+    rows: Rows
+    granted: Granted
+
+
+def _inner(body: Body, granted: Granted, general: Ready, choices: Choices) -> _Inner | None:
+    """The simpler kernel, where it reads neighbours as such that the other one cannot, or lets several rows run at
+    once.
+    """
+    sharing = choices.fixed_rows > 1 or (choices.rows > 1 and can_share(body))
+    if not sharing and not (granted.held and _picked(general)):
+        return None
+    ready = _ready(body, prepare(body), choices)
+    rows = ready.rows
+    if rows is None and _picked(ready) >= _picked(general):
+        return None
+    return _Inner(ready, rows or Rows(1, set(), set()), granted)
+
+
+def _picked(ready: Ready) -> int:
+    """Loads whose lanes may lie anywhere."""
+    return sum(op.name == "load" and ready.shapes[op.args[0]].varying for op in ready.body.ops)
+
+
+def _too_much(body: Body) -> bool:
+    """Too long to be written twice, or with something that is kept or waited for."""
+    operations = 0
+    for op in body.ops:
+        operations += 1
+        if op.name in ("barrier", "group", "call", "printf"):
+            return True
+    return operations > SETTLED or any(variable.space == "private" for variable in body.variables)
+
+
+def _rows(ready: Ready, choices: Choices) -> Rows | None:
+    """What rows do for themselves, where several should run at once."""
+    if choices.linear or (choices.fixed_rows or choices.rows) < 2:
+        return None
+    rows = apart(ready.body, ready.masks, ready.storage.slots)
+    if rows is None:
+        return None
+    rows.count = choices.fixed_rows or worth(
+        rows, ready.body, ready.shapes, choices.lanes, choices.register, 32 if choices.wide else 16, choices.rows
+    )
+    return rows if rows.count > 1 else None
 
 
 def lower_function(entry: str, body: Body, choices: Choices, function: Translate) -> Lowered:

@@ -32,6 +32,9 @@ from anyzero.compiler.transform.unroll import unroll
 
 ENTRY = "anyzero_kernel"
 
+USUAL_ROWS = 4
+"""Of a group in two dimensions whose size is not known."""
+
 MOST_PRIVATE = (1 << 31) - 1
 """Bytes that the work-items of a vector may have together."""
 
@@ -55,6 +58,8 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
         _choices(lanes, options, target, is_flat(uses)),
         args_bytes=translation.args_bytes,
         group_size=kernel.required_group_size,
+        rows=_rows_of(kernel),
+        fixed_rows=options.rows or 0,
         narrow=narrow,
     )
     private = sum(variable.size for variable in body.variables if variable.space == "private")
@@ -147,7 +152,20 @@ def compile_function(module: Module, name: str, options: Options, linked: Sequen
 def _choices(lanes: int, options: Options, target: cpu.Target, flat: bool) -> Choices:
     gathers = target.gathers if options.gathers is None else options.gathers
     caches = cpu.cache_bytes() if options.cache_bytes is None else options.cache_bytes
-    return Choices(lanes, gathers, options.greater_than_4gb, flat=flat, wide=target.wide, cache_bytes=caches)
+    return Choices(
+        lanes,
+        gathers,
+        options.greater_than_4gb,
+        flat=flat,
+        wide=target.wide,
+        register=target.register,
+        cache_bytes=caches,
+    )
+
+
+def _rows_of(kernel: Kernel) -> int:
+    """How many rows a group is likely to have, or how many it is known to have."""
+    return USUAL_ROWS if kernel.required_group_size is None else kernel.required_group_size[1]
 
 
 def _function(modules: Sequence[Module], at: int, id_: int, floats: FloatControls) -> Body:

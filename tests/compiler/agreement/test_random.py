@@ -33,7 +33,7 @@ OLDER = "+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe,+popcnt,+sse3,+sse4.1,+s
 
 @st.composite
 def ways(draw: DrawFn) -> Options:
-    """Lanes, LLVM's effort, whether there are gathers, and which processor it is for."""
+    """Lanes and rows, LLVM's effort, whether there are gathers, and which processor it is for."""
     cpu, features = draw(st.sampled_from([("", ""), ("", ""), ("haswell", OLDER)]))
     return Options(
         cpu=cpu,
@@ -42,6 +42,7 @@ def ways(draw: DrawFn) -> Options:
         level=draw(st.sampled_from([1, 1, 2, 0])),
         gathers=draw(st.sampled_from([None, False])),
         cache_bytes=draw(st.sampled_from([0, None])),
+        rows=draw(st.sampled_from([None, 2, 3, 4])),
     )
 
 

@@ -6,11 +6,13 @@ value is a vector. Chapters (arithmetic, memory, …) register a function for ea
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import ChainMap
+from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from anyzero.compiler.analysis.first_ids import first_ids
+from anyzero.compiler.analysis.rows import Rows
 from anyzero.compiler.analysis.shapes import Shape, Shapes
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Block, Op, Slot, Variable
@@ -38,6 +40,12 @@ class Choices:
     """Does the target have AVX-512: lanes chosen by the bits of a register, guesses of inverse roots?"""
     group_size: tuple[int, int, int] | None = None
     """Of every launch, where the kernel requires one."""
+    rows: int = 1
+    """How many rows of work-items may run at once."""
+    fixed_rows: int = 0
+    """How many do so wherever they can; 0 leaves it to the cost model."""
+    register: int = 64
+    """Bytes of a vector register."""
     cache_bytes: int = 0
     """What the processor's caches hold."""
     narrow: bool = False
@@ -74,6 +82,17 @@ class Frame:
     """Its parameters, and then its results."""
 
 
+@dataclass(slots=True, eq=False)
+class _View:
+    """What is known in one of several rows."""
+
+    frame: Frame
+    scalars: MutableMapping[Op, Value]
+    vectors: MutableMapping[Op, Value]
+    parts: MutableMapping[Op, list[Value]]
+    cache: dict[object, Value] = field(default_factory=dict)
+
+
 Handler = Callable[["Emitter", Op], None]
 HANDLERS: dict[str, Handler] = {}
 
@@ -95,9 +114,9 @@ class Emitter:
         self.masks = masks
         self.frame = frame
         self.b = builder
-        self.scalars: dict[Op, Value] = {}
-        self.vectors: dict[Op, Value] = {}
-        self.parts: dict[Op, list[Value]] = {}
+        self.scalars: MutableMapping[Op, Value] = {}
+        self.vectors: MutableMapping[Op, Value] = {}
+        self.parts: MutableMapping[Op, list[Value]] = {}
         self.routines: dict[str, Routine] = {}
         self.globals: dict[str, str] = {}
         """Definitions of constants that the code brings along, by name."""
@@ -115,14 +134,29 @@ class Emitter:
         """Functions whose addresses are taken: module and id."""
         self.constants: dict[Variable, int] = {}
         """Numbers of constants that the code brings along."""
-        self._slots: dict[Slot, tuple[Value | None, Value | None]] = {}
+        self._slots: dict[tuple[Slot, int], tuple[Value | None, Value | None]] = {}
         self._cache: dict[object, Value] = {}
+        self.rows: Rows | None = None
+        """Where several rows of work-items run at once."""
+        self._views: list[_View] = []
+        self._row = 0
+
+    def run_rows(self, rows: Rows, frames: list[Frame]) -> None:
+        """From now on, what rows do for themselves is written once for each of the frames."""
+        self.rows = rows
+        self._views = [_View(frames[0], self.scalars, self.vectors, self.parts)]
+        for frame in frames:
+            self._views.append(
+                _View(frame, ChainMap({}, self.scalars), ChainMap({}, self.vectors), ChainMap({}, self.parts))
+            )
 
     # Walking
 
     def write_block(self, block: Block) -> None:
         self.block = block
         self._cache = {}
+        for view in self._views:
+            view.cache = {}
         self.write(block.ops)
 
     def write(self, ops: list[Op]) -> None:
@@ -130,7 +164,20 @@ class Emitter:
             handler = HANDLERS.get(op.name)
             if handler is None:
                 raise CompileError(f"{op.name} is not supported", offset=op.word)
-            handler(self, op)
+            if self.rows is not None and op in self.rows.each:
+                for row in range(1, len(self._views)):
+                    self._look(row)
+                    handler(self, op)
+                self._look(0)
+            else:
+                handler(self, op)
+
+    def _look(self, row: int) -> None:
+        """At values as a row has them, counted from 1, or at those of all rows."""
+        self._views[self._row].cache = self._cache
+        self._row, view = row, self._views[row]
+        self.frame, self._cache = view.frame, view.cache
+        self.scalars, self.vectors, self.parts = view.scalars, view.vectors, view.parts
 
     def label(self) -> str:
         self.labels += 1
@@ -332,7 +379,11 @@ class Emitter:
 
     def slot(self, slot: Slot) -> tuple[Value | None, Value | None]:
         """Where a slot keeps the scalar and where the vector, as its shape needs them."""
-        found = self._slots.get(slot)
+        key = (
+            slot,
+            self._row if self.rows is not None and (slot in self.rows.slots or slot in self.frame.spilled) else 0,
+        )
+        found = self._slots.get(key)
         if found is None:
             shape = slot.shape if self.lanes else Shape(0)
             whole = bool(self.lanes) and (shape.varying or not shape.exact)
@@ -353,7 +404,7 @@ class Emitter:
                     name = f"%shared{len(self._slots)}"
                     self.allocations.append(f"  {name} = load {Type(slot.type)}, {self.frame.shared[slot].typed}")
                     self.allocations.append(f"  store {Type(slot.type)} {name}, {found[0].typed}")
-            self._slots[slot] = found
+            self._slots[key] = found
         return found
 
     def for_each_lane(

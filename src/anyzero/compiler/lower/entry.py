@@ -11,13 +11,18 @@ from collections.abc import Callable
 
 from anyzero.compiler.lower import streaming
 from anyzero.compiler.lower.emitter import Choices
+from anyzero.compiler.lower.guard import holds
 from anyzero.compiler.lower.in_step import Group, step_by_step
 from anyzero.compiler.lower.llvm import I1, I32, I64, PTR, Builder, Type, Value
 from anyzero.compiler.lower.regions import DONE, PARAMETERS
 from anyzero.compiler.lower.steps import Plan
+from anyzero.compiler.transform.settle import Granted
 
 STATE_BYTES = 128
 """In front of what a vector keeps across barriers: the number of the region that it runs next."""
+
+HIGH = 16
+"""Rows that groups of fewer rows are put together to, where several rows run at once."""
 
 PIECE = 128
 """Work-items of a row that run before the same piece of the next row does, which often reads the same memory."""
@@ -31,11 +36,23 @@ _GRID_BYTES, _WORKER_BYTES = 104, 40
 class Entry:
     """An LLVM function with counted loops; its variables are places that LLVM makes registers of."""
 
-    def __init__(self, symbol: str, choices: Choices, twice: bool, large: int = 0) -> None:
+    def __init__(
+        self,
+        symbol: str,
+        choices: Choices,
+        twice: bool,
+        large: int = 0,
+        rows: int = 1,
+        granted: Granted | None = None,
+    ) -> None:
         """From `large` work-items on, stores go past the caches; 0 where there are none that do."""
         self.symbol = symbol
         self.args_bytes = choices.args_bytes
         self.prefix = choices.prefix
+        self.rows = rows
+        """How many rows run at once, where there are as many."""
+        self.granted = granted
+        """What the code for them takes for granted."""
         self.linear = choices.linear
         """Do vectors go on from one row of a group to the next?"""
         self.lanes = choices.lanes if choices.lanes > 1 else 0
@@ -55,7 +72,9 @@ class Entry:
         self.fixed = None if choices.flat else choices.group_size
         """The size of all groups, where the kernel says it."""
         if self.fixed is not None:
+            # It tells LLVM which loops are never run.
             self.size = [self.number(each) for each in self.fixed]
+        self.only_rows = granted is None and several_only(rows, self.step, self.fixed)
         self.scratch = self.load(self.worker, 8, PTR)
         self.stream = streaming.ask(self, large) if large else None
         self.whole = True
@@ -144,14 +163,21 @@ class Entry:
 
     # Vectors
 
-    def region(self, number: int, mask: Value | None, ids: dict[str, Value], *more: Value) -> Value:
+    def region(
+        self, number: int, mask: Value | None, ids: dict[str, Value], *more: Value, between: Value | None = None
+    ) -> Value:
+        """`between` is given where several rows run at once: bytes from what one row keeps to what the next does."""
         known = {"arguments": self.arguments, "grid": self.grid, "worker": self.worker, **ids}
         known["stream"] = self.stream if self.stream is not None and self.whole else self.number(streaming.NEVER)
         given = [known.get(name, self.b.poison(type_)) for name, type_ in PARAMETERS]
         if mask is not None:
             given.append(mask)
         given += more
-        return self.b.op(f"call i32 @{self.prefix}region{number}({', '.join(each.typed for each in given)})", I32)
+        name = f"{self.prefix}region{number}"
+        if between is not None:
+            name += ".rows"
+            given.append(between)
+        return self.b.op(f"call i32 @{name}({', '.join(each.typed for each in given)})", I32)
 
     def row(self, start: Value, stop: Value, body: Callable[[Value, Value | None], None]) -> None:
         """Vectors from `start` to before `stop`; the body gets the first lane's place and the mask."""
@@ -174,14 +200,65 @@ class Entry:
         )
         self.whole = True
 
+    def rows_of_vectors(
+        self,
+        start: Value,
+        stop: Value,
+        several: Callable[[Value, Value | None, Value], None],
+        single: Callable[[Value, Value | None, Value], None],
+    ) -> None:
+        """The same vectors of as many rows as run at once; what is left of a row at its end runs row by row.
+
+        Both bodies get the first lane's place, the mask, and how many rows are above: none where several run.
+        """
+        b, lanes, none = self.b, self.lanes, self.number(0)
+        every = Value(b, "splat (i1 true)", Type("i1", lanes)) if lanes else None
+        at = self.for_(start, stop, self.step, lambda x: several(x, every, none))
+        if not lanes or self.only_rows:
+            return
+        left = stop - at
+
+        def rest() -> None:
+            self.for_(none, self.number(self.rows), 1, lambda row: single(at, self.first_lanes(left), row))
+
+        self.whole = False
+        self.if_(b.compare("sgt", left, 0), rest)
+        self.whole = True
+
+    def several(self, ids: dict[str, Value], together: Callable[[], None], single: Callable[[Value], None]) -> None:
+        """The same vector of some rows: together where what that takes for granted holds, else row by row."""
+        if self.granted is None:
+            together()
+            return
+        answer = holds(self, self.granted, ids)
+        self.if_(answer, together)
+        self.if_(~answer, lambda: keep(self.for_(self.number(0), self.number(self.rows), 1, single)))
+
+    def lines(
+        self, start: Value, stop: Value, several: Callable[[Value], None], single: Callable[[Value], None]
+    ) -> None:
+        """Counts rows, several at a time while there are as many."""
+        if self.rows > 1 or self.granted is not None:
+            start = self.for_(start, stop, self.rows, several)
+            if self.only_rows:
+                return
+        self.for_(start, stop, 1, single)
+
     def first_lanes(self, count: Value) -> Value:
         numbers = self.b.each(range(self.lanes), "i64")
         return self.b.compare("sgt", self.b.spread(count, self.lanes), numbers)
 
 
-def flat_entry(symbol: str, choices: Choices, twice: bool, large: int = 0) -> str:
+def several_only(rows: int, step: int, size: tuple[int, int, int] | None) -> bool:
+    """Is it known that there are always as many rows as run at once, and nothing left at their ends?"""
+    return rows > 1 and size is not None and size[0] % step == 0 and size[1] % rows == 0
+
+
+def flat_entry(
+    symbol: str, choices: Choices, twice: bool, large: int = 0, rows: int = 1, granted: Granted | None = None
+) -> str:
     """Groups that are neighbours along the first dimension are one long row."""
-    e = Entry(symbol, choices, twice, large)
+    e = Entry(symbol, choices, twice, large, rows, granted)
     b = e.b
     group = e.variable(e.first)
     flat = b.compare("eq", e.size[1] * e.size[2], 1)
@@ -192,7 +269,17 @@ def flat_entry(symbol: str, choices: Choices, twice: bool, large: int = 0) -> st
         x, rest = b.binary("urem", g, e.count[0]), b.binary("udiv", g, e.count[0])
         y, z = b.binary("urem", rest, e.count[1]), b.binary("udiv", rest, e.count[1])
         many = b.intrinsic("umin", e.last - g, e.count[0] - x)
-        e.set(group, g + many)
+        height = e.size[1]
+        if e.rows > 1 or e.granted is not None:
+            # Groups need not be as high as several rows: those of whole rows of groups are run as if they were one.
+            below = b.intrinsic("umin", b.binary("udiv", e.last - g, e.count[0]), e.count[1] - y)
+            below = b.intrinsic("umin", below, b.binary("udiv", e.number(HIGH), e.size[1]))
+            whole = b.compare("eq", x, 0) & b.compare("ugt", below, 1)
+            below = b.select(whole, below, e.number(1))
+            height = height * below
+            e.set(group, g + b.select(whole, below * e.count[0], many))
+        else:
+            e.set(group, g + many)
         x0, y0, z0 = (n * size + offset for n, size, offset in zip((x, y, z), e.size, e.offset, strict=True))
         x1 = x0 + many * e.size[0]
         at = e.variable(x0)
@@ -203,17 +290,29 @@ def flat_entry(symbol: str, choices: Choices, twice: bool, large: int = 0) -> st
             stop = b.intrinsic("umin", b.intrinsic("umin", (start | 0x7FFFFFFF) + 1, start + longest), x1)
             e.for_(
                 z0, z0 + e.size[2], 1,
-                lambda gz: keep(e.for_(y0, y0 + e.size[1], 1, lambda gy: row(start, stop, gy, gz))),
+                lambda gz: e.lines(
+                    y0, y0 + height,
+                    lambda gy: rows_(start, stop, gy, gz),
+                    lambda gy: e.row(start, stop, lambda gx, mask: vector(gx, gy, gz, mask)),
+                ),
             )  # fmt: skip
             e.set(at, stop)
 
         e.while_(lambda: b.compare("ult", e.get(at), x1), piece)
 
-    def row(start: Value, stop: Value, gy: Value, gz: Value) -> None:
-        e.row(start, stop, lambda gx, mask: vector(gx, gy, gz, mask))
+    def rows_(start: Value, stop: Value, gy: Value, gz: Value) -> None:
+        e.rows_of_vectors(
+            start, stop,
+            lambda gx, mask, _: e.several(
+                {"global_x": gx, "global_y": gy, "global_z": gz},
+                lambda: vector(gx, gy, gz, mask, e.number(0)),
+                lambda above: vector(gx, gy + above, gz, mask),
+            ),
+            lambda gx, mask, above: vector(gx, gy + above, gz, mask),
+        )  # fmt: skip
 
-    def vector(gx: Value, gy: Value, gz: Value, mask: Value | None) -> None:
-        e.region(0, mask, {"global_x": gx, "global_y": gy, "global_z": gz, "spill": e.scratch})
+    def vector(gx: Value, gy: Value, gz: Value, mask: Value | None, between: Value | None = None) -> None:
+        e.region(0, mask, {"global_x": gx, "global_y": gy, "global_z": gz, "spill": e.scratch}, between=between)
 
     e.while_(lambda: b.compare("ult", e.get(group), e.last), run)
     return e.text()
@@ -238,11 +337,13 @@ def group_entry(
     combines: dict[int, str],
     plan: Plan | None = None,
     large: int = 0,
+    rows: int = 1,
+    granted: Granted | None = None,
 ) -> str:
     """Group by group. `combines` names functions that run once in front of a region, when all vectors have come to
     it.
     """
-    e = Entry(symbol, choices, twice, large)
+    e = Entry(symbol, choices, twice, large, rows, granted)
     b = e.b
     vectors = vectors_of_group(e)
     rest = b.binary("udiv", e.first, e.count[0])
@@ -263,7 +364,11 @@ def group_entry(
                 e,
                 known,
                 start,
-                lambda mask, all_ids: keep(e.region(0, mask, {**all_ids, "spill": _spill(e, all_ids, per_vector, 0)})),
+                lambda mask, all_ids, per_row: keep(
+                    e.region(
+                        0, mask, {**all_ids, "spill": _spill(e, all_ids, per_vector, 0)}, between=_between(per_row, 0)
+                    )
+                ),
                 e.twice,
             )
         elif plan is not None:
@@ -281,6 +386,10 @@ def _spill(e: Entry, ids: dict[str, Value], per_vector: int, skip: int) -> Value
     return e.at(e.scratch, ids["vector"] * per_vector + skip)
 
 
+def _between(per_row: Value | None, per_vector: int) -> Value | None:
+    return None if per_row is None else per_row * per_vector
+
+
 def _step(e: Entry, ids: list[Value], gx: Value, gy: Value, gz: Value) -> None:
     """The next group."""
     b = e.b
@@ -291,24 +400,48 @@ def _step(e: Entry, ids: list[Value], gx: Value, gy: Value, gz: Value) -> None:
     e.set(ids[2], b.select(over_y, gz + 1, gz))
 
 
-Body = Callable[["Value | None", dict[str, Value]], None]
+Body = Callable[["Value | None", dict[str, Value], "Value | None"], None]
+"""Gets the mask, the ids, and where it is to run several rows at once, how many vectors a row has."""
 
 
 def _vectors(e: Entry, known: dict[str, Value], start: list[Value], body: Body, twice: bool) -> None:
     """All vectors of a group, in the order of the work-items' linear numbers."""
     number = e.variable(e.number(0))
+    zero = e.number(0)
 
-    def vector(x: Value, y: Value, z: Value, mask: Value | None) -> None:
-        now = e.get(number)
-        e.set(number, now + 1)
-        place = {"local_x": x, "local_y": y, "local_z": z, "vector": now}
-        place |= {"global_x": start[0] + x, "global_y": start[1] + y, "global_z": start[2] + z}
-        body(mask, {**known, **place})
+    def vector(
+        x: Value, y: Value, z: Value, mask: Value | None, now: Value | None = None, per_row: Value | None = None
+    ) -> None:
+        if now is None:
+            now = e.get(number)
+            e.set(number, now + 1)
+        body(mask, {**known, **ids(x, y, z), "vector": now}, per_row)
+
+    def ids(x: Value, y: Value, z: Value) -> dict[str, Value]:
+        place = {"local_x": x, "local_y": y, "local_z": z}
+        return place | {"global_x": start[0] + x, "global_y": start[1] + y, "global_z": start[2] + z}
+
+    def rows(y: Value, z: Value) -> None:
+        first = e.get(number)
+        per_row = e.b.binary("udiv", e.size[0] + (e.step - 1), e.number(e.step))
+
+        def which(x: Value) -> Value:
+            return first + e.b.binary("udiv", x, e.number(e.step))
+
+        e.rows_of_vectors(
+            zero, e.size[0],
+            lambda x, mask, _: e.several(
+                ids(x, y, z),
+                lambda: vector(x, y, z, mask, which(x), per_row),
+                lambda above: vector(x, y + above, z, mask, which(x) + above * per_row),
+            ),
+            lambda x, mask, above: vector(x, y + above, z, mask, which(x) + above * per_row),
+        )  # fmt: skip
+        e.set(number, first + per_row * e.rows)
 
     def row(y: Value, z: Value) -> None:
         e.row(zero, e.size[0], lambda x, mask: vector(x, y, z, mask))
 
-    zero = e.number(0)
     if e.linear:
         items = e.size[0] * e.size[1] * e.size[2]
         e.row(zero, items, lambda _, mask: vector(zero, zero, zero, mask))
@@ -316,7 +449,7 @@ def _vectors(e: Entry, known: dict[str, Value], start: list[Value], body: Body, 
     twice, e.twice = e.twice, twice
     e.for_(
         zero, e.size[2], 1,
-        lambda z: keep(e.for_(zero, e.size[1], 1, lambda y: row(y, z))),
+        lambda z: e.lines(zero, e.size[1], lambda y: rows(y, z), lambda y: row(y, z)),
     )  # fmt: skip
     e.twice = twice
 
@@ -352,12 +485,18 @@ def _regions(
                 f"{e.worker.typed})"
             )
 
-        def vector(mask: Value | None, ids: dict[str, Value]) -> None:
+        def vector(mask: Value | None, ids: dict[str, Value], per_row: Value | None) -> None:
             state = e.at(e.scratch, ids["vector"] * per_vector)
+            between = _between(per_row, per_vector)
 
             def run() -> None:
                 spill = e.at(state, STATE_BYTES)
-                e.set(state, e.region(number, mask, {**ids, "spill": spill}))
+                following = e.region(number, mask, {**ids, "spill": spill}, between=between)
+                e.set(state, following)
+                # Rows that run at once do so from the first region to the last.
+                if between is not None:
+                    for row in range(1, e.rows):
+                        e.set(e.at(state, between * row), following)
 
             e.if_(b.compare("eq", e.get(state, I32), number), run)
             e.set(lowest, b.intrinsic("umin", e.get(lowest, I32), e.get(state, I32)))

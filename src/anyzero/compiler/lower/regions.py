@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from anyzero.compiler.analysis.rows import Rows
 from anyzero.compiler.analysis.shapes import Shapes
 from anyzero.compiler.analysis.streams import Streams
 from anyzero.compiler.builtins.routine import Routine
@@ -101,28 +102,38 @@ class Ready:
     streams: Streams
     plan: Plan | None = None
     """Where all vectors of a group go the same way."""
-    rows: bool = False
+    rows: Rows | None = None
+    """What rows do for themselves, where several run at once."""
+    planar: bool = False
     """Does the kernel ask for places in more than one dimension, so that groups are likely to have several rows?"""
 
 
-def write_region(number: int, ready: Ready, choices: Choices, out: Written) -> None:
+def write_region(
+    number: int, ready: Ready, choices: Choices, out: Written, rows: Rows | None = None, inline: bool = True
+) -> None:
+    """For one row of work-items, or for several at once: neighbours along the second dimension."""
     lanes = choices.lanes if choices.lanes > 1 else 0
     b = Builder()
     mask = Value(b, "%mask", Type("i1", lanes)) if lanes else None
     alone = " noalias" if _worth_telling(ready.regions[number], ready) else ""
     given = (f"{type_}{alone if name == 'spill' else ''} %{name}" for name, type_ in PARAMETERS)
     parameters = ", ".join(given) + (f", {mask.typed}" if mask else "")
-    head = f"define internal i32 @{choices.prefix}region{number}({parameters}) #0 {{"
+    name = f"{choices.prefix}region{number}"
+    frames = [_frame(b, mask, ready.storage)]
+    lines: list[str] = []
+    if rows is not None:
+        name, parameters = f"{name}.rows", f"{parameters}, i64 %between"
+        frames += [_row_frame(row, frames[0], lines) for row in range(1, rows.count)]
+    head = f"define internal i32 @{name}({parameters}) #{0 if inline else 2} {{"
     starts = {each.start: index for index, each in enumerate(ready.regions)}
 
     def leave(e: Emitter, block: Block) -> None:
         e.b.line(f"ret i32 {DONE if ends_in_barrier(block) is None else starts[block.successors[0]]}")
 
-    frame = _frame(b, mask, ready.storage)
     if ready.plan is None:
-        _write(head, [], frame, ready.regions[number], leave, ready, choices, out)
+        _write(head, lines, frames, ready.regions[number], leave, ready, choices, out, rows=rows)
     else:
-        _write_in_step(number, head, frame, ready, ready.plan, choices, out)
+        _write_in_step(number, head, frames[0], ready, ready.plan, choices, out)
 
 
 def _worth_telling(region: Region, ready: Ready) -> bool:
@@ -132,7 +143,7 @@ def _worth_telling(region: Region, ready: Ready) -> bool:
     ops = [op for block in region.blocks for op in block.ops]
     if not any(op.name == "write" and op.info in ready.storage.slots for op in ops):
         return False
-    return any(op.name == "load" and (ready.rows or ready.shapes[op.args[0]].uniform) for op in ops)
+    return any(op.name == "load" and (ready.planar or ready.shapes[op.args[0]].uniform) for op in ops)
 
 
 def _write_in_step(
@@ -163,7 +174,7 @@ def _write_in_step(
         stopped = b.op("load i1, ptr %stopped", I1)
         b.line(f"ret {b.select(stopped, b.constant(answer(next_, True), I32), answer(next_, False)).typed}")
 
-    _write(head, lines, frame, ready.regions[number], leave, ready, choices, out, step.stops)
+    _write(head, lines, [frame], ready.regions[number], leave, ready, choices, out, step.stops)
 
 
 def write_function(symbol: str, ready: Ready, choices: Choices, out: Written) -> None:
@@ -185,7 +196,7 @@ def write_function(symbol: str, ready: Ready, choices: Choices, out: Written) ->
     frame = _frame(b, mask, ready.storage)
     frame.context, frame.rows = Value(b, "%context", PTR), Value(b, "%rows", PTR)
     head = f"define void @{symbol}(ptr %context, ptr %rows, i64 %bits) #1 prefix i64 {calls.mark(lanes)} {{"
-    _write(head, lines, frame, ready.regions[0], lambda e, _: e.b.line("ret void"), ready, choices, out)
+    _write(head, lines, [frame], ready.regions[0], lambda e, _: e.b.line("ret void"), ready, choices, out)
 
 
 def _frame(b: Builder, mask: Value | None, storage: Storage) -> Frame:
@@ -200,24 +211,44 @@ def _frame(b: Builder, mask: Value | None, storage: Storage) -> Frame:
     return frame
 
 
+def _row_frame(row: int, first: Frame, lines: list[str]) -> Frame:
+    """Of a row so many behind the first one; `between` lies between what two rows keep across barriers."""
+    b = first.arguments.builder
+    lines += [f"  %global_y.{row} = add i64 %global_y, {row}", f"  %local_y.{row} = add i64 %local_y, {row}"]
+    lines += [
+        f"  %far.{row} = mul i64 %between, {row}",
+        f"  %spill.{row} = getelementptr i8, ptr %spill, i64 %far.{row}",
+    ]
+    ids = dict(first.ids)
+    for what in ("global", "local"):
+        ids[f"{what}_id", 1] = Value(b, f"%{what}_y.{row}", I64)
+    return replace(first, ids=ids, spill=Value(b, f"%spill.{row}", PTR))
+
+
 def _write(
     head: str,
     start: list[str],
-    frame: Frame,
+    frames: list[Frame],
     region: Region,
     leave: Callable[[Emitter, Block], None],
     ready: Ready,
     choices: Choices,
     out: Written,
     stops: Container[Block] = (),
+    rows: Rows | None = None,
 ) -> None:
     """`stops` are blocks that say so when they jump over what is behind them."""
-    b = frame.arguments.builder
-    e = Emitter(choices, ready.shapes, ready.masks, frame, b)
+    b = frames[0].arguments.builder
+    e = Emitter(choices, ready.shapes, ready.masks, frames[0], b)
     e.used, e.constants, e.streams = ready.used, out.constants, ready.streams.stores
+    if rows is not None:
+        e.run_rows(rows, frames)
     for block in region.blocks:
         b.label(f"B{block.number}")
-        whole.write_block(e, block, ready.body)
+        if rows is None:
+            whole.write_block(e, block, ready.body)
+        else:
+            e.write_block(block)
         if ends_in_barrier(block) is not None or not block.successors:
             leave(e, block)
         elif len(block.successors) == 1:

@@ -1,0 +1,136 @@
+"""Several rows of work-items at once: what they have in common, and whether it is worth it.
+
+Neighbours along the second dimension often read the same memory: each row of a product of matrices goes through all
+of the other matrix. Code that runs some rows side by side, step by step, does once what does not depend on the row.
+That is possible where all rows go the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import dataclass
+
+from anyzero.compiler.analysis.dominators import dominators
+from anyzero.compiler.analysis.loops import find_loops
+from anyzero.compiler.analysis.shapes import Shapes
+from anyzero.compiler.ir import SIZES, Block, Body, Combine, Op, Slot
+from anyzero.compiler.transform.linearise import Masks
+
+MOST = 4
+OPERATIONS = 800
+"""That the code for several rows may have."""
+
+_ONCE = {"load", "store", "read", "write", "udiv", "sdiv", "urem", "srem", "fence", "barrier", "mask_and", "mask_andn",
+         "mask_or"}  # fmt: skip
+"""Not pure, but the same for all rows where their operands are."""
+_NEVER = {"call", "group", "group_copy", "printf", "parameter", "result", "function", "copy", "space_of"}
+
+
+@dataclass(slots=True, eq=False)
+class Rows:
+    """Of code that runs several rows."""
+
+    count: int
+    each: set[Op]
+    """Operations that every row does for itself."""
+    slots: set[Slot]
+    """Slots that hold another value for each row."""
+
+
+def apart(body: Body, masks: Masks, kept: Container[Slot] = ()) -> Rows | None:
+    """What rows do for themselves; None where they might go different ways. Every vector has memory of its own for the
+    slots in `kept`.
+    """
+    if not _simple(body):
+        return None
+    each: set[Op] = set()
+    slots: set[Slot] = set()
+    changed = True
+    while changed:
+        changed = False
+        for block in body.blocks:
+            for op in block.ops:
+                if op not in each and _differs(op, each, slots):
+                    each.add(op)
+                    changed = True
+                    if op.name == "write":
+                        slots.add(op.info)
+    for block in body.blocks:
+        if block.condition in each or masks.of.get(block) in each:
+            return None
+    # Also where the same is written to all of it.
+    each |= {op for op in body.ops if op.name == "write" and op.info in kept}
+    return Rows(1, each, slots)
+
+
+def can_share(body: Body) -> bool:
+    """Are there rows, and loops in which they might read the same? A first look, before anything is analysed."""
+    again = any(target.number <= block.number for block in body.blocks for target in block.successors)
+    return again and any(_is_row(op) for op in body.ops)
+
+
+def _simple(body: Body) -> bool:
+    """Is there a row at all, and nothing that a vector does besides its work?"""
+    if not any(_is_row(op) for op in body.ops):
+        return False
+    for op in body.ops:
+        if op.name in _NEVER or (op.name == "barrier" and isinstance(op.info, Combine)):
+            return False
+        if op.name == "builtin" and op.info[0].startswith("sub_group"):
+            return False
+    return not any(variable.space == "private" for variable in body.variables)
+
+
+def _is_row(op: Op) -> bool:
+    return op.name == "builtin" and op.info[0] in ("global_id", "local_id") and op.info[1] == 1
+
+
+def _differs(op: Op, each: set[Op], slots: set[Slot]) -> bool:
+    if op.name == "builtin":
+        return _is_row(op)
+    if op.name in ("read", "write") and op.info in slots:
+        return True
+    if not op.pure and op.name not in _ONCE:
+        return True
+    if op.name in ("load", "store") and op.info.volatile:
+        return True
+    return any(arg in each for arg in op.args)
+
+
+def worth(rows: Rows, body: Body, shapes: Shapes, lanes: int, register: int, registers: int, most: int) -> int:
+    """How many rows should run at once: 1 where a vector that is loaded serves one row only."""
+    loops = find_loops(body, dominators(body.blocks[0], lambda block: block.successors))
+    inside = [block for block in body.blocks if loops.innermost[block] is not None]
+    shared = [_width(op, lanes, register) for block in inside for op in block.ops if _serves(op, rows, shapes)]
+    if not shared:
+        return 1
+    carried = max(_carried(block, rows, shapes, lanes, register) for block in inside)
+    operations = sum(len(block.ops) for block in body.blocks)
+    count = MOST
+    while count > 1 and (
+        count > most
+        or count * carried + max(shared) > registers * 3 // 4
+        or count * len(rows.each) + operations > OPERATIONS
+    ):
+        count //= 2
+    return count
+
+
+def _carried(block: Block, rows: Rows, shapes: Shapes, lanes: int, register: int) -> int:
+    """Registers of one row that are full when the block begins."""
+    values = {op for op in block.ops if op.name == "read"}
+    values |= {arg for op in block.ops for arg in op.args if arg.block is not block}
+    return sum(_registers(op.type, lanes, register) for op in values & rows.each if shapes[op].varying)
+
+
+def _serves(op: Op, rows: Rows, shapes: Shapes) -> bool:
+    """Is it a vector from memory that all rows use?"""
+    return op.name == "load" and op not in rows.each and not shapes[op.args[0]].uniform
+
+
+def _width(op: Op, lanes: int, register: int) -> int:
+    return int(op.info.count) * _registers(op.type, lanes, register)
+
+
+def _registers(type_: str, lanes: int, register: int) -> int:
+    return max(1, SIZES[type_] * lanes // register)
