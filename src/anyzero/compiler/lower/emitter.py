@@ -34,7 +34,7 @@ class Choices:
     flat: bool = False
     """Do vectors run through rows of groups, ending where the low half of an id would wrap around?"""
     estimates: bool = False
-    """Does the target have AVX-512's guesses of inverse roots?"""
+    """Does the target have AVX-512, with its guesses of inverse roots and its scaling by powers of two?"""
     prefix: str = ""
     """Of the names of everything that is written."""
 
