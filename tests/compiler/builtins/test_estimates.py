@@ -67,6 +67,19 @@ def test_powers_are_scaled_to_the_same_number(element: str, lanes: int) -> None:
     same(with_estimates("pow", element, lanes)(x, y)[0], compiled("pow", element)(x, y)[0])
 
 
+@has_estimates
+@pytest.mark.parametrize(("element", "lanes"), [("float", 4), ("float", 32), ("double", 8), ("double", 64)])
+def test_ldexp_is_exact(element: str, lanes: int) -> None:
+    edges = samples.edges(element)
+    steps = [0, 1, -1, 20, -20, 130, -150, 1000, -1074, 2100, -2100, 2**24 + 1, 2**31 - 1, -(2**31)]
+    x, k = (each.ravel() for each in np.meshgrid(edges, np.array(steps, np.int32)))
+    some = samples.of_all_sizes(element, 5000)
+    x = np.concatenate([x, some])
+    k = np.concatenate([k, np.random.default_rng(3).integers(-2200, 2200, len(some), np.int32)])
+    with np.errstate(all="ignore"):
+        same(with_estimates("ldexp", element, lanes)(x, k)[0], np.ldexp(x, k))
+
+
 def same(got: np.ndarray, right: np.ndarray) -> None:
     assert ((got == right) | (np.isnan(got) & np.isnan(right))).all()
 
