@@ -27,7 +27,7 @@ def test_a_number_is_a_module() -> None:
     assert len(set(made)) > 290
     assert not set(made) & set(samples()[:1])
     # Some damage is none, and some is found late; were all refused at once, little would be tried.
-    assert 20 < sum(map(survive, made)) < 200
+    assert 4 < sum(map(survive, made)) < 200
 
 
 def test_what_is_not_stood_is_told_and_the_others_are_still_tried() -> None:

@@ -166,7 +166,8 @@ def with_estimates(name: str, element: str, lanes: int) -> Compiled:
     called = routine(name, element, lanes, estimates=True)
     machine = target()
     run = load(machine.emit_object(optimised(source([called]), machine)))["run.0"]
-    run.argtypes, run.restype = [*[ctypes.c_void_p] * 2, ctypes.c_int64], None
+    run.argtypes = [*[ctypes.c_void_p] * (len(called.parameters) + len(called.results)), ctypes.c_int64]
+    run.restype = None
     return Compiled(called, run)
 
 

@@ -8,7 +8,7 @@ import pytest
 from anyzero.compiler.builtins.library import routine
 from anyzero.compiler.targets import cpu
 from tests.compiler.builtins import samples
-from tests.compiler.builtins.machine import with_estimates
+from tests.compiler.builtins.machine import compiled, with_estimates
 from tests.compiler.builtins.truth import errors, wanted
 
 NAMES = ("rsqrt", "native_rsqrt", "half_rsqrt")
@@ -40,6 +40,48 @@ def test_edges_are_exact(element: str, dtype: type) -> None:
     got = with_estimates("rsqrt", element, 8)(x)[0].tolist()
     assert got[:6] == [np.inf, -np.inf, 0.0, 1.0, 0.5, 2.0]
     assert np.isnan(got[6:]).all()
+
+
+@has_estimates
+@pytest.mark.parametrize("lanes", [4, 16, 64])
+@pytest.mark.parametrize("name", ["exp", "exp2", "exp10"])
+def test_floats_are_scaled_to_the_same_number(name: str, lanes: int) -> None:
+    x = np.concatenate([samples.edges("float"), samples.strided(60000), samples.within("float", -160, 130, 60000)])
+    same(with_estimates(name, "float", lanes)(x)[0], compiled(name, "float", 16)(x)[0])
+
+
+@has_estimates
+@pytest.mark.parametrize("lanes", [2, 8, 32])
+@pytest.mark.parametrize("name", ["exp", "exp2", "exp10", "erfc", "tgamma"])
+def test_doubles_are_scaled_to_the_same_number(name: str, lanes: int) -> None:
+    points = [samples.of_all_sizes("double", 3000), samples.within("double", -1100, 1100, 9000)]
+    x = np.concatenate([samples.edges("double"), *points])
+    same(with_estimates(name, "double", lanes)(x)[0], compiled(name, "double", 8)(x)[0])
+
+
+@has_estimates
+@pytest.mark.parametrize(("element", "lanes"), [("float", 32), ("double", 16)])
+def test_powers_are_scaled_to_the_same_number(element: str, lanes: int) -> None:
+    x = np.concatenate([samples.edges(element), samples.within(element, 0, 20, 20000, 1)])
+    y = np.concatenate([samples.edges(element)[::-1], samples.within(element, -300, 300, 20000, 2)])
+    same(with_estimates("pow", element, lanes)(x, y)[0], compiled("pow", element)(x, y)[0])
+
+
+@has_estimates
+@pytest.mark.parametrize(("element", "lanes"), [("float", 4), ("float", 32), ("double", 8), ("double", 64)])
+def test_ldexp_is_exact(element: str, lanes: int) -> None:
+    edges = samples.edges(element)
+    steps = [0, 1, -1, 20, -20, 130, -150, 1000, -1074, 2100, -2100, 2**24 + 1, 2**31 - 1, -(2**31)]
+    x, k = (each.ravel() for each in np.meshgrid(edges, np.array(steps, np.int32)))
+    some = samples.of_all_sizes(element, 5000)
+    x = np.concatenate([x, some])
+    k = np.concatenate([k, np.random.default_rng(3).integers(-2200, 2200, len(some), np.int32)])
+    with np.errstate(all="ignore"):
+        same(with_estimates("ldexp", element, lanes)(x, k)[0], np.ldexp(x, k))
+
+
+def same(got: np.ndarray, right: np.ndarray) -> None:
+    assert ((got == right) | (np.isnan(got) & np.isnan(right))).all()
 
 
 def test_only_whole_registers_are_guessed() -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from anyzero.compiler.builtins.exponential import EXP, reduce
+from anyzero.compiler.builtins.exponential import EXP, lifted, reduce
 from anyzero.compiler.builtins.instructions import instruction
 from anyzero.compiler.builtins.polynomial import horner, split
-from anyzero.compiler.builtins.scaling import scale
 from anyzero.compiler.builtins.writer import Writer
 from anyzero.compiler.lower.llvm import Value
 
@@ -124,8 +123,8 @@ def erfc(w: Writer, x: Value) -> Value:
     far = w.at_least(w.at_most(x, UNDERFLOW[element]), 0.5)
     square = far * far
     rest_of_square = w.fma(far, far, -square)
-    n, rest = reduce(w, -square, EXP[element])
-    power = split(w, rest - rest_of_square, EXP[element].power, lead=2)
+    octaves = reduce(w, -square, EXP[element])
+    power = split(w, octaves.rest - rest_of_square, EXP[element].power, lead=2)
     over, under = TAIL[element]
-    tail = scale(w, power * (horner(w, far, over) / horner(w, far, under)), n)
+    tail = lifted(w, power * (horner(w, far, over) / horner(w, far, under)), octaves)
     return w.select(w.compare("oge", x, 0.5), tail, 1.0 - erf(w, x))

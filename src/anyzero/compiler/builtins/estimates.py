@@ -1,10 +1,14 @@
-"""Fast first guesses of AVX-512 and what makes them right: no division and no square root, which are slow."""
+"""What AVX-512 has instructions for: a first guess of an inverse root, which a few multiplications make right, and
+scaling by powers of two.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from anyzero.compiler.builtins.polynomial import horner
 from anyzero.compiler.builtins.writer import Writer
-from anyzero.compiler.lower.llvm import I8, I16, Type, Value
+from anyzero.compiler.lower.llvm import I8, I16, I32, Value
 
 LARGEST = 64
 """Bytes of a register."""
@@ -27,10 +31,23 @@ def inverse_root(w: Writer, x: Value) -> Value:
     return w.select(w.compare("ord", e, e), better, y)
 
 
+def scaled(w: Writer, x: Value, octaves: Value) -> Value:
+    """x · 2^n, n a whole number, rounded once also where it is denormal."""
+    return _in_registers(w, _one_scaled, x, octaves)
+
+
 def _guess(w: Writer, x: Value) -> Value:
-    """14 bits of 1/√x, register by register."""
-    lanes = min(x.type.lanes, LARGEST * 8 // x.type.bits)
-    found = [_one_guess(w, w.shuffle(x, None, range(at, at + lanes))) for at in range(0, x.type.lanes, lanes)]
+    """14 bits of 1/√x."""
+    return _in_registers(w, _one_guess, x)
+
+
+def _in_registers(w: Writer, emit: Callable[..., Value], *operands: Value) -> Value:
+    type_ = operands[0].type
+    lanes = min(type_.lanes, LARGEST * 8 // type_.bits)
+    found = [
+        emit(w, *(w.shuffle(each, None, range(at, at + lanes)) for each in operands))
+        for at in range(0, type_.lanes, lanes)
+    ]
     while len(found) > 1:
         found = [_joined(w, a, b) for a, b in zip(found[::2], found[1::2], strict=True)]
     return found[0]
@@ -41,7 +58,19 @@ def _joined(w: Writer, a: Value, b: Value) -> Value:
 
 
 def _one_guess(w: Writer, x: Value) -> Value:
-    kind = "ps" if x.type.element == "float" else "pd"
-    mask = w.constant(-1, I16 if x.type.lanes > 8 else I8)
-    name = f"llvm.x86.avx512.rsqrt14.{kind}.{x.type.lanes * x.type.bits}"
-    return w.call(name, Type(x.type.element, x.type.lanes), x, w.zero(x.type), mask)
+    return w.call(f"llvm.x86.avx512.rsqrt14.{_kind(x)}", x.type, x, w.zero(x.type), _all(w, x))
+
+
+def _one_scaled(w: Writer, x: Value, octaves: Value) -> Value:
+    # Only whole registers can be told how to round; as the thread does, in this case.
+    rounding = [w.constant(4, I32)] if x.type.lanes * x.type.bits == LARGEST * 8 else []
+    name = f"llvm.x86.avx512.mask.scalef.{_kind(x)}"
+    return w.call(name, x.type, x, octaves, w.zero(x.type), _all(w, x), *rounding)
+
+
+def _kind(x: Value) -> str:
+    return f"{'ps' if x.type.element == 'float' else 'pd'}.{x.type.lanes * x.type.bits}"
+
+
+def _all(w: Writer, x: Value) -> Value:
+    return w.constant(-1, I16 if x.type.lanes > 8 else I8)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from anyzero.compiler.builtins import estimates
 from anyzero.compiler.builtins.instructions import instruction
 from anyzero.compiler.builtins.polynomial import split
 from anyzero.compiler.builtins.scaling import scale
@@ -126,11 +127,12 @@ EXP10 = {
 
 
 class Octaves(NamedTuple):
-    """x = count · log_b(2) + rest."""
+    """x = times · log_b(2) + rest."""
 
     exponent: Value
-    """The count and twice the format's bias, in the lowest bits."""
+    """`times` and twice the format's bias, in the lowest bits."""
     rest: Value
+    times: Value
 
 
 def reduce(w: Writer, x: Value, base: Base) -> Octaves:
@@ -139,16 +141,24 @@ def reduce(w: Writer, x: Value, base: Base) -> Octaves:
     anchor = format_of(x).exponent_anchor
     if base.per_octave == 1.0:
         anchored = x + anchor
-        return Octaves(w.to_bits(anchored), x - (anchored - anchor))
+        n = anchored - anchor
+        return Octaves(w.to_bits(anchored), x - n, n)
     anchored = w.fma(x, base.per_octave, anchor)
     n = anchored - anchor
     rest = w.fma(n, -base.octave[0], x)
-    return Octaves(w.to_bits(anchored), w.fma(n, -base.octave[1], rest))
+    return Octaves(w.to_bits(anchored), w.fma(n, -base.octave[1], rest), n)
 
 
 def power(w: Writer, x: Value, base: Base) -> Value:
-    exponent, rest = reduce(w, x, base)
-    return scale(w, split(w, rest, base.power, lead=2), exponent)
+    octaves = reduce(w, x, base)
+    return lifted(w, split(w, octaves.rest, base.power, lead=2), octaves)
+
+
+def lifted(w: Writer, significand: Value, octaves: Octaves) -> Value:
+    """The significand · 2^times."""
+    if estimates.possible(w, significand):
+        return estimates.scaled(w, significand, octaves.times)
+    return scale(w, significand, octaves.exponent)
 
 
 def octave_power(w: Writer, exponent: Value, lower: int = 0) -> Value:
@@ -181,7 +191,7 @@ def above_one(w: Writer, rest: Value) -> Value:
 @instruction("expm1")
 def expm1(w: Writer, x: Value) -> Value:
     format_ = format_of(x)
-    exponent, rest = reduce(w, x, EXP[x.type.element])
+    exponent, rest, _ = reduce(w, x, EXP[x.type.element])
     # 2^n · (1 + above) - 1, all of it halved so that 2^n stays finite; powers that underflow are nothing beside the 1.
     octaves = w.select(w.compare("ogt", x, -60.0), octave_power(w, exponent, lower=1), 0.0)
     result = w.fma(octaves, above_one(w, rest), octaves - 0.5) * 2.0

@@ -6,14 +6,13 @@ import math
 from collections.abc import Callable
 
 from anyzero.compiler.builtins.double_word import Double, two_sum
-from anyzero.compiler.builtins.exponential import EXP2, reduce
+from anyzero.compiler.builtins.exponential import EXP2, lifted, reduce
 from anyzero.compiler.builtins.half_turns import sinpi
 from anyzero.compiler.builtins.instructions import instruction
 from anyzero.compiler.builtins.logarithm import NATURAL
 from anyzero.compiler.builtins.polynomial import horner, split
 from anyzero.compiler.builtins.power import LARGEST_LOG, log2_double_word
 from anyzero.compiler.builtins.routine import apart
-from anyzero.compiler.builtins.scaling import scale
 from anyzero.compiler.builtins.writer import Writer
 from anyzero.compiler.lower.llvm import Value
 
@@ -105,8 +104,8 @@ def _tgamma(w: Writer, x: Value) -> Value:
     high = w.select(negative, -exponent.high, exponent.high)
     low = w.select(negative, -exponent.low, exponent.low)
     low = w.select(w.compare("olt", w.fabs(high), LARGEST_LOG), low, 0.0)
-    n, rest = reduce(w, high, RANGE)
-    power = split(w, rest + low, RANGE.power, lead=2)
+    octaves = reduce(w, high, RANGE)
+    power = split(w, octaves.rest + low, RANGE.power, lead=2)
     series = split(w, 1.0 / z, SERIES, lead=2)
     rising = w.select(small, (a + 1.0) * (a + 2.0), 1.0)
     over = power * w.select(negative, rising * -math.pi, series)
@@ -115,7 +114,7 @@ def _tgamma(w: Writer, x: Value) -> Value:
         sinpi(w, a) * series * w.select(small, a.like(1.0), a),
         rising * w.select(small, a, 1.0),
     )
-    result = scale(w, over / under, n)
+    result = lifted(w, over / under, octaves)
     pole = w.compare("olt", x, 0.0) & w.compare("oeq", w.floor(a), a)
     result = w.select(pole, x.like(float("nan")), result)
     return w.select(w.compare("oeq", x, float("inf")), x, result)

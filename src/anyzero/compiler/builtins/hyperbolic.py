@@ -44,7 +44,7 @@ def _halves(w: Writer, x: Value) -> tuple[Value, Value, Value, Value]:
     theorems of addition give half of either function without cancellation.
     """
     size = w.at_most(w.fabs(x), OVERFLOW[x.type.element])
-    exponent, rest = reduce(w, size, EXP[x.type.element]._replace(bounded=False))
+    exponent, rest, _ = reduce(w, size, EXP[x.type.element]._replace(bounded=False))
     up = octave_power(w, exponent, lower=2)
     down = octave_power(w, exponent.like(4 * format_of(x).bias) - exponent, lower=2)
     # Long before its exponent would leave the format, it is nothing beside the other.
@@ -73,7 +73,7 @@ def cosh(w: Writer, x: Value) -> Value:
 def tanh(w: Writer, x: Value) -> Value:
     """From e^2x - 1, which is exact to the last bits for small and for large x."""
     bound = 2 * SATURATED[x.type.element]
-    exponent, rest = reduce(w, w.at_most(w.fabs(x) * 2.0, bound), EXP[x.type.element]._replace(bounded=False))
+    exponent, rest, _ = reduce(w, w.at_most(w.fabs(x) * 2.0, bound), EXP[x.type.element]._replace(bounded=False))
     power = octave_power(w, exponent)
     excess = w.fma(power, above_one(w, rest), power - 1.0)
     return w.copysign(excess / (excess + 2.0), x)

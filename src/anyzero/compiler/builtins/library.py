@@ -64,7 +64,7 @@ def routine(name: str, element: str, lanes: int, count: int = 1, estimates: bool
     0 lanes: one scalar. `count` is the number of components that an item's operand has, where it makes a difference:
     geometric functions take the components one after the other, first operand first; `select` tests the top bit of its
     condition for `count > 1`, as OpenCL does for vectors, and otherwise whether it is not zero. With `estimates`
-    functions may begin with the guesses that AVX-512 has.
+    functions may use the guesses and the scaling that AVX-512 has.
 
     >>> routine("fma", "float", 8).symbol
     'az.fma.v8f32'

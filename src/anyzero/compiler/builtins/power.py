@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from anyzero.compiler.builtins.double_word import Double, add_to_constant, fast_two_sum, times
-from anyzero.compiler.builtins.exponential import EXP2, reduce
+from anyzero.compiler.builtins.exponential import EXP2, lifted, reduce
 from anyzero.compiler.builtins.instructions import instruction
 from anyzero.compiler.builtins.polynomial import horner, split
 from anyzero.compiler.builtins.routine import unless
-from anyzero.compiler.builtins.scaling import is_ordinary, parts, scale
+from anyzero.compiler.builtins.scaling import is_ordinary, parts
 from anyzero.compiler.builtins.writer import Writer
 from anyzero.compiler.lower.llvm import Value
 
@@ -77,8 +77,8 @@ def _power(w: Writer, x: Value, y: Double | Value, edges: bool) -> tuple[Value, 
     if edges:
         low = w.select(w.compare("olt", w.fabs(high), LARGEST_LOG), low, 0.0)
     base = EXP2[high.type.element]
-    n, rest = reduce(w, high, base)
-    return scale(w, split(w, rest + low, base.power, lead=2), n), high
+    octaves = reduce(w, high, base)
+    return lifted(w, split(w, octaves.rest + low, base.power, lead=2), octaves), high
 
 
 def _quick(w: Writer, x: Value, y: Double | Value, name: str, emit: Callable[..., Value], given: Value) -> Value:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from anyzero.compiler.builtins import estimates
 from anyzero.compiler.builtins.formats import FORMATS
 from anyzero.compiler.builtins.instructions import instruction
 from anyzero.compiler.builtins.scaling import scale
@@ -66,6 +67,8 @@ def frexp(w: Writer, x: Value) -> tuple[Value, Value]:
 def times_power_of_two(w: Writer, x: Value, k: Value) -> Value:
     """x · 2^k, rounded once; `k` is an integer of any value, as wide as `x` or of 32 bits."""
     format_ = format_of(x)
+    if estimates.possible(w, x):
+        return estimates.scaled(w, x, w.cast("sitofp", k, format_.element))
     exponent, significand, ordinary = fields(w, x)
     # Beyond these exponents everything is infinite or zero; halves of them are exponents of normal numbers.
     limit = format_.bias + 2 * format_.fraction

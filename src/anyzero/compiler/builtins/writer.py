@@ -22,7 +22,7 @@ class Writer(Builder):
     def __init__(self, estimates: bool = False) -> None:
         super().__init__()
         self.estimates = estimates
-        """Does the target have AVX-512's guesses of inverse roots?"""
+        """Does the target have AVX-512, with its guesses of inverse roots and its scaling by powers of two?"""
         self.needs: list[Routine] = []
         self.rare = False
         """Whether the routine is better kept out of the code that calls it."""
