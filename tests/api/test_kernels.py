@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import anyzero as az
+from anyzero.compiler.targets.cpu import cache_bytes
 from tests.api.conftest import RunPython
 from tests.api.kernels import EXAMPLES, KERNELS, SAXPY
 
@@ -446,6 +447,19 @@ def test_a_refused_group_size_leaves_the_next_launch_as_it_should_be(
     saxpy.max_cooperative_groups(4)
     lst.launch_indirect(saxpy, groups, 16, (y, x, 1.0)).wait(timeout=PATIENCE)
     assert y.copy_to().sum() == 16
+
+
+def test_what_is_too_large_for_the_caches_is_there_when_it_is_done(ctx: az.Context) -> None:
+    triad = ctx.module(KERNELS / "saxpy.spv")["triad"]
+    n = min(cache_bytes(), 64 << 20) // 12 // 256 * 256 + 1024
+    b = np.arange(n, dtype=np.float32)
+    a, c = ctx.zeros(n, np.float32, kind="shared"), ctx.full(n, 1, np.float32)
+    given = ctx.to_device(b)
+    with ctx.immediate() as lst:
+        for s in (2.0, 3.0, 4.0):
+            triad[n, 256](a, given, c, s, on=lst).wait(timeout=PATIENCE)
+            # Read by the host itself, not by a command behind the launch.
+            assert (np.asarray(a) == b + np.float32(s)).all()
 
 
 def test_a_loop_of_launches_lets_go_of_what_they_used(ctx: az.Context) -> None:

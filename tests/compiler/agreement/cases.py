@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from anyzero.compiler import reference
+from anyzero.compiler.analysis.streams import LINE
 from anyzero.compiler.compiled import CompiledKernel, Options
 from anyzero.compiler.globals import layout_globals
 from anyzero.compiler.pipeline import compile_kernel
@@ -41,9 +42,20 @@ def globals_of(module: Module) -> Array | None:
     return block
 
 
-def through_compiler(case: Case, options: Options) -> dict[int, Array]:
-    """What the buffers hold after all launches of the case."""
-    arguments: list[Any] = case.arguments()
+def behind_a_line(array: Array, bytes_: int = 0) -> Array:
+    """A copy that begins so many bytes behind the begin of a line of the cache."""
+    room = np.zeros(array.nbytes + bytes_ + LINE, np.uint8)
+    start = -room.ctypes.data % LINE + bytes_
+    found = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    found[...] = array
+    return found
+
+
+def through_compiler(case: Case, options: Options, move: int = 0) -> dict[int, Array]:
+    """What the buffers hold after all launches of the case. They begin so many bytes behind the begin of a line."""
+    arguments: list[Any] = [
+        behind_a_line(each, move) if isinstance(each, np.ndarray) else each for each in case.arguments()
+    ]
     loaded = native.Loaded(compiled(case, options), globals_of(module_of(case.spv)))
     for changes in case.launches:
         given = [
