@@ -9,9 +9,10 @@ from anyzero.compiler.analysis.shapes import Shapes
 from anyzero.compiler.builtins.routine import Routine
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Block, Body, Op, Slot, Variable
-from anyzero.compiler.lower import arithmetic, atomics, calls, groups, images, memory, whole
+from anyzero.compiler.lower import arithmetic, atomics, calls, groups, images, memory
 from anyzero.compiler.lower.emitter import Choices, Emitter, Frame
 from anyzero.compiler.lower.llvm import I64, PTR, Builder, Type, Value
+from anyzero.compiler.lower.whole import Rounds
 from anyzero.compiler.transform.linearise import Masks
 from anyzero.compiler.transform.regions import Region, ends_in_barrier
 
@@ -157,9 +158,10 @@ def _write(
     b = frame.arguments.builder
     e = Emitter(choices, ready.shapes, ready.masks, frame, b)
     e.used, e.constants = ready.used, out.constants
+    rounds = Rounds(e, ready.body)
     for block in region.blocks:
         b.label(f"B{block.number}")
-        whole.write_block(e, block, ready.body)
+        rounds.write_block(block)
         if ends_in_barrier(block) is not None or not block.successors:
             b.line(leave(block))
         elif len(block.successors) == 1:
