@@ -48,3 +48,23 @@ kernel void stepped(global int *last, global uchar *bytes, global int *numbers, 
     last[3 * get_global_id(0) + 1] = seen;
     last[3 * get_global_id(0) + 2] = i;
 }
+
+// Everybody's place among those of the same bin, each place once; and who was the first of all to come.
+#define RANKS(NAME, T, P)                                                                                              \
+    kernel void NAME(global int *places, global int *firsts, global const uchar *bins, uint n) {                       \
+        local T counts[BINS], claimed[BINS];                                                                           \
+        uint size = get_local_size(0), item = get_local_id(0), group = get_group_id(0);                                \
+        for (uint i = item; i < BINS; i += size)                                                                       \
+            counts[i] = claimed[i] = 0;                                                                                \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                                  \
+        for (uint i = get_global_id(0); i < n; i += get_global_size(0)) {                                              \
+            uchar bin = bins[i];                                                                                       \
+            uint place = P##_inc(&counts[bin]);                                                                        \
+            places[(group * BINS + bin) * n + place] += 1;                                                             \
+            if (P##_cmpxchg(&claimed[bin], 0, 1) == 0)                                                                 \
+                firsts[group * BINS + bin] += 1;                                                                       \
+        }                                                                                                              \
+    }
+
+RANKS(ranks_uint, uint, atomic)
+RANKS(ranks_ulong, ulong, atom)

@@ -154,3 +154,38 @@ def test_given_one_lane_then_there_are_no_vectors() -> None:
     text = loading(anywhere, choices=Choices(1, gathers=True))
     assert "<" not in text
     assert plain(text) == 2
+
+
+@pytest.mark.parametrize("how", ["xor", "and", "or", "urem"])
+@pytest.mark.parametrize("narrow", [False, True])
+def test_given_bits_that_all_lanes_turn_over_then_neighbours_are_asked_for(how: str, narrow: bool) -> None:
+    def index(d: Draft) -> Op:
+        number, other = (d.cast("trunc", each, "i32") if narrow else each for each in (d.id(), d.argument("i64", 24)))
+        found = d.emit(how, number.type, [number, other])
+        return d.cast("zext", found, "i64") if narrow else found
+
+    assert calls(loading(index)) == ["masked.load.v16i32", "masked.gather.v16i32"]
+    text = storing(index, low_half)
+    assert "@llvm.masked.store.v16i32" in text
+    assert "@llvm.masked.scatter.v16i32" in text
+    # What is compared is the index, not the address that is made of it.
+    assert re.search(rf"icmp ne <16 x {'i32' if narrow else 'i64'}>", text)
+
+
+def test_given_a_large_buffer_then_addresses_are_compared() -> None:
+    def index(d: Draft) -> Op:
+        return d.cast("zext", d.emit("xor", "i32", [d.cast("trunc", d.id(), "i32"), d.argument("i32", 24)]), "i64")
+
+    large = Choices(LANES, gathers=True, large_buffers=True)
+    assert re.search(r"icmp ne <16 x i64>", loading(index, choices=large))
+
+
+@pytest.mark.parametrize(("how", "by", "neighbours"), [
+    *(("xor", 16, True), ("xor", 4, False), ("and", 1023, True), ("and", 7 << 4, False)),
+    *(("urem", 1000, True), ("urem", 5, False)),
+])  # fmt: skip
+def test_given_constant_bits_then_neighbours_are_asked_for_only_where_there_may_be_some(
+    how: str, by: int, neighbours: bool
+) -> None:
+    found = calls(loading(lambda d: d.emit(how, "i64", [d.id(), d.i64(by)])))
+    assert found == ["masked.load.v16i32"] * neighbours + ["masked.gather.v16i32"]

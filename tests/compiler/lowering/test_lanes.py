@@ -62,9 +62,16 @@ def test_given_more_lanes_than_are_written_out_then_there_are_rounds() -> None:
     assert "icmp ult i64" not in counting(16, "i8", 1, LOCAL)
 
 
-@pytest.mark.parametrize(("atomic", "used"), [(LOCAL, True), (Atomic("add", "device", "global"), False)])
-def test_given_a_lock_or_a_result_then_a_loop_goes_through_the_lanes(atomic: Atomic, used: bool) -> None:
-    assert "asm" not in counting(16, "i8", 1, atomic, used)
+def test_given_a_lock_then_a_loop_goes_through_the_lanes() -> None:
+    assert "asm" not in counting(16, "i8", 1, Atomic("add", "device", "global"))
+
+
+@pytest.mark.parametrize(("lanes", "rounds"), [(16, False), (32, True)])
+def test_given_results_then_they_become_a_vector_again(lanes: int, rounds: bool) -> None:
+    text = counting(lanes, "i8", 1, LOCAL, used=True)
+    assert len(re.findall(r"insertelement <16 x i32>", text)) == 16
+    assert bool(re.search(r"store <16 x i32>", text)) == rounds
+    assert re.search(rf"phi <{lanes} x i32>", text)
 
 
 @pytest.mark.parametrize("used", [False, True])

@@ -86,4 +86,23 @@ def _stepped() -> Case:
     return launch("strides", "stepped", arguments, expected, SIZES)
 
 
-CASES = (*_tables(), _stepped())
+def _ranks() -> Iterator[Case]:
+    items, group = SIZES
+    groups = items // group
+
+    def arguments() -> list[Argument]:
+        bins = np.minimum(np.random.default_rng(3).integers(0, 2 * BINS, N), BINS - 1).astype(np.uint8)
+        return [np.zeros((groups, BINS, N), np.int32), np.zeros((groups, BINS), np.int32), bins, np.uint32(N)]
+
+    def expected(given: list[Any]) -> dict[int, Array]:
+        whose = np.arange(N) % items // group
+        counts = np.stack([np.bincount(given[2][whose == g], minlength=BINS) for g in range(groups)])
+        places = (np.arange(N) < counts[:, :, None]).astype(np.int32)
+        return {0: places, 1: (counts > 0).astype(np.int32)}
+
+    for name in ("uint", "ulong"):
+        needs = {"int64_atomics"} if name == "ulong" else set()
+        yield launch("strides", f"ranks_{name}", arguments, expected, SIZES, needs=needs)
+
+
+CASES = (*_tables(), _stepped(), *_ranks())

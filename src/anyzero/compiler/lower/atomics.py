@@ -50,9 +50,14 @@ def atomic(e: Emitter, op: Op) -> None:
     def one_by_one() -> list[Value]:
         return e.for_each_lane([e.value(pointer), *(e.value(each) for each in operands)], results, lane)
 
-    if op not in e.used and unlocked(what):
+    if unlocked(what) and not truth:
         # A few instructions for each lane. What needs a lock takes so long that a loop around it costs nothing.
-        written_out(e, list(op.args), lambda *given: _one(e, what, op.type, given[0], list(given[1:])), one_by_one)
+        result = results[0].element if results else ""
+        found = written_out(
+            e, list(op.args), result, lambda *given: _one(e, what, op.type, given[0], list(given[1:])), one_by_one
+        )
+        if found is not None:
+            e.vectors[op] = found
         return
     made = one_by_one()
     if made:

@@ -336,7 +336,7 @@ class Emitter:
             return b.cast(op.info, inner, op.type)
         if op.name == "offset":
             return self.moved(self.lane_of(op.args[0], lane), self.lane_of(op.args[1], lane))
-        if op.name in ("add", "sub", "mul", "shl", "or"):
+        if op.name in ("add", "sub", "mul", "shl", "or", "xor", "and"):
             return b.binary(op.name, self.lane_of(op.args[0], lane), self.lane_of(op.args[1], lane))
         return b.lane(self.vector(op), lane)
 

@@ -37,32 +37,44 @@ def whole_or_part(e: Emitter) -> tuple[dict[object, Value], str, str, str]:
     return known, all_here, some, join
 
 
-def written_out(e: Emitter, operands: list[Op], body: Callable[..., object], otherwise: Callable[[], object]) -> None:
-    """`body(*scalars)` for each lane where all are here, else `otherwise`; neither has results."""
+Body = Callable[..., Value | None]
+
+
+def written_out(
+    e: Emitter, operands: list[Op], result: str, body: Body, otherwise: Callable[[], list[Value]]
+) -> Value | None:
+    """`body(*scalars)` for each lane where all are here, else `otherwise`; `result` is the type of what they give, or
+    empty.
+    """
     b = e.b
     vectors = {leaf: e.vector(leaf) for each in operands for leaf in _leaves(e, each)}
     known, all_here, some, join = whole_or_part(e)
     e.start(all_here)
-    if e.lanes <= ROUND:
-        _round(e, operands, vectors, b.constant(0, I64), body)
-    else:
-        _rounds(e, operands, vectors, body)
+    work = _round if e.lanes <= ROUND else _rounds
+    whole, whole_end = work(e, operands, vectors, b.constant(0, I64), result, body), e.last_label()
     b.line(f"br label %{join}")
     e.start(some)
     e.forget_since(dict(known))
-    otherwise()
+    part, part_end = otherwise(), e.last_label()
     b.line(f"br label %{join}")
     e.start(join)
     e.forget_since(known)
+    if whole is None:
+        return None
+    return b.op(f"phi {whole.type} [ {whole.text}, %{whole_end} ], [ {part[0].text}, %{part_end} ]", whole.type)
 
 
-def _rounds(e: Emitter, operands: list[Op], vectors: dict[Op, Value], body: Callable[..., object]) -> None:
+def _rounds(
+    e: Emitter, operands: list[Op], vectors: dict[Op, Value], start: Value, result: str, body: Body
+) -> Value | None:
     b = e.b
     places = {leaf: e.allocate(vector.type) for leaf, vector in vectors.items()}
     counter = e.allocate(I64)
+    out = Type(result, e.lanes) if result else None
+    found = e.allocate(out) if out else None
     for leaf, place in places.items():
         b.line(f"store {vectors[leaf].typed}, {place.typed}")
-    b.line(f"store i64 0, {counter.typed}")
+    b.line(f"store {start.typed}, {counter.typed}")
     head, done = e.label(), e.label()
     b.line(f"br label %{head}")
     e.start(head)
@@ -71,7 +83,10 @@ def _rounds(e: Emitter, operands: list[Op], vectors: dict[Op, Value], body: Call
         leaf: b.op(f"load {vectors[leaf].type}, {place.typed}", vectors[leaf].type) for leaf, place in places.items()
     }
     now = {leaf: b.shuffle(vector, None, range(ROUND)) for leaf, vector in left.items()}
-    _round(e, operands, now, first, body)
+    made = _round(e, operands, now, first, result, body)
+    if made is not None and found is not None:
+        to = e.moved(found, first * SIZES[result])
+        b.line(f"store {made.typed}, {to.typed}, align {SIZES[result]}")
     for leaf, vector in left.items():
         # The lanes of the next round move to the front.
         moved = b.shuffle(vector, None, [*range(ROUND, e.lanes), *(-1 for _ in range(ROUND))])
@@ -80,12 +95,21 @@ def _rounds(e: Emitter, operands: list[Op], vectors: dict[Op, Value], body: Call
     b.line(f"store {after.typed}, {counter.typed}")
     b.line(f"br {b.compare('ult', after, e.lanes).typed}, label %{head}, label %{done}")
     e.start(done)
+    return b.op(f"load {out}, {found.typed}", out) if found is not None and out is not None else None
 
 
-def _round(e: Emitter, operands: list[Op], vectors: dict[Op, Value], first: Value, body: Callable[..., object]) -> None:
+def _round(
+    e: Emitter, operands: list[Op], vectors: dict[Op, Value], first: Value, result: str, body: Body
+) -> Value | None:
     lanes = _Lanes(e, vectors, first)
-    for lane in range(min(e.lanes, ROUND)):
-        body(*(lanes.of(each, lane) for each in operands))
+    count = min(e.lanes, ROUND)
+    found = e.b.poison(Type(result, count)) if result else None
+    for lane in range(count):
+        one = body(*(lanes.of(each, lane) for each in operands))
+        if found is not None:
+            assert one is not None
+            found = e.b.with_lane(found, lane, one)
+    return found
 
 
 def _scalars(e: Emitter, op: Op) -> list[Op] | None:

@@ -77,6 +77,8 @@ def store(e: Emitter, op: Op) -> None:
         _store_dense(e, op, [e.vector(each) for each in values], access, shape.stride // size)
     elif shape.stride is not None and _placed(e, pointer) and e.lanes <= MOST_APART:
         _store_apart(e, pointer, [e.vector(each) for each in values], access, shape.stride)
+    elif access.count == 1 and likely_stride(pointer, e.shapes) == size:
+        _store_perhaps_dense(e, pointer, e.vector(values[0]), access)
     else:
         scatter(e, e.vector(pointer), [e.vector(each) for each in values], access)
 
@@ -251,22 +253,60 @@ def _store_apart(e: Emitter, pointer: Op, values: list[Value], access: Access, s
     e.forget_since(known)
 
 
-def _load_perhaps_dense(e: Emitter, pointer: Op, element: str, access: Access) -> Value:
-    """Asks whether the lanes are neighbours, as they are away from the edges of what is read."""
-    b, lanes = e.b, e.lanes
-    size = SIZES[element]
+def _near_or_far(e: Emitter, pointer: Op, size: int) -> tuple[Value, dict[object, Value], str, str, str]:
+    """Asks whether the lanes are neighbours, as they are away from the edges of what is read.
+
+    Gives where lane 0 is then, what is known until here, and the labels of both sides and of the end.
+    """
+    b = e.b
     mask = e.mask
     assert mask is not None
-    pointers = e.vector(pointer)
-    lane = e.first_lane()
-    first = b.lane(pointers, lane if lane is not None else 0)
-    base = first if lane is None else e.moved(first, lane * -size)
-    astray = b.compare("ne", pointers, e.apart(base, size))
+    index, step = _index(e, pointer, size)
+    numbers = e.vector(index)
+    lane = e.first_lane() or b.constant(0, I64)
+    first = e.lane_of(index, lane)
+    if first.type == PTR:
+        start = e.moved(first, lane * -step)
+    else:
+        start = first - b.cast("trunc", lane * step, first.type.element)
+    astray = b.compare("ne", numbers, e.apart(start, step))
+    base = e.moved(e.lane_of(pointer, lane), lane * -size)
     known = e.known
     near, far, join = e.label(), e.label(), e.label()
     b.line(f"br {e.any(b.select(mask, astray, b.zero(mask.type))).typed}, label %{far}, label %{near}")
+    return base, known, near, far, join
+
+
+def _index(e: Emitter, op: Op, step: int) -> tuple[Op, int]:
+    """What a pointer's lanes differ by, as narrow as it is, and how far apart its lanes are where those of the pointer
+    are `step` bytes apart.
+    """
+    while True:
+        scale = op.args[1].info if op.name == "mul" and op.args[1].name == "const" else 0
+        if op.name == "offset" and e.shape(op.args[0]).uniform:
+            op = op.args[1]
+        elif scale and step % scale == 0:
+            op, step = op.args[0], step // scale
+        elif (
+            op.name == "cast"
+            and op.info in ("sext", "zext")
+            and op.args[0].type == "i32"
+            and not e.choices.large_buffers
+        ):
+            # One that wraps around between two lanes has no lanes in the same buffer.
+            op = op.args[0]
+        else:
+            return op, step
+
+
+def _load_perhaps_dense(e: Emitter, pointer: Op, element: str, access: Access) -> Value:
+    b, mask = e.b, e.mask
+    assert mask is not None
+    size = SIZES[element]
+    pointers = e.vector(pointer)
+    base, known, near, far, join = _near_or_far(e, pointer, size)
     e.start(near)
-    wide = Type(whole_type(element), lanes)
+    wide = Type(whole_type(element), e.lanes)
     dense = masked_load(e, base, wide, mask, aligned(access, size))
     b.line(f"br label %{join}")
     e.start(far)
@@ -277,6 +317,23 @@ def _load_perhaps_dense(e: Emitter, pointer: Op, element: str, access: Access) -
     e.start(join)
     e.forget_since(known)
     return typed(e, b.op(f"phi {wide} [ {dense.text}, %{near} ], [ {picked.text}, %{last} ]", wide), element)
+
+
+def _store_perhaps_dense(e: Emitter, pointer: Op, value: Value, access: Access) -> None:
+    mask = e.mask
+    assert mask is not None
+    size = SIZES[value.type.element]
+    pointers = e.vector(pointer)
+    base, known, near, far, join = _near_or_far(e, pointer, size)
+    e.start(near)
+    masked_store(e, untyped(e, value), base, mask, aligned(access, size))
+    e.b.line(f"br label %{join}")
+    e.start(far)
+    e.forget_since(dict(known))
+    scatter(e, pointers, [value], access)
+    e.b.line(f"br label %{join}")
+    e.start(join)
+    e.forget_since(known)
 
 
 def _load_backwards(e: Emitter, pointer: Op, element: str, access: Access) -> Value:

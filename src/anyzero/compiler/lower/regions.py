@@ -11,10 +11,11 @@ from anyzero.compiler.analysis.streams import Streams
 from anyzero.compiler.builtins.routine import Routine
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Block, Body, Op, Slot, Variable
-from anyzero.compiler.lower import arithmetic, atomics, calls, groups, images, memory, whole
+from anyzero.compiler.lower import arithmetic, atomics, calls, groups, images, memory
 from anyzero.compiler.lower.emitter import Choices, Emitter, Frame
 from anyzero.compiler.lower.llvm import I1, I32, I64, PTR, Builder, Type, Value
 from anyzero.compiler.lower.steps import END, Plan, answer
+from anyzero.compiler.lower.whole import Rounds
 from anyzero.compiler.transform.linearise import Masks
 from anyzero.compiler.transform.regions import Region, ends_in_barrier
 
@@ -243,12 +244,10 @@ def _write(
     e.used, e.constants, e.streams = ready.used, out.constants, ready.streams.stores
     if rows is not None:
         e.run_rows(rows, frames)
+    write_block = Rounds(e, ready.body).write_block if rows is None else e.write_block
     for block in region.blocks:
         b.label(f"B{block.number}")
-        if rows is None:
-            whole.write_block(e, block, ready.body)
-        else:
-            e.write_block(block)
+        write_block(block)
         if ends_in_barrier(block) is not None or not block.successors:
             leave(e, block)
         elif len(block.successors) == 1:

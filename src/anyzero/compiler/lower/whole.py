@@ -6,6 +6,8 @@ is still there.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from anyzero.compiler.ir import SIZES, Block, Body, Op
 from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.lanes import whole_or_part
@@ -16,37 +18,54 @@ MOST = 64
 """Operations of a block that is written twice."""
 
 
-def write_block(e: Emitter, block: Block, body: Body) -> None:
-    if not _worth(e, block):
-        e.write_block(block)
-        return
-    mask = e.masks[block]
-    once, ops = _parted(block)
-    e.block = block
-    e.forget_since({})
-    e.write(once)
-    masked = e.vector(mask)
-    known, all_here, some, join = whole_or_part(e)
-    e.start(all_here)
-    e.vectors[mask] = Value(e.b, "splat (i1 true)", masked.type)
-    e.write(ops)
-    whole, whole_end = _results(e, ops), e.last_label()
-    e.b.line(f"br label %{join}")
-    e.start(some)
-    e.vectors[mask] = masked
-    e.forget_since(dict(known))
-    e.write(ops)
-    part, part_end = _results(e, ops), e.last_label()
-    e.b.line(f"br label %{join}")
-    e.start(join)
-    e.forget_since(known)
-    elsewhere = _elsewhere(e, block, body)
-    for table, one, other in ((e.scalars, whole[0], part[0]), (e.vectors, whole[1], part[1])):
-        for op in elsewhere & one.keys():
-            table[op] = _either(e, one[op], whole_end, other[op], part_end)
-    for op in elsewhere & whole[2].keys():
-        pairs = zip(whole[2][op], part[2][op], strict=True)
-        e.parts[op] = [_either(e, one, whole_end, other, part_end) for one, other in pairs]
+class Rounds:
+    """Writes the blocks of a body, in which some are worth being written twice."""
+
+    def __init__(self, e: Emitter, body: Body) -> None:
+        self.e = e
+        self.body = body
+
+    @cached_property
+    def elsewhere(self) -> set[Op]:
+        """What others than the block that computes it may ask for."""
+        home = {op: block for block in self.body.blocks for op in block.ops}
+        used = {arg for block in self.body.blocks for op in block.ops for arg in op.args if home.get(arg) is not block}
+        conditions = {block.condition for block in self.body.blocks if block.condition is not None}
+        return used | conditions | set(self.e.masks.of.values())
+
+    def write_block(self, block: Block) -> None:
+        e = self.e
+        if not _worth(e, block):
+            e.write_block(block)
+            return
+        mask = e.masks[block]
+        once, ops = _parted(block)
+        e.block = block
+        e.forget_since({})
+        e.write(once)
+        masked = e.vector(mask)
+        known, all_here, some, join = whole_or_part(e)
+        e.start(all_here)
+        e.vectors[mask] = Value(e.b, "splat (i1 true)", masked.type)
+        e.write(ops)
+        whole, whole_end = _results(e, ops), e.last_label()
+        e.b.line(f"br label %{join}")
+        e.start(some)
+        e.vectors[mask] = masked
+        e.forget_since(dict(known))
+        e.write(ops)
+        part, part_end = _results(e, ops), e.last_label()
+        e.b.line(f"br label %{join}")
+        e.start(join)
+        e.forget_since(known)
+        for table, one, other in ((e.scalars, whole[0], part[0]), (e.vectors, whole[1], part[1])):
+            for op in ops:
+                if op in self.elsewhere and op in one:
+                    table[op] = _either(e, one[op], whole_end, other[op], part_end)
+        for op in ops:
+            if op in self.elsewhere and op in whole[2]:
+                pairs = zip(whole[2][op], part[2][op], strict=True)
+                e.parts[op] = [_either(e, one, whole_end, other, part_end) for one, other in pairs]
 
 
 def _worth(e: Emitter, block: Block) -> bool:
@@ -90,13 +109,6 @@ def _results(e: Emitter, ops: list[Op]) -> tuple[dict[Op, Value], dict[Op, Value
     vectors = {op: e.vectors.pop(op) for op in ops if op in e.vectors}
     parts = {op: e.parts.pop(op) for op in ops if op in e.parts}
     return scalars, vectors, parts
-
-
-def _elsewhere(e: Emitter, block: Block, body: Body) -> set[Op]:
-    """What others than the block itself may ask for."""
-    used = {arg for other in body.blocks if other is not block for op in other.ops for arg in op.args}
-    conditions = {other.condition for other in body.blocks if other.condition is not None}
-    return used | conditions | set(e.masks.of.values())
 
 
 def _either(e: Emitter, one: Value, one_end: str, other: Value, other_end: str) -> Value:
