@@ -215,6 +215,7 @@ def halved(code: Code) -> None:
     code.line(f"{here} = OpPhi %i64 {start.id} {before} {next_} {again}")
     code.branch(code.op("UGreaterThan", "bool", width, code.const("i64", 0)), body, exit_)
     code.begin(body)
+    kept = len(code.values)
     swapped = code.draw.chance(30)
     among = code.op("SGreaterThan", "bool", width, x) if swapped else code.op("ULessThan", "bool", x, width)
     code.branch(among, add, again)
@@ -226,6 +227,7 @@ def halved(code: Code) -> None:
     barrier(code)
     code.line(f"{next_} = OpShiftRightLogical %i64 {here} {one.id}")
     code.goto(header)
+    del code.values[kept:]
     code.begin(exit_)
     code.keep(code.load(memory.type, own))
     barrier(code)
