@@ -37,7 +37,7 @@ class Choices:
     flat: bool = False
     """Do vectors run through rows of groups, ending where the low half of an id would wrap around?"""
     wide: bool = False
-    """Does the target have AVX-512: lanes chosen by the bits of a register, guesses of inverse roots, scaling by powers of two?"""
+    """Does the target have AVX-512: lanes chosen by bits, guesses of inverse roots, scaling by powers of two?"""
     group_size: tuple[int, int, int] | None = None
     """Of every launch, where the kernel requires one."""
     rows: int = 1
