@@ -43,7 +43,7 @@ Item = Compilation | Beginning
 
 SUITE: Final = Compilation("compile_suite", "the middle one of these", compiled=30e6, cached=5e6)
 
-_SAME: Final = {"empty_queued"}
+_SAME: Final = {"empty_queued", "empty_billion"}
 """Programs whose kernel another one has already."""
 
 COMPILATIONS: Final = (

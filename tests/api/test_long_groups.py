@@ -7,17 +7,11 @@ import pytest
 
 import anyzero as az
 from tests.api.kernels import KERNELS
+from tests.kernels.topics.long_groups import churned
 
 ROUNDS = 3000
 LAUNCHES = 4
 """The first ones tell how long a work-item takes."""
-
-
-def churned(items: int) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
-    h = np.arange(items, dtype=np.uint32)
-    for number in range(ROUNDS):
-        h = (h ^ (h >> np.uint32(15))) * np.uint32(0x2C1B3C6D) + np.uint32(number)
-    return h
 
 
 @pytest.mark.parametrize("group", [(1024, 1), (512, 2), (96, 4), (1, 3), (1000, 1)])
@@ -29,7 +23,7 @@ def test_every_work_item_runs_once(ctx: az.Context, name: str, group: tuple[int,
     kernel = ctx.module(KERNELS / "long_groups.spv")[name]
     for _ in range(LAUNCHES):
         kernel[(width, height), group](to, np.uint32(ROUNDS))
-    expected = churned(width * height)
+    expected = churned(width * height, ROUNDS)
     if name == "aware":
         expected += np.uint32(group[0] * 1000 + groups[0])
     np.testing.assert_array_equal(to.copy_to(), expected * np.uint32(LAUNCHES))

@@ -11,7 +11,19 @@ from typing import Final
 
 from benchmarks.kernels.case import FOLDER, Case
 from benchmarks.kernels.programs import PROGRAMS
-from tests.kernels.topics import composites, conversions, floats, flow, groups, images, integers, maths, memory, strides
+from tests.kernels.topics import (
+    composites,
+    conversions,
+    floats,
+    flow,
+    groups,
+    images,
+    integers,
+    long_groups,
+    maths,
+    memory,
+    strides,
+)
 
 __all__ = ["BENCHMARKS", "CASES", "LANGUAGE", "VARIANTS", "case"]
 
@@ -20,7 +32,7 @@ BENCHMARKS: Final = tuple(program.case("test") for program in PROGRAMS)
 
 LANGUAGE: Final = tuple(
     each
-    for topic in (integers, conversions, floats, composites, flow, groups, memory, strides, images, maths)
+    for topic in (integers, conversions, floats, composites, flow, groups, memory, strides, images, maths, long_groups)
     for each in topic.CASES
 )
 """One topic of the language each."""

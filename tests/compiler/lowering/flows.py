@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
 
 from anyzero.compiler.analysis.dominators import dominators
@@ -23,6 +22,7 @@ from anyzero.compiler.targets import cpu
 from anyzero.compiler.transform.dead import remove_dead
 from anyzero.compiler.transform.number import number
 from anyzero.compiler.transform.promote import promote
+from tests.compiler.loading import load
 from tests.compiler.lowering.draft import Draft
 
 Numbers = np.ndarray[Any, Any]
@@ -145,15 +145,14 @@ def run(graph: Graph, lanes: int, bits: int) -> tuple[Numbers, Numbers]:
     grid = np.array([1, 1, 1, ITEMS, 1, 1, 0, 0, 0, ITEMS, 1, 1, 1], np.uint64)
     scratch = np.zeros(1 << 16, np.uint8)
     worker = np.array([scratch.ctypes.data] * 2 + [scratch.size] * 2 + [0], np.uint64)
-    engine = _loaded(body, lanes)
-    entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_void_p)(
-        engine.get_function_address("entry")
-    )
+    entry = _loaded(body, lanes).entry
+    entry.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_void_p]
+    entry.restype = None
     entry(arguments.ctypes.data, grid.ctypes.data, 0, 1, worker.ctypes.data)
     return out, cells
 
 
-def _loaded(body: Body, lanes: int) -> Any:
+def _loaded(body: Body, lanes: int) -> ctypes.CDLL:
     def once() -> tuple[Body, Flow]:
         return body, prepare(body)
 
@@ -162,11 +161,7 @@ def _loaded(body: Body, lanes: int) -> Any:
 
     lowered = lower_kernel("entry", once, Choices(lanes, gathers=False, flat=True), False, none)
     object_, _ = cpu.compile_text(lowered.text, cpu.target("", ""), 1)
-    machine = llvm.Target.from_default_triple().create_target_machine(jit=True, codemodel="jitdefault")
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-    engine.add_object_file(llvm.ObjectFileRef.from_data(object_))
-    engine.finalize_object()
-    return engine
+    return load(object_)
 
 
 def wrong(graph: Graph, lanes: int, bits: int) -> str | None:
