@@ -89,8 +89,8 @@ uint64_t share_out(RunningLaunch& running, const Code& code, uint64_t first, uin
   return shares.spent.load(std::memory_order_relaxed);
 }
 
-// Shared out at once where the kernel's pace says that it is worth it. Else on this thread alone as long as what is left is not
-// worth more, by a first try where the pace is not known or not true any more.
+// On this thread alone as long as what is left is not worth more, which the kernel's pace says, or a first try where it is not
+// known or not true any more.
 void run_adaptively(RunningLaunch& running, Code& code, uint64_t groups, Busy& busy) {
   const uint64_t items = running.grid.group_size[0] * running.grid.group_size[1] * running.grid.group_size[2];
   uint64_t pace = std::max<uint64_t>(times(code.pace(), items), 1), done = 0, spent = 0;
@@ -102,7 +102,8 @@ void run_adaptively(RunningLaunch& running, Code& code, uint64_t groups, Busy& b
     run_groups(running, 0, 1);
     return busy.add(pace / 1000);
   }
-  if (settings.threads > 1 && groups > 1 && code.pace_known() && times(pace, groups) > kWorthSharing) {
+  // Few groups that take long: while one thread tried the first of them, the others would have nothing to do.
+  if (settings.threads > 1 && groups > 1 && groups <= settings.threads * 64 && code.pace_known() && pace > kPiece) {
     busy.begin(now_ns());
     spent = share_out(running, code, 0, groups, pace);
     busy.end(now_ns());
