@@ -168,8 +168,10 @@ WAITS = {
 
 def interrupt(program: str) -> str:
     """Run a program, press Ctrl-C when it says that it waits, and return what it says then."""
+    # What a shell starts in the background, and everything that this starts, is deaf to it.
+    listening = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
     child = subprocess.Popen(
-        [sys.executable, "-c", program],
+        [sys.executable, "-c", listening + program],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
