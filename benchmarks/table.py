@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.items import Item
 
-__all__ = ["Row", "as_json", "as_text", "rows", "time_text"]
+__all__ = ["Row", "as_json", "as_text", "grouped", "rows", "time_text"]
 
 Records = Mapping[str, Mapping[str, Mapping[str, Any]]]
 """Source → key → record."""
@@ -33,6 +33,20 @@ def time_text(ns: float) -> str:
             digits = 0 if value >= 99.95 else 1 if value >= 9.995 or unit == "ns" else 2
             return f"{value:.{digits}f} {unit}"
     raise AssertionError
+
+
+def grouped(lines: Sequence[Sequence[str]], notes: Sequence[str]) -> str:
+    """Cells in columns, with a rule below those that are heads: their first cell is not indented."""
+    widths = [max(len(cells[i]) for cells in lines) for i in range(len(lines[0]))]
+    body: list[str] = []
+    for cells in lines:
+        padded = [text.rjust(width) for text, width in zip(cells, widths, strict=True)]
+        text = "  ".join([cells[0].ljust(widths[0]), *padded[1:]]).rstrip()
+        if not cells[0].startswith(" "):
+            body += [""] if body else []
+            text += "\n" + "─" * (sum(widths) + 2 * len(widths) - 2)
+        body.append(text)
+    return "\n".join([*body, "", *notes]) + "\n"
 
 
 @dataclass(frozen=True, slots=True)

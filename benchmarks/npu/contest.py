@@ -85,18 +85,17 @@ def _joined(parts: Sequence[Record]) -> Record:
 def inferences(items: Sequence[Inference], pace: Pace, tell: Callable[[Record], None]) -> dict[str, dict[str, Record]]:
     """Key → device → record."""
     rounds, round_ms, _ = pace
-    parts: dict[tuple[str, str], list[Record]] = {}
+    found: dict[str, dict[str, Record]] = {}
     for item in items:
+        parts: dict[str, list[Record]] = {}
         for order in ORDERS:
             arguments = [str(max(2, rounds // len(ORDERS))), str(round_ms), order, item.key]
             for line in _lines("inferences", arguments, _fresh(FOLDER / "cache")):
                 record = json.loads(line)
-                parts.setdefault((record["item"], record["device"]), []).append(record)
-        for device in ("NPU", "CPU"):
-            tell(_joined(parts[item.key, device]))
-    found: dict[str, dict[str, Record]] = {}
-    for (key, device), records in parts.items():
-        found.setdefault(key, {})[device] = _joined(records)
+                parts.setdefault(record["device"], []).append(record)
+        found[item.key] = {device: _joined(parts[device]) for device in ("NPU", "CPU")}
+        for record in found[item.key].values():
+            tell(record)
     return found
 
 

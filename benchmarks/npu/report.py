@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any, Final
 
 from benchmarks.npu.items import Beginning, Inference
-from benchmarks.table import QUIET, time_text
+from benchmarks.table import QUIET, grouped, time_text
 
 __all__ = ["Row", "as_json", "as_text", "beginning_rows", "inference_rows"]
 
@@ -99,16 +99,7 @@ def as_text(rows: Sequence[Row], notes: Sequence[str]) -> str:
             group = row.item.group
             lines.append(_heads(row.item))
         lines.append(_cells(row))
-    widths = [max(len(cells[i]) for cells in lines) for i in range(len(lines[0]))]
-    body: list[str] = []
-    for cells in lines:
-        padded = [text.rjust(width) for text, width in zip(cells, widths, strict=True)]
-        text = "  ".join([cells[0].ljust(widths[0]), *padded[1:]]).rstrip()
-        if not cells[0].startswith(" "):
-            body += [""] if body else []
-            text += "\n" + "─" * (sum(widths) + 2 * len(widths) - 2)
-        body.append(text)
-    return "\n".join([*body, "", *notes]) + "\n"
+    return grouped(lines, notes)
 
 
 def as_json(rows: Sequence[Row]) -> list[dict[str, Any]]:

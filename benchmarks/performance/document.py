@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import sys
@@ -36,7 +37,9 @@ def rendered(record: Record, pages: Mapping[Path, str]) -> dict[Path, str]:
 
 def main(files: Sequence[str]) -> int:
     """Take in what was measured, then write everything anew. The record itself as a file adds nothing to it."""
-    given = [Path(file) for file in files] or [path for path in MEASURED if path.exists()]
+    parser = argparse.ArgumentParser(prog="python -m benchmarks --figures", description=main.__doc__)
+    parser.add_argument("file", nargs="*", type=Path, help="written by `python -m benchmarks`; else build/bench")
+    given = parser.parse_args(files).file or [path for path in MEASURED if path.exists()]
     kept = ROOT / RECORD
     try:
         record = json.loads(kept.read_text()) if kept.exists() else {}

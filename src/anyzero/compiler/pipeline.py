@@ -42,17 +42,15 @@ MOST_PRIVATE = (1 << 31) - 1
 def compile_kernel(module: Module, name: str, options: Options, linked: Sequence[Module] = ()) -> CompiledKernel:
     """One kernel of a verified module. Raises CompileError, whose text says which instruction is the trouble."""
     # Calls inlined and composites taken apart first: everything behind sees scalars in one body.
-    translation = translate.kernel(module, name, linked)
+    translation = simplified(module, name, linked)
     body, kernel, uses = translation.body, translation.kernel, translation.uses
-    _simplify(body)
     target = cpu.target(options.cpu, options.features)
     flow = prepare(body)
     waits = may_wait(body, flow.loops)
     looping = flow.loops.all or flow.loops.irreducible
     # Narrow registers have fewer lines of memory under way at a time, which leaves more of them to the prefetchers.
     narrow = target.halves and memory_bound(body, flow, target.lanes)
-    lanes = choose_lanes(body, flow, options, target, kernel, uses)
-    lanes = min(lanes, 2 * target.lanes) if narrow and not options.lanes else lanes
+    lanes = choose_lanes(body, flow, options, target, kernel, uses, narrow)
     interleave(body, lanes)
     choices = replace(
         _choices(lanes, options, target, is_flat(uses)),
@@ -69,8 +67,7 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
     def again() -> tuple[Body, Flow]:
         if ready:
             return ready.pop()
-        other = translate.kernel(module, name, linked).body
-        _simplify(other)
+        other = simplified(module, name, linked).body
         found = prepare(other)
         interleave(other, lanes)
         return other, found
@@ -206,7 +203,10 @@ def _simplify(body: Body) -> None:
     take_apart(body)
 
 
-def choose_lanes(body: Body, flow: Flow, options: Options, target: cpu.Target, kernel: Kernel, uses: Uses) -> int:
+def choose_lanes(
+    body: Body, flow: Flow, options: Options, target: cpu.Target, kernel: Kernel, uses: Uses, narrow: bool = False
+) -> int:
+    """`narrow` says that registers of half the size are used."""
     if flow.loops.irreducible:
         # Nothing to linearise where there is but one lane.
         return 1
@@ -217,7 +217,7 @@ def choose_lanes(body: Body, flow: Flow, options: Options, target: cpu.Target, k
     shapes = analyse(body, flow, target.lanes)
     if not vectors_pay(body, flow, shapes, target.lanes, target.register):
         return 1
-    return target.lanes * chains(body, shapes, is_flat(uses))
+    return target.lanes * min(chains(body, shapes, is_flat(uses)), 2 if narrow else 4)
 
 
 def is_flat(uses: Uses) -> bool:

@@ -152,3 +152,14 @@ def test_given_tables_in_local_memory_then_vectors_pay(name: str, vectors: bool)
     flow = prepare(made.body)
     target = cpu.target("znver4", "+avx512vl,+avx512bw,+avx512dq,+avx2")
     assert (pipeline.choose_lanes(made.body, flow, Options(), target, made.kernel, made.uses) > 1) == vectors
+
+
+@pytest.mark.parametrize(("required", "lanes"), [(None, 32), (64, 64)])
+def test_given_narrow_registers_then_sub_groups_keep_the_size_that_a_kernel_requires(
+    required: int | None, lanes: int
+) -> None:
+    made = pipeline.simplified(read((KERNELS / "saxpy.spv").read_bytes()), "triad")
+    made.kernel.required_sub_group_size = required
+    flow = prepare(made.body)
+    target = cpu.target("znver4", "+avx512vl,+avx512bw,+avx512dq,+avx2")
+    assert pipeline.choose_lanes(made.body, flow, Options(), target, made.kernel, made.uses, narrow=True) == lanes
