@@ -143,10 +143,11 @@ def test_peer_killed_while_it_waits(az: Calls, context: c_void_p, where: str) ->
     pool = az.pool(context, 2, IPC)
     event, other_event = az.event(pool, 0), az.event(pool, 1)
     room = az.memory(context, 1 << 20)
-    # The first command of a process may open what all of them share.
+    # The first command of a process and its first handle may open what all of them share.
     first = az.immediate(context)
     az.fill(first, room, 1, 1 << 20)
     az.ok("zeCommandListHostSynchronize", first, SOON)
+    pool_name, room_name = pool_handle(az, pool), memory_handle(az, context, room)
     before = descriptors()
     for _ in range(3):
         with peer(
@@ -164,8 +165,8 @@ def test_peer_killed_while_it_waits(az: Calls, context: c_void_p, where: str) ->
             time.sleep(60)
             """
         ) as victim:
-            victim.send(pool_handle(az, pool))
-            victim.send(memory_handle(az, context, room))
+            victim.send(pool_name)
+            victim.send(room_name)
             assert victim.receive() == "waiting"
             time.sleep(0.05)
             victim.kill()
