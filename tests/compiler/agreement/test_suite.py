@@ -1,22 +1,17 @@
 """Every kernel of the suite as machine code, in vectors of several widths: against what must come out, and against what
 the interpreter makes of it.
 
-Kernels run in processes of their own, as many at a time as there are processors.
+Every one runs in a process of its own.
 """
 
 from __future__ import annotations
-
-import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import NamedTuple
 
 import pytest
 
 from anyzero.compiler.compiled import Options
 from benchmarks.kernels.case import Array, Case, mismatch
 from tests.compiler.agreement.cases import through_compiler, through_reference
-from tests.compiler.agreement.isolation import Outcome, isolated
+from tests.compiler.agreement.isolation import isolated
 from tests.kernels.suite import CASES, case
 
 ELSEWHERE = {"images", "printf"}
@@ -30,22 +25,12 @@ SUB_GROUP = 16
 """Work-items of a sub-group, where both twins have to agree on it."""
 
 
-class Result(NamedTuple):
-    wrong: str | None
-    """What is not as the case expects it."""
-    different: str | None = None
-    """What is not as the interpreter leaves it."""
-
-
-Run = Callable[[str, str], Result]
-
-
-def _run(each: Case, how: str) -> Result:
-    """Compiles and runs it; in one of the ways, the interpreter does the same."""
+def _run(each: Case, how: str) -> str | None:
+    """What goes wrong when it is compiled and run; in one of the ways, the interpreter does the same."""
     # Once as if every launch were too large for the caches.
     caches = 0 if how == "automatic" else None
     after = through_compiler(each, Options(level=1, lanes=LANES[how], cache_bytes=caches))
-    return Result(each.mismatch(after), _difference(each, after) if how == _as_interpreted(each) else None)
+    return each.mismatch(after) or (_difference(each, after) if how == _as_interpreted(each) else None)
 
 
 def _as_interpreted(each: Case) -> str:
@@ -67,41 +52,14 @@ def _difference(each: Case, after: dict[int, Array]) -> str | None:
     return None
 
 
-@pytest.fixture(scope="module")
-def run(request: pytest.FixtureRequest) -> Iterator[Run]:
-    """What became of a case; all that were asked for are on their way as soon as the first is wanted."""
-    started: dict[tuple[str, str], Future[Outcome]] = {}
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-
-        def start(name: str, how: str) -> Future[Outcome]:
-            if (name, how) not in started:
-                each = case(name)
-                started[name, how] = pool.submit(isolated, lambda: _run(each, how), 100)
-            return started[name, how]
-
-        def result(name: str, how: str) -> Result:
-            outcome = start(name, how).result()
-            assert not outcome.trouble, outcome.trouble
-            assert isinstance(outcome.value, Result)
-            return outcome.value
-
-        for item in request.session.items:
-            if isinstance(item, pytest.Function) and item.module is request.module and hasattr(item, "callspec"):
-                given = item.callspec.params
-                start(given["name"], given.get("lanes") or _as_interpreted(case(given["name"])))
-        yield result
-        pool.shutdown(cancel_futures=True)
-
-
 @pytest.mark.parametrize("lanes", LANES)
 @pytest.mark.parametrize("name", [each.name for each in HERE])
-def test_given_a_case_when_it_is_compiled_then_it_gives_what_is_expected(name: str, lanes: str, run: Run) -> None:
-    assert run(name, lanes).wrong is None
-
-
-@pytest.mark.parametrize("name", [each.name for each in HERE])
-def test_given_a_case_then_compiled_code_and_the_interpreter_leave_the_same_memory(name: str, run: Run) -> None:
-    assert run(name, _as_interpreted(case(name))).different is None
+def test_given_a_case_when_it_is_compiled_then_it_gives_what_is_expected(name: str, lanes: str) -> None:
+    """And, in one of the ways, leaves the same memory as the interpreter."""
+    each = case(name)
+    outcome = isolated(lambda: _run(each, lanes), 100)
+    assert not outcome.trouble, outcome.trouble
+    assert outcome.value is None, outcome.value
 
 
 @pytest.mark.skip(reason=f"run through the engine instead: {', '.join(LEFT_OUT)}")
