@@ -11,6 +11,7 @@ from benchmarks.kernels.contest import Found, Results
 from benchmarks.kernels.goals import AT_MOST, MEAN, TO_NATIVE, mark, to_opencl
 from benchmarks.kernels.peers import PEERS
 from benchmarks.kernels.programs import LAUNCH
+from benchmarks.paired import quotient
 from benchmarks.table import QUIET
 
 __all__ = [
@@ -52,21 +53,21 @@ def duration(ns: float) -> str:
     raise AssertionError
 
 
-def _times(found: Mapping[str, Found]) -> dict[str, float]:
-    """The best time of everybody who has one; the best of the OpenCL implementations and of the C++ builds, too."""
-    times = {name: each.best for name, each in found.items() if each.best is not None}
-    for title, names in ((BEST, RIVALS), (NATIVE, BUILDS)):
-        if known := [times[name] for name in names if name in times]:
-            times[title] = min(known)
-    return times
-
-
 def ratios(found: Mapping[str, Found]) -> dict[str, float]:
-    """Our time divided by each peer's: below 1 we are faster."""
-    times = _times(found)
-    if OURS not in times:
+    """Our time divided by each peer's, round by round: below 1 we are faster.
+
+    The best of several is the one that comes closest to us.
+    """
+    ours = found.get(OURS, Found())
+    if ours.trouble:
         return {}
-    return {name: times[OURS] / other for name, other in times.items() if name != OURS}
+    others = {name: each for name, each in found.items() if name != OURS and not each.trouble}
+    compared = {name: quotient(ours.samples, each.samples) for name, each in others.items()}
+    values = {name: value for name, value in compared.items() if value is not None}
+    for title, names in ((BEST, RIVALS), (NATIVE, BUILDS)):
+        if known := [values[name] for name in names if name in values]:
+            values[title] = max(known)
+    return values
 
 
 def mean(values: Sequence[float]) -> float:
@@ -96,7 +97,7 @@ def disturbed(found: Mapping[str, Found]) -> bool:
 
 
 def as_text(results: Results, peers: Sequence[str], notes: Sequence[str]) -> str:
-    """Two tables: best times, and ours divided by the others'."""
+    """Two tables: best times, and ours divided by the others', round by round."""
     times = [["best time", *peers]]
     times += [[program.title, *(_cell(found.get(peer)) for peer in peers)] for program, found in results]
     text = laid_out(times)

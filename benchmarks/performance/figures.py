@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from benchmarks.kernels import goals
 from benchmarks.kernels.report import BEST, BUILDS, NATIVE, RIVALS
@@ -14,16 +13,12 @@ from benchmarks.performance.record import Record
 __all__ = ["figures"]
 
 
-def _best_of(program: Mapping[str, Any], peers: Sequence[str]) -> str:
-    return min((name for name in peers if name in program["best"]), key=lambda name: program["best"][name])
-
-
 def _compared(record: Record, name: str, peers: Sequence[str], goal: Callable[[str], float | None], title: str) -> str:
     bars = []
     for program in tables.kernels(record):
-        if (value := tables.compared(program).get(name)) is not None:
+        if (value := program["ratios"].get(name)) is not None:
             mark = goal(program["key"])
-            who = _best_of(program, peers) if len(peers) > 1 else ""
+            who = tables.closest(program, peers) or ""
             bars.append(Bar(program["title"], value, who, None if mark == 1 else mark))
     marks = [bar.mark for bar in bars if bar.mark is not None]
     axis = Log((*(bar.value for bar in bars), *marks, 1.0))

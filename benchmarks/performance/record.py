@@ -1,4 +1,4 @@
-"""What docs/performance/kernels.json keeps of a measurement: best times, no samples."""
+"""What docs/performance/kernels.json keeps of a measurement: best times and ratios, no samples."""
 
 from __future__ import annotations
 
@@ -64,6 +64,7 @@ def _kernels(measured: Mapping[str, Any]) -> Record:
         programs.append({
             **{key: each[key] for key in ("key", "title", "limit", "disturbed")},
             "best": {name: rounded(one["best"]) for name, one in found if one["best"] is not None},
+            "ratios": {name: rounded(value) for name, value in each["ours_divided_by"].items()},
             "failed": [name for name, one in found if one["trouble"]],
         })  # fmt: skip
     return {"machine": _about(measured["machine"]), "peers": measured["peers"], "programs": programs}

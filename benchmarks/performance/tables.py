@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from benchmarks.kernels import goals
-from benchmarks.kernels.contest import Found
 from benchmarks.kernels.programs import LAUNCH
-from benchmarks.kernels.report import BEST, BUILDS, NATIVE, OURS, RIVALS, duration, mean, ratios
+from benchmarks.kernels.report import BEST, BUILDS, NATIVE, OURS, RIVALS, duration, mean
 from benchmarks.performance.record import Record
 
-__all__ = ["FOLDER", "SECTIONS", "average", "compared", "kernels"]
+__all__ = ["FOLDER", "SECTIONS", "average", "closest", "kernels"]
 
 FOLDER: Final = "performance"
 """Of figures and record, in docs."""
@@ -19,12 +18,14 @@ FOLDER: Final = "performance"
 Program = Mapping[str, Any]
 
 
-def compared(program: Program) -> dict[str, float]:
-    return ratios({name: Found(samples=[ns]) for name, ns in program["best"].items()})
-
-
 def kernels(record: Record) -> list[Program]:
     return [each for each in record["programs"] if each["limit"] != LAUNCH]
+
+
+def closest(program: Program, peers: Sequence[str]) -> str | None:
+    """Which of them comes closest to us."""
+    ratios = program["ratios"]
+    return max((name for name in peers if name in ratios), key=ratios.__getitem__, default=None)
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:
@@ -38,7 +39,7 @@ def _number(value: float | None) -> str:
 
 
 def average(record: Record, name: str) -> float | None:
-    values = [each for program in kernels(record) if (each := compared(program).get(name)) is not None]
+    values = [each for program in kernels(record) if (each := program["ratios"].get(name)) is not None]
     return mean(values) if values else None
 
 
@@ -52,7 +53,7 @@ def summary(record: Record) -> str:
     value = average(record, BEST)
     if value is None:
         return "Nobody was there to be compared with.\n"
-    found = [(program, each) for program in kernels(record) if (each := compared(program).get(BEST)) is not None]
+    found = [(program, each) for program in kernels(record) if (each := program["ratios"].get(BEST)) is not None]
     first = sum(each <= 1 for _, each in found)
     goal = goals.mark(value, goals.MEAN, doubtful(record))
     text = (
@@ -71,16 +72,16 @@ def verdicts(record: Record) -> str:
     """Ours beside the best of each kind, with goals."""
     rows = [["program", OURS, BEST, "÷", "goal", NATIVE, "÷", "goal"]]
     for program in kernels(record):
-        best, values = program["best"], compared(program)
+        best, values = program["best"], program["ratios"]
         row = [program["title"], duration(best[OURS]) if OURS in best else "failed"]
         judged = (
             (BEST, RIVALS, goals.to_opencl(program["key"])),
             (NATIVE, BUILDS, goals.TO_NATIVE.get(program["key"])),
         )
         for name, peers, goal in judged:
-            times = [best[peer] for peer in peers if peer in best]
+            who = closest(program, peers)
             mark = goals.mark(values.get(name), goal, program["disturbed"])
-            row += [duration(min(times)) if times else "–", _number(values.get(name)), mark]
+            row += [duration(best[who]) if who else "–", _number(values.get(name)), mark]
         rows.append(row)
     value = average(record, BEST)
     rows.append(

@@ -35,6 +35,14 @@ def kernels(**changes: object) -> Record:
             "title": each.title,
             "limit": each.limit,
             "disturbed": False,
+            "ours_divided_by": {
+                "Intel": 0.5,
+                "PoCL": 0.25,
+                "best OpenCL": 0.5,
+                "C++": 1.25,
+                "C++ fast": 2,
+                "best C++": 2,
+            },
             "found": {"anyzero": one(1e6), "Intel": one(2e6), "PoCL": one(4e6), "C++": one(8e5), "C++ fast": one(5e5)},
         }
         for each in PROGRAMS
