@@ -20,6 +20,7 @@ from typing import Any, Final
 from benchmarks import machine
 from benchmarks.kernels.peers import Peer, Unavailable, cache
 from benchmarks.kernels.programs import Program
+from benchmarks.paired import quotient
 
 __all__ = ["Contestant", "Found", "Results", "compete", "enter", "merged", "take_turns"]
 
@@ -50,6 +51,10 @@ class Found:
     @property
     def best(self) -> float | None:
         return min(self.samples) if self.samples and not self.trouble else None
+
+    def against(self, other: Found) -> float | None:
+        """Its time divided by the other's, round by round."""
+        return None if self.trouble or other.trouble else quotient(self.samples, other.samples)
 
 
 Results = Sequence[tuple[Program, Mapping[str, Found]]]

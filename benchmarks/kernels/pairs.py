@@ -35,9 +35,9 @@ def _key(variant: Variant) -> str:
 
 
 def ratio(found: Mapping[str, Found]) -> float | None:
-    """The other's best time divided by the usual one's."""
-    usual, other = (found.get(name, Found()).best for name in (USUAL, OTHER))
-    return other / usual if usual and other else None
+    """The other's time divided by the usual one's, round by round."""
+    usual, other = (found.get(name, Found()) for name in (USUAL, OTHER))
+    return other.against(usual)
 
 
 def _apart(found: Mapping[str, Found]) -> float | None:

@@ -11,7 +11,6 @@ from benchmarks.kernels.contest import Found, Results
 from benchmarks.kernels.goals import AT_MOST, MEAN, TO_NATIVE, mark, to_opencl
 from benchmarks.kernels.peers import PEERS
 from benchmarks.kernels.programs import LAUNCH
-from benchmarks.paired import quotient
 from benchmarks.table import QUIET
 
 __all__ = [
@@ -59,11 +58,8 @@ def ratios(found: Mapping[str, Found]) -> dict[str, float]:
     The best of several is the one that comes closest to us.
     """
     ours = found.get(OURS, Found())
-    if ours.trouble:
-        return {}
-    others = {name: each for name, each in found.items() if name != OURS and not each.trouble}
-    compared = {name: quotient(ours.samples, each.samples) for name, each in others.items()}
-    values = {name: value for name, value in compared.items() if value is not None}
+    others = {name: ours.against(each) for name, each in found.items() if name != OURS}
+    values = {name: value for name, value in others.items() if value is not None}
     for title, names in ((BEST, RIVALS), (NATIVE, BUILDS)):
         if known := [values[name] for name in names if name in values]:
             values[title] = max(known)

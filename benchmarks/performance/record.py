@@ -43,6 +43,7 @@ def updated(record: Mapping[str, Any], measured: Mapping[str, Any]) -> Record:
             {
                 **{key: row[key] for key in ("key", "title", "kind", "at_most", "disturbed")},
                 "best": {name: rounded(each["best"]) for name, each in row["found"].items()},
+                "ratio": rounded(row["ratio"]),
             }
             for row in rows
         ]

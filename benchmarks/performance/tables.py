@@ -149,10 +149,10 @@ def variants(record: Record) -> str:
         return "Not measured yet.\n"
     rows = [["pair", "usual", "other", "÷", "slower ÷ faster"]]
     for each in record["variants"]:
-        usual, other = each["best"].get("usual"), each["best"].get("other")
-        value = other / usual if usual and other else None
+        value = each["ratio"]
         apart = max(value, 1 / value) if value else None
-        shown = ["failed" if ns is None else duration(ns) for ns in (usual, other)]
+        times = (each["best"].get(name) for name in ("usual", "other"))
+        shown = ["failed" if ns is None else duration(ns) for ns in times]
         rows.append([each["title"], *shown, _number(value), goals.mark(apart, each["at_most"], each["disturbed"])])
     return _table(rows)
 

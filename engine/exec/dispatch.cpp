@@ -136,7 +136,7 @@ void run_adaptively(RunningLaunch& running, Code& code, uint64_t groups, Busy& b
 uint64_t divide(Grid& grid, const Code& code, uint64_t groups) {
   if (!code.flat() || !code.pace_known() || settings.threads == 1) return groups;
   uint64_t cost = times(code.pace(), grid.group_size[0] * grid.group_size[1] * grid.group_size[2]);
-  while (groups < settings.threads * 8 && cost > kChunk && grid.group_size[0] % (2 * code.lanes()) == 0) {
+  while (groups < settings.threads * 32 && cost > kChunk && grid.group_size[0] % (2 * code.lanes()) == 0) {
     grid.group_size[0] /= 2;
     grid.group_count[0] *= 2;
     groups *= 2;
