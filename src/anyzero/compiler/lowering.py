@@ -41,14 +41,13 @@ declare i64 @llvm.umin.i64(i64, i64)
 declare i32 @llvm.umin.i32(i32, i32)
 declare void @llvm.x86.sse.sfence()
 declare void @az_fault(ptr, i32, i64) cold noreturn nounwind
-attributes #0 = { alwaysinline nounwind "no-trapping-math"="true" "probe-stack"="inline-asm" }
-attributes #1 = { nounwind "no-trapping-math"="true" "probe-stack"="inline-asm" }
-attributes #2 = { noinline nounwind "no-trapping-math"="true" "probe-stack"="inline-asm" }
+attributes #1 = { "no-trapping-math"="true" "probe-stack"="inline-asm" }
 !0 = !{!"branch_weights", i32 1, i32 2000000}
 !1 = !{}
 !2 = !{i32 1}
 """
 _NARROW = '"min-legal-vector-width"="0" "prefer-vector-width"="256"'
+"""All functions or none: those with wide registers and those without hand vectors over in different ways."""
 _DECLARED = {"llvm.umin.i64", "llvm.umin.i32", "az_fault"}
 
 Translate = Callable[[int, int], Body]
@@ -260,6 +259,5 @@ def _write_combines(ready: Ready, state: int, per_vector: int, choices: Choices,
 def _module(out: Written, narrow: bool = False) -> str:
     declarations = [text for name, text in out.declarations.items() if name not in _DECLARED]
     routines = [routine.text for routine in out.routines.values()]
-    text = "\n".join([*out.globals.values(), *routines, *out.functions, *declarations, _ENDING])
-    # All functions or none: those with wide registers and those without hand vectors over in different ways.
-    return text.replace(" nounwind ", f" nounwind {_NARROW} ") if narrow else text
+    every = f"attributes #0 = {{ nounwind {_NARROW if narrow else ''} }}"
+    return "\n".join([*out.globals.values(), *routines, *out.functions, *declarations, every, _ENDING])
