@@ -174,7 +174,7 @@ def _inner(body: Body, granted: Granted, general: Ready, choices: Choices) -> _I
     """The simpler kernel, where it reads neighbours as such that the other one cannot, or lets several rows run at
     once.
     """
-    sharing = choices.fixed_rows > 1 or (choices.rows > 1 and can_share(body))
+    sharing = (choices.options.rows or 1) > 1 or (choices.rows > 1 and can_share(body))
     if not sharing and not (granted.held and _picked(general)):
         return None
     ready = _ready(body, prepare(body), choices)
@@ -201,13 +201,14 @@ def _too_much(body: Body) -> bool:
 
 def _rows(ready: Ready, choices: Choices) -> Rows | None:
     """What rows do for themselves, where several should run at once."""
-    if choices.linear or (choices.fixed_rows or choices.rows) < 2:
+    if choices.linear or (choices.options.rows or choices.rows) < 2:
         return None
     rows = apart(ready.body, ready.masks, ready.storage.slots)
     if rows is None:
         return None
-    rows.count = choices.fixed_rows or worth(
-        rows, ready.body, ready.shapes, choices.lanes, choices.register, 32 if choices.wide else 16, choices.rows
+    target = choices.target
+    rows.count = choices.options.rows or worth(
+        rows, ready.body, ready.shapes, choices.lanes, target.register, target.registers, choices.rows
     )
     return rows if rows.count > 1 else None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from anyzero.compiler import translate
@@ -52,13 +51,15 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
     narrow = target.halves and memory_bound(body, flow, target.lanes)
     lanes = choose_lanes(body, flow, options, target, kernel, uses, narrow)
     interleave(body, lanes)
-    choices = replace(
-        _choices(lanes, options, target, is_flat(uses)),
-        args_bytes=translation.args_bytes,
+    choices = Choices(
+        lanes,
+        target,
+        options,
+        flat=is_flat(uses),
         group_size=kernel.required_group_size,
         rows=_rows_of(kernel),
-        fixed_rows=options.rows or 0,
         narrow=narrow,
+        args_bytes=translation.args_bytes,
     )
     private = sum(variable.size for variable in body.variables if variable.space == "private")
     modules = [module, *linked]
@@ -118,7 +119,7 @@ def compile_function(module: Module, name: str, options: Options, linked: Sequen
         raise CompileError(f'the module exports no function "{name}"')
     target = cpu.target(options.cpu, options.features)
     lanes = options.lanes or target.lanes
-    choices = _choices(lanes, options, target, flat=False)
+    choices = Choices(lanes, target, options)
     modules = [module, *linked]
     own = _function(modules, 0, id_, USUAL)
     lowered = lower_function(ENTRY, own, choices, lambda at, id_: _function(modules, at, id_, USUAL))
@@ -143,20 +144,6 @@ def compile_function(module: Module, name: str, options: Options, linked: Sequen
         required_sub_groups=0,
         required_sub_group_size=0,
         attributes="",
-    )
-
-
-def _choices(lanes: int, options: Options, target: cpu.Target, flat: bool) -> Choices:
-    gathers = target.gathers if options.gathers is None else options.gathers
-    caches = cpu.cache_bytes() if options.cache_bytes is None else options.cache_bytes
-    return Choices(
-        lanes,
-        gathers,
-        options.greater_than_4gb,
-        flat=flat,
-        wide=target.wide,
-        register=target.register,
-        cache_bytes=caches,
     )
 
 

@@ -15,7 +15,7 @@ from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lowering import prepare
 from anyzero.compiler.spirv import read
 from anyzero.compiler.targets import cpu
-from tests.compiler.lowering.draft import Draft
+from tests.compiler.lowering.draft import TARGET, Draft
 from tests.compiler.lowering.test_access import calls, text_of
 
 KERNELS = Path(__file__).parents[2] / "kernels"
@@ -35,7 +35,7 @@ def counting(lanes: int, index: str, size: int, atomic: Atomic, used: bool = Fal
             d.put(d.element(d.argument("ptr", 8), d.id()), before)
         return d
 
-    return text_of(draft, Choices(lanes, gathers=True))
+    return text_of(draft, Choices(lanes, TARGET, Options()))
 
 
 LOCAL = Atomic("add", "group", "local")
