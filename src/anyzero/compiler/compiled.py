@@ -88,6 +88,8 @@ class CompiledKernel:
     Where there are none, they are those of all linked modules in their order.
     """
     log: str = ""
+    lanes_because: str = field(default="", compare=False)
+    """For people; it is not kept with compiled code."""
 
 
 @dataclass(frozen=True, slots=True)
