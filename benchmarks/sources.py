@@ -8,27 +8,22 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
 
-__all__ = ["BUILD", "ROOT", "SOURCES", "Failed", "Source", "call", "run"]
+from benchmarks.process import BUILD, ROOT, Failed, Process
 
-ROOT: Final = Path(__file__).resolve().parents[1]
+__all__ = ["BUILD", "ROOT", "SOURCES", "Failed", "Source", "call", "fresh", "run"]
+
 HERE: Final = ROOT / "benchmarks"
-BUILD: Final = ROOT / "build" / "bench"
 LIBRARY: Final = ROOT / "src" / "anyzero" / "lib" / "libze_anyzero.so.1"
-TIMEOUT: Final = 120.0
 
 Record = dict[str, Any]
-
-
-class Failed(Exception):  # noqa: N818 (says what happened)
-    """A source could not measure; the text says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +43,13 @@ def call(command: list[str], output: IO[bytes] | None = None) -> None:
         raise Failed(f"{command[0]}: not found; name a compiler by CXX (for C: CC), or install g++") from error
     except subprocess.CalledProcessError as error:
         raise Failed(f"{command[0]} failed:\n{error.stderr.decode(errors='replace')}") from error
+
+
+def fresh(folder: Path) -> Path:
+    """The folder, empty and private, as caches have to be."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True, mode=0o700)
+    return folder
 
 
 def _native() -> tuple[list[str], Mapping[str, str]]:
@@ -79,19 +81,5 @@ SOURCES: Final = (Source("C", _native), Source("Python", _python))
 def run(source: Source, keys: tuple[str, ...], rounds: int, round_ms: float) -> Iterator[Record]:
     """Start the program and yield its records as they come; raise :class:`Failed` when it does not end well."""
     command, variables = source.prepare()
-    arguments = [*command, str(rounds), str(round_ms), *keys]
-    environment = {**os.environ, **variables}
-    with subprocess.Popen(arguments, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
-        watch = threading.Timer(TIMEOUT, process.kill)
-        watch.start()
-        try:
-            assert process.stdout is not None
-            for line in process.stdout:
-                yield json.loads(line)
-            code = process.wait()
-        finally:
-            watch.cancel()
-            if process.poll() is None:
-                process.kill()
-    if code:
-        raise Failed(f"the program that measures {source.name} ended with {code}")
+    process = Process(f"submission-{source.name}", [*command, str(rounds), str(round_ms), *keys], variables)
+    yield from map(json.loads, process.lines())

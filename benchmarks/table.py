@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Any
 
 from benchmarks.items import Item
+from benchmarks.paired import quotient
 
 __all__ = ["Row", "as_json", "as_text", "grouped", "rows", "time_text"]
 
@@ -36,16 +36,19 @@ def time_text(ns: float) -> str:
 
 
 def grouped(lines: Sequence[Sequence[str]], notes: Sequence[str]) -> str:
-    """Cells in columns, with a rule below those that are heads: their first cell is not indented."""
-    widths = [max(len(cells[i]) for cells in lines) for i in range(len(lines[0]))]
+    """Cells in columns. Lines that do not begin indented are heads, with a rule below them, or a title alone."""
+    columns = zip(*(cells for cells in lines if len(cells) > 1), strict=True)
+    widths = [max(map(len, column)) for column in columns]
+    rule = "─" * (sum(widths) + 2 * len(widths) - 2)
     body: list[str] = []
     for cells in lines:
-        padded = [text.rjust(width) for text, width in zip(cells, widths, strict=True)]
-        text = "  ".join([cells[0].ljust(widths[0]), *padded[1:]]).rstrip()
-        if not cells[0].startswith(" "):
-            body += [""] if body else []
-            text += "\n" + "─" * (sum(widths) + 2 * len(widths) - 2)
-        body.append(text)
+        heading = not cells[0].startswith(" ")
+        if heading and body and body[-1] != rule:
+            body.append("")
+        padded = (text.rjust(width) for text, width in zip(cells[1:], widths[1:], strict=False))
+        body.append("  ".join([cells[0].ljust(widths[0]), *padded]).rstrip())
+        if heading and len(cells) > 1:
+            body.append(rule)
     return "\n".join([*body, "", *notes]) + "\n"
 
 
@@ -71,16 +74,6 @@ def _share(record: Mapping[str, Any], parts: int) -> dict[str, Any]:
     }
 
 
-def _paired(yardstick: Mapping[str, Any], ours: Mapping[str, Any]) -> float | None:
-    """The middle one of the rounds' ratios.
-
-    The memory of a shared machine is faster for some seconds and slower for others, so that the best of one and the
-    best of the other may come from different times. The turns of one round do not.
-    """
-    pairs = list(zip(yardstick.get("samples", ()), ours.get("samples", ()), strict=False))
-    return median(theirs / own for theirs, own in pairs) if pairs else None
-
-
 def rows(items: Sequence[Item], records: Records) -> list[Row]:
     """One row for each item, whatever was measured of it."""
     made = []
@@ -93,7 +86,8 @@ def rows(items: Sequence[Item], records: Records) -> list[Row]:
             elif record is not None:
                 found[source] = _share(record, item.parts) if item.part_of else record
         ours = found.get(FIRST, {})
-        ratio = _paired(records.get(FIRST, {}).get(item.against, {}), ours) if item.against else None
+        yardstick = records.get(FIRST, {}).get(item.against or "", {})
+        ratio = quotient(yardstick.get("samples", ()), ours.get("samples", ()))
         disturbed = (ratio is not None or item.crowded) and ours.get("others", 0.0) > QUIET
         met = None
         if item.at_most is not None and "best" in ours:
@@ -134,26 +128,14 @@ def _ratio(row: Row) -> str:
 
 def as_text(made: Sequence[Row], sources: Sequence[str], notes: Sequence[str]) -> str:
     """The table that a person reads."""
-    heads = ["", *(f"{source}: best (median)" for source in sources), "target", "ratio"]
-    lines: list[list[str]] = []
+    lines = [["", *(f"{source}: best (median)" for source in sources), "target", "ratio"]]
     group = ""
     for row in made:
         if row.item.group != group:
             group = row.item.group
             lines.append([group])
         lines.append([f"  {row.item.title}", *(_cell(row, source) for source in sources), _target(row), _ratio(row)])
-    widths = [max(len(cells[i]) for cells in [heads, *lines] if len(cells) > max(1, i)) for i in range(len(heads))]
-
-    def laid_out(cells: list[str]) -> str:
-        if len(cells) == 1:
-            return cells[0]
-        padded = [text.rjust(width) for text, width in zip(cells, widths, strict=True)]
-        return "  ".join([cells[0].ljust(widths[0]), *padded[1:]]).rstrip()
-
-    body = [laid_out(heads), "─" * (sum(widths) + 2 * len(widths) - 2)]
-    for cells in lines:
-        body += ["", laid_out(cells)] if len(cells) == 1 and len(body) > 2 else [laid_out(cells)]
-    return "\n".join([*body, "", *notes]) + "\n"
+    return grouped(lines, notes)
 
 
 def as_json(made: Sequence[Row], machine: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import resource
-import shutil
-import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,11 +18,14 @@ from benchmarks import machine, sources
 from benchmarks.compile.items import Beginning, Compilation
 from benchmarks.kernels.peers import PEERS, Command, Unavailable
 from benchmarks.kernels.programs import program
+from benchmarks.process import Failed, Process
+from benchmarks.sources import fresh
 
 __all__ = ["CACHED", "COMPILED", "FULL", "INTEL", "QUICK", "Contest", "Pace"]
 
 FOLDER: Final = sources.BUILD / "compile"
-PATIENCE: Final = 120.0
+BYTECODE: Final = {"PYTHONDONTWRITEBYTECODE": ""}
+"""Installed programs have theirs; without it every start would measure Python's compiler."""
 COMPILED, CACHED, INTEL = "compiled", "cached", "Intel"
 
 Pace = tuple[int, int]
@@ -38,62 +37,31 @@ Record = dict[str, Any]
 Tell = Callable[[str, Mapping[str, Record]], None]
 
 
-def _environment(more: Mapping[str, str]) -> dict[str, str]:
-    # Installed programs have their bytecode; without it every start would measure Python's compiler.
-    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    path = os.pathsep.join(filter(None, [str(sources.ROOT), kept.get("PYTHONPATH", "")]))
-    return {**kept, "PYTHONPATH": path, **more}
-
-
-def _fresh(name: str) -> Path:
-    folder = FOLDER / name
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True, mode=0o700)
-    return folder
-
-
 def _record(key: str, samples: list[float], others: float) -> Record:
     return {"item": key, "best": min(samples), "median": median(samples), "samples": samples, "others": others}
 
 
-class Worker:
+class Worker(Process):
     """A process that makes kernels on demand."""
 
     def __init__(self, name: str, kind: str, command: Command) -> None:
         start, variables = command
-        pipe = subprocess.PIPE
-        with (FOLDER / f"{name}.log").open("wb") as log:
-            self.process = subprocess.Popen(
-                [*start, "-m", "benchmarks.compile.worker", kind],
-                cwd=sources.ROOT, env=_environment(variables), stdin=pipe, stdout=pipe, stderr=log, text=True,
-            )  # fmt: skip
+        super().__init__(f"compile-{name}", [*start, "-m", "benchmarks.compile.worker", kind], BYTECODE | variables)
         self.name = name
         self._answer()
 
     def _answer(self) -> Record:
-        assert self.process.stdout is not None
-        watch = threading.Timer(PATIENCE, self.process.kill)
-        watch.start()
         try:
-            line = self.process.stdout.readline()
-        finally:
-            watch.cancel()
-        if not line:
-            log = (FOLDER / f"{self.name}.log").read_text(errors="replace").strip().splitlines()[-1:]
-            raise sources.Failed(f"{self.name}: its process ended with {self.process.wait()}: {' '.join(log)}")
-        answer: Record = json.loads(line)
+            answer: Record = json.loads(self.read())
+        except Failed as error:
+            answer = {"error": error}
         if "error" in answer:
-            raise sources.Failed(f"{self.name}: {answer['error']}")
+            raise Failed(f"{self.name}: {answer['error']}")
         return answer
 
     def make(self, spv: Path, kernel: str) -> float:
-        assert self.process.stdin is not None
-        print(json.dumps([str(spv), kernel]), file=self.process.stdin, flush=True)
+        self.write(json.dumps([str(spv), kernel]))
         return float(self._answer()["ns"])
-
-    def close(self) -> None:
-        self.process.kill()
-        self.process.communicate()
 
 
 @dataclass(slots=True)
@@ -105,7 +73,6 @@ class Contest:
     _intel: Command | None = None
 
     def __post_init__(self) -> None:
-        FOLDER.mkdir(parents=True, exist_ok=True)
         try:
             self._intel = next(peer for peer in PEERS if peer.name == INTEL).start(self.install)
         except Unavailable as error:
@@ -115,7 +82,7 @@ class Contest:
     def _workers(self) -> Iterator[list[Worker]]:
         ways: dict[str, tuple[str, Command]] = {
             COMPILED: ("anyzero", ([sys.executable], {"ANYZERO_CACHE": "off"})),
-            CACHED: ("anyzero", ([sys.executable], {"ANYZERO_CACHE_DIR": str(_fresh("cache"))})),
+            CACHED: ("anyzero", ([sys.executable], {"ANYZERO_CACHE_DIR": str(fresh(FOLDER / "cache"))})),
         }
         if self._intel:
             ways[INTEL] = ("spirv", self._intel)
@@ -138,7 +105,7 @@ class Contest:
                 for each in workers:
                     # Loads what the first use loads, and fills the cache.
                     each.make(case.spv, case.kernel)
-                busy = _Others([each.process.pid for each in workers])
+                busy = _Others([each.pid for each in workers])
                 for _ in range(pace[0]):
                     for each in shuffle.sample(workers, len(workers)):
                         taken[each.name].append(each.make(case.spv, case.kernel))
@@ -150,7 +117,7 @@ class Contest:
     def beginnings(self, items: Sequence[Beginning], pace: Pace, tell: Tell) -> dict[str, dict[str, Record]]:
         """Key → way → record; in each round one process for each way, in another order each time."""
         chosen = [item for item in items if item.key != "first_Intel" or self._intel]
-        warm = _fresh("first-warm")
+        warm = fresh(FOLDER / "first-warm")
         taken: dict[str, list[float]] = {item.key: [] for item in chosen}
         for key in taken:
             self._first(key, warm)
@@ -168,19 +135,16 @@ class Contest:
         return found
 
     def _first(self, key: str, warm: Path) -> float:
-        cache = _fresh("first") if key == "first_cold" else warm
+        cache = fresh(FOLDER / "first") if key == "first_cold" else warm
         start, variables = [sys.executable], {"ANYZERO_CACHE_DIR": str(cache)}
         if key == "first_Intel" and self._intel:
             start, variables = self._intel
         command = [*start, "-m", "benchmarks.compile.first", key, str(program("saxpy").case("test").spv)]
-        done = subprocess.run(
-            command, cwd=sources.ROOT, env=_environment(variables), capture_output=True, text=True, timeout=PATIENCE,
-            check=False,
-        )  # fmt: skip
-        if done.returncode:
-            said = done.stderr.strip().splitlines()[-1:]
-            raise sources.Failed(f"{key}: its process ended with {done.returncode}: {' '.join(said)}")
-        return float(json.loads(done.stdout.splitlines()[-1])["ns"])
+        try:
+            *_, line = Process(f"compile-{key}", command, BYTECODE | variables).lines()
+        except Failed as error:
+            raise Failed(f"{key}: {error}") from None
+        return float(json.loads(line)["ns"])
 
 
 class _Others:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import pickle
 import random
 import shutil
-import subprocess
 import tempfile
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -21,14 +18,11 @@ from benchmarks import machine
 from benchmarks.kernels.peers import Peer, Unavailable, cache
 from benchmarks.kernels.programs import Program
 from benchmarks.paired import quotient
+from benchmarks.process import ROOT, Failed, Process
 
 __all__ = ["Contestant", "Found", "Results", "compete", "enter", "merged", "take_turns"]
 
-ROOT: Final = Path(__file__).resolve().parents[2]
-LOGS: Final = ROOT / "build" / "bench"
 SHARED: Final = Path("/dev/shm")
-PATIENCE: Final = 120.0
-"""Seconds for one answer: more than any compiler takes."""
 REST: Final = 0.004
 """Seconds between turns, in which the threads of the last one fall asleep."""
 SLOW_NS: Final = 400e6
@@ -75,52 +69,30 @@ def merged(runs: Sequence[Results]) -> Results:
     return made
 
 
-class Contestant:
+class Contestant(Process):
     """A peer's process."""
 
     def __init__(self, peer: Peer, install: bool) -> None:
-        self.peer = peer
         command, variables = peer.start(install)
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), **peer.variables, **variables}
-        arguments = [*command, "-m", "benchmarks.kernels.worker", peer.kind, str(cache() / "native")]
-        LOGS.mkdir(parents=True, exist_ok=True)
-        pipe = subprocess.PIPE
-        with (LOGS / f"kernels-{peer.name.replace(' ', '-')}.log").open("wb") as log:
-            self._process = subprocess.Popen(
-                arguments, cwd=ROOT, env=environment, stdin=pipe, stdout=pipe, stderr=log, text=True
-            )
+        worker = [*command, "-m", "benchmarks.kernels.worker", peer.kind, str(cache() / "native")]
+        super().__init__(f"kernels-{peer.name}", worker, {"PYTHONPATH": str(ROOT), **peer.variables, **variables})
+        self.peer = peer
         greeting = self._answer()
         if "error" in greeting:
             self.close()
             raise Unavailable(greeting["error"])
         self.about: str = greeting["name"]
-        self.pid = self._process.pid
 
     def _answer(self) -> dict[str, Any]:
-        assert self._process.stdout is not None
-        watch = threading.Timer(PATIENCE, self._process.kill)
-        watch.start()
         try:
-            line = self._process.stdout.readline()
-        finally:
-            watch.cancel()
-        if not line:
-            return {"error": f"its process ended with {self._process.wait()}"}
-        answer: dict[str, Any] = json.loads(line)
+            answer: dict[str, Any] = json.loads(self.read())
+        except Failed as error:
+            return {"error": str(error)}
         return answer
 
     def ask(self, do: str, **order: Any) -> dict[str, Any]:
-        assert self._process.stdin is not None
-        try:
-            print(json.dumps({"do": do, **order}), file=self._process.stdin, flush=True)
-        except BrokenPipeError:
-            return {"error": "its process is gone"}
+        self.write(json.dumps({"do": do, **order}))
         return self._answer()
-
-    def close(self) -> None:
-        self._process.kill()
-        # Waits for the end, too, and closes the pipes.
-        self._process.communicate()
 
 
 def enter(peers: Sequence[Peer], install: bool, skipped: dict[str, str]) -> tuple[list[Contestant], Mapping[str, str]]:

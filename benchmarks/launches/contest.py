@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import os
 import random
-import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +19,7 @@ from typing import Any, Final
 
 from benchmarks import machine, sources
 from benchmarks.kernels.peers import PEERS, Unavailable
+from benchmarks.process import Process
 
 __all__ = ["DRIVER", "FULL", "ITEMS", "LOADER", "OTHERS", "QUICK", "Contest", "Launch", "select"]
 
@@ -30,8 +29,6 @@ LIBRARIES: Final = sources.LIBRARY.parent
 LOADER: Final = "anyzero"
 DRIVER: Final = "anyzero without the loader"
 OTHERS: Final = tuple(peer.name for peer in PEERS if peer.opencl)
-PATIENCE: Final = 60.0
-"""Seconds for one answer: more than any compiler takes."""
 REST: Final = 0.003
 """Seconds between turns, in which the threads of the last one fall asleep."""
 
@@ -99,53 +96,17 @@ def _theirs(name: str, install: bool) -> tuple[list[str], Mapping[str, str]]:
     return [str(program), str(found[0]), str(KERNELS / "empty.cl")], {**variables, **home}
 
 
-class Process:
-    """A contestant at work."""
+class Contestant(Process):
+    """A program at work."""
 
     def __init__(self, name: str, command: list[str], variables: Mapping[str, str]) -> None:
-        sources.BUILD.mkdir(parents=True, exist_ok=True)
-        self.log = sources.BUILD / f"launches-{name.replace(' ', '-')}.log"
-        pipe = subprocess.PIPE
-        with self.log.open("wb") as log:
-            self._process = subprocess.Popen(
-                command,
-                cwd=sources.ROOT,
-                env={**os.environ, **variables},
-                stdin=pipe,
-                stdout=pipe,
-                stderr=log,
-                text=True,
-            )
-        self.pid = self._process.pid
-        self.about = self._answer()
-
-    def _answer(self) -> str:
-        assert self._process.stdout is not None
-        watch = threading.Timer(PATIENCE, self._process.kill)
-        watch.start()
-        try:
-            line = self._process.stdout.readline().strip()
-        finally:
-            watch.cancel()
-        if not line:
-            self.close()
-            said = self.log.read_text(errors="replace").strip().splitlines()[-1:]
-            raise sources.Failed(f"its program ended: {' '.join(said) or 'it did not say why'}")
-        return line
+        super().__init__(f"launches-{name}", command, variables)
+        self.about = self.read().strip()
 
     def turn(self, key: str, calls: int) -> float:
         """Nanoseconds per call."""
-        assert self._process.stdin is not None
-        try:
-            print(key, calls, file=self._process.stdin, flush=True)
-        except BrokenPipeError:
-            raise sources.Failed("its program is gone") from None
-        return int(self._answer()) / calls
-
-    def close(self) -> None:
-        self._process.kill()
-        # Waits for the end, too, and closes the pipes.
-        self._process.communicate()
+        self.write(f"{key} {calls}")
+        return int(self.read()) / calls
 
 
 @dataclass
@@ -153,7 +114,7 @@ class Contest:
     """All contestants that could be had; `skipped` and `problems` have the reasons for the others."""
 
     install: bool
-    processes: dict[str, Process] = field(default_factory=dict)
+    processes: dict[str, Contestant] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
 
@@ -165,7 +126,7 @@ class Contest:
         }
         for name, start in starts.items():
             try:
-                self.processes[name] = Process(name, *start())
+                self.processes[name] = Contestant(name, *start())
             except (sources.Failed, Unavailable) as error:
                 self._without(name, str(error))
         return self
@@ -177,7 +138,8 @@ class Contest:
     def _without(self, name: str, reason: str) -> None:
         # A peer that cannot be had is worth knowing; only ours is a failure.
         (self.skipped if name in OTHERS else self.problems)[name] = reason
-        self.processes.pop(name, None)
+        if process := self.processes.pop(name, None):
+            process.close()
 
     def measure(self, item: Launch, rounds: int) -> dict[str, dict[str, Any]]:
         """Contestant → its record. In a full run its turns add up to the item's calls."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from statistics import median
 from typing import Any
 
 from benchmarks.launches.contest import DRIVER, LOADER, OTHERS, Launch
-from benchmarks.table import QUIET, time_text
+from benchmarks.paired import quotient
+from benchmarks.table import QUIET, grouped, time_text
 
 __all__ = ["as_json", "as_text", "disturbed"]
 
@@ -19,9 +19,9 @@ ROWS = ((LOADER, ""), (DRIVER, " (without the loader)"))
 
 
 def _ratio(records: Records, ours: str, theirs: str) -> float | None:
-    """Ours divided by theirs, the middle one of the rounds: the turns of one round had the same machine."""
-    pairs = list(zip(*(records.get(name, {}).get("samples", ()) for name in (ours, theirs)), strict=False))
-    return median(own / other for own, other in pairs) if pairs else None
+    """Ours divided by theirs, round by round."""
+    own, other = (records.get(name, {}).get("samples", ()) for name in (ours, theirs))
+    return quotient(own, other)
 
 
 def disturbed(records: Records) -> bool:
@@ -55,15 +55,7 @@ def _lines(found: Found) -> Iterator[list[str]]:
 def as_text(found: Found, notes: Sequence[str]) -> str:
     """The table that a person reads."""
     heads = ["", "C: best (median)", *OTHERS, *(f"÷ {name}" for name in OTHERS)]
-    lines = list(_lines(found))
-    widths = [max(len(cells[i]) for cells in [heads, *lines]) for i in range(len(heads))]
-
-    def laid_out(cells: list[str]) -> str:
-        padded = [text.rjust(width) for text, width in zip(cells, widths, strict=True)]
-        return "  ".join([cells[0].ljust(widths[0]), *padded[1:]]).rstrip()
-
-    rule = "─" * (sum(widths) + 2 * len(widths) - 2)
-    return "\n".join([laid_out(heads), rule, found[0][0].group, *map(laid_out, lines), "", *notes]) + "\n"
+    return grouped([heads, [found[0][0].group], *_lines(found)], notes)
 
 
 def as_json(found: Found) -> list[dict[str, Any]]:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import random
 import shutil
-import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
@@ -17,11 +14,12 @@ from typing import Any, Final
 
 from benchmarks import sources
 from benchmarks.npu.items import Beginning, Inference
+from benchmarks.process import Process
+from benchmarks.sources import fresh
 
 __all__ = ["FULL", "QUICK", "Pace", "beginnings", "inferences", "unavailable"]
 
 FOLDER: Final = sources.BUILD / "npu"
-PATIENCE: Final = 120.0
 
 Pace = tuple[int, float, int]
 """Rounds of inferences, milliseconds of a turn, and rounds of beginnings."""
@@ -41,38 +39,9 @@ def unavailable() -> str | None:
     return None
 
 
-def _environment(cache: Path) -> dict[str, str]:
-    return {**os.environ, "ANYZERO_CACHE_DIR": str(cache)}
-
-
-def _fresh(folder: Path) -> Path:
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True, mode=0o700)
-    return folder
-
-
-def _lines(module: str, arguments: Sequence[str], cache: Path) -> Iterator[str]:
+def _records(module: str, arguments: Sequence[str], cache: Path) -> Iterator[Record]:
     command = [sys.executable, "-m", f"benchmarks.npu.{module}", *arguments]
-    log = FOLDER / f"{module}.log"
-    with (
-        log.open("wb") as errors,
-        subprocess.Popen(
-            command, cwd=sources.ROOT, env=_environment(cache), stdout=subprocess.PIPE, stderr=errors, text=True
-        ) as process,
-    ):
-        watch = threading.Timer(PATIENCE, process.kill)
-        watch.start()
-        try:
-            assert process.stdout is not None
-            yield from process.stdout
-            code = process.wait()
-        finally:
-            watch.cancel()
-            if process.poll() is None:
-                process.kill()
-    if code:
-        said = log.read_text(errors="replace").strip().splitlines()[-1:]
-        raise sources.Failed(f"the program that measures ended with {code}: {' '.join(said) or 'it did not say why'}")
+    return map(json.loads, Process(f"npu-{module}", command, {"ANYZERO_CACHE_DIR": str(cache)}).lines())
 
 
 def _joined(parts: Sequence[Record]) -> Record:
@@ -90,8 +59,7 @@ def inferences(items: Sequence[Inference], pace: Pace, tell: Callable[[Record], 
         parts: dict[str, list[Record]] = {}
         for order in ORDERS:
             arguments = [str(max(2, rounds // len(ORDERS))), str(round_ms), order, item.key]
-            for line in _lines("inferences", arguments, _fresh(FOLDER / "cache")):
-                record = json.loads(line)
+            for record in _records("inferences", arguments, fresh(FOLDER / "cache")):
                 parts.setdefault(record["device"], []).append(record)
         found[item.key] = {device: _joined(parts[device]) for device in ("NPU", "CPU")}
         for record in found[item.key].values():
@@ -102,17 +70,15 @@ def inferences(items: Sequence[Inference], pace: Pace, tell: Callable[[Record], 
 def beginnings(items: Sequence[Beginning], pace: Pace, tell: Callable[[Record], None]) -> dict[str, Record]:
     """Key → record; in each round one process for each way, in another order each time."""
     _, _, rounds = pace
-    folder = _fresh(FOLDER / "beginnings")
-    warm = _fresh(folder / "warm")
-    for _ in _lines("beginnings", ["prepare", str(folder)], warm):
-        pass
+    folder = fresh(FOLDER / "beginnings")
+    warm = fresh(folder / "warm")
+    list(_records("beginnings", ["prepare", str(folder)], warm))
     taken: dict[str, list[Record]] = {item.key: [] for item in items}
     shuffle = random.Random(0)
     for _ in range(rounds):
         for key in shuffle.sample(list(taken), len(taken)):
-            cache = _fresh(folder / "cold") if key == "npu_feil" else warm
-            (line,) = _lines("beginnings", [key, str(folder)], cache)
-            taken[key].append(json.loads(line))
+            cache = fresh(folder / "cold") if key == "npu_feil" else warm
+            taken[key] += _records("beginnings", [key, str(folder)], cache)
     found = {}
     for key, records in taken.items():
         times = [record["ns"] for record in records]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Any, Final
 
 from benchmarks.npu.items import Beginning, Inference
+from benchmarks.paired import quotient
 from benchmarks.table import QUIET, grouped, time_text
 
 __all__ = ["Row", "as_json", "as_text", "beginning_rows", "inference_rows"]
@@ -59,9 +59,7 @@ def beginning_rows(items: Sequence[Beginning], records: Mapping[str, Record]) ->
         if record is None:
             made.append(Row(item, {}, None, "failed", "", None))
             continue
-        # The processes of one round had the same machine.
-        pairs = zip(first["samples"], record["samples"], strict=True) if first else ()
-        ratio = median([ever / this for ever, this in pairs]) if first else None
+        ratio = quotient(first["samples"], record["samples"]) if first else None
         met = None if item.at_least is None or ratio is None else ratio >= item.at_least
         if item.weightless and met and bare:
             met = record["anonymous_after"] - bare["anonymous_after"] < COPIED * record["weights"]

@@ -137,7 +137,7 @@ def test_active_time_is_what_the_timestamps_say(
 
 def test_recorded_lists_count_too(sysman: Sysman, az: Calls, context: c_void_p, module: c_void_p) -> None:
     lst, queue = az.list(context), az.queue(context)
-    # Of launches with a single group only some are timed: it takes a few until the new argument is known to take longer.
+    # Of launches with one group only some are timed: it takes a few until the new argument is known to take longer.
     for _ in range(50):
         launch(az, lst, kernel(az, module, "burn", c_uint64(4_000)), 1)
     az.close(lst)

@@ -1,4 +1,4 @@
-"""Images as numpy sees them; tests/api/test_images_abi.py covers every format and region through the C ABI."""
+"""Images as numpy sees them; tests/abi/test_images.py covers every format and region through the C ABI."""
 
 from __future__ import annotations
 

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from benchmarks.kernels import contest, scale
+from benchmarks import process
+from benchmarks.kernels import scale
 from benchmarks.kernels.contest import Found
 from benchmarks.kernels.programs import COMPUTE, program
 
@@ -78,7 +79,7 @@ def test_one_thread_has_nothing_to_compare(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_processes_differ_in_their_threads(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(contest, "PATIENCE", 60.0)
+    monkeypatch.setattr(process, "PATIENCE", 60.0)
     monkeypatch.setattr(scale, "PACE", ("test", 2, 1.0))
     problems: list[str] = []
     (item,) = scale.measure("hash", False, 2, lambda text: None, problems)

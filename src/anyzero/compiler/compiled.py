@@ -24,6 +24,7 @@ class Options:
     rows: int | None = None
     """Rows of work-items that run at once where they can; None leaves the choice to the compiler."""
     greater_than_4gb: bool = False
+    """Buffers may be larger than that, so that narrow indices may wrap around inside of one."""
     large_registers: bool = False
     debug: bool = False
     cpu: str = ""
@@ -87,6 +88,8 @@ class CompiledKernel:
     Where there are none, they are those of all linked modules in their order.
     """
     log: str = ""
+    lanes_because: str = field(default="", compare=False)
+    """For people; it is not kept with compiled code."""
 
 
 @dataclass(frozen=True, slots=True)

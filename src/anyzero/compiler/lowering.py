@@ -41,14 +41,13 @@ declare i64 @llvm.umin.i64(i64, i64)
 declare i32 @llvm.umin.i32(i32, i32)
 declare void @llvm.x86.sse.sfence()
 declare void @az_fault(ptr, i32, i64) cold noreturn nounwind
-attributes #0 = { alwaysinline nounwind "no-trapping-math"="true" "probe-stack"="inline-asm" }
-attributes #1 = { nounwind "no-trapping-math"="true" "probe-stack"="inline-asm" }
-attributes #2 = { noinline nounwind "no-trapping-math"="true" "probe-stack"="inline-asm" }
+attributes #1 = { "no-trapping-math"="true" "probe-stack"="inline-asm" }
 !0 = !{!"branch_weights", i32 1, i32 2000000}
 !1 = !{}
 !2 = !{i32 1}
 """
 _NARROW = '"min-legal-vector-width"="0" "prefer-vector-width"="256"'
+"""All functions or none: those with wide registers and those without hand vectors over in different ways."""
 _DECLARED = {"llvm.umin.i64", "llvm.umin.i32", "az_fault"}
 
 Translate = Callable[[int, int], Body]
@@ -175,7 +174,7 @@ def _inner(body: Body, granted: Granted, general: Ready, choices: Choices) -> _I
     """The simpler kernel, where it reads neighbours as such that the other one cannot, or lets several rows run at
     once.
     """
-    sharing = choices.fixed_rows > 1 or (choices.rows > 1 and can_share(body))
+    sharing = (choices.options.rows or 1) > 1 or (choices.rows > 1 and can_share(body))
     if not sharing and not (granted.held and _picked(general)):
         return None
     ready = _ready(body, prepare(body), choices)
@@ -202,13 +201,14 @@ def _too_much(body: Body) -> bool:
 
 def _rows(ready: Ready, choices: Choices) -> Rows | None:
     """What rows do for themselves, where several should run at once."""
-    if choices.linear or (choices.fixed_rows or choices.rows) < 2:
+    if choices.linear or (choices.options.rows or choices.rows) < 2:
         return None
     rows = apart(ready.body, ready.masks, ready.storage.slots)
     if rows is None:
         return None
-    rows.count = choices.fixed_rows or worth(
-        rows, ready.body, ready.shapes, choices.lanes, choices.register, 32 if choices.wide else 16, choices.rows
+    target = choices.target
+    rows.count = choices.options.rows or worth(
+        rows, ready.body, ready.shapes, choices.lanes, target.register, target.registers, choices.rows
     )
     return rows if rows.count > 1 else None
 
@@ -260,6 +260,5 @@ def _write_combines(ready: Ready, state: int, per_vector: int, choices: Choices,
 def _module(out: Written, narrow: bool = False) -> str:
     declarations = [text for name, text in out.declarations.items() if name not in _DECLARED]
     routines = [routine.text for routine in out.routines.values()]
-    text = "\n".join([*out.globals.values(), *routines, *out.functions, *declarations, _ENDING])
-    # All functions or none: those with wide registers and those without hand vectors over in different ways.
-    return text.replace(" nounwind ", f" nounwind {_NARROW} ") if narrow else text
+    every = f"attributes #0 = {{ nounwind {_NARROW if narrow else ''} }}"
+    return "\n".join([*out.globals.values(), *routines, *out.functions, *declarations, every, _ENDING])

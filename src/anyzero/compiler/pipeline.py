@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from anyzero.compiler import translate
-from anyzero.compiler.analysis.cost import chains, vectors_pay
+from anyzero.compiler.analysis.cost import chains, estimate
 from anyzero.compiler.analysis.shapes import Flow, analyse
 from anyzero.compiler.analysis.streams import memory_bound
 from anyzero.compiler.analysis.uses import Uses
@@ -50,15 +49,17 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
     looping = flow.loops.all or flow.loops.irreducible
     # Narrow registers have fewer lines of memory under way at a time, which leaves more of them to the prefetchers.
     narrow = target.halves and memory_bound(body, flow, target.lanes)
-    lanes = choose_lanes(body, flow, options, target, kernel, uses, narrow)
+    lanes, why = choose_lanes(body, flow, options, target, kernel, uses, narrow)
     interleave(body, lanes)
-    choices = replace(
-        _choices(lanes, options, target, is_flat(uses)),
-        args_bytes=translation.args_bytes,
+    choices = Choices(
+        lanes,
+        target,
+        options,
+        flat=is_flat(uses),
         group_size=kernel.required_group_size,
         rows=_rows_of(kernel),
-        fixed_rows=options.rows or 0,
         narrow=narrow,
+        args_bytes=translation.args_bytes,
     )
     private = sum(variable.size for variable in body.variables if variable.space == "private")
     modules = [module, *linked]
@@ -101,6 +102,7 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
         required_sub_group_size=kernel.required_sub_group_size or 0,
         attributes=" ".join(attributes(kernel)),
         waits=waits,
+        lanes_because=why,
     )
 
 
@@ -118,7 +120,7 @@ def compile_function(module: Module, name: str, options: Options, linked: Sequen
         raise CompileError(f'the module exports no function "{name}"')
     target = cpu.target(options.cpu, options.features)
     lanes = options.lanes or target.lanes
-    choices = _choices(lanes, options, target, flat=False)
+    choices = Choices(lanes, target, options)
     modules = [module, *linked]
     own = _function(modules, 0, id_, USUAL)
     lowered = lower_function(ENTRY, own, choices, lambda at, id_: _function(modules, at, id_, USUAL))
@@ -143,20 +145,6 @@ def compile_function(module: Module, name: str, options: Options, linked: Sequen
         required_sub_groups=0,
         required_sub_group_size=0,
         attributes="",
-    )
-
-
-def _choices(lanes: int, options: Options, target: cpu.Target, flat: bool) -> Choices:
-    gathers = target.gathers if options.gathers is None else options.gathers
-    caches = cpu.cache_bytes() if options.cache_bytes is None else options.cache_bytes
-    return Choices(
-        lanes,
-        gathers,
-        options.greater_than_4gb,
-        flat=flat,
-        wide=target.wide,
-        register=target.register,
-        cache_bytes=caches,
     )
 
 
@@ -205,19 +193,31 @@ def _simplify(body: Body) -> None:
 
 def choose_lanes(
     body: Body, flow: Flow, options: Options, target: cpu.Target, kernel: Kernel, uses: Uses, narrow: bool = False
-) -> int:
-    """`narrow` says that registers of half the size are used."""
+) -> tuple[int, str]:
+    """How many, and why, in words. `narrow` says that registers of half the size are used."""
     if flow.loops.irreducible:
         # Nothing to linearise where there is but one lane.
-        return 1
-    fixed = options.lanes or kernel.required_sub_group_size
-    if fixed or uses.sub_groups or uses.calls:
-        # Functions that are called by address, perhaps by kernels of other modules, agree on the number.
-        return fixed or target.lanes
+        return 1, "a loop has several entries, which only one lane can run"
+    if options.lanes:
+        return options.lanes, "as asked for"
+    if kernel.required_sub_group_size:
+        return kernel.required_sub_group_size, "the kernel requires sub-groups of this size"
+    if uses.sub_groups:
+        return target.lanes, "a sub-group is a vector register of floats"
+    if uses.calls:
+        # Perhaps by kernels of other modules.
+        return target.lanes, "functions that are called by address all have the lanes of a register"
     shapes = analyse(body, flow, target.lanes)
-    if not vectors_pay(body, flow, shapes, target.lanes, target.register):
-        return 1
-    return target.lanes * min(chains(body, shapes, is_flat(uses)), 2 if narrow else 4)
+    together, alone = estimate(body, flow, shapes, target.lanes, target.register)
+    costs = f"{target.lanes} work-items cost {together:.0f} as a vector, {alone:.0f} one by one"
+    if together >= alone:
+        return 1, f"a vector would not pay: {costs}"
+    flat = is_flat(uses)
+    registers = min(chains(body, shapes, flat), 2 if narrow else 4)
+    several = f"{registers} registers" if registers > 1 else "one register"
+    halves = ", in halves because memory is the limit" if narrow else ""
+    rows = "groups are run as one long row" if flat else "groups stay apart"
+    return target.lanes * registers, f"{several} of floats{halves}; {rows}; {costs}"
 
 
 def is_flat(uses: Uses) -> bool:

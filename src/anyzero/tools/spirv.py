@@ -185,9 +185,6 @@ def _kernel(module: spirv.Module, name: str, options: Options) -> dict[str, Any]
     }
     try:
         made = _compiled(module, name, options)
-        from anyzero.compiler.reasons import why_lanes
-
-        why = why_lanes(module, name, options, made.lanes)
     except spirv.SpirvError as error:
         return found | {"error": str(error)}
     arguments = [
@@ -197,7 +194,7 @@ def _kernel(module: spirv.Module, name: str, options: Options) -> dict[str, Any]
     return found | {
         "arguments": arguments,
         "lanes": made.lanes,
-        "lanes_because": why,
+        "lanes_because": made.lanes_because,
         "code_bytes": _code(made.object),
         "private_bytes": made.private_bytes,
         "local_bytes": made.local_bytes,

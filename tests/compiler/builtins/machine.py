@@ -77,7 +77,8 @@ def source(called: Sequence[Routine]) -> str:
     every = {each.symbol: each for first in called for each in closure(first)}
     intrinsics = {name: text for each in every.values() for name, text in each.intrinsics.items()}
     loops = [loop(each, f"run.{at}") for at, each in enumerate(called)]
-    return "\n".join([*intrinsics.values(), *(each.text for each in every.values()), *loops])
+    attributes = "attributes #0 = { nounwind }"
+    return "\n".join([*intrinsics.values(), *(each.text for each in every.values()), *loops, attributes])
 
 
 @cache

@@ -10,10 +10,13 @@ from anyzero.compiler.analysis.shapes import Flow, Shape, Shapes, analyse
 from anyzero.compiler.builder import Builder
 from anyzero.compiler.ir import Access, Atomic, Block, Body, Collective, Op, Variable
 from anyzero.compiler.lowering import prepare
+from anyzero.compiler.targets import cpu
 from anyzero.compiler.transform.check import check
 from anyzero.compiler.transform.number import number
 
 LANES = 16
+TARGET = cpu.target("haswell", "")
+"""It gathers."""
 
 
 class Draft(Builder):

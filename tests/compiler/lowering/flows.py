@@ -15,6 +15,7 @@ import numpy as np
 
 from anyzero.compiler.analysis.dominators import dominators
 from anyzero.compiler.analysis.shapes import Flow
+from anyzero.compiler.compiled import Options
 from anyzero.compiler.ir import Access, Body, Op
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lowering import lower_kernel, prepare
@@ -159,8 +160,9 @@ def _loaded(body: Body, lanes: int) -> ctypes.CDLL:
     def none(module: int, id_: int) -> Body:
         raise AssertionError((module, id_))
 
-    lowered = lower_kernel("entry", once, Choices(lanes, gathers=False, flat=True), False, none)
-    object_, _ = cpu.compile_text(lowered.text, cpu.target("", ""), 1)
+    choices = Choices(lanes, cpu.target("", ""), Options(gathers=False, cache_bytes=0), flat=True)
+    lowered = lower_kernel("entry", once, choices, False, none)
+    object_, _ = cpu.compile_text(lowered.text, choices.target, 1)
     return load(object_)
 
 

@@ -8,10 +8,11 @@ from collections.abc import Callable
 import pytest
 
 from anyzero.compiler.analysis.shapes import Flow
+from anyzero.compiler.compiled import Options
 from anyzero.compiler.ir import Body, Op
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lowering import lower_kernel, prepare
-from tests.compiler.lowering.draft import LANES, Draft
+from tests.compiler.lowering.draft import LANES, TARGET, Draft
 
 Index = Callable[[Draft], Op]
 
@@ -23,7 +24,7 @@ def text_of(draft: Callable[[], Draft], choices: Choices | None = None) -> str:
         body = draft().done()
         return body, prepare(body)
 
-    chosen = choices or Choices(LANES, gathers=True)
+    chosen = choices or Choices(LANES, TARGET, Options())
     text = lower_kernel("entry", made, chosen, False, _no_function).text
     found = re.search(r"define internal i32 @region0.*?\n}", text, re.DOTALL)
     assert found
@@ -94,7 +95,7 @@ def test_given_any_addresses_then_lanes_are_gathered() -> None:
 
 
 def test_given_a_target_that_does_not_gather_then_lanes_are_loaded_one_by_one() -> None:
-    text = loading(anywhere, choices=Choices(LANES, gathers=False))
+    text = loading(anywhere, choices=Choices(LANES, TARGET, Options(gathers=False)))
     assert not [name for name in calls(text) if "gather" in name]
     assert len(re.findall(r"= load i32, ptr", text)) >= LANES
 
@@ -114,7 +115,7 @@ def test_given_an_index_that_may_wrap_then_the_first_lane_that_is_there_says_whe
         return d.cast("sext", d.add(d.cast("trunc", d.id(), "i32"), d.cast("trunc", d.argument(), "i32")), "i64")
 
     assert calls(loading(wrapping)) == ["masked.load.v16i32"]
-    large = Choices(LANES, gathers=True, large_buffers=True)
+    large = Choices(LANES, TARGET, Options(greater_than_4gb=True))
     assert "masked.gather.v16i32" in calls(loading(wrapping, choices=large))
 
 
@@ -151,7 +152,7 @@ def test_given_any_places_then_lanes_are_scattered() -> None:
 
 
 def test_given_one_lane_then_there_are_no_vectors() -> None:
-    text = loading(anywhere, choices=Choices(1, gathers=True))
+    text = loading(anywhere, choices=Choices(1, TARGET, Options()))
     assert "<" not in text
     assert plain(text) == 2
 
@@ -176,7 +177,7 @@ def test_given_a_large_buffer_then_addresses_are_compared() -> None:
     def index(d: Draft) -> Op:
         return d.cast("zext", d.emit("xor", "i32", [d.cast("trunc", d.id(), "i32"), d.argument("i32", 24)]), "i64")
 
-    large = Choices(LANES, gathers=True, large_buffers=True)
+    large = Choices(LANES, TARGET, Options(greater_than_4gb=True))
     assert re.search(r"icmp ne <16 x i64>", loading(index, choices=large))
 
 

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from anyzero.compiler import pipeline
 from anyzero.compiler.analysis.together import agreed
+from anyzero.compiler.compiled import Options
 from anyzero.compiler.ir import Op
+from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.steps import END, Plan, in_step
+from anyzero.compiler.lowering import lower_kernel, prepare
+from anyzero.compiler.spirv import read
 from anyzero.compiler.transform.joints import cut_at_joints
 from anyzero.compiler.transform.linearise import connect, linearise
 from anyzero.compiler.transform.reach import repair
 from anyzero.compiler.transform.regions import Region, split
-from tests.compiler.lowering.draft import Draft, check_with_slots, flow_of, shapes_of
+from tests.compiler.lowering.draft import LANES, TARGET, Draft, check_with_slots, flow_of, shapes_of
+
+KERNELS = Path(__file__).parents[2] / "kernels"
 
 
 def cut(d: Draft) -> tuple[list[Region], Plan]:
@@ -84,3 +93,18 @@ def test_given_something_that_vectors_take_along_then_it_is_not_cut() -> None:
     d.barrier()
     counted(d, carried=True)
     assert stores(cut(d)[0]) == [0, 1, 2]
+
+
+def test_given_the_same_kernel_then_regions_have_the_same_numbers_each_time() -> None:
+    module = read((KERNELS / "reduction.spv").read_bytes())
+    kept = []
+
+    def text(number: int) -> str:
+        # Elsewhere in memory each time.
+        kept.append([object() for _ in range(7 * number)])
+        body = pipeline.simplified(module, "reduce_int").body
+        flow = prepare(body)
+        choices = Choices(LANES, TARGET, Options())
+        return lower_kernel("main", lambda: (body, flow), choices, False, lambda _, __: body).text
+
+    assert len({text(number) for number in range(20)}) == 1

@@ -15,7 +15,7 @@ from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lowering import prepare
 from anyzero.compiler.spirv import read
 from anyzero.compiler.targets import cpu
-from tests.compiler.lowering.draft import Draft
+from tests.compiler.lowering.draft import TARGET, Draft
 from tests.compiler.lowering.test_access import calls, text_of
 
 KERNELS = Path(__file__).parents[2] / "kernels"
@@ -35,7 +35,7 @@ def counting(lanes: int, index: str, size: int, atomic: Atomic, used: bool = Fal
             d.put(d.element(d.argument("ptr", 8), d.id()), before)
         return d
 
-    return text_of(draft, Choices(lanes, gathers=True))
+    return text_of(draft, Choices(lanes, TARGET, Options()))
 
 
 LOCAL = Atomic("add", "group", "local")
@@ -151,15 +151,22 @@ def test_given_tables_in_local_memory_then_vectors_pay(name: str, vectors: bool)
     pipeline._simplify(made.body)
     flow = prepare(made.body)
     target = cpu.target("znver4", "+avx512vl,+avx512bw,+avx512dq,+avx2")
-    assert (pipeline.choose_lanes(made.body, flow, Options(), target, made.kernel, made.uses) > 1) == vectors
+    lanes, why = pipeline.choose_lanes(made.body, flow, Options(), target, made.kernel, made.uses)
+    assert (lanes > 1) == vectors
+    assert why.startswith("a vector would not pay: 16 work-items cost ") != vectors
 
 
-@pytest.mark.parametrize(("required", "lanes"), [(None, 32), (64, 64)])
+@pytest.mark.parametrize(("required", "lanes", "why"), [
+    (None, 32, "2 registers of floats, in halves because memory is the limit; groups are run as one long row; "),
+    (64, 64, "the kernel requires sub-groups of this size"),
+])  # fmt: skip
 def test_given_narrow_registers_then_sub_groups_keep_the_size_that_a_kernel_requires(
-    required: int | None, lanes: int
+    required: int | None, lanes: int, why: str
 ) -> None:
     made = pipeline.simplified(read((KERNELS / "saxpy.spv").read_bytes()), "triad")
     made.kernel.required_sub_group_size = required
     flow = prepare(made.body)
     target = cpu.target("znver4", "+avx512vl,+avx512bw,+avx512dq,+avx2")
-    assert pipeline.choose_lanes(made.body, flow, Options(), target, made.kernel, made.uses, narrow=True) == lanes
+    found = pipeline.choose_lanes(made.body, flow, Options(), target, made.kernel, made.uses, narrow=True)
+    assert found[0] == lanes
+    assert found[1].startswith(why)

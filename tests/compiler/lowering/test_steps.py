@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from anyzero.compiler.analysis.together import agreed
+from anyzero.compiler.compiled import Options
 from anyzero.compiler.ir import Access, Op
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.steps import END, Plan, in_step
@@ -11,7 +12,7 @@ from anyzero.compiler.transform.collectives import take_apart
 from anyzero.compiler.transform.linearise import connect, linearise
 from anyzero.compiler.transform.reach import repair
 from anyzero.compiler.transform.regions import split
-from tests.compiler.lowering.draft import Draft, flow_of, shapes_of
+from tests.compiler.lowering.draft import LANES, TARGET, Draft, flow_of, shapes_of
 
 
 def agree_on(d: Draft, op: Op) -> bool:
@@ -226,7 +227,8 @@ def test_given_something_to_keep_then_all_vectors_are_asked() -> None:
 def written(d: Draft) -> str:
     body = d.done()
     flow = flow_of(body)
-    return lower_kernel("main", lambda: (body, flow), Choices(16, True), False, lambda _, __: body).text
+    choices = Choices(LANES, TARGET, Options())
+    return lower_kernel("main", lambda: (body, flow), choices, False, lambda _, __: body).text
 
 
 def test_given_rows_that_read_the_same_then_what_a_vector_keeps_is_said_to_be_its_own() -> None:

@@ -29,14 +29,8 @@ ADDRESSING = 0.25
 """What the processor computes on the way to memory."""
 
 
-def vectors_pay(body: Body, flow: Flow, shapes: Shapes, lanes: int, register: int) -> bool:
-    """`register` is the size of a vector register in bytes."""
-    together, alone = estimate(body, flow, shapes, lanes, register)
-    return together < alone * SCALAR
-
-
 def estimate(body: Body, flow: Flow, shapes: Shapes, lanes: int, register: int) -> tuple[float, float]:
-    """What so many work-items cost as a vector, and what they cost one by one if scalar code were no faster."""
+    """What so many work-items cost as a vector, and one by one. `register` is a vector register's size in bytes."""
     together = alone = 0.0
     used = {arg for op in body.ops for arg in op.args}
     for block in body.blocks:
@@ -49,7 +43,7 @@ def estimate(body: Body, flow: Flow, shapes: Shapes, lanes: int, register: int) 
             else:
                 together += times * apart * _vector(op, shapes, lanes, register)
             alone += times * _scalar(op)
-    return together, alone * lanes
+    return together, alone * lanes * SCALAR
 
 
 def _apart(loop: Loop, shapes: Shapes) -> float:

@@ -24,7 +24,7 @@ def routine(name: str, type_: Type, mode: str) -> Routine:
     """`name` is fadd, fsub, fmul or fdiv."""
     symbol = f"az.{name}.{mode}.{type_.mangled}"
     operation = f"llvm.experimental.constrained.{name}.{type_.mangled}"
-    text = f"""define internal {type_} @{symbol}({type_} %a0, {type_} %a1) noinline nounwind strictfp {{
+    text = f"""define internal {type_} @{symbol}({type_} %a0, {type_} %a1) noinline strictfp #0 {{
 entry:
   %usual = alloca i32
   %other = alloca i32

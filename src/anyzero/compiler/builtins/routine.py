@@ -43,7 +43,7 @@ def finish(writer: Writer, symbol: str, parameters: tuple[Type, ...], results: t
         writer.line(f"ret {shape} {whole}")
     kind = "noinline cold" if writer.rare else "alwaysinline" if len(writer.lines) <= INLINED else "inlinehint"
     arguments = ", ".join(f"{type_} %a{place}" for place, type_ in enumerate(parameters))
-    head = f"define internal {shape} @{symbol}({arguments}) {kind} nounwind willreturn nosync nofree memory(none) {{"
+    head = f"define internal {shape} @{symbol}({arguments}) {kind} willreturn nosync nofree memory(none) #0 {{"
     text = "\n".join([head, "entry:", *writer.lines, "}"]) + "\n"
     return Routine(symbol, parameters, types, text, tuple(writer.needs), dict(writer.intrinsics))
 

@@ -101,7 +101,7 @@ def maths(e: Emitter, op: Op) -> None:
     name, count = op.info
     element = op.args[0].type if op.args else op.type
     lanes = 0 if e.shape(op).uniform else e.lanes
-    routine = library.routine(name, element, lanes, count, e.choices.wide)
+    routine = library.routine(name, element, lanes, count, e.choices.target.wide)
     e.routines[routine.symbol] = routine
     args = [e.vector(each) if lanes else e.scalar(each) for each in op.args]
     written = ", ".join(each.typed for each in args)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from anyzero.compiler.analysis.shapes import Shapes
 from anyzero.compiler.ir import SIZES, Combine
 from anyzero.compiler.lower.emitter import Choices, Emitter, Frame
@@ -20,7 +22,7 @@ def write_combine(
     b = e.b
     # The loads of the grid that an entry begins with are not needed here; LLVM leaves them out.
     frame = Frame(e.arguments, e.grid, e.worker, None)
-    scalar = Emitter(Choices(1, False), Shapes(), Masks(), frame, b)
+    scalar = Emitter(replace(choices, lanes=1), Shapes(), Masks(), frame, b)
     vectors = e.last
     place = storage.slots.get(what.slot)
     if place is None:

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 from anyzero.compiler.analysis.first_ids import first_ids
 from anyzero.compiler.analysis.rows import Rows
 from anyzero.compiler.analysis.shapes import Shape, Shapes
+from anyzero.compiler.compiled import Options
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Block, Op, Slot, Variable
 from anyzero.compiler.lower.llvm import I1, I64, PTR, Builder, Type, Value
+from anyzero.compiler.targets.cpu import Target, cache_bytes
 from anyzero.compiler.transform.linearise import Masks
 
 if TYPE_CHECKING:
@@ -28,32 +30,32 @@ class Choices:
     """What the lowering decides by, for one kernel on one target."""
 
     lanes: int
-    gathers: bool
-    """Does the target load from several addresses at once, and is it worth it?"""
-    large_buffers: bool = False
-    """Buffers may have more than 4 GiB, so that narrow indices may wrap around inside of one."""
+    target: Target
+    options: Options
     linear: bool = False
     """Lanes are neighbours by the work-items' linear numbers, across the ends of rows."""
     flat: bool = False
     """Do vectors run through rows of groups, ending where the low half of an id would wrap around?"""
-    wide: bool = False
-    """Does the target have AVX-512: lanes chosen by bits, guesses of inverse roots, scaling by powers of two?"""
     group_size: tuple[int, int, int] | None = None
     """Of every launch, where the kernel requires one."""
     rows: int = 1
     """How many rows of work-items may run at once."""
-    fixed_rows: int = 0
-    """How many do so wherever they can; 0 leaves it to the cost model."""
-    register: int = 64
-    """Bytes of a vector register."""
-    cache_bytes: int = 0
-    """What the processor's caches hold."""
     narrow: bool = False
     """Leave registers of 512 bits alone?"""
     prefix: str = ""
     """Of the names of everything that is written."""
     args_bytes: int = 0
     """How long the block of arguments is, where that is known."""
+
+    @property
+    def gathers(self) -> bool:
+        """May loads and stores be gathers and scatters of the processor?"""
+        return self.target.gathers if self.options.gathers is None else self.options.gathers
+
+    @property
+    def cache_bytes(self) -> int:
+        """What the caches are taken to hold."""
+        return cache_bytes() if self.options.cache_bytes is None else self.options.cache_bytes
 
 
 @dataclass(slots=True, eq=False)

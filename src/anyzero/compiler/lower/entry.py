@@ -87,7 +87,7 @@ class Entry:
         )
         if self.stream is not None:
             streaming.settle(self, self.stream)
-        head = f"define void @{self.symbol}({arguments}, {grid}, i64 %first, i64 %last, {worker}) #1 {{"
+        head = f"define void @{self.symbol}({arguments}, {grid}, i64 %first, i64 %last, {worker}) #0 #1 {{"
         return "\n".join([head, "entry:", *self.allocations, *self.b.lines, "  ret void", "}"])
 
     # Pieces

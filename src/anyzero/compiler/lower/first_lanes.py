@@ -13,7 +13,7 @@ WIDE = 128
 
 def compare(e: Emitter, op: Op) -> bool:
     """Writes a comparison of ids with what all lanes agree on, where that is the faster way."""
-    if op.name != "icmp" or not e.choices.wide or e.lanes * SIZES[op.args[0].type] <= WIDE:
+    if op.name != "icmp" or not e.choices.target.wide or e.lanes * SIZES[op.args[0].type] <= WIDE:
         return False
     found = first_ids(op, e.shapes, e.choices.flat)
     if found is None:

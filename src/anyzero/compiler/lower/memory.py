@@ -85,7 +85,7 @@ def store(e: Emitter, op: Op) -> None:
 
 def _placed(e: Emitter, pointer: Op) -> bool:
     """May all lanes be found from one of them? Not where a wrapped index can point into the same buffer again."""
-    return e.shape(pointer).exact or not e.choices.large_buffers
+    return e.shape(pointer).exact or not e.choices.options.greater_than_4gb
 
 
 def _dense(e: Emitter, stride: int, size: int, count: int) -> bool:
@@ -291,7 +291,7 @@ def _index(e: Emitter, op: Op, step: int) -> tuple[Op, int]:
             op.name == "cast"
             and op.info in ("sext", "zext")
             and op.args[0].type == "i32"
-            and not e.choices.large_buffers
+            and not e.choices.options.greater_than_4gb
         ):
             # One that wraps around between two lanes has no lanes in the same buffer.
             op = op.args[0]

@@ -125,7 +125,9 @@ def write_region(
     if rows is not None:
         name, parameters = f"{name}.rows", f"{parameters}, i64 %between"
         frames += [_row_frame(row, frames[0], lines) for row in range(1, rows.count)]
-    head = f"define internal i32 @{name}({parameters}) #{0 if inline else 2} {{"
+    if ready.plan is not None:
+        parameters += ", ptr %shared, ptr %next"
+    head = f"define internal i32 @{name}({parameters}) {'alwaysinline' if inline else 'noinline'} #0 #1 {{"
     starts = {each.start: index for index, each in enumerate(ready.regions)}
 
     def leave(e: Emitter, block: Block) -> None:
@@ -153,7 +155,6 @@ def _write_in_step(
     """A region that begins with what the group keeps in `shared`, and leaves what it makes of it in `next`."""
     b = frame.arguments.builder
     step = plan.steps[number]
-    head = head.replace(") #0", ", ptr %shared, ptr %next) #0")
     starts = {each.start: index for index, each in enumerate(ready.regions)}
     lines = []
     for place in plan.shared.values():
@@ -196,7 +197,7 @@ def write_function(symbol: str, ready: Ready, choices: Choices, out: Written) ->
         lines += [f"  %mask = bitcast i{lanes} {narrow} to <{lanes} x i1>"]
     frame = _frame(b, mask, ready.storage)
     frame.context, frame.rows = Value(b, "%context", PTR), Value(b, "%rows", PTR)
-    head = f"define void @{symbol}(ptr %context, ptr %rows, i64 %bits) #1 prefix i64 {calls.mark(lanes)} {{"
+    head = f"define void @{symbol}(ptr %context, ptr %rows, i64 %bits) #0 #1 prefix i64 {calls.mark(lanes)} {{"
     _write(head, lines, [frame], ready.regions[0], lambda e, _: e.b.line("ret void"), ready, choices, out)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +31,16 @@ _LOCK = threading.Lock()
 """LLVM's global state is set up once; compiling itself runs in any number of threads."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Target:
     cpu: str
     features: str
 
-    @property
+    @cached_property
     def wide(self) -> bool:
-        """Are there 512-bit registers with masks?"""
+        """Is there AVX-512: registers of 512 bits, lanes chosen by bits, guesses of inverse roots, scaling by powers of
+        two?
+        """
         return "+avx512vl" in self.features and "+avx512bw" in self.features and "+avx512dq" in self.features
 
     @property
@@ -52,12 +54,18 @@ class Target:
         return 64 if self.wide else 32
 
     @property
+    def registers(self) -> int:
+        """How many vector registers there are."""
+        return 32 if self.wide else 16
+
+    @property
     def halves(self) -> bool:
         """Are vectors of 512 bits worked on one half after the other, so that narrower ones cost nothing?"""
         return self.wide and self.cpu == "znver4"
 
-    @property
+    @cached_property
     def gathers(self) -> bool:
+        """Does it load from several addresses at once?"""
         return "+avx2" in self.features
 
 

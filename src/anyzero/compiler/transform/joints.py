@@ -74,13 +74,13 @@ def _shared(regions: list[Region]) -> list[Block]:
     ]
 
 
-def _leading(joint: Block) -> set[Block]:
-    """All that comes before without a barrier in between."""
-    found: set[Block] = set()
+def _leading(joint: Block) -> dict[Block, None]:
+    """All that comes before without a barrier in between, in the same order each time: regions are numbered by it."""
+    found: dict[Block, None] = {}
     waiting = [joint]
     while waiting:
         new = [each for each in _before(waiting.pop()) if each not in found]
-        found.update(new)
+        found |= dict.fromkeys(new)
         waiting += new
     return found
 

@@ -5,66 +5,41 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
-from ctypes import Structure, addressof, byref, c_char_p, c_uint8, c_uint32, c_uint64, c_void_p
+from ctypes import Structure, addressof, byref, c_uint8, c_uint32, c_uint64, c_void_p
 from math import ceil
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from anyzero import ze
-from tests.api.image_model import PLANES, SHAPES, TYPES, Extent, Model, Region, accepted
+from tests.abi.calls import (
+    INVALID_ARGUMENT,
+    INVALID_ENUMERATION,
+    INVALID_NULL_HANDLE,
+    INVALID_NULL_POINTER,
+    INVALID_SIZE,
+    OK,
+    OUT_OF_DEVICE_MEMORY,
+    OVERLAPPING_REGIONS,
+    SYNCHRONOUS,
+    UNSUPPORTED_FEATURE,
+    UNSUPPORTED_SIZE,
+    Calls,
+)
+from tests.abi.image_model import PLANES, SHAPES, TYPES, Extent, Model, Region, accepted
 
-LIBRARY = Path(ze.__file__).parents[1] / "lib" / "libze_anyzero.so.1"
-OK = ze.ZE_RESULT_SUCCESS
-INVALID_ARGUMENT = ze.ZE_RESULT_ERROR_INVALID_ARGUMENT
-INVALID_ENUMERATION = ze.ZE_RESULT_ERROR_INVALID_ENUMERATION
-INVALID_NULL_HANDLE = ze.ZE_RESULT_ERROR_INVALID_NULL_HANDLE
-INVALID_NULL_POINTER = ze.ZE_RESULT_ERROR_INVALID_NULL_POINTER
-INVALID_SIZE = ze.ZE_RESULT_ERROR_INVALID_SIZE
-OUT_OF_DEVICE_MEMORY = ze.ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY
-OVERLAPPING_REGIONS = ze.ZE_RESULT_ERROR_OVERLAPPING_REGIONS
-UNSUPPORTED_FEATURE = ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE
 UNSUPPORTED_IMAGE_FORMAT = ze.ZE_RESULT_ERROR_UNSUPPORTED_IMAGE_FORMAT
-UNSUPPORTED_SIZE = ze.ZE_RESULT_ERROR_UNSUPPORTED_SIZE
 
 
 class Gpu:
     """A device, a context and a list on which every command is done when its append returns."""
 
-    def __init__(self) -> None:
-        self.lib = ze.Library(LIBRARY)
-        assert self.lib.zeInit(0) == OK
-        self.driver = self.first("zeDriverGet")
-        self.device = self.first("zeDeviceGet", self.driver)
-        self.context = self.new("zeContextCreate", self.driver, byref(ze.ze_context_desc_t()))
-        desc = ze.ze_command_queue_desc_t(mode=ze.ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS)
-        self.list = self.new("zeCommandListCreateImmediate", self.context, self.device, byref(desc))
-        self.limits = ze.ze_device_image_properties_t()
-        self.ok("zeDeviceGetImageProperties", self.device, byref(self.limits))
-
-    def call(self, name: str, *args: Any) -> int:
-        return getattr(self.lib, name)(*args)
-
-    def ok(self, name: str, *args: Any) -> None:
-        result = self.call(name, *args)
-        assert result == OK, f"{name}: {result:#x} {self.last_error()}"
-
-    def new(self, name: str, *args: Any) -> c_void_p:
-        handle = c_void_p()
-        self.ok(name, *args, byref(handle))
-        return handle
-
-    def first(self, name: str, *args: Any) -> c_void_p:
-        count, handle = c_uint32(1), c_void_p()
-        self.ok(name, *args, byref(count), byref(handle))
-        return handle
-
-    def last_error(self) -> str:
-        text = c_char_p()
-        self.lib.zeDriverGetLastErrorDescription(self.driver, byref(text))
-        return (text.value or b"").decode()
+    def __init__(self, az: Calls) -> None:
+        self.call, self.ok, self.new, self.last_error = az.call, az.ok, az.new, az.last_error
+        self.driver, self.device, self.context = az.driver, az.device, az.context()
+        self.list = az.immediate(self.context, mode=SYNCHRONOUS)
+        self.limits = az.query("zeDeviceGetImageProperties", ze.ze_device_image_properties_t, az.device)
 
     @contextmanager
     def image(self, desc: Any) -> Iterator[c_void_p]:
@@ -121,8 +96,8 @@ class Gpu:
 
 
 @pytest.fixture(scope="module")
-def gpu() -> Gpu:
-    return Gpu()
+def gpu(az: Calls) -> Gpu:
+    return Gpu(az)
 
 
 @pytest.fixture
