@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anyzero.compiler.lower.llvm import I32, Type, Value
+from anyzero.compiler.lower.llvm import I1, I32, Type, Value
 from anyzero.compiler.lower.steps import END, Plan, Step
 
 if TYPE_CHECKING:
@@ -162,4 +162,5 @@ def _row(e: Entry, stop: Value, fixed: int, one: One) -> None:
 
 
 def _last(e: Entry, counter: Value, left: Value, one: One) -> None:
-    one(e.get(counter), e.first_lanes(left))
+    # The last lane is never there, which LLVM would not find out by itself.
+    one(e.get(counter), e.b.with_lane(e.first_lanes(left), e.lanes - 1, e.b.constant(0, I1)))
