@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from anyzero.compiler.analysis.likely import likely_stride
+from anyzero.compiler.analysis.streams import LINE
 from anyzero.compiler.ir import SIZES, Access, Op
 from anyzero.compiler.lower import constants, runs, streaming, transposition
 from anyzero.compiler.lower.emitter import Emitter, handles
@@ -250,6 +251,16 @@ def _load_backwards(e: Emitter, pointer: Op, element: str, access: Access) -> Va
     wide = Type(whole_type(element), lanes)
     found = masked_load(e, address, wide, b.shuffle(mask, None, turned), aligned(access, size))
     return typed(e, b.shuffle(found, None, turned), element)
+
+
+@handles("prefetch")
+def prefetch(e: Emitter, op: Op) -> None:
+    """Lines of the whole vector from lane 0 on; nobody minds an address that is none."""
+    b = e.b
+    b.intrinsics.setdefault("llvm.prefetch.p0", "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+    for place in range(0, op.info * max(e.lanes, 1), LINE):
+        address = e.moved(e.scalar(op.args[0]), place)
+        b.line(f"call void @llvm.prefetch.p0({address.typed}, i32 0, i32 3, i32 1)")
 
 
 @handles("copy")
