@@ -50,6 +50,7 @@ Written by transformations that come after the translation:
     entry_mask       i1
     any(mask)        i1, one for the whole vector
     mask_and(mask, condition) mask_andn(mask, condition) mask_or(mask, mask)
+    prefetch(pointer) bytes of each lane that are read some time later
 """
 
 from __future__ import annotations

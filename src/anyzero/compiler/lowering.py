@@ -24,6 +24,7 @@ from anyzero.compiler.transform.linearise import connect, linearise
 from anyzero.compiler.transform.number import number
 from anyzero.compiler.transform.one_latch import one_latch
 from anyzero.compiler.transform.reach import repair
+from anyzero.compiler.transform.read_ahead import read_ahead
 from anyzero.compiler.transform.regions import ends_in_barrier, split
 from anyzero.compiler.transform.settle import Granted, settle
 from anyzero.compiler.transform.way_out import way_out
@@ -82,6 +83,7 @@ def _ready(body: Body, flow: Flow, choices: Choices) -> Ready:
     waits = any(op.name == "barrier" for op in body.ops)
     same = agreed(body, flow) if waits else set()
     streams = find_streams(body, flow.loops, shapes, choices.lanes)
+    read_ahead(body, flow, shapes)
     masks = linearise(body, flow, shapes)
     connect(body)
     repair(body, shapes, masks)

@@ -54,6 +54,11 @@ def test_given_the_same_stride_twice_then_the_difference_is_uniform() -> None:
     assert shape_of(d, d.sub(d.id(), d.id("local_id"))) == UNIFORM
 
 
+def test_given_all_bits_turned_over_then_the_stride_is_too() -> None:
+    d = Draft()
+    assert shape_of(d, d.xor(d.mul(d.id(), d.i64(4)), d.i64(-1))) == Shape(-4)
+
+
 def test_given_an_or_of_bits_that_are_zero_then_it_is_a_sum() -> None:
     d = Draft()
     assert shape_of(d, d.or_(d.shl(d.id(), d.i64(2)), d.i64(3))) == Shape(4)

@@ -39,7 +39,7 @@ _ALWAYS_UNIFORM = {
     "const", "undef", "argument", "argument_address", "local_argument", "sampler", "function", "any", "fence",
     "barrier",
 }  # fmt: skip
-_ELEMENTWISE_INT = {"add", "sub", "mul", "shl", "offset", "cast", "select", "phi", "or"}
+_ELEMENTWISE_INT = {"add", "sub", "mul", "shl", "offset", "cast", "select", "phi", "or", "xor"}
 _PER_ITEM = {"atomic", "image_read", "call", "parameter"}
 _UNIFORM_IDS = {"group_id", "global_size", "group_size", "group_count", "global_offset", "work_dim"}
 _UNIFORM_IDS |= {"sub_group_size", "sub_group_max_size", "sub_group_count", "sub_group_id"}
@@ -248,6 +248,9 @@ class Finding:
             low = low_zeros(op.args[0])
             if op.args[1].info < 1 << low:
                 return Shape(first, exact)
+        if name == "xor" and op.args[1].name == "const" and op.args[1].info == modulus - 1:
+            # Clang writes n - 1 - x as n + ~x.
+            return Shape(wrapped(-first), exact)
         return VARYING
 
     def _cast(self, op: Op, stride: int, exact: bool) -> Shape:

@@ -143,7 +143,8 @@ def divide(e: Emitter, op: Op) -> None:
     if below.name == "const" and below.info not in (0, (1 << Type(op.type).bits) - 1):
         e.put(op, e.b.binary(op.name, a, d))
         return
-    d = _checked(e, d, uniform)
+    once = e.shape(below).uniform
+    d = _checked(e, e.scalar(below) if once else d, once, uniform)
     if signed:
         minus_one = e.b.compare("eq", d, -1)
         safe = e.b.select(minus_one, d.like(1), d)
@@ -157,17 +158,19 @@ def divide(e: Emitter, op: Op) -> None:
         e.put(op, a - quotient * d)
 
 
-def _checked(e: Emitter, d: Value, uniform: bool) -> Value:
-    """The divisor, 1 for lanes that are not here; a zero in one that is here ends the kernel."""
+def _checked(e: Emitter, d: Value, once: bool, uniform: bool) -> Value:
+    """The divisor, 1 for lanes that are not here; a zero in one that is here ends the kernel.
+
+    `once` says that all lanes have the same divisor, `uniform` that they have the same dividend too.
+    """
     b = e.b
-    zero = b.compare("eq", d, 0)
+    bad = b.compare("eq", d, 0)
     mask = e.mask
-    if uniform or mask is None:
-        bad = zero
-    else:
+    if mask is not None and once and not uniform:
+        bad = bad & e.any(mask)
+    elif mask is not None and not once:
         d = b.select(mask, d, d.like(1))
-        zero = b.compare("eq", d, 0)
-        bad = e.any(zero)
+        bad = e.any(b.compare("eq", d, 0))
     fault(e, bad, FAULTS["division"], b.constant(0, I64))
     return d
 
@@ -188,15 +191,21 @@ def fault(e: Emitter, condition: Value, kind: int, value: Value) -> None:
 
 def _quotient(e: Emitter, a: Value, d: Value, signed: bool) -> Value:
     """Vectors of up to 32 bits divide as doubles, which hold every quotient exactly enough; registers do not divide
-    integers.
+    integers. Where all lanes divide by the same number, they multiply by its inverse.
     """
     b = e.b
     if not a.type.lanes or a.type.bits > 32:
         return b.binary("sdiv" if signed else "udiv", a, d)
     to, back = ("sitofp", "fptosi") if signed else ("uitofp", "fptoui")
     real = "double" if a.type.bits == 32 else "float"
-    quotient = b.cast(to, a, real) / b.cast(to, d, real)
-    return b.cast(back, quotient, a.type.element)
+    dividend, divisor = b.cast(to, a, real), b.cast(to, d, real)
+    if d.type.lanes:
+        return b.cast(back, dividend / divisor, a.type.element)
+    # The next number away from zero: never below the inverse, so that whole quotients do not fall short, and the rest
+    # of the others is at least an inverse away from the next whole number, which is more than all that rounding adds.
+    bits = f"i{divisor.type.bits}"
+    inverse = b.bitcast(b.bitcast(1.0 / divisor, bits) + 1, real)
+    return b.cast(back, dividend * inverse, a.type.element)
 
 
 @handles("cast")

@@ -131,6 +131,8 @@ class Emitter:
         """Operations whose results somebody asks for."""
         self.streams: set[Op] = set()
         """Stores that may go past the caches."""
+        self.fronts: dict[str, int] = {}
+        """How many lanes, the first ones, constant masks have."""
         self.private: dict[Variable, Value] = {}
         self.functions: set[tuple[int, int]] = set()
         """Functions whose addresses are taken: module and id."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anyzero.compiler.lower.llvm import I32, Type, Value
+from anyzero.compiler.lower.llvm import I1, I32, Type, Value
 from anyzero.compiler.lower.steps import END, Plan, Step
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _region(e: Entry, group: Group, number: int, step: Step, plan: Plan, places:
     if step.idle:
         _once(e, group, one)
     else:
-        _rows(e, group, one)
+        _rows(e, group, plan.straight, one)
     # Only now: the vectors in between started from what was there before.
     for slot in step.writes:
         place, type_ = plan.shared[slot], Type(slot.type)
@@ -92,7 +92,7 @@ def _once(e: Entry, group: Group, one: Callable[[Value | None, dict[str, Value]]
     one(whole, {**group.known, **first, **start})
 
 
-def _rows(e: Entry, group: Group, one: Callable[[Value | None, dict[str, Value]], Value | None]) -> None:
+def _rows(e: Entry, group: Group, halves: bool, one: Callable[[Value | None, dict[str, Value]], Value | None]) -> None:
     """All vectors of a group, in the order of the work-items' linear numbers."""
     b = e.b
     zero = e.number(0)
@@ -107,11 +107,11 @@ def _rows(e: Entry, group: Group, one: Callable[[Value | None, dict[str, Value]]
 
     if e.linear:
         items = e.size[0] * e.size[1] * e.size[2]
-        _row(e, items, 0, lambda _, mask: vector(zero, zero, zero, mask))
+        _row(e, items, 0, False, lambda _, mask: vector(zero, zero, zero, mask))
         return
     x_size, y_size, z_size = e.fixed or (0, 0, 0)
     if y_size * z_size == 1:
-        _row(e, e.size[0], x_size, lambda x, mask: vector(x, zero, zero, mask))
+        _row(e, e.size[0], x_size, halves, lambda x, mask: vector(x, zero, zero, mask))
         return
     a_row = b.binary("udiv", e.size[0] + (e.step - 1), e.number(e.step))
     ys, zs = e.variable(zero), e.variable(zero)
@@ -120,7 +120,7 @@ def _rows(e: Entry, group: Group, one: Callable[[Value | None, dict[str, Value]]
         y, z = e.get(ys), e.get(zs)
         # Counted anew: the row before may have ended early.
         e.set(number, at * a_row)
-        _row(e, e.size[0], x_size, lambda x, mask: vector(x, y, z, mask))
+        _row(e, e.size[0], x_size, halves, lambda x, mask: vector(x, y, z, mask))
         over = b.compare("eq", y + 1, e.size[1])
         e.set(ys, b.select(over, zero, y + 1))
         e.set(zs, b.select(over, z + 1, z))
@@ -128,8 +128,10 @@ def _rows(e: Entry, group: Group, one: Callable[[Value | None, dict[str, Value]]
     e.for_(zero, e.size[1] * e.size[2], 1, row)
 
 
-def _row(e: Entry, stop: Value, fixed: int, one: One) -> None:
-    """Vectors up to `stop`, which is `fixed` where that is known."""
+def _row(e: Entry, stop: Value, fixed: int, halves: bool, one: One) -> None:
+    """Vectors up to `stop`, which is `fixed` where that is known. `halves` asks for code of its own for half a vector:
+    what is stored without a mask is there sooner.
+    """
     b, lanes = e.b, e.lanes
     end = e.label("row")
     counter = e.variable(e.number(0))
@@ -154,7 +156,10 @@ def _row(e: Entry, stop: Value, fixed: int, one: One) -> None:
         run(lanes, stop - (lanes - 1), lambda x: one(x, whole))
         if not fixed or fixed % lanes:
             left = stop - e.get(counter)
-            e.if_(b.compare("sgt", left, 0), lambda: _last(e, counter, left, one))
+            half = b.compare("eq", left, lanes // 2 if halves else 0)
+            if halves:
+                e.if_(half, lambda: _half(e, counter, one))
+            e.if_(b.compare("sgt", left, 0) & ~half, lambda: _last(e, counter, left, one))
     else:
         run(lanes, stop, lambda x: one(x, e.first_lanes(stop - x)))
     b.line(f"br label %{end}")
@@ -162,4 +167,9 @@ def _row(e: Entry, stop: Value, fixed: int, one: One) -> None:
 
 
 def _last(e: Entry, counter: Value, left: Value, one: One) -> None:
-    one(e.get(counter), e.first_lanes(left))
+    # The last lane is never there, which LLVM would not find out by itself.
+    one(e.get(counter), e.b.with_lane(e.first_lanes(left), e.lanes - 1, e.b.constant(0, I1)))
+
+
+def _half(e: Entry, counter: Value, one: One) -> None:
+    one(e.get(counter), e.b.each([lane < e.lanes // 2 for lane in range(e.lanes)], "i1"))

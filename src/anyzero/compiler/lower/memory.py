@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from anyzero.compiler.analysis.likely import likely_stride
+from anyzero.compiler.analysis.streams import LINE
 from anyzero.compiler.ir import SIZES, Access, Op
-from anyzero.compiler.lower import constants, streaming, transposition
+from anyzero.compiler.lower import constants, runs, streaming, transposition
 from anyzero.compiler.lower.emitter import Emitter, handles
-from anyzero.compiler.lower.gathers import aligned, gather, gather_one, scatter, typed, untyped, whole_type
+from anyzero.compiler.lower.gathers import aligned, gather, scatter, typed, untyped, whole_type
 from anyzero.compiler.lower.lanes import whole_or_part
 from anyzero.compiler.lower.llvm import I64, PTR, Type, Value
+from anyzero.compiler.lower.masked import masked_load, masked_store
 
 MOST_APART = 32
 """Lanes whose accesses are written one behind the other where they lie a constant apart."""
@@ -56,7 +58,7 @@ def load(e: Emitter, op: Op) -> None:
     elif shape.stride is not None and _placed(e, pointer) and e.lanes <= MOST_APART:
         parts = _load_apart(e, pointer, op.type, access, shape.stride)
     elif access.count == 1 and likely_stride(pointer, e.shapes) == size:
-        parts = [_load_perhaps_dense(e, pointer, op.type, access)]
+        parts = [runs.load(e, pointer, op.type, access)]
     else:
         parts = gather(e, e.vector(pointer), op.type, access)
     e.parts[op] = parts
@@ -78,7 +80,7 @@ def store(e: Emitter, op: Op) -> None:
     elif shape.stride is not None and _placed(e, pointer) and e.lanes <= MOST_APART:
         _store_apart(e, pointer, [e.vector(each) for each in values], access, shape.stride)
     elif access.count == 1 and likely_stride(pointer, e.shapes) == size:
-        _store_perhaps_dense(e, pointer, e.vector(values[0]), access)
+        runs.store(e, pointer, e.vector(values[0]), access)
     else:
         scatter(e, e.vector(pointer), [e.vector(each) for each in values], access)
 
@@ -139,20 +141,6 @@ def _spread_mask(e: Emitter, step: int, count: int) -> Value:
     if count < step:
         wide = wide & b.each([place % step < count for place in range(lanes * step)], "i1")
     return wide
-
-
-def masked_load(e: Emitter, address: Value, type_: Type, mask: Value, alignment: int) -> Value:
-    b = e.b
-    name = f"llvm.masked.load.{type_.mangled}.p0"
-    b.intrinsics.setdefault(name, f"declare {type_} @{name}(ptr, <{type_.lanes} x i1>, {type_})")
-    return b.op(f"call {type_} @{name}(ptr align {alignment} {address.text}, {mask.typed}, {type_} poison)", type_)
-
-
-def masked_store(e: Emitter, value: Value, address: Value, mask: Value, alignment: int) -> None:
-    b = e.b
-    name = f"llvm.masked.store.{value.type.mangled}.p0"
-    b.intrinsics.setdefault(name, f"declare void @{name}({value.type}, ptr, {mask.type})")
-    b.line(f"call void @{name}({value.typed}, ptr align {alignment} {address.text}, {mask.typed})")
 
 
 def _load_dense(e: Emitter, pointer: Op, element: str, access: Access, step: int) -> list[Value]:
@@ -253,89 +241,6 @@ def _store_apart(e: Emitter, pointer: Op, values: list[Value], access: Access, s
     e.forget_since(known)
 
 
-def _near_or_far(e: Emitter, pointer: Op, size: int) -> tuple[Value, dict[object, Value], str, str, str]:
-    """Asks whether the lanes are neighbours, as they are away from the edges of what is read.
-
-    Gives where lane 0 is then, what is known until here, and the labels of both sides and of the end.
-    """
-    b = e.b
-    mask = e.mask
-    assert mask is not None
-    index, step = _index(e, pointer, size)
-    numbers = e.vector(index)
-    lane = e.first_lane() or b.constant(0, I64)
-    first = e.lane_of(index, lane)
-    if first.type == PTR:
-        start = e.moved(first, lane * -step)
-    else:
-        start = first - b.cast("trunc", lane * step, first.type.element)
-    astray = b.compare("ne", numbers, e.apart(start, step))
-    base = e.moved(e.lane_of(pointer, lane), lane * -size)
-    known = e.known
-    near, far, join = e.label(), e.label(), e.label()
-    b.line(f"br {e.any(b.select(mask, astray, b.zero(mask.type))).typed}, label %{far}, label %{near}")
-    return base, known, near, far, join
-
-
-def _index(e: Emitter, op: Op, step: int) -> tuple[Op, int]:
-    """What a pointer's lanes differ by, as narrow as it is, and how far apart its lanes are where those of the pointer
-    are `step` bytes apart.
-    """
-    while True:
-        scale = op.args[1].info if op.name == "mul" and op.args[1].name == "const" else 0
-        if op.name == "offset" and e.shape(op.args[0]).uniform:
-            op = op.args[1]
-        elif scale and step % scale == 0:
-            op, step = op.args[0], step // scale
-        elif (
-            op.name == "cast"
-            and op.info in ("sext", "zext")
-            and op.args[0].type == "i32"
-            and not e.choices.options.greater_than_4gb
-        ):
-            # One that wraps around between two lanes has no lanes in the same buffer.
-            op = op.args[0]
-        else:
-            return op, step
-
-
-def _load_perhaps_dense(e: Emitter, pointer: Op, element: str, access: Access) -> Value:
-    b, mask = e.b, e.mask
-    assert mask is not None
-    size = SIZES[element]
-    pointers = e.vector(pointer)
-    base, known, near, far, join = _near_or_far(e, pointer, size)
-    e.start(near)
-    wide = Type(whole_type(element), e.lanes)
-    dense = masked_load(e, base, wide, mask, aligned(access, size))
-    b.line(f"br label %{join}")
-    e.start(far)
-    e.forget_since(dict(known))
-    picked = untyped(e, gather_one(e, pointers, element, aligned(access, size)))
-    last = e.last_label()
-    b.line(f"br label %{join}")
-    e.start(join)
-    e.forget_since(known)
-    return typed(e, b.op(f"phi {wide} [ {dense.text}, %{near} ], [ {picked.text}, %{last} ]", wide), element)
-
-
-def _store_perhaps_dense(e: Emitter, pointer: Op, value: Value, access: Access) -> None:
-    mask = e.mask
-    assert mask is not None
-    size = SIZES[value.type.element]
-    pointers = e.vector(pointer)
-    base, known, near, far, join = _near_or_far(e, pointer, size)
-    e.start(near)
-    masked_store(e, untyped(e, value), base, mask, aligned(access, size))
-    e.b.line(f"br label %{join}")
-    e.start(far)
-    e.forget_since(dict(known))
-    scatter(e, pointers, [value], access)
-    e.b.line(f"br label %{join}")
-    e.start(join)
-    e.forget_since(known)
-
-
 def _load_backwards(e: Emitter, pointer: Op, element: str, access: Access) -> Value:
     b, lanes = e.b, e.lanes
     size = SIZES[element]
@@ -346,6 +251,16 @@ def _load_backwards(e: Emitter, pointer: Op, element: str, access: Access) -> Va
     wide = Type(whole_type(element), lanes)
     found = masked_load(e, address, wide, b.shuffle(mask, None, turned), aligned(access, size))
     return typed(e, b.shuffle(found, None, turned), element)
+
+
+@handles("prefetch")
+def prefetch(e: Emitter, op: Op) -> None:
+    """Lines of the whole vector from lane 0 on; nobody minds an address that is none."""
+    b = e.b
+    b.intrinsics.setdefault("llvm.prefetch.p0", "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+    for place in range(0, op.info * max(e.lanes, 1), LINE):
+        address = e.moved(e.scalar(op.args[0]), place)
+        b.line(f"call void @llvm.prefetch.p0({address.typed}, i32 0, i32 3, i32 1)")
 
 
 @handles("copy")

@@ -48,6 +48,8 @@ class Plan:
     shared: dict[Slot, int]
     """Slots that all vectors write the same to, with their places."""
     known: Known
+    straight: bool = False
+    """Does nothing run twice, so that small groups take no longer than it takes to begin with them?"""
 
 
 def in_step(regions: list[Region], same: set[Op], shapes: Shapes) -> Plan | None:
@@ -74,7 +76,19 @@ def in_step(regions: list[Region], same: set[Op], shapes: Shapes) -> Plan | None
         )
         for graph in graphs
     ]
-    return Plan(steps, shared, Known(agreement.on, agreement.slots, apart, idle))
+    onward = all(each == END or each > number for number, step in enumerate(steps) for each in step.next)
+    straight = onward and not any(_turns_back(region) for region in regions)
+    return Plan(steps, shared, Known(agreement.on, agreement.slots, apart, idle), straight)
+
+
+def _turns_back(region: Region) -> bool:
+    place = {block: number for number, block in enumerate(region.blocks)}
+    return any(
+        place.get(target, len(place)) <= number
+        for number, block in enumerate(region.blocks)
+        if ends_in_barrier(block) is None
+        for target in block.successors
+    )
 
 
 class _Agreement:

@@ -1,14 +1,16 @@
-"""Blocks of loops that lanes leave one by one, written twice: for rounds that all lanes take part in, and for others.
+"""Blocks that are written several times, each for the lanes that are often here, and once for any.
 
-Most rounds are of the first kind. In them nothing is masked, and addresses need not be found from the first lane that
-is still there.
+Most rounds of a loop that lanes leave one by one are such that all lanes take part in. In them nothing is masked, and
+addresses need not be found from the first lane that is still there. For steps of a tree in local memory see `front`.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 from anyzero.compiler.ir import SIZES, Block, Body, Op
+from anyzero.compiler.lower import front
 from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.lanes import whole_or_part
 from anyzero.compiler.lower.llvm import Value
@@ -35,37 +37,53 @@ class Rounds:
 
     def write_block(self, block: Block) -> None:
         e = self.e
-        if not _worth(e, block):
+        counts = self._counts(block)
+        once, ops = _parted(block) if counts else ([], [])
+        if not counts or (len(counts) > 1 and len(ops) > front.MOST):
             e.write_block(block)
             return
         mask = e.masks[block]
-        once, ops = _parted(block)
         e.block = block
         e.forget_since({})
         e.write(once)
         masked = e.vector(mask)
-        known, all_here, some, join = whole_or_part(e)
-        e.start(all_here)
-        e.vectors[mask] = Value(e.b, "splat (i1 true)", masked.type)
-        e.write(ops)
-        whole, whole_end = _results(e, ops), e.last_label()
-        e.b.line(f"br label %{join}")
-        e.start(some)
-        e.vectors[mask] = masked
-        e.forget_since(dict(known))
-        e.write(ops)
-        part, part_end = _results(e, ops), e.last_label()
-        e.b.line(f"br label %{join}")
+        known, labels, join = e.known, [e.label() for _ in [*counts, 0]], e.label()
+        if len(counts) == 1:
+            known, labels[0], labels[1], join = whole_or_part(e)
+        else:
+            front.ways(e, masked, dict(zip(counts, labels, strict=False)), labels[-1])
+        versions = []
+        for count, label in zip([*counts, 0], labels, strict=True):
+            e.start(label)
+            e.vectors[mask] = front.mask(e, count) if count else masked
+            e.forget_since(dict(known))
+            e.write(ops)
+            versions.append(_taken(e, ops))
+            e.b.line(f"br label %{join}")
         e.start(join)
         e.forget_since(known)
-        for table, one, other in ((e.scalars, whole[0], part[0]), (e.vectors, whole[1], part[1])):
-            for op in ops:
-                if op in self.elsewhere and op in one:
-                    table[op] = _either(e, one[op], whole_end, other[op], part_end)
+        self._join(ops, versions)
+
+    def _counts(self, block: Block) -> list[int]:
+        """Of how many lanes, the first ones, versions of the block are written besides that for any."""
+        e = self.e
+        if _worth(e, block):
+            return [e.lanes]
+        return front.counts(e.lanes) if front.worth(e, block) else []
+
+    def _join(self, ops: list[Op], versions: list[_Version]) -> None:
+        e = self.e
+        first = versions[0]
         for op in ops:
-            if op in self.elsewhere and op in whole[2]:
-                pairs = zip(whole[2][op], part[2][op], strict=True)
-                e.parts[op] = [_either(e, one, whole_end, other, part_end) for one, other in pairs]
+            if op not in self.elsewhere:
+                continue
+            if op in first.scalars:
+                e.scalars[op] = _either(e, [(each.scalars[op], each.end) for each in versions])
+            if op in first.vectors:
+                e.vectors[op] = _either(e, [(each.vectors[op], each.end) for each in versions])
+            if op in first.parts:
+                places = range(len(first.parts[op]))
+                e.parts[op] = [_either(e, [(each.parts[op][at], each.end) for each in versions]) for at in places]
 
 
 def _worth(e: Emitter, block: Block) -> bool:
@@ -103,15 +121,28 @@ def _parted(block: Block) -> tuple[list[Op], list[Op]]:
     return once, list(twice)
 
 
-def _results(e: Emitter, ops: list[Op]) -> tuple[dict[Op, Value], dict[Op, Value], dict[Op, list[Value]]]:
-    """What the operations gave, which nobody finds any more afterwards."""
+@dataclass(slots=True)
+class _Version:
+    """What the operations gave in it."""
+
+    scalars: dict[Op, Value]
+    vectors: dict[Op, Value]
+    parts: dict[Op, list[Value]]
+    end: str
+    """The label of its last block."""
+
+
+def _taken(e: Emitter, ops: list[Op]) -> _Version:
+    """The version that was just written; nobody else finds what it gave any more."""
     scalars = {op: e.scalars.pop(op) for op in ops if op in e.scalars}
     vectors = {op: e.vectors.pop(op) for op in ops if op in e.vectors}
     parts = {op: e.parts.pop(op) for op in ops if op in e.parts}
-    return scalars, vectors, parts
+    return _Version(scalars, vectors, parts, e.last_label())
 
 
-def _either(e: Emitter, one: Value, one_end: str, other: Value, other_end: str) -> Value:
-    if one.text == other.text:
-        return one
-    return e.b.op(f"phi {one.type} [ {one.text}, %{one_end} ], [ {other.text}, %{other_end} ]", one.type)
+def _either(e: Emitter, ways: list[tuple[Value, str]]) -> Value:
+    first = ways[0][0]
+    if all(value.text == first.text for value, _ in ways):
+        return first
+    incoming = ", ".join(f"[ {value.text}, %{end} ]" for value, end in ways)
+    return e.b.op(f"phi {first.type} {incoming}", first.type)

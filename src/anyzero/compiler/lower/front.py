@@ -1,0 +1,66 @@
+"""Blocks for the first lanes of a vector, as many as a power of two: steps of a tree in local memory.
+
+What was stored under a mask has to reach the cache before it can be loaded again: processors hand a store on to a later
+load only where they know its bytes, and a load only takes what lies in one store as a whole. So loads and stores are as
+long as there are lanes.
+"""
+
+from __future__ import annotations
+
+from anyzero.compiler.analysis.first_ids import first_ids
+from anyzero.compiler.ir import SIZES, Block, Op
+from anyzero.compiler.lower.emitter import Emitter
+from anyzero.compiler.lower.llvm import I64, Type, Value
+
+MOST = 16
+"""Operations that are written so often."""
+
+
+def counts(lanes: int) -> list[int]:
+    return [1 << bit for bit in range(lanes.bit_length() - 1, -1, -1)]
+
+
+def worth(e: Emitter, block: Block) -> bool:
+    """Does it update local memory for a number of work-items that differs from time to time?"""
+    mask = e.masks.of.get(block)
+    if e.lanes < 2 or e.lanes & (e.lanes - 1) or mask is None or not _of_some(e, mask):
+        return False
+    reads = [op for op in block.ops if op.name == "load" and not e.shape(op.args[0]).uniform]
+    writes = [op for op in block.ops if op.name == "store"]
+    simple = all(op.pure or op.name in ("load", "store", "read", "mask_and") for op in block.ops)
+    return simple and bool(reads) and bool(writes) and all(_in_place(e, op) for op in [*reads, *writes])
+
+
+def _of_some(e: Emitter, mask: Op) -> bool:
+    """Those up to an id that is not always the same, of all that there are."""
+    if mask.name != "mask_and" or mask.args[0].name != "entry_mask":
+        return False
+    found = first_ids(mask.args[1], e.shapes, e.choices.flat)
+    return found is not None and found.bound is not None and found.bound.name != "const"
+
+
+def _in_place(e: Emitter, op: Op) -> bool:
+    """Neighbours in local memory."""
+    shape, access = e.shape(op.args[0]), op.info
+    size = SIZES[op.type or op.args[1].type]
+    return access.space == "local" and access.count == 1 and not access.volatile and shape.stride == size
+
+
+def ways(e: Emitter, mask: Value, to: dict[int, str], otherwise: str) -> None:
+    """Branches by how many lanes are here."""
+    b = e.b
+    bits = e.bits(mask)
+    if e.frame.mask is not None:
+        # LLVM sees that the rest of a row is no whole vector, and drops what is written for those.
+        bits = b.select(b.lane(e.frame.mask, e.lanes - 1), bits, b.constant(0, I64))
+    cases = " ".join(f"i64 {(1 << count) - 1}, label %{label}" for count, label in to.items())
+    b.line(f"switch {bits.typed}, label %{otherwise} [ {cases} ]")
+
+
+def mask(e: Emitter, count: int) -> Value:
+    """The first lanes, as a constant, by which loads and stores know how long they are."""
+    if count == e.lanes:
+        return Value(e.b, "splat (i1 true)", Type("i1", e.lanes))
+    found = e.b.each([lane < count for lane in range(e.lanes)], "i1")
+    e.fronts[found.text] = count
+    return found

@@ -1,0 +1,61 @@
+"""Trees in local memory: versions of a step for each power of two, and one for what is left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from anyzero.compiler import pipeline
+from anyzero.compiler.compiled import Options
+from anyzero.compiler.spirv import read
+from benchmarks.kernels.case import FOLDER
+from tests.compiler.native import Loaded, Local
+
+GROUPS = 3
+
+
+def summed(scratch: np.ndarray) -> float:
+    """As the kernel adds up; sizes that are no power of two lose some."""
+    width = len(scratch) // 2
+    while width:
+        scratch[:width] += scratch[width : 2 * width]
+        width //= 2
+    return float(scratch[0])
+
+
+@pytest.mark.parametrize("lanes", [1, 4, 16, 32, None])
+@pytest.mark.parametrize("kernel", ["reduce_int", "reduce_size_t"])
+def test_every_width_adds_up(kernel: str, lanes: int | None) -> None:
+    module = read((FOLDER / "reduction.spv").read_bytes())
+    run = Loaded(pipeline.compile_kernel(module, kernel, Options(lanes=lanes)))
+    for size in (1, 2, 3, 8, 15, 16, 17, 32, 33, 48, 64, 100, 127, 256):
+        n = GROUPS * size - 1
+        # Whole numbers, of which every order of adding gives the same sum.
+        data = np.arange(1, n + 1, dtype=np.float32)
+        found = np.zeros(GROUPS, np.float32)
+        limit = np.int32(n) if kernel == "reduce_int" else np.uint64(n)
+        run([found, data, Local(4 * size), limit], (GROUPS * size,), (size,))
+        padded = np.append(data, np.float32(0)).reshape(GROUPS, size)
+        assert found.tolist() == [summed(each.copy()) for each in padded], size
+
+
+def text_of(kernel: str, file: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("ANYZERO_DUMP", str(folder))
+    pipeline.compile_kernel(read((FOLDER / f"{file}.spv").read_bytes()), kernel, Options(lanes=16, level=1))
+    return (folder / f"{kernel}.ll").read_text()
+
+
+@pytest.mark.parametrize("kernel", ["reduce_int", "reduce_size_t"])
+def test_given_a_step_of_a_tree_then_stores_are_as_long_as_there_are_lanes(
+    kernel: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = text_of(kernel, "reduction", tmp_path, monkeypatch)
+    assert [f"store <{count} x float>" in text for count in (1, 2, 4, 8)] == [True] * 4
+
+
+def test_given_no_number_of_lanes_that_changes_then_a_block_is_written_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "switch i64" not in text_of("neighbours", "barriers", tmp_path, monkeypatch)
