@@ -90,7 +90,25 @@ def target(cpu: str, features: str) -> Target:
     return Target(cpu, features or implied(cpu))
 
 
+class _Own(threading.local):
+    """Machines that this thread made: making one, and what it finds out when it is first used, takes a millisecond."""
+
+    def __init__(self) -> None:
+        self.machines: dict[tuple[Target, int], Any] = {}
+
+
+_OWN = _Own()
+
+
 def _machine(target: Target, level: int) -> Any:
+    machines = _OWN.machines
+    found = machines.get((target, level))
+    if found is None:
+        found = machines[target, level] = _make_machine(target, level)
+    return found
+
+
+def _make_machine(target: Target, level: int) -> Any:
     with _LOCK:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
