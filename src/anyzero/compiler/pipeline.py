@@ -24,6 +24,7 @@ from anyzero.compiler.spirv.module import Module
 from anyzero.compiler.targets import cpu
 from anyzero.compiler.transform.collectives import take_apart
 from anyzero.compiler.transform.dead import remove_dead
+from anyzero.compiler.transform.hoist import hoist
 from anyzero.compiler.transform.interleave import interleave
 from anyzero.compiler.transform.promote import promote
 from anyzero.compiler.transform.reuse import reuse
@@ -46,6 +47,8 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
     body, kernel, uses = translation.body, translation.kernel, translation.uses
     target = cpu.target(options.cpu, options.features)
     flow = prepare(body)
+    # Before lanes are chosen: what is read in each round counts as much as there are rounds.
+    hoist(flow.loops)
     waits = may_wait(body, flow.loops)
     looping = flow.loops.all or flow.loops.irreducible
     # Narrow registers have fewer lines of memory under way at a time, which leaves more of them to the prefetchers.
@@ -69,6 +72,7 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
             return ready.pop()
         other = simplified(module, name, linked).body
         found = prepare(other)
+        hoist(found.loops)
         interleave(other, lanes)
         return other, found
 
