@@ -28,9 +28,12 @@ def test_given_what_is_made_of_arguments_then_it_is_computed_beforehand() -> Non
 
 def test_given_two_regions_then_they_share_what_is_computed_beforehand() -> None:
     before = Beforehand()
-    one, other = (Numbering(before).op(ARGUMENT, PTR) for _ in range(2))
+    builders = [Numbering(before) for _ in range(2)]
+    one, other = (b.op(ARGUMENT, PTR) for b in builders)
     assert one.text == other.text
     assert len(before.lines) == 1
+    # What is made of it goes to the region that asks.
+    assert [one.builder, other.builder] == builders
 
 
 def test_given_an_id_then_what_is_made_of_it_stays_in_the_region() -> None:

@@ -31,12 +31,12 @@ class Beforehand:
         self.lines: list[str] = []
         self.needs: dict[str, list[Value]] = {}
         """What each region is given, by its name."""
-        self._known: dict[str, Value] = {}
+        self._known: dict[str, str] = {}
         self._places: set[str] = set()
         """Addresses inside of the launch's own blocks."""
 
-    def compute(self, builder: Builder, word: str, text: str, type_: Type) -> Value | None:
-        """None where it takes more than what is known beforehand."""
+    def compute(self, word: str, text: str) -> str | None:
+        """The name of what it gives; None where it takes more than what is known beforehand."""
         found = self._known.get(text)
         if found is not None:
             return found
@@ -48,12 +48,12 @@ class Beforehand:
             return None
         if word == "load" and not (inside or text[text.index("%") : text.index(", align")] in self._places):
             return None
-        found = Value(builder, f"%i{len(self.lines)}", type_)
+        name = f"%i{len(self.lines)}"
         if inside and word == "getelementptr":
-            self._places.add(found.text)
-        self.lines.append(f"  {found.text} = {text}")
-        self._known[text] = found
-        return found
+            self._places.add(name)
+        self.lines.append(f"  {name} = {text}")
+        self._known[text] = name
+        return name
 
 
 class Numbering(Builder):
@@ -90,9 +90,9 @@ class Numbering(Builder):
         found = table.get(text)
         if found is None:
             if self._before is not None and table is self._same:
-                found = self._before.compute(self, word, text, type_)
-                if found is not None:
-                    self.needs[found.text] = found
+                name = self._before.compute(word, text)
+                if name is not None:
+                    found = self.needs[name] = Value(self, name, type_)
             if found is None:
                 found = super().op(text, type_)
             table[text] = found
