@@ -60,6 +60,7 @@ class Entry:
         """Do vectors go on from one row of a group to the next?"""
         self.lanes = choices.lanes if choices.lanes > 1 else 0
         self.step = max(choices.lanes, 1)
+        self.wide = choices.wide
         self.twice = twice
         """Is code for whole vectors and for the rest of a row written separately?"""
         self.b = Builder("e")
@@ -195,12 +196,10 @@ class Entry:
         every = Value(b, "splat (i1 true)", Type("i1", lanes))
         at = self.for_(start, stop, lanes, lambda x: body(x, every))
         left = stop - at
-        last = b.constant(0, I1)
         self.whole = False
         self.if_(
             b.compare("sgt", left, 0),
-            # The last lane is never there, which LLVM would not find out by itself.
-            lambda: body(at, b.with_lane(self.first_lanes(left), lanes - 1, last)),
+            lambda: body(at, self.some_lanes(left)),
         )
         self.whole = True
 
@@ -249,8 +248,27 @@ class Entry:
         self.for_(start, stop, 1, single)
 
     def first_lanes(self, count: Value) -> Value:
+        """So many, at least one; all where it is more than there are."""
+        if self.wide:
+            return self._counted(self.b.intrinsic("umin", count, self.number(self.lanes)), self.lanes)
+        return self._compared(count)
+
+    def some_lanes(self, count: Value) -> Value:
+        """The same where it is known that the last lane is not there, which LLVM would not find out by itself."""
+        if self.wide:
+            return self._counted(count, self.lanes - 1)
+        return self.b.with_lane(self._compared(count), self.lanes - 1, self.b.constant(0, I1))
+
+    def _compared(self, count: Value) -> Value:
         numbers = self.b.each(range(self.lanes), "i64")
         return self.b.compare("sgt", self.b.spread(count, self.lanes), numbers)
+
+    def _counted(self, count: Value, most: int) -> Value:
+        """A mask is a number where comparing gives one: a shift instead of a comparison for each register."""
+        b, lanes = self.b, self.lanes
+        bits = b.binary("lshr", self.number((1 << most) - 1), self.number(most) - count)
+        narrow = bits if lanes == 64 else b.cast("trunc", bits, f"i{lanes}")
+        return b.op(f"bitcast {narrow.typed} to <{lanes} x i1>", Type("i1", lanes))
 
 
 def several_only(rows: int, step: int, size: tuple[int, int, int] | None) -> bool:
