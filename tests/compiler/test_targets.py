@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import product
+from threading import Thread
 
 import pytest
 
@@ -69,9 +69,20 @@ define i64 @f(i64 %x) { %y = call i64 @quarter(i64 %x) ret i64 %y }
 """
 
 
-@pytest.mark.parametrize(("level", "loops", "regions"), list(product(range(4), (False, True), (False, True))))
-def test_given_any_effort_then_everything_becomes_one_function(level: int, loops: bool, regions: bool) -> None:
-    code, module = cpu.compile_text(INLINED, cpu.target("", ""), level, loops, regions)
+@pytest.mark.parametrize("level", range(4))
+def test_given_any_effort_then_everything_becomes_one_function(level: int) -> None:
+    code, module = cpu.compile_text(INLINED, cpu.target("", ""), level)
     assert code.startswith(b"\x7fELF")
     assert [function.name for function in module.functions if not function.is_declaration] == ["f"]
     assert "lshr i64 %x, 2" in str(module)
+
+
+def test_given_a_thread_then_it_makes_its_machine_once_and_shares_it_with_no_other() -> None:
+    target = cpu.target("", "")
+    others: list[object] = []
+    thread = Thread(target=lambda: others.append(cpu._machine(target, 2)))
+    thread.start()
+    thread.join()
+    assert cpu._machine(target, 2) is cpu._machine(target, 2)
+    assert cpu._machine(target, 2) is not cpu._machine(target, 1)
+    assert cpu._machine(target, 2) is not others[0]

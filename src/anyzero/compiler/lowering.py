@@ -13,6 +13,7 @@ from anyzero.compiler.analysis.streams import find_streams
 from anyzero.compiler.analysis.together import agreed
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Block, Body, Combine, Op
+from anyzero.compiler.lower.beforehand import Beforehand
 from anyzero.compiler.lower.calls import symbol
 from anyzero.compiler.lower.combines import write_combine
 from anyzero.compiler.lower.emitter import Choices
@@ -143,22 +144,23 @@ def _lower(entry: str, body: Body, flow: Flow, choices: Choices, out: Written) -
     twice = rows is None and sum(len(block.ops) for block in body.blocks) <= TWICE
     # What runs at the edges only, or for the last rows, is written once and called.
     called = inner is not None or (rows is not None and choices.flat)
+    before = Beforehand()
     for index in range(count):
         if called or not several_only(several, max(choices.lanes, 1), choices.group_size):
-            write_region(index, ready, choices, out, inline=not called)
+            write_region(index, ready, choices, out, before, inline=not called)
         if rows is not None:
-            write_region(index, ready if inner is None else inner.ready, choices, out, rows)
+            write_region(index, ready if inner is None else inner.ready, choices, out, before, rows)
     # Vectors that go the same way need not remember where they are.
     state = STATE_BYTES if count > 1 and ready.plan is None else 0
     per_vector = ready.storage.size + state
     large = ready.streams.large(choices.cache_bytes)
     granted = None if inner is None else inner.granted
     if choices.flat:
-        around = flat_entry(entry, choices, twice, large, several, granted)
+        around = flat_entry(entry, choices, before, twice, large, several, granted)
     else:
         combines = _write_combines(ready, state, per_vector, choices, out)
         kept = per_vector if count > 1 else 0
-        around = group_entry(entry, choices, twice, count, kept, combines, ready.plan, large, several, granted)
+        around = group_entry(entry, choices, before, twice, count, kept, combines, ready.plan, large, several, granted)
     out.functions.append(around)
     return count, per_vector
 

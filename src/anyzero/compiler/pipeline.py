@@ -23,6 +23,7 @@ from anyzero.compiler.spirv.module import Module
 from anyzero.compiler.targets import cpu
 from anyzero.compiler.transform.collectives import take_apart
 from anyzero.compiler.transform.dead import remove_dead
+from anyzero.compiler.transform.hoist import hoist
 from anyzero.compiler.transform.interleave import interleave
 from anyzero.compiler.transform.promote import promote
 from anyzero.compiler.transform.reuse import reuse
@@ -45,8 +46,9 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
     body, kernel, uses = translation.body, translation.kernel, translation.uses
     target = cpu.target(options.cpu, options.features)
     flow = prepare(body)
+    # Before lanes are chosen: what is read in each round counts as much as there are rounds.
+    hoist(flow.loops)
     waits = may_wait(body, flow.loops)
-    looping = flow.loops.all or flow.loops.irreducible
     # Narrow registers have fewer lines of memory under way at a time, which leaves more of them to the prefetchers.
     narrow = target.halves and memory_bound(body, flow, target.lanes)
     lanes, why = choose_lanes(body, flow, options, target, kernel, uses, narrow)
@@ -70,6 +72,7 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
             return ready.pop()
         other = simplified(module, name, linked).body
         found = prepare(other)
+        hoist(found.loops)
         interleave(other, lanes)
         return other, found
 
@@ -82,7 +85,7 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
     return CompiledKernel(
         name=name,
         entry=ENTRY,
-        object=_machine_code(name, lowered.text, target, options, bool(looping), barriers),
+        object=_machine_code(name, lowered.text, target, options),
         lanes=lanes,
         flat=choices.flat,
         barriers=barriers,
@@ -241,10 +244,8 @@ def attributes(kernel: Kernel) -> list[str]:
     return found
 
 
-def _machine_code(
-    name: str, text: str, target: cpu.Target, options: Options, loops: bool = True, regions: bool = False
-) -> bytes:
-    object_, optimised = cpu.compile_text(text, target, options.level, loops, regions)
+def _machine_code(name: str, text: str, target: cpu.Target, options: Options) -> bytes:
+    object_, optimised = cpu.compile_text(text, target, options.level)
     folder = os.environ.get("ANYZERO_DUMP", "")
     if folder:
         path = Path(folder)

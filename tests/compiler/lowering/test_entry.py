@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from anyzero.compiler.compiled import CompiledKernel, Options
+from anyzero.compiler.lower.beforehand import Beforehand
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.entry import flat_entry
 from anyzero.compiler.pipeline import compile_kernel
@@ -209,7 +210,9 @@ def test_given_a_barrier_then_all_vectors_of_a_group_come_to_it_before_any_goes_
 
 
 def test_given_the_length_of_the_arguments_then_llvm_knows_it() -> None:
-    known, unknown = (flat_entry("f", Choices(8, TARGET, Options(), args_bytes=size), True) for size in (24, 0))
+    known, unknown = (
+        flat_entry("f", Choices(8, TARGET, Options(), args_bytes=size), Beforehand(), True) for size in (24, 0)
+    )
     assert "ptr noalias readonly align 8 dereferenceable(24) %arguments" in known
     assert "ptr noalias readonly %arguments" in unknown
 
@@ -219,4 +222,6 @@ def test_what_llvm_is_told_of_the_engines_blocks_is_their_size() -> None:
     for name, block in (("grid", "Grid"), ("worker", "Worker")):
         size = re.search(rf"sizeof\({block}\) == (\d+)", header)
         assert size
-        assert f"align 8 dereferenceable({size[1]}) %{name}" in flat_entry("f", Choices(8, TARGET, Options()), True)
+        assert f"align 8 dereferenceable({size[1]}) %{name}" in flat_entry(
+            "f", Choices(8, TARGET, Options()), Beforehand(), True
+        )

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from anyzero.compiler.analysis.shapes import Shapes
 from anyzero.compiler.ir import SIZES, Combine
+from anyzero.compiler.lower.beforehand import Beforehand
 from anyzero.compiler.lower.emitter import Choices, Emitter, Frame
 from anyzero.compiler.lower.entry import Entry, keep
 from anyzero.compiler.lower.groups import combine, identity
@@ -18,7 +19,7 @@ def write_combine(
     name: str, what: Combine, storage: Storage, state: int, per_vector: int, choices: Choices, out: Written
 ) -> None:
     """`state` bytes come first in what a vector keeps."""
-    e = Entry(name, choices, False)
+    e = Entry(name, choices, Beforehand(), False)
     b = e.b
     # The loads of the grid that an entry begins with are not needed here; LLVM leaves them out.
     frame = Frame(e.arguments, e.grid, e.worker, None)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from anyzero.compiler.lower import streaming
+from anyzero.compiler.lower.beforehand import Beforehand
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.guard import holds
 from anyzero.compiler.lower.in_step import Group, step_by_step
@@ -40,6 +41,7 @@ class Entry:
         self,
         symbol: str,
         choices: Choices,
+        before: Beforehand,
         twice: bool,
         large: int = 0,
         rows: int = 1,
@@ -47,6 +49,7 @@ class Entry:
     ) -> None:
         """From `large` work-items on, stores go past the caches; 0 where there are none that do."""
         self.symbol = symbol
+        self.before = before
         self.args_bytes = choices.args_bytes
         self.prefix = choices.prefix
         self.rows = rows
@@ -57,6 +60,7 @@ class Entry:
         """Do vectors go on from one row of a group to the next?"""
         self.lanes = choices.lanes if choices.lanes > 1 else 0
         self.step = max(choices.lanes, 1)
+        self.wide = choices.target.wide
         self.twice = twice
         """Is code for whole vectors and for the rest of a row written separately?"""
         self.b = Builder("e")
@@ -88,7 +92,7 @@ class Entry:
         if self.stream is not None:
             streaming.settle(self, self.stream)
         head = f"define void @{self.symbol}({arguments}, {grid}, i64 %first, i64 %last, {worker}) #0 #1 {{"
-        return "\n".join([head, "entry:", *self.allocations, *self.b.lines, "  ret void", "}"])
+        return "\n".join([head, "entry:", *self.allocations, *self.before.lines, *self.b.lines, "  ret void", "}"])
 
     # Pieces
 
@@ -177,6 +181,7 @@ class Entry:
         if between is not None:
             name += ".rows"
             given.append(between)
+        given += self.before.needs.get(name, ())
         return self.b.op(f"call i32 @{name}({', '.join(each.typed for each in given)})", I32)
 
     def row(self, start: Value, stop: Value, body: Callable[[Value, Value | None], None]) -> None:
@@ -191,12 +196,10 @@ class Entry:
         every = Value(b, "splat (i1 true)", Type("i1", lanes))
         at = self.for_(start, stop, lanes, lambda x: body(x, every))
         left = stop - at
-        last = b.constant(0, I1)
         self.whole = False
         self.if_(
             b.compare("sgt", left, 0),
-            # The last lane is never there, which LLVM would not find out by itself.
-            lambda: body(at, b.with_lane(self.first_lanes(left), lanes - 1, last)),
+            lambda: body(at, self.some_lanes(left)),
         )
         self.whole = True
 
@@ -245,8 +248,27 @@ class Entry:
         self.for_(start, stop, 1, single)
 
     def first_lanes(self, count: Value) -> Value:
+        """So many, at least one; all where it is more than there are."""
+        if self.wide:
+            return self._counted(self.b.intrinsic("umin", count, self.number(self.lanes)), self.lanes)
+        return self._compared(count)
+
+    def some_lanes(self, count: Value) -> Value:
+        """The same where it is known that the last lane is not there, which LLVM would not find out by itself."""
+        if self.wide:
+            return self._counted(count, self.lanes - 1)
+        return self.b.with_lane(self._compared(count), self.lanes - 1, self.b.constant(0, I1))
+
+    def _compared(self, count: Value) -> Value:
         numbers = self.b.each(range(self.lanes), "i64")
         return self.b.compare("sgt", self.b.spread(count, self.lanes), numbers)
+
+    def _counted(self, count: Value, most: int) -> Value:
+        """A mask is a number where comparing gives one: a shift instead of a comparison for each register."""
+        b, lanes = self.b, self.lanes
+        bits = b.binary("lshr", self.number((1 << most) - 1), self.number(most) - count)
+        narrow = bits if lanes == 64 else b.cast("trunc", bits, f"i{lanes}")
+        return b.op(f"bitcast {narrow.typed} to <{lanes} x i1>", Type("i1", lanes))
 
 
 def several_only(rows: int, step: int, size: tuple[int, int, int] | None) -> bool:
@@ -255,10 +277,16 @@ def several_only(rows: int, step: int, size: tuple[int, int, int] | None) -> boo
 
 
 def flat_entry(
-    symbol: str, choices: Choices, twice: bool, large: int = 0, rows: int = 1, granted: Granted | None = None
+    symbol: str,
+    choices: Choices,
+    before: Beforehand,
+    twice: bool,
+    large: int = 0,
+    rows: int = 1,
+    granted: Granted | None = None,
 ) -> str:
     """Groups that are neighbours along the first dimension are one long row."""
-    e = Entry(symbol, choices, twice, large, rows, granted)
+    e = Entry(symbol, choices, before, twice, large, rows, granted)
     b = e.b
     group = e.variable(e.first)
     flat = b.compare("eq", e.size[1] * e.size[2], 1)
@@ -331,6 +359,7 @@ def vectors_of_group(e: Entry) -> Value:
 def group_entry(
     symbol: str,
     choices: Choices,
+    before: Beforehand,
     twice: bool,
     regions: int,
     per_vector: int,
@@ -343,7 +372,7 @@ def group_entry(
     """Group by group. `combines` names functions that run once in front of a region, when all vectors have come to
     it.
     """
-    e = Entry(symbol, choices, twice, large, rows, granted)
+    e = Entry(symbol, choices, before, twice, large, rows, granted)
     b = e.b
     vectors = vectors_of_group(e)
     rest = b.binary("udiv", e.first, e.count[0])
@@ -511,7 +540,7 @@ __all__ = ["flat_entry", "group_entry"]
 
 def either_entry(symbol: str, rows: str, linear: str, choices: Choices) -> str:
     """Rows that whole vectors fill, or a single one, are run row by row; of others, vectors go on to the next row."""
-    e = Entry(symbol, choices, False)
+    e = Entry(symbol, choices, Beforehand(), False)
     b = e.b
     whole = b.compare("eq", b.binary("urem", e.size[0], e.number(e.step)), 0)
     single = b.compare("eq", e.size[1] * e.size[2], 1)

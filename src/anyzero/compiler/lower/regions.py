@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
+from anyzero.compiler.analysis.dominators import dominators
 from anyzero.compiler.analysis.rows import Rows
 from anyzero.compiler.analysis.shapes import Shapes
 from anyzero.compiler.analysis.streams import Streams
@@ -12,6 +14,7 @@ from anyzero.compiler.builtins.routine import Routine
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Block, Body, Op, Slot, Variable
 from anyzero.compiler.lower import arithmetic, atomics, calls, groups, images, memory
+from anyzero.compiler.lower.beforehand import Beforehand, Numbering
 from anyzero.compiler.lower.emitter import Choices, Emitter, Frame
 from anyzero.compiler.lower.llvm import I1, I32, I64, PTR, Builder, Type, Value
 from anyzero.compiler.lower.steps import END, Plan, answer
@@ -109,12 +112,28 @@ class Ready:
     """Does the kernel ask for places in more than one dimension, so that groups are likely to have several rows?"""
 
 
+class Head(NamedTuple):
+    """Of a function: what comes beforehand is handed over behind its parameters."""
+
+    name: str
+    """And in front of it what is returned."""
+    parameters: str
+    attributes: str
+
+
 def write_region(
-    number: int, ready: Ready, choices: Choices, out: Written, rows: Rows | None = None, inline: bool = True
+    number: int,
+    ready: Ready,
+    choices: Choices,
+    out: Written,
+    before: Beforehand,
+    rows: Rows | None = None,
+    inline: bool = True,
 ) -> None:
     """For one row of work-items, or for several at once: neighbours along the second dimension."""
     lanes = choices.lanes if choices.lanes > 1 else 0
-    b = Builder()
+    # Vectors are handed over through memory: a function that is really called finds out for itself.
+    b = Numbering(before if inline else None)
     mask = Value(b, "%mask", Type("i1", lanes)) if lanes else None
     alone = " noalias" if _worth_telling(ready.regions[number], ready) else ""
     given = (f"{type_}{alone if name == 'spill' else ''} %{name}" for name, type_ in PARAMETERS)
@@ -127,7 +146,7 @@ def write_region(
         frames += [_row_frame(row, frames[0], lines) for row in range(1, rows.count)]
     if ready.plan is not None:
         parameters += ", ptr %shared, ptr %next"
-    head = f"define internal i32 @{name}({parameters}) {'alwaysinline' if inline else 'noinline'} #0 #1 {{"
+    head = Head(f"internal i32 @{name}", parameters, f"{'alwaysinline' if inline else 'noinline'} #0 #1")
     starts = {each.start: index for index, each in enumerate(ready.regions)}
 
     def leave(e: Emitter, block: Block) -> None:
@@ -137,6 +156,7 @@ def write_region(
         _write(head, lines, frames, ready.regions[number], leave, ready, choices, out, rows=rows)
     else:
         _write_in_step(number, head, frames[0], ready, ready.plan, choices, out)
+    before.needs[name] = list(b.needs.values())
 
 
 def _worth_telling(region: Region, ready: Ready) -> bool:
@@ -150,7 +170,7 @@ def _worth_telling(region: Region, ready: Ready) -> bool:
 
 
 def _write_in_step(
-    number: int, head: str, frame: Frame, ready: Ready, plan: Plan, choices: Choices, out: Written
+    number: int, head: Head, frame: Frame, ready: Ready, plan: Plan, choices: Choices, out: Written
 ) -> None:
     """A region that begins with what the group keeps in `shared`, and leaves what it makes of it in `next`."""
     b = frame.arguments.builder
@@ -184,7 +204,7 @@ def write_function(symbol: str, ready: Ready, choices: Choices, out: Written) ->
     lanes = choices.lanes if choices.lanes > 1 else 0
     if len(ready.regions) > 1:
         raise CompileError("a function that is called by its address waits at a barrier")
-    b = Builder()
+    b = Numbering()
     lines = []
     for place, (name, type_) in enumerate(PARAMETERS):
         lines += [f"  %{name}.p = getelementptr i8, ptr %context, i64 {8 * place}"]
@@ -197,7 +217,7 @@ def write_function(symbol: str, ready: Ready, choices: Choices, out: Written) ->
         lines += [f"  %mask = bitcast i{lanes} {narrow} to <{lanes} x i1>"]
     frame = _frame(b, mask, ready.storage)
     frame.context, frame.rows = Value(b, "%context", PTR), Value(b, "%rows", PTR)
-    head = f"define void @{symbol}(ptr %context, ptr %rows, i64 %bits) #0 #1 prefix i64 {calls.mark(lanes)} {{"
+    head = Head(f"void @{symbol}", "ptr %context, ptr %rows, i64 %bits", f"#0 #1 prefix i64 {calls.mark(lanes)}")
     _write(head, lines, [frame], ready.regions[0], lambda e, _: e.b.line("ret void"), ready, choices, out)
 
 
@@ -228,7 +248,7 @@ def _row_frame(row: int, first: Frame, lines: list[str]) -> Frame:
 
 
 def _write(
-    head: str,
+    head: Head,
     start: list[str],
     frames: list[Frame],
     region: Region,
@@ -241,13 +261,15 @@ def _write(
 ) -> None:
     """`stops` are blocks that say so when they jump over what is behind them."""
     b = frames[0].arguments.builder
+    assert isinstance(b, Numbering)
     e = Emitter(choices, ready.shapes, ready.masks, frames[0], b)
     e.used, e.constants, e.streams = ready.used, out.constants, ready.streams.stores
     if rows is not None:
         e.run_rows(rows, frames)
     write_block = Rounds(e, ready.body).write_block if rows is None else e.write_block
+    late = _late(region)
     for block in region.blocks:
-        b.label(f"B{block.number}")
+        b.label(f"B{block.number}", block not in late)
         write_block(block)
         if ends_in_barrier(block) is not None or not block.successors:
             leave(e, block)
@@ -264,12 +286,35 @@ def _write(
                 b.line(f"br {second}")
             else:
                 b.line(f"br {e.scalar(block.condition).typed}, {first}, {second}")
-    lines = [head, "entry:", *start, *e.allocations, f"  br label %B{region.start.number}", *b.lines, "}"]
+    parameters = ", ".join([head.parameters, *(each.typed for each in b.needs.values())])
+    first_line = f"define {head.name}({parameters}) {head.attributes} {{"
+    lines = [first_line, "entry:", *start, *e.allocations, f"  br label %B{region.start.number}", *b.lines, "}"]
     out.functions.append("\n".join(lines))
     out.declarations.update(b.intrinsics)
     out.globals.update(e.globals)
     out.called |= e.functions
     _need(e.routines, out)
+
+
+def _late(region: Region) -> set[Block]:
+    """Blocks with a way to them that is written behind them, and has not come through them."""
+    place = {block: index for index, block in enumerate(region.blocks)}
+    back = [
+        (block, to) for block in region.blocks for to in block.successors if place.get(to, len(place)) <= place[block]
+    ]
+    if not back:
+        return set()
+    above = dominators(region.start, lambda block: [] if ends_in_barrier(block) else block.successors)
+
+    def through(block: Block, header: Block) -> bool:
+        while block is not header:
+            higher = above.get(block)
+            if higher is None or higher is block:
+                return False
+            block = higher
+        return True
+
+    return {to for block, to in back if not through(block, to)}
 
 
 def _need(routines: dict[str, Routine], out: Written) -> None:

@@ -98,7 +98,25 @@ def target(cpu: str, features: str) -> Target:
     return Target(cpu, features or implied(cpu))
 
 
+class _Own(threading.local):
+    """Machines that this thread made: making one, and what it finds out when it is first used, takes a millisecond."""
+
+    def __init__(self) -> None:
+        self.machines: dict[tuple[Target, int], Any] = {}
+
+
+_OWN = _Own()
+
+
 def _machine(target: Target, level: int) -> Any:
+    machines = _OWN.machines
+    found = machines.get((target, level))
+    if found is None:
+        found = machines[target, level] = _make_machine(target, level)
+    return found
+
+
+def _make_machine(target: Target, level: int) -> Any:
     with _LOCK:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
@@ -111,11 +129,8 @@ def _machine(target: Target, level: int) -> Any:
     )
 
 
-def compile_text(text: str, target: Target, level: int, loops: bool = True, regions: bool = False) -> tuple[bytes, Any]:
-    """An ELF object, and the optimised module, whose text is its `str`.
-
-    Has the kernel loops of its own, is it cut into regions? That decides what is worth doing.
-    """
+def compile_text(text: str, target: Target, level: int) -> tuple[bytes, Any]:
+    """An ELF object, and the optimised module, whose text is its `str`."""
     try:
         # A context of its own: LLVM's shared one keeps every type and constant for good.
         module = llvm.parse_assembly(text, llvm.create_context())
@@ -125,13 +140,11 @@ def compile_text(text: str, target: Target, level: int, loops: bool = True, regi
     machine = _machine(target, level)
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
-    speed = min(max(level, 1), 3)
-    if speed == 3 or (speed == 2 and regions):
-        # Late passes find the way from region to region, past the loops between them.
-        builder = _builder(machine, speed)
+    if level > 2:
+        builder = _builder(machine, 3)
         builder.getModulePassManager().run(module, builder)
     else:
-        _simplify(module, _builder(machine, speed if loops else 1))
+        _simplify(module, _builder(machine, 1))
     return machine.emit_object(module), module
 
 
@@ -146,20 +159,25 @@ def _builder(machine: Any, speed: int) -> Any:
 
 
 def _simplify(module: Any, builder: Any) -> None:
-    """The part of LLVM's usual order that pays here.
+    """The passes that pay here.
 
-    A kernel is one function once everything is inlined. What LLVM does else is to look at every function by itself
-    before it is inlined, and at the whole module, and to prepare and clean up for passes that are switched off: half of
-    the time, for the same code.
+    What is the same for all work-items, or was computed before, is not written again in the first place
+    (`lower/beforehand.py`), so the passes that look for it are left out: two thirds of the time, for the same code.
     """
-    inline = llvm.create_new_module_pass_manager()
-    inline.add_always_inliner_pass()
-    inline.add_global_dead_code_eliminate_pass()
-    inline.run(module, builder)
-    each = builder.getFunctionPassManager()
-    for function in module.functions:
-        if not function.is_declaration:
-            each.run(function, builder)
+    passes = llvm.create_new_module_pass_manager()
+    # A kernel is one function then.
+    passes.add_always_inliner_pass()
+    passes.add_global_dead_code_eliminate_pass()
+    # Variables become values; what nobody asks for goes before anybody looks at it.
+    passes.add_sroa_pass()
+    passes.add_dead_code_elimination_pass()
+    passes.add_simplify_cfg_pass()
+    passes.add_instruction_combine_pass()
+    # Loops ask at their ends, and those that run once or do nothing are none.
+    passes.add_loop_rotate_pass()
+    passes.add_loop_deletion_pass()
+    passes.add_simplify_cfg_pass()
+    passes.run(module, builder)
 
 
 def assembly(module: Any, target: Target, level: int) -> str:
