@@ -1,4 +1,4 @@
-"""Loads whose index starts over: neighbours, two runs of them, or lanes anywhere, whatever the vector finds."""
+"""Loads whose index starts over: neighbours or lanes anywhere, whatever the vector finds."""
 
 from __future__ import annotations
 

@@ -50,19 +50,6 @@ def likely_stride(op: Op, shapes: Shapes, depth: int = DEPTH) -> int | None:
     return None
 
 
-def starts_over(op: Op, shapes: Shapes, depth: int = DEPTH) -> bool:
-    """Does an index whose lanes are likely to be a constant apart begin anew behind some lane, because it is cut
-    off there (`i % size`, `i & (size - 1)`)?
-    """
-    if depth == 0 or not shapes[op].varying:
-        return False
-    if op.name in ("urem", "srem", "and"):
-        return True
-    if op.name in ("cast", "mul", "shl", "add", "sub", "offset"):
-        return any(starts_over(each, shapes, depth - 1) for each in op.args)
-    return False
-
-
 def _spares_low_bits(name: str, by: Op) -> bool:
     if by.name != "const":
         return True

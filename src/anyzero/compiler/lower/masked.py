@@ -6,20 +6,16 @@ from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.llvm import Type, Value
 
 
-def masked_load(
-    e: Emitter, address: Value, type_: Type, mask: Value, alignment: int, otherwise: Value | None = None
-) -> Value:
-    """Lanes that are not among them get what `otherwise` has."""
+def masked_load(e: Emitter, address: Value, type_: Type, mask: Value, alignment: int) -> Value:
     b = e.b
-    few = e.fronts.get(mask.text, 0) if otherwise is None else 0
+    few = e.fronts.get(mask.text, 0)
     if few:
         part = Type(type_.element, few)
         found = b.op(f"load {part}, {address.typed}, align {alignment}", part)
         return b.shuffle(found, None, [lane if lane < few else -1 for lane in range(type_.lanes)])
-    other = otherwise or b.poison(type_)
     name = f"llvm.masked.load.{type_.mangled}.p0"
     b.intrinsics.setdefault(name, f"declare {type_} @{name}(ptr, <{type_.lanes} x i1>, {type_})")
-    return b.op(f"call {type_} @{name}(ptr align {alignment} {address.text}, {mask.typed}, {other.typed})", type_)
+    return b.op(f"call {type_} @{name}(ptr align {alignment} {address.text}, {mask.typed}, {type_} poison)", type_)
 
 
 def masked_store(e: Emitter, value: Value, address: Value, mask: Value, alignment: int) -> None:

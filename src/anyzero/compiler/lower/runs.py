@@ -1,18 +1,18 @@
 """Accesses whose lanes are neighbours nearly everywhere, which is asked at run time.
 
-An index that starts over (`i % n`) is two runs of neighbours in the vector in which it does: two loads, where a gather
-takes as long as a load for each lane.
+An index that starts over (`i % n`) is two runs of neighbours in the vector in which it does. Two masked loads in place
+of the gather do not pay: lanes that are not there may lie on a page that nobody may touch, such as that behind local
+memory, and then the processor takes a way that is far longer than a gather.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from anyzero.compiler.analysis.likely import starts_over
 from anyzero.compiler.ir import SIZES, Access, Op
 from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.gathers import aligned, gather_one, scatter, typed, untyped, whole_type
-from anyzero.compiler.lower.llvm import I1, I64, PTR, Type, Value
+from anyzero.compiler.lower.llvm import I64, PTR, Type, Value
 from anyzero.compiler.lower.masked import masked_load, masked_store
 
 
@@ -20,10 +20,6 @@ from anyzero.compiler.lower.masked import masked_load, masked_store
 class _Run:
     """Lanes from some lane on that may be neighbours."""
 
-    lane: Value
-    """The first of them."""
-    first: Value
-    """Its index."""
     base: Value
     """Where lane 0 would be."""
     astray: Value
@@ -37,8 +33,6 @@ class _Index:
     op: Op
     step: int
     """How far apart neighbours are."""
-    widened: str
-    """How it becomes 64 bits: sext, zext, or not at all."""
 
 
 def load(e: Emitter, pointer: Op, element: str, access: Access) -> Value:
@@ -57,17 +51,6 @@ def load(e: Emitter, pointer: Op, element: str, access: Access) -> Value:
     b.line(f"br label %{join}")
     e.start(far)
     e.forget_since(dict(known))
-    if starts_over(pointer, e.shapes):
-        second = _second_run(e, run, index, size)
-        two, anywhere = e.label(), e.label()
-        b.line(f"br {e.any(second.astray).typed}, label %{anywhere}, label %{two}")
-        e.start(two)
-        front = b.select(run.astray, b.zero(mask.type), mask)
-        loaded = masked_load(e, run.base, wide, front, alignment)
-        found.append((masked_load(e, second.base, wide, run.astray, alignment, loaded), two))
-        b.line(f"br label %{join}")
-        e.start(anywhere)
-        e.forget_since(dict(known))
     picked = untyped(e, gather_one(e, pointers, element, alignment))
     found.append((picked, e.last_label()))
     b.line(f"br label %{join}")
@@ -103,20 +86,7 @@ def _first_run(e: Emitter, pointer: Op, index: _Index, size: int) -> _Run:
     lane = e.first_lane() or e.b.constant(0, I64)
     first = e.lane_of(index.op, lane)
     base = e.moved(e.lane_of(pointer, lane), lane * -size)
-    return _Run(lane, first, base, _astray(e, index, lane, first, mask))
-
-
-def _second_run(e: Emitter, run: _Run, index: _Index, size: int) -> _Run:
-    """From the first lane on that is not in the first run."""
-    b = e.b
-    lane = b.call("llvm.cttz.i64", I64, e.bits(run.astray), b.constant(1, I1))
-    first = b.lane(e.vector(index.op), lane)
-    if first.type == PTR:
-        base = e.moved(first, lane * -size)
-    else:
-        there, here = (b.cast(index.widened, each, "i64") if index.widened else each for each in (first, run.first))
-        base = e.moved(run.base, (there - here) * (size // index.step) - (lane - run.lane) * size)
-    return _Run(lane, first, base, _astray(e, index, lane, first, run.astray))
+    return _Run(base, _astray(e, index, lane, first, mask))
 
 
 def _astray(e: Emitter, index: _Index, lane: Value, first: Value, among: Value) -> Value:
@@ -131,7 +101,6 @@ def _astray(e: Emitter, index: _Index, lane: Value, first: Value, among: Value) 
 
 def _index(e: Emitter, op: Op, step: int) -> _Index:
     """Of a pointer whose neighbours are `step` bytes apart."""
-    widened = ""
     while True:
         scale = op.args[1].info if op.name == "mul" and op.args[1].name == "const" else 0
         if op.name == "offset" and e.shape(op.args[0]).uniform:
@@ -145,6 +114,6 @@ def _index(e: Emitter, op: Op, step: int) -> _Index:
             and not e.choices.options.greater_than_4gb
         ):
             # One that wraps around between two lanes has no lanes in the same buffer.
-            op, widened = op.args[0], op.info
+            op = op.args[0]
         else:
-            return _Index(op, step, widened)
+            return _Index(op, step)
