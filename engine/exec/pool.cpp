@@ -1,6 +1,7 @@
 #include "pool.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 #include <atomic>
 #include <climits>
@@ -19,6 +20,8 @@ struct Job {
   void* context;
   uint32_t chunks;
   bool brief;
+  int processor;                    // where who offers it is at work
+  std::atomic<bool> joined{false};  // by another thread
   std::atomic<uint32_t> next{0};
   std::atomic<uint32_t> finished{0};
   std::atomic<bool> faulted{false};
@@ -53,6 +56,16 @@ bool work_on_one(Job& job) {
 
 // One chunk of everything on offer, or of what is brief.
 bool help(bool with_all);
+
+// A worker that was woken while all processors were at work may have been put behind the very thread that called it, where it
+// would stay for milliseconds although another processor is idle by now.
+void leave_to(int processor) {
+  cpu_set_t allowed, others;
+  if (sched_getcpu() != processor || sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) < 2) return;
+  others = allowed;
+  CPU_CLR(processor, &others);
+  if (sched_setaffinity(0, sizeof others, &others) == 0) sched_setaffinity(0, sizeof allowed, &allowed);
+}
 
 void* worker(void*) {
   for (;;) {
@@ -113,7 +126,11 @@ bool help(bool with_all) {
     if (!offer.job.load(std::memory_order_relaxed)) continue;
     offer.guests.fetch_add(1, std::memory_order_seq_cst);
     Job* job = offer.job.load(std::memory_order_seq_cst);
-    if (job && (job->brief || with_all) && work_on_one(*job)) helped = true;
+    if (job && (job->brief || with_all)) {
+      if (!job->joined.load(std::memory_order_relaxed)) job->joined.store(true, std::memory_order_relaxed);
+      if (with_all) leave_to(job->processor);
+      if (work_on_one(*job)) helped = true;
+    }
     offer.guests.fetch_sub(1, std::memory_order_release);
   }
   return helped;
@@ -121,7 +138,7 @@ bool help(bool with_all) {
 }  // namespace
 
 void parallel(uint32_t chunks, void (*run)(void*, uint32_t), void* context, bool brief) {
-  Job job{.run = run, .context = context, .chunks = chunks, .brief = brief};
+  Job job{.run = run, .context = context, .chunks = chunks, .brief = brief, .processor = sched_getcpu()};
   Offer* offer = nullptr;
   if (chunks > 1 && settings.threads > 1) {
     start_workers();
@@ -134,8 +151,10 @@ void parallel(uint32_t chunks, void (*run)(void*, uint32_t), void* context, bool
       futex_wake(&doorbell, static_cast<int>(chunks - 1));
     }
   }
-  while (work_on_one(job)) {
-  }
+  bool more = work_on_one(job);
+  // Who has been called may be waiting for this very processor.
+  if (offer && more && !job.joined.load(std::memory_order_relaxed)) sched_yield();
+  while (more) more = work_on_one(job);
   if (offer) {
     offer->job.store(nullptr, std::memory_order_seq_cst);
     on_offer.fetch_sub(1, std::memory_order_seq_cst);

@@ -1,6 +1,8 @@
 // The worker pool: every chunk runs once, callers overlap and nest, and more of them come than it has places for.
 #include "exec/pool.h"
 
+#include <sched.h>
+
 #include "exec/settings.h"
 #include "exec/signal.h"
 #include "scene.h"
@@ -86,6 +88,26 @@ void rest_in_between() {
   }
 }
 
+// A worker may step aside for who called it, but keeps every processor that it was allowed to use.
+void workers_may_run_anywhere() {
+  cpu_set_t allowed;
+  assert(sched_getaffinity(0, sizeof allowed, &allowed) == 0);
+  auto look = [](void* wanted, uint32_t) {
+    for (const auto begin = std::chrono::steady_clock::now();
+         std::chrono::steady_clock::now() - begin < std::chrono::microseconds(50);) {
+    }
+    cpu_set_t mine;
+    assert(sched_getaffinity(0, sizeof mine, &mine) == 0 && CPU_EQUAL(&mine, static_cast<cpu_set_t*>(wanted)));
+  };
+  // One caller for each worker, so that processors are taken when they wake up.
+  scene::threads(4, [&](int) {
+    for (int round = 0; round < 30; ++round) {
+      parallel(12, look, &allowed);
+      scene::sleep_ms(1);
+    }
+  });
+}
+
 // The signal under everything: no wake is lost between a look and a sleep.
 void signals() {
   Signal a{}, b{};
@@ -121,6 +143,7 @@ int main() {
   nested();
   lenders();
   rest_in_between();
+  workers_may_run_anywhere();
   signals();
   std::puts("pool_test: ok");
 }
