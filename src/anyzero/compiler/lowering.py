@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from anyzero.compiler.analysis.dominators import dominators
 from anyzero.compiler.analysis.loops import Loops, find_loops
 from anyzero.compiler.analysis.rows import Rows, apart, can_share, worth
 from anyzero.compiler.analysis.shapes import Flow, analyse
 from anyzero.compiler.analysis.streams import find_streams
 from anyzero.compiler.analysis.together import agreed
+from anyzero.compiler.dominators import dominators
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Block, Body, Combine, Op
 from anyzero.compiler.lower.beforehand import Beforehand

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anyzero.compiler.analysis.dominators import dominators
+from anyzero.compiler.dominators import dominators
 from tests.compiler.agreement.expressions import condition, value
 from tests.compiler.agreement.function import Code
 from tests.compiler.agreement.statements import states

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from anyzero.compiler.analysis.dominators import dominators
 from anyzero.compiler.analysis.shapes import Flow
 from anyzero.compiler.compiled import Options
+from anyzero.compiler.dominators import dominators
 from anyzero.compiler.ir import Access, Body, Op
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lowering import lower_kernel, prepare

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from anyzero.compiler.analysis.dominators import dominators
 from anyzero.compiler.analysis.loops import dominates
+from anyzero.compiler.dominators import dominators
 from anyzero.compiler.ir import Block
 from anyzero.compiler.transform.check import check
 from anyzero.compiler.transform.one_latch import one_latch

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anyzero.compiler.analysis.dominators import dominators, order, tree
+from anyzero.compiler.dominators import dominators, order, tree
 
 graphs = st.integers(1, 9).flatmap(
     lambda count: st.lists(st.lists(st.integers(1, count), max_size=3), min_size=count + 1, max_size=count + 1)

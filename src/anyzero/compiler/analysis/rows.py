@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Container
 from dataclasses import dataclass
 
-from anyzero.compiler.analysis.dominators import dominators
 from anyzero.compiler.analysis.loops import find_loops
 from anyzero.compiler.analysis.shapes import Shapes
+from anyzero.compiler.dominators import dominators
 from anyzero.compiler.ir import SIZES, Block, Body, Combine, Op, Slot
 from anyzero.compiler.transform.linearise import Masks
 

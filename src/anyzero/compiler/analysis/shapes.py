@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from anyzero.compiler.analysis.dominators import dominators, order
 from anyzero.compiler.analysis.loops import Loop, Loops
+from anyzero.compiler.dominators import dominators, order
 from anyzero.compiler.ir import SIZES, Block, Body, Collective, Op
 
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from anyzero.compiler.analysis.dominators import dominators
 from anyzero.compiler.analysis.rows import Rows
 from anyzero.compiler.analysis.shapes import Shapes
 from anyzero.compiler.analysis.streams import Streams
 from anyzero.compiler.builtins.routine import Routine
+from anyzero.compiler.dominators import dominators
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Block, Body, Op, Slot, Variable
 from anyzero.compiler.lower import arithmetic, atomics, calls, groups, images, memory

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from anyzero.compiler.analysis.dominators import dominators
 from anyzero.compiler.analysis.first_ids import first_ids
 from anyzero.compiler.analysis.shapes import UNIFORM, Shapes
 from anyzero.compiler.analysis.together import DIVISIONS, same_for_group
+from anyzero.compiler.dominators import dominators
 from anyzero.compiler.ir import PURE, Block, Combine, Op, Slot
 from anyzero.compiler.transform.joints import Known
 from anyzero.compiler.transform.regions import Region, ends_in_barrier

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from anyzero.compiler.analysis.dominators import dominators, order, tree
+from anyzero.compiler.dominators import dominators, order, tree
 from anyzero.compiler.spirv.function import Function
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from anyzero.compiler.analysis.dominators import dominators
 from anyzero.compiler.builder import INTEGER
+from anyzero.compiler.dominators import dominators
 from anyzero.compiler.folding import FLOATS, width
 from anyzero.compiler.ir import SIZES, Block, Body, Op
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from anyzero.compiler.analysis.dominators import dominators, tree
 from anyzero.compiler.analysis.loops import Loop, dominates
 from anyzero.compiler.analysis.shapes import UNIFORM, VARYING, Flow, Shape, Shapes
+from anyzero.compiler.dominators import dominators, tree
 from anyzero.compiler.ir import Block, Body, Op, Slot
 from anyzero.compiler.transform.number import number
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anyzero.compiler.analysis.dominators import order
+from anyzero.compiler.dominators import order
 from anyzero.compiler.ir import Block, Body
 
 

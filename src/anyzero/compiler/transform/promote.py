@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from anyzero.compiler.analysis.addresses import known_space
-from anyzero.compiler.analysis.dominators import dominators, tree
 from anyzero.compiler.analysis.places import Place, Places, places
 from anyzero.compiler.builder import Builder
+from anyzero.compiler.dominators import dominators, tree
 from anyzero.compiler.ir import SIZES, Access, Block, Body, Op, Space, Variable
 from anyzero.compiler.transform.blocks import substitute
 from anyzero.compiler.transform.choices import load_both

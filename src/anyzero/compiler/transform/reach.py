@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from anyzero.compiler.analysis.dominators import dominators
 from anyzero.compiler.analysis.loops import dominates
 from anyzero.compiler.analysis.shapes import Shapes
+from anyzero.compiler.dominators import dominators
 from anyzero.compiler.ir import Block, Body, Op, Slot
 from anyzero.compiler.transform.linearise import Masks
 

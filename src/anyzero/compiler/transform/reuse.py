@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anyzero.compiler.analysis.dominators import dominators, tree
+from anyzero.compiler.dominators import dominators, tree
 from anyzero.compiler.ir import Block, Body, Op
 from anyzero.compiler.transform.blocks import substitute
 

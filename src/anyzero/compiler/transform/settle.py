@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from anyzero.compiler.analysis.dominators import dominators
 from anyzero.compiler.analysis.linear import LARGEST, Form, Forms, Leaf
 from anyzero.compiler.analysis.loops import Loops, find_loops
+from anyzero.compiler.dominators import dominators
 from anyzero.compiler.ir import Block, Body, Op
 from anyzero.compiler.transform.blocks import substitute
 from anyzero.compiler.transform.dead import remove_dead

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from anyzero.compiler.analysis.addresses import root
 from anyzero.compiler.analysis.cost import CHEAP_MATHS
-from anyzero.compiler.analysis.dominators import dominators
 from anyzero.compiler.analysis.loops import Loop, Loops, find_loops
 from anyzero.compiler.analysis.trips import Counted, counted
+from anyzero.compiler.dominators import dominators
 from anyzero.compiler.ir import Block, Body, Op, Variable
 from anyzero.compiler.transform.blocks import arrange, join, substitute
 from anyzero.compiler.transform.phis import remove_trivial_phis
