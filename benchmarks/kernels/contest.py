@@ -23,8 +23,8 @@ from benchmarks.process import ROOT, Failed, Process
 __all__ = ["Contestant", "Found", "Results", "compete", "enter", "merged", "take_turns"]
 
 SHARED: Final = Path("/dev/shm")
-REST: Final = 0.004
-"""Seconds between turns, in which the threads of the last one fall asleep."""
+REST: Final = 0.02
+"""Seconds between turns, in which the threads of the last one fall asleep: those of OpenMP look for work for 5 ms."""
 SLOW_NS: Final = 400e6
 FEW: Final = 3
 """Samples of what is slow: it will not win by a fourth."""
