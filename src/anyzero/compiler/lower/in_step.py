@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anyzero.compiler.lower.llvm import I1, I32, Type, Value
+from anyzero.compiler.lower.llvm import I32, Type, Value
 from anyzero.compiler.lower.steps import END, Plan, Step
 
 if TYPE_CHECKING:
@@ -167,8 +167,7 @@ def _row(e: Entry, stop: Value, fixed: int, halves: bool, one: One) -> None:
 
 
 def _last(e: Entry, counter: Value, left: Value, one: One) -> None:
-    # The last lane is never there, which LLVM would not find out by itself.
-    one(e.get(counter), e.b.with_lane(e.first_lanes(left), e.lanes - 1, e.b.constant(0, I1)))
+    one(e.get(counter), e.some_lanes(left))
 
 
 def _half(e: Entry, counter: Value, one: One) -> None:
