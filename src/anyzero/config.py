@@ -139,9 +139,9 @@ def _seconds(text: str) -> float:
 
 
 def _switch(text: str) -> bool:
-    if text not in ("on", "off"):
+    if text not in ("on", "off", "1", "0"):
         raise ValueError("neither on nor off")
-    return text == "on"
+    return text in ("on", "1")
 
 
 def _unless_auto(parse: Callable[[str], Any]) -> Callable[[str], Any]:
@@ -290,6 +290,15 @@ class Config:
         shown="`0`",
         accepts=f"seconds, up to {MAX_TIMEOUT}: `10`, `0.5`; `0` for no limit",
         meaning="How long a kernel may run. One that takes longer is stopped, and its queue is lost.",
+    )
+    strict: bool = _variable(
+        "ANYZERO_STRICT",
+        _switch,
+        default=False,
+        shown="`off`",
+        accepts="`on` or `1`, `off` or `0`",
+        meaning="Refuse what hardware drivers tolerate although the specification forbids it: a kernel argument of "
+        "another size than the kernel's own, commands appended to a closed list.",
     )
     cache: bool = _variable(
         "ANYZERO_CACHE",

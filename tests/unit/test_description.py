@@ -48,6 +48,7 @@ def test_settings_carry_the_variables_that_tune_execution() -> None:
         "inline_bytes": 4096,
         "log_level": 4,
         "kernel_timeout_ms": 2500,
+        "strict": 0,
     }
     assert read().settings["kernel_timeout_ms"] == 0
     assert read(kernel_timeout=0.0001).settings["kernel_timeout_ms"] == 1

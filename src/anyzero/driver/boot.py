@@ -64,6 +64,7 @@ def plan(settings: Config, host: Machine, openvino: OpenVINO | None = None) -> D
             "log_level": LOG_LEVELS.index(settings.log),
             # A limit too short to count as a millisecond is still a limit.
             "kernel_timeout_ms": math.ceil(settings.kernel_timeout * 1000),
+            "strict": int(settings.strict),
             **numbers,
         },
         texts=texts,
