@@ -155,7 +155,7 @@ ze_result_t CommandList::change_argument(Launch& launch, const ze_mutable_kernel
       if (desc.pArgValue) note_use(*static_cast<const void* const*>(desc.pArgValue));
       [[fallthrough]];
     case ArgumentKind::Value:
-      write_argument(argument, desc.pArgValue, launch.args());
+      write_argument(argument, desc.argSize, desc.pArgValue, launch.args());
       return ZE_RESULT_SUCCESS;
     case ArgumentKind::Local: {
       std::vector<uint32_t> sizes = local_sizes(launch);

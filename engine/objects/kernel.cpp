@@ -102,7 +102,7 @@ ze_result_t Kernel::setArgumentValue(uint32_t index, size_t size, const void* va
     case ArgumentKind::Value:
     case ArgumentKind::Global:
     case ArgumentKind::Constant:
-      write_argument(argument, value, args_.data());
+      write_argument(argument, size, value, args_.data());
       break;
     case ArgumentKind::Local:
       local_sizes_[index] = static_cast<uint32_t>(size);

@@ -75,10 +75,11 @@ class Kernel : public Object<Kernel, Kind::Kernel> {
 ze_result_t check_group_size(const KernelFacts& facts, const Device& device, uint32_t x, uint32_t y, uint32_t z);
 // The most work-items a group may have.
 uint32_t most_items(const KernelFacts& facts, const Device& device);
-// The specified error when there is no such argument, or it has another size.
+// The specified error when there is no such argument, or it has another size and `settings.strict` holds.
 ze_result_t check_argument(const KernelFacts& facts, uint32_t index, size_t size);
-// Copies a value or an address into a block of arguments; null means zeros.
-void write_argument(const Argument& argument, const void* value, unsigned char* args);
+// Copies a value or an address into a block of arguments: the low bytes of a larger value, a smaller one followed by zeros. Null
+// means zeros.
+void write_argument(const Argument& argument, size_t size, const void* value, unsigned char* args);
 // Writes the address of what a handle stands for; the specified error when it is neither null nor alive.
 ze_result_t write_image(uint32_t index, const Argument& argument, const void* value, unsigned char* args, Image** image);
 ze_result_t write_sampler(uint32_t index, const Argument& argument, const void* value, unsigned char* args, Sampler** sampler);
