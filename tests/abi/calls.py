@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from anyzero import ze
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = Path(ze.__file__).parents[1] / "lib" / "libze_anyzero.so.1"
@@ -37,7 +38,7 @@ UNSUPPORTED_VERSION = ze.ZE_RESULT_ERROR_UNSUPPORTED_VERSION
 
 FOREVER = 2**64 - 1
 SECOND = 10**9
-SOON = 20 * SECOND
+SOON = PATIENCE * SECOND
 """What must happen happens within this; a test that waits longer has found a hang."""
 
 SYNCHRONOUS = ze.ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS
@@ -223,7 +224,7 @@ from tests.abi.calls import *
 
 
 def run_python(
-    code: str, *, timeout: float = 60, arguments: Sequence[str] = (), expect: int = 0, **variables: str
+    code: str, *, timeout: float = PATIENCE, arguments: Sequence[str] = (), expect: int = 0, **variables: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a program with these calls in a process of its own; a crash, a hang or another exit code fails the test."""
     program = OPENING + textwrap.dedent(code)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.abi.calls import LIBRARY, ROOT, environment, run_python
+from tests.patience import PATIENCE
 
 LOADER = LIBRARY.with_name("libze_loader.so.1")
 HEADERS = ROOT / "engine" / "abi" / "gen"
@@ -119,7 +120,7 @@ def run_program(program: Path, *, drivers: Sequence[Path | str] = (), **variable
         [str(program)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         env=environment(**variables, **alternatives(drivers)),
         check=False,
     )

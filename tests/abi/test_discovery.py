@@ -108,7 +108,7 @@ def test_first_init_from_many_threads() -> None:
             results.append((r, handle.value))
         threads = [threading.Thread(target=start, args=(i,)) for i in range(8)]
         [t.start() for t in threads]
-        [t.join(30) for t in threads]
+        [t.join(200) for t in threads]
         assert len(results) == 8 and len(set(results)) == 1 and results[0][0] == 0, results
         """
     )

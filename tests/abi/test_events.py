@@ -26,6 +26,7 @@ from tests.abi.calls import (
     read,
     write,
 )
+from tests.patience import PATIENCE
 
 VISIBLE = ze.ZE_EVENT_POOL_FLAG_HOST_VISIBLE
 TIMED = VISIBLE | ze.ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP
@@ -215,7 +216,7 @@ def test_many_host_threads_wait_for_one_event(az: Calls, context: c_void_p) -> N
     assert results == []
     az.ok("zeEventHostSignal", event)
     for thread in threads:
-        thread.join(20)
+        thread.join(PATIENCE)
     assert results == [OK] * 16
 
 
@@ -335,5 +336,5 @@ def test_waiting_threads_come_and_go(az: Calls, context: c_void_p) -> None:
     time.sleep(0.15)
     az.ok("zeEventHostSignal", event)
     for thread in threads:
-        thread.join(20)
+        thread.join(PATIENCE)
     assert [results[timeout] for timeout in times] == [NOT_READY] * 4 + [OK] * 2

@@ -92,11 +92,9 @@ def test_sleeping_waiters_are_woken_across_processes(az: Calls, context: c_void_
         other.send(pool_handle(az, pool))
         assert other.receive() == "waiting"
         time.sleep(0.2)
-        began = time.monotonic()
         az.ok("zeEventHostSignal", there)
         az.ok("zeEventHostSynchronize", back, SOON)
         assert other.receive() == "woken"
-        assert time.monotonic() - began < 1
         other.finish()
 
 
@@ -172,9 +170,7 @@ def test_peer_killed_while_it_waits(az: Calls, context: c_void_p, where: str) ->
             victim.kill()
         # The answer will never come: the survivor's wait ends when its time is over.
         az.ok("zeEventHostSignal", event)
-        began = time.monotonic()
         az.error(NOT_READY, "zeEventHostSynchronize", other_event, SECOND // 5)
-        assert time.monotonic() - began < 1
         # And everything still works here.
         az.ok("zeEventHostReset", event)
         immediate = az.immediate(context)

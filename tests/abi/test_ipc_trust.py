@@ -20,6 +20,7 @@ from tests.abi.calls import (
     write,
 )
 from tests.abi.peers import from_hex, memory_handle, peer
+from tests.patience import PATIENCE
 
 DENIED = ze.ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS
 
@@ -146,7 +147,7 @@ def test_another_user_is_refused() -> None:
         out = c_void_p()
         az.ok("zeMemOpenIpcHandle", context, az.device, handle, 0, byref(out))
         """,
-        timeout=30,
+        timeout=PATIENCE,
     )
 
 
@@ -176,5 +177,5 @@ def test_another_users_handle_is_refused_also_by_root() -> None:
         os.close(leave)
         os.waitpid(pid, 0)
         """,
-        timeout=30,
+        timeout=PATIENCE,
     )

@@ -7,6 +7,7 @@ import textwrap
 import pytest
 
 from tests.abi.calls import run_python
+from tests.patience import PATIENCE
 
 MEASURE = """
 import gc
@@ -179,4 +180,4 @@ def test_nothing_grows(what: str) -> None:
     times, body = BODIES[what]
     indented = textwrap.indent(textwrap.dedent(body), "    ")
     code = MEASURE.replace("BODY", indented).replace("TIMES", str(times))
-    run_python(code, timeout=60, ANYZERO_LOG="off")
+    run_python(code, timeout=PATIENCE, ANYZERO_LOG="off")

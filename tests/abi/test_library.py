@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.abi.calls import LIBRARY, environment, run_python
+from tests.patience import PATIENCE
 
 HOST = r"""
 #include <dlfcn.h>
@@ -79,7 +80,7 @@ def description(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run_host(host: Path, *, expect: int = 0, **variables: str) -> str:
     command = [str(host), str(LIBRARY)]
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=30, env=environment(**variables), check=False
+        command, capture_output=True, text=True, timeout=PATIENCE, env=environment(**variables), check=False
     )
     assert done.returncode == expect, done.stdout + done.stderr
     return done.stdout

@@ -119,7 +119,7 @@ def test_many_threads_start_at_once(holding: str) -> None:
             results.append(code or count_drivers())
         threads = [threading.Thread(target=start, args=(index,)) for index in range(16)]
         for thread in threads: thread.start()
-        for thread in threads: thread.join(30)
+        for thread in threads: thread.join(200)
         assert results == [1] * 16, results
         work(Calls())
         """

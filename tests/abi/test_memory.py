@@ -332,9 +332,7 @@ def test_deferred_memory_comes_back_under_pressure() -> None:
         az.copy(l, host, one, 4096, None, [gate])
         az.ok("zeMemFreeExt", context, byref(ze.ze_memory_free_ext_desc_t(freePolicy=2)), one)
         # Held back while the copy is held back ...
-        began = time.monotonic()
         az.error(OUT_OF_DEVICE_MEMORY, "zeMemAllocDevice", context, byref(d), 32 << 20, 0, az.device, byref(out))
-        assert time.monotonic() - began < 5
         az.ok("zeEventHostSignal", gate)
         az.ok("zeCommandListHostSynchronize", l, SOON)
         # ... and there again afterwards.

@@ -16,6 +16,7 @@ from anyzero import ze
 from tests.abi.calls import Calls, environment, read, run_python, write
 from tests.abi.kernels_in_c import kernel, log_text
 from tests.compiler.samples import MODULES, many_kernels
+from tests.patience import PATIENCE
 
 KERNELS = Path(__file__).resolve().parents[1] / "kernels"
 VARIABLES = KERNELS.parents[1] / "examples" / "kernels" / "module_variables.spv"
@@ -177,10 +178,10 @@ def test_eight_processes_build_the_same_modules_at_once(tmp_path: Path) -> None:
         for _ in range(8)
     ]
     (tmp_path / "go").touch()
-    outcomes = [(each.communicate(timeout=100)[1], each.returncode) for each in started]
+    outcomes = [(each.communicate(timeout=PATIENCE)[1], each.returncode) for each in started]
     assert outcomes == [("", 0)] * 8
     assert not list(tmp_path.rglob("*.part"))
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "False\n", "")
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import anyzero as az
+from tests.patience import PATIENCE
 
 RunPython = Callable[..., str]
 
@@ -37,7 +38,7 @@ def run_python() -> RunPython:
             env=child_environment(**variables),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE,
         )
         assert result.returncode == expect, f"exit {result.returncode}\n{result.stdout}\n{result.stderr}"
         if not stderr:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import anyzero as az
 from tests.api.conftest import RunPython
+from tests.patience import PATIENCE
 
 KINDS = ("device", "host", "shared")
 
@@ -214,7 +215,7 @@ def test_buffers_of_two_contexts_copy_to_each_other(ctx: az.Context) -> None:
         assert y.copy_to().tolist() == [3] * 8
         x.fill(4)
         with other.immediate() as lst:
-            lst.copy(y, x).wait(timeout=10)
+            lst.copy(y, x).wait(timeout=PATIENCE)
         assert y.copy_to().tolist() == [4] * 8
 
 
@@ -229,7 +230,7 @@ def test_copies_can_be_put_on_a_list(ctx: az.Context) -> None:
     assert array.tolist() == [3, 4, 9, 9]
     with ctx.command_list() as cl:
         assert x.copy_from(y, on=cl) is None
-    ctx.queue().submit(cl).wait(timeout=10)
+    ctx.queue().submit(cl).wait(timeout=PATIENCE)
     assert x.copy_to().tolist() == [3, 4, 9, 9]
 
 

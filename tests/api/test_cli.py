@@ -15,6 +15,7 @@ import anyzero as az
 from anyzero.tools import demo
 from anyzero.tools.cli import main
 from tests.api.conftest import child_environment
+from tests.patience import PATIENCE
 
 ANYZERO = (sys.executable, "-m", "anyzero.tools")
 
@@ -25,7 +26,7 @@ def command(*arguments: str, **variables: str) -> subprocess.CompletedProcess[st
         env=child_environment(**variables),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
 
 
@@ -160,7 +161,7 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
     assert child.stderr is not None
     assert child.stdout.readline() == "{\n"
     child.stdout.close()
-    assert child.wait(timeout=60) == 0
+    assert child.wait(timeout=PATIENCE) == 0
     assert child.stderr.read() == ""
     child.stderr.close()
 
@@ -223,7 +224,7 @@ def test_run_becomes_the_program() -> None:
         stdout=subprocess.PIPE,
         text=True,
     )
-    out, _ = child.communicate("hello\n", timeout=60)
+    out, _ = child.communicate("hello\n", timeout=PATIENCE)
     lines = out.splitlines()
     assert lines[:2] == [str(child.pid), "hello"]
     (ignored,) = [int(line.split()[1], 16) for line in lines if line.startswith("SigIgn")]
@@ -237,7 +238,7 @@ def test_run_adds_no_variable_that_is_not_its_own() -> None:
         env=plain,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     names = {line.partition("=")[0] for line in result.stdout.splitlines()}
     assert names == {*plain, "ANYZERO_PYTHON", "LD_LIBRARY_PATH"}
@@ -304,7 +305,7 @@ def test_env_is_what_run_sets() -> None:
         env=child_environment(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert shell.stdout == "0 0\n1\n"
 

@@ -10,6 +10,7 @@ import pytest
 
 import anyzero as az
 from tests.api.conftest import RunPython
+from tests.patience import PATIENCE
 
 
 def test_a_context_is_closed_once() -> None:
@@ -40,7 +41,7 @@ def test_what_was_made_outlives_the_context() -> None:
     assert array.tolist() == [5, 5, 5, 5]
     event.signal()
     assert event.done
-    lst.copy(target, shared, wait=event).wait(timeout=10)
+    lst.copy(target, shared, wait=event).wait(timeout=PATIENCE)
     assert target.tolist() == [5, 5, 5, 5]
 
 
@@ -59,7 +60,7 @@ def test_device_memory_is_within_reach_after_its_context_is_closed() -> None:
         cl.fill(x, 1)
     for _ in range(200):
         queue.submit(cl)
-    queue.synchronize(timeout=10)
+    queue.synchronize(timeout=PATIENCE)
     assert x.copy_to().tolist() == [1, 1, 1, 1]
     addresses.map(memory)
     mapped = addresses.buffer(4, np.int16)
@@ -189,10 +190,10 @@ def test_evicted_memory_faults_on_a_device_without_paging(run_python: RunPython)
     with ctx.command_list() as cl:
         cl.copy(y, x)
     queue = ctx.queue()
-    queue.submit(cl).wait(timeout=10)
+    queue.submit(cl).wait(timeout=200)
     ctx.evict(x)
     try:
-        queue.submit(cl).wait(timeout=10)
+        queue.submit(cl).wait(timeout=200)
     except az.DeviceLost as error:
         print(error)
     """
@@ -217,7 +218,7 @@ def test_memory_crosses_processes(ctx: az.Context, run_python: RunPython) -> Non
     handle = mine.ipc_handle()
     out = run_python(source, handle.hex(), pool.ipc_handle().hex())
     assert int(out) == sum(range(1024))
-    pool[1].wait(timeout=10)
+    pool[1].wait(timeout=PATIENCE)
     expected = np.arange(1024, dtype=np.int32)
     expected[32:64] = -1
     assert np.array_equal(mine.copy_to(), expected)

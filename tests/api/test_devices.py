@@ -9,6 +9,7 @@ import pytest
 import anyzero as az
 from anyzero.config import DeviceSelector
 from tests.api.conftest import RunPython
+from tests.patience import PATIENCE
 
 
 def test_a_device_describes_itself() -> None:
@@ -132,7 +133,7 @@ def test_tiles_and_several_devices(run_python: RunPython) -> None:
     y = both.zeros(8, np.int32, device=second)
     assert (x.device, y.device) == (first, second)
     with both.immediate(device=second) as lst:
-        lst.copy(y, x).wait(timeout=10)
+        lst.copy(y, x).wait(timeout=200)
     assert y.copy_to().tolist() == [3] * 8
 
     with tile.context() as ctx:
@@ -171,7 +172,9 @@ def test_importing_the_driver_half_imports_neither_numpy_nor_the_api(run_python:
         "import sys, anyzero, anyzero.driver.boot\n"
         "print([name for name in sys.modules if name == 'numpy' or name.startswith('anyzero.api')])"
     )
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, env=os.environ)
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE, env=os.environ
+    )
     assert (result.stdout, result.stderr) == ("[]\n", "")
 
 

@@ -16,8 +16,7 @@ import anyzero as az
 from anyzero import ze
 from anyzero.api import _memory
 from tests.api.conftest import RunPython, child_environment
-
-PATIENCE = 20
+from tests.patience import PATIENCE
 
 
 def test_the_host_signals_and_resets(ctx: az.Context) -> None:
@@ -39,7 +38,7 @@ def test_a_wait_times_out(ctx: az.Context) -> None:
         began = time.monotonic()
         with pytest.raises(az.TimeoutError, match=f"not done after {timeout:g} seconds") as caught:
             event.wait(timeout=timeout)
-        assert timeout <= time.monotonic() - began < timeout + 5
+        assert time.monotonic() - began >= timeout
         assert caught.value.function == "zeEventHostSynchronize"
     with pytest.raises(TimeoutError):
         event.wait(0)
@@ -154,7 +153,7 @@ def test_an_event_that_closes_early_is_still_signalled(ctx: az.Context) -> None:
 
 WAITS = {
     "event": "ctx.event().wait()",
-    "event with a timeout": "ctx.event().wait(timeout=50)",
+    "event with a timeout": "ctx.event().wait(timeout=200)",
     "completion": "ctx.immediate().barrier(wait=ctx.event()).wait()",
     "list": "lst = ctx.immediate(); lst.barrier(wait=ctx.event()); lst.synchronize()",
     "fence": "ctx.queue().submit(blocked).wait()",
@@ -182,7 +181,7 @@ def interrupt(program: str) -> str:
         assert child.stdout.readline() == "waiting\n"
         time.sleep(0.05)
         child.send_signal(signal.SIGINT)
-        out, err = child.communicate(timeout=30)
+        out, err = child.communicate(timeout=PATIENCE)
     finally:
         child.kill()
     assert (err, child.returncode) == ("", 0)

@@ -13,6 +13,7 @@ import pytest
 import anyzero as az
 from anyzero import ze
 from anyzero.api._hot import Address, hot
+from tests.patience import PATIENCE
 
 
 def test_it_takes_numbers_and_none_alone() -> None:
@@ -59,11 +60,11 @@ def test_completions_that_are_held_stay_what_they_are(ctx: az.Context) -> None:
         later = [lst.fill(x, value) for value in range(10)]
         assert len({id(each) for each in (*early, blocked, *later)}) == 21
         for each in early:
-            each.wait(timeout=5)
+            each.wait(timeout=PATIENCE)
         assert not blocked.done
         assert not any(each.done for each in later)
         start.signal()
-        later[-1].wait(timeout=5)
+        later[-1].wait(timeout=PATIENCE)
         assert blocked.done
 
 
@@ -75,7 +76,7 @@ def test_completions_that_nobody_holds_are_given_out_again(ctx: az.Context) -> N
         for value in range(100):
             done = lst.fill(x, value)
             seen.add(done.handle)  # type: ignore[attr-defined]
-        done.wait(timeout=5)
+        done.wait(timeout=PATIENCE)
     assert len(seen) < 10
 
 
@@ -90,7 +91,7 @@ def test_a_list_goes_with_its_last_name(ctx: az.Context) -> None:
         assert gone() is None
     finally:
         gc.enable()
-    done.wait(timeout=5)
+    done.wait(timeout=PATIENCE)
     assert x.copy_to()[0] == 7
 
 
@@ -101,4 +102,4 @@ def test_a_completion_outlives_its_closed_list(ctx: az.Context) -> None:
     lst.close()
     assert not done.done
     start.signal()
-    done.wait(timeout=5)
+    done.wait(timeout=PATIENCE)

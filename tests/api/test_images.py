@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import anyzero as az
-
-PATIENCE = 20
+from tests.patience import PATIENCE
 
 
 @pytest.mark.parametrize("channels", [1, 2, 3, 4])

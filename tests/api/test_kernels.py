@@ -13,8 +13,7 @@ import anyzero as az
 from anyzero.compiler.targets.cpu import cache_bytes
 from tests.api.conftest import RunPython
 from tests.api.kernels import EXAMPLES, KERNELS, SAXPY
-
-PATIENCE = 20
+from tests.patience import PATIENCE
 
 
 @pytest.fixture
@@ -252,9 +251,9 @@ def test_many_items_need_no_memory_of_their_own(run_python: RunPython, group: st
             saxpy = ctx.module(sys.argv[1])["saxpy"]
             x, y = ctx.full(64, 1, np.float32), ctx.zeros(64, np.float32)
             group = eval(sys.argv[2])
-            saxpy[64000, group](y, x, 2.0, 64, on=lst).wait(timeout=50)
+            saxpy[64000, group](y, x, 2.0, 64, on=lst).wait(timeout=200)
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            saxpy[10**9, group](y, x, 2.0, 64, on=lst).wait(timeout=50)
+            saxpy[10**9, group](y, x, 2.0, 64, on=lst).wait(timeout=200)
             print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, set(y.copy_to().tolist()))
     """
     kilobytes, found = run_python(program, str(KERNELS / "saxpy.spv"), group).split(maxsplit=1)
@@ -487,7 +486,7 @@ def test_a_turn_that_was_taken_is_free_in_a_forked_child(run_python: RunPython) 
         if not child:
             ctx = az.device().context()
             x, y = ctx.full(4, 1, np.float32), ctx.zeros(4, np.float32)
-            saxpy[4](y, x, 2.0, on=ctx.immediate()).wait(timeout=20)
+            saxpy[4](y, x, 2.0, on=ctx.immediate()).wait(timeout=200)
             os._exit(0 if (y.copy_to() == 2).all() else 1)
         sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
         """

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import anyzero as az
+from tests.patience import PATIENCE
 
-PATIENCE = 20
 ROUNDS = 300
 SIZE = 1 << 20
 SLACK = 16 * SIZE

@@ -12,8 +12,7 @@ import pytest
 
 import anyzero as az
 from tests.api.conftest import RunPython
-
-PATIENCE = 20
+from tests.patience import PATIENCE
 
 
 def run(ctx: az.Context, cl: az.CommandList) -> None:
@@ -414,7 +413,7 @@ def test_a_fault_loses_the_list_and_nothing_else(run_python: RunPython) -> None:
     lst = ctx.immediate()
     broken = ctx.reserve(4096).buffer(16)
     try:
-        lst.copy(x, broken).wait(timeout=20)
+        lst.copy(x, broken).wait(timeout=200)
     except az.DeviceLost as error:
         assert "a memory copy of 16 bytes" in str(error), error
         assert "on a new one" in str(error)

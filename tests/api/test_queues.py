@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import anyzero as az
-
-PATIENCE = 20
+from tests.patience import PATIENCE
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from anyzero.driver import boot, service
+from tests.patience import PATIENCE
 from tests.unit.planning import Reply, blob, exporter, importer, text
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -107,7 +108,7 @@ def test_llvm_is_loaded_while_nobody_asks(lines: list[Line]) -> None:
     line.send(1, "describe")
     line.receive()
     plan_of(line, exporter())
-    until = time.monotonic() + 60
+    until = time.monotonic() + PATIENCE
     while "llvmlite" not in Path(f"/proc/{line.process.pid}/maps").read_text():
         assert time.monotonic() < until
         time.sleep(0.02)

@@ -19,10 +19,10 @@ from tests.clients.building import PROGRAMS, ROOT, program
 from tests.clients.debian import MIDDLE, OLDEST
 from tests.clients.test_programs import ARGUMENTS, TRIAD
 from tests.clients.ways import LIBRARY, Outcome, debian, environment
+from tests.patience import PATIENCE
 
 FOLDER = Path(__file__).parent / "inside_python"
 SHARED = ("-shared", "-fPIC")
-TIMEOUT = 100
 
 FORKING = {"processes.c"}
 """Its child has of Python only the lock, held by a thread that it does not have. Python's own fork exists for that."""
@@ -50,7 +50,7 @@ def run_inside(name: str, mode: str, *, here: bool) -> Outcome:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=TIMEOUT,
+        timeout=PATIENCE,
     )
     facts = [line.removeprefix("ok: ") for line in done.stdout.splitlines() if line.startswith("ok: ")]
     return Outcome(done.returncode, done.stdout, done.stderr, facts)

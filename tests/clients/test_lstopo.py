@@ -10,7 +10,8 @@ import pytest
 
 from tests.clients.building import ROOT
 from tests.clients.debian import NEWEST, NotAvailableError, packages
-from tests.clients.ways import TIMEOUT, Way, debian, environment
+from tests.clients.ways import Way, debian, environment
+from tests.patience import PATIENCE
 
 NEEDED = ("hwloc", "libhwloc15", "libhwloc-plugins", "libpciaccess0", "libltdl7", "libxml2-16", "libnuma1", "libudev1")
 WHERE = Path("usr", "lib", "x86_64-linux-gnu")
@@ -42,7 +43,7 @@ def lstopo(way: Way, devices: str) -> str:
         env=environment(variables),
         capture_output=True,
         text=True,
-        timeout=TIMEOUT,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -18,10 +18,10 @@ import pytest
 
 from tests.clients import pocl
 from tests.examples.pages import blocks
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 CHECKS = Path(__file__).with_name("opencl")
-TIMEOUT = 110
 
 # The first one to run fetches what is missing.
 pytestmark = pytest.mark.timeout(900)
@@ -67,7 +67,7 @@ def run(platform: str, *command: str | Path, **variables: str) -> subprocess.Com
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=TIMEOUT,
+        timeout=PATIENCE,
     )
 
 
@@ -140,7 +140,7 @@ def test_without_pyopencl_there_is_a_remedy() -> None:
     command = [sys.executable, "-S", "-c", "from anyzero.interop import opencl"]
     # Without site-packages there is neither numpy nor pyopencl; which of them is missed first does not matter.
     done = subprocess.run(
-        command, env={"PYTHONPATH": str(ROOT / "src")}, capture_output=True, text=True, timeout=TIMEOUT
+        command, env={"PYTHONPATH": str(ROOT / "src")}, capture_output=True, text=True, timeout=PATIENCE
     )
     assert "pip install anyzero[opencl]" in done.stderr
     done = subprocess.run(
@@ -149,7 +149,7 @@ def test_without_pyopencl_there_is_a_remedy() -> None:
         env={"PYTHONPATH": str(ROOT / "src")},
         capture_output=True,
         text=True,
-        timeout=TIMEOUT,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("skipped: ")

@@ -9,7 +9,8 @@ import pytest
 
 from tests.clients.building import PROGRAMS, ROOT, program
 from tests.clients.debian import NEWEST, OLDEST, NotAvailableError, packages
-from tests.clients.ways import TIMEOUT, Way, debian, environment
+from tests.clients.ways import Way, debian, environment
+from tests.patience import PATIENCE
 
 LLVM = 21
 NEEDED = (
@@ -72,7 +73,7 @@ def test_an_opencl_program_runs_on_our_driver(way: Way, tmp_path: Path) -> None:
         env=environment(way.variables() | variables),
         capture_output=True,
         text=True,
-        timeout=TIMEOUT,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "FAILED" not in done.stdout

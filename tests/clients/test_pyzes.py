@@ -26,12 +26,12 @@ from tests.abi.sysman import Sysman
 from tests.abi.test_sysman import told_by_the_system
 from tests.clients.debian import MIDDLE, NEWEST, OLDEST, SUITES
 from tests.clients.ways import BETWEEN, DRIVER, Loader, Way, environment
+from tests.patience import PATIENCE
 
 __all__ = ["az"]
 
 VERSION = "0.1.3"
 INSTALLED = "/usr/lib/x86_64-linux-gnu/libze_loader.so.1"
-TIMEOUT = 60
 
 REDIRECT = f"""
 import ctypes, os
@@ -123,7 +123,7 @@ def run(way: Way, *arguments: str, loader: Loader | None = None, **variables: st
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=TIMEOUT,
+        timeout=PATIENCE,
     )
     return Report(done.returncode, done.stdout)
 

@@ -13,6 +13,7 @@ import pytest
 
 from anyzero.api import _loaders as loaders
 from tests.clients import debian
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 WRAPPED = {"ZE_ENABLE_LOADER_INTERCEPT": "1"}
@@ -33,11 +34,11 @@ WORK = """
         last = saxpy[64](y, x, 1.0, on=other, wait=done)
         assert not last.done
         go.signal()
-        last.wait(timeout=10)
+        last.wait(timeout=200)
         assert np.array_equal(np.asarray(y), 4 * x.copy_to())
         for _ in range(200):
             saxpy[64](y, x, 0.5, on=one, wait=other.barrier())
-        one.synchronize(timeout=10)
+        one.synchronize(timeout=200)
     assert np.array_equal(np.asarray(y), 104 * x.copy_to())
 
     with ctx.command_list() as cl:
@@ -45,7 +46,7 @@ WORK = """
         cl.launch(saxpy, 32, args=(y, x, 1.0), offset=16)
     with ctx.queue() as queue:
         for _ in range(3):
-            queue.submit(cl).wait(timeout=10)
+            queue.submit(cl).wait(timeout=200)
     assert np.asarray(y).sum() == np.arange(16, 48).sum()
 
     image = ctx.image((4, 8), np.uint8, channels=4, normalized=True)
@@ -83,7 +84,7 @@ def run() -> Run:
             },
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE,
         )
 
     return start
@@ -136,7 +137,7 @@ def test_what_an_old_loader_lacks_is_refused_when_it_is_used(run: Run, old_loade
                     use()
                 except az.UnsupportedFeature as error:
                     print(error)
-            lst.fill(x, 2).wait(timeout=10)
+            lst.fill(x, 2).wait(timeout=200)
         assert (x.copy_to() == 2).all()
     """
     lines = works(run(old_loader, source, **WRAPPED)).splitlines()
@@ -174,7 +175,7 @@ def test_the_driver_offers_what_its_old_loader_does_not(run: Run, old_loader: Pa
             cl.fill(x, 1)
         with ctx.immediate() as lst:
             lst.submit(cl.clone())
-            lst.host_function(lambda: seen.append(np.asarray(x).sum())).wait(timeout=10)
+            lst.host_function(lambda: seen.append(np.asarray(x).sum())).wait(timeout=200)
         az.device().synchronize()
         print(seen)
     """
@@ -211,10 +212,10 @@ def test_waiting_for_a_list_covers_everything_before(run: Run, old_loader: Path,
         waiting = [threading.Thread(target=see) for _ in "abc"]
         for each in waiting: each.start()
         two.signal()
-        for each in waiting: each.join(20)
+        for each in waiting: each.join(200)
         print(seen)
         lst.fill(x, 3)
-        lst.synchronize(timeout=10)
+        lst.synchronize(timeout=200)
         print(int(np.asarray(x).sum()) // (1 << 16))
         lst.close()
     """
@@ -247,7 +248,7 @@ def test_without_counting_events_commands_are_waited_for_one_by_one(run: Run, ol
             lst.fill(x, 2)
         event = ctx.event()
         with ctx.immediate() as lst:
-            lst.copy(np.zeros(4, np.int32), x, signal=event).wait(timeout=10)
+            lst.copy(np.zeros(4, np.int32), x, signal=event).wait(timeout=200)
         print(x.copy_to())
     """
     assert works(run(old_loader, source, **WRAPPED)) == "zeEventCounterBasedCreate\n[2 2 2 2]\n"
@@ -289,6 +290,6 @@ def test_the_tests_of_the_api_pass_on_an_old_loader(old_loader: Path, file: str)
         env={**kept, "ANYZERO_LOADER": str(old_loader), "ZE_ENABLE_ALT_DRIVERS": str(loaders.DRIVER)},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=PATIENCE,
     )
     assert result.returncode == 0, result.stdout[-4000:]

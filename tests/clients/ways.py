@@ -15,11 +15,11 @@ import pytest
 
 from tests.clients.building import BUILT, PROGRAMS, ROOT, program
 from tests.clients.debian import MIDDLE, NEWEST, OLDEST, Loader, NotAvailableError, Release, release
+from tests.patience import PATIENCE
 
 LIBRARY = ROOT / "src" / "anyzero" / "lib"
 DRIVER = LIBRARY / "libze_anyzero.so.1"
 OURS = Loader("ours", LIBRARY)
-TIMEOUT = 60
 
 BETWEEN: dict[str, dict[str, str]] = {
     "": {},
@@ -121,7 +121,7 @@ def run(executable: Path, way: Way, *arguments: str | Path, variables: Mapping[s
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=TIMEOUT,
+        timeout=PATIENCE,
     )
     facts = [line.removeprefix("ok: ") for line in done.stdout.splitlines() if line.startswith("ok: ")]
     return Outcome(done.returncode, done.stdout, done.stderr, facts)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.compiler.mutations import ENOUGH, mutated, run, samples, survive
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -60,7 +61,12 @@ def test_it_ends_when_there_is_enough_to_do() -> None:
 def test_the_variable_says_how_many() -> None:
     command = [sys.executable, "-m", "tests.compiler.mutations", "--first", "50", "--jobs", "1"]
     done = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, "ANYZERO_MUTATIONS": "25"}, capture_output=True, text=True, timeout=60
+        command,
+        cwd=ROOT,
+        env={**os.environ, "ANYZERO_MUTATIONS": "25"},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "25 mutations from 50 on, 0 that the compiler does not stand\n"

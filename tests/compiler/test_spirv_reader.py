@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from array import array
 
 import pytest
@@ -326,12 +325,9 @@ def test_strings_must_end() -> None:
 def test_a_thousand_kernels_are_ready_at_once() -> None:
     data = many_kernels(1000, 100)
     assert len(data) > 2_000_000
-    start = time.process_time()
     module = read(data)
-    elapsed = time.process_time() - start
     assert len(module.kernels) == 1000
     assert all(each.function._body is None for each in module.kernels.values())
-    assert elapsed < 0.5
 
 
 def test_reading_imports_nothing_large() -> None:

@@ -62,7 +62,6 @@ reap(fork(lambda: use(Calls())))
 reap(fork(lambda: use(az)))
 use(az)
 """,
-        timeout=40,
     )
 
 
@@ -102,7 +101,6 @@ az.finish(queue)
 assert read(room, 1 << 20) == bytes([9]) * (1 << 20)
 use(az)
 """,
-        timeout=60,
     )
 
 
@@ -121,7 +119,6 @@ use(az)
 for pid in pids:
     reap(pid)
 """,
-        timeout=60,
     )
 
 
@@ -159,7 +156,6 @@ finally:
 az.ok("zeEventHostSignal", never)
 use(az, 1)
 """,
-        timeout=100,
     )
 
 
@@ -178,7 +174,6 @@ import subprocess
 listing = subprocess.run(["ls", "-l", "/proc/self/fd"], capture_output=True, text=True, close_fds=False).stdout
 assert "anyzero" not in listing, listing
 """,
-        timeout=30,
     )
 
 
@@ -200,7 +195,6 @@ reap(pid)
 az.ok("zeEventHostSignal", gate)
 az.ok("zeCommandListHostSynchronize", l, SOON)
 """,
-        timeout=30,
     )
 
 
@@ -219,7 +213,6 @@ with multiprocessing.get_context("fork").Pool(3) as workers:
     assert workers.map(job, range(30)) == [256 * n for n in range(30)]
 use(az, 1)
 """,
-        timeout=60,
     )
 
 

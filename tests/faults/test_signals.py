@@ -30,7 +30,8 @@ def test_a_fault_of_the_program_kills_it(when: str) -> None:
     after = "faulthandler.enable()" if when.startswith("after") else ""
     after += "\naz.immediate(context)" if when.endswith("again") else ""
     done = run_python(
-        f"{before}\n{USE_THE_DEVICE}\n{after}\nctypes.string_at(0x700000002000)", expect=-signal.SIGSEGV, timeout=20
+        f"{before}\n{USE_THE_DEVICE}\n{after}\nctypes.string_at(0x700000002000)",
+        expect=-signal.SIGSEGV,
     )
     assert done.stderr.count("Segmentation fault") == (when != "never")
     assert ("string_at" in done.stderr) == (when != "never")
@@ -45,7 +46,6 @@ t.start()
 t.join()
 """,
         expect=-signal.SIGSEGV,
-        timeout=20,
     )
 
 
@@ -58,13 +58,12 @@ az.ok("zeCommandListAppendHostFunction", l, callback, None, None, None, 0, None)
 az.call("zeCommandListHostSynchronize", l, SOON)
 """,
         expect=-signal.SIGSEGV,
-        timeout=30,
     )
 
 
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGTERM])
 def test_a_signal_that_is_sent_has_its_usual_effect(number: signal.Signals) -> None:
-    run_python(USE_THE_DEVICE + f"\nos.kill(os.getpid(), {int(number)})\ntime.sleep(2)\n", expect=-number, timeout=20)
+    run_python(USE_THE_DEVICE + f"\nos.kill(os.getpid(), {int(number)})\ntime.sleep(200)\n", expect=-number)
 
 
 def test_the_programs_handler_is_called() -> None:
@@ -78,10 +77,9 @@ def test_the_programs_handler_is_called() -> None:
         + USE_THE_DEVICE.replace("\n", "\n        ")
         + """
         os.kill(os.getpid(), signal.SIGSEGV)
-        time.sleep(5)
+        time.sleep(200)
         """,
         expect=3,
-        timeout=20,
     )
     assert "handled 11" in done.stdout
 
@@ -99,7 +97,6 @@ for ordinal in (0, 1):
         az.error(DEVICE_LOST, "zeCommandListHostSynchronize", again, SOON)
 print("alive")
 """,
-        timeout=20,
     )
     assert "alive" in done.stdout
 
@@ -119,15 +116,13 @@ def test_signals_of_the_program_do_not_run_on_our_threads() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
         began = time.monotonic()
         az.error(NOT_READY, "zeEventHostSynchronize", gate, SECOND // 2)
-        took = time.monotonic() - began
-        assert 0.5 <= took < 1, took
+        assert time.monotonic() - began >= 0.5
         az.error(NOT_READY, "zeCommandListHostSynchronize", lists[0], SECOND // 4)
         threading.Timer(0.3, lambda: az.call("zeEventHostSignal", gate)).start()
         az.ok("zeCommandListHostSynchronize", lists[1], SOON)
         signal.setitimer(signal.ITIMER_REAL, 0)
         assert hits and set(hits) == {threading.main_thread().ident}
         """,
-        timeout=30,
     )
 
 
@@ -146,14 +141,13 @@ t.start()
 t.join()
 assert results == [DEVICE_LOST], results
 """,
-        timeout=20,
     )
 
 
 def test_a_lost_device_is_reported_on_stderr_when_asked() -> None:
-    done = run_python(USE_THE_DEVICE, timeout=20)
+    done = run_python(USE_THE_DEVICE)
     assert "device lost in a memory copy of 64 bytes" in done.stderr
-    done = run_python(USE_THE_DEVICE, timeout=20, ANYZERO_LOG="off")
+    done = run_python(USE_THE_DEVICE, ANYZERO_LOG="off")
     assert done.stderr == ""
 
 
@@ -178,5 +172,4 @@ def test_two_faults_behind_a_handler_that_chains(tmp_path: Path) -> None:
             az.error(DEVICE_LOST, "zeCommandListHostSynchronize", l, SOON)
         """,
         arguments=[str(gil.build(tmp_path))],
-        timeout=30,
     )

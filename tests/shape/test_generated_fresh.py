@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.patience import PATIENCE
 from tests.shape.tree import GENERATED, ROOT, files
 
 HEADER = "engine/abi/gen/ze_api.h"
@@ -14,7 +15,7 @@ HEADER = "engine/abi/gen/ze_api.h"
 
 def check(root: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "codegen", "--check"]
-    return subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=100)
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=PATIENCE)
 
 
 def test_generated_files_are_fresh() -> None:

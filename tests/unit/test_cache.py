@@ -6,7 +6,6 @@ import hashlib
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 from anyzero.config import Config
 from anyzero.driver import cache, provenance
 from anyzero.driver.cache import Cache
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 KEY = hashlib.sha256(b"key").digest()
@@ -201,7 +201,7 @@ def test_processes_that_hammer_one_folder_never_see_half_an_entry(folder: Path) 
     ]
     found = 0
     for process in running:
-        out, errors = process.communicate(timeout=100)
+        out, errors = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, errors
         found += int(out)
     assert found > 100
@@ -222,9 +222,7 @@ def test_the_environment_says_where(tmp_path: Path) -> None:
 
 
 def test_the_compiler_stands_for_itself_by_its_contents() -> None:
-    begin = time.perf_counter()
     assert len(provenance.compiler_digest()) == 64
-    assert time.perf_counter() - begin < 1
     assert provenance.versions().startswith("anyzero 0.")
     assert "unknown" not in provenance.versions()
     assert "missing" not in provenance.versions()

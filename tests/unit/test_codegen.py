@@ -15,6 +15,7 @@ from anyzero import ze
 from anyzero.ze import npu
 from codegen import ctypes_package, entries, gaps, model, names, project, rules, scan, tables, values
 from codegen.model import Api, Function, Param, Rule
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -47,7 +48,7 @@ def api() -> Api:
 
 
 def run(*command: str | Path, cwd: Path = ROOT) -> str:
-    result = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, timeout=100)
+    result = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, timeout=PATIENCE)
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
 
@@ -88,7 +89,7 @@ def test_check_names_stale_missing_and_left_over_files(tmp_path: Path) -> None:
     shutil.copy(gen / "entries_fence.cpp", gen / "entries_gone.cpp")
     (gen / "notes.txt").write_text("by hand")
     check = [sys.executable, "-m", "codegen", "--check"]
-    result = subprocess.run(check, cwd=folder, capture_output=True, text=True, timeout=100)
+    result = subprocess.run(check, cwd=folder, capture_output=True, text=True, timeout=PATIENCE)
     assert result.returncode == 1
     assert {line.rsplit("/", 1)[-1] for line in result.stdout.splitlines()} == {
         "tables.h",

@@ -7,7 +7,6 @@ import struct
 import subprocess
 import sys
 import threading
-import time
 from array import array
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +20,7 @@ from anyzero.compiler.compiled import Options
 from anyzero.compiler.errors import CompileError
 from anyzero.driver import build_options, cache, container, modules, plans
 from tests.compiler.samples import MODULES, many_kernels
+from tests.patience import PATIENCE
 from tests.unit.planning import (
     SUCCESS,
     VOID_FUNCTION,
@@ -69,10 +69,9 @@ def test_variables_are_laid_out_without_compiling(compiler: Compiler) -> None:
 
 def test_a_thousand_kernels_are_ready_at_once(compiler: Compiler) -> None:
     data = many_kernels(1000, 50)
-    begin = time.perf_counter()
     built = build(data)
-    assert time.perf_counter() - begin < 2  # it is a twentieth of a second; the machine may be busy
     assert len(built.kernels) == 1000
+    assert compiler.calls == []
 
 
 def test_only_imports_that_are_needed_count(compiler: Compiler) -> None:
@@ -313,7 +312,7 @@ def test_two_modules_compile_side_by_side(compiler: Compiler) -> None:
     assert compiler.busy.wait(30)
     compiler.go.set()
     for thread in (*threads, other):
-        thread.join(30)
+        thread.join(PATIENCE)
     assert results == [SUCCESS] * 3
     assert sorted(call.name for call in compiler.calls) == ["mixed", "saxpy"]
 
@@ -331,7 +330,7 @@ def test_a_forked_child_does_not_wait_for_a_thread_of_its_parent(compiler: Compi
         compiler.go.set()
         os._exit(0 if create(built.plan, "saxpy")[0] == SUCCESS else 1)
     compiler.go.set()
-    thread.join(30)
+    thread.join(PATIENCE)
     assert os.waitpid(child, 0)[1] == 0
 
 

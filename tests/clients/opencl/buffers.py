@@ -18,6 +18,7 @@ import pytest
 
 import anyzero as az
 from anyzero.interop import opencl
+from tests.patience import PATIENCE
 
 FLAGS = cl.mem_flags
 Bytes = npt.NDArray[np.uint8]
@@ -306,7 +307,7 @@ def test_a_device_without_paging_takes_pages_only() -> None:
         env={**os.environ, "ANYZERO_DEVICES": "cpu:paging=off"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     assert "are no pages that the device could take" in done.stdout

@@ -16,12 +16,13 @@ import pytest
 
 import anyzero as az
 from anyzero.interop import opencl
+from tests.patience import PATIENCE
 
 COMPLETE = cl.command_execution_status.COMPLETE
 FAILED = -5
 
 
-def until_complete(event: Any, timeout: float = 5) -> int:
+def until_complete(event: Any, timeout: float = PATIENCE) -> int:
     """The status of an OpenCL event once it has one; OpenCL itself waits without an end."""
     end = time.monotonic() + timeout
     while (status := int(event.command_execution_status)) > 0 and time.monotonic() < end:
@@ -41,15 +42,15 @@ def test_level_zero_waits_for_opencl(ctx: az.Context, cl_ctx: Any, cl_queue: Any
         assert not event.done
         assert not copied.done
         begin.set_status(COMPLETE)
-        copied.wait(timeout=5)
+        copied.wait(timeout=PATIENCE)
     assert (np.asarray(target) == 3).all()
-    event.wait(timeout=5)
+    event.wait(timeout=PATIENCE)
 
 
 def test_what_is_complete_already(ctx: az.Context, cl_ctx: Any, cl_queue: Any) -> None:
     marker = cl.enqueue_marker(cl_queue)
     cl_queue.finish()
-    opencl.event(ctx, marker).wait(timeout=5)
+    opencl.event(ctx, marker).wait(timeout=PATIENCE)
     done = ctx.event()
     done.signal()
     assert until_complete(opencl.user_event(cl_ctx, done)) == COMPLETE
@@ -92,7 +93,7 @@ def test_many_at_a_time(ctx: az.Context, cl_ctx: Any) -> None:
     for event, end in zip(reversed(events), reversed(back), strict=True):
         assert not end.done
         event.signal()
-        end.wait(timeout=5)
+        end.wait(timeout=PATIENCE)
     assert [until_complete(event) for event in theirs] == [COMPLETE] * 20
 
 
@@ -103,9 +104,9 @@ def test_a_failed_opencl_command(ctx: az.Context, cl_ctx: Any) -> None:
     with ctx.immediate() as lst:
         done = lst.fill(x, 1, wait=event)
         begin.set_status(FAILED)
-        done.wait(timeout=5)
+        done.wait(timeout=PATIENCE)
     with pytest.raises(az.Error, match="OpenCL command failed: OUT_OF_RESOURCES"):
-        event.wait(timeout=5)
+        event.wait(timeout=PATIENCE)
 
 
 def test_a_lost_device_fails_the_user_event(cl_ctx: Any, spirv: bytes) -> None:
@@ -134,8 +135,8 @@ def test_closed_early(ctx: az.Context, cl_ctx: Any) -> None:
     mine.signal()
     assert until_complete(again) == COMPLETE
     with ctx.immediate() as lst:
-        opencl.event(ctx, again).wait(timeout=5)
-        lst.barrier().wait(timeout=5)
+        opencl.event(ctx, again).wait(timeout=PATIENCE)
+        lst.barrier().wait(timeout=PATIENCE)
 
 
 def test_links_need_no_interpreter(ctx: az.Context, cl_ctx: Any, cl_queue: Any) -> None:
@@ -167,7 +168,7 @@ def test_refusals(ctx: az.Context, cl_ctx: Any, cl_queue: Any) -> None:
     event = opencl.event(ctx, cl.enqueue_marker(cl_queue))
     with pytest.raises(az.InvalidArgument, match="cannot be reset"):
         event.reset()
-    event.wait(timeout=5)
+    event.wait(timeout=PATIENCE)
     for wrong in (None, 3, ctx.event()):
         with pytest.raises(TypeError, match=r"pyopencl\.Event"):
             opencl.event(ctx, wrong)
@@ -208,8 +209,6 @@ print("leaving", flush=True)
 
 
 def test_exit_waits_for_nothing() -> None:
-    begin = time.monotonic()
     command = [sys.executable, "-c", PENDING]
-    done = subprocess.run(command, env=os.environ, capture_output=True, text=True, timeout=30)
+    done = subprocess.run(command, env=os.environ, capture_output=True, text=True, timeout=PATIENCE)
     assert (done.returncode, done.stdout, done.stderr) == (0, "leaving\n", "")
-    assert time.monotonic() - begin < 20

@@ -13,6 +13,7 @@ import pytest
 
 import anyzero as az
 from anyzero.interop import opencl
+from tests.patience import PATIENCE
 
 COMPLETE = cl.command_execution_status.COMPLETE
 SIZE = 1000
@@ -59,7 +60,7 @@ def threads() -> int:
     return sum(1 for _ in Path("/proc/self/task").iterdir())
 
 
-def finish(queue: Any, timeout: float = 10) -> None:
+def finish(queue: Any, timeout: float = PATIENCE) -> None:
     """OpenCL has no wait with an end, and a wrong order may well be a deadlock."""
     thread = threading.Thread(target=queue.finish, daemon=True)
     thread.start()
@@ -162,7 +163,7 @@ def test_two_shared_queues_in_two_threads(ctx: az.Context, cl_ctx: Any, program:
     for player in players:
         player.start()
     for player in players:
-        player.join(30)
+        player.join(PATIENCE)
     assert not any(player.is_alive() for player in players)
     for queue, both in made:
         finish(queue)
@@ -184,7 +185,7 @@ def test_an_exception_ends_the_turn(ctx: az.Context, cl_queue: Any, both: Both) 
         both.in_level_zero(lst, 3, 1)
     finish(cl_queue)
     assert both.right
-    shared.synchronize(timeout=5)
+    shared.synchronize(timeout=PATIENCE)
 
 
 def test_a_lost_device_fails_what_comes_after(cl_ctx: Any, spirv: bytes) -> None:
@@ -198,12 +199,12 @@ def test_a_lost_device_fails_what_comes_after(cl_ctx: Any, spirv: bytes) -> None
     last = cl.enqueue_marker(queue)
     queue.flush()
     begin.set_status(COMPLETE)
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + PATIENCE
     while int(last.command_execution_status) > 0 and time.monotonic() < deadline:
         time.sleep(0.001)
     assert int(last.command_execution_status) <= 0
     with pytest.raises(az.DeviceLost):
-        shared.synchronize(timeout=5)
+        shared.synchronize(timeout=PATIENCE)
     with pytest.raises(az.DeviceLost), shared.turn():
         pass
     finish(queue)

@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
   path = argv[2];
   if (!strcmp(way, "dlclose")) return through_dlopen(argv[2]);
   if (!strcmp(way, "executed")) {
-    for (int i = 0; i < 200 && planning_processes(NULL); ++i) usleep(10000);
+    for (int i = 0; i < 20000 && planning_processes(NULL); ++i) usleep(10000);
     prove(planning_processes(NULL) == 0 && open_descriptors() == 3, "nothing is left of who we were before");
   }
   if (!strcmp(way, "wait")) {

@@ -83,7 +83,7 @@ int main(int argc, char** argv) {
   prove(status_mask(planner, "SigBlk:") == 0, "it blocks no signal");
   // Python itself ignores SIGPIPE and SIGXFSZ; what it imports meanwhile may ignore others for a moment.
   const unsigned long long always = 1ULL << (SIGPIPE - 1) | 1ULL << (SIGXFSZ - 1);
-  for (int i = 0; i < 500 && status_mask(planner, "SigIgn:") & ~always; ++i) usleep(10000);
+  for (int i = 0; i < 20000 && status_mask(planner, "SigIgn:") & ~always; ++i) usleep(10000);
   if (status_mask(planner, "SigIgn:") & ~always) printf("ignored: %llx\n", (unsigned long long)status_mask(planner, "SigIgn:"));
   prove((status_mask(planner, "SigIgn:") & ~always) == 0, "it ignores none that we ignore");
   descriptors_of(planner);
@@ -108,7 +108,7 @@ int main(int argc, char** argv) {
   prove(!strcmp(locale, setlocale(LC_ALL, NULL)), "the locale is the same");
   prove(umask(shade) == 027, "the mask of new files is the same");
   kill(planner, SIGKILL);
-  for (int i = 0; i < 100 && planning_processes(NULL); ++i) usleep(10000);
+  for (int i = 0; i < 20000 && planning_processes(NULL); ++i) usleep(10000);
   prove(planning_processes(NULL) == 0 && children == 0, "no SIGCHLD, not even when it was killed");
   prove(wait(NULL) < 0 && errno == ECHILD, "and no child");
   prove(build_and_run(s, argv[1]), "the kernel ran again");

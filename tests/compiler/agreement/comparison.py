@@ -16,6 +16,7 @@ from tests.compiler.agreement.fenced import fenced
 from tests.compiler.agreement.generator import LocalBytes, Program
 from tests.compiler.agreement.isolation import isolated
 from tests.compiler.assembler import assemble
+from tests.patience import PATIENCE
 
 Numbers = np.ndarray[Any, Any]
 
@@ -25,7 +26,7 @@ STEPS = 200_000
 """Instructions of one work-item in the interpreter; no kernel should come near."""
 
 
-def disagreement(program: Program, ways: Sequence[Options], timeout: float = 60.0) -> str | None:
+def disagreement(program: Program, ways: Sequence[Options], timeout: float = PATIENCE) -> str | None:
     """What is different, for the first of the ways to compile it where something is; in a process of its own."""
     module = read(assemble(program.text, (1, 6)))
     verify(module)

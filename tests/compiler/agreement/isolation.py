@@ -14,6 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO, Any
 
+from tests.patience import PATIENCE
+
 _FORKING = threading.Lock()
 """What is to be warned of is kept for the whole process, and several threads may want to fork."""
 
@@ -26,7 +28,7 @@ class Outcome:
     trouble: str = ""
 
 
-def isolated(work: Callable[[], Any], timeout: float = 60.0) -> Outcome:
+def isolated(work: Callable[[], Any], timeout: float = PATIENCE) -> Outcome:
     """Calls `work` in a copy of this process, which ends afterwards, and gives back what it returned."""
     with tempfile.TemporaryFile() as result, tempfile.TemporaryFile() as stack:
         with _FORKING, warnings.catch_warnings():

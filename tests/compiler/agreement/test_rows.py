@@ -20,6 +20,7 @@ from tests.compiler.agreement.function import Shape
 from tests.compiler.agreement.generator import Program
 from tests.compiler.agreement.test_found import kernel
 from tests.compiler.assembler import assemble
+from tests.patience import PATIENCE
 
 ROWS = [None, 2, 3, 4]
 
@@ -69,7 +70,7 @@ WAYS = [Options(level=1, lanes=lanes, rows=rows) for lanes, rows in ((4, 2), (8,
 def agree(text: str, *arguments: object) -> None:
     for shape in SHAPES:
         given = [np.zeros(shape.items, np.int32), *arguments]
-        assert disagreement(Program(text, given, [], shape), WAYS, timeout=60) is None
+        assert disagreement(Program(text, given, [], shape), WAYS, timeout=PATIENCE) is None
 
 
 NUMBERS = """
@@ -107,7 +108,7 @@ def test_comparisons_may_come_out_either_way(name: str) -> None:
             shape = SHAPES[limit % len(SHAPES)]
             given = [np.zeros(shape.items, np.int32), np.int32(limit), np.int32(4)]
             text = kernel(body, "%global_i32 %i32 %i32", NUMBERS)
-            assert disagreement(Program(text, given, [], shape), WAYS, timeout=60) is None, pair
+            assert disagreement(Program(text, given, [], shape), WAYS, timeout=PATIENCE) is None, pair
 
 
 HELD = {

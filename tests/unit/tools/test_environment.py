@@ -18,6 +18,7 @@ from anyzero.errors import Unavailable
 from anyzero.tools import environment
 from anyzero.tools.env import SHELLS
 from anyzero.tools.environment import Unusable, plan
+from tests.patience import PATIENCE
 
 OURS, DRIVER = str(loaders.FOLDER), str(loaders.DRIVER)
 NEW = Loader("/usr/lib/libze_loader.so.1.32.0", "1.32.0", (1, 17))
@@ -151,7 +152,7 @@ def test_shells_read_what_was_meant(shell: str, program: str) -> None:
         [program, "-c", os.fsencode(SHELLS[shell](HARD)) + b"env -0\n"],
         env={**os.environ, "GONE": "still here"},
         capture_output=True,
-        timeout=30,
+        timeout=PATIENCE,
     )
     assert result.stderr == b""
     read = dict(os.fsdecode(each).split("=", 1) for each in result.stdout.split(b"\0") if each)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from anyzero.tools.cli import main
+from tests.patience import PATIENCE
 
 KERNELS = Path(__file__).resolve().parents[2] / "kernels"
 MATMUL = str(KERNELS / "matmul.spv")
@@ -169,5 +170,5 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
         assert child.stderr is not None
         assert child.stdout.readline().startswith("; SPIR-V")
         child.stdout.close()
-        assert child.wait(timeout=60) == 0
+        assert child.wait(timeout=PATIENCE) == 0
         assert child.stderr.read() == ""
