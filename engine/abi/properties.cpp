@@ -22,14 +22,22 @@ const Properties::Image* Properties::find(uint32_t stype) const {
   return nullptr;
 }
 
+bool Properties::extended(uint32_t head_type) const {
+  return std::any_of(images_.begin(), images_.end(), [&](const Image& image) { return image.extends == head_type; });
+}
+
 void Properties::fill(void* structure, uint32_t head_type, uint32_t index) const {
-  auto* head = static_cast<ze_base_properties_t*>(structure);
+  auto* head = static_cast<ze_base_desc_t*>(structure);
   // The one structure with two types, which differ in the unit of a member.
-  const bool second = head_type == ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES && head->stype == ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2;
-  if (second) head_type = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2;
-  if (const Image* image = find(head_type)) copy_body(structure, *image, index);
-  for (auto* next = static_cast<ze_base_properties_t*>(head->pNext); next; next = static_cast<ze_base_properties_t*>(next->pNext))
-    if (const Image* extra = find(static_cast<uint32_t>(next->stype))) copy_body(next, *extra, std::min(index, extra->count - 1));
+  const bool second = head_type == ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES && type_of(*head) == ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2;
+  if (const Image* image = find(second ? uint32_t{ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2} : head_type))
+    copy_body(structure, *image, index);
+  if (!head->pNext || !extended(head_type)) return;
+  for (const ze_base_desc_t& next : Chain(head->pNext)) {
+    const Image* extra = find(type_of(next));
+    if (extra && extra->extends == head_type)
+      copy_body(const_cast<ze_base_desc_t*>(&next), *extra, std::min(index, extra->count - 1));
+  }
 }
 
 ze_result_t Properties::fill_array(uint32_t stype, uint32_t* count, void* array, size_t stride) const {

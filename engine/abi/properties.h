@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "gen/ze_api.h"
+#include "chain.h"
 
 namespace anyzero {
 
@@ -16,6 +16,7 @@ class Properties {
     uint32_t stype;
     uint32_t count;
     uint32_t size;
+    uint32_t extends;  // the type of the structure on whose pNext it hangs; 0 where a query is for this one itself
     std::vector<unsigned char> bytes;
   };
 
@@ -35,33 +36,18 @@ class Properties {
     return image ? image->count : 0;
   }
 
-  // Fills `structure`, taken for `head_type` whatever its own stype says, and what hangs on its pNext chain from element `index` of
-  // each type's image; unknown structures in the chain stay untouched.
+  // Fills `structure`, taken for `head_type` whatever its own stype says, and what extends it on its pNext chain, from element
+  // `index` of each type's image. Other structures in the chain stay untouched, and the chain of one that nothing extends is not
+  // even looked at.
   void fill(void* structure, uint32_t head_type, uint32_t index = 0) const;
 
   // The specification's two-call pattern: a null array asks for the count, an array is filled as far as it goes.
   ze_result_t fill_array(uint32_t stype, uint32_t* count, void* array, size_t stride) const;
 
  private:
+  bool extended(uint32_t head_type) const;
   std::vector<Image> images_;
 };
-
-// The first structure of type `stype` in a pNext chain, or nullptr.
-inline const void* find_next(const void* chain, uint32_t stype) {
-  for (auto* s = static_cast<const ze_base_desc_t*>(chain); s; s = static_cast<const ze_base_desc_t*>(s->pNext))
-    if (static_cast<uint32_t>(s->stype) == stype) return s;
-  return nullptr;
-}
-
-template <class T>
-inline const T* find_desc(const void* chain, ze_structure_type_t stype) {
-  return static_cast<const T*>(find_next(chain, stype));
-}
-
-template <class T>
-inline T* find_property(void* chain, ze_structure_type_t stype) {
-  return static_cast<T*>(const_cast<void*>(find_next(chain, stype)));
-}
 
 // Two-call pattern for arrays of handles.
 template <class Handle, class Range>

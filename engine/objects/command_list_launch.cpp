@@ -76,10 +76,10 @@ namespace {
 
 // What a chain behind an append asks for; false when it asks for something unknown.
 bool read_parameters(const void* next, uint32_t* flags) {
-  for (auto* desc = static_cast<const ze_base_desc_t*>(next); desc; desc = static_cast<const ze_base_desc_t*>(desc->pNext)) {
-    if (desc->stype != ZE_STRUCTURE_TYPE_COMMAND_LIST_APPEND_PARAM_COOPERATIVE_DESC) return false;
-    auto* cooperative = reinterpret_cast<const ze_command_list_append_launch_kernel_param_cooperative_desc_t*>(desc);
-    if (cooperative->isCooperative) *flags |= Launch::kCooperative;
+  for (const ze_base_desc_t& desc : Chain(next, Chain::Check::Aligned)) {
+    if (type_of(desc) != ZE_STRUCTURE_TYPE_COMMAND_LIST_APPEND_PARAM_COOPERATIVE_DESC) return false;
+    auto& cooperative = reinterpret_cast<const ze_command_list_append_launch_kernel_param_cooperative_desc_t&>(desc);
+    if (cooperative.isCooperative) *flags |= Launch::kCooperative;
   }
   return true;
 }

@@ -194,7 +194,7 @@ ze_result_t CommandList::change_group_count(Launch& launch, const ze_group_count
 
 ze_result_t CommandList::change_launch(const ze_base_desc_t& desc) {
   Launch* launch = nullptr;
-  switch (desc.stype) {
+  switch (type_of(desc)) {
     case ZE_STRUCTURE_TYPE_MUTABLE_KERNEL_ARGUMENT_EXP_DESC: {
       auto& change = reinterpret_cast<const ze_mutable_kernel_argument_exp_desc_t&>(desc);
       if (ze_result_t r = find_mutable_launch(change.commandId, ZE_MUTABLE_COMMAND_EXP_FLAG_KERNEL_ARGUMENTS, &launch)) return r;
@@ -229,8 +229,8 @@ ze_result_t CommandList::change_launch(const ze_base_desc_t& desc) {
 
 ze_result_t CommandList::updateMutableCommandsExp(const ze_mutable_commands_exp_desc_t* desc) {
   if (!mutable_) return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the command list was not created as a mutable one");
-  for (auto* next = static_cast<const ze_base_desc_t*>(desc->pNext); next; next = static_cast<const ze_base_desc_t*>(next->pNext))
-    if (ze_result_t r = change_launch(*next)) return r;
+  for (const ze_base_desc_t& change : Chain(desc->pNext, Chain::Check::Aligned))
+    if (ze_result_t r = change_launch(change)) return r;
   closed_ = false;
   return ZE_RESULT_SUCCESS;
 }

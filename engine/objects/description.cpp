@@ -43,7 +43,7 @@ struct BlobRecord {
   uint32_t stype;
   uint32_t count;
   uint32_t size;
-  uint32_t reserved;
+  uint32_t extends;
 };
 
 constexpr uint32_t kMostDevices = 64;  // residency is kept as one bit a device
@@ -104,7 +104,7 @@ bool Description::read_properties(uint32_t count, Properties* properties) {
     size_t size = size_t{record.count} * record.size;
     if (record.count == 0 || static_cast<size_t>(end_ - at_) < size) return false;
     if (record.size != structure_size(record.stype)) return false;
-    Properties::Image image{record.stype, record.count, record.size, std::vector<unsigned char>(size)};
+    Properties::Image image{record.stype, record.count, record.size, record.extends, std::vector<unsigned char>(size)};
     if (!take(image.bytes.data(), size) || !skip_to_8(size)) return false;
     properties->add(std::move(image));
   }
@@ -153,7 +153,7 @@ bool Description::read_driver(std::vector<Driver*>* drivers) {
 
 bool Description::build(std::vector<Driver*>* drivers, std::string* reason) {
   FileHeader header;
-  bool good = take(&header, sizeof header) && std::memcmp(header.magic, "AZDESC02", 8) == 0 && read_settings(header.settings) &&
+  bool good = take(&header, sizeof header) && std::memcmp(header.magic, "AZDESC03", 8) == 0 && read_settings(header.settings) &&
               read_texts(header.texts);
   for (uint32_t i = 0; good && i < header.drivers; ++i) good = read_driver(drivers);
   if (!good) {

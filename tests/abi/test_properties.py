@@ -33,7 +33,6 @@ CHAINS = [
     ("zeDeviceGetProperties", ze.ze_event_query_kernel_timestamps_ext_properties_t),
     ("zeDeviceGetProperties", ze.ze_device_readonly_memory_ext_properties_t),
     ("zeDeviceGetProperties", ze.ze_mutable_command_list_exp_properties_t),
-    ("zeDeviceGetComputeProperties", ze.ze_device_compute_dotproduct_ext_properties_t),
     ("zeDeviceGetModuleProperties", ze.ze_float_atomic_ext_properties_t),
     ("zeDeviceGetImageProperties", ze.ze_device_pitched_alloc_exp_properties_t),
 ]

@@ -30,6 +30,7 @@ HOST = Machine(
 class ReadBlob:
     count: int
     size: int
+    extends: int
     data: bytes
 
     def structures(self, kind: type[Any]) -> list[Any]:
@@ -70,7 +71,7 @@ class Reader:
         self.data = data
         self.place = 0
         magic, settings, texts, drivers, zero = self.take("<8sIIII")
-        assert (magic, zero) == (b"AZDESC02", 0)
+        assert (magic, zero) == (b"AZDESC03", 0)
         self.settings = {self.string(name): value for name, value in (self.take("<24sQ") for _ in range(settings))}
         self.texts = dict(self.text() for _ in range(texts))
         self.drivers = [self.driver() for _ in range(drivers)]
@@ -102,10 +103,9 @@ class Reader:
         found = {}
         for _ in range(number):
             assert self.place % 8 == 0
-            stype, count, size, reserved = self.take("<IIII")
-            assert reserved == 0
+            stype, count, size, extends = self.take("<IIII")
             assert stype not in found
-            found[stype] = ReadBlob(count, size, self.data[self.place : self.place + count * size])
+            found[stype] = ReadBlob(count, size, extends, self.data[self.place : self.place + count * size])
             self.place += (count * size + 7) // 8 * 8
         return found
 

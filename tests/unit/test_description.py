@@ -18,6 +18,7 @@ from anyzero.config import Config, ConfigError
 from anyzero.driver import __main__ as command
 from anyzero.driver import boot, compute_driver, description, machine, profiles
 from anyzero.driver.machine import Cache, Machine
+from anyzero.installed import OpenVINO
 from tests.unit.described import HOST, ReadDevice, Reader, read
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,6 +67,24 @@ def test_no_structure_has_a_field_that_the_specification_lacks() -> None:
             assert not vars(structure), type(structure).__name__
             assert structure.stype == blob.stype
             assert not structure.pNext
+
+
+def test_extensions_say_what_they_extend() -> None:
+    """The engine fills a structure in a chain only where it belongs, and looks at no chain that nothing belongs to."""
+    seen = read(openvino=OpenVINO("2026.4.1", "/lib", "/lib/libopenvino_c.so"), devices="cpu,npu")
+    for driver in seen.drivers:
+        for blobs in (driver.blobs, *(device.blobs for device in driver.devices)):
+            for stype, blob in blobs.items():
+                named = ze.ze_structure_type_t(stype).name
+                chained = "_EXT" in named.replace("EXTERNAL", "") or "_EXP" in named or "EVENT_PROPERTIES" in named
+                query = stype in (
+                    ze.ZE_STRUCTURE_TYPE_PCI_EXT_PROPERTIES,
+                    ze.ZE_STRUCTURE_TYPE_DEVICE_VECTOR_WIDTH_PROPERTIES_EXT,
+                )
+                assert (blob.extends != 0) == (chained and not query), named
+                assert not blob.extends or blobs[blob.extends].extends == 0
+    compute = seen.drivers[0].devices[0].blobs
+    assert ze.ZE_STRUCTURE_TYPE_DEVICE_COMPUTE_PROPERTIES not in {blob.extends for blob in compute.values()}
 
 
 def test_devices_and_tiles_answer_the_same_queries() -> None:

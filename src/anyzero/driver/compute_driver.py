@@ -97,13 +97,15 @@ def identified(uuid: bytes, version: int) -> tuple[Blob, ...]:
         Blob.of(
             ze.ze_driver_ipc_properties_t(flags=ze.ZE_IPC_PROPERTY_FLAG_MEMORY | ze.ZE_IPC_PROPERTY_FLAG_EVENT_POOL)
         ),
-        Blob.of(
+        Blob.behind(
+            ze.ze_driver_properties_t,
             ze.ze_driver_memory_free_ext_properties_t(
                 freePolicies=ze.ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE
                 | ze.ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE
-            )
+            ),
         ),
-        Blob.of(
-            ze.ze_driver_ddi_handles_ext_properties_t(flags=ze.ZE_DRIVER_DDI_HANDLE_EXT_FLAG_DDI_HANDLE_EXT_SUPPORTED)
+        Blob.behind(
+            ze.ze_driver_properties_t,
+            ze.ze_driver_ddi_handles_ext_properties_t(flags=ze.ZE_DRIVER_DDI_HANDLE_EXT_FLAG_DDI_HANDLE_EXT_SUPPORTED),
         ),
     )

@@ -7,7 +7,7 @@ Little endian, packed, every record on an 8-byte boundary:
     text     char name[24]; u64 size; then the text
     driver   u32 kind; u32 blobs; u32 extensions; u32 devices; then the blobs, the extensions, the devices
     device   char backend[8]; u32 blobs; u32 sub-devices; then the blobs and the sub-devices (the same record)
-    blob     u32 structure type; u32 count; u32 size; u32 zero; then count whole structures
+    blob     u32 structure type; u32 count; u32 size; u32 type of what it extends, or zero; then count whole structures
 
 Texts, structures and the array of extensions are padded to the boundary.
 """
@@ -26,7 +26,7 @@ from anyzero.ze.extensible import Extensible
 
 __all__ = ["Blob", "Description", "Device", "Driver", "DriverKind", "encode"]
 
-MAGIC: Final = b"AZDESC02"
+MAGIC: Final = b"AZDESC03"
 _ALIGNMENT: Final = 8
 
 
@@ -39,13 +39,23 @@ class DriverKind(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """The answer to one structure type: one structure, or an array where the query returns several."""
+    """The answer to one structure type: one structure, or an array where the query returns several.
+
+    `extends` is the structure type on whose ``pNext`` it hangs, 0 where a query is for this one itself.
+    """
 
     structures: tuple[Extensible, ...]
+    extends: int = 0
 
     @classmethod
     def of(cls, *structures: Extensible) -> Blob:
+        """What a query is for."""
         return cls(structures)
+
+    @classmethod
+    def behind(cls, head: type[Extensible], *structures: Extensible) -> Blob:
+        """What a program may hang on the ``pNext`` of `head`."""
+        return cls(structures, head._stype_)
 
     def __post_init__(self) -> None:
         kinds = {(type(each), each.stype) for each in self.structures}
@@ -114,7 +124,7 @@ def _encode_device(device: Device) -> bytes:
 
 def _encode_blob(each: Blob) -> bytes:
     size = ctypes.sizeof(each.structures[0])
-    return struct.pack("<IIII", each.stype, len(each.structures), size, 0) + _padded(each.structures)
+    return struct.pack("<IIII", each.stype, len(each.structures), size, each.extends) + _padded(each.structures)
 
 
 def _padded(structures: Iterable[ctypes.Structure]) -> bytes:

@@ -44,23 +44,30 @@ def _device(part: Part) -> tuple[Blob, ...]:
             uuid=ze.ze_device_uuid_t(id=digest("device", part.machine.identity, part.shape.backend)),
             name=name.encode(errors="replace")[: ze.ZE_MAX_DEVICE_NAME - 1],
         ),
-        Blob.of(ze.ze_device_ip_version_ext_t(ipVersion=0)),
-        Blob.of(
+        Blob.behind(ze.ze_device_properties_t, ze.ze_device_ip_version_ext_t(ipVersion=0)),
+        Blob.behind(
+            ze.ze_device_properties_t,
             ze.ze_event_query_kernel_timestamps_ext_properties_t(
                 flags=ze.ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_FLAG_KERNEL
                 | ze.ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_FLAG_SYNCHRONIZED
-            )
+            ),
         ),
         # The engine replaces it by what is free at the moment of the query.
-        Blob.of(ze.ze_device_usablemem_size_ext_properties_t(currUsableMemSize=part.memory)),
-        Blob.of(ze.ze_device_event_properties_t(flags=ze.ZE_DEVICE_EVENT_PROPERTIES_FLAG_COUNTER_BASED_IPC)),
-        Blob.of(
+        Blob.behind(
+            ze.ze_device_properties_t, ze.ze_device_usablemem_size_ext_properties_t(currUsableMemSize=part.memory)
+        ),
+        Blob.behind(
+            ze.ze_device_properties_t,
+            ze.ze_device_event_properties_t(flags=ze.ZE_DEVICE_EVENT_PROPERTIES_FLAG_COUNTER_BASED_IPC),
+        ),
+        Blob.behind(
+            ze.ze_device_properties_t,
             ze.ze_mutable_command_list_exp_properties_t(
                 mutableCommandListFlags=0,
                 mutableCommandFlags=ze.ZE_MUTABLE_COMMAND_EXP_FLAG_GRAPH_ARGUMENTS
                 | ze.ZE_MUTABLE_COMMAND_EXP_FLAG_SIGNAL_EVENT
                 | ze.ZE_MUTABLE_COMMAND_EXP_FLAG_WAIT_EVENTS,
-            )
+            ),
         ),
     )
 

@@ -165,23 +165,31 @@ def _device(part: Part) -> tuple[Blob, ...]:
             uuid=ze.ze_device_uuid_t(id=_device_uuid(part)),
             name=name.encode(errors="replace")[: ze.ZE_MAX_DEVICE_NAME - 1],
         ),
-        Blob.of(ze.ze_device_ip_version_ext_t(ipVersion=part.profile.ip_version)),
-        Blob.of(ze.ze_eu_count_ext_t(numTotalEUs=part.threads)),
-        Blob.of(
+        Blob.behind(ze.ze_device_properties_t, ze.ze_device_ip_version_ext_t(ipVersion=part.profile.ip_version)),
+        Blob.behind(ze.ze_device_properties_t, ze.ze_eu_count_ext_t(numTotalEUs=part.threads)),
+        Blob.behind(
+            ze.ze_device_properties_t,
             ze.ze_event_query_kernel_timestamps_ext_properties_t(
                 flags=ze.ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_FLAG_KERNEL
                 | ze.ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_FLAG_SYNCHRONIZED
-            )
+            ),
         ),
         # The engine replaces it by what is free at the moment of the query.
-        Blob.of(ze.ze_device_usablemem_size_ext_properties_t(currUsableMemSize=part.memory)),
-        Blob.of(ze.ze_device_event_properties_t(flags=ze.ZE_DEVICE_EVENT_PROPERTIES_FLAG_COUNTER_BASED_IPC)),
-        Blob.of(
+        Blob.behind(
+            ze.ze_device_properties_t, ze.ze_device_usablemem_size_ext_properties_t(currUsableMemSize=part.memory)
+        ),
+        Blob.behind(
+            ze.ze_device_properties_t,
+            ze.ze_device_event_properties_t(flags=ze.ZE_DEVICE_EVENT_PROPERTIES_FLAG_COUNTER_BASED_IPC),
+        ),
+        Blob.behind(
+            ze.ze_device_properties_t,
             ze.ze_device_readonly_memory_ext_properties_t(
                 readonlyCapability=ze.ZE_DEVICE_READONLY_MEMORY_CAPABILITY_ENFORCED
-            )
+            ),
         ),
-        Blob.of(
+        Blob.behind(
+            ze.ze_device_properties_t,
             ze.ze_mutable_command_list_exp_properties_t(
                 mutableCommandListFlags=0,
                 mutableCommandFlags=ze.ZE_MUTABLE_COMMAND_EXP_FLAG_KERNEL_ARGUMENTS
@@ -191,9 +199,9 @@ def _device(part: Part) -> tuple[Blob, ...]:
                 | ze.ZE_MUTABLE_COMMAND_EXP_FLAG_SIGNAL_EVENT
                 | ze.ZE_MUTABLE_COMMAND_EXP_FLAG_WAIT_EVENTS
                 | ze.ZE_MUTABLE_COMMAND_EXP_FLAG_KERNEL_INSTRUCTION,
-            )
+            ),
         ),
-        Blob.of(ze.ze_record_replay_graph_ext_properties_t(graphFlags=0)),
+        Blob.behind(ze.ze_device_properties_t, ze.ze_record_replay_graph_ext_properties_t(graphFlags=0)),
     )
 
 
@@ -215,7 +223,6 @@ def _compute(part: Part) -> tuple[Blob, ...]:
                 subGroupSizes=profile.sub_group_sizes,
             )
         ),
-        Blob.of(ze.ze_device_compute_dotproduct_ext_properties_t()),
     )
 
 
@@ -254,12 +261,13 @@ def _module(part: Part) -> tuple[Blob, ...]:
                 nativeKernelSupported=ze.ze_native_kernel_uuid_t(id=native),
             )
         ),
-        Blob.of(
+        Blob.behind(
+            ze.ze_device_module_properties_t,
             ze.ze_float_atomic_ext_properties_t(
                 fp16Flags=load_store, fp32Flags=load_store | arithmetic, fp64Flags=load_store | arithmetic
-            )
+            ),
         ),
-        Blob.of(ze.ze_scheduling_hint_exp_properties_t(schedulingHintFlags=0)),
+        Blob.behind(ze.ze_device_module_properties_t, ze.ze_scheduling_hint_exp_properties_t(schedulingHintFlags=0)),
     )
 
 
@@ -283,11 +291,12 @@ def _queue_groups(part: Part) -> tuple[Blob, ...]:
                 for flags, queues in groups
             )
         ),
-        Blob.of(
+        Blob.behind(
+            ze.ze_command_queue_group_properties_t,
             *(
                 ze.ze_copy_bandwidth_exp_properties_t(copyBandwidth=0, copyBandwidthUnit=ze.ZE_BANDWIDTH_UNIT_UNKNOWN)
                 for _ in groups
-            )
+            ),
         ),
     )
 
@@ -300,12 +309,13 @@ def memory(part: Part) -> tuple[Blob, ...]:
                 maxClockRate=0, maxBusWidth=0, totalSize=part.memory, name=b"system memory"
             )
         ),
-        Blob.of(
+        Blob.behind(
+            ze.ze_device_memory_properties_t,
             ze.ze_device_memory_ext_properties_t(
                 type=ze.ZE_DEVICE_MEMORY_EXT_TYPE_DDR,
                 physicalSize=part.memory,
                 bandwidthUnit=ze.ZE_BANDWIDTH_UNIT_UNKNOWN,
-            )
+            ),
         ),
         Blob.of(
             ze.ze_device_memory_access_properties_t(
@@ -325,7 +335,10 @@ def caches(part: Part) -> tuple[Blob, ...]:
     found = part.machine.caches
     return (
         Blob.of(*(ze.ze_device_cache_properties_t(flags=0, cacheSize=cache.size) for cache in found)),
-        Blob.of(*(ze.ze_device_cache_line_size_ext_t(cacheLineSize=part.machine.cache_line) for _ in found)),
+        Blob.behind(
+            ze.ze_device_cache_properties_t,
+            *(ze.ze_device_cache_line_size_ext_t(cacheLineSize=part.machine.cache_line) for _ in found),
+        ),
     )
 
 
@@ -344,8 +357,11 @@ def _images() -> tuple[Blob, ...]:
                 maxWriteImageArgs=IMAGE_ARGUMENTS,
             )
         ),
-        Blob.of(
-            ze.ze_device_pitched_alloc_exp_properties_t(maxImageLinearWidth=IMAGE_SIDE, maxImageLinearHeight=IMAGE_SIDE)
+        Blob.behind(
+            ze.ze_device_image_properties_t,
+            ze.ze_device_pitched_alloc_exp_properties_t(
+                maxImageLinearWidth=IMAGE_SIDE, maxImageLinearHeight=IMAGE_SIDE
+            ),
         ),
     )
 
@@ -364,10 +380,11 @@ def sharing() -> tuple[Blob, ...]:
                 flags=ze.ZE_DEVICE_P2P_PROPERTY_FLAG_ACCESS | ze.ZE_DEVICE_P2P_PROPERTY_FLAG_ATOMICS
             )
         ),
-        Blob.of(
+        Blob.behind(
+            ze.ze_device_p2p_properties_t,
             ze.ze_device_p2p_bandwidth_exp_properties_t(
                 bandwidthUnit=ze.ZE_BANDWIDTH_UNIT_UNKNOWN, latencyUnit=ze.ZE_LATENCY_UNIT_UNKNOWN
-            )
+            ),
         ),
     )
 
