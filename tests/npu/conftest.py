@@ -21,6 +21,8 @@ anyzero.enable_openvino()
 import openvino as ov, numpy as np
 """
 NEEDED = ("openvino", "onnx")
+PATIENCE = 110
+"""Seconds for a program that hangs: a little less than a test has."""
 
 
 @functools.cache
@@ -47,7 +49,7 @@ class Client:
     """Where the driver keeps models."""
 
     def start(
-        self, command: Sequence[str | Path], timeout: float = 60, **variables: str
+        self, command: Sequence[str | Path], timeout: float = PATIENCE, **variables: str
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             list(map(str, command)),
@@ -60,13 +62,15 @@ class Client:
         )
 
     def ending(
-        self, program: str, *arguments: str | Path, timeout: float = 60, **variables: str
+        self, program: str, *arguments: str | Path, timeout: float = PATIENCE, **variables: str
     ) -> subprocess.CompletedProcess[str]:
         """Run a Python program that sees the NPU."""
         source = PRELUDE + textwrap.dedent(program)
         return self.start([sys.executable, "-c", source, *arguments], timeout, **variables)
 
-    def run(self, program: str, *arguments: str | Path, expect: int = 0, timeout: float = 60, **variables: str) -> str:
+    def run(
+        self, program: str, *arguments: str | Path, expect: int = 0, timeout: float = PATIENCE, **variables: str
+    ) -> str:
         """The same; return what it printed. It has to end with `expect`, and without a complaint."""
         done = self.ending(program, *arguments, timeout=timeout, **variables)
         assert done.returncode == expect, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"

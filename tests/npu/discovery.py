@@ -49,7 +49,7 @@ def discover(site: Path, program: str, *arguments: str, expect: int = 0, **varia
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=110,
     )
     assert done.returncode == expect, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stderr if expect else done.stdout

@@ -207,8 +207,11 @@ class Case:
         return [tensor.data.copy() for tensor in request.output_tensors]
 
     def check(self, found: Sequence[Array], inputs: Sequence[Array]) -> None:
-        """Assert that results are those of the CPU device, in number, shape, type and, within the precision, value."""
-        wanted = self.expected(inputs)
+        """Assert that results are those of the CPU device."""
+        self.compare(found, self.expected(inputs))
+
+    def compare(self, found: Sequence[Array], wanted: Sequence[Array]) -> None:
+        """Assert that both are the same, in number, shape, type and, within the precision, value."""
         assert len(found) == len(wanted)
         for index, (ours, theirs) in enumerate(zip(found, wanted, strict=True)):
             assert ours.shape == theirs.shape, f"{self.name}, output {index}"
@@ -222,8 +225,11 @@ class Case:
 
 @functools.cache
 def tolerance() -> float:
-    """What results may differ by, relative to the largest: the CPU device computes in bfloat16 where it can."""
-    return 0.02 if core().get_property("CPU", "INFERENCE_PRECISION_HINT") == ov.Type.bf16 else 1e-4
+    """What results may differ by, relative to the largest: the CPU device computes in 16 bits where it can.
+
+    With 32 bits the order of sums differs, which depends on the instructions and on the number of threads.
+    """
+    return 1e-3 if core().get_property("CPU", "INFERENCE_PRECISION_HINT") == ov.Type.f32 else 0.05
 
 
 def _whole(kind: Any, low: int, high: int, *shapes: tuple[int, ...]) -> Callable[[np.random.Generator], list[Array]]:

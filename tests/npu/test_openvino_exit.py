@@ -106,13 +106,13 @@ UNWOUND = ("terminate called without an active exception", "FATAL: exception not
 
 @pytest.mark.parametrize("ending", ENDINGS, ids=lambda name: name.replace(" ", "_"))
 def test_ending(client: Client, ending: str) -> None:
-    client.run(SLOW + dedent(ENDINGS[ending]), timeout=30)
+    client.run(SLOW + dedent(ENDINGS[ending]))
 
 
 @pytest.mark.parametrize("ending", RETURNING, ids=lambda name: name.replace(" ", "_"))
 def test_ending_with_threads_that_return_to_python(client: Client, ending: str) -> None:
     """They neither hang nor crash in the driver."""
-    done = client.ending(SLOW + dedent(RETURNING[ending]), timeout=30)
+    done = client.ending(SLOW + dedent(RETURNING[ending]))
     if done.returncode:
         assert done.returncode == -signal.SIGABRT, done.stderr
         assert any(text in done.stderr for text in UNWOUND), done.stderr
@@ -121,7 +121,7 @@ def test_ending_with_threads_that_return_to_python(client: Client, ending: str) 
 @pytest.mark.parametrize("wanted", [1, 3])
 def test_the_exit_status_is_the_programs_own(client: Client, wanted: int) -> None:
     ending = "raise SystemExit(3)" if wanted == 3 else "raise RuntimeError('mine')"
-    client.run(f"{SLOW}\nfor request in requests:\n    request.start_async()\n{ending}\n", expect=wanted, timeout=30)
+    client.run(f"{SLOW}\nfor request in requests:\n    request.start_async()\n{ending}\n", expect=wanted)
 
 
 def test_interrupted_by_the_user(client: Client) -> None:
@@ -130,8 +130,10 @@ def test_interrupted_by_the_user(client: Client) -> None:
         SLOW
         + dedent("""
         import os, signal, threading
-        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
         try:
+            for request in requests:
+                request.infer()
+            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
             while True:
                 for request in requests:
                     request.start_async()
@@ -139,6 +141,5 @@ def test_interrupted_by_the_user(client: Client) -> None:
                     request.wait()
         except KeyboardInterrupt:
             print("interrupted")
-        """),
-        timeout=30,
+        """)
     )

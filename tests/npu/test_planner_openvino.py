@@ -116,7 +116,7 @@ def test_other_precisions_convert_at_the_boundary(name: str, tmp_path: Path) -> 
         if port.get_element_type() == ov.Type.bf16:
             theirs = (theirs.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
         # Where there is a conversion to f16 and one back the CPU plugin does neither.
-        room = 1e-3 if port.get_element_type() == ov.Type.f16 else 1e-6
+        room = 1e-3 if port.get_element_type() == ov.Type.f16 else 1e-4
         np.testing.assert_allclose(ours, theirs.astype(np.float64), rtol=room, atol=room)
 
 
@@ -207,12 +207,12 @@ def test_states_become_inputs_and_outputs(name: str, tmp_path: Path) -> None:
         request.infer(inputs)
         found = compiled([*inputs, *states])
         for index, port in enumerate(stateful.outputs):
-            np.testing.assert_allclose(found[index], request.get_tensor(port).data, rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(found[index], request.get_tensor(port).data, rtol=1e-4, atol=1e-4)
         states = [found[write.port].copy() for write in writes]
     held = {state.name: state.state.data for state in request.query_state()}
     for read, state in zip(reads, states, strict=True):
         [theirs] = [data for key, data in held.items() if key == read.name.removeprefix("vpux_ie_read_value_")]
-        np.testing.assert_allclose(state, theirs, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(state, theirs, rtol=1e-4, atol=1e-4)
 
 
 def test_states_and_conversions_go_together(tmp_path: Path) -> None:
@@ -262,7 +262,7 @@ def test_constants_in_the_clients_memory_find_their_place(name: str, tmp_path: P
     after = core().read_model(planned.xml, gathered(planned))
     inputs = [drawn(port, random) for port in before.inputs]
     for ours, theirs in zip(results(after, inputs), results(before, inputs), strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-4)
 
 
 def test_element_types_are_numbered_as_in_the_c_library() -> None:

@@ -201,7 +201,7 @@ print([name for name in sys.modules if name.partition(".")[0] == "openvino"], fl
         env={**kept, "ANYZERO_CACHE_DIR": str(tmp_path / "cache")},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=110,
     )
     assert done.stdout == "[] 12.0\n", done.stderr
 

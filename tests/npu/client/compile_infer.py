@@ -151,7 +151,7 @@ def test_one_request_feeds_another(core: ov.Core) -> None:
     x = np.linspace(-2, 2, 16, dtype=np.float32).reshape(1, 16)
     first.infer([x])
     second.infer()
-    np.testing.assert_allclose(outputs(second)[0], np.maximum(np.maximum(x - 0.25, 0) - 0.25, 0), atol=0.02)
+    np.testing.assert_allclose(outputs(second)[0], np.maximum(np.maximum(x - 0.25, 0) - 0.25, 0), atol=0.05)
 
 
 def test_tensors_outlive_everything_else(core: ov.Core) -> None:
@@ -187,11 +187,13 @@ def test_another_core_in_the_same_process(core: ov.Core) -> None:
 
 
 def test_models_from_files(core: ov.Core, tmp_path: Path) -> None:
-    """Saved as OpenVINO does by default, with weights in 16 bits."""
+    """Saved as OpenVINO does by default, with weights rounded to 16 bits: the CPU has to read the same file."""
     case = models.case("residual")
-    ov.save_model(case.build(), tmp_path / "model.xml")
+    path = tmp_path / "model.xml"
+    ov.save_model(case.build(), path)
     inputs = case.inputs()
-    case.check(infer(core.compile_model(tmp_path / "model.xml", DEVICE).create_infer_request(), inputs), inputs)
+    ours, theirs = (infer(core.compile_model(path, on).create_infer_request(), inputs) for on in (DEVICE, "CPU"))
+    case.compare(ours, theirs)
 
 
 @pytest.mark.parametrize(

