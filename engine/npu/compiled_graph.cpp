@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "../exec/trap.h"
+#include "aliasing.h"
 #include "model_check.h"
 
 namespace anyzero {
@@ -85,15 +86,15 @@ ze_result_t read_model(const OpenVino& openvino, std::string_view xml, std::span
     say(log, "OpenVINO cannot read the model: " + reason);
     return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
   }
+  // Without a tensor the library refuses constants that have no bytes.
+  static unsigned char none = 0;
   Owned<OpenVino::Tensor> tensor(openvino.tensor_free);
-  if (!weights.empty()) {
-    int64_t size = static_cast<int64_t>(weights.size());
-    // Only read, whatever the type says.
-    void* memory = const_cast<unsigned char*>(weights.data());
-    if (int status = openvino.tensor_over(OpenVino::kByte, {1, &size}, memory, tensor.out())) {
-      say(log, "OpenVINO does not take the weights: " + openvino.explain(status));
-      return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
-    }
+  int64_t size = static_cast<int64_t>(weights.size());
+  // Only read, whatever the type says.
+  void* memory = weights.empty() ? &none : const_cast<unsigned char*>(weights.data());
+  if (int status = openvino.tensor_over(OpenVino::kByte, {1, &size}, memory, tensor.out())) {
+    say(log, "OpenVINO does not take the weights: " + openvino.explain(status));
+    return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
   }
   int status = 0;
   if (!OpenVinoCall::survived(
@@ -177,6 +178,7 @@ ze_result_t CompiledGraph::compile(const Manifest& manifest, std::span<const uns
   if (ze_result_t r = graph->agree(model, log)) return r;
   if (ze_result_t r = compile_model(*openvino, model, manifest.properties, &graph->compiled_, log)) return r;
   close_gate_first();
+  find_aliased_outputs(*openvino, graph->compiled_, &graph->arguments_);
   *out = std::move(graph);
   return ZE_RESULT_SUCCESS;
 }

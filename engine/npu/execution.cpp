@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "../exec/trap.h"
 #include "../objects/allocation.h"
@@ -51,6 +52,7 @@ Execution::Execution(std::shared_ptr<CompiledGraph> graph, OpenVino::Request* re
     slot.rank = static_cast<uint32_t>(argument.shape.size());
     slot.element = element_bits(argument.element_type) / 8;
     slot.dynamic = argument.dynamic();
+    slot.kept = argument.aliased;
     for (uint32_t d = 0; d < slot.rank; ++d) slot.dims[d] = argument.dims[d];
   }
 }
@@ -142,8 +144,8 @@ bool Execution::settle(std::string* reason) {
         staged |= other.input() && !other.shape() && other.memory < slot.memory + slot.extent() &&
                   slot.memory < other.memory + other.extent();
       // How much of it is written turns out later; it has to be large enough for everything, or to be written then.
-      staged |= slot.dynamic && !of_our_heap(slot.memory, slot.argument->bytes);
-      delivers_ |= staged || slot.dynamic;
+      staged |= slot.dynamic && !slot.kept && !of_our_heap(slot.memory, slot.argument->bytes);
+      delivers_ |= staged || slot.dynamic || slot.kept;
     }
     if (staged && !slot.stage) {
       const size_t bytes = (std::max<uint64_t>(slot.argument->bytes, 1) + kPage - 1) / kPage * kPage;
@@ -256,7 +258,7 @@ bool Execution::run(std::string* reason) {
   if (changed_ && !settle(reason)) return false;
   if (!fetch_inputs(reason)) return false;
   for (Slot& slot : slots_)
-    if (slot.stale && !slot.shape() && !hand_over(slot, reason)) return false;
+    if (slot.stale && !slot.shape() && !slot.kept && !hand_over(slot, reason)) return false;
   // Kernels that run on this thread later count on how it computes.
   const unsigned rounding = _mm_getcsr();
   int status = 0;
@@ -292,11 +294,34 @@ bool Execution::read_out_shape(Slot& slot, std::string* reason) {
   return same;
 }
 
+// Gets the library's own tensor of an output.
+bool Execution::find_kept(Slot& slot, std::string* reason) {
+  if (slot.tensor) openvino_->tensor_free(std::exchange(slot.tensor, nullptr));
+  void* data = nullptr;
+  int status = openvino_->get_output(request_, slot.argument->port, &slot.tensor);
+  if (status == 0 && slot.dynamic && !read_out_shape(slot, reason)) return false;
+  if (status == 0 && slot.packed()) status = openvino_->tensor_data(slot.tensor, &data);
+  slot.result = static_cast<const unsigned char*>(data);
+  if (status == 0) return true;
+  *reason = "OpenVINO does not give the output " + slot.argument->name + " away: " + openvino_->explain(status);
+  return false;
+}
+
+bool Execution::in_an_input(const Slot& slot) const {
+  return std::any_of(slots_.begin(), slots_.end(), [&](const Slot& other) {
+    const unsigned char* begin = other.staged ? other.stage.get() : other.memory;
+    return other.input() && !other.shape() && begin <= slot.result && slot.result < begin + other.packed();
+  });
+}
+
 bool Execution::deliver_outputs(std::string* reason) {
   for (Slot& slot : slots_)
-    if (slot.dynamic && !slot.input() && !read_out_shape(slot, reason)) return false;
+    if (slot.kept ? !find_kept(slot, reason) : slot.dynamic && !slot.input() && !read_out_shape(slot, reason)) return false;
   Slot* volatile at = slots_.data();
   const Fault fault = trapped([&] {
+    // An output may be an input that is written over below.
+    for (Slot& slot : slots_)
+      if (slot.kept && slot.staged && slot.packed()) std::memcpy(slot.stage.get(), slot.result, slot.packed());
     for (Slot& slot : slots_) {
       at = &slot;
       if (slot.input()) continue;
@@ -305,6 +330,10 @@ bool Execution::deliver_outputs(std::string* reason) {
         int32_t dims[kMostDims];
         for (uint32_t i = 0; i < owner.rank; ++i) dims[owner.rank - 1 - i] = static_cast<int32_t>(owner.dims[i]);
         std::memcpy(slot.memory, dims, owner.rank * sizeof(int32_t));
+      } else if (slot.kept && !slot.staged) {
+        if (slot.packed() == 0) continue;
+        if (slot.dynamic) write_each_page(slot.memory, slot.packed());
+        std::memcpy(slot.memory, slot.result, slot.packed());
       } else if (slot.staged) {
         if (slot.dynamic && slot.extent()) write_each_page(slot.memory, slot.extent());
         if (slot.strided) {
@@ -315,9 +344,16 @@ bool Execution::deliver_outputs(std::string* reason) {
       }
     }
   });
-  if (fault.signal == 0) return true;
-  blame(*at, fault, reason);
-  return false;
+  if (fault.signal) {
+    blame(*at, fault, reason);
+    return false;
+  }
+  for (Slot& slot : slots_)
+    if (slot.kept && slot.dynamic && slot.packed() && !in_an_input(slot)) {
+      slot.kept = false;  // it was a mere suspicion
+      slot.stale = changed_ = true;
+    }
+  return true;
 }
 
 std::vector<LayerTime> Execution::layers() const {

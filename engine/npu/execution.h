@@ -59,6 +59,7 @@ class Execution {
     bool dynamic = false;
     bool strided = false;
     bool staged = false;   // the model computes with `stage` instead of `memory`
+    bool kept = false;     // an output that stays in the library's own tensor, and is copied from there
     bool trusted = false;  // all of it is known to be there, so nobody has to look
     bool stale = true;     // the request does not have the tensor for `memory` and `dims` yet
     unsigned char* memory = nullptr;
@@ -66,6 +67,7 @@ class Execution {
     uint32_t strides[kMostDims] = {};
     std::unique_ptr<unsigned char[], Freed> stage;
     OpenVino::Tensor* tensor = nullptr;
+    const unsigned char* result = nullptr;  // of what is kept: where the library has it after a run
 
     bool input() const { return argument->input(); }
     bool shape() const { return argument->role == GraphRole::Shape; }
@@ -81,6 +83,8 @@ class Execution {
   bool fetch_inputs(std::string* reason);
   bool read_shape(Slot& slot);
   bool read_out_shape(Slot& slot, std::string* reason);
+  bool find_kept(Slot& slot, std::string* reason);
+  bool in_an_input(const Slot& slot) const;
   bool deliver_outputs(std::string* reason);
   uint32_t index_of(const Slot& slot) const { return static_cast<uint32_t>(&slot - slots_.data()); }
   void blame(const Slot& slot, const Fault& fault, std::string* reason) const;

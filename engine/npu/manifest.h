@@ -40,6 +40,9 @@ struct GraphArgument {
   uint64_t bytes = 0;          // of a buffer for `dims`
   uint32_t companion = kNone;  // state: the argument for the other direction; dynamic data: its shape argument; shape: `port`
 
+  // Found by the compiler: its memory may be an input's as well, so it is copied to the caller after each run.
+  bool aliased = false;
+
   bool input() const { return type == ZE_GRAPH_ARGUMENT_TYPE_INPUT; }
   bool dynamic() const;
 };

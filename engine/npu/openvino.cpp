@@ -232,11 +232,14 @@ bool OpenVino::load(const std::string& path, std::string* reason) {
   find(request_free, "ov_infer_request_free");
   find(set_input, "ov_infer_request_set_input_tensor_by_index");
   find(set_output, "ov_infer_request_set_output_tensor_by_index");
+  find(get_input, "ov_infer_request_get_input_tensor_by_index");
+  find(get_output, "ov_infer_request_get_output_tensor_by_index");
   find(infer, "ov_infer_request_infer");
   find(cancel, "ov_infer_request_cancel");
   find(profile, "ov_infer_request_get_profiling_info");
   find(profile_free, "ov_profiling_info_list_free");
   find(tensor_over, "ov_tensor_create_from_host_ptr");
+  find(tensor_data, "ov_tensor_data");
   find(tensor_shape, "ov_tensor_get_shape");
   find(shape_free, "ov_shape_free");
   find(tensor_free, "ov_tensor_free");

@@ -85,11 +85,14 @@ struct OpenVino {
   void (*request_free)(Request*);
   Status (*set_input)(Request*, size_t, const Tensor*);
   Status (*set_output)(Request*, size_t, const Tensor*);
+  Status (*get_input)(const Request*, size_t, Tensor**);
+  Status (*get_output)(const Request*, size_t, Tensor**);
   Status (*infer)(Request*);
   Status (*cancel)(Request*);
   Status (*profile)(const Request*, NodeTimes*);
   void (*profile_free)(NodeTimes*);
   Status (*tensor_over)(uint32_t type, Shape, void* memory, Tensor**);
+  Status (*tensor_data)(const Tensor*, void**);
   Status (*tensor_shape)(const Tensor*, Shape*);
   Status (*shape_free)(Shape*);
   void (*tensor_free)(Tensor*);

@@ -72,13 +72,10 @@ def _boundaries(model: ir.Model, edit: Edit, flags: graph_flags.Flags) -> list[g
     inputs = list(zip(taken, graph_flags.wishes(flags, "inputs", taken), strict=True))
     outputs = list(zip(given, graph_flags.wishes(flags, "outputs", given), strict=True))
     states = ir_states.separate(model, edit)
-    parameters = {(state.parameter, state.port.id): state.port for state in states}
     for boundary, wish in inputs:
-        parameters[boundary.producer] = ir_rewrite.adapt_input(edit, boundary, wish)
+        ir_rewrite.adapt_input(edit, boundary, wish)
     for boundary, wish in outputs:
         ir_rewrite.adapt_output(edit, boundary, wish)
-    results = {boundary.layer.id for boundary in given} | {state.result for state in states}
-    ir_rewrite.copy_what_is_passed_on(edit, parameters, results)
     if not outputs and not states:
         raise damaged("the model has no Result, so there is nothing to compute")
     return graph_arguments.arguments(inputs, outputs, states)

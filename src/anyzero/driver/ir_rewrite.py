@@ -10,7 +10,7 @@ from anyzero.driver.ir import Edge, Port
 from anyzero.driver.ir_boundary import Boundary
 from anyzero.driver.ir_write import Edit, layer
 
-__all__ = ["adapt_input", "adapt_output", "copy_what_is_passed_on", "permuted"]
+__all__ = ["adapt_input", "adapt_output", "permuted"]
 
 T = TypeVar("T")
 
@@ -19,11 +19,11 @@ def permuted(items: tuple[T, ...], order: tuple[int, ...] | None) -> tuple[T, ..
     return items if order is None else tuple(items[axis] for axis in order)
 
 
-def adapt_input(edit: Edit, given: Boundary, wish: Wish) -> Port:
-    """The Parameter becomes what is wished for, which is told, and what used it gets what it was."""
+def adapt_input(edit: Edit, given: Boundary, wish: Wish) -> None:
+    """The Parameter becomes what is wished for, and what used it gets what it was."""
     changed = Port(given.port.id, wish.type, permuted(given.port.dims, wish.order), given.port.names)
     if changed == given.port:
-        return changed
+        return
     data = {"shape": ",".join(permuted(given.spelled, wish.order)), "element_type": wish.type.name}
     old = given.layer
     edit.replace(old.start, old.end, layer(old.id, old.name, "Parameter", data, outputs=[changed]))
@@ -35,7 +35,6 @@ def adapt_input(edit: Edit, given: Boundary, wish: Wish) -> Port:
         chain.turn(f"{wish.layout}->{DEFAULT_LAYOUTS[len(given.shape)]}", given.port.dims)
     chain.convert(given.type)
     edit.edges += [Edge(*chain.end, edge.to_layer, edge.to_port) for edge in used]
-    return changed
 
 
 def adapt_output(edit: Edit, given: Boundary, wish: Wish) -> None:
@@ -55,21 +54,6 @@ def adapt_output(edit: Edit, given: Boundary, wish: Wish) -> None:
     taken = [changed._replace(id=edge.to_port, names=())]
     old = given.layer
     edit.replace(old.start, old.end, layer(old.id, old.name, "Result", {}, inputs=taken))
-
-
-def copy_what_is_passed_on(edit: Edit, parameters: dict[tuple[int, int], Port], results: set[int]) -> None:
-    """Puts something between a Parameter and a Result that it feeds.
-
-    The CPU plugin gives both the same memory, and when a client binds its own to each, the input is lost. What is put
-    there must survive its optimisations: a Roll by nothing does. (Numbers of 64 bits go through as the plugin computes
-    with them, in 32.)
-    """
-    for index, edge in enumerate(tuple(edit.edges)):
-        port = parameters.get(edge[:2])
-        if port is not None and edge.to_layer in results:
-            chain = _Chain(edit, f"passed_{edge.to_layer}", edge[:2], port)
-            chain.copy()
-            edit.edges[index] = Edge(*chain.end, edge.to_layer, edge.to_port)
 
 
 def _movable(type_: ElementType) -> ElementType:
@@ -94,22 +78,9 @@ class _Chain:
         """As an Einsum: the order of a Transpose is a constant, and here nobody can add to the weights."""
         self._add("Einsum", {"equation": equation.lower()}, "opset7", self._port._replace(dims=dims))
 
-    def copy(self) -> None:
-        """A Roll by zero along the first dimension; the zero is made, because it cannot be a constant either."""
-        start, port = self.end, self._port
-        for dims in ((len(port.dims),), (1,)):
-            self._add("ShapeOf", {"output_type": "i64"}, "opset3", Port(1, BY_NAME["i64"], dims))
-        self._add("Subtract", {"auto_broadcast": "numpy"}, "opset1", self._port, self.end)
-        zero, self.end, self._port = self.end, start, port
-        self._add("Roll", {}, "opset7", port, zero, zero)
-
-    def _add(self, type_: str, data: dict[str, str], version: str, after: Port, *others: tuple[int, int]) -> None:
-        """With the end of the chain as its first input; the others are one number each."""
+    def _add(self, type_: str, data: dict[str, str], version: str, after: Port) -> None:
         id_ = self._edit.fresh()
-        sources = [self.end, *others]
-        small = Port(0, BY_NAME["i64"], (1,))
-        taken = [(small if index else self._port)._replace(id=index) for index in range(len(sources))]
-        given = after._replace(id=len(sources))
-        self._edit.add(layer(id_, f"{self._name}/{type_.lower()}", type_, data, taken, [given], version))
-        self._edit.edges += [Edge(*source, id_, index) for index, source in enumerate(sources)]
-        self.end, self._port = (id_, given.id), after
+        taken, given = self._port._replace(id=0), after._replace(id=1)
+        self._edit.add(layer(id_, f"{self._name}/{type_.lower()}", type_, data, [taken], [given], version))
+        self._edit.edges.append(Edge(*self.end, id_, 0))
+        self.end, self._port = (id_, 1), after

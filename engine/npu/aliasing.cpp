@@ -1,0 +1,53 @@
+#include "aliasing.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace anyzero {
+
+namespace {
+
+// Where a request has an argument; empty where it cannot tell, or has none yet.
+struct Place {
+  uintptr_t begin = 0, end = 0;
+
+  bool overlaps(const Place& other) const { return begin < other.end && other.begin < end; }
+};
+
+Place place_of(const OpenVino& openvino, const OpenVino::Request* request, const GraphArgument& argument) {
+  Place place;
+  OpenVino::Tensor* tensor = nullptr;
+  void* data = nullptr;
+  if ((argument.input() ? openvino.get_input : openvino.get_output)(request, argument.port, &tensor)) return place;
+  if (openvino.tensor_data(tensor, &data) == 0 && data) {
+    place.begin = reinterpret_cast<uintptr_t>(data);
+    place.end = place.begin + argument.bytes;
+  }
+  openvino.tensor_free(tensor);
+  return place;
+}
+
+bool could_be(const GraphArgument& output, const GraphArgument& input) {
+  return input.dynamic() && input.element_type == output.element_type && input.shape.size() == output.shape.size();
+}
+
+}  // namespace
+
+void find_aliased_outputs(const OpenVino& openvino, const OpenVino::Compiled* compiled, std::vector<GraphArgument>* arguments) {
+  std::vector<GraphArgument>& all = *arguments;
+  OpenVino::Request* request = nullptr;
+  if (openvino.create_request(compiled, &request)) return;  // an execution will not get one either, and say why
+  std::vector<Place> places(all.size());
+  for (size_t i = 0; i < all.size(); ++i)
+    if (all[i].role != GraphRole::Shape && !all[i].dynamic()) places[i] = place_of(openvino, request, all[i]);
+  openvino.request_free(request);
+  for (size_t i = 0; i < all.size(); ++i) {
+    GraphArgument& output = all[i];
+    if (output.input() || output.role == GraphRole::Shape) continue;
+    for (size_t k = 0; k < all.size() && !output.aliased; ++k)
+      if (all[k].input() && all[k].role != GraphRole::Shape)
+        output.aliased = output.dynamic() ? could_be(output, all[k]) : places[i].overlaps(places[k]);
+  }
+}
+
+}  // namespace anyzero
