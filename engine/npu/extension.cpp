@@ -88,7 +88,11 @@ ze_result_t DriverGetExtension(ze_driver_handle_t hDriver, ze_driver_extension_n
   NEEDED(extension->name);
   NEEDED(extension->ppFunctionAddress);
   if (driver->type() != Driver::Type::Npu) return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "%s: not an NPU's driver", __func__);
-  void* table = npu_extension(extension->name);
+  if (!std::strcmp(extension->name, ZE_GRAPH_EXT_NAME) && extension->version > kGraphVersion)
+    return fail(ZE_RESULT_ERROR_UNSUPPORTED_VERSION, "%s: %s has version %u.%u here, and %u.%u is asked for", __func__,
+                extension->name, kGraphVersion >> 16, kGraphVersion & 0xffff, extension->version >> 16,
+                extension->version & 0xffff);
+  void* table = npu_extension(extension->name, extension->version);
   if (!table) return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "%s: no extension is called %s", __func__, extension->name);
   *extension->ppFunctionAddress = table;
   return ZE_RESULT_SUCCESS;
@@ -106,8 +110,8 @@ ze_driver_npu_dditable_ext_t driver_table = {safe<DriverGetExtension>};
 
 }  // namespace
 
-void* npu_extension(const char* name) {
-  if (!std::strcmp(name, ZE_GRAPH_EXT_NAME)) return &graph_table;
+void* npu_extension(const char* name, uint32_t version) {
+  if (!std::strcmp(name, ZE_GRAPH_EXT_NAME)) return const_cast<ze_graph_dditable_ext_t*>(&graph_table(version));
   if (!std::strcmp(name, ZE_PROFILING_DATA_EXT_NAME)) return &profiling_table;
   if (!std::strcmp(name, ZE_COMMAND_QUEUE_NPU_EXT_NAME)) return &queue_table;
   if (!std::strcmp(name, ZE_CONTEXT_NPU_EXT_NAME)) return &context_table;

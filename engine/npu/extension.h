@@ -1,9 +1,11 @@
 // The function tables of the NPU's extensions, which programs ask for by name.
 #pragma once
 
+#include <cstdint>
+
 namespace anyzero {
 
-// The table of the extension called `name`, or nullptr.
-void* npu_extension(const char* name);
+// The table of the extension called `name`, or nullptr. `version` is the one that the client was made for; 0 if it does not tell.
+void* npu_extension(const char* name, uint32_t version = 0);
 
 }  // namespace anyzero

@@ -19,9 +19,7 @@ namespace anyzero {
 
 namespace {
 
-// The version of what is implemented here, and of the compiler behind it as clients judge it: from 7.27 on they send models as they
-// are.
-constexpr auto kGraphVersion = ZE_GRAPH_EXT_VERSION_1_16;
+// The version of the compiler as clients judge it: from 7.27 on they send models as they are.
 constexpr ze_graph_compiler_version_info_t kCompilerVersion{7, 30};
 constexpr uint32_t kNewestOpset = 17;
 constexpr uint32_t kBothFormats = ZE_GRAPH_FORMAT_NATIVE | ZE_GRAPH_FORMAT_NGRAPH_LITE;
@@ -155,7 +153,6 @@ ze_result_t argument_of(ze_graph_handle_t hGraph, uint32_t index, P* properties)
     std::copy_n(all->debug_friendly_name, sizeof all->debug_friendly_name, properties->debug_friendly_name);
     std::memcpy(properties->associated_tensor_names, all->associated_tensor_names, sizeof all->associated_tensor_names);
     properties->associated_tensor_names_count = all->associated_tensor_names_count;
-    tell_strides(properties->pNext);
   }
   return ZE_RESULT_SUCCESS;
 }
@@ -170,6 +167,14 @@ ze_result_t GraphGetArgumentProperties2(ze_graph_handle_t hGraph, uint32_t index
 
 ze_result_t GraphGetArgumentProperties3(ze_graph_handle_t hGraph, uint32_t index, ze_graph_argument_properties_3_t* properties) {
   return argument_of(hGraph, index, properties);
+}
+
+// From 1.15 on.
+ze_result_t GraphGetArgumentProperties3Chained(ze_graph_handle_t hGraph, uint32_t index,
+                                               ze_graph_argument_properties_3_t* properties) {
+  if (ze_result_t r = argument_of(hGraph, index, properties)) return r;
+  tell_strides(properties->pNext);
+  return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t GraphGetArgumentMetadata(ze_graph_handle_t hGraph, uint32_t index, ze_graph_argument_metadata_t* metadata) {
@@ -250,7 +255,7 @@ ze_result_t device_properties(ze_device_handle_t hDevice, P* properties) {
   GIVEN(Device, device, hDevice);
   NEEDED(properties);
   static_cast<void>(device);
-  properties->graphExtensionVersion = kGraphVersion;
+  properties->graphExtensionVersion = static_cast<ze_graph_ext_version_t>(kGraphVersion);
   properties->compilerVersion = kCompilerVersion;
   properties->graphFormatsSupported = static_cast<ze_graph_format_t>(kBothFormats);
   properties->maxOVOpsetVersionSupported = kNewestOpset;
@@ -375,9 +380,7 @@ ze_result_t CompilerIsOptionSupported(ze_device_handle_t hDevice, ze_npu_options
               value ? value : "");
 }
 
-}  // namespace
-
-ze_graph_dditable_ext_t graph_table = {
+constexpr ze_graph_dditable_ext_t kFirst = {
     safe<GraphCreate>,
     safe<GraphDestroy>,
     safe<GraphGetProperties>,
@@ -410,5 +413,17 @@ ze_graph_dditable_ext_t graph_table = {
     safe<GraphSetArgumentValue2>,
     safe<GraphEvict>,
 };
+
+constexpr ze_graph_dditable_ext_t kChained = [] {
+  ze_graph_dditable_ext_t table = kFirst;
+  table.pfnGetArgumentProperties3 = safe<GraphGetArgumentProperties3Chained>;
+  return table;
+}();
+
+}  // namespace
+
+const ze_graph_dditable_ext_t& graph_table(uint32_t version) {
+  return version >= ZE_GRAPH_EXT_VERSION_1_15 ? kChained : kFirst;
+}
 
 }  // namespace anyzero

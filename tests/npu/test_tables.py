@@ -154,8 +154,56 @@ class TestVersions:
         get = tables[npu.ZE_DRIVER_NPU_EXT_NAME].pfnGetExtension
         assert get(ctx.device.driver.handle, ctypes.byref(asked)) == 0
         assert table.value == ctypes.addressof(tables[name])
+        asked.version = 2 << 16
+        newer = ze.ZE_RESULT_ERROR_UNSUPPORTED_VERSION if name == npu.ZE_GRAPH_EXT_NAME else 0
+        assert get(ctx.device.driver.handle, ctypes.byref(asked)) == newer
         asked.name = b"ZE_extension_of_no_kind"
         assert get(ctx.device.driver.handle, ctypes.byref(asked)) == ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE
+
+
+def table_of(ctx: az.Context, tables: dict[str, Any], version: int) -> Any:
+    """The graph extension as a client of that version gets it."""
+    table = ctypes.c_void_p()
+    asked = npu.ze_driver_extension_npu_ext_t(
+        name=npu.ZE_GRAPH_EXT_NAME.encode(), version=version, ppFunctionAddress=ctypes.addressof(table)
+    )
+    assert tables[npu.ZE_DRIVER_NPU_EXT_NAME].pfnGetExtension(ctx.device.driver.handle, ctypes.byref(asked)) == 0
+    return npu.ze_graph_dditable_ext_t.from_address(table.value or 0)
+
+
+class TestChains:
+    """What hangs on a structure is read where the client's version has such a thing, and not before."""
+
+    @pytest.mark.parametrize("garbage", [0x10, 0xDEADBEEF00000001, (1 << 64) - 8])
+    def test_clients_before_1_15_leave_anything_behind_arguments(
+        self, ctx: az.Context, tables: dict[str, Any], graph: az.Graph, garbage: int
+    ) -> None:
+        for table in (tables[npu.ZE_GRAPH_EXT_NAME], table_of(ctx, tables, npu.ZE_GRAPH_EXT_VERSION_1_8)):
+            third = npu.ze_graph_argument_properties_3_t(pNext=garbage)
+            assert table.pfnGetArgumentProperties3(graph.handle, 0, ctypes.byref(third)) == 0
+            assert third.name == graph.arguments[0].name.encode()
+            for structure, ask in (
+                (npu.ze_graph_argument_properties_2_t(pNext=garbage), table.pfnGetArgumentProperties2),
+                (npu.ze_graph_argument_metadata_t(pNext=garbage), table.pfnGraphGetArgumentMetadata),
+            ):
+                assert ask(graph.handle, 0, ctypes.byref(structure)) == 0
+
+    def test_clients_from_1_15_are_told_of_strides(
+        self, ctx: az.Context, tables: dict[str, Any], graph: az.Graph
+    ) -> None:
+        strides = npu.ze_graph_argument_property_strides_t(stype=npu.ZE_STRUCTURE_TYPE_GRAPH_ARGUMENT_PROPERTY_STRIDES)
+        for version, told in ((npu.ZE_GRAPH_EXT_VERSION_1_14, False), (npu.ZE_GRAPH_EXT_VERSION_1_15, True)):
+            third = npu.ze_graph_argument_properties_3_t(pNext=ctypes.addressof(strides))
+            table = table_of(ctx, tables, version)
+            assert table.pfnGetArgumentProperties3(graph.handle, 0, ctypes.byref(third)) == 0
+            assert strides.supportsDynamicStrides == told
+
+    def test_a_chain_that_bites_its_tail_ends(self, ctx: az.Context, tables: dict[str, Any], graph: az.Graph) -> None:
+        first, second = npu.ze_graph_input_hash_t(stype=999), npu.ze_graph_input_hash_t(stype=998)
+        first.pNext, second.pNext = ctypes.addressof(second), ctypes.addressof(first)
+        third = npu.ze_graph_argument_properties_3_t(pNext=ctypes.addressof(first))
+        table = table_of(ctx, tables, npu.ZE_GRAPH_EXT_VERSION_1_15)
+        assert table.pfnGetArgumentProperties3(graph.handle, 0, ctypes.byref(third)) == 0
 
 
 def infer(ctx: az.Context, graph: az.Graph, x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
