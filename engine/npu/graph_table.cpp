@@ -422,8 +422,6 @@ constexpr ze_graph_dditable_ext_t kChained = [] {
 
 }  // namespace
 
-const ze_graph_dditable_ext_t& graph_table(uint32_t version) {
-  return version >= ZE_GRAPH_EXT_VERSION_1_15 ? kChained : kFirst;
-}
+const ze_graph_dditable_ext_t& graph_table(uint32_t version) { return version >= ZE_GRAPH_EXT_VERSION_1_15 ? kChained : kFirst; }
 
 }  // namespace anyzero
