@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from anyzero.compiler.compiled import Options
 from anyzero.config import Config
+from anyzero.driver import build_options
 from anyzero.driver.build_options import parse
 
 
@@ -101,3 +104,21 @@ def test_any_text_is_survived(flags: str) -> None:
     made, warnings = parse(flags, Config())
     assert 0 <= made.level <= 3
     assert all(line.isprintable() for line in warnings)
+
+
+@given(st.text(alphabet="ab-,= \t\n\"'\\"))
+def test_words_are_those_of_a_shell(flags: str) -> None:
+    try:
+        expected = shlex.split(flags)
+    except ValueError:
+        expected = flags.split()
+    assert build_options._split(flags) == expected
+
+
+@pytest.mark.parametrize(
+    "flags", ["x" * (1 << 20), "x " * (1 << 18), '"' * (1 << 20), "'\\" * (1 << 19), "-g," * (1 << 18)]
+)
+def test_a_megabyte_of_flags_is_read(flags: str) -> None:
+    made, warnings = parse(flags, Config())
+    assert made.level == 2
+    assert sum(map(len, warnings)) < 20_000

@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -95,6 +94,15 @@ _FOR_SOURCES: Final = ("-D", "-I")
 
 _LEVEL: Final = "-ze-opt-level"
 _COMMA: Final = re.compile(r",(?=-)")
+_WARNINGS_SHOWN: Final = 100
+
+# Words as a shell reads them, in time that grows with their length: shlex needs minutes for a word of a megabyte.
+_PIECE: Final = re.compile(
+    r"""(?P<gap>[ \t\r\n]++)|(?P<plain>[^ \t\r\n"'\\]++)|\\(?P<escaped>.)"""
+    r"""|"(?P<double>(?:[^"\\]++|\\.)*+)"|'(?P<single>[^']*+)'""",
+    re.DOTALL,
+)
+_ESCAPED: Final = re.compile(r"""\\(["\\])""")
 
 
 @cache
@@ -104,7 +112,7 @@ def settings() -> Config:
 
 
 def parse(flags: str, environment: Config) -> tuple[Options, list[str]]:
-    """The options that flags and environment make together, and a warning for every flag that is not known."""
+    """The options that flags and environment make together, and warnings for flags that are not known."""
     given: dict[str, Any] = {}
     warnings: list[str] = []
     words = _words(flags)
@@ -125,17 +133,34 @@ def parse(flags: str, environment: Config) -> tuple[Options, list[str]]:
     if environment.opt_level is not None:
         given["level"] = environment.opt_level
     options = Options(lanes=environment.lanes, gathers=environment.gathers, cpu=environment.target or "")
+    if len(warnings) > _WARNINGS_SHOWN:
+        left = len(warnings) - _WARNINGS_SHOWN
+        warnings[_WARNINGS_SHOWN:] = [f"{left} more build flags are not known and have no effect"]
     return replace(options, **given), warnings
 
 
 def _words(flags: str) -> Iterator[str]:
     """Flags are separated by spaces or commas; some have commas in their value."""
-    try:
-        parts = shlex.split(flags)
-    except ValueError:  # a quotation mark without its other
-        parts = flags.split()
-    for part in parts:
+    for part in _split(flags):
         yield from [part] if part.startswith("-cl-ext=") else filter(None, _COMMA.split(part.strip(",")))
+
+
+def _split(flags: str) -> list[str]:
+    words: list[str] = []
+    pieces: list[str] = []
+    at = 0
+    while at < len(flags):
+        found = _PIECE.match(flags, at)
+        if found is None:  # a quotation mark without its other
+            return flags.split()
+        at, kind = found.end(), found.lastgroup
+        if kind != "gap":
+            text = found[kind or 0]
+            pieces.append(_ESCAPED.sub(r"\1", text) if kind == "double" else text)
+        elif pieces:
+            words.append("".join(pieces))
+            pieces.clear()
+    return [*words, "".join(pieces)] if pieces else words
 
 
 def _level(text: str, given: dict[str, Any], warnings: list[str]) -> None:
@@ -147,5 +172,5 @@ def _level(text: str, given: dict[str, Any], warnings: list[str]) -> None:
 
 def _shown(word: str) -> str:
     """As a log can show it, whatever it is."""
-    word = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in word)
-    return word if len(word) <= 80 else f"{word[:80]}…"
+    start = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in word[:80])
+    return start if len(word) <= 80 else f"{start}…"
