@@ -12,6 +12,7 @@
 
 #include "exec/clock.h"
 #include "exec/mutex.h"
+#include "planning/environment.h"
 #include "planning/fallback.h"
 #include "planning/process.h"
 
@@ -168,9 +169,9 @@ void complain(const std::string& reason) {
 }  // namespace
 
 bool describe_machine(std::vector<unsigned char>* description, std::string* reason) {
-  if (const char* path = std::getenv("ANYZERO_DESCRIPTION"); path && *path) {
-    if (describe_by_file(path, description)) return true;
-    *reason = std::string("cannot open ANYZERO_DESCRIPTION=") + path;
+  if (const char* path = path_variable("ANYZERO_DESCRIPTION")) {
+    if (describe_by_file(path, description, reason)) return true;
+    *reason = "ANYZERO_DESCRIPTION=" + *reason + "; it takes a file written by `python -m anyzero.driver > FILE`";
     return false;
   }
   if (const Python* py = planning_python()) return describe_by_python(*py, description, reason);

@@ -1,6 +1,7 @@
 #include "library.h"
 
 #include <dlfcn.h>
+#include <sys/stat.h>
 
 #include "log.h"
 
@@ -68,6 +69,12 @@ ze_init_flags_t older_flags(ze_init_driver_type_flags_t types) {
 }  // namespace
 
 Library* Library::open(const std::string& path) {
+  // The linker opens whatever a path leads to, and would wait for somebody to write to a pipe.
+  struct stat found;
+  if (path.find('/') != path.npos && stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) {
+    complain("left out: %s is no regular file", path.c_str());
+    return nullptr;
+  }
   void* handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (!handle) {
     const char* why = dlerror();

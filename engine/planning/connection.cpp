@@ -1,10 +1,11 @@
 #include "connection.h"
 
-#include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <mutex>
 #include <utility>
@@ -20,16 +21,25 @@ struct Frame {
 };
 
 constexpr uint64_t kLargest = uint64_t{1} << 32;
-constexpr int kPatience = 60'000;  // milliseconds until something that was started as an interpreter must have said something
+constexpr uint64_t kPatience = 60'000;  // milliseconds until something that was started as an interpreter must have said something
+constexpr uint64_t kLongestSlice = 1'000;  // milliseconds after which a silent process is looked at
 constexpr const char* kGone =
     "the planning process ended before it answered; it may have been killed, or have run out of memory. The next call starts "
     "another";
 
 }  // namespace
 
-Connection::Connection(int descriptor, std::string program)
-    : descriptor_(descriptor), program_(std::move(program)), owner_(getpid()) {
+Connection::Connection(int descriptor, pid_t process, std::string program, uint64_t limit_ms)
+    : descriptor_(descriptor),
+      process_(process),
+      program_(std::move(program)),
+      limit_ms_(limit_ms),
+      slice_ms_(limit_ms ? std::clamp<uint64_t>(limit_ms / 4, 1, kLongestSlice) : kLongestSlice),
+      owner_(getpid()) {
   fstat(descriptor, &identity_);
+  const timeval slice = {static_cast<time_t>(slice_ms_ / 1000), static_cast<suseconds_t>(slice_ms_ % 1000 * 1000)};
+  setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &slice, sizeof slice);
+  setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &slice, sizeof slice);
 }
 
 Connection::~Connection() {
@@ -70,9 +80,14 @@ bool Connection::send(uint32_t number, std::string_view function, std::string_vi
   message.msg_iovlen = 3;
   std::lock_guard lock(sending_);
   if (!ours()) return false;
+  Vigil vigil(process_, limit_ms_);
   while (message.msg_iovlen) {
     ssize_t sent = sendmsg(descriptor_, &message, MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      if (give_up(vigil.pass(slice_ms_))) return false;
+      continue;
+    }
     if (sent < 0) return false;
     while (message.msg_iovlen && static_cast<size_t>(sent) >= message.msg_iov->iov_len) {
       sent -= static_cast<ssize_t>(message.msg_iov->iov_len);
@@ -88,27 +103,41 @@ bool Connection::send(uint32_t number, std::string_view function, std::string_vi
 
 bool Connection::tell(std::string_view function, std::string_view request) { return send(0, function, request); }
 
+// Is it time? Then the process is ended, and the reason is noted.
+bool Connection::give_up(Vigil::Verdict verdict) {
+  if (verdict == Vigil::Verdict::Alive) return false;
+  process_.kill();
+  std::lock_guard lock(mutex_);
+  stopped_ = verdict == Vigil::Verdict::Stopped;
+  given_up_ = std::string("the planning process ") +
+              (stopped_ ? "was stopped from outside and did not go on" : "neither answered nor did anything") + " for " +
+              std::to_string((limit_ms_ + 999) / 1000) +
+              " s (ANYZERO_PLANNER_TIMEOUT), and was ended. The next call starts another";
+  return true;
+}
+
 bool Connection::receive(void* to, size_t size) {
   auto* at = static_cast<char*>(to);
+  Vigil vigil(process_, limit_ms_);
+  uint64_t waited = 0;
   while (size) {
-    if (!greeted_) {
-      pollfd wait = {descriptor_, POLLIN, 0};
-      int ready = poll(&wait, 1, kPatience);
-      if (ready < 0 && errno == EINTR) continue;
-      if (ready == 0) {
-        std::lock_guard lock(mutex_);
-        last_word_ = program_ + " has not said a word for a minute";
-      }
-      if (ready <= 0) return false;
-      greeted_ = true;
-    }
     ssize_t got = recv(descriptor_, at, size, 0);
     if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      if (give_up(vigil.pass(slice_ms_))) return false;
+      if (greeted_ || (waited += slice_ms_) < kPatience) continue;
+      // It may be something else that runs for ever.
+      process_.kill();
+      std::lock_guard lock(mutex_);
+      last_word_ = program_ + " has not said a word for a minute";
+      return false;
+    }
     if (got <= 0) {
       std::lock_guard lock(mutex_);
       reset_ = got < 0 && errno == ECONNRESET;
       return false;
     }
+    greeted_ = true;
     at += got;
     size -= static_cast<size_t>(got);
   }
@@ -154,9 +183,13 @@ void Connection::wake_a_reader() {
 void Connection::break_off(std::string reason) {
   std::lock_guard lock(mutex_);
   broken_ = true;
-  if (!spoke_) reason = last_word_.empty() ? program_ + " ended without a word" : last_word_;
+  if (!given_up_.empty())
+    reason = given_up_;
+  else if (!spoke_)
+    reason = last_word_.empty() ? program_ + " ended without a word" : last_word_;
+  const Outcome outcome = stopped_ ? Outcome::Unheard : !spoke_ ? Outcome::Useless : reset_ ? Outcome::Unheard : Outcome::Broken;
   for (auto& [number, call] : calls_)
-    if (!call->done) finish(*call, !spoke_ ? Outcome::Useless : reset_ ? Outcome::Unheard : Outcome::Broken, reason);
+    if (!call->done) finish(*call, outcome, reason);
 }
 
 // A call as long as its thread waits for it; one that fails in between, for want of memory, leaves the others able to go on.

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "../exec/mutex.h"
+#include "watched_process.h"
 
 namespace anyzero {
 
@@ -20,14 +21,16 @@ namespace anyzero {
 // Threading: any thread. Belongs to the process that made it; in a forked child it counts as broken.
 class Connection {
  public:
-  Connection(int descriptor, std::string program);
+  // A process that is silent for so long, and does nothing meanwhile, is ended; 0 for never.
+  Connection(int descriptor, pid_t process, std::string program, uint64_t limit_ms);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
   enum class Outcome { Answered, Refused, Broken, Unheard, Useless };
   // Waits for the answer, with no lock held. Refused: the function failed, and the reason says why. Broken: the process has gone.
-  // Unheard: it had gone before it read the question. Useless: it has gone without having answered anything ever.
+  // Unheard: it had gone before it read the question, or somebody has stopped it: another may be asked. Useless: it has gone
+  // without having answered anything ever.
   Outcome ask(std::string_view function, std::string_view request, std::string* answer, std::string* reason);
 
   // Done by the process before it looks at any later question.
@@ -52,13 +55,16 @@ class Connection {
   bool ours() const;
   bool send(uint32_t number, std::string_view function, std::string_view request);
   bool receive(void* to, size_t size);
+  bool give_up(Vigil::Verdict verdict);
   bool read_one();
   void finish(Call& call, Outcome outcome, std::string bytes);
   void wake_a_reader();
   void break_off(std::string reason);
 
   const int descriptor_;
+  const WatchedProcess process_;
   const std::string program_;
+  const uint64_t limit_ms_, slice_ms_;
   const pid_t owner_;
   struct stat identity_ = {};
   bool greeted_ = false;  // has anything been received?
@@ -68,8 +74,10 @@ class Connection {
   uint32_t last_ = 0;
   bool reading_ = false;
   bool broken_ = false;
-  bool spoke_ = false;  // has it answered anything?
-  bool reset_ = false;  // did it leave something unread behind?
+  bool spoke_ = false;    // has it answered anything?
+  bool reset_ = false;    // did it leave something unread behind?
+  bool stopped_ = false;  // has it been stopped from outside, and ended for that?
+  std::string given_up_;  // why it was ended
   std::string last_word_;
   std::map<uint32_t, Call*> calls_;
 };

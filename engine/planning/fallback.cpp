@@ -1,14 +1,18 @@
 #include "fallback.h"
 
+#include <fcntl.h>
 #include <sched.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include "environment.h"
 #include "interpreter.h"
 
 namespace anyzero {
@@ -18,6 +22,8 @@ namespace {
 // What anyzero.driver.boot.anywhere() writes for numbers that are the machine's.
 constexpr uint64_t kMemory = 0x0005A5A5A5A5'A000;
 constexpr uint32_t kThreads = 0x5A5A5A5A;
+
+constexpr off_t kLargest = off_t{64} << 20;
 
 uint64_t memory_of_machine() {
   const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
@@ -49,13 +55,27 @@ void replace(std::vector<unsigned char>& bytes, T from, T to) {
 
 }  // namespace
 
-bool describe_by_file(const std::string& path, std::vector<unsigned char>* description) {
-  FILE* file = std::fopen(path.c_str(), "rbe");
-  if (!file) return false;
-  unsigned char buffer[4096];
-  while (size_t n = std::fread(buffer, 1, sizeof buffer, file)) description->insert(description->end(), buffer, buffer + n);
-  std::fclose(file);
-  return true;
+bool describe_by_file(const std::string& path, std::vector<unsigned char>* description, std::string* reason) {
+  // A pipe would wait for a writer, and a device may never end.
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  struct stat found = {};
+  const char* wrong = nullptr;
+  if (file < 0 || fstat(file, &found) != 0) {
+    wrong = std::strerror(errno);
+  } else if (!S_ISREG(found.st_mode)) {
+    wrong = "is no regular file";
+  } else if (found.st_size > kLargest) {
+    wrong = "is too large for a description";
+  } else {
+    description->resize(static_cast<size_t>(found.st_size));
+    size_t have = 0;
+    for (ssize_t got = 1; have < description->size() && got > 0; have += got > 0 ? static_cast<size_t>(got) : 0)
+      got = read(file, description->data() + have, description->size() - have);
+    if (have < description->size()) wrong = "cannot be read to its end";
+  }
+  if (file >= 0) close(file);
+  if (wrong) *reason = shown(path) + ": " + wrong;
+  return !wrong;
 }
 
 bool describe_without_python(std::vector<unsigned char>* description, std::string* reason) {
@@ -66,8 +86,9 @@ bool describe_without_python(std::vector<unsigned char>* description, std::strin
       return false;
     }
   const std::string path = library_folder() + "/description";
-  if (!describe_by_file(path, description) || description->empty()) {
-    *reason = path + " cannot be read, and there is " + *reason;
+  std::string wrong;
+  if (!describe_by_file(path, description, &wrong)) {
+    *reason = wrong + ", and there is " + *reason;
     return false;
   }
   replace(*description, kMemory, memory_of_machine());

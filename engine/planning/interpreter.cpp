@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "environment.h"
+
 namespace anyzero {
 
 namespace {
@@ -66,8 +68,8 @@ std::string absolute(const std::string& path) {
 }
 
 std::string on_path(const std::string& name) {
-  const char* path = std::getenv("PATH");
-  std::string_view rest = path ? path : "/usr/local/bin:/usr/bin:/bin";
+  const std::string path = search_path();
+  std::string_view rest = path;
   for (;;) {
     const size_t end = rest.find(':');
     const std::string folder(rest.substr(0, end));
@@ -106,11 +108,10 @@ const std::string& library_folder() {
 }
 
 std::string find_interpreter(std::string* tried) {
-  // A program with more rights than its caller must not start what the caller names.
-  if (const char* named = secure_getenv("ANYZERO_PYTHON"); named && *named) {
+  if (const char* named = path_variable("ANYZERO_PYTHON")) {
     const std::string path = std::strchr(named, '/') ? absolute(named) : on_path(named);
     if (runs(path)) return path;
-    *tried = std::string("ANYZERO_PYTHON=") + named + " is no program";
+    *tried = "ANYZERO_PYTHON=" + shown(named) + " is no program";
     return {};
   }
   const std::string& library = library_folder();

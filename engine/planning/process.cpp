@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 
+#include "environment.h"
 #include "interpreter.h"
 #include "journal.h"
 #include "spawn.h"
@@ -72,12 +73,15 @@ std::shared_ptr<Connection> start(std::string* reason) {
   {
     // A child that is forked meanwhile would have our end of the line, without knowing.
     std::lock_guard lock(my.books);
-    const int descriptor = interpreter.empty() ? -1 : spawn_unnoticed({interpreter, "-I", "-c", kProgram, around}, &why);
+    pid_t process = 0;
+    const int descriptor = interpreter.empty() ? -1
+                                               : spawn_unnoticed({interpreter, "-I", "-c", kProgram, around},
+                                                                 PlanningEnvironment().pointers(), &process, &why);
     if (descriptor < 0) {
       *reason = without_python(why);
       return nullptr;
     }
-    line = std::make_shared<Connection>(descriptor, interpreter);
+    line = std::make_shared<Connection>(descriptor, process, interpreter, planner_timeout_ms());
     my.open.store(line.get());
     known = my.journal;
   }

@@ -36,6 +36,7 @@ struct Birth {
   int socket;
   char* stack;  // for the second process; it grows down from here
   volatile int error;
+  volatile pid_t program;
   std::atomic<uint32_t> over{0};  // for a process in between that stays
 };
 
@@ -99,7 +100,8 @@ int become_the_program(void* argument) {
 // have become a SIGCHLD, whatever signal we ask for: execve sets that back.
 int start_the_program(void* argument) {
   auto& birth = *static_cast<Birth*>(argument);
-  if (clone(become_the_program, birth.stack, CLONE_VM | CLONE_VFORK | SIGCHLD, argument) < 0) birth.error = errno;
+  birth.program = clone(become_the_program, birth.stack, CLONE_VM | CLONE_VFORK | SIGCHLD, argument);
+  if (birth.program < 0) birth.error = errno;
   _exit(0);
 }
 
@@ -109,6 +111,7 @@ int stay_with_the_program(void* argument) {
   auto& birth = *static_cast<Birth*>(argument);
   setsid();
   const pid_t program = clone(become_the_program, birth.stack, CLONE_VM | CLONE_VFORK | SIGCHLD, argument);
+  birth.program = program;
   if (program < 0) birth.error = errno;
   close_from(0);
   raw_call(SYS_prctl, PR_SET_NAME, reinterpret_cast<long>("anyzero-parent"));
@@ -174,7 +177,7 @@ int give_birth(Birth& birth) {
 
 }  // namespace
 
-int spawn_unnoticed(const std::vector<std::string>& arguments, std::string* reason) {
+int spawn_unnoticed(const std::vector<std::string>& arguments, char* const* environment, pid_t* process, std::string* reason) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) {
     *reason = std::string("no socket: ") + std::strerror(errno);
@@ -184,9 +187,10 @@ int spawn_unnoticed(const std::vector<std::string>& arguments, std::string* reas
   std::vector<char*> pointers;
   for (const std::string& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
   pointers.push_back(nullptr);
-  Birth birth = {pointers.data(), environ, ends[1], nullptr, 0, 0};
+  Birth birth = {pointers.data(), environment, ends[1], nullptr, 0, 0, 0};
   const int error = moved ? give_birth(birth) : EMFILE;
   if (ends[1] >= 0) close(ends[1]);
+  *process = birth.program;
   if (!error) return ends[0];
   if (ends[0] >= 0) close(ends[0]);
   *reason = arguments[0] + ": " + std::strerror(error);

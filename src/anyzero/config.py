@@ -17,6 +17,8 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from anyzero.trust import process
+
 __all__ = ["Config", "ConfigError", "DeviceSelector", "Variable", "markdown", "parse_size", "read", "variables"]
 
 LOG_LEVELS: Final = ("off", "error", "warning", "info", "debug")
@@ -31,21 +33,32 @@ LANES: Final = ("auto", "1", "4", "8", "16", "32")
 MAX_THREADS: Final = 1024
 MAX_SPIN_US: Final = 1_000_000
 MAX_TIMEOUT: Final = 1_000_000
+MAX_SIZE: Final = (1 << 63) - 1
+"""Sizes are numbers of 64 bits in the engine, and sums of two of them must be as well."""
+_DIGITS: Final = 20
+"""No number that anything accepts has more; beyond some thousands int() refuses, in words of its own."""
 
-_SIZE = re.compile(r"(\d+)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
+_SHOWN: Final = 300
+"""Characters of a value that a message repeats."""
+
+_SIZE = re.compile(r"([0-9]+)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
 _SHIFT = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
-_SELECTOR = re.compile(r"(?:(?P<backend>[a-z]+)(?::|$))?(?:(?P<index>\d+)(?:\.(?P<tile>\d+))?)?")
+_SELECTOR = re.compile(r"(?:(?P<backend>[a-z]+)(?::|$))?(?:(?P<index>[0-9]{1,9})(?:\.(?P<tile>[0-9]{1,9}))?)?")
 
 
 class ConfigError(ValueError):
     """A variable holds something it does not accept; the text names the variable, the value and the accepted forms."""
 
     def __init__(self, variable: str, value: str, reason: str, accepts: str) -> None:
-        super().__init__(f"{variable}={value!r}: {reason}. Accepted: {accepts}.")
+        super().__init__(f"{variable}={_cut(value)!r}: {_cut(reason)}. Accepted: {accepts}.")
         self.variable = variable
         self.value = value
         self.reason = reason
         self.accepts = accepts
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +97,12 @@ class Variable:
     default: str
     meaning: str
     parse: Callable[[str], Any]
+    names_path: bool = False
+    """A process with more rights than its caller does not obey it."""
 
 
 def parse_size(text: str) -> int:
-    """Read a number of bytes: ``65536``, ``64K``, ``64KiB``, ``4G``; units are powers of 1024.
+    """Read a number of bytes: ``65536``, ``64K``, ``64KiB``, ``4G``; units are powers of 1024, and 2⁶³ is too much.
 
     >>> parse_size("64K")
     65536
@@ -95,7 +110,10 @@ def parse_size(text: str) -> int:
     match = _SIZE.fullmatch(text.strip())
     if match is None:
         raise ValueError("not a size")
-    return int(match[1]) << _SHIFT[match[2].lower()]
+    size = MAX_SIZE + 1 if len(match[1]) > _DIGITS else int(match[1]) << _SHIFT[match[2].lower()]
+    if size > MAX_SIZE:
+        raise ValueError("too large: sizes are less than 8388608T")
+    return size
 
 
 def available_cpus() -> int:
@@ -115,7 +133,7 @@ def _whole(low: int, high: int) -> Callable[[str], int]:
         # int() would also take "1_000" and other scripts' digits, which nobody writes on purpose.
         if re.fullmatch(r"[0-9]+", text) is None:
             raise ValueError("not a whole number")
-        if not low <= int(text) <= high:
+        if len(text) > _DIGITS or not low <= int(text) <= high:
             raise ValueError("out of range")
         return int(text)
 
@@ -183,9 +201,10 @@ def _variable(
     default: object = dataclasses.MISSING,
     factory: Any = dataclasses.MISSING,
     shown: str | None = None,
+    names_path: bool = False,
 ) -> Any:
     """A field of :class:`Config`; `shown` describes a default that depends on the machine."""
-    row = Variable(name, accepts, f"`{default}`" if shown is None else shown, meaning, parse)
+    row = Variable(name, accepts, f"`{default}`" if shown is None else shown, meaning, parse, names_path)
     metadata = {"variable": row}
     if factory is not dataclasses.MISSING:
         return dataclasses.field(default_factory=factory, metadata=metadata)
@@ -253,6 +272,7 @@ class Config:
     description: str | None = _variable(
         "ANYZERO_DESCRIPTION",
         _text,
+        names_path=True,
         default=None,
         shown="none",
         accepts="a path",
@@ -262,15 +282,26 @@ class Config:
     python: str | None = _variable(
         "ANYZERO_PYTHON",
         _text,
+        names_path=True,
         default=None,
         shown="the one that anyzero is installed for",
         accepts="a path, or a name to look for on `PATH`",
         meaning="For C programs: the Python, 3.11 or newer, that the driver starts beside them to describe devices and "
         "to compile. Programs that run Python and can import `anyzero` use their own.",
     )
+    planner_timeout: float = _variable(
+        "ANYZERO_PLANNER_TIMEOUT",
+        _seconds,
+        default=60.0,
+        shown="`60`",
+        accepts=f"seconds, up to {MAX_TIMEOUT}: `60`, `0.5`; `0` for no limit",
+        meaning="For C programs: how long that Python may neither answer nor use any processor time before it is ended "
+        "and another one is started. However long it works, it is left alone.",
+    )
     loader: str = _variable(
         "ANYZERO_LOADER",
         _loader,
+        names_path=True,
         default="ours",
         accepts="`ours` or `system`, or the path of a loader: `/opt/lib/libze_loader.so.1`",
         meaning="Whose drivers the Python API uses: this package's, or those that the system's `libze_loader.so.1` "
@@ -300,6 +331,15 @@ class Config:
         meaning="Refuse what hardware drivers tolerate although the specification forbids it: a kernel argument of "
         "another size than the kernel's own, commands appended to a closed list.",
     )
+    native: bool = _variable(
+        "ANYZERO_NATIVE",
+        _switch,
+        default=True,
+        shown="`on`",
+        accepts="`on` or `off`",
+        meaning="Is the machine code in native binaries used? With `off`, modules made from them are compiled from the "
+        "SPIR-V that lies in them, and the code is left alone.",
+    )
     cache: bool = _variable(
         "ANYZERO_CACHE",
         _switch,
@@ -311,6 +351,7 @@ class Config:
     cache_dir: str | None = _variable(
         "ANYZERO_CACHE_DIR",
         _text,
+        names_path=True,
         default=None,
         shown="`$XDG_CACHE_HOME/anyzero`, else `~/.cache/anyzero`",
         accepts="a path",
@@ -359,6 +400,7 @@ class Config:
     dump: str | None = _variable(
         "ANYZERO_DUMP",
         _text,
+        names_path=True,
         default=None,
         shown="none",
         accepts="a path",
@@ -384,7 +426,8 @@ def variables() -> Iterator[tuple[str, Variable]]:
 def read(environ: Mapping[str, str] | None = None, *, only: Container[str] | None = None) -> Config:
     """Read the environment (the process's own when none is given); raise :class:`ConfigError` for a bad value.
 
-    With `only`, the names of fields, the others keep their defaults whatever their variables hold.
+    With `only`, the names of fields, the others keep their defaults whatever their variables hold. In a process with
+    more rights than its caller, so do those that name paths.
 
     >>> read({"ANYZERO_LOADER": "system", "ANYZERO_THREADS": "many"}, only=["loader"]).loader
     'system'
@@ -393,7 +436,7 @@ def read(environ: Mapping[str, str] | None = None, *, only: Container[str] | Non
     given: dict[str, Any] = {}
     for field, variable in variables():
         text = source.get(variable.name, "").strip()
-        if text and (only is None or field in only):
+        if text and (only is None or field in only) and not (variable.names_path and process.is_secure()):
             try:
                 given[field] = variable.parse(text)
             except ValueError as error:

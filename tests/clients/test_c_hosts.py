@@ -136,6 +136,44 @@ def test_a_killed_planning_process_is_replaced(around: Surroundings, tmp_path: P
     around.run("killed", SAXPY, *modules)
 
 
+def test_a_stopped_planning_process_is_replaced(around: Surroundings) -> None:
+    around.run("stopped", SAXPY, ANYZERO_PLANNER_TIMEOUT="0.2")
+
+
+IN_PLACE_OF_PYTHON = """
+import sys, threading, time
+sys.path.insert(0, {folder!r})
+from anyzero.driver import service
+real = service._call
+def call(function, request):
+    if function == "build":
+        {instead}
+    return real(function, request)
+service._call = call
+service.serve(3)
+"""
+
+
+def slow_planner(folder: Path, instead: str) -> str:
+    """An interpreter whose planner does something else before it builds a module."""
+    (folder / "planner.py").write_text(IN_PLACE_OF_PYTHON.format(folder=str(ROOT / "src"), instead=instead))
+    (folder / "python").write_text(f"#!/bin/sh\nexec '{sys.executable}' -I '{folder / 'planner.py'}'\n")
+    (folder / "python").chmod(0o755)
+    return str(folder / "python")
+
+
+def test_a_planning_process_that_does_nothing_is_ended(around: Surroundings, tmp_path: Path) -> None:
+    python = slow_planner(tmp_path, "threading.Event().wait()")
+    said = around.run("start", SAXPY, expect=1, ANYZERO_PYTHON=python, ANYZERO_PLANNER_TIMEOUT="0.2").stderr
+    assert f"returned {UNAVAILABLE:#x}" in said
+    assert "neither answered nor did anything" in said
+
+
+def test_a_planning_process_that_works_may_take_its_time(around: Surroundings, tmp_path: Path) -> None:
+    python = slow_planner(tmp_path, "while time.thread_time() < 1: pass")
+    around.run("start", SAXPY, ANYZERO_PYTHON=python, ANYZERO_PLANNER_TIMEOUT="0.2")
+
+
 def test_a_program_that_forks(around: Surroundings) -> None:
     around.run("fork", SAXPY)
     # A `sleep` that it has started goes on, but holds nothing of ours.

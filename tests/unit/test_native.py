@@ -57,6 +57,22 @@ def test_it_is_read_back_as_it_was() -> None:
     assert found.processor == provenance.processor()
 
 
+def test_machine_code_that_is_not_wanted_is_left_alone(compiler: Compiler, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A binary is code that is trusted; whoever does not trust it has its SPIR-V compiled."""
+    plan = build(MODULES["saxpy"]).plan
+    _, _, expected = create(plan, "saxpy")
+    _, _, data = native(plan)
+    found = binaries.decode(data)
+    forged = {key: code.replace(b"code of saxpy", b"evil of saxpy") for key, code in found.containers.items()}
+    data = binaries.encode(found.inputs, forged)
+    for setting, made in (("on", next(iter(forged.values()))), ("off", expected)):
+        monkeypatch.setenv("ANYZERO_NATIVE", setting)
+        build_options.settings.cache_clear()
+        again = build(data, form=NATIVE)
+        assert again.status == SUCCESS
+        assert create(again.plan, "saxpy")[2] == made
+
+
 @given(st.integers(0, len(BINARY) * 8 - 1))
 def test_a_flipped_bit_is_noticed(place: int) -> None:
     damaged = bytearray(BINARY)

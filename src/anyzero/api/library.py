@@ -47,6 +47,9 @@ _REINSTALL: Final = (
 
 def _load(path: str) -> Library:
     try:
+        # The linker opens whatever a path leads to, and would wait for somebody to write to a pipe.
+        if "/" in path and os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113
+            raise OSError(f"{path} is no regular file")
         return Library(path)
     except OSError as error:
         if path == str(LIBRARY_PATH):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from pathlib import Path
 
-from anyzero.compiler import translate
+from anyzero import config
+from anyzero.compiler import dump, translate
 from anyzero.compiler.analysis.cost import chains, estimate
 from anyzero.compiler.analysis.shapes import Flow, analyse
 from anyzero.compiler.analysis.streams import memory_bound
@@ -246,12 +245,7 @@ def attributes(kernel: Kernel) -> list[str]:
 
 def _machine_code(name: str, text: str, target: cpu.Target, options: Options) -> bytes:
     object_, optimised = cpu.compile_text(text, target, options.level)
-    folder = os.environ.get("ANYZERO_DUMP", "")
-    if folder:
-        path = Path(folder)
-        path.mkdir(parents=True, exist_ok=True)
-        safe = "".join(each if each.isalnum() else "_" for each in name)[:100]
-        (path / f"{safe}.ll").write_text(text)
-        (path / f"{safe}.opt.ll").write_text(str(optimised))
-        (path / f"{safe}.s").write_text(cpu.assembly(optimised, target, options.level))
+    if folder := config.read(only=["dump"]).dump:
+        assembly = cpu.assembly(optimised, target, options.level)
+        dump.write(folder, name, {"ll": text, "opt.ll": str(optimised), "s": assembly})
     return object_

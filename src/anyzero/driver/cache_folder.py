@@ -7,12 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from anyzero.config import Config
+from anyzero.trust import process
 
 __all__ = ["of"]
 
 
 def of(settings: Config, environ: Mapping[str, str] = os.environ) -> Path | None:
     """The folder that holds all of them; None where the environment names no place."""
+    if process.is_secure():
+        return None  # variables, and a home, may be the choice of somebody with fewer rights
     if settings.cache_dir:
         return Path(settings.cache_dir).absolute()
     base = Path(environ.get("XDG_CACHE_HOME", ""))

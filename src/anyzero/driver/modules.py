@@ -82,7 +82,8 @@ def _plan(request: Reader, id_: int | None = None) -> tuple[Plan, list[str]]:
         where = f"input {index}: " if number > 1 else ""
         if form == ze.ZE_MODULE_FORMAT_NATIVE:
             found = _native(data, where)
-            shipped |= found.containers
+            if settings().native:
+                shipped |= found.containers
             units += [_unit(each.data, each.flags, dict(each.constants), where) for each in found.inputs]
         else:
             unit = _unit(data, flags, values, where)

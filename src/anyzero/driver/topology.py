@@ -81,7 +81,7 @@ class Option:
 
 def _count(low: int, high: int) -> Callable[[str], int]:
     def parse(text: str) -> int:
-        if not (text.isascii() and text.isdigit()) or not low <= int(text) <= high:
+        if not (text.isascii() and text.isdigit()) or len(text) > 9 or not low <= int(text) <= high:
             raise ValueError(f"takes a whole number from {low} to {high}")
         return int(text)
 
@@ -91,8 +91,8 @@ def _count(low: int, high: int) -> Callable[[str], int]:
 def _memory(text: str) -> int:
     try:
         size = parse_size(text)
-    except ValueError:
-        raise ValueError("takes a size such as 4G or 512M") from None
+    except ValueError as error:
+        raise ValueError(f"takes a size such as 4G or 512M ({error})") from None
     if size < MIN_TILE_MEMORY:
         raise ValueError(f"takes at least {MIN_TILE_MEMORY >> 10}K")
     return size
@@ -218,11 +218,12 @@ def settle(shape: DeviceShape, config: Config, machine_memory: int) -> DeviceSha
     """Fill what the user left open from the other variables and the machine."""
     memory = shape.memory or config.memory or machine_memory
     if memory < shape.tiles * MIN_TILE_MEMORY:
+        by_memory = not shape.memory and config.memory
         raise ConfigError(
-            VARIABLE,
-            config.devices or shape.backend,
+            "ANYZERO_MEMORY" if by_memory else VARIABLE,
+            str(memory) if by_memory else config.devices or shape.backend,
             f"{memory} bytes over {shape.tiles} tiles is less than {MIN_TILE_MEMORY >> 10}K a tile",
-            "a larger memory= or fewer tiles=",
+            "a larger size or fewer tiles",
         )
     return replace(shape, memory=memory, threads=shape.threads or config.threads)
 

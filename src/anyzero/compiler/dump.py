@@ -1,0 +1,40 @@
+"""What ``ANYZERO_DUMP`` asks for: the texts of a kernel, as files in a folder."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Mapping
+
+from anyzero.config import ConfigError
+
+__all__ = ["write"]
+
+_LONGEST_NAME = 100
+_LONGEST_PATH = 4096
+"""The kernel's own limit. Making folders takes a call for each of them, one in the other."""
+
+
+def write(folder: str, name: str, texts: Mapping[str, str]) -> None:
+    """Writes each text by its ending; raises ConfigError where the variable names no place for it."""
+    safe = "".join(each if each.isalnum() and each.isascii() else "_" for each in name)[:_LONGEST_NAME]
+    try:
+        if len(os.fsencode(folder)) >= _LONGEST_PATH:
+            raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
+        os.makedirs(folder, exist_ok=True)  # noqa: PTH103 (pathlib has nothing to do with the rest)
+        for ending, text in texts.items():
+            _write(os.path.join(folder, f"{safe}.{ending}"), text.encode("utf-8", "replace"))  # noqa: PTH118
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename and error.filename != folder else ""
+        reason = f"cannot be written to: {error.strerror}{where}"
+        raise ConfigError("ANYZERO_DUMP", folder, reason, "the path of a folder") from None
+
+
+def _write(path: str, content: bytes) -> None:
+    # Something else than a file may be there by this name; a pipe would wait for a reader.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with open(os.open(path, flags, 0o666), "wb") as file:  # noqa: PTH123 (it is a descriptor)
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(0, "it is no regular file", path)
+        file.write(content)
