@@ -101,7 +101,7 @@ def test_a_folder_of_blobs(tmp_path: Path) -> None:
     cache.keep(DIGEST, [b"one", memoryview(b"two")])
     found = cache.find(DIGEST)
     assert found is not None
-    assert found.read_bytes() == b"onetwo"
+    assert bytes(found) == b"onetwo"
     cache.note("id", DIGEST)
     assert cache.recall("id") == DIGEST
     assert cache.recall("other") is None

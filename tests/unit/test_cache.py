@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -74,13 +75,18 @@ def test_any_file_is_survived(tmp_path_factory: pytest.TempPathFactory, data: by
     assert made.load(KEY) is None
 
 
-def test_a_folder_that_others_may_write_to_is_not_used(folder: Path) -> None:
-    folder.mkdir(parents=True)
-    folder.chmod(0o777)
+@pytest.mark.parametrize("mode", [0o770, 0o720, 0o777, 0o1777])
+def test_a_folder_that_others_may_write_to_is_not_used(folder: Path, mode: int) -> None:
     made = Cache(folder, 1 << 20)
     made.store(KEY, b"content")
-    assert made.load(KEY) is None
-    assert entries(folder) == []
+    folder.chmod(mode)
+    assert made.load(KEY) is None  # the check belongs to each use
+    made.store(OTHER, b"other")
+    assert not made._path(OTHER).exists()
+    assert "chmod go-w" in made.trouble
+    folder.chmod(0o700)
+    assert made.load(KEY) == b"content"
+    assert made.trouble == ""
 
 
 def test_a_folder_of_somebody_else_is_not_used(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,17 +103,15 @@ def test_where_there_is_a_file_there_is_no_cache(tmp_path: Path) -> None:
     assert made.load(KEY) is None
 
 
-def test_a_full_disk_is_survived(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_survived(folder: Path) -> None:
     made = Cache(folder, 1 << 20)
     made.store(OTHER, b"there")
-
-    def full(path: Path, data: bytes) -> int:
-        with path.open("wb") as file:
-            file.write(data[: len(data) // 2])
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(Path, "write_bytes", full)
-    made.store(KEY, b"content")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+    try:
+        made.store(KEY, b"content" * 100)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert made.load(KEY) is None
     assert made.load(OTHER) == b"there"
     assert not list(folder.rglob("*.part"))
@@ -122,7 +126,6 @@ def test_a_removed_folder_is_made_again(folder: Path) -> None:
     (folder / "swept").unlink()
     folder.rmdir()
     assert made.load(KEY) is None
-    made.store(KEY, b"lost")
     made.store(KEY, b"again")
     assert made.load(KEY) == b"again"
 

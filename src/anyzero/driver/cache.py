@@ -11,7 +11,6 @@ import contextlib
 import fcntl
 import hashlib
 import os
-import stat
 import time
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -20,6 +19,7 @@ from typing import Final
 
 from anyzero.config import Config
 from anyzero.driver import cache_folder
+from anyzero.trust.folder import TrustedFolder, UntrustedError
 
 __all__ = ["Cache", "folder", "of"]
 
@@ -42,70 +42,69 @@ ABANDONED_SECONDS: Final = 3600
 
 
 class Cache:
-    """A folder of entries. Any thread of any process."""
+    """A folder of entries. Any thread of any process.
+
+    What lies there is run. So with each use every part of the folder's path is looked at, and every entry.
+    """
 
     def __init__(self, folder: Path, limit: int) -> None:
         self.folder = folder
         self.limit = limit
         self._written = 0
-        self._usable: bool | None = None
 
     def load(self, key: bytes) -> bytes | None:
         """What was stored under the key; None where there is nothing whole. Marks it as used."""
-        if not self._open():
-            return None
-        path = self._path(key)
+        home, name = _place(key)
         try:
-            data = path.read_bytes()
+            with self._open(home) as folder:
+                try:
+                    data = folder.read(name, self.limit + _HEAD)
+                except UntrustedError:
+                    data = None
+                content = _unpack(key, data) if data else None
+                if content is None:
+                    folder.remove(name)
+                else:
+                    folder.touch(name)
+                return content
         except OSError:
             return None
-        content = _unpack(key, data)
-        with contextlib.suppress(OSError):
-            if content is None:
-                path.unlink()
-            else:
-                os.utime(path)
-        return content
 
     def store(self, key: bytes, content: bytes) -> None:
         """Keeps the content, if that is possible."""
         data = _head(key, content) + content
-        if len(data) > self.limit or not self._open():
+        if len(data) > self.limit:
             return
-        path = self._path(key)
-        unfinished = path.with_name(f"{os.getpid()}-{os.urandom(8).hex()}{_UNFINISHED}")
+        home, name = _place(key)
         try:
-            path.parent.mkdir(mode=0o700, exist_ok=True)
-            unfinished.write_bytes(data)
-            unfinished.rename(path)
+            with self._open(home, make=True) as folder:
+                folder.write(name, [data], f"{os.getpid()}-{os.urandom(8).hex()}{_UNFINISHED}")
         except OSError:
-            with contextlib.suppress(OSError):
-                unfinished.unlink()
-            self._usable = self._hope(len(data))
             return
         self._written += len(data)
         if self._due():
             self.sweep()
 
     @property
-    def is_usable(self) -> bool:
-        """Is the folder there, or can be made, and can it be trusted?"""
-        return self._open()
+    def trouble(self) -> str:
+        """Why the folder cannot be used; empty where it can, and is there."""
+        try:
+            TrustedFolder.open(self.folder, make=True).close()
+        except OSError as error:
+            return str(error.strerror) if isinstance(error, UntrustedError) else f"{self.folder}: {error.strerror}"
+        return ""
 
     def measure(self) -> tuple[int, int]:
         """How many entries there are, and their bytes together."""
-        sizes = []
-        with contextlib.suppress(OSError):
-            for entry in self._files():
-                if entry.name.endswith(_SUFFIX):
-                    with contextlib.suppress(OSError):
-                        sizes.append(entry.stat(follow_symlinks=False).st_size)
+        sizes = [found.st_size for _, name, found in self._files() if name.endswith(_SUFFIX)]
         return len(sizes), sum(sizes)
 
     def sweep(self) -> None:
         """Makes room: removes what was not used for the longest time until the rest fits well."""
         try:
-            stamp = os.open(self.folder / _STAMP, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            with TrustedFolder.open(self.folder) as folder:
+                flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+                stamp = os.open(_STAMP, flags, 0o600, dir_fd=folder.descriptor)
         except OSError:
             return
         try:
@@ -120,72 +119,55 @@ class Cache:
 
     def _remove_oldest(self) -> None:
         now = time.time()
-        entries: list[tuple[float, int, str]] = []
-        for entry in self._files():
-            try:
-                found = entry.stat(follow_symlinks=False)
-            except OSError:
-                continue
-            if entry.name.endswith(_SUFFIX):
-                entries.append((found.st_mtime, found.st_size, entry.path))
-            elif entry.name.endswith(_UNFINISHED) and now - found.st_mtime > ABANDONED_SECONDS:
-                _remove(entry.path)
-        total = sum(size for _, size, _ in entries)
+        entries: list[tuple[float, int, str, str]] = []
+        for home, name, found in self._files():
+            if name.endswith(_SUFFIX):
+                entries.append((found.st_mtime, found.st_size, home, name))
+            elif name.endswith(_UNFINISHED) and now - found.st_mtime > ABANDONED_SECONDS:
+                self._remove(home, name)
+        total = sum(size for _, size, _, _ in entries)
         if total <= self.limit:
             return
-        for _, size, path in sorted(entries):
+        for _, size, home, name in sorted(entries):
             if total <= self.limit * ROOM:
                 break
-            _remove(path)
+            self._remove(home, name)
             total -= size
 
-    def _files(self) -> Iterator[os.DirEntry[str]]:
-        with os.scandir(self.folder) as folders:
-            names = [each.path for each in folders if each.is_dir(follow_symlinks=False)]
-        for name in names:
-            with contextlib.suppress(OSError), os.scandir(name) as files:
-                yield from files
+    def _remove(self, home: str, name: str) -> None:
+        with contextlib.suppress(OSError), self._open(home) as folder:
+            folder.remove(name)
+
+    def _files(self) -> Iterator[tuple[str, str, os.stat_result]]:
+        """Folder, name and status of every file."""
+        with contextlib.suppress(OSError), TrustedFolder.open(self.folder) as folder:
+            for home in [each.name for each in folder.entries() if each.is_dir(follow_symlinks=False)]:
+                with contextlib.suppress(OSError), folder.folder(home) as inner:
+                    for entry in inner.entries():
+                        with contextlib.suppress(OSError):
+                            yield home, entry.name, entry.stat(follow_symlinks=False)
+
+    def _open(self, home: str, *, make: bool = False) -> TrustedFolder:
+        with TrustedFolder.open(self.folder, make=make) as folder:
+            return folder.folder(home, make=make)
 
     def _due(self) -> bool:
         if self._written > self.limit // SWEEP_SHARE:
             return True
         try:
-            return time.time() - (self.folder / _STAMP).stat().st_mtime > SWEEP_SECONDS
+            with TrustedFolder.open(self.folder) as folder:
+                return time.time() - folder.status(_STAMP).st_mtime > SWEEP_SECONDS
         except OSError:
             return True
 
     def _path(self, key: bytes) -> Path:
-        name = key.hex()
-        return self.folder / name[:2] / f"{name[2:]}{_SUFFIX}"
-
-    def _hope(self, size: int) -> bool | None:
-        """After a failure: is it worth trying again? None where the folder has to be made first."""
-        try:
-            room = os.statvfs(self.folder)
-        except OSError:
-            return False if self.folder.exists() else None
-        return os.access(self.folder, os.W_OK) and room.f_bavail * room.f_frsize > size
-
-    def _open(self) -> bool:
-        """Makes the folder with the first use, and looks whether it can be trusted."""
-        if self._usable is None:
-            self._usable = _trusted(self.folder)
-        return self._usable
+        return self.folder.joinpath(*_place(key))
 
 
-def _remove(path: str) -> None:
-    with contextlib.suppress(OSError):
-        Path(path).unlink()
-
-
-def _trusted(folder: Path) -> bool:
-    """Its contents are run, so only this user and the administrator may be able to write there."""
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = folder.stat()
-    except OSError:
-        return False
-    return stat.S_ISDIR(found.st_mode) and found.st_uid in (0, os.geteuid()) and not found.st_mode & stat.S_IWOTH
+def _place(key: bytes) -> tuple[str, str]:
+    """Folder and name of an entry."""
+    name = key.hex()
+    return name[:2], f"{name[2:]}{_SUFFIX}"
 
 
 def _head(key: bytes, content: bytes) -> bytes:

@@ -76,7 +76,7 @@ def _cache() -> dict[str, Any]:
     if not settings.cache or place is None:
         return found
     kept = cache.Cache(place, settings.cache_size)
-    found["usable"] = kept.is_usable
-    found["writable"] = kept.is_usable and os.access(place, os.W_OK)
+    found["trouble"] = kept.trouble
+    found["writable"] = not kept.trouble and os.access(place, os.W_OK)
     found["entries"], found["bytes"] = kept.measure()
     return found

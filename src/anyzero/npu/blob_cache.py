@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import mmap
 import os
-import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
+
+from anyzero.trust.folder import TrustedFolder
 
 __all__ = ["BlobCache"]
 
@@ -16,26 +18,33 @@ _DIGEST: Final = 64
 
 
 class BlobCache:
-    """A folder of exported models. Any number of processes may use it: files appear whole, or not at all."""
+    """A folder of exported models. Any number of processes may use it: files appear whole, or not at all.
+
+    A folder that others may write to is not used: models that lie there are run.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def path(self, digest: str) -> Path:
-        """Where a model is, if it is there."""
-        return self.folder / f"{digest}.blob"
-
-    def find(self, digest: str) -> Path | None:
-        """The file of a model that was kept before."""
-        path = self.path(digest)
-        return path if path.is_file() else None
+    def find(self, digest: str) -> memoryview | None:
+        """A model that was kept before, mapped; None where there is none that could be trusted."""
+        try:
+            with TrustedFolder.open(self.folder) as folder:
+                file = folder.file(f"{digest}.blob")
+            try:
+                return memoryview(mmap.mmap(file, 0, access=mmap.ACCESS_READ))
+            finally:
+                os.close(file)
+        except (OSError, ValueError):  # an empty file cannot be mapped
+            return None
 
     def recall(self, identity: str | None) -> str | None:
         """The digest of files that were read before and are the same still."""
         if identity is None:
             return None
         try:
-            digest = self._note(identity).read_text()
+            with TrustedFolder.open(self.folder) as folder:
+                digest = (folder.read(f"{identity}.files", _DIGEST) or b"").decode()
         except (OSError, UnicodeDecodeError):
             return None
         return digest if len(digest) == _DIGEST and digest.isalnum() else None
@@ -43,30 +52,17 @@ class BlobCache:
     def note(self, identity: str | None, digest: str) -> None:
         """Remember the digest of files."""
         if identity is not None:
-            self._write(self._note(identity), [digest.encode()])
-
-    def _note(self, identity: str) -> Path:
-        return self.folder / f"{identity}.files"
+            self._write(f"{identity}.files", [digest.encode()])
 
     def keep(self, digest: str, parts: Sequence[bytes | memoryview]) -> None:
         """Write a model. A full disk or a folder that cannot be written to costs the cache, not the program."""
-        self._write(self.path(digest), parts)
-
-    def _write(self, path: Path, parts: Sequence[bytes | memoryview]) -> None:
-        with suppress(OSError):
-            self.folder.mkdir(parents=True, exist_ok=True)
-            number, name = tempfile.mkstemp(prefix=".partial.", dir=self.folder)
-            partial = Path(name)
-            try:
-                with os.fdopen(number, "wb") as file:
-                    for part in parts:
-                        file.write(part)
-                partial.replace(path)
-            except OSError:
-                partial.unlink(missing_ok=True)
-                raise
+        self._write(f"{digest}.blob", parts)
 
     def forget(self, digest: str) -> None:
         """Remove a model that turned out to be damaged."""
-        with suppress(OSError):
-            self.path(digest).unlink()
+        with contextlib.suppress(OSError), TrustedFolder.open(self.folder) as folder:
+            folder.remove(f"{digest}.blob")
+
+    def _write(self, name: str, parts: Sequence[bytes | memoryview]) -> None:
+        with contextlib.suppress(OSError), TrustedFolder.open(self.folder, make=True) as folder:
+            folder.write(name, parts, f".partial.{os.getpid()}-{os.urandom(8).hex()}")

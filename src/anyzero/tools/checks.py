@@ -188,9 +188,9 @@ def kept_kernels() -> Iterator[Check]:
         yield Check(name, "note", "off (ANYZERO_CACHE)")
     elif place is None:
         yield Check(name, "warning", "this user has no home to keep compiled kernels in", mend)
-    elif not told["usable"]:
-        finding = f"{place} cannot be made, or others may write to it; kernels are compiled each time"
-        yield Check(name, "warning", finding, f"chmod -R go-w {place} trusts it again. {mend}")
+    elif told["trouble"]:
+        finding = f"{place} is not used, and kernels are compiled each time: {told['trouble']}"
+        yield Check(name, "warning", finding, mend)
     elif not told["writable"]:
         yield Check(name, "warning", f"{place} is read-only; what is not there is compiled each time", mend)
     else:

@@ -24,7 +24,7 @@ HEALTHY: dict[str, Any] = {
         "on": True,
         "folder": "/c/kernels",
         "limit": 1 << 30,
-        "usable": True,
+        "trouble": "",
         "writable": True,
         "entries": 7,
         "bytes": 2048,
@@ -80,7 +80,7 @@ def test_a_broken_compiler_has_to_be_mended(told: Callable[..., None], answer: t
     [
         ({"on": False}, "note", "off"),
         ({"folder": None}, "warning", "no home"),
-        ({"usable": False}, "warning", "others may write"),
+        ({"trouble": "others may write to /home: chmod go-w /home"}, "warning", "chmod go-w /home"),
         ({"writable": False}, "warning", "read-only"),
         ({"error": "OSError: disk"}, "warning", "disk"),
     ],
