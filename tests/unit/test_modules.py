@@ -136,6 +136,33 @@ def test_a_dump_compiles_what_the_cache_has(
     assert len(compiler.calls) == 2
 
 
+def test_more_memory_than_a_container_can_tell_is_a_refusal(
+    compiler: Compiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for field, what in (("local_bytes", "local memory"), ("private_bytes", "private memory")):
+        for amount, status in ((1 << 32) - 1, SUCCESS), (1 << 32, ze.ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY):
+            huge = kernel(name="saxpy", **{field: amount})
+            monkeypatch.setattr(compiler, "compile_kernel", lambda *_, huge=huge: huge)
+            monkeypatch.setenv("ANYZERO_CACHE", "off")
+            build_options.settings.cache_clear()
+            found, log, _ = create(build(MODULES["saxpy"]).plan, "saxpy")
+            assert found == status
+            assert not log or f'"saxpy" needs {amount} bytes of {what}' in log
+
+
+def test_variables_larger_than_any_memory_are_a_refusal(compiler: Compiler) -> None:
+    """Each of them may be; together they are too much."""
+    head = """
+    %n = OpConstant %i64 1152921504606846976
+    %array = OpTypeArray %i32 %n
+    %pointer = OpTypePointer CrossWorkgroup %array
+"""
+    head += "".join(f"    %v{i} = OpVariable %pointer CrossWorkgroup\n" for i in range(4))
+    built = build(module("", head=head))
+    assert built.status == ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE
+    assert "more than any memory" in built.log
+
+
 def test_a_damaged_cache_is_rebuilt_in_silence(compiler: Compiler, tmp_path: Path) -> None:
     built = build(MODULES["saxpy"])
     expected = create(built.plan, "saxpy")

@@ -24,6 +24,15 @@ from anyzero.driver.wire import Refusal, WireError, Writer
 __all__ = ["create", "key"]
 
 _NAMES_SHOWN: Final = 8
+_AMOUNTS: Final = {
+    "args_bytes": "arguments",
+    "local_bytes": "local memory",
+    "private_bytes": "private memory",
+    "spill_bytes": "memory for spilled registers",
+    "scratch_fixed": "scratch memory",
+    "scratch_per_vector": "scratch memory",
+}
+"""What a container tells in 32 bits."""
 
 
 def create(plan: Plan, name: str, kind: int) -> tuple[bytes, str]:
@@ -80,11 +89,20 @@ def _made(plan: Plan, name: str, kind: int, reached: Reached) -> tuple[bytes, st
                     pass  # whole and yet not understood: as good as none
     _verify(plan, name, kind, reached)
     kernel = _compile(plan, name, kind, [other.module for other in reached.plans])
+    _check_amounts(kernel)
     placed = replace(kernel, links=kernel.links or tuple(range(len(ids))))
     made = container.encode(Container(placed, identity[:16], plan.digest[:16], function=kind == FUNCTION))
     if store:
         store.store(identity, made)
     return container.relink(made, ids), kernel.log
+
+
+def _check_amounts(kernel: CompiledKernel) -> None:
+    for field, what in _AMOUNTS.items():
+        amount: int = getattr(kernel, field)
+        if amount >= 1 << 32:
+            text = f'"{kernel.name}" needs {amount} bytes of {what}, and no device has 4 GiB of it'
+            raise Refusal(ze.ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY, text)
 
 
 def _verify(plan: Plan, name: str, kind: int, reached: Reached) -> None:

@@ -159,7 +159,11 @@ def _program(units: tuple[Unit, ...], environment: Config) -> spirv.Module:
 def _globals(module: spirv.Module) -> Globals:
     if not any(each.builtin is None and each.storage_class in _MEMORY for each in module.variables.values()):
         return _NOTHING
-    return layout_globals(module)
+    made = layout_globals(module)
+    if made.size >= 1 << 63:
+        text = f"error: the module's variables have {made.size} bytes together, more than any memory"
+        raise Refusal(ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, text)
+    return made
 
 
 def find(id_: int) -> Plan:
