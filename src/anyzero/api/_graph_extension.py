@@ -14,7 +14,7 @@ from anyzero.ze import npu
 if TYPE_CHECKING:
     from anyzero.api.driver import Driver
 
-__all__ = ["Extension", "extension", "text_of"]
+__all__ = ["Extension", "extension", "queue_extension", "text_of"]
 
 _get_address: Final = function("zeDriverGetExtensionFunctionAddress")
 _NEEDED: Final = (1, 16)
@@ -53,6 +53,16 @@ class Extension:
 def extension(driver: Driver) -> Extension:
     """The extension of a driver; raise UnsupportedFeature where it has none."""
     return Extension(driver)
+
+
+@cache
+def queue_extension(driver: Driver) -> Any:
+    """The functions that an NPU's queues have beyond the specification, or UnsupportedFeature."""
+    if npu.ZE_COMMAND_QUEUE_NPU_EXT_NAME not in driver.extensions:
+        raise errors.UnsupportedFeature(
+            "queues of this driver have no workload type", remedy="Give the queue a priority when you make it."
+        )
+    return _table(driver, npu.ZE_COMMAND_QUEUE_NPU_EXT_NAME, npu.ze_command_queue_npu_dditable_ext_t)
 
 
 def _version_of(driver: Driver, name: str) -> tuple[int, int]:

@@ -438,16 +438,20 @@ class Context(Resource):
         mode: Mode = "asynchronous",
         priority: Priority = "normal",
         index: int = 0,
+        sequential: bool = False,
         device: Device | None = None,
     ) -> CommandQueue:
         """A queue for recorded lists, of a group that runs everything or only copies (``kind="copy"``).
+
+        An NPU may run lists of one queue side by side; with ``sequential=True`` each begins when the one before has
+        ended, as on every other device.
 
         >>> az.device().context().queue(kind="copy", priority="high").group.kind
         'copy'
         """
         where = device or self.device
         group = self._group(kind, where)
-        return CommandQueue(self, where, group, mode=mode, priority=priority, index=index)
+        return CommandQueue(self, where, group, mode=mode, priority=priority, index=index, sequential=sequential)
 
     def command_list(
         self,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from anyzero import ze
 from anyzero.api import _keep
+from anyzero.api._graph_extension import queue_extension
 from anyzero.api._host_function import watch
 from anyzero.api._hot import Address, hot
 from anyzero.api._keep import HEAVY, Held
@@ -16,6 +17,7 @@ from anyzero.api._queues import kept_of, pack_lists, queue_desc
 from anyzero.api._timeline import Timeline
 from anyzero.api.fence import Fence
 from anyzero.api.library import check, create, function
+from anyzero.ze import npu
 
 if TYPE_CHECKING:
     from anyzero.api._queues import Mode, Priority
@@ -69,9 +71,13 @@ class CommandQueue(Timeline):
         mode: Mode = "asynchronous",
         priority: Priority = "normal",
         index: int = 0,
+        sequential: bool = False,
     ) -> None:
         _keep.sweep()
         desc = queue_desc(group, mode, priority, index)
+        options = npu.ze_command_queue_desc_npu_ext_2_t(options=npu.ZE_NPU_COMMAND_QUEUE_OPTION_DEVICE_SYNC)
+        if sequential and npu.ZE_COMMAND_QUEUE_NPU_EXT_NAME in device.driver.extensions:
+            desc.pNext = ctypes.addressof(options)
         self.context = context
         self._lifetime = context.lifetime
         self.device = device
@@ -83,6 +89,17 @@ class CommandQueue(Timeline):
         # A list without commands; submitted for the sake of its fence.
         self._empty: int | None = None
         self.handle = create(_create, context.handle, device.handle, ctypes.byref(desc))
+
+    def set_background(self, background: bool = True) -> None:
+        """Let the work of others go first, from the next submission on; False ends that. NPUs have it.
+
+        >>> az.device().context().queue().set_background()
+        Traceback (most recent call last):
+        anyzero.errors.UnsupportedFeature: ...
+        """
+        kind = npu.ZE_WORKLOAD_TYPE_BACKGROUND if background else npu.ZE_WORKLOAD_TYPE_DEFAULT
+        called = queue_extension(self.device.driver).pfnSetWorkloadType
+        check(called(self.handle, kind), called)
 
     def submit(self, *lists: CommandList, fence: Fence | None = None) -> Fence:
         """Run recorded lists, one after the other; the fence is done when they are. A new fence, unless given.

@@ -17,7 +17,7 @@ from anyzero.npu.compiled_model import CompiledModel
 from anyzero.npu.core import Core
 from anyzero.npu.element_type import ElementType
 from anyzero.npu.infer_queue import AsyncInferQueue
-from anyzero.npu.infer_request import InferRequest, RequestBusy
+from anyzero.npu.infer_request import Cancelled, InferRequest, RequestBusy
 from anyzero.npu.network_description import NetworkDescription, Port
 from anyzero.npu.profiling import ProfilingInfo
 from anyzero.npu.results import InferResults
@@ -26,6 +26,7 @@ from anyzero.npu.variable_state import VariableState
 
 __all__ = [
     "AsyncInferQueue",
+    "Cancelled",
     "CompiledModel",
     "Core",
     "ElementType",

@@ -102,8 +102,8 @@ class CompiledModel:
             ) from None
 
     def set_property(self, properties: Mapping[Any, Any]) -> None:
-        """Change what may change after the compilation: MODEL_PRIORITY, for requests that are made from now on."""
-        others = {key_of(key) for key in properties} - {"MODEL_PRIORITY"}
+        """Change MODEL_PRIORITY or WORKLOAD_TYPE after the compilation, for requests that are made from now on."""
+        others = {key_of(key) for key in properties} - {"MODEL_PRIORITY", "WORKLOAD_TYPE"}
         if others:
             raise errors.InvalidArgument(f"{', '.join(sorted(others))} cannot be changed once a model is compiled")
         old = self._executor

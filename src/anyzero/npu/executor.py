@@ -25,7 +25,9 @@ class Queues:
 
     def __init__(self, context: az.Context, settings: Settings, *, discrete: bool) -> None:
         priority = _PRIORITIES[settings.model_priority]
-        self.compute = context.queue(kind="compute", priority=priority)
+        self.compute = context.queue(kind="compute", priority=priority, sequential=settings.run_inferences_sequentially)
+        if settings.workload_type == "EFFICIENT":
+            self.compute.set_background()
         self.copies = _copy_group(context.device)
         self.upload = self.readback = self.compute
         if discrete:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from anyzero.npu.executor import Executor
     from anyzero.npu.network_description import Port
 
-__all__ = ["InferRequest", "RequestBusy"]
+__all__ = ["Cancelled", "InferRequest", "RequestBusy"]
 
 Callback = Callable[[Any], object]
 
@@ -35,6 +35,12 @@ class RequestBusy(errors.HandleInUse, RuntimeError):  # noqa: N818 (as the excep
     """The request is at work already."""
 
     remedy = "Wait for it, or use one request for each inference that is under way (AsyncInferQueue)."
+
+
+class Cancelled(errors.Error, RuntimeError):  # noqa: N818 (as the exceptions of this package)
+    """The inference was cancelled; its outputs mean nothing."""
+
+    remedy = "Start another inference on the request."
 
 
 class InferRequest:
@@ -53,6 +59,7 @@ class InferRequest:
         self._running = False
         self._concluded: Flag | None = None
         self._failure: BaseException | None = None
+        self._cancelled = False
         self._callback: Callback | None = None
         self._started = 0
         self._ended = 0
@@ -181,7 +188,13 @@ class InferRequest:
             self.userdata = userdata
 
     def cancel(self) -> None:
-        """Nothing: an inference that was submitted runs to its end. Here because OpenVINO has it."""
+        """Give up the inference that is under way: `wait` raises Cancelled, and the callback is still called.
+
+        The device itself cannot be stopped: it ends the inference, and only then the request is free for another.
+        Nothing happens where none is under way.
+        """
+        with self._guard:
+            self._cancelled = self._running
 
     @property
     def ready(self) -> bool:
@@ -226,6 +239,7 @@ class InferRequest:
                 self._conclude()
             self._running = True
             self._failure = None
+            self._cancelled = False
             self._concluded = Flag() if watched else None
         try:
             self._tensors.fill(inputs, share=share)
@@ -280,6 +294,8 @@ class InferRequest:
         with self._guard:
             if self._running and concluded is None:
                 self._conclude()
+        if concluded is None:
+            self._raise_failure()
 
     def _watch(self, callback: Callback) -> None:
         """Wait for the inference and call back; the watcher's thread does."""
@@ -303,8 +319,11 @@ class InferRequest:
 
     def _conclude(self) -> None:
         self._ended = time.perf_counter_ns()
-        self._tensors.read_extents()
         self._running = False
+        if self._cancelled:
+            self._failure = Cancelled("the inference was cancelled")
+        else:
+            self._tensors.read_extents()
 
     def _give_up(self, error: BaseException) -> None:
         """Make the request fit for another try."""
@@ -322,7 +341,7 @@ class InferRequest:
 
     def _require_idle(self) -> None:
         if self._running and not self._executor.watcher.here:
-            with suppress(az.TimeoutError):
+            with suppress(az.TimeoutError, Cancelled):
                 self._wait(0)
             if self._running:
                 raise RequestBusy("the request is at work")

@@ -13,6 +13,7 @@ __all__ = ["Settings", "key_of", "text_of"]
 
 PipelineKind = Literal["AUTO", "INTEGRATED", "DISCRETE"]
 Synchronization = Literal["FENCE", "EVENT"]
+WorkloadType = Literal["DEFAULT", "EFFICIENT"]
 BatchMode = Literal["AUTO", "COMPILER", "PLUGIN"]
 Priority = Literal["LOW", "MEDIUM", "HIGH"]
 
@@ -25,6 +26,7 @@ _WORDS: Final[dict[str, tuple[str, ...]]] = {
     "model_priority": ("MEDIUM", "LOW", "HIGH"),
     "npu_pipeline": ("AUTO", "INTEGRATED", "DISCRETE"),
     "npu_sync": ("FENCE", "EVENT"),
+    "workload_type": ("DEFAULT", "EFFICIENT"),
     "npu_batch_mode": ("AUTO", "COMPILER", "PLUGIN"),
 }
 
@@ -42,6 +44,8 @@ class Settings:
     npu_sync: Synchronization = "FENCE"
     npu_batch_mode: BatchMode = "AUTO"
     npu_batch: int = 1
+    run_inferences_sequentially: bool = False
+    workload_type: WorkloadType = "DEFAULT"
     npu_bypass_umd_caching: bool = False
     compiler: tuple[tuple[str, str], ...] = ()
 

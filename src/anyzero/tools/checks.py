@@ -20,6 +20,7 @@ from anyzero.api import _loaders as loaders
 from anyzero.errors import Error
 from anyzero.tools import environment
 from anyzero.tools.interpreter import Interpreter, for_c_programs
+from anyzero.tools.onnxruntime import INSTALL, missing_openvino
 from anyzero.tools.sizes import size
 
 __all__ = ["CHECKS", "Check", "State"]
@@ -175,6 +176,15 @@ def _what_its_plugin_finds() -> str:
     return f"its NPU plugin takes the loader {found.path}, and finds this driver {other_ways}"
 
 
+def onnxruntime() -> Iterator[Check]:
+    """Where its OpenVINO provider cannot be loaded, it runs models on its own CPU provider without a word."""
+    if found := missing_openvino([each for each in sys.path if each]):
+        finding = f"onnxruntime-openvino {found} has no openvino beside it: models silently run on its CPU provider"
+        yield Check("onnxruntime", "warning", finding, INSTALL)
+    elif told := _installed("onnxruntime-openvino"):
+        yield Check("onnxruntime", "good", f"onnxruntime-openvino {told}, with openvino {_installed('openvino')}")
+
+
 def kept_kernels() -> Iterator[Check]:
     """The cache of compiled kernels."""
     name = "cache"
@@ -304,6 +314,7 @@ CHECKS: Final = (
     compiler,
     python,
     openvino,
+    onnxruntime,
     kept_kernels,
     limits,
     variables,

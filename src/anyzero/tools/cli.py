@@ -87,6 +87,7 @@ examples:
   anyzero npu latency model.xml                          the median of three rounds
   anyzero npu latency model.onnx --repeat 9
   anyzero npu latency model.xml --config PERFORMANCE_HINT=THROUGHPUT
+  anyzero npu latency model.onnx --shape '[1,3,224,224]' for a model whose inputs may have any size
   anyzero npu latency model.xml --json | jq '.cache_dir.latency / .first_ever.latency'
 
 Each round starts four fresh processes:
@@ -102,6 +103,7 @@ examples:
   anyzero npu bench model.xml --requests 8 --seconds 20
   anyzero npu bench model.xml --compare                  and the same on OpenVINO's own CPU device
   anyzero npu bench model.xml --config NPU_PIPELINE=DISCRETE
+  anyzero npu bench bert.onnx --shape 'ids[1,128],mask[1,128]'
 
 Inputs are random numbers, and zero where a model takes whole numbers.
 """
@@ -264,6 +266,9 @@ def _add_model(
     made.add_argument(
         "--config", action="append", default=[], metavar="KEY=VALUE", help="compile the model with it; repeatable"
     )
+    made.add_argument(
+        "--shape", default="", metavar="SHAPES", help="shapes of the inputs, where the model leaves them open"
+    )
     made.add_argument("--json", action="store_true", help="as JSON")
     return made
 
@@ -340,7 +345,9 @@ def _help(chosen: argparse.Namespace) -> int:
 def _npu_latency(chosen: argparse.Namespace) -> int:
     from anyzero.tools import npu
 
-    return npu.latency(chosen.model, config=chosen.config, repeat=max(chosen.repeat, 1), as_json=chosen.json)
+    return npu.latency(
+        chosen.model, config=chosen.config, shape=chosen.shape, repeat=max(chosen.repeat, 1), as_json=chosen.json
+    )
 
 
 def _npu_bench(chosen: argparse.Namespace) -> int:
@@ -349,6 +356,7 @@ def _npu_bench(chosen: argparse.Namespace) -> int:
     return npu.bench(
         chosen.model,
         config=chosen.config,
+        shape=chosen.shape,
         seconds=chosen.seconds,
         requests=chosen.requests,
         compare=chosen.compare,

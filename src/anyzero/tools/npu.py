@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from anyzero import errors
-from anyzero.tools.npu_probe import settings_of
+from anyzero.tools.npu_probe import model_with, settings_of, shapes_of
 
 __all__ = ["bench", "latency"]
 
@@ -27,22 +27,23 @@ _ROWS: Final = {
 }
 
 
-def latency(model: str, *, config: Sequence[str], repeat: int, as_json: bool) -> int:
+def latency(model: str, *, config: Sequence[str], shape: str, repeat: int, as_json: bool) -> int:
     """Measure first inferences in fresh processes, with empty and with warm caches."""
     settings = settings_of(list(config))
     if not Path(model).exists():
         raise errors.InvalidArgument(f"there is no model {model}")
+    shapes_of(shape)  # before anything takes long
     rounds: dict[str, list[dict[str, Any]]] = {name: [] for name in _ROWS}
     with tempfile.TemporaryDirectory(prefix="anyzero-npu-") as place:
         for number in range(repeat):
             empty = str(Path(place, f"driver{number}"))
             blobs = str(Path(place, f"blobs{number}"))
             own = {**settings, "CACHE_DIR": blobs}
-            rounds["first_ever"].append(_probe(model, settings, empty))
-            rounds["driver_cache"].append(_probe(model, settings, empty))
+            rounds["first_ever"].append(_probe(model, shape, settings, empty))
+            rounds["driver_cache"].append(_probe(model, shape, settings, empty))
             # The first of the two fills the folder; the driver's cache stays empty.
-            _probe(model, own, str(Path(place, f"none{number}")))
-            rounds["cache_dir"].append(_probe(model, own, str(Path(place, f"none{number}"))))
+            _probe(model, shape, own, str(Path(place, f"none{number}")))
+            rounds["cache_dir"].append(_probe(model, shape, own, str(Path(place, f"none{number}"))))
     found = {name: _middle(each) for name, each in rounds.items()}
     first = found["first_ever"]["latency"]
     for each in found.values():
@@ -60,18 +61,21 @@ def latency(model: str, *, config: Sequence[str], repeat: int, as_json: bool) ->
     return 0
 
 
-def bench(model: str, *, config: Sequence[str], seconds: float, requests: int, compare: bool, as_json: bool) -> int:
+def bench(
+    model: str, *, config: Sequence[str], shape: str, seconds: float, requests: int, compare: bool, as_json: bool
+) -> int:
     """Measure one inference after the other, and many at a time; perhaps OpenVINO's CPU device beside it."""
     from anyzero.npu import AsyncInferQueue, Core
 
-    compiled = Core().compile_model(model, settings_of(list(config)))
+    source = model_with(model, shapes_of(shape))
+    compiled = Core().compile_model(source, settings_of(list(config)))
     found = {"NPU": _measured(compiled, AsyncInferQueue, seconds, requests)}
     if compare:
         try:
             import openvino
         except ImportError as error:
             raise errors.Unavailable(f"--compare needs OpenVINO: {error}", remedy="pip install openvino") from None
-        other = openvino.Core().compile_model(model, "CPU")
+        other = openvino.Core().compile_model(source, "CPU")
         found["CPU"] = _measured(other, openvino.AsyncInferQueue, seconds, requests)
     if as_json:
         print(json.dumps({"model": model, **found}, indent=2))
@@ -86,8 +90,8 @@ def bench(model: str, *, config: Sequence[str], seconds: float, requests: int, c
     return 0
 
 
-def _probe(model: str, settings: dict[str, str], cache: str) -> dict[str, Any]:
-    command = [sys.executable, "-m", "anyzero.tools.npu_probe", model]
+def _probe(model: str, shape: str, settings: dict[str, str], cache: str) -> dict[str, Any]:
+    command = [sys.executable, "-m", "anyzero.tools.npu_probe", model, shape]
     command += [f"{key}={value}" for key, value in settings.items()]
     done = subprocess.run(
         command, env={**os.environ, "ANYZERO_CACHE_DIR": cache}, capture_output=True, text=True, check=False

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from anyzero.tools.environment import plan
+from anyzero.tools.onnxruntime import INSTALL, missing_openvino_of_program
 
 __all__ = ["NOT_EXECUTABLE", "NOT_FOUND", "OWN_FAILURE", "run"]
 
@@ -26,6 +27,11 @@ def run(command: list[str], *, devices: str | None, profile: str | None, loader:
         for name, value in sorted(variables.changes.items()):
             print(f"anyzero: {name}{' is unset' if value is None else f'={value}'}", file=sys.stderr)
     environ = variables.applied_to(os.environ)
+    if found := missing_openvino_of_program(command[0], environ):
+        print(
+            f"anyzero: onnxruntime-openvino {found} finds no openvino and uses its CPU provider: {INSTALL}",
+            file=sys.stderr,
+        )
     if _python_set_the_locale():
         environ.pop("LC_CTYPE", None)
     _restore_signals()
