@@ -31,6 +31,12 @@ class Properties {
     return reinterpret_cast<const T*>(image->bytes.data() + size_t{index} * image->size);
   }
 
+  // The same for start-up, before anybody asks.
+  template <class T>
+  T* edit(uint32_t stype, uint32_t index = 0) {
+    return const_cast<T*>(get<T>(stype, index));
+  }
+
   uint32_t count(uint32_t stype) const {
     const Image* image = find(stype);
     return image ? image->count : 0;

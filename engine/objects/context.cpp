@@ -6,6 +6,7 @@
 #include "device.h"
 #include "driver.h"
 #include "memory.h"
+#include "visibility.h"
 
 namespace anyzero {
 
@@ -19,6 +20,8 @@ ze_result_t Context::createEx(Driver& driver, const ze_context_desc_t*, uint32_t
     if (&devices[i]->driver() != &driver)
       return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "device %u of the list belongs to another driver", i);
   std::vector<Device*> chosen = count ? std::vector<Device*>(devices, devices + count) : driver.devices();
+  if (chosen.empty())
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the driver shows no device: %s", why_nothing_is_shown().c_str());
   *handle = handle_of<ze_context_handle_t>(make(driver, std::move(chosen)));
   return ZE_RESULT_SUCCESS;
 }

@@ -8,6 +8,7 @@
 #include "context.h"
 #include "device.h"
 #include "driver.h"
+#include "visibility.h"
 
 namespace anyzero {
 
@@ -127,7 +128,7 @@ bool Description::read_device(Driver& driver, Device* parent) {
   if (parent) {
     parent->add_tile(device);
   } else {
-    driver.devices_.push_back(device);
+    driver.cards_.push_back(device);
   }
   for (uint32_t i = 0; i < record.tiles; ++i)
     if (!read_device(driver, device)) return false;
@@ -147,6 +148,7 @@ bool Description::read_driver(std::vector<Driver*>* drivers) {
   drivers->push_back(driver);
   for (uint32_t i = 0; i < record.devices; ++i)
     if (!read_device(*driver, nullptr)) return false;
+  Visibility::from_environment().apply(*driver);
   driver->default_context_ = Context::make(*driver, driver->devices_);
   return true;
 }
@@ -161,6 +163,7 @@ bool Description::build(std::vector<Driver*>* drivers, std::string* reason) {
     drivers->clear();
     *reason = "the description of the devices is damaged; write it anew with `python -m anyzero.driver`";
   }
+  identify_devices(*drivers);
   return good;
 }
 

@@ -16,13 +16,7 @@ constexpr uint64_t kMostEngineThreads = 64;
 
 Device::Device(Driver& driver, Device* parent, Backend& backend, Properties properties, uint32_t index)
     : driver_(driver), parent_(parent), backend_(backend), properties_(std::move(properties)), index_(index) {
-  if (auto* device = properties_.get<ze_device_properties_t>(ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES)) {
-    pages_on_demand_ = (device->flags & ZE_DEVICE_PROPERTY_FLAG_ONDEMANDPAGING) != 0;
-    max_allocation_ = device->maxMemAllocSize;
-  }
-  memories_ = properties_.count(ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES);
-  for (uint32_t i = 0; i < memories_; ++i)
-    memory_total_ += properties_.get<ze_device_memory_properties_t>(ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES, i)->totalSize;
+  read_limits();
   for (uint32_t i = 0; i < properties_.count(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES); ++i) {
     auto* described = properties_.get<ze_command_queue_group_properties_t>(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES, i);
     Group group{described->flags, described->maxMemoryFillPatternSize, {}};
@@ -34,16 +28,29 @@ Device::Device(Driver& driver, Device* parent, Backend& backend, Properties prop
   }
 }
 
+void Device::read_limits() {
+  if (auto* device = properties_.get<ze_device_properties_t>(ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES)) {
+    pages_on_demand_ = (device->flags & ZE_DEVICE_PROPERTY_FLAG_ONDEMANDPAGING) != 0;
+    max_allocation_ = device->maxMemAllocSize;
+  }
+  memories_ = properties_.count(ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES);
+  memory_total_ = 0;
+  for (uint32_t i = 0; i < memories_; ++i)
+    memory_total_ += properties_.get<ze_device_memory_properties_t>(ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES, i)->totalSize;
+}
+
 ze_result_t Device::get(Driver& driver, uint32_t* count, ze_device_handle_t* handles) {
   return list_handles(driver.devices(), count, handles);
 }
 
 ze_result_t Device::getRootDevice(ze_device_handle_t* root) {
-  *root = handle_of<ze_device_handle_t>(parent_);  // null for a root device
+  *root = handle_of<ze_device_handle_t>(shown_root_);
   return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t Device::getSubDevices(uint32_t* count, ze_device_handle_t* handles) { return list_handles(tiles_, count, handles); }
+ze_result_t Device::getSubDevices(uint32_t* count, ze_device_handle_t* handles) {
+  return list_handles(shown_tiles_, count, handles);
+}
 
 ze_result_t Device::getProperties(ze_device_properties_t* properties) {
   properties_.fill(properties, ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES);

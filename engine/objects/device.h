@@ -61,6 +61,13 @@ class Device : public Object<Device, Kind::Device> {
   const std::vector<Group>& groups() const { return groups_; }
   Backend& backend() const { return backend_; }
 
+  // What a program sees of the relation between a device and its tiles.
+  const std::vector<Device*>& shown_tiles() const { return shown_tiles_; }
+  Device* shown_root() const { return shown_root_; }
+  // Position among all devices and tiles that a program sees; kHidden for the others.
+  static constexpr uint32_t kHidden = UINT32_MAX;
+  uint32_t identifier() const { return identifier_; }
+
   // Position among all devices and tiles of the process: a bit in residency masks.
   uint32_t index() const { return index_; }
   bool pages_on_demand() const { return pages_on_demand_; }
@@ -87,8 +94,15 @@ class Device : public Object<Device, Kind::Device> {
   Device(Driver& driver, Device* parent, Backend& backend, Properties properties, uint32_t index);
   void add_tile(Device* tile) { tiles_.push_back(tile); }
 
+  // At start-up only (visibility.cpp): these are all tiles that a program sees, and the device is shown with what they have; or a
+  // tile is shown as a device without a root.
+  void show(std::vector<Device*> tiles);
+  void stand_alone();
+  void identify(uint32_t identifier) { identifier_ = identifier; }
+
  private:
   bool charge_own(uint64_t size);
+  void read_limits();
 
   Driver& driver_;
   Device* parent_;
@@ -101,6 +115,9 @@ class Device : public Object<Device, Kind::Device> {
   uint32_t memories_ = 0;
   std::atomic<uint64_t> memory_used_{0};
   std::vector<Device*> tiles_;
+  std::vector<Device*> shown_tiles_;
+  Device* shown_root_ = nullptr;
+  uint32_t identifier_ = kHidden;
   std::vector<Group> groups_;
   Guarded<std::vector<Ring*>> rings_;
 };

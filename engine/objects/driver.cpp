@@ -11,6 +11,7 @@
 #include "description.h"
 #include "device.h"
 #include "kernel.h"
+#include "visibility.h"
 
 namespace anyzero {
 
@@ -48,20 +49,28 @@ constexpr uint32_t kAllTypes = static_cast<uint32_t>(Driver::Type::Gpu) | static
 ze_result_t list_types(uint32_t types, uint32_t* count, ze_driver_handle_t* handles) {
   std::vector<Driver*> listed;
   for (Driver* driver : drivers())
-    if (types & static_cast<uint32_t>(driver->type())) listed.push_back(driver);
+    if ((types & static_cast<uint32_t>(driver->type())) && !driver->devices().empty()) listed.push_back(driver);
   return list_handles(listed, count, handles);
 }
 
 }  // namespace
+
+ze_result_t Global::list_all(uint32_t* count, ze_driver_handle_t* handles) {
+  if (ze_result_t r = start()) return r;
+  return list_handles(drivers(), count, handles);
+}
 
 ze_result_t Global::init(ze_init_flags_t flags) {
   if (ze_result_t r = start()) return r;
   // GPU_ONLY and VPU_ONLY are numbered as the driver types; 0 means all of them.
   uint32_t types = flags == 0 ? kAllTypes : flags & kAllTypes;
   wanted_by_init.fetch_or(types, std::memory_order_acq_rel);
-  for (Driver* driver : drivers())
-    if (types & static_cast<uint32_t>(driver->type())) return ZE_RESULT_SUCCESS;
-  return fail(ZE_RESULT_ERROR_UNINITIALIZED, "no driver of the requested kind is present (zeInit flags %#x)", flags);
+  uint32_t count = 0;
+  list_types(types, &count, nullptr);
+  if (count) return ZE_RESULT_SUCCESS;
+  const std::string reason = why_nothing_is_shown();
+  return fail(ZE_RESULT_ERROR_UNINITIALIZED, "no driver of the requested kind is present (zeInit flags %#x)%s%s", flags,
+              reason.empty() ? "" : ": ", reason.c_str());
 }
 
 ze_result_t Global::initDrivers(uint32_t* count, ze_driver_handle_t* handles, ze_init_driver_type_desc_t* desc) {
@@ -124,14 +133,14 @@ ze_result_t RuntimeGlobal::getLastErrorDescription(const char** text) {
   return ZE_RESULT_SUCCESS;
 }
 
-uint32_t RuntimeGlobal::translateDeviceHandleToIdentifier(Device& device) { return device.index(); }
+uint32_t RuntimeGlobal::translateDeviceHandleToIdentifier(Device& device) { return device.identifier(); }
 
 ze_device_handle_t RuntimeGlobal::translateIdentifierToDeviceHandle(uint32_t identifier) {
-  for (Driver* driver : drivers())
-    for (Device* device : driver->devices()) {
-      if (device->index() == identifier) return handle_of<ze_device_handle_t>(device);
-      for (Device* tile : device->tiles())
-        if (tile->index() == identifier) return handle_of<ze_device_handle_t>(tile);
+  for (Driver* driver : identifier == Device::kHidden ? std::vector<Driver*>() : drivers())
+    for (Device* card : driver->cards()) {
+      if (card->identifier() == identifier) return handle_of<ze_device_handle_t>(card);
+      for (Device* tile : card->tiles())
+        if (tile->identifier() == identifier) return handle_of<ze_device_handle_t>(tile);
     }
   fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "no device has the identifier %u", identifier);
   return nullptr;

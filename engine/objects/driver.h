@@ -26,7 +26,9 @@ class Driver : public Object<Driver, Kind::Driver> {
 
   enum class Type : uint32_t { Gpu = 1, Npu = 2 };
   Type type() const { return type_; }
+  // The devices that a program sees, and all that there are: tiles are found behind them.
   const std::vector<Device*>& devices() const { return devices_; }
+  const std::vector<Device*>& cards() const { return cards_; }
   Context* default_context() const { return default_context_; }
 
   Driver(Type type, Properties properties, std::vector<ze_driver_extension_properties_t> extensions)
@@ -34,9 +36,11 @@ class Driver : public Object<Driver, Kind::Driver> {
 
  private:
   friend class Description;
+  friend class Visibility;
   Type type_;
   Properties properties_;
   std::vector<ze_driver_extension_properties_t> extensions_;
+  std::vector<Device*> cards_;
   std::vector<Device*> devices_;
   Context* default_context_ = nullptr;
 };
@@ -50,6 +54,8 @@ struct RuntimeGlobal {
 };
 
 struct Global {
+  // Every driver, also one whose devices are all hidden: for system management, which hides none.
+  static ze_result_t list_all(uint32_t* count, ze_driver_handle_t* handles);
   static ze_result_t init(ze_init_flags_t flags);
   static ze_result_t initDrivers(uint32_t* count, ze_driver_handle_t* handles, ze_init_driver_type_desc_t* desc);
 };

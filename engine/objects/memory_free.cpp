@@ -85,7 +85,7 @@ Taken take(Context& context, void* pointer) {
 // Where the commands submitted so far will have done with the memory. They may have been submitted to any device of the driver.
 std::vector<RingPoint> last_uses(Context& context, const MemoryRange& memory, bool thorough) {
   std::vector<RingPoint> points;
-  for (Device* device : context.driver().devices())
+  for (Device* device : context.driver().cards())
     for (RingPoint& point : device->submitted())
       if (point.narrow_to_use(memory, thorough)) points.push_back(std::move(point));
   return points;

@@ -24,11 +24,7 @@ namespace {
 std::atomic<bool> initialized{false};
 
 // All kinds of drivers, whatever the program has asked zeInit for: that decides what zeDriverGet lists, and nothing here.
-ze_result_t all_drivers(uint32_t* count, ze_driver_handle_t* handles) {
-  ze_init_driver_type_desc_t all{};
-  all.flags = UINT32_MAX;
-  return Global::initDrivers(count, handles, &all);
-}
+ze_result_t all_drivers(uint32_t* count, ze_driver_handle_t* handles) { return Global::list_all(count, handles); }
 
 Device& root_of(Device& device) { return device.parent() ? *device.parent() : device; }
 
@@ -103,7 +99,7 @@ ze_result_t SysmanDriver::getDeviceByUuidExp(Driver& driver, zes_uuid_t uuid, ze
     place(device, on_subdevice, subdevice);
     return ZE_RESULT_SUCCESS;
   };
-  for (Device* device : driver.devices()) {
+  for (Device* device : driver.cards()) {
     if (is_it(*device)) return found(*device);
     for (Device* tile : device->tiles())
       if (is_it(*tile)) return found(*tile);
@@ -112,7 +108,7 @@ ze_result_t SysmanDriver::getDeviceByUuidExp(Driver& driver, zes_uuid_t uuid, ze
 }
 
 ze_result_t SysmanDevice::get(Driver& driver, uint32_t* count, zes_device_handle_t* handles) {
-  return list_handles(driver.devices(), count, handles);
+  return list_handles(driver.cards(), count, handles);
 }
 
 ze_result_t SysmanDevice::getProperties(Device& device, zes_device_properties_t* properties) {

@@ -81,6 +81,15 @@ def test_info_is_a_table() -> None:
     assert {row[header.index("type") :][:3] for row in rows} == {"gpu"}
 
 
+def test_info_tells_what_the_variables_of_the_specification_hide() -> None:
+    result = command("info", ANYZERO_DEVICES="cpu:tiles=2,cpu", ZE_AFFINITY_MASK="0.1")
+    assert (result.returncode, result.stderr) == (0, "")
+    _, _, _, row, _, *rest = result.stdout.splitlines()
+    assert row.startswith("0 ")
+    assert rest[0] == "ZE_AFFINITY_MASK=0.1"
+    assert [line.split(" of ")[0] for line in rest[1:]] == ["hidden: 0", "hidden: 0.0", "hidden: 1"]
+
+
 def test_info_verbose_says_everything(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["info", "-v"]) == 0
     out = capsys.readouterr().out

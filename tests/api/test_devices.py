@@ -153,6 +153,20 @@ def test_tiles_and_several_devices(run_python: RunPython) -> None:
     assert out == "done\n"
 
 
+def test_devices_that_are_tiles_know_their_root(run_python: RunPython) -> None:
+    source = """
+    one, other, whole = az.devices()
+    assert one.is_tile and one.root == other.root not in az.devices() and one.root.tiles == (one, other)
+    assert not one.root.is_tile and not one.tiles and not whole.is_tile and whole.root is whole
+    assert "tile 1" in repr(other)
+    ctx = az.Context(one.root, one)
+    assert ctx.full(8, 3, np.int32, device=one).copy_to().tolist() == [3] * 8
+    print("done")
+    """
+    out = run_python(source, ANYZERO_DEVICES="cpu:tiles=2,cpu", ZE_FLAT_DEVICE_HIERARCHY="COMBINED")
+    assert out == "done\n"
+
+
 def test_a_bad_variable_is_named(run_python: RunPython) -> None:
     source = """
     try:

@@ -117,15 +117,20 @@ class Device:
         at = self._filled(_get_pci, ze.ze_pci_ext_properties_t()).address
         return f"{at.domain:04x}:{at.bus:02x}:{at.device:02x}.{at.function:x}"
 
-    @property
+    @cached_property
     def root(self) -> Device:
         """The device this is a tile of; itself when it is no tile."""
+        if self._root is None and self._properties.flags & ze.ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE:
+            # With ZE_FLAT_DEVICE_HIERARCHY=COMBINED drivers list tiles, and only tiles lead to their devices.
+            handle, called = ctypes.c_void_p(), function("zeDeviceGetRootDevice")
+            check(called(self.handle, ctypes.byref(handle)), called)
+            return Device(self.driver, handle.value) if handle.value else self
         return self._root or self
 
     @property
     def is_tile(self) -> bool:
         """Whether this is a tile (a sub-device) of another device."""
-        return self._root is not None
+        return self.root is not self
 
     @cached_property
     def tiles(self) -> tuple[Device, ...]:

@@ -20,8 +20,9 @@ import os
 import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
+from anyzero import ze
 from anyzero.ze.extensible import Extensible
 
 __all__ = ["Blob", "Description", "Device", "Driver", "DriverKind", "encode"]
@@ -75,6 +76,12 @@ class Device:
     backend: str
     blobs: tuple[Blob, ...]
     tiles: tuple[Device, ...] = ()
+
+    @property
+    def identity(self) -> Any:
+        """What zeDeviceGetProperties answers."""
+        wanted = ze.ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES
+        return next(blob.structures[0] for blob in self.blobs if blob.stype == wanted)
 
 
 @dataclass(frozen=True, slots=True)

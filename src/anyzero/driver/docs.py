@@ -16,6 +16,30 @@ message that names the variable, the value and what is accepted. Sizes take `K`,
 """
 
 
+_SPECIFICATION = """\
+## Variables of the specification
+
+| variable | accepts | default | meaning |
+|---|---|---|---|
+| `ZE_FLAT_DEVICE_HIERARCHY` | `COMPOSITE`, `FLAT`, `COMBINED` | `COMPOSITE` | What `zeDeviceGet` lists where devices have tiles: the table below. |
+| `ZE_AFFINITY_MASK` | `0`, `0,1`, `0.1`, `1.0,1.1` | all devices | The compute devices and tiles that a program sees, counted as `zeDeviceGet` would list them without the mask. |
+| `ZE_ENABLE_PCI_ID_DEVICE_ORDER` | `0`, `1` | `0` | No effect: devices are in the order of their PCI addresses anyway. |
+
+Hardware drivers list tiles by default (`FLAT`). Here tiles exist only where `ANYZERO_DEVICES` asks for them, so they are shown as tiles.
+
+| | `COMPOSITE` | `FLAT` | `COMBINED` |
+|---|---|---|---|
+| `zeDeviceGet` | devices | tiles, and devices without tiles | tiles, and devices without tiles |
+| `zeDeviceGetSubDevices` | the tiles of a device | none | the tiles of a device that `zeDeviceGetRootDevice` gave |
+| `zeDeviceGetRootDevice` of a tile | its device | null | its device |
+| `ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE` of a tile | set | not set | set |
+
+With `COMPOSITE` an entry `1.0` of the mask is tile 0 of device 1. One tile alone is shown as a device without tiles; of several, their device shows the memory and the threads of those that are left. With the other two an entry is
+one number, since each tile is a device. An entry that names nothing selects nothing; where nothing is left, `zeInit` returns `ERROR_UNINITIALIZED`. The variables are read by the process that uses the devices, also where
+`ANYZERO_DESCRIPTION` names a file. The NPU and [system management](sysman.md) know no mask. `anyzero info` tells what is hidden.
+"""  # noqa: E501
+
+
 def environment() -> str:
     """The whole page."""
     sections = [
@@ -25,5 +49,6 @@ def environment() -> str:
         topology.markdown(),
         "## Identities: `ANYZERO_PROFILE`\n",
         profiles.markdown(),
+        _SPECIFICATION,
     ]
     return "\n".join(sections)

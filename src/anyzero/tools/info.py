@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
+from uuid import UUID
 
 import anyzero as az
 from anyzero.api import library
+from anyzero.driver import boot
 from anyzero.tools.sizes import size
 
 __all__ = ["device_table", "run"]
@@ -25,6 +28,8 @@ def run(*, as_json: bool, verbose: bool) -> int:
         print(f"driver {number}: Level Zero {driver.api_version}, {_count(driver.extensions, 'extension')}")
     print()
     print(device_table())
+    for line in hidden():
+        print(line)
     if verbose:
         for index, device in enumerate(az.devices()):
             _print_details(str(index), device)
@@ -35,6 +40,32 @@ def run(*, as_json: bool, verbose: bool) -> int:
             for name, version in sorted(driver.extensions.items()):
                 print(f"  {name} {version}")
     return 0
+
+
+VARIABLES: Final = ("ZE_AFFINITY_MASK", "ZE_FLAT_DEVICE_HIERARCHY")
+"""Of the specification: they decide which devices a program sees."""
+
+
+def hidden() -> Iterator[str]:
+    """The variables that decide what is shown, and what there is besides; nothing where none of them is set."""
+    given = {name: os.environ[name] for name in VARIABLES if os.environ.get(name)}
+    if not given:
+        return
+    yield ""
+    yield " ".join(f"{name}={value}" for name, value in given.items())
+    if not library.OURS or os.environ.get("ANYZERO_DESCRIPTION"):
+        return  # what there is, another driver or a file says
+    shown: set[UUID] = set()
+    for device in az.devices():
+        shown |= {each.uuid for each in (device, device.root, *device.tiles)}
+    for driver in boot.planned().drivers:
+        for number, card in enumerate(driver.devices):
+            for place, each in enumerate((card, *card.tiles)):
+                identity = each.identity
+                if UUID(bytes=bytes(identity.uuid.id)) not in shown:
+                    selector = f"{number}.{place - 1}" if place else str(number)
+                    name = identity.name.decode(errors="replace")
+                    yield f"hidden: {selector} of the {driver.kind.name} driver, {name}"
 
 
 def device_table() -> str:
