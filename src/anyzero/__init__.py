@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from anyzero.api.sampler import Sampler as Sampler
     from anyzero.api.selection import device as device
     from anyzero.api.selection import devices as devices
+    from anyzero.api.sycl import enable_sycl as enable_sycl
     from anyzero.api.virtual_memory import PhysicalMemory as PhysicalMemory
     from anyzero.api.virtual_memory import Reservation as Reservation
     from anyzero.config import ConfigError as ConfigError
@@ -117,6 +118,7 @@ _HOMES = {
     "anyzero.api.queue": ["CommandQueue"],
     "anyzero.api.sampler": ["Sampler"],
     "anyzero.api.selection": ["device", "devices"],
+    "anyzero.api.sycl": ["enable_sycl"],
     "anyzero.api.virtual_memory": ["PhysicalMemory", "Reservation"],
     "anyzero.config": ["ConfigError"],
     "anyzero.errors": [

@@ -72,7 +72,7 @@ def test_info_is_a_table() -> None:
     assert (result.returncode, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
     assert lines[0].startswith("driver 0: Level Zero 1.17")
-    header, *rows = lines[2:]
+    header, *rows = lines[2 : lines.index("", 2)]
     assert header.split()[:2] == ["device", "name"]
     assert [row.split()[0] for row in rows] == ["0", "0.0", "0.1", "1"]
     assert "512.0 MiB" in rows[1]
@@ -87,7 +87,21 @@ def test_info_tells_what_the_variables_of_the_specification_hide() -> None:
     _, _, _, row, _, *rest = result.stdout.splitlines()
     assert row.startswith("0 ")
     assert rest[0] == "ZE_AFFINITY_MASK=0.1"
-    assert [line.split(" of ")[0] for line in rest[1:]] == ["hidden: 0", "hidden: 0.0", "hidden: 1"]
+    assert [line.split(" of ")[0] for line in rest[1 : rest.index("")]] == ["hidden: 0", "hidden: 0.0", "hidden: 1"]
+
+
+def test_info_says_that_it_is_a_processor_and_what_programs_see() -> None:
+    def said(profile: str) -> str:
+        result = command("info", ANYZERO_DEVICES="cpu:threads=2", ANYZERO_PROFILE=profile)
+        assert (result.returncode, result.stderr) == (0, "")
+        return " ".join(result.stdout.split())
+
+    assert "is the processor of this machine: its units are threads" in said("default")
+    assert "Programs see a GPU, because SYCL takes no other device, with IP version 12.55.8 and 16 EUs" in said(
+        "default"
+    )
+    assert "ANYZERO_PROFILE (default)" in said("default")
+    assert "Programs see a GPU, because SYCL takes no other device. Which" in said("plain")
 
 
 def test_info_verbose_says_everything(capsys: pytest.CaptureFixture[str]) -> None:

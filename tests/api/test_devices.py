@@ -20,6 +20,8 @@ def test_a_device_describes_itself() -> None:
     assert device.on_demand_paging
     assert device.status == "ok"
     assert device.compute_units >= 1
+    assert device.execution_units >= 16
+    assert device.execution_units % device.compute_units == 0
     assert device.memory_total == sum(memory.size for memory in device.memories) >= device.max_allocation > 0
     assert all(cache.size > 0 for cache in device.caches)
     assert device.max_group_size <= max(device.max_group_shape)

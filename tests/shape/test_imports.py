@@ -26,7 +26,7 @@ ALLOWED = {
     "ze": set(),
 }
 # Parts of the checkout that are not installed with the package.
-OUTSIDE = {"tests", "codegen", "benchmarks", "examples"}
+OUTSIDE = {"tests", "clients", "codegen", "benchmarks", "examples"}
 
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 PYTHON_C_API = re.compile(r"\bPy(?:[A-Z][A-Za-z]*)?_\w+|\bPyObject\b")

@@ -5,6 +5,7 @@ Loading one into this process would be there to stay, and one that is broken mig
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import re
@@ -17,7 +18,21 @@ from typing import Final
 
 from anyzero.ze.functions import FUNCTIONS
 
-__all__ = ["DRIVER", "FOLDER", "NAME", "NEEDED", "OURS", "Loader", "look_at", "system_loader", "text_of"]
+__all__ = [
+    "DRIVER",
+    "FOLDER",
+    "NAME",
+    "NEEDED",
+    "OURS",
+    "Loader",
+    "in_this_process",
+    "keep",
+    "leads_to_us",
+    "look_at",
+    "mapped",
+    "system_loader",
+    "text_of",
+]
 
 Version = tuple[int, int]
 
@@ -101,6 +116,37 @@ def system_loader(environ: Mapping[str, str]) -> Loader | None:
     # The linker says the same of a file that is missing, whether nobody has it or a library needs it.
     missing = found.error is not None and found.error.startswith(f"{NAME}: cannot open shared object file")
     return None if missing else found
+
+
+def mapped(prefix: str) -> str:
+    """The path of a library in this process whose file's name begins like that; empty where there is none."""
+    try:
+        maps = Path("/proc/self/maps").read_text(errors="surrogateescape")
+    except OSError:
+        return ""
+    paths = (line.split(maxsplit=5)[-1].removesuffix(" (deleted)") for line in maps.splitlines() if prefix in line)
+    return next((path for path in paths if Path(path).name.startswith(prefix)), "")
+
+
+def in_this_process() -> str:
+    """The path of the loader that this process has loaded; empty where it has none."""
+    return mapped(NAME.removesuffix(".1"))
+
+
+def leads_to_us(loader: str) -> bool:
+    """Whether programs that use that loader find the driver of this package."""
+    named = os.environ.get("ZE_ENABLE_ALT_DRIVERS", "").split(",")
+    ours = {os.path.realpath(OURS), os.path.realpath(DRIVER)}
+    return bool(ours & {os.path.realpath(each) for each in (loader, *named) if each})
+
+
+_kept: Final[list[ctypes.CDLL]] = []
+
+
+def keep() -> None:
+    """Load the loader of this package, where none is loaded yet: whoever asks the linker for one by name gets it."""
+    if not _kept and not in_this_process():
+        _kept.append(ctypes.CDLL(str(OURS), mode=os.RTLD_GLOBAL | os.RTLD_NOW))
 
 
 def look_at(name: str, environ: Mapping[str, str]) -> Loader:

@@ -155,9 +155,28 @@ class Device:
 
     @property
     def compute_units(self) -> int:
-        """How many work-groups run at a time; for the CPU, its threads."""
+        """How many work-groups run at a time: the sub-slices of a GPU; for the CPU, its threads."""
         p = self._properties
-        return int(p.numSlices * p.numSubslicesPerSlice * p.numEUsPerSubslice)
+        return int(p.numSlices * p.numSubslicesPerSlice)
+
+    @property
+    def execution_units(self) -> int:
+        """The EUs of all sub-slices, which SYCL and OpenCL programs see as compute units.
+
+        A processor with fewer than 16 threads shows 16, for libraries that count in sixteenths: docs/environment.md.
+        """
+        return self.compute_units * int(self._properties.numEUsPerSubslice)
+
+    @cached_property
+    def ip_version(self) -> int:
+        """The IP version, by which libraries choose code for a GPU; 0 where there is none.
+
+        >>> hex(az.device("cpu").ip_version)
+        '0x30dc008'
+        """
+        told = ze.ze_device_ip_version_ext_t()
+        self._filled(_get_properties, ze.ze_device_properties_t(pNext=ctypes.addressof(told)))
+        return int(told.ipVersion)
 
     @property
     def timer_resolution(self) -> int:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import os
-from pathlib import Path
 
 from anyzero import errors, installed, ze
-from anyzero.api._loaders import DRIVER, NAME, OURS
+from anyzero.api import _loaders as loaders
 from anyzero.ze.library import Library
 
 __all__ = ["enable_openvino"]
-
-_loaders_kept: list[ctypes.CDLL] = []
 
 
 def enable_openvino() -> None:
@@ -36,38 +33,19 @@ def enable_openvino() -> None:
     if found is None or not found.is_enough:
         why = found.shortcoming if found else "it is not installed"
         raise errors.Unavailable(f"OpenVINO cannot be used: {why}", remedy=f"Install it: {installed.INSTALL_OPENVINO}")
-    if _loaders_kept:
-        return
-    other = _loader_in_this_process()
-    if other and not _leads_to_us(other):
+    other = loaders.in_this_process()
+    if other and not loaders.leads_to_us(other):
         raise errors.Unavailable(
             f"the loader {other} is in this process already, and OpenVINO would take that one",
             remedy="Call enable_openvino() first of all; or start the program with `anyzero run`; or name our driver "
-            f"to that loader, before it is loaded: ZE_ENABLE_ALT_DRIVERS={DRIVER}",
+            f"to that loader, before it is loaded: ZE_ENABLE_ALT_DRIVERS={loaders.DRIVER}",
         )
-    driver = Library(DRIVER)
+    driver = Library(loaders.DRIVER)
     # A thread of OpenVINO compiles with locks in hand for which another thread may wait that holds the GIL. So what is
     # planned for it is planned by another process.
     ctypes.CDLL(driver.path).zexPlanGraphsBeside()
     _require_npu(driver)
-    if not other:
-        _loaders_kept.append(ctypes.CDLL(str(OURS), mode=os.RTLD_GLOBAL | os.RTLD_NOW))
-
-
-def _loader_in_this_process() -> str:
-    try:
-        maps = Path("/proc/self/maps").read_text(errors="surrogateescape")
-    except OSError:
-        return ""
-    name = NAME.removesuffix(".1")
-    paths = (line.split(maxsplit=5)[-1].removesuffix(" (deleted)") for line in maps.splitlines() if name in line)
-    return next((path for path in paths if Path(path).name.startswith(name)), "")
-
-
-def _leads_to_us(loader: str) -> bool:
-    named = os.environ.get("ZE_ENABLE_ALT_DRIVERS", "").split(",")
-    ours = {os.path.realpath(OURS), os.path.realpath(DRIVER)}
-    return bool(ours & {os.path.realpath(each) for each in (loader, *named) if each})
+    loaders.keep()
 
 
 def _require_npu(driver: Library) -> None:

@@ -25,7 +25,7 @@ def describe(shape: DeviceShape, machine: Machine, *, position: int) -> Device:
     """Describe a settled device; `position` is its place among all."""
     if shape.memory is None or shape.threads is None:
         raise ValueError("the shape is not settled")
-    part = Part(machine, profiles.find("default"), shape, position, 0, None, shape.threads, shape.memory // PAGE * PAGE)
+    part = Part(machine, profiles.find("plain"), shape, position, 0, None, shape.threads, shape.memory // PAGE * PAGE)
     blobs = (*_device(part), *_no_kernels(), *_queue_groups(part), *memory(part), *caches(part), *sharing(), pci(part))
     return Device(shape.backend, blobs)
 

@@ -1,7 +1,8 @@
 """Identities that ``ANYZERO_PROFILE`` can give the devices.
 
-Some programs choose a code path by vendor, IP version or driver version. A profile shows them what they look for; what
-the device can do stays the machine's, and its name keeps saying what runs underneath.
+Some programs choose a code path by vendor, IP version or driver version, and some refuse to run on a device that they
+do not know. A profile shows them what they look for; what the device can do stays the machine's, and its name keeps
+saying what runs underneath.
 """
 
 from __future__ import annotations
@@ -19,6 +20,14 @@ VENDOR_ANYZERO: Final = 0x415A
 VENDOR_INTEL: Final = 0x8086
 
 
+IP_VERSION_KNOWN_TO_ONEMKL: Final = 0x030DC008
+"""12.55.8. oneMKL raises `unknown GPU architecture` for versions that it does not know, and 0 is one of those. For this
+one it hands over native binaries first, and SPIR-V where a driver refuses these."""
+
+LEAST_EUS: Final = 16
+"""oneMKL's FFT counts EUs in sixteenths and divides by the number of those."""
+
+
 def pack_version(major: int, minor: int, build: int) -> int:
     """Pack a driver version as clients take it apart."""
     return major << 24 | minor << 16 | build
@@ -33,21 +42,41 @@ class Profile:
     device_name: str = "anyzero {backend} ({model})"
     vendor_id: int = VENDOR_ANYZERO
     device_id: int = 1
-    ip_version: int = 0
+    ip_version: int = IP_VERSION_KNOWN_TO_ONEMKL
     driver_version: int = pack_version(0, 1, 0)
     max_group_size: int = 1024
     local_memory: int = 64 << 10
     sub_group_sizes: tuple[int, ...] = (8, 16, 32)
+    least_eus: int = LEAST_EUS
+    """A processor with fewer threads shows several EUs a thread."""
+
+    def eus_per_thread(self, threads: int) -> int:
+        """How many EUs each of so many threads shows.
+
+        >>> find("default").eus_per_thread(2), find("default").eus_per_thread(64), find("plain").eus_per_thread(2)
+        (8, 1, 1)
+        """
+        return max(1, -(-self.least_eus // threads))
 
 
 PROFILES: Final = (
-    Profile("default", "What it is: anyzero's own vendor id and the processor's name."),
+    Profile(
+        "default",
+        "anyzero's own vendor id and the processor's name; an IP version that oneMKL knows and at least 16 EUs, "
+        "without which its matrix products and solvers refuse to run.",
+    ),
+    Profile(
+        "plain",
+        "As default, without an IP version and with one EU a thread.",
+        ip_version=0,
+        least_eus=1,
+    ),
     Profile(
         "intel-gpu",
-        "Intel's vendor id and an IP version that oneMKL knows; Unified Runtime takes its first adapter (v1).",
+        "As default, with Intel's vendor id and a driver version like Intel's; Unified Runtime takes its first "
+        "adapter (v1).",
         device_name="anyzero {backend} as an Intel GPU ({model})",
         vendor_id=VENDOR_INTEL,
-        ip_version=0x030DC008,
         driver_version=pack_version(1, 6, 33000),
     ),
     Profile(
@@ -73,8 +102,9 @@ def find(name: str) -> Profile:
 
 def markdown() -> str:
     """The table of profiles, for ``docs/environment.md``."""
-    lines = ["| profile | vendor | IP version | meaning |", "|---|---|---|---|"]
+    lines = ["| profile | vendor | IP version | EUs, at least | meaning |", "|---|---|---|---|---|"]
     lines += [
-        f"| `{row.name}` | `0x{row.vendor_id:04x}` | `0x{row.ip_version:08x}` | {row.meaning} |" for row in PROFILES
+        f"| `{row.name}` | `0x{row.vendor_id:04x}` | `0x{row.ip_version:08x}` | {row.least_eus} | {row.meaning} |"
+        for row in PROFILES
     ]
     return "\n".join(lines) + "\n"

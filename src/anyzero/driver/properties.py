@@ -68,6 +68,11 @@ class Part:
     threads: int
     memory: int
 
+    @property
+    def eus_per_thread(self) -> int:
+        """How many EUs a thread shows; see :class:`~anyzero.driver.profiles.Profile`."""
+        return self.profile.eus_per_thread(self.threads)
+
 
 def describe_device(
     shape: DeviceShape, machine: Machine, profile: Profile, *, position: int, backend_index: int
@@ -119,7 +124,7 @@ def identity(part: Part, **own: Any) -> tuple[Blob, ...]:
     """For zeDeviceGetProperties: what all devices have in common, and what is this one's own."""
 
     def properties(stype: int, timer_resolution: int) -> Blob:
-        # A work-group runs on one thread, as it runs on one sub-slice of a GPU: so a thread is a sub-slice with one EU.
+        # A work-group runs on one thread, as it runs on one sub-slice of a GPU: so a thread is a sub-slice.
         structure = ze.ze_device_properties_t(
             stype=stype,
             coreClockRate=part.machine.clock_mhz,
@@ -128,7 +133,7 @@ def identity(part: Part, **own: Any) -> tuple[Blob, ...]:
             maxCommandQueuePriority=ze.ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH,
             numThreadsPerEU=1,
             physicalEUSimdWidth=part.machine.vector_bits // 32,
-            numEUsPerSubslice=1,
+            numEUsPerSubslice=part.eus_per_thread,
             numSubslicesPerSlice=part.threads,
             numSlices=1,
             timerResolution=timer_resolution,
@@ -166,7 +171,7 @@ def _device(part: Part) -> tuple[Blob, ...]:
             name=name.encode(errors="replace")[: ze.ZE_MAX_DEVICE_NAME - 1],
         ),
         Blob.behind(ze.ze_device_properties_t, ze.ze_device_ip_version_ext_t(ipVersion=part.profile.ip_version)),
-        Blob.behind(ze.ze_device_properties_t, ze.ze_eu_count_ext_t(numTotalEUs=part.threads)),
+        Blob.behind(ze.ze_device_properties_t, ze.ze_eu_count_ext_t(numTotalEUs=part.threads * part.eus_per_thread)),
         Blob.behind(
             ze.ze_device_properties_t,
             ze.ze_event_query_kernel_timestamps_ext_properties_t(

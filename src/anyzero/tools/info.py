@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any, Final
 from uuid import UUID
 
 import anyzero as az
+from anyzero import config
 from anyzero.api import library
 from anyzero.driver import boot
 from anyzero.tools.sizes import size
@@ -30,6 +32,8 @@ def run(*, as_json: bool, verbose: bool) -> int:
     print(device_table())
     for line in hidden():
         print(line)
+    if shown := _shown():
+        print(f"\n{shown}")
     if verbose:
         for index, device in enumerate(az.devices()):
             _print_details(str(index), device)
@@ -81,6 +85,32 @@ def device_table() -> str:
     )
 
 
+def _shown() -> str:
+    """What devices are, and what they look like to programs; empty where they look like what they are."""
+    processors = [device for device in az.devices() if device.backend == "cpu" and device.type != "cpu"]
+    if not processors:
+        return ""
+    first = processors[0]
+    text = (
+        "A cpu device is the processor of this machine: its units are threads. Programs see a GPU, because SYCL takes "
+        "no other device"
+    )
+    if first.ip_version:
+        text += (
+            f", with IP version {_ip(first.ip_version)} and {first.execution_units} EUs, because oneMKL runs on "
+            "devices that it knows, with 16 EUs at least. ANYZERO_PROFILE=plain shows neither"
+        )
+    return textwrap.fill(f"{text}. Which identity is shown is up to ANYZERO_PROFILE ({_profile()}).", 110)
+
+
+def _ip(version: int) -> str:
+    return f"{version >> 22}.{version >> 14 & 0xFF}.{version & 0x3F}"
+
+
+def _profile() -> str:
+    return config.read(only=["profile"]).profile
+
+
 def _row(selector: str, name: str, device: az.Device) -> tuple[str, ...]:
     groups = ", ".join(f"{group.kind} ×{group.queues}" for group in device.queue_groups)
     memory, free = size(device.memory_total), size(device.memory_free)
@@ -102,8 +132,11 @@ def _details(device: az.Device) -> Iterable[tuple[str, str]]:
     yield "name", device.name
     yield "uuid", str(device.uuid)
     yield "identity", f"backend {device.backend}, vendor {device.vendor_id:#06x}, id {device.device_id:#06x}"
+    if version := _told(device, "ip_version"):
+        yield "IP version", f"{_ip(version)} ({version:#010x})"
     yield "PCI address", str(_told(device, "pci_address") or "not told")
-    yield "compute", f"{_count(range(device.compute_units), 'unit')} at {device.clock_mhz} MHz"
+    units = f"{_count(range(device.compute_units), 'unit')} at {device.clock_mhz} MHz"
+    yield "compute", f"{units}, shown as {_count(range(device.execution_units), 'EU')}"
     if device.max_group_size:
         shape = " × ".join(map(str, device.max_group_shape))
         yield "work-groups", f"up to {device.max_group_size} items ({shape}), {size(device.local_memory)} local memory"
@@ -156,8 +189,9 @@ def _everything(drivers: list[az.Driver]) -> dict[str, Any]:
 
 _PLAIN = (
     "name", "type", "backend", "vendor_id", "device_id", "pci_address", "integrated", "on_demand_paging", "clock_mhz",
-    "compute_units", "memory_total", "memory_free", "max_allocation", "max_group_size", "max_group_shape",
-    "max_group_count", "local_memory", "sub_group_sizes", "timer_resolution", "timestamp_bits",
+    "compute_units", "execution_units", "ip_version", "memory_total", "memory_free", "max_allocation",
+    "max_group_size", "max_group_shape", "max_group_count", "local_memory", "sub_group_sizes",
+    "timer_resolution", "timestamp_bits",
 )  # fmt: skip
 
 
