@@ -1,0 +1,99 @@
+"""`python -m clients`: runs clients on this driver and on their peers, and writes docs/clients.md."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Final
+
+from clients import page, place, results
+from clients.client import Client, Side
+from clients.drive import BrokenError, drive
+from clients.listed import CLIENTS
+from clients.results import Results
+
+HELP: Final = """
+Runs programs of other people on this driver, each in an environment of its own under build/clients that is fetched
+from PyPI the first time (several GB), and the same tests on a peer. It takes hours. A run that was broken off goes on
+where it was. The table in docs/clients.md is made from what is there afterwards.
+
+  python -m clients                    everything
+  python -m clients --only dpnp        one of them
+  python -m clients --slice            a few tests of each, on this driver alone
+  python -m clients --fresh            forget results that are there
+  python -m clients --table            no tests, just docs/clients.md from the results
+"""
+
+
+def parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m clients", description=HELP, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    names = [client.name for client in CLIENTS]
+    parser.add_argument("--only", metavar="NAME", choices=names, action="append", help=f"one of {', '.join(names)}")
+    parser.add_argument("--slice", action="store_true", help="a few tests of each, on this driver alone")
+    parser.add_argument("--sample", type=int, metavar="N", help="so many tests instead of the usual number; 0 for all")
+    parser.add_argument("--side", choices=("ours", "peer"), help="just one of both")
+    parser.add_argument("--fresh", action="store_true", help="forget results that are there")
+    parser.add_argument("--table", action="store_true", help="write docs/clients.md and run nothing")
+    return parser.parse_args(arguments)
+
+
+def record_of(client: Client, side: Side, count: int) -> Path:
+    whose = "ours" if side is client.ours else "peer"
+    return place.BUILD / "results" / f"{client.name}-{count or 'all'}-{whose}.jsonl"
+
+
+def run_side(client: Client, side: Side, count: int, *, fresh: bool) -> Results:
+    record = record_of(client, side, count)
+    if fresh:
+        record.unlink(missing_ok=True)
+    found = results.read(record)
+    if found.complete:
+        return found
+    python = place.environment(client.environment, client.packages)
+    command, variables = side.command(python, count)
+    return drive(command, record, f"{client.name} on {side.name}", variables)
+
+
+def run(client: Client, chosen: argparse.Namespace) -> bool:
+    """Whether no test fails here that passes there, but for those with a known reason."""
+    count = client.slice if chosen.slice else client.sample if chosen.sample is None else chosen.sample
+    if chosen.slice and not count:
+        print(f"{client.name}: no part of it is quick enough for a slice")
+        return True
+    sides = [client.ours] if chosen.slice else [client.ours, client.peer]
+    if chosen.side:
+        sides = [getattr(client, chosen.side)]
+    found = [run_side(client, side, count, fresh=chosen.fresh) for side in sides]
+    if chosen.slice:
+        failed = [test for test, outcome in found[0].outcomes.items() if outcome in ("failed", "crashed")]
+        print("\n".join(f"{test}: {found[0].details[test]}" for test in failed))
+        return not failed
+    if len(found) < 2:
+        return True
+    open_ = [test for test, known in client.differences(*found).items() if known is None]
+    for test in open_:
+        print(f"{client.name}: {test} passes on {client.peer.name}, here:\n{found[0].details[test]}\n")
+    return not open_
+
+
+def main(arguments: list[str] | None = None) -> int:
+    chosen = parse(arguments)
+    good = True
+    wanted = [client for client in CLIENTS if not chosen.only or client.name in chosen.only]
+    if not chosen.table:
+        for client in wanted:
+            try:
+                good &= run(client, chosen)
+            except (place.NotAvailableError, BrokenError) as error:
+                print(f"error: {client.name}: {error}", file=sys.stderr)
+                good = False
+    if not chosen.slice:
+        page.write(CLIENTS, lambda client, side: results.read(record_of(client, side, client.sample)))
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

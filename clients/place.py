@@ -1,0 +1,65 @@
+"""Where clients live: an environment of its own for each group of packages, under build/clients."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+import venv
+from collections.abc import Sequence
+from pathlib import Path
+
+__all__ = ["BUILD", "ROOT", "NotAvailableError", "environment", "is_there", "version"]
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = ROOT / "build" / "clients"
+
+_PATIENCE_S = 1800
+
+
+class NotAvailableError(Exception):
+    """A client cannot be had here, and why."""
+
+
+def _mark(name: str, packages: Sequence[str]) -> Path:
+    digest = hashlib.sha256("\n".join(packages).encode()).hexdigest()[:12]
+    return BUILD / name / f"complete-{digest}"
+
+
+def is_there(name: str, packages: Sequence[str]) -> bool:
+    return _mark(name, packages).exists()
+
+
+def environment(name: str, packages: Sequence[str]) -> Path:
+    """The Python of an environment with these packages, fetched with pip where it is not there yet."""
+    folder = BUILD / name
+    python = folder / "bin" / "python"
+    if is_there(name, packages):
+        return python
+    print(f"fetching {', '.join(packages)} into {folder.relative_to(ROOT)}", flush=True)
+    if not python.exists():
+        venv.create(folder, with_pip=True)
+    command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE_S)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise NotAvailableError(f"pip cannot fetch {', '.join(packages)}: {error}") from None
+    if done.returncode:
+        reason = done.stderr.strip().splitlines()
+        raise NotAvailableError(
+            f"pip cannot fetch {', '.join(packages)}: {reason[-1] if reason else 'no reason given'}"
+        )
+    _mark(name, packages).touch()
+    return python
+
+
+def version(python: Path, package: str) -> str:
+    """The version of a package in that environment."""
+    told = "import importlib.metadata, sys; print(importlib.metadata.version(sys.argv[1]))"
+    done = subprocess.run([str(python), "-c", told, package], capture_output=True, text=True, timeout=60)
+    return done.stdout.strip() or "?"
+
+
+def through_anyzero() -> list[str]:
+    """The command that starts a program which then uses this driver."""
+    return [sys.executable, "-m", "anyzero.tools", "run", "--loader", "ours", "--"]

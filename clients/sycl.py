@@ -1,0 +1,70 @@
+"""dpctl and dpnp: SYCL's runtime, Unified Runtime's adapters for Level Zero, oneMKL. The peer: Intel's CPU runtime."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from clients.client import Client, Command, Known, Side
+from clients.place import ROOT, through_anyzero
+
+__all__ = ["DPCTL", "DPNP"]
+
+ENVIRONMENT = "sycl"
+PACKAGES = ("dpctl==0.22.1", "dpnp==0.20.0", "intel-opencl-rt", "pytest", "scipy")
+
+
+def _pytest(python: Path, package: str, count: int) -> tuple[list[str], dict[str, str]]:
+    alone = ["-c", str(ROOT / "clients" / "inside" / "pytest.ini"), "-p", "no:cacheprovider"]
+    options = ["-q", *alone, "-p", "recorder", "--pyargs", package]
+    return [str(python), "-m", "pytest", *options], {"SAMPLE": str(count)}
+
+
+def _ours(package: str) -> Side:
+    def command(python: Path, count: int) -> Command:
+        started, variables = _pytest(python, package, count)
+        return [*through_anyzero(), *started], {**variables, "ONEAPI_DEVICE_SELECTOR": "level_zero:*"}
+
+    return Side("anyzero", command)
+
+
+def _intel(package: str) -> Side:
+    def command(python: Path, count: int) -> Command:
+        started, variables = _pytest(python, package, count)
+        library = python.parents[1] / "lib" / "libintelocl.so"
+        return started, {**variables, "OCL_ICD_FILENAMES": str(library), "ONEAPI_DEVICE_SELECTOR": "*:cpu"}
+
+    return Side("Intel's CPU runtime", command)
+
+
+DPCTL = Client(
+    name="dpctl",
+    title="dpctl's own tests, all of them",
+    environment=ENVIRONMENT,
+    packages=PACKAGES,
+    version_of=("dpctl", "intel-sycl-rt"),
+    ours=_ours("dpctl"),
+    peer=_intel("dpctl"),
+    sample=0,
+    slice=40,
+)
+
+DPNP = Client(
+    name="dpnp",
+    title="a sample of dpnp's own tests",
+    environment=ENVIRONMENT,
+    packages=PACKAGES,
+    version_of=("dpnp", "mkl"),
+    ours=_ours("dpnp.tests"),
+    peer=_intel("dpnp.tests"),
+    sample=2400,
+    slice=0,
+    known=(
+        Known(
+            r"fft",
+            "oneMKL's FFT for GPUs compiles OpenCL C at run time: it looks for an OpenCL device of type GPU with the "
+            "vendor id and clock of the Level Zero device. There is none here, and this driver has no compiler for "
+            "OpenCL C.",
+            detail=r"OpenCL error -1",
+        ),
+    ),
+)
