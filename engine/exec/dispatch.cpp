@@ -10,6 +10,7 @@
 #include "code.h"
 #include "cooperate.h"
 #include "kernel_memory.h"
+#include "kernel_stack.h"
 #include "pool.h"
 #include "running.h"
 #include "settings.h"
@@ -185,15 +186,16 @@ void run(const Launch& launch, Busy& busy) {
 
 void run_groups(RunningLaunch& running, uint64_t first, uint64_t last) {
   Worker worker;
-  if (!provide_memory(running.local_bytes, running.scratch_bytes, &worker)) raise({Fault::kNoMemory, 0, 0});
+  void* stack = provide_memory(running.local_bytes, running.scratch_bytes, &worker);
+  if (!stack) raise({Fault::kNoMemory, 0, 0});
   worker.launch = &running;
   UsualRounding rounding;
   if (running.limited()) {
     if (int how = running.limit.passed()) raise({how, 0, 0});
     Watched watched(running.limit);
-    running.entry(running.args, &running.grid, first, last, &worker);
+    run_kernel(running.entry, running.args, &running.grid, first, last, &worker, stack);
   } else {
-    running.entry(running.args, &running.grid, first, last, &worker);
+    run_kernel(running.entry, running.args, &running.grid, first, last, &worker, stack);
   }
 }
 

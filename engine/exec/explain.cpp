@@ -54,17 +54,30 @@ void explain_kind(const Fault& fault, char* text, size_t size) {
     case Fault::kTooManyGroups:
       std::snprintf(text, size, "there are more groups than can be launched");
       return;
+    case Fault::kPrivateOverrun:
+      std::snprintf(text, size, "it ran over the end of its private memory at %#zx: look for an index out of an array's range",
+                    static_cast<size_t>(fault.address));
+      return;
+    case Fault::kLocalOverrun:
+      std::snprintf(text, size, "it ran over the end of its local memory at %#zx: look for an index out of an array's range",
+                    static_cast<size_t>(fault.address));
+      return;
+    case Fault::kNoCode:
+      std::snprintf(text, size, "it jumped to %#zx, where no code is: a return address or a function's address was overwritten",
+                    static_cast<size_t>(fault.address));
+      return;
     default:
       break;
   }
   if (fault.signal >= Fault::kRaised) return explain_raised(fault.signal - Fault::kRaised, fault.address, text, size);
-  const char* kind = fault.signal == SIGBUS   ? "memory that no longer exists"
-                     : fault.signal == SIGFPE ? "an arithmetic error"
-                     : fault.signal == SIGILL ? "an illegal instruction"
-                                              : "an invalid address";
+  const char* kind = fault.signal == SIGBUS    ? "memory that no longer exists"
+                     : fault.signal == SIGFPE  ? "an arithmetic error"
+                     : fault.signal == SIGILL  ? "an illegal instruction"
+                     : fault.signal == SIGTRAP ? "a breakpoint, which lies where no kernel should come"
+                                               : "an invalid address";
   char where[256];
   describe_address(fault.address, where, sizeof where);
-  if (fault.signal == SIGFPE || fault.signal == SIGILL) {
+  if (fault.signal == SIGFPE || fault.signal == SIGILL || fault.signal == SIGTRAP) {
     std::snprintf(text, size, "%s", kind);
   } else {
     std::snprintf(text, size, "%s at %#zx (%s)", kind, static_cast<size_t>(fault.address), where);

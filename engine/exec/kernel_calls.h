@@ -1,4 +1,5 @@
-// What compiled code calls in the engine. Everything here runs in the midst of a kernel, on the kernel's stack.
+// What compiled code calls in the engine, in the midst of a kernel. Both change to the thread's own stack: how much room is left on
+// the kernel's, nobody knows, and neither locks nor Python's stack checks allow for one that ends.
 #pragma once
 
 #include <cstdint>

@@ -6,19 +6,22 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "offered.h"
+#include "kernel_stack.h"
+#include "settings.h"
 
 namespace anyzero {
 
 namespace {
 
 constexpr uint64_t kPage = 4096;
+constexpr uint64_t kGuard = 16 * kPage;
+constexpr uint64_t kSlack = 4 * kPage;
 constexpr uint64_t kAlignment = 128;
 constexpr uint64_t kLargest = uint64_t{1} << 40;
 
 uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
 
-// Pages between two that nobody may touch. What is handed out ends where the last of them ends, so that running over it is a fault.
+// Pages between guards, with slack at both ends. What is handed out ends where the slack begins.
 struct Room {
   unsigned char* end = nullptr;
   uint64_t capacity = 0;
@@ -27,28 +30,37 @@ struct Room {
   unsigned char* last(uint64_t bytes) const { return end - round_up(bytes, kAlignment); }
 
   void give_back() {
-    if (end) munmap(end - capacity - kPage, capacity + 2 * kPage);
+    if (end) munmap(end - capacity - overrun_slack() - kGuard, mapped(capacity));
     *this = {};
   }
   bool grow(uint64_t bytes) {
     if (bytes > kLargest) return false;
     give_back();
-    const uint64_t wanted = round_up(std::max(bytes, 16 * kPage), kPage);
-    void* memory = mmap(nullptr, wanted + 2 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const uint64_t slack = overrun_slack(), wanted = round_up(std::max(bytes, 16 * kPage), kPage);
+    void* memory = mmap(nullptr, mapped(wanted), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return false;
-    auto* first = static_cast<unsigned char*>(memory) + kPage;
-    if (mprotect(first, wanted, PROT_READ | PROT_WRITE) != 0) {
-      munmap(memory, wanted + 2 * kPage);
+    auto* first = static_cast<unsigned char*>(memory) + kGuard;
+    if (mprotect(first, wanted + 2 * slack, PROT_READ | PROT_WRITE) != 0) {
+      munmap(memory, mapped(wanted));
       return false;
     }
-    end = first + wanted;
+    end = first + slack + wanted;
     capacity = wanted;
     return true;
   }
+  bool guards(uintptr_t address) const {
+    if (!end) return false;
+    const uintptr_t behind = reinterpret_cast<uintptr_t>(end) + overrun_slack();
+    return address - behind < kGuard || address - (behind + kGuard - mapped(capacity)) < kGuard;
+  }
+
+ private:
+  static uint64_t mapped(uint64_t capacity) { return capacity + 2 * (overrun_slack() + kGuard); }
 };
 
 struct Rooms {
   Room local, scratch;
+  KernelStack stack;
 };
 
 // A library that is loaded late gets few bytes of every thread's static storage, so only the address lies there.
@@ -59,6 +71,7 @@ void forget(void* memory) {
   auto* mine = static_cast<Rooms*>(memory);
   mine->local.give_back();
   mine->scratch.give_back();
+  mine->stack.give_back();
   std::free(mine);
 }
 
@@ -70,24 +83,41 @@ bool furnish() {
   }();
   void* memory = std::calloc(1, sizeof(Rooms));
   if (!memory) return false;
-  rooms = static_cast<Rooms*>(memory);
+  auto* made = static_cast<Rooms*>(memory);
+  if (!made->stack.make()) {
+    std::free(made);
+    return false;
+  }
+  rooms = made;
   pthread_setspecific(key, memory);
   return true;
 }
 
 }  // namespace
 
-bool provide_memory(uint64_t local_bytes, uint64_t scratch_bytes, Worker* worker) {
+uint64_t overrun_slack() { return settings.strict ? 0 : kSlack; }
+
+void* provide_memory(uint64_t local_bytes, uint64_t scratch_bytes, Worker* worker) {
   worker->local_bytes = local_bytes;
   worker->scratch_bytes = scratch_bytes;
   worker->local = worker->scratch = nullptr;
-  if (local_bytes == 0 && scratch_bytes == 0) return true;
-  if (!rooms && !furnish()) return false;
-  if (!rooms->local.fits(local_bytes) && !rooms->local.grow(local_bytes)) return false;
-  if (!rooms->scratch.fits(scratch_bytes) && !rooms->scratch.grow(scratch_bytes)) return false;
-  if (local_bytes) worker->local = rooms->local.last(local_bytes);
-  if (scratch_bytes) worker->scratch = rooms->scratch.last(scratch_bytes);
-  return true;
+  if (!rooms && !furnish()) return nullptr;
+  if (local_bytes) {
+    if (!rooms->local.fits(local_bytes) && !rooms->local.grow(local_bytes)) return nullptr;
+    worker->local = rooms->local.last(local_bytes);
+  }
+  if (scratch_bytes) {
+    if (!rooms->scratch.fits(scratch_bytes) && !rooms->scratch.grow(scratch_bytes)) return nullptr;
+    worker->scratch = rooms->scratch.last(scratch_bytes);
+  }
+  return rooms->stack.top;
+}
+
+int memory_overrun(uintptr_t address, uintptr_t stack_pointer) {
+  if (!rooms) return 0;
+  if (int kind = rooms->stack.overrun(address, stack_pointer)) return kind;
+  if (rooms->local.guards(address)) return Fault::kLocalOverrun;
+  return rooms->scratch.guards(address) ? Fault::kPrivateOverrun : 0;
 }
 
 }  // namespace anyzero

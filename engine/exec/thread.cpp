@@ -3,7 +3,6 @@
 #include <signal.h>
 
 #include <ctime>
-#include <initializer_list>
 
 namespace anyzero {
 
@@ -11,7 +10,7 @@ bool start_thread(void* (*run)(void*), void* argument, const char* name) {
   // The program's signal handlers must not run on our threads; faults are synchronous and cannot be blocked away.
   sigset_t all, old;
   sigfillset(&all);
-  for (int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&all, number);
+  for (int number : kFaultSignals) sigdelset(&all, number);
   pthread_sigmask(SIG_SETMASK, &all, &old);
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);

@@ -3,11 +3,16 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 
 #include <atomic>
 #include <cstdint>
 
 namespace anyzero {
+
+// The signals that instructions cause. SIGTRAP: compilers fill the gaps between functions with breakpoints, and a kernel may jump
+// into one.
+inline constexpr int kFaultSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
 
 // Counts the forks between the first process and this one.
 extern std::atomic<uint32_t> fork_generation;

@@ -14,7 +14,10 @@
 #include <cstring>
 
 #include "clock.h"
+#include "kernel_memory.h"
+#include "kernel_stack.h"
 #include "mutex.h"
+#include "thread.h"
 
 namespace anyzero {
 
@@ -23,8 +26,6 @@ thread_local const Limit* current_limit __attribute__((tls_model("initial-exec")
 thread_local std::atomic<uint64_t>* current_deadline __attribute__((tls_model("initial-exec"))) = nullptr;
 
 namespace {
-
-constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 
 // Who had a signal before us: when we first came, and when we last came. The latter may hand on to us in turn, as another copy of
 // this library does. Those who first came first have nobody behind them, so that way a fault comes to an end.
@@ -43,7 +44,7 @@ thread_local HandedOn handed_on __attribute__((tls_model("initial-exec")));
 void unblock_faults() {
   sigset_t faults;
   sigemptyset(&faults);
-  for (int number : kSignals) sigaddset(&faults, number);
+  for (int number : kFaultSignals) sigaddset(&faults, number);
   pthread_sigmask(SIG_UNBLOCK, &faults, nullptr);
 }
 
@@ -119,6 +120,9 @@ void end_watch() {
   if (!frame) std::abort();
   end_watch();
   frame->fault = fault;
+  // Not over the head of the kernel's caller: a jump between stacks looks like a mistake to the C library and to sanitizers.
+  if (in_kernel()) az_leave_kernel();
+  current_trap = frame->outer;  // a fault on the way out must not come back here for ever
   siglongjmp(frame->jump, 1);
 }
 
@@ -129,14 +133,15 @@ uintptr_t register_of(void* context, int which) {
 // What the processor says of a fault, in our words.
 Fault fault_of(int number, uintptr_t address, void* context) {
   constexpr greg_t kGeneralProtection = 13;
-  constexpr uintptr_t kBelow = 64 * 1024, kFrame = 1024 * 1024;
+  constexpr uintptr_t kInstructionFetch = 16;
   Fault fault{number, address, register_of(context, REG_RIP)};
-  const uintptr_t stack = register_of(context, REG_RSP);
-  if (number == SIGSEGV && register_of(context, REG_TRAPNO) == kGeneralProtection) {
+  if (number != SIGSEGV) return fault;
+  if (register_of(context, REG_TRAPNO) == kGeneralProtection) {
     fault.signal = Fault::kWildAddress;
-  } else if (number == SIGSEGV && address - (stack - kBelow) < kBelow + kFrame) {
-    // Around the top of a stack everything is there, unless the stack has come to its end.
-    fault.signal = Fault::kStackOverflow;
+  } else if (register_of(context, REG_ERR) & kInstructionFetch) {
+    fault.signal = Fault::kNoCode;
+  } else if (in_kernel()) {
+    if (int overrun = memory_overrun(address, register_of(context, REG_RSP))) fault.signal = overrun;
   }
   return fault;
 }
@@ -173,6 +178,8 @@ int Limit::passed() const {
 
 void raise(const Fault& fault) { leave(fault); }
 
+void raise_again() { leave(Fault(current_trap->fault)); }
+
 void knock(pid_t thread) {
   siginfo_t info = {};
   info.si_code = SI_QUEUE;
@@ -200,7 +207,7 @@ void install_traps() {
   // NODEFER: the handler leaves by a jump, which must not leave the signal blocked.
   action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK | SA_RESTART;
   sigemptyset(&action.sa_mask);
-  for (int number : kSignals) {
+  for (int number : kFaultSignals) {
     struct sigaction now;
     sigaction(number, nullptr, &now);
     if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_fault) continue;

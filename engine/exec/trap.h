@@ -24,6 +24,9 @@ struct Fault {
   static constexpr int kNoMemory = 1005;
   static constexpr int kNoThreads = 1006;
   static constexpr int kTooManyGroups = 1007;
+  static constexpr int kPrivateOverrun = 1008;
+  static constexpr int kLocalOverrun = 1009;
+  static constexpr int kNoCode = 1010;  // a jump to where no code is
   static constexpr int kRaised = 1100;  // + the kind that compiled code gave
 };
 
@@ -40,7 +43,7 @@ struct TrapFrame {
 };
 
 // The innermost region of this thread, or nullptr outside device work. Read by the signal handler.
-extern thread_local TrapFrame* current_trap __attribute__((tls_model("initial-exec")));
+extern constinit thread_local TrapFrame* current_trap __attribute__((tls_model("initial-exec")));
 
 // Installs the handlers in front of whatever the program has; its own faults go on to its own. Called again whenever a ring is
 // made, in case somebody has stepped in front of us since.
@@ -49,6 +52,8 @@ void install_traps();
 // Leaves device work for the innermost region, whose work then has ended with this fault. Outside of any region it ends the
 // process.
 [[noreturn]] void raise(const Fault& fault);
+// The same with the fault that has ended a kernel, from the stack that the kernel was called on.
+[[noreturn]] void raise_again();
 
 // When to give up work that does not fault: at a time, or when others say so.
 struct Limit {
@@ -58,16 +63,16 @@ struct Limit {
   int passed() const;
 };
 // What the code that this thread runs just now is held to; nullptr where it must not be torn from its work.
-extern thread_local const Limit* current_limit __attribute__((tls_model("initial-exec")));
+extern constinit thread_local const Limit* current_limit __attribute__((tls_model("initial-exec")));
 // Where the watchdog reads the deadline of this thread's work; nullptr while it has never been watched.
-extern thread_local std::atomic<uint64_t>* current_deadline __attribute__((tls_model("initial-exec")));
+extern constinit thread_local std::atomic<uint64_t>* current_deadline __attribute__((tls_model("initial-exec")));
 // Makes a thread look at its limit, in the midst of whatever it does. A thread that has none, or is gone, is not harmed.
 void knock(pid_t thread);
 
 // A thread that runs device work must let faults through, which programs block on some of their threads, and needs a stack for the
 // handler to stand on when its own has overflowed.
 void ready_for_faults();
-extern thread_local bool faults_ready __attribute__((tls_model("initial-exec")));
+extern constinit thread_local bool faults_ready __attribute__((tls_model("initial-exec")));
 
 // Runs `work` and returns how it ended. `work` must own nothing that a fault would leak or leave locked.
 template <class Work>

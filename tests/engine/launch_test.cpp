@@ -239,7 +239,8 @@ void faults(const Scene& scene) {
   KernelHandle load(scene, {.name = "load", .parameters = {kPointer}});
   KernelHandle divide(scene, {.name = "divide"}), illegal(scene, {.name = "illegal"}), overflow(scene, {.name = "overflow"});
   KernelHandle fault(scene, {.name = "fault", .parameters = {kU32}});
-  KernelHandle overrun(scene, {.name = "local_overrun", .local_bytes = 1000});
+  KernelHandle overrun(scene, {.name = "local_overrun", .parameters = {kU64}, .local_bytes = 1000});
+  overrun.set(0, uint64_t{16'384});
   for (uint32_t groups : {1u, 64u, 100'000u}) {
     load.set(0, uint64_t{0});
     assert(says(loss(scene, load, groups), {"kernel load", "null pointer", "offset"}));
@@ -254,7 +255,7 @@ void faults(const Scene& scene) {
     assert(says(loss(scene, fault, groups), {"kernel fault", "divided by zero"}));
     fault.set(0, uint32_t{3});
     assert(says(loss(scene, fault, groups), {"kernel fault", "0x1234"}));
-    assert(says(loss(scene, overrun, groups), {"kernel local_overrun"}));
+    assert(says(loss(scene, overrun, groups), {"kernel local_overrun", "local memory"}));
   }
 }
 

@@ -121,10 +121,32 @@ KERNEL(local) {
   }
 }
 
-// One byte behind the end of local memory.
+// One byte so far behind the end of local memory.
 KERNEL(local_overrun) {
   (void)first, (void)last;
-  const_cast<volatile unsigned char*>(worker->local)[(worker->local_bytes + 127) / 128 * 128] = 1;
+  const uint64_t end = (worker->local_bytes + 127) / 128 * 128;
+  const_cast<volatile unsigned char*>(worker->local)[end + arg<uint64_t>(args, 0)] = 1;
+}
+
+namespace {
+[[gnu::noinline]] uint64_t fill_up(uint64_t words, uint64_t value) {
+  uint64_t room[8];
+  volatile uint64_t* at = room;
+  asm volatile("" : "+r"(at));
+  for (uint64_t i = 0; i < words; ++i) at[i] = value;
+  return at[3];
+}
+}  // namespace
+
+// So many words into an array of eight.
+KERNEL(private_overrun) {
+  for (uint64_t group = first; group < last; ++group) fill_up(arg<uint64_t>(args, 0), arg<uint64_t>(args, 8));
+}
+
+// Returns with none of the registers that a function has to preserve.
+KERNEL(forget_registers) {
+  (void)first, (void)last;
+  asm volatile("movq $-1, %rbx; movq $-1, %rbp; movq $-1, %r12; movq $-1, %r13; movq $-1, %r14; movq $-1, %r15; ret");
 }
 
 KERNEL(load) {
@@ -183,6 +205,21 @@ KERNEL(print) {
     uint64_t slots[1] = {group};
     az_printf(worker, "group %d\n", slots, 1);
   }
+}
+
+// Prints until there is no stack left.
+namespace {
+[[gnu::noinline]] uint64_t print_deeper(uint64_t n, Worker* worker) {
+  volatile unsigned char room[4096];
+  room[n % sizeof room] = static_cast<unsigned char>(n);
+  az_printf(worker, n % 64 ? "" : "%d ", &n, 1);
+  return n == UINT64_MAX ? 0 : print_deeper(n + 1, worker) + room[n % sizeof room];
+}
+}  // namespace
+
+KERNEL(print_overflow) {
+  volatile uint64_t result = print_deeper(last - first, worker);
+  (void)result;
 }
 
 // The address of its argument block, to see how it is aligned.

@@ -1,0 +1,49 @@
+// The stack that kernels run on. A thread's own stack holds the engine's frames and the trap's jump buffer, and a kernel that
+// overruns an array in its private memory must not reach them: it meets a guard page first, and returns to nothing it could have
+// overwritten.
+#pragma once
+
+#include "offered.h"
+#include "trap.h"
+
+extern "C" {
+// Calls `entry` with `stack_top` as the stack. 0 when it has returned, 1 when leave_kernel ended it. The registers that a callee
+// preserves come from the caller's stack in both cases: the kernel's copies of them may be overwritten.
+uint64_t az_enter_kernel(const void* args, const anyzero::Grid* grid, uint64_t first, uint64_t last, anyzero::Worker* worker,
+                         anyzero::Entry entry, void* stack_top);
+[[noreturn]] void az_leave_kernel();
+}
+
+// The thread's own stack pointer while it runs a kernel, else nullptr.
+extern "C" constinit __attribute__((visibility("hidden"), tls_model("initial-exec"))) thread_local void* az_host_stack;
+
+namespace anyzero {
+
+// Threading: each thread has its own, for one kernel at a time.
+struct KernelStack {
+  // What a thread's own stack has by default. Compiled code keeps up to 16 KiB of private memory in a frame and the rest in
+  // scratch.
+  static constexpr uint64_t kBytes = uint64_t{8} << 20;
+  // Frames that are not probed page by page must not step over it.
+  static constexpr uint64_t kGuard = uint64_t{1} << 20;
+
+  unsigned char* top = nullptr;
+
+  // False when the system has no memory left.
+  bool make();
+  void give_back();
+
+  // The kind of fault that an access to `address` is if it lies outside of this stack and beside it, else 0. Signal-safe.
+  int overrun(uintptr_t address, uintptr_t stack_pointer) const;
+};
+
+inline bool in_kernel() { return az_host_stack != nullptr; }
+
+// Runs groups on a kernel stack, in a trap. A fault inside leaves for that trap from the thread's own stack.
+inline void run_kernel(Entry entry, const void* args, const Grid* grid, uint64_t first, uint64_t last, Worker* worker,
+                       void* stack_top) {
+  if (az_enter_kernel(args, grid, first, last, worker, entry, stack_top)) [[unlikely]]
+    raise_again();
+}
+
+}  // namespace anyzero

@@ -1,0 +1,237 @@
+"""Kernels that overrun private or local memory: at worst their own queue is lost, whatever the overrun writes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.abi.calls import run_python
+
+SOURCE = r"""
+//kernel {"name": "up", "args": [["value", 8], ["value", 8], ["global", 8]]}
+static __attribute__((noinline)) u64 filled(u64 n, u64 value) {
+  u64 room[8]; volatile u64* at = room; __asm__ volatile("" : "+r"(at));
+  for (u64 i = 0; i < n; ++i) at[i] = value;
+  return at[3];
+}
+KERNEL(up) {
+  u64 outer[4]; volatile u64* at = outer; __asm__ volatile("" : "+r"(at));
+  at[0] = filled(ARG(u64, 0), ARG(u64, 8)); *ARG(u64*, 16) = at[0];
+}
+//kernel {"name": "down", "args": [["value", 8], ["value", 8], ["global", 8]]}
+KERNEL(down) {
+  u64 room[8]; volatile u64* at = room; __asm__ volatile("" : "+r"(at));
+  for (u64 i = 0; i < ARG(u64, 0); ++i) at[-(long)i] = ARG(u64, 8);
+  *ARG(u64*, 16) = at[0];
+}
+//kernel {"name": "look", "args": [["value", 8], ["value", 8], ["global", 8]]}
+KERNEL(look) {
+  u64 room[8], sum = 0; volatile u64* at = room; __asm__ volatile("" : "+r"(at));
+  for (u64 i = 0; i < ARG(u64, 0); ++i) sum += at[i];
+  *ARG(u64*, 16) = sum;
+}
+//kernel {"name": "registers"}
+KERNEL(registers) {
+  __asm__ volatile("movq $-1, %rbx; movq $-1, %rbp; movq $-1, %r12; movq $-1, %r13");
+  __asm__ volatile("movq $-1, %r14; movq $-1, %r15; ret");
+}
+//kernel {"name": "stack_pointer", "args": [["value", 8]]}
+KERNEL(stack_pointer) { __asm__ volatile("movq %0, %%rsp; pushq %%rax; ret" : : "r"(ARG(u64, 0))); }
+//kernel {"name": "jump", "args": [["value", 8]]}
+KERNEL(jump) { __asm__ volatile("jmp *%0" : : "r"(ARG(u64, 0))); }
+//kernel {"name": "breakpoint"}
+KERNEL(breakpoint) { __asm__ volatile("int3"); }
+//kernel {"name": "recurse", "args": [["value", 8]]}
+static u64 by_address(u64 n, struct Worker* worker);
+static u64 (*volatile next)(u64, struct Worker*) = by_address;
+static __attribute__((noinline)) u64 by_address(u64 n, struct Worker* worker) {
+  volatile u8 room[256]; room[n % 256] = (u8)n;
+  if (worker && n % 64 == 0) az_printf(worker, "%d\n", &n, 1);
+  return next(n + 1, worker) + room[n % 256];
+}
+KERNEL(recurse) { volatile u64 result = next(0, ARG(u64, 0) ? worker : 0); (void)result; }
+//kernel {"name": "large", "args": [["global", 8]]}
+KERNEL(large) {
+  volatile u8 room[4 << 20]; u64 sum = 0;
+  for (u64 i = 0; i < sizeof room; i += 4096) room[i] = 1;
+  for (u64 i = 0; i < sizeof room; i += 4096) sum += room[i];
+  *ARG(u64*, 0) = sum;
+}
+//kernel {"name": "beside", "local": 1024, "args": [["value", 8], ["value", 4], ["global", 8]]}
+KERNEL(beside) {
+  volatile u8* at = worker->local + (long)ARG(u64, 0);
+  if (ARG(u32, 8)) *at = 1; else (void)*at;
+  *ARG(u64*, 16) = 1;
+}
+//kernel {"name": "one_of_many", "args": [["value", 8], ["global", 8]]}
+KERNEL(one_of_many) {
+  FOR_GROUPS {
+    if (group == 3) filled(ARG(u64, 0), 3);
+    __atomic_fetch_add(ARG(u64*, 8), 1, __ATOMIC_ACQ_REL);
+    while (__atomic_load_n(ARG(u64*, 8), __ATOMIC_ACQUIRE) < grid->count[0]) __builtin_ia32_pause();
+  }
+}
+//kernel {"name": "count", "args": [["global", 8]]}
+KERNEL(count) { __atomic_fetch_add(ARG(u64*, 0), last - first, __ATOMIC_RELAXED); }
+"""
+
+OPENING = f"""
+import re
+from tests.abi.kernels_in_c import *
+SOURCE = {SOURCE!r}
+az = Calls()
+context = az.context()
+out = az.memory(context, 8)
+with planner():
+    module, _ = build(az, context, SOURCE)
+    made = {{}}
+    for name in re.findall(r'"name": "(\\w+)"', SOURCE):
+        made[name] = kernel(az, module, name)
+fine = az.immediate(context, mode=SYNCHRONOUS)
+
+def all_is_well():
+    '''On this thread, on an engine's and on the workers'.'''
+    set_arguments(az, made["count"], out)
+    for groups in (1, 100_000):
+        write(out, bytes(8))
+        launch(az, fine, made["count"], groups)
+        assert read(out, 8) == groups.to_bytes(8, "little")
+    az.ok("zeContextGetStatus", context)
+
+def attempt(name, *arguments, mode, groups=1, call="zeCommandListAppendLaunchKernel"):
+    '''The report, or an empty text where nothing was noticed.'''
+    doomed = az.context()
+    lst = az.immediate(doomed, mode=mode)
+    set_arguments(az, made[name], *arguments)
+    az.call(call, lst, made[name], byref(ze.ze_group_count_t(groups, 1, 1)), None, 0, None)
+    result = az.call("zeCommandListHostSynchronize", lst, SOON)
+    report = az.last_error() if result else ""
+    assert result in (OK, DEVICE_LOST), hex(result)
+    assert not result or f"kernel {{name}}" in report, report
+    az.ok("zeCommandListDestroy", lst)
+    az.ok("zeContextDestroy", doomed)
+    return report
+
+def lost(*arguments, says=(), **options):
+    report = attempt(*arguments, **options)
+    assert report and all(text in report for text in says), (arguments, report)
+"""
+
+MODES = ["SYNCHRONOUS", "ASYNCHRONOUS"]
+"""On the caller's own thread, and on an engine's."""
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_overruns_of_private_memory(mode: str) -> None:
+    """Upwards over return addresses and saved registers, with values of all sorts, and downwards."""
+    run_python(
+        OPENING
+        + f"""
+mode = {mode}
+code = ctypes.cast(ctypes.CDLL(None).getpid, c_void_p).value
+heap = az.memory(context, 4096)
+write(heap, b"\\xc3" * 4096)
+noticed = 0
+lengths = [*range(9, 33), 40, 64, 100, 128, 200, 512, 1000, 2048, 4096, 20_000, 300_000]
+for value in (0, 3, 0x4141414141414141, 0x7000_0000_1000, code, code + 1, heap, 2**64 - 1):
+    for n in lengths:
+        noticed += bool(attempt("up", c_uint64(n), c_uint64(value), out, mode=mode))
+assert noticed > 8 * len(lengths) // 2, noticed
+lost("up", c_uint64(300), c_uint64(3), out, mode=mode, says=["private memory"])
+for n in (9, 100, 10_000, 1_000_000):
+    attempt("down", c_uint64(n), c_uint64(3), out, mode=mode)
+lost("down", c_uint64(1 << 20), c_uint64(3), out, mode=mode, says=["private memory"])
+# Reads that are thrown away do no harm, as long as they stay near.
+for n in (9, 100, 1000):
+    assert not attempt("look", c_uint64(n), c_uint64(0), out, mode=mode)
+lost("look", c_uint64(1 << 20), c_uint64(0), out, mode=mode, says=["private memory"])
+all_is_well()
+""",
+        ANYZERO_LOG="off",
+    )
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_lost_registers_and_wild_jumps(mode: str) -> None:
+    run_python(
+        OPENING
+        + f"""
+mode = {mode}
+assert not attempt("registers", mode=mode)
+all_is_well()
+room = az.memory(context, 4096)
+for pointer in (8, 0x7000_0000_1000, 1 << 63):
+    lost("stack_pointer", c_uint64(pointer), mode=mode)
+for target in (0, 0x1234, 0x7000_0000_1000, room):
+    lost("jump", c_uint64(target), mode=mode, says=["jumped to", hex(target) if target else "0"])
+lost("jump", c_uint64(1 << 63), mode=mode)
+lost("breakpoint", mode=mode, says=["breakpoint"])
+all_is_well()
+for prints in (0, 1):
+    lost("recurse", c_uint64(prints), mode=mode, says=["stack overflowed"])
+    all_is_well()
+set_arguments(az, made["large"], out)
+launch(az, fine, made["large"], 1)
+assert read(out, 8) == (1024).to_bytes(8, "little")
+lost("one_of_many", c_uint64(300), out, mode=mode, groups=8, call="zeCommandListAppendLaunchCooperativeKernel")
+all_is_well()
+""",
+        ANYZERO_LOG="off",
+    )
+
+
+def test_a_kernel_that_overruns_on_many_threads() -> None:
+    """Program threads that come and go, each with a stack of its own for kernels."""
+    run_python(
+        OPENING
+        + """
+def work():
+    mine = az.immediate(az.context(), mode=SYNCHRONOUS)
+    az.call("zeCommandListAppendLaunchKernel", mine, made["up"], byref(ze.ze_group_count_t(1, 1, 1)), None, 0, None)
+    az.error(DEVICE_LOST, "zeCommandListHostSynchronize", mine, SOON)
+set_arguments(az, made["up"], c_uint64(300), c_uint64(3), out)
+def count(path):
+    return sum(1 for _ in open(path)) if path.endswith("maps") else len(os.listdir(path))
+all_is_well()
+tasks = count("/proc/self/task")
+for round in range(4):
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for each in threads: each.start()
+    for each in threads: each.join()
+    while count("/proc/self/task") > tasks:  # Python's join is over before a thread's memory is given back
+        os.sched_yield()
+    before = count("/proc/self/maps") if round == 0 else before
+assert count("/proc/self/maps") < before + 24, (before, count("/proc/self/maps"))
+all_is_well()
+child = os.fork()
+if child == 0:
+    lost("up", c_uint64(300), c_uint64(3), out, mode=SYNCHRONOUS)
+    lost("up", c_uint64(300), c_uint64(3), out, mode=ASYNCHRONOUS)
+    all_is_well()
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+""",
+        ANYZERO_LOG="off",
+    )
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("strict", ["0", "1"])
+def test_a_few_bytes_beside_local_memory(mode: str, strict: str) -> None:
+    """Programs read past the end and throw away what they got. Far away, and in strict mode at once, is a guard."""
+    run_python(
+        OPENING
+        + f"""
+mode, strict = {mode}, {strict}
+for write_ in (0, 1):
+    for at in (1024, 1024 + 4096, 1024 + 16_383):
+        report = attempt("beside", c_uint64(at), c_uint32(write_), out, mode=mode)
+        assert bool(report) == bool(strict), (at, report)
+        assert not strict or "local memory" in report, report
+    assert not attempt("beside", c_uint64(2**64 - 16_384), c_uint32(write_), out, mode=mode)
+    for at in (1024 + 16_384, 1024 + 60_000):
+        lost("beside", c_uint64(at), c_uint32(write_), out, mode=mode, says=["local memory"])
+all_is_well()
+""",
+        ANYZERO_LOG="off",
+        ANYZERO_STRICT=strict,
+    )
