@@ -84,6 +84,7 @@ build/description: build
 
 # Processes that have loaded OpenVINO fork slowly, which tests of the compiler do often: so they are others.
 PYTEST = $(BIN)/python -m pytest --no-header --quiet --numprocesses=auto --maxprocesses=4 --dist=loadgroup
+export THOROUGH
 .PHONY: pytest
 pytest: build  ## the Python tests alone
 	$(SAY) 'running the Python tests'

@@ -21,6 +21,7 @@ from tests.compiler.agreement.generator import Program
 from tests.compiler.agreement.test_found import kernel
 from tests.compiler.assembler import assemble
 from tests.patience import PATIENCE
+from tests.thorough import every, turn
 
 ROWS = [None, 2, 3, 4]
 
@@ -67,8 +68,8 @@ COMPARISONS += ["UGreaterThan", "UGreaterThanEqual", "IEqual", "INotEqual"]
 WAYS = [Options(level=1, lanes=lanes, rows=rows) for lanes, rows in ((4, 2), (8, 3), (16, 2))]
 
 
-def agree(text: str, *arguments: object) -> None:
-    for shape in SHAPES:
+def agree(text: str, shapes: list[Shape], *arguments: object) -> None:
+    for shape in shapes:
         given = [np.zeros(shape.items, np.int32), *arguments]
         assert disagreement(Program(text, given, [], shape), WAYS, timeout=PATIENCE) is None
 
@@ -90,8 +91,8 @@ IDS = """
 @pytest.mark.parametrize("name", COMPARISONS)
 def test_comparisons_may_come_out_either_way(name: str) -> None:
     pairs = ["%near %p1", "%p1 %near", "%far %c3", "%near %c20", "%c3 %x"]
-    for limit in (17, 38, -5):
-        for pair in pairs:
+    for number, pair in enumerate(pairs):
+        for limit in turn(number + COMPARISONS.index(name), (17, 38, -5)):
             body = f"""
                 {IDS}
                 %first = Op{name} %bool {pair}
@@ -139,8 +140,8 @@ def test_indices_are_held_inside_of_bounds(how: str, count: int) -> None:
     """
     values = np.arange(100, 164, dtype=np.int32)
     text = kernel(body, "%global_i32 %i32 %global_i32", NUMBERS)
-    agree(text, np.int32(count), values)
-    agree(text.replace("GlobalInvocationId", "LocalInvocationId"), np.int32(count), values)
+    agree(text, every(2, SHAPES), np.int32(count), values)
+    agree(text.replace("GlobalInvocationId", "LocalInvocationId"), every(2, SHAPES[1:]), np.int32(count), values)
 
 
 @pytest.fixture
