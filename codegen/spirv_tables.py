@@ -105,6 +105,18 @@ def _layouts(core: Grammar, opencl: Grammar) -> Iterator[str]:
         if "capabilities" in entry
     )
     yield from _block("CAPABILITIES_OF_OP: dict[int, tuple[int, ...]]", needs)
+    yield from ("", "# The same of what an id is decorated with, and of how an entry point runs.")
+    yield "CAPABILITIES_OF: dict[str, dict[int, tuple[int, ...]]] = {"
+    for kind in core["operand_kinds"]:
+        if kind["kind"] in ("Decoration", "ExecutionMode"):
+            yield from _block(f'    "{kind["kind"]}":', _needs(kind, numbers), " {", "},")
+    yield "}"
+
+
+def _needs(kind: Grammar, numbers: dict[str, int]) -> Iterator[str]:
+    for entry in kind["enumerants"]:
+        if "capabilities" in entry:
+            yield f"{_number(entry)}: {_tuple(numbers[name] for name in entry['capabilities'])}"
 
 
 def _layout(operands: Iterable[Grammar]) -> str:

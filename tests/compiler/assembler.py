@@ -148,8 +148,9 @@ class _Assembler:
         if kind == "float":
             whole = bits_of(float(token), width)
         else:
-            whole = int(token, 0) & (0xFFFFFFFFFFFFFFFF if width == 64 else 0xFFFFFFFF)
-        return [whole & 0xFFFFFFFF, whole >> 32] if width == 64 else [whole]
+            whole = int(token, 0)
+        # An unknown type is one of a broken module.
+        return [whole >> 32 * place & 0xFFFFFFFF for place in range(max(1, -(-width // 32)))]
 
 
 def _parse(text: str) -> _Line | None:

@@ -231,16 +231,31 @@ def test_recursion_is_refused() -> None:
         verify_declarations(module)
 
 
+@pytest.mark.parametrize("name", ["Shader", "RayTracingKHR", "Pipes", "ArbitraryPrecisionIntegersALTERA", "65000"])
+def test_a_capability_that_nothing_makes_use_of_is_accepted(name: str) -> None:
+    verified(function("OpReturn", prologue=f"OpCapability {name}"))
+
+
 @pytest.mark.parametrize(
-    ("line", "reason"),
+    ("capability", "line", "reason"),
     [
-        ("OpCapability Shader", "the capability Shader (1) is not supported"),
-        ("OpCapability RayTracingKHR", "the capability RayTracingKHR (4479)"),
-        ("OpCapability 65000", "the capability 65000"),
+        ("Pipes", "%pipe = OpTypePipe ReadOnly", "is not supported outside of functions; it belongs to Pipes"),
+        ("CooperativeMatrixKHR", "%m = OpTypeCooperativeMatrixKHR %f32 %c3 %c7 %c7 %c0", "it belongs to Cooperative"),
     ],
 )
-def test_capabilities_that_nobody_knows_are_refused(line: str, reason: str) -> None:
-    assert reason in refusal(function("OpReturn", prologue=line))
+def test_types_of_unsupported_capabilities_are_refused(capability: str, line: str, reason: str) -> None:
+    assert reason in refusal(function("OpReturn", prologue=f"OpCapability {capability}", declarations=line))
+
+
+def test_instructions_of_unsupported_capabilities_are_refused() -> None:
+    body = "%x = OpDPdx %f32 %p0\nOpReturn"
+    assert "OpDPdx is not supported" in refusal(function(body, parameters="%f32", prologue="OpCapability Shader"))
+
+
+@pytest.mark.parametrize("line", ["OpDecorate %main VectorComputeFunctionINTEL", "OpDecorate %main StackCallINTEL"])
+def test_decorations_of_unsupported_capabilities_are_refused(line: str) -> None:
+    reason = refusal(function("OpReturn", prologue=f"OpCapability VectorComputeINTEL\n{line}"))
+    assert "which is not supported; it belongs to VectorComputeINTEL" in reason
 
 
 def test_leniency_about_capabilities_and_extensions() -> None:

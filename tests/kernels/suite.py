@@ -22,6 +22,7 @@ from tests.kernels.topics import (
     long_groups,
     maths,
     memory,
+    sscp,
     strides,
 )
 
@@ -30,11 +31,9 @@ __all__ = ["BENCHMARKS", "CASES", "LANGUAGE", "VARIANTS", "case"]
 BENCHMARKS: Final = tuple(program.case("test") for program in PROGRAMS)
 """The benchmarks' kernels, small."""
 
-LANGUAGE: Final = tuple(
-    each
-    for topic in (integers, conversions, floats, composites, flow, groups, memory, strides, images, maths, long_groups)
-    for each in topic.CASES
-)
+_BASICS = (integers, conversions, floats, composites, flow, groups, memory)
+
+LANGUAGE: Final = tuple(each for topic in (*_BASICS, strides, images, maths, long_groups, sscp) for each in topic.CASES)
 """One topic of the language each."""
 
 

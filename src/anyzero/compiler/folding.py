@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from anyzero.compiler.ir import SIZES
+from anyzero.compiler.ir import WIDTHS
 from anyzero.compiler.spirv.constants import bits_of, float_of
 
 FLOATS = {"half": 16, "float": 32, "double": 64}
 
 
 def width(type_: str) -> int:
-    return 1 if type_ == "i1" else SIZES[type_] * 8
+    return WIDTHS[type_]
 
 
 def signed(bits: int, width_: int) -> int:

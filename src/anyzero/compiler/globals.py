@@ -22,6 +22,7 @@ from anyzero.compiler.spirv.constants import (
     Scalar,
     Undef,
     VariableAddress,
+    lanes,
 )
 from anyzero.compiler.spirv.errors import SpirvError
 from anyzero.compiler.spirv.grammar import string
@@ -181,6 +182,11 @@ def _write(module: Module, constant: Constant, offset: int, to: Contents) -> Non
     if isinstance(constant, Scalar):
         size = constant.type.size
         to.data[offset : offset + size] = constant.bits.to_bytes(size, "little")
+    elif isinstance(constant.type, Vector) and isinstance(constant, Composite):
+        whole = sum(
+            (bits or 0) << index * constant.type.element.bits for index, bits in enumerate(lanes(constant) or ())
+        )
+        to.data[offset : offset + constant.type.size] = whole.to_bytes(constant.type.size, "little")
     elif isinstance(constant, Composite):
         for index, element in enumerate(constant.elements):
             _write(module, element, offset + _place(constant.type, index), to)
@@ -195,8 +201,8 @@ def _write(module: Module, constant: Constant, offset: int, to: Contents) -> Non
 def _place(type_: Type, index: int) -> int:
     if isinstance(type_, Struct):
         return type_.offsets[index]
-    assert isinstance(type_, (Array, Vector))
-    return index * type_.element.size
+    assert isinstance(type_, Array)
+    return index * type_.stride
 
 
 def _address(module: Module, constant: Constant) -> tuple[int, int]:
@@ -236,6 +242,6 @@ def _chain(module: Module, chain: Expression) -> int:
             reached = reached.members[index.bits]
         else:
             assert isinstance(reached, (Array, Vector))
+            further += index.signed * reached.stride
             reached = reached.element
-            further += index.signed * reached.size
     return further

@@ -62,7 +62,10 @@ from typing import Any, Literal
 Space = Literal["private", "local", "global", "constant", "generic", "code"]
 
 SIZES = {"i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "half": 2, "float": 4, "double": 8, "ptr": 8}
-"""Bytes of each type in memory."""
+"""Bytes of each type in memory. Integers of other widths are gone once the translation is done."""
+
+WIDTHS = {name: size * 8 for name, size in SIZES.items()} | {f"i{bits}": bits for bits in range(1, 129)}
+"""Bits of each type."""
 
 FAULTS = {"division": 1, "unreachable": 2, "function pointer": 3, "barrier": 4}
 
@@ -167,7 +170,9 @@ class Variable:
     module: int = 0
     """Whose block: 0 the kernel's own module, 1 … those that are linked to it."""
     image: bytes | None = None
-    """Contents of a constant that lies in the code itself."""
+    """Contents of a constant that lies in the code itself, or of local memory when a group begins; no bytes at all
+    stand for zeros there.
+    """
     functions: tuple[tuple[int, tuple[int, int]], ...] = ()
     """Where in it the addresses of functions lie: module and id of each."""
     addresses: tuple[tuple[int, Variable, int], ...] = ()
@@ -253,7 +258,7 @@ class Body:
 
     def const(self, type_: str, bits: int) -> Op:
         """Constants belong to no block; each exists once."""
-        bits &= (1 << (1 if type_ == "i1" else SIZES[type_] * 8)) - 1
+        bits &= (1 << WIDTHS[type_]) - 1
         found = self.constants.get((type_, bits))
         if found is None:
             found = self.constants[type_, bits] = Op("const", type_, info=bits)

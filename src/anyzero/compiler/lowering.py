@@ -18,6 +18,7 @@ from anyzero.compiler.lower.calls import symbol
 from anyzero.compiler.lower.combines import write_combine
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.entry import STATE_BYTES, either_entry, flat_entry, group_entry, several_only
+from anyzero.compiler.lower.local_memory import declare, initialized
 from anyzero.compiler.lower.regions import Ready, Written, lay_out, write_function, write_region
 from anyzero.compiler.lower.steps import in_step
 from anyzero.compiler.transform.joints import cut_at_joints
@@ -160,7 +161,11 @@ def _lower(entry: str, body: Body, flow: Flow, choices: Choices, out: Written) -
     else:
         combines = _write_combines(ready, state, per_vector, choices, out)
         kept = per_vector if count > 1 else 0
-        around = group_entry(entry, choices, before, twice, count, kept, combines, ready.plan, large, several, granted)
+        local = initialized(body.variables)
+        declare(local, out)
+        around = group_entry(
+            entry, choices, before, twice, count, kept, combines, ready.plan, large, several, granted, local
+        )
     out.functions.append(around)
     return count, per_vector
 

@@ -212,8 +212,15 @@ def test_local_memory_is_laid_out_with_room_for_vectors() -> None:
     assert {each.offset for each in made.body.variables} == {0, 16}
     assert made.local_bytes in (17, 20)
     zeros = kernel_module("OpStore %a %c7\nOpReturn", declarations="%a = OpVariable %local_i32 Workgroup %c0")
-    with pytest.raises(CompileError, match="begins with no contents"):
-        translate.kernel(zeros, "k")
+    assert [each.image for each in kernel(zeros).body.variables if each.space == "local"] == [b""]
+    address = """
+        %word = OpVariable %global_i32 CrossWorkgroup %c0
+        %to_pointer = OpTypePointer Workgroup %global_i32
+        %a = OpVariable %to_pointer Workgroup %word
+    """
+    pointer = kernel_module("%x = OpLoad %global_i32 %a\nOpReturn", declarations=address)
+    with pytest.raises(CompileError, match="cannot begin with addresses"):
+        kernel(pointer)
 
 
 def test_private_variables_of_a_module_begin_anew_for_each_work_item() -> None:

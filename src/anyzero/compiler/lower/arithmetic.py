@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from anyzero.compiler.builtins import library, rounded
+from anyzero.compiler.builtins import library, rounded, wide_division
 from anyzero.compiler.ir import FAULTS, Op
 from anyzero.compiler.lower import first_lanes
 from anyzero.compiler.lower.emitter import Emitter, handles
@@ -101,7 +101,10 @@ def maths(e: Emitter, op: Op) -> None:
     name, count = op.info
     element = op.args[0].type if op.args else op.type
     lanes = 0 if e.shape(op).uniform else e.lanes
-    routine = library.routine(name, element, lanes, count, e.choices.target.wide)
+    if name == wide_division.NAME:
+        routine = wide_division.routine(lanes)
+    else:
+        routine = library.routine(name, element, lanes, count, e.choices.target.wide)
     e.routines[routine.symbol] = routine
     args = [e.vector(each) if lanes else e.scalar(each) for each in op.args]
     written = ", ".join(each.typed for each in args)

@@ -30,15 +30,15 @@ def _contents(e: Emitter, variable: Variable) -> str:
     image = variable.image or bytes(variable.size)
     addresses = _addresses(e, variable)
     if not addresses:
-        return _bytes(image)
+        return bytes_text(image)
     parts, end = [], 0
     for place in sorted(addresses):
         if place > end:
-            parts.append(_bytes(image[end:place]))
+            parts.append(bytes_text(image[end:place]))
         parts.append(f"ptr {addresses[place]}")
         end = place + SIZES["ptr"]
     if end < len(image):
-        parts.append(_bytes(image[end:]))
+        parts.append(bytes_text(image[end:]))
     kinds = ", ".join("ptr" if part.startswith("ptr ") else part.split(" c", 1)[0] for part in parts)
     return f"<{{ {kinds} }}> <{{ {', '.join(parts)} }}>"
 
@@ -57,5 +57,6 @@ def _addresses(e: Emitter, variable: Variable) -> dict[int, str]:
     return found
 
 
-def _bytes(data: bytes) -> str:
+def bytes_text(data: bytes) -> str:
+    """An array of them as LLVM writes it."""
     return f'[{len(data)} x i8] c"{"".join(f"{chr(92)}{byte:02X}" for byte in data)}"'

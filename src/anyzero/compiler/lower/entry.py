@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from anyzero.compiler.ir import Variable
 from anyzero.compiler.lower import streaming
 from anyzero.compiler.lower.beforehand import Beforehand
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.guard import holds
 from anyzero.compiler.lower.in_step import Group, step_by_step
 from anyzero.compiler.lower.llvm import I1, I32, I64, PTR, Builder, Type, Value
+from anyzero.compiler.lower.local_memory import initialize
 from anyzero.compiler.lower.regions import DONE, PARAMETERS
 from anyzero.compiler.lower.steps import Plan
 from anyzero.compiler.transform.settle import Granted
@@ -368,9 +370,10 @@ def group_entry(
     large: int = 0,
     rows: int = 1,
     granted: Granted | None = None,
+    local: list[Variable] | None = None,
 ) -> str:
     """Group by group. `combines` names functions that run once in front of a region, when all vectors have come to
-    it.
+    it; `local` are the variables that each group begins with contents of.
     """
     e = Entry(symbol, choices, before, twice, large, rows, granted)
     b = e.b
@@ -388,6 +391,7 @@ def group_entry(
         gx, gy, gz = (e.get(each) for each in ids)
         start = [n * size + offset for n, size, offset in zip((gx, gy, gz), e.size, e.offset, strict=True)]
         known = {"group_x": gx, "group_y": gy, "group_z": gz, "vectors": vectors}
+        initialize(e, local or [])
         if regions == 1:
             _vectors(
                 e,

@@ -102,7 +102,7 @@ def _bytes(name: str, given: Any, type_: Type) -> bytes:
     data = given.tobytes() if isinstance(given, (np.ndarray, np.generic)) else given
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise BadArgument(f"{name} is {type_} and takes bytes, not {_kind(given)}")
-    if len(bytes(data)) not in (type_.size, layout.extent(type_)):
+    if len(bytes(data)) not in (type_.size, type_.stored):
         raise BadArgument(f"{name} is {type_} and takes {type_.size} bytes, not {len(bytes(data))}")
     return bytes(data).ljust(type_.size, b"\0")
 
@@ -115,7 +115,7 @@ def _value(name: str, given: Any, type_: Type) -> Any:
             raise BadArgument(f"{name} is {type_} and got {len(given)} numbers")
         return tuple(_value(name, each, type_.element) for each in given)
     if isinstance(type_, (Int, Pointer)) and isinstance(given, (int, np.integer, np.bool_)):
-        return int(given) & ((1 << type_.size * 8) - 1)
+        return int(given) & ((1 << type_.bits) - 1)
     if isinstance(type_, Bool) and isinstance(given, (int, np.integer, np.bool_)):
         return bool(given)
     if isinstance(type_, Float) and isinstance(given, (int, float, np.integer, np.floating)):

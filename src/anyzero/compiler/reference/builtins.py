@@ -18,7 +18,7 @@ def builtin(item: Item, which: int, type_: Type) -> Any:
     if found is None:
         raise Fault(f"there is no builtin {which}")
     value = found(item)
-    mask = (1 << (type_.scalar or type_).size * 8) - 1
+    mask = (1 << (type_.scalar or type_).bits) - 1
     return tuple(part & mask for part in value) if isinstance(type_, Vector) else value & mask
 
 

@@ -22,15 +22,12 @@ _INTEGERS = {1: struct.Struct("<B"), 2: struct.Struct("<H"), 4: struct.Struct("<
 _FLOATS = {2: struct.Struct("<e"), 4: struct.Struct("<f"), 8: struct.Struct("<d")}
 
 
-def extent(type_: Type) -> int:
-    """How many bytes an access touches: three components take the room of four and touch that of three."""
-    return type_.element.size * type_.length if isinstance(type_, Vector) else type_.size
-
-
 @lru_cache(maxsize=4096)
 def reader(type_: Type) -> Read:
     if isinstance(type_, Bool):
         return lambda view, offset: bool(view[offset] & 1)
+    if _is_packed(type_):
+        return _packed_reader(type_)
     if isinstance(type_, (Int, Pointer, Opaque)):
         unpack = _INTEGERS[type_.size].unpack_from
         return lambda view, offset: unpack(view, offset)[0]
@@ -40,6 +37,16 @@ def reader(type_: Type) -> Read:
         return _row_reader(type_)
     parts = [(reader(member), at) for member, at in _members(type_)]
     return lambda view, offset: tuple([read(view, offset + at) for read, at in parts])
+
+
+def _is_packed(type_: Type) -> bool:
+    """An integer of an odd width, or several of them bit behind bit."""
+    return type_.scalar is not None and type_.scalar.odd
+
+
+def _packed_reader(type_: Type) -> Read:
+    size = type_.stored
+    return lambda view, offset: bits_to_lanes(type_, int.from_bytes(view[offset : offset + size], "little"))
 
 
 def _float_reader(type_: Float) -> Read:
@@ -62,7 +69,7 @@ def _row_reader(type_: Vector | Array) -> Read:
     def each(view: Any, offset: int) -> tuple[Any, ...]:
         return tuple([one(view, offset + index * size) for index in range(length)])
 
-    if not isinstance(element, (Int, Float)):
+    if not isinstance(element, (Int, Float)) or _is_packed(element):
         return each
     unpack = struct.Struct(
         f"<{length}{(_INTEGERS if isinstance(element, Int) else _FLOATS)[size].format[1:]}"
@@ -81,6 +88,11 @@ def _row_reader(type_: Vector | Array) -> Read:
 def writer(type_: Type) -> Write:
     if isinstance(type_, Bool):
         return lambda view, offset, value: view.__setitem__(offset, int(value))
+    if _is_packed(type_):
+        size = type_.stored
+        return lambda view, offset, value: view.__setitem__(
+            slice(offset, offset + size), lanes_to_bits(type_, value).to_bytes(size, "little")
+        )
     if isinstance(type_, (Int, Pointer, Opaque)):
         return _INTEGERS[type_.size].pack_into
     if isinstance(type_, Float):
@@ -137,7 +149,7 @@ def zero(type_: Type) -> Any:
 
 
 def from_bytes(type_: Type, data: bytes) -> Any:
-    return reader(type_)(data.ljust(extent(type_), b"\0"), 0)
+    return reader(type_)(data.ljust(type_.stored, b"\0"), 0)
 
 
 def to_bytes(type_: Type, value: Any) -> bytes:
@@ -150,7 +162,7 @@ def lanes_to_bits(type_: Type, value: Any) -> int:
     """The bits of a number or vector, without any padding."""
     scalar = type_.scalar or type_
     parts = value if isinstance(type_, Vector) else (value,)
-    width = scalar.size * 8
+    width = scalar.bits
     whole = 0
     for index, part in enumerate(parts):
         bits = bits_of(part, width) if isinstance(scalar, Float) else int(part)
@@ -160,7 +172,7 @@ def lanes_to_bits(type_: Type, value: Any) -> int:
 
 def bits_to_lanes(type_: Type, whole: int) -> Any:
     scalar = type_.scalar or type_
-    width = scalar.size * 8
+    width = scalar.bits
     mask = (1 << width) - 1
     parts: list[Any] = [whole >> (index * width) & mask for index in range(type_.count)]
     if isinstance(scalar, Float):

@@ -1,8 +1,12 @@
-"""What a module may ask for: the capabilities and builtin variables that this compiler knows the meaning of."""
+"""What a module may ask for: the capabilities and builtin variables that this compiler knows the meaning of.
+
+A capability outside of `SUPPORTED` is no reason to refuse a module: producers declare what they might use. Refused is
+the instruction, type, decoration or execution mode that comes with it.
+"""
 
 from __future__ import annotations
 
-from anyzero.compiler.spirv.tables import BuiltIn
+from anyzero.compiler.spirv.tables import BuiltIn, Decoration
 from anyzero.compiler.spirv.tables import Capability as Cap
 
 SUPPORTED = frozenset(
@@ -26,12 +30,20 @@ SUPPORTED = frozenset(
         *(Cap.FunctionPointersINTEL, Cap.IndirectReferencesINTEL, Cap.KernelAttributesINTEL, Cap.OptNoneEXT),
         *(Cap.UnstructuredLoopControlsINTEL, Cap.USMStorageClassesALTERA, Cap.SplitBarrierINTEL, Cap.ShaderClockKHR),
         *(Cap.FunctionFloatControlINTEL, Cap.FMAKHR, Cap.BindlessImagesINTEL, Cap.SubgroupBufferPrefetchINTEL),
+        Cap.ArbitraryPrecisionIntegersALTERA,
         *(Cap.BFloat16ConversionINTEL, Cap.RuntimeAlignedAttributeALTERA, Cap.GlobalVariableHostAccessINTEL),
         # Advice for other hardware; leaving it unheeded changes no result.
         *(Cap.CacheControlsINTEL, Cap.RegisterLimitsINTEL, Cap.FPMaxErrorINTEL, Cap.FPGALoopControlsALTERA),
-        *(Cap.FPGAMemoryAttributesALTERA, Cap.FPGAKernelAttributesINTEL),
+        *(Cap.FPGAMemoryAttributesALTERA, Cap.FPGAKernelAttributesINTEL, Cap.FPGAKernelAttributesv2INTEL),
+        *(Cap.FPGAMemoryAccessesALTERA, Cap.FPGAClusterAttributesALTERA, Cap.FPGAClusterAttributesV2ALTERA),
+        *(Cap.LoopFuseALTERA, Cap.FPGADSPControlALTERA, Cap.FPGAInvocationPipeliningAttributesALTERA),
+        *(Cap.FPGABufferLocationALTERA, Cap.FPGALatencyControlALTERA, Cap.FPGAArgumentInterfacesALTERA),
+        Cap.GlobalVariableFPGADecorationsALTERA,
     }
 )
+
+HARMLESS = frozenset({("Decoration", Decoration.RelaxedPrecision), ("Decoration", Decoration.NoContraction)})
+"""Decorations of shaders that kernels may carry as well."""
 
 _SUB_GROUP_MASKS = (
     BuiltIn.SubgroupEqMask,

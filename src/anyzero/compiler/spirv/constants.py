@@ -38,7 +38,7 @@ class Scalar(Constant):
 
     @property
     def signed(self) -> int:
-        width = self.type.size * 8
+        width = self.type.bits
         return self.bits - (1 << width) if self.bits >> (width - 1) else self.bits
 
 

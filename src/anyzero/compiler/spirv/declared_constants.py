@@ -128,7 +128,7 @@ def _operation(of: Declarations, instruction: Instruction, type_: Type) -> Const
 def _literal(type_: Type, words: tuple[int, ...]) -> int:
     if not isinstance(type_, (types.Int, types.Float)):
         raise SpirvError(f"a number cannot be {type_}")
-    if len(words) != (2 if type_.width == 64 else 1):
+    if len(words) != -(-type_.width // 32):
         raise SpirvError(f"a number of type {type_} does not take {len(words)} words")
     whole = sum(word << (32 * index) for index, word in enumerate(words))
     return whole & ((1 << type_.width) - 1)
@@ -140,4 +140,4 @@ def _given(type_: Type, value: int | float | bytes) -> int:
         value = int.from_bytes(value[: type_.size], "little")
     elif isinstance(type_, types.Float):
         return bits_of(float(value), type_.width)
-    return int(value != 0) if isinstance(type_, types.Bool) else int(value) & ((1 << (type_.size * 8)) - 1)
+    return int(value != 0) if isinstance(type_, types.Bool) else int(value) & ((1 << type_.bits) - 1)

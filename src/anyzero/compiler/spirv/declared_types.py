@@ -46,9 +46,11 @@ def _bool(of: Declarations, instruction: Instruction) -> Type:
 
 def _int(of: Declarations, instruction: Instruction) -> Type:
     width = instruction.operands[0]
-    if width not in (8, 16, 32, 64):
-        raise SpirvError(f"integers of {width} bits are not supported")
-    return of.once((types.Int, width), lambda: types.Int(width))
+    if not 1 <= width <= types.WIDEST:
+        raise SpirvError(f"integers of {width} bits are not supported; 1 to {types.WIDEST} bits are")
+    made = of.once((types.Int, width), lambda: types.Int(width))
+    of.module.odd_integers |= made.odd
+    return made
 
 
 def _float(of: Declarations, instruction: Instruction) -> Type:

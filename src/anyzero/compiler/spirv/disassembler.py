@@ -47,7 +47,7 @@ class _Text:
         self.context = Context(self.number_words, self.selector_words, self.opencl.__contains__)
 
     def number_words(self, type_id: int) -> int:
-        return 2 if self.numbers.get(type_id, ("", 32))[1] == 64 else 1
+        return max(1, -(-self.numbers.get(type_id, ("", 32))[1] // 32))
 
     def selector_words(self, id_: int) -> int:
         return self.number_words(self.type_of.get(id_, 0))
@@ -113,8 +113,8 @@ class _Text:
             # A NaN has a payload that its text does not show.
             if not isnan(value) and bits_of(value, width) == whole:
                 return repr(value)
-        if kind == "int" and width in (8, 16, 32, 64):
-            room = 64 if width == 64 else 32
+        if kind == "int" and width:
+            room = 32 * len(words)
             signed = whole - (1 << room) if whole >> (room - 1) else whole
             return str(signed)
         return " ".join(f"!{word:#x}" for word in words)

@@ -174,7 +174,7 @@ def _lane(opcode: int, source: Type | None, target: Type, bits: tuple[int | None
         return bits_of(_nearest(number, target.width), target.width)
     elif isinstance(source, Int) and opcode in INTEGER and isinstance(target, (Int, Bool)):
         result = INTEGER[opcode](source.width, *values)
-        return None if result is None else int(result) & ((1 << (target.size * 8)) - 1)
+        return None if result is None else int(result) & ((1 << target.bits) - 1)
     elif isinstance(source, Bool) and opcode in LOGICAL and isinstance(target, Bool):
         return LOGICAL[opcode](1, *values)
     raise SpirvError(f"cannot be computed from {source} to {target}")
@@ -200,7 +200,7 @@ def _nearest(number: int, width: int) -> float:
 
 
 def _bitcast(id_: int, type_: Type, source: Type, values: list[int | None]) -> Constant:
-    width, target = (source.scalar or source).size * 8, (type_.scalar or type_).size * 8
+    width, target = (source.scalar or source).bits, (type_.scalar or type_).bits
     if isinstance(source.scalar, Bool) or isinstance(type_.scalar, Bool) or width * len(values) != target * type_.count:
         raise SpirvError(f"cannot turn {source} into {type_}: their sizes differ")
     if None in values:

@@ -83,10 +83,14 @@ def _access(operands: tuple[int, ...]) -> tuple[MemoryAccess, int]:
 def switch_cases(instruction: Instruction, width: int) -> list[tuple[int, int]]:
     """The values of an OpSwitch and the labels they lead to; `width` is that of the selector."""
     words = instruction.operands[2:]
-    step = 3 if width > 32 else 2
+    step = -(-width // 32) + 1
     if len(words) % step:
         raise SpirvError(f"does not pair values of {width} bits with labels")
     mask = (1 << width) - 1
     if step == 2:
         return [(words[i] & mask, words[i + 1]) for i in range(0, len(words), 2)]
-    return [(words[i] | words[i + 1] << 32, words[i + 2]) for i in range(0, len(words), 3)]
+    return [(_whole(words[i : i + step - 1]) & mask, words[i + step - 1]) for i in range(0, len(words), step)]
+
+
+def _whole(words: tuple[int, ...]) -> int:
+    return sum(word << 32 * place for place, word in enumerate(words))

@@ -62,6 +62,8 @@ class Module:
     declarations: dict[int, Instruction] = field(default_factory=dict, repr=False)
     """Types, constants, variables and alias scopes as they stand in the file."""
     types: dict[int, Type] = field(default_factory=dict, repr=False)
+    odd_integers: bool = False
+    """Are there integers of other widths than processors have?"""
     constants: dict[int, Constant] = field(default_factory=dict, repr=False)
     variables: dict[int, Variable] = field(default_factory=dict, repr=False)
     values: dict[int, Type] = field(default_factory=dict, repr=False)

@@ -13,6 +13,12 @@ from anyzero.compiler.spirv.tables import AccessQualifier, Dim, StorageClass
 
 POINTER_SIZE = 8
 
+PLAIN = (8, 16, 32, 64)
+"""Widths of integers that processors have. All others are odd ones."""
+
+WIDEST = 128
+"""Bits of an integer."""
+
 DIMENSIONS = {
     Dim.Dim1D: ("1d", 1),
     Dim.Dim2D: ("2d", 2),
@@ -59,6 +65,21 @@ class Type:
     sized: ClassVar[bool] = True
     """Can values of this type lie in memory?"""
 
+    @property
+    def odd(self) -> bool:
+        """Is it an integer of a width that processors do not have?"""
+        return False
+
+    @property
+    def bits(self) -> int:
+        """Of a value, without padding."""
+        return self.size * 8
+
+    @property
+    def stored(self) -> int:
+        """Bytes that a load or store of a value touches; what is padding behind them stays as it is."""
+        return self.size
+
     def __repr__(self) -> str:
         return f"<{self}>"
 
@@ -88,13 +109,30 @@ class Bool(Type):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Int(Type):
-    """An integer; signs are a matter of the operations."""
+    """An integer; signs are a matter of the operations.
+
+    In memory one of an odd width lies as LLVM lays it out: in as many bytes as it needs, with zeros above its bits,
+    aligned as the next plain width and at most to 8 bytes.
+    """
 
     width: int
 
     def __post_init__(self) -> None:
-        self.size = self.alignment = self.width // 8
+        self.alignment = min(power_of_two(self.stored), 8)
+        self.size = -(-self.stored // self.alignment) * self.alignment
         self.scalar = self
+
+    @property
+    def odd(self) -> bool:
+        return self.width not in PLAIN
+
+    @property
+    def bits(self) -> int:
+        return self.width
+
+    @property
+    def stored(self) -> int:
+        return -(-self.width // 8)
 
     def __str__(self) -> str:
         return f"i{self.width}"
@@ -123,10 +161,23 @@ class Vector(Type):
 
     def __post_init__(self) -> None:
         # Three components take the room of four.
-        self.size = self.alignment = self.element.size * (4 if self.length == 3 else self.length)
+        self.size = self.alignment = power_of_two(self.stored)
         self.nesting = self.element.nesting + 1
         self.scalar = self.element
         self.count = self.length
+
+    @property
+    def bits(self) -> int:
+        return self.element.bits * self.length
+
+    @property
+    def stored(self) -> int:
+        return -(-self.bits // 8)
+
+    @property
+    def stride(self) -> int:
+        """Bytes from component to component; 0 where some of them begin inside of a byte."""
+        return self.element.bits // 8 if self.element.bits % 8 == 0 else 0
 
     def __str__(self) -> str:
         return f"<{self.length} x {self.element}>"
@@ -143,6 +194,10 @@ class Array(Type):
         self.size = self.element.size * self.length
         self.alignment = self.element.alignment
         self.nesting = self.element.nesting + 1
+
+    @property
+    def stride(self) -> int:
+        return self.element.size
 
     def __str__(self) -> str:
         return f"[{self.length} x {self.element}]"
@@ -282,3 +337,8 @@ class Named(Opaque):
 
     def __str__(self) -> str:
         return f'opaque "{self.name}"'
+
+
+def power_of_two(value: int) -> int:
+    """The next one that is not below a positive number."""
+    return 1 << (value - 1).bit_length()

@@ -6,9 +6,10 @@ extension or not declared at all, half-precision arithmetic under Float16Buffer.
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import replace
 
-from anyzero.compiler.spirv.capabilities import COMPONENTS, SUPPORTED
+from anyzero.compiler.spirv.capabilities import COMPONENTS, HARMLESS, SUPPORTED
 from anyzero.compiler.spirv.constants import Composite, FunctionAddress
 from anyzero.compiler.spirv.errors import SpirvError
 from anyzero.compiler.spirv.flow import Flow, flow
@@ -28,7 +29,8 @@ from anyzero.compiler.spirv.rules import (
     opencl,
 )
 from anyzero.compiler.spirv.rules.check import RULES, Check, shape
-from anyzero.compiler.spirv.tables import Op, StorageClass
+from anyzero.compiler.spirv.rules.odd_integers import check_odd_integers
+from anyzero.compiler.spirv.tables import CAPABILITIES_OF, Op, StorageClass
 from anyzero.compiler.spirv.types import Int, Pointer, Type, Void
 
 CHAPTERS = (arithmetic, atomics, composites, control, conversions, groups, images, memory, opencl)
@@ -60,10 +62,9 @@ def verify_kernel(module: Module, name: str) -> None:
 
 def verify_declarations(module: Module) -> None:
     """All that can be said without decoding a function."""
-    for capability, offset in module.capabilities.items():
-        if capability not in SUPPORTED:
-            name = enumerant_name("Capability", capability)
-            raise SpirvError(f"the capability {name} ({capability}) is not supported", offset, "OpCapability")
+    unsupported = module.capabilities.keys() - SUPPORTED
+    if unsupported:
+        _nothing_of(module, unsupported)
     for variable in module.variables.values():
         try:
             _variable(variable)
@@ -73,6 +74,21 @@ def verify_declarations(module: Module) -> None:
     _exports(module)
     _kernels(module)
     _calls(module)
+
+
+def _nothing_of(module: Module, unsupported: Set[int]) -> None:
+    """Nothing is decorated, and no entry point runs, in a way that only these capabilities give a meaning."""
+    members = module.decorations.of_members.items()
+    used = {("Decoration", each.kind): id_ for id_, all_ in module.decorations.of.items() for each in all_}
+    used |= {("Decoration", each.kind): id_ for (id_, _), all_ in members for each in all_}
+    used |= {("ExecutionMode", each.mode): id_ for id_, all_ in module.modes.items() for each in all_}
+    for (kind, value), id_ in used.items():
+        needed = CAPABILITIES_OF[kind].get(value, ())
+        if SUPPORTED.isdisjoint(needed) and not unsupported.isdisjoint(needed) and (kind, value) not in HARMLESS:
+            of = " or ".join(enumerant_name("Capability", each) for each in needed)
+            reason = f"%{id_} is marked {enumerant_name(kind, value)}, which is not supported; it belongs to {of}"
+            offset = module.ids.get(id_, 0)
+            raise SpirvError(reason, offset, module.shown(offset) if offset else "")
 
 
 def _variable(variable: Variable) -> None:
@@ -87,7 +103,7 @@ def _variable(variable: Variable) -> None:
     count = COMPONENTS.get(variable.builtin)
     if count is None:
         raise SpirvError(f"the builtin {name} is not supported")
-    if not shape(pointee, Int, count):
+    if not shape(pointee, Int, count) or (pointee.scalar or pointee).odd:
         raise SpirvError(f"the builtin {name} cannot be {pointee}")
 
 
@@ -206,7 +222,7 @@ class _Walk:
             self.block(self.function.blocks[label])
 
     def block(self, block: Block) -> None:
-        check, values, types = self.check, self.check.values, self.types
+        check, values, types, module = self.check, self.check.values, self.types, self.function.module
         check.block = block
         instruction = block.terminator
         try:
@@ -225,6 +241,8 @@ class _Walk:
                     if rule is None:
                         raise SpirvError(f"{opcode_name(opcode)} is not supported in kernels{belongs(opcode)}")
                     rule(check, instruction)
+                    if module.odd_integers:
+                        check_odd_integers(check, instruction)
                 result = instruction.result_id
                 if result:
                     values[result] = types[result]
@@ -235,7 +253,7 @@ class _Walk:
                     instruction = phi
                     self.phi(phi, block.label, values_of)
         except SpirvError as error:
-            module, offset = self.function.module, instruction.offset
+            offset = instruction.offset
             raise error.at(offset, module.shown(offset), module.whereabouts(offset)) from None
 
     def merge(self, instruction: Instruction) -> None:

@@ -180,7 +180,7 @@ _PLAIN_DOTS = {Opcode.SDot, Opcode.UDot, Opcode.SUDot}
 
 @translates(*_PLAIN_DOTS, Opcode.SDotAccSat, Opcode.UDotAccSat, Opcode.SUDotAccSat)
 def integer_dot(f: Scope, i: Instruction) -> Tree:
-    b, type_ = f.b, f"i{f.types[i.result_id].size * 8}"
+    b, type_ = f.b, f"i{f.types[i.result_id].bits}"
     first, second = (_bytes_of(b, f.components(id_)) for id_ in i.operands[:2])
     total: Op | None = None
     for x, y in zip(first, second, strict=True):
@@ -256,7 +256,7 @@ def extract_bits(f: Scope, i: Instruction) -> Tree:
 def count_bits(f: Scope, i: Instruction) -> Tree:
     scalar = f.types[i.result_id].scalar
     assert scalar is not None
-    type_ = f"i{scalar.size * 8}"
+    type_ = f"i{scalar.bits}"
     return each(lambda a: f.b.resized(f.b.intrinsic("ctpop", a), type_), f.value(i.operands[0]))
 
 

@@ -11,6 +11,7 @@ from anyzero.compiler.spirv.tables import Op as Opcode
 from anyzero.compiler.spirv.types import Pointer, Type
 from anyzero.compiler.translate.addresses import NUMBERS, space_of
 from anyzero.compiler.translate.chapter import translates
+from anyzero.compiler.translate.packed import regroup
 from anyzero.compiler.translate.scope import SPACES, Scope
 from anyzero.compiler.translate.trees import Tree, each, scalar
 
@@ -132,34 +133,10 @@ def recast(b: Builder, value: Tree, to: Type) -> Tree:
     components: list[Op] = [value] if isinstance(value, Op) else list(value)  # type: ignore[arg-type]
     if len(components) == to.count:
         made = [old if old.type == name else b.from_integer(b.as_integer(old), name) for old in components]
-    elif len(components) < to.count:
-        made = _split(b, components, name, to.count // len(components))
     else:
-        made = _joined(b, components, name, len(components) // to.count)
+        integers = regroup(b, [b.as_integer(each) for each in components], [f"i{width(name)}"] * to.count)
+        made = [b.from_integer(each, name) for each in integers]
     return tuple(made) if to.scalar is not to else made[0]
-
-
-def _split(b: Builder, components: list[Op], name: str, pieces: int) -> list[Op]:
-    bits = SIZES[name] * 8
-    made = []
-    for whole in map(b.as_integer, components):
-        for piece in range(pieces):
-            part = b.cast("trunc", b.lshr(whole, b.const(whole.type, piece * bits)), f"i{bits}")
-            made.append(b.from_integer(part, name))
-    return made
-
-
-def _joined(b: Builder, components: list[Op], name: str, pieces: int) -> list[Op]:
-    bits, made = SIZES[components[0].type] * 8, []
-    wide = f"i{bits * pieces}"
-    for begin in range(0, len(components), pieces):
-        whole: Op | None = None
-        for place, part in enumerate(components[begin : begin + pieces]):
-            moved = b.shl(b.cast("zext", b.as_integer(part), wide), b.const(wide, place * bits))
-            whole = moved if whole is None else b.or_(whole, moved)
-        assert whole is not None
-        made.append(b.from_integer(whole, name))
-    return made
 
 
 @translates(Opcode.ConvertPtrToU)

@@ -28,9 +28,10 @@ def declared(parameter: Parameter) -> str:
 
 def _plain(type_: Type) -> str:
     if isinstance(type_, Vector):
-        return f"{_plain(type_.element)}{type_.length}"
+        element = _plain(type_.element)
+        return f"{element}{type_.length}" if element else ""
     if isinstance(type_, Bool):
         return "bool"
     if isinstance(type_, Int):
-        return _INTEGERS[type_.width]
+        return _INTEGERS.get(type_.width, "")
     return _FLOATS[type_.width] if isinstance(type_, Float) else ""

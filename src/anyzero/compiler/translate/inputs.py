@@ -60,6 +60,8 @@ def _at(f: Scope, values: list[Op], offset: int, type_: Type) -> Tree | None:
     bounded(type_)
     size, found = SIZES[values[0].type], []
     for piece in pieces(type_):
+        if piece.odd:
+            return None
         width = SIZES[piece.scalar]
         for index in range(piece.components):
             component, inside = divmod(offset + piece.offset + index * width, size)

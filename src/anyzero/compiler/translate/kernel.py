@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from anyzero.compiler.analysis.uses import Uses, uses
 from anyzero.compiler.compiled import Argument
 from anyzero.compiler.errors import CompileError
-from anyzero.compiler.ir import SIZES, Access, Body, Op
+from anyzero.compiler.ir import SIZES, WIDTHS, Access, Body, Op
 from anyzero.compiler.ir import Variable as Memory
 from anyzero.compiler.spirv.float_controls import USUAL, FloatControls
 from anyzero.compiler.spirv.kernel import Kernel, Parameter
@@ -16,12 +16,14 @@ from anyzero.compiler.spirv.module import Module
 from anyzero.compiler.spirv.types import Image, Pointer
 from anyzero.compiler.transform.blocks import arrange, join
 from anyzero.compiler.transform.dead import remove_dead
+from anyzero.compiler.transform.odd_integers import make_plain
 from anyzero.compiler.transform.phis import remove_trivial_phis
 from anyzero.compiler.translate import chapters, inputs
 from anyzero.compiler.translate.declared import declared
 from anyzero.compiler.translate.frame import Frame
+from anyzero.compiler.translate.packed import chunks, unpack
 from anyzero.compiler.translate.translator import Translator
-from anyzero.compiler.translate.trees import Tree, bounded, build, leaves, pieces, scalars
+from anyzero.compiler.translate.trees import Piece, Tree, bounded, build, leaves, pieces, scalars
 
 LARGEST_ALIGNMENT = 64
 """Of an argument in the block of all of them."""
@@ -141,6 +143,9 @@ def _value(translator: Translator, parameter: Parameter, argument: Argument) -> 
     type_, b, found = parameter.type, translator.b, []
     bounded(type_)
     for piece in pieces(type_):
+        if piece.odd:
+            found += _packed(translator, piece, argument.offset + piece.offset)
+            continue
         for index in range(piece.components):
             place = argument.offset + piece.offset + index * SIZES[piece.scalar]
             value = translator.once("argument", piece.scalar, place)
@@ -149,10 +154,20 @@ def _value(translator: Translator, parameter: Parameter, argument: Argument) -> 
     return build(type_, lambda _: next(rest))
 
 
+def _packed(translator: Translator, piece: Piece, offset: int) -> list[Op]:
+    width = WIDTHS[piece.scalar]
+    places = chunks(width * piece.components)
+    found = [translator.once("argument", chunk.type, offset + chunk.offset) for chunk in places]
+    with translator.beginning():
+        return unpack(translator.b, found, width, piece.components)
+
+
 def _finish(translator: Translator) -> None:
     """Leaves out what nothing needs, and sees to what only shows when everything is there."""
     body = translator.body
     arrange(body, translator.entry)
+    if any(module.odd_integers for module in translator.modules):
+        make_plain(body)
     remove_trivial_phis(body)
     remove_dead(body)
     translator.forget()

@@ -61,7 +61,7 @@ def store(f: Scope, i: Instruction) -> None:
 
 @translates(Opcode.CopyMemory)
 def copy(f: Scope, i: Instruction) -> None:
-    _copy(f, i, f.b.const("i64", f.pointer(i.operands[0]).pointee.size), 2)
+    _copy(f, i, f.b.const("i64", f.pointer(i.operands[0]).pointee.stored), 2)
 
 
 @translates(Opcode.CopyMemorySized)
@@ -103,8 +103,8 @@ def _chain(f: Scope, i: Instruction, indices: tuple[int, ...], further: int, poi
             reached = reached.members[member]
         else:
             assert isinstance(reached, (Array, Vector))
-            reached = reached.element
-            pointer, constant = _step(f, i, pointer, id_, reached.size)
+            stride, reached = reached.stride, reached.element
+            pointer, constant = _step(f, i, pointer, id_, stride)
             further += constant
     return f.b.offset(pointer, further)
 
@@ -127,12 +127,12 @@ def difference(f: Scope, i: Instruction) -> Tree:
         counted = b.binary("sdiv", apart, b.const("i64", size), "exact")
     else:
         counted = b.binary("ashr", apart, b.const("i64", size.bit_length() - 1), "exact")
-    return b.resized(counted, f"i{f.types[i.result_id].size * 8}", signed=True)
+    return b.resized(counted, f"i{f.types[i.result_id].bits}", signed=True)
 
 
 @translates(Opcode.GenericPtrMemSemantics)
 def semantics_of(f: Scope, i: Instruction) -> Tree:
-    b, space, type_ = f.b, space_of(f, f.scalar(i.operands[0])), f"i{f.types[i.result_id].size * 8}"
+    b, space, type_ = f.b, space_of(f, f.scalar(i.operands[0])), f"i{f.types[i.result_id].bits}"
     shared = b.select(
         b.icmp("eq", space, b.const("i32", 1)),
         b.const(type_, MemorySemantics.WorkgroupMemory),

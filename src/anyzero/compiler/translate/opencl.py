@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from anyzero.compiler.builder import ROUNDING
-from anyzero.compiler.ir import SIZES, Access, Op
+from anyzero.compiler.ir import SIZES, WIDTHS, Access, Op
 from anyzero.compiler.spirv.grammar import opencl_name
 from anyzero.compiler.spirv.instruction import Instruction
 from anyzero.compiler.spirv.tables import Op as Opcode
@@ -142,7 +142,7 @@ def upsample(f: Scope, i: Instruction, ids: tuple[int, ...]) -> Tree:
     b, to = f.b, _component(f, i)
 
     def one(high: Op, low: Op) -> Op:
-        return b.or_(b.shl(b.cast("zext", high, to), b.const(to, SIZES[low.type] * 8)), b.cast("zext", low, to))
+        return b.or_(b.shl(b.cast("zext", high, to), b.const(to, WIDTHS[low.type])), b.cast("zext", low, to))
 
     return each(one, *map(f.value, ids))
 

@@ -113,10 +113,21 @@ class Outside:
                     initialize(Scope(translator, index), address, variable.initializer, access)
             return address
         if variable.storage_class == StorageClass.Workgroup:
-            if variable.initializer is not None and not isinstance(variable.initializer, Undef):
-                raise CompileError("local memory begins with no contents", variable.offset, "OpVariable")
-            return translator.address(Memory(pointee.size, max(variable.alignment, 16), "local", variable.name))
+            image = self._first_contents(index, variable)
+            alignment = max(variable.alignment, 16)
+            return translator.address(Memory(pointee.size, alignment, "local", variable.name, image=image))
         return self._shared(index, variable)
+
+    def _first_contents(self, index: int, variable: Variable) -> bytes | None:
+        """Of a local variable with an initializer. OpenCL has none; other languages mean what every group begins
+        with.
+        """
+        if variable.initializer is None or isinstance(variable.initializer, Undef):
+            return None
+        contents = initial(self.translator.modules[index], variable)
+        if contents.addresses or contents.functions:
+            raise CompileError("local memory cannot begin with addresses", variable.offset, "OpVariable")
+        return bytes(contents.data)
 
     def _shared(self, index: int, variable: Variable) -> Op:
         translator, imported = self.translator, variable.linkage

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from anyzero.compiler.ir import Access, Op
+from anyzero.compiler.ir import WIDTHS, Access, Op
 from anyzero.compiler.spirv.types import Type
+from anyzero.compiler.translate.packed import chunks, pack, unpack
 from anyzero.compiler.translate.scope import Scope
-from anyzero.compiler.translate.trees import Tree, bounded, build, leaves, pieces
+from anyzero.compiler.translate.trees import Piece, Tree, bounded, build, leaves, pieces
 
 
 def load(f: Scope, pointer: Op, type_: Type, access: Access) -> Tree:
@@ -15,6 +16,9 @@ def load(f: Scope, pointer: Op, type_: Type, access: Access) -> Tree:
     bounded(type_)
     values: list[Op] = []
     for piece in pieces(type_):
+        if piece.odd:
+            values += _load_packed(f, pointer, piece, access)
+            continue
         how = replace(access, count=piece.components, alignment=_alignment(access.alignment, piece.offset))
         components = b.load(b.offset(pointer, piece.offset), piece.scalar, how)
         if piece.truth:
@@ -32,10 +36,31 @@ def store(f: Scope, pointer: Op, value: Tree, type_: Type, access: Access) -> No
     for piece in pieces(type_):
         components = values[at : at + piece.components]
         at += piece.components
+        if piece.odd:
+            _store_packed(f, pointer, piece, components, access)
+            continue
         if piece.truth:
             components = [b.cast("zext", each, "i8") for each in components]
         how = replace(access, alignment=_alignment(access.alignment, piece.offset))
         b.store(b.offset(pointer, piece.offset), components, how)
+
+
+def _load_packed(f: Scope, pointer: Op, piece: Piece, access: Access) -> list[Op]:
+    b, found = f.b, []
+    width = WIDTHS[piece.scalar]
+    for chunk in chunks(width * piece.components):
+        at = piece.offset + chunk.offset
+        how = replace(access, count=1, alignment=_alignment(access.alignment, at))
+        found += b.load(b.offset(pointer, at), chunk.type, how)
+    return unpack(b, found, width, piece.components)
+
+
+def _store_packed(f: Scope, pointer: Op, piece: Piece, components: list[Op], access: Access) -> None:
+    b = f.b
+    places = chunks(WIDTHS[piece.scalar] * piece.components)
+    for chunk, value in zip(places, pack(b, components), strict=True):
+        at = piece.offset + chunk.offset
+        b.store(b.offset(pointer, at), [value], replace(access, alignment=_alignment(access.alignment, at)))
 
 
 def _alignment(alignment: int, offset: int) -> int:

@@ -118,6 +118,8 @@ class Piece(NamedTuple):
     components: int
     offset: int
     truth: bool
+    odd: bool = False
+    """Are they integers of an odd width, which lie bit behind bit?"""
 
 
 def pieces(type_: Type, offset: int = 0) -> Iterator[Piece]:
@@ -130,6 +132,5 @@ def pieces(type_: Type, offset: int = 0) -> Iterator[Piece]:
             yield from pieces(type_.element, offset + index * type_.element.size)
     else:
         element = type_.element if isinstance(type_, Vector) else type_
-        name = scalar(element)
-        truth = name == "i1"
-        yield Piece("i8" if truth else name, type_.count, offset, truth)
+        truth = isinstance(element, Bool)
+        yield Piece("i8" if truth else scalar(element), type_.count, offset, truth, element.odd)

@@ -47,7 +47,7 @@ def variable(decoder: Decoder, instruction: Instruction) -> Step:
 @handles(Op.Load)
 def load(decoder: Decoder, instruction: Instruction) -> Step:
     type_ = decoder.type(instruction)
-    read, size = layout.reader(type_), layout.extent(type_)
+    read, size = layout.reader(type_), type_.stored
     to, pointer = decoder.result(instruction), decoder.slot(instruction.operands[0])
 
     def step(r: Registers) -> None:
@@ -67,7 +67,7 @@ def load(decoder: Decoder, instruction: Instruction) -> Step:
 def store(decoder: Decoder, instruction: Instruction) -> Step:
     pointer, value = decoder.slot_list(instruction.operands[:2])
     type_ = decoder.type_of(instruction.operands[1])
-    write, size = layout.writer(type_), layout.extent(type_)
+    write, size = layout.writer(type_), type_.stored
 
     def step(r: Registers) -> None:
         region, offset = memory.place(r[ITEM].regions, r[pointer], size)
@@ -81,7 +81,7 @@ def store(decoder: Decoder, instruction: Instruction) -> Step:
 @handles(Op.CopyMemory)
 def copy(decoder: Decoder, instruction: Instruction) -> Step:
     to, from_ = decoder.slot_list(instruction.operands[:2])
-    size = layout.extent(target(decoder, instruction.operands[0]))
+    size = target(decoder, instruction.operands[0]).stored
 
     def step(r: Registers) -> None:
         regions = r[ITEM].regions
@@ -166,8 +166,8 @@ def _path(
             type_ = type_.members[member]
         else:
             assert isinstance(type_, (Array, Vector))
+            count(index, type_.stride)
             type_ = type_.element
-            count(index, type_.size)
     return fixed, scaled
 
 

@@ -24,7 +24,7 @@ def _changed(decoder: Decoder, instruction: Instruction, change: Change | None, 
     """Reads, changes, writes; gives what was there. Without a change it is not written."""
     pointer = decoder.slot(instruction.operands[0])
     type_ = target(decoder, instruction.operands[0])
-    read, write, size = layout.reader(type_), layout.writer(type_), layout.extent(type_)
+    read, write, size = layout.reader(type_), layout.writer(type_), type_.stored
     from_ = decoder.slot_list(operands)
     to = decoder.result(instruction) if instruction.result_id else None
 

@@ -269,7 +269,7 @@ def async_copy(decoder: Decoder, instruction: Instruction) -> Pause:
         for index in range(how_many):
             # Only global memory is walked through in strides.
             here, there = (index * step, index) if to_global else (index, index * step)
-            data = memory.read(regions, from_ + there * type_.size, layout.extent(type_))
+            data = memory.read(regions, from_ + there * type_.size, type_.stored)
             memory.write(regions, to + here * type_.size, data)
         return [each[4] or 1 for each in brought]
 

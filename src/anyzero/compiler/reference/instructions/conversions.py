@@ -128,7 +128,7 @@ def bitcast(decoder: Decoder, instruction: Instruction) -> Step:
 
 @handles(Op.ConvertPtrToU, Op.ConvertUToPtr)
 def address(decoder: Decoder, instruction: Instruction) -> Step:
-    mask = (1 << decoder.type(instruction).size * 8) - 1
+    mask = (1 << decoder.type(instruction).bits) - 1
     return _moved(decoder, instruction, lambda value: value & mask)
 
 

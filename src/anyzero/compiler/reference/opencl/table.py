@@ -74,7 +74,7 @@ def _storing(of: Sized) -> Builder:
         compute = of(width_of(type_))
         to, (*from_, pointer) = decoder.result(instruction), decoder.slot_list(ids)
         stored = target(decoder, ids[-1])
-        write, size = layout.writer(stored), layout.extent(stored)
+        write, size = layout.writer(stored), stored.stored
         cut = (1 << width_of(stored)) - 1 if isinstance(stored.scalar, Int) else None
 
         def step(r: Registers) -> None:

@@ -61,12 +61,7 @@ def _same_bits(to: Type, from_: Type) -> bool:
         return isinstance(from_, Int) and from_.width == 64
     if isinstance(from_, Pointer):
         return isinstance(to, Int) and to.width == 64
-    return is_number(to) and is_number(from_) and _bits(to) == _bits(from_)
-
-
-def _bits(type_: Type) -> int:
-    """Without the padding of three components."""
-    return type_.scalar.size * type_.count if type_.scalar else 0
+    return is_number(to) and is_number(from_) and to.bits == from_.bits
 
 
 @rule(Op.ConvertPtrToU)

@@ -33,7 +33,7 @@ def _truth(check: Check, id_: int) -> None:
 
 def _ballot(check: Check, id_: int) -> None:
     type_ = check.values[id_]
-    if not isinstance(type_, Vector) or type_.size != 16 or not isinstance(type_.element, Int):
+    if not isinstance(type_, Vector) or type_.length != 4 or not shape(type_, Int) or type_.bits != 128:
         raise wrong(id_, type_, "<4 x i32>")
 
 
@@ -123,7 +123,7 @@ def sub_group_ballot(check: Check, instruction: Instruction) -> None:
 
 def _is_ballot(check: Check, instruction: Instruction) -> None:
     type_ = check.types[instruction.type_id]
-    if not isinstance(type_, Vector) or type_.size != 16 or not isinstance(type_.element, Int):
+    if not isinstance(type_, Vector) or type_.length != 4 or not shape(type_, Int) or type_.bits != 128:
         raise wrong_result(instruction, type_)
 
 
@@ -298,5 +298,5 @@ def wait_events(check: Check, instruction: Instruction) -> None:
 def clock(check: Check, instruction: Instruction) -> None:
     type_ = check.types[instruction.type_id]
     check.scope(instruction.operands[0])
-    if not shape(type_, Int) or isinstance(type_, Void) or type_.size != 8:
+    if not shape(type_, Int) or isinstance(type_, Void) or type_.bits != 64:
         raise wrong_result(instruction, type_)

@@ -81,6 +81,8 @@ def part(check: Check, type_: Type, index: int) -> Type:
         if not isinstance(constant, Scalar) or constant.bits >= len(type_.members):
             raise SpirvError(f"%{index} names no member of {type_}")
         return type_.members[constant.bits]
+    if isinstance(type_, Vector) and not type_.stride:
+        raise SpirvError(f"%{index} would lead to a component of {type_}, and they do not begin at bytes")
     if isinstance(type_, (Array, Vector)):
         return type_.element
     raise SpirvError(f"%{index} would lead into {type_}, which has no parts")

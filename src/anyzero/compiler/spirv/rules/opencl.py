@@ -108,7 +108,7 @@ def _cross(check: Check, type_: Type, ids: tuple[int, ...]) -> None:
 def _upsample(check: Check, type_: Type, ids: tuple[int, ...]) -> None:
     _of(Int, type_)
     half = check.values[ids[0]]
-    if not shape(half, Int, type_.count) or 2 * half.size != type_.size:
+    if not shape(half, Int, type_.count) or 2 * half.bits != type_.bits:
         raise wrong(ids[0], half, f"half of {type_}")
     check.is_(ids[1], half)
 
