@@ -17,6 +17,8 @@
 #include <tuple>
 #include <vector>
 
+#include "trusted_folder.h"
+
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
 #endif
@@ -30,22 +32,6 @@ constexpr std::string_view kEntry = ".blob";
 constexpr std::string_view kUnfinished = ".part";
 constexpr time_t kAbandonedSeconds = 3600;  // after that long, nobody will finish an unfinished file
 
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  explicit operator bool() const { return number_ >= 0; }
-  int operator*() const { return number_; }
-
- private:
-  int number_;
-};
-
 std::string name_of(const ContentHash& key) { return key.hex() + std::string(kEntry); }
 
 // Is it a name that we give? All others are somebody else's files.
@@ -53,21 +39,6 @@ bool ours(std::string_view name, std::string_view ending) {
   if (!name.ends_with(ending) || name.size() < kDigits + ending.size()) return false;
   if (ending == kEntry && name.size() != kDigits + ending.size()) return false;
   return name.substr(0, kDigits).find_first_not_of("0123456789abcdef") == name.npos;
-}
-
-bool trusted_owner(const struct stat& found) { return found.st_uid == 0 || found.st_uid == geteuid(); }
-
-// What is kept there is run, so only this user and the administrator may be able to write there.
-bool trusted(const Descriptor& folder) {
-  struct stat found;
-  return folder && fstat(*folder, &found) == 0 && trusted_owner(found) && !(found.st_mode & S_IWOTH);
-}
-
-int open_folder(const std::string& path) { return open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }
-
-void make_folders(const std::string& path) {
-  for (size_t end = path.find('/', 1); end != path.npos; end = path.find('/', end + 1)) mkdir(path.substr(0, end).c_str(), 0700);
-  mkdir(path.c_str(), 0700);
 }
 
 void remove(const Descriptor& folder, const std::string& name) { unlinkat(*folder, name.c_str(), 0); }
@@ -168,12 +139,12 @@ void make_room(const Descriptor& folder, uint64_t limit, const std::string& newe
 
 std::optional<MappedBlob> ModelCache::find(const ContentHash& key) const noexcept try {
   if (!limit_ || folder_.empty()) return {};
-  const Descriptor folder(open_folder(folder_));
-  if (!trusted(folder)) return {};
+  const Descriptor folder = open_trusted_folder(folder_, false);
+  if (!folder) return {};
   const std::string name = name_of(key);
   const Descriptor file(openat(*folder, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat about;
-  if (!file || fstat(*file, &about) || !S_ISREG(about.st_mode) || !trusted_owner(about)) return {};
+  if (!file || fstat(*file, &about) || !is_trusted_file(about)) return {};
   MappedBlob found;
   std::string reason;
   const size_t size = static_cast<size_t>(about.st_size);
@@ -191,9 +162,8 @@ std::optional<MappedBlob> ModelCache::find(const ContentHash& key) const noexcep
 
 void ModelCache::keep(const ContentHash& key, std::span<const unsigned char> blob) const noexcept try {
   if (folder_.empty() || blob.empty() || blob.size() > limit_ || !may_write(blob.size())) return;
-  make_folders(folder_);
-  const Descriptor folder(open_folder(folder_));
-  if (!trusted(folder)) return;
+  const Descriptor folder = open_trusted_folder(folder_, true);
+  if (!folder) return;
   const std::string name = name_of(key), unfinished = unfinished_name(key);
   struct stat there;
   if (fstatat(*folder, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(there.st_mode)) return;
@@ -201,7 +171,7 @@ void ModelCache::keep(const ContentHash& key, std::span<const unsigned char> blo
   {
     const Descriptor file(openat(*folder, unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!file) return;
-    written = write_all(file, blob);
+    written = fchmod(*file, 0600) == 0 && write_all(file, blob);
   }
   if (!written || renameat(*folder, unfinished.c_str(), *folder, name.c_str())) return remove(folder, unfinished);
   make_room(folder, limit_, name);
@@ -209,7 +179,7 @@ void ModelCache::keep(const ContentHash& key, std::span<const unsigned char> blo
 }
 
 uint64_t ModelCache::bytes() const noexcept try {
-  const Descriptor folder(folder_.empty() ? -1 : open_folder(folder_));
+  const Descriptor folder = open_trusted_folder(folder_, false);
   uint64_t total = 0;
   if (folder)
     for (const Entry& each : entries(folder)) total += each.bytes;

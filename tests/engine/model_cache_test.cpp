@@ -179,14 +179,76 @@ void what_others_put_there_stays() {
 
 void folders_that_others_can_write_are_not_trusted() {
   const Folder top;
-  const ModelCache cache(top.path, 1 << 20);
+  const fs::path folder = top.path / "a" / "b";
+  const ModelCache cache(folder, 1 << 20);
   const MappedBlob blob = make(4096, 'a');
   cache.keep(key(1), blob.view.all);
-  fs::permissions(top.path, fs::perms(0777));
-  cache.keep(key(2), blob.view.all);
-  assert(!cache.find(key(1)) && !fs::exists(file_of(top.path, 2)));
-  fs::permissions(top.path, fs::perms(0700));
+  for (const fs::path& part : {folder, top.path / "a", top.path})
+    for (const unsigned mode : {0777u, 0770u, 0720u}) {
+      fs::permissions(part, fs::perms(mode));
+      cache.keep(key(2), blob.view.all);
+      assert(!cache.find(key(1)) && !fs::exists(file_of(folder, 2)));
+      fs::permissions(part, fs::perms(0700));
+      assert(cache.find(key(1)));
+    }
+  // As /tmp is; but in the folder itself others could put entries.
+  fs::permissions(top.path, fs::perms(01777));
   assert(cache.find(key(1)));
+  fs::permissions(folder, fs::perms(01777));
+  assert(!cache.find(key(1)));
+}
+
+void entries_that_others_can_write_are_not_trusted() {
+  const Folder top;
+  const ModelCache cache(top.path, 1 << 20);
+  const fs::path file = file_of(top.path, 1);
+  const MappedBlob blob = make(4096, 'a');
+  cache.keep(key(1), blob.view.all);
+  for (const unsigned mode : {0620u, 0602u}) {
+    fs::permissions(file, fs::perms(mode));
+    assert(!cache.find(key(1)));
+  }
+  fs::permissions(file, fs::perms(0600));
+  fs::create_hard_link(file, top.path / "again");
+  assert(!cache.find(key(1)));
+  fs::remove(top.path / "again");
+  assert(cache.find(key(1)));
+}
+
+void links_are_followed_by_their_owner() {
+  const Folder top;
+  const MappedBlob blob = make(4096, 'a');
+  fs::create_directories(top.path / "real" / "inner");
+  fs::create_directory_symlink("real", top.path / "relative");
+  fs::create_directory_symlink(top.path / "relative", top.path / "home");
+  const ModelCache cache(top.path / "home" / "inner", 1 << 20);
+  cache.keep(key(1), blob.view.all);
+  assert(cache.find(key(1)) && fs::exists(file_of(top.path / "real" / "inner", 1)));
+  fs::create_directory_symlink("circle", top.path / "circle");
+  const ModelCache endless(top.path / "circle" / "inner", 1 << 20);
+  endless.keep(key(1), blob.view.all);
+  assert(!endless.find(key(1)));
+  if (geteuid() != 0) {
+    std::puts("  skipped: folders, links and entries of another user, for only root can make them");
+    return;
+  }
+  constexpr uid_t kSomebody = 54321;
+  for (const fs::path& part : {top.path / "real", top.path / "home", top.path / "relative", top.path / "real" / "inner",
+                               file_of(top.path / "real" / "inner", 1)}) {
+    assert(lchown(part.c_str(), kSomebody, static_cast<gid_t>(-1)) == 0 && !cache.find(key(1)));
+    assert(lchown(part.c_str(), 0, static_cast<gid_t>(-1)) == 0 && cache.find(key(1)));
+  }
+}
+
+void the_umask_has_no_say() {
+  const Folder top;
+  const fs::path folder = top.path / "a" / "b";
+  const mode_t before = umask(0777);
+  const ModelCache cache(folder, 1 << 20);
+  cache.keep(key(1), make(4096, 'a').view.all);
+  umask(before);
+  assert(cache.find(key(1)));
+  assert(fs::status(folder).permissions() == fs::perms(0700) && fs::status(file_of(folder, 1)).permissions() == fs::perms(0600));
 }
 
 void impossible_folders_cost_nothing() {
@@ -325,6 +387,9 @@ int main() {
   damage_is_removed();
   what_others_put_there_stays();
   folders_that_others_can_write_are_not_trusted();
+  entries_that_others_can_write_are_not_trusted();
+  links_are_followed_by_their_owner();
+  the_umask_has_no_say();
   impossible_folders_cost_nothing();
   limits_on_files_are_kept();
   a_full_or_read_only_disk_costs_nothing();
