@@ -172,6 +172,7 @@ bool describe_machine(std::vector<unsigned char>* description, std::string* reas
   if (const char* path = path_variable("ANYZERO_DESCRIPTION")) {
     if (describe_by_file(path, description, reason)) return true;
     *reason = "ANYZERO_DESCRIPTION=" + *reason + "; it takes a file written by `python -m anyzero.driver > FILE`";
+    complain(*reason);
     return false;
   }
   if (const Python* py = planning_python()) return describe_by_python(*py, description, reason);

@@ -1,6 +1,7 @@
 #include "interpreter.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -55,7 +56,8 @@ std::string_view name_of(const std::string& path) { return std::string_view(path
 
 bool runs(const std::string& path) {
   struct stat found;
-  return access(path.c_str(), X_OK) == 0 && stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode);
+  // By the rights that it will be started with, which need not be the caller's.
+  return faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS) == 0 && stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode);
 }
 
 // Symbolic links stay: a virtual environment is known by the name that its interpreter is started with.

@@ -41,12 +41,12 @@ UNINITIALIZED = 0x78000001
 
 
 @functools.cache
-def host(name: str) -> Path:
-    """A program of `programs/`, linked with the driver itself: no loader is in between."""
+def host(name: str, library: str = DRIVER.name) -> Path:
+    """A program of `programs/`, linked with the driver itself unless another library is named."""
     if not shutil.which("gcc"):
         pytest.skip("gcc is missing, so no C program can be compiled; on Debian: apt install gcc")
     source, header = PROGRAMS / f"host_{name}.c", ROOT / "engine" / "abi" / "gen" / "ze_api.h"
-    content = hashlib.sha256(repr(FLAGS).encode())
+    content = hashlib.sha256(repr((FLAGS, library)).encode())
     for text in (source, header, PROGRAMS / "host.h", PROGRAMS / "check.h"):
         content.update(text.read_bytes())
     target = BUILT / f"{name}.{content.hexdigest()[:16]}"
@@ -57,7 +57,7 @@ def host(name: str) -> Path:
         # Whole at any time: others may compile, too.
         shutil.copy(header, part)
         part.replace(includes / header.name)
-        link = (f"-L{LIBRARY}", "-l:libze_anyzero.so.1", f"-Wl,-rpath,{LIBRARY}", "-ldl")
+        link = (f"-L{LIBRARY}", f"-l:{library}", f"-Wl,-rpath,{LIBRARY}", "-ldl")
         command = ["gcc", *FLAGS, f"-I{includes.parent}", str(source), *link, "-o", str(part)]
         subprocess.run(command, check=True, timeout=PATIENCE)
         part.replace(target)
