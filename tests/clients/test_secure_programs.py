@@ -102,8 +102,9 @@ def test_a_setuid_program_obeys_no_path_of_its_caller(place: Path) -> None:
 @as_root
 def test_the_loader_loads_nothing_for_the_caller_of_a_setuid_program(place: Path) -> None:
     variables = hostile(place)
+    leave_mark = f'open("{place}/marks/library", O_CREAT, 0600);'
     (place / "evil.c").write_text(
-        f'#include <fcntl.h>\n__attribute__((constructor)) static void run() {{ open("{place}/marks/library", O_CREAT, 0600); }}\n'
+        f"#include <fcntl.h>\n__attribute__((constructor)) static void run() {{ {leave_mark} }}\n"
     )
     evil = place / "evil.so"
     subprocess.run(["gcc", "-shared", "-fPIC", place / "evil.c", "-o", evil], check=True, timeout=PATIENCE)
