@@ -25,6 +25,9 @@ void explain_raised(int kind, uintptr_t value, char* text, size_t size) {
     case 4:
       std::snprintf(text, size, "not all work-items of a group reached the same barrier");
       return;
+    case 5:
+      std::snprintf(text, size, "it wrote over the end of its private memory: look for an index out of an array's range");
+      return;
     default:
       std::snprintf(text, size, "it stopped with code %d, value %#zx", kind, static_cast<size_t>(value));
   }

@@ -37,6 +37,18 @@ asm(R"(
   .endm
   AZ_ON_HOST_STACK az_printf, az_printf_on_host_stack
   AZ_ON_HOST_STACK az_fault, az_fault_on_host_stack
+
+  .p2align 4
+  .globl az_private_overrun
+  .hidden az_private_overrun
+  .type az_private_overrun, @function
+az_private_overrun:
+  .cfi_startproc
+  movl $5, %esi
+  xorl %edx, %edx
+  jmp az_fault
+  .cfi_endproc
+  .size az_private_overrun, . - az_private_overrun
 )");
 
 extern "C" {

@@ -12,6 +12,9 @@ extern "C" {
 void az_printf(anyzero::Worker* worker, const char* format, const uint64_t* slots, uint32_t n_slots);
 
 // The kernel cannot go on: 1 integer division by zero, 2 unreachable code reached, 3 bad function pointer (value), 4 barrier that
-// not all work-items reach.
+// not all work-items reach, 5 private memory overrun.
 [[noreturn]] void az_fault(anyzero::Worker* worker, uint32_t kind, uint64_t value);
+
+// The same with kind 5, under the name that compilers call when the guard value beside a function's arrays has changed.
+[[noreturn]] void az_private_overrun();
 }

@@ -2,6 +2,8 @@
 
 #include <sys/mman.h>
 
+#include <atomic>
+
 #include "kernel_memory.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -78,7 +80,41 @@ thread_local void* az_host_stack = nullptr;
 
 namespace anyzero {
 
+namespace {
+
+// Stacks of threads that have ended: those of a cooperative launch live for one launch, and mapping one costs as much as starting a
+// thread.
+std::atomic<unsigned char*> spares[16];
+
+unsigned char* take_spare() {
+  for (auto& spare : spares)
+    if (spare.load(std::memory_order_relaxed))
+      if (unsigned char* top = spare.exchange(nullptr, std::memory_order_acquire)) return top;
+  return nullptr;
+}
+
+bool keep_spare(unsigned char* top) {
+  for (auto& spare : spares)
+    if (unsigned char* none = nullptr; spare.compare_exchange_strong(none, top, std::memory_order_release)) return true;
+  return false;
+}
+
+// Functions that were abandoned have left marks of the address sanitizer behind.
+void unmark([[maybe_unused]] void* stack_top) {
+#if defined(__SANITIZE_ADDRESS__)
+  __asan_unpoison_memory_region(static_cast<unsigned char*>(stack_top) - KernelStack::kBytes, KernelStack::kBytes);
+#endif
+}
+
+}  // namespace
+
+void abandon_kernel(void* stack_top) {
+  unmark(stack_top);
+  raise_again();
+}
+
 bool KernelStack::make() {
+  if ((top = take_spare())) return true;
   const uint64_t slack = overrun_slack(), whole = kGuard + kBytes + slack + kGuard;
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK;
   void* memory = mmap(nullptr, whole, PROT_NONE, kFlags, -1, 0);
@@ -97,10 +133,8 @@ bool KernelStack::make() {
 
 void KernelStack::give_back() {
   if (!top) return;
-#if defined(__SANITIZE_ADDRESS__)
-  __asan_unpoison_memory_region(top - kBytes, kBytes);
-#endif
-  munmap(top - kBytes - kGuard, kGuard + kBytes + overrun_slack() + kGuard);
+  unmark(top);
+  if (!keep_spare(top)) munmap(top - kBytes - kGuard, kGuard + kBytes + overrun_slack() + kGuard);
   top = nullptr;
 }
 

@@ -29,7 +29,7 @@ struct KernelStack {
 
   unsigned char* top = nullptr;
 
-  // False when the system has no memory left.
+  // False when the system has no memory left. What is given back serves the next thread, or is unmapped where enough wait for one.
   bool make();
   void give_back();
 
@@ -39,11 +39,14 @@ struct KernelStack {
 
 inline bool in_kernel() { return az_host_stack != nullptr; }
 
-// Runs groups on a kernel stack, in a trap. A fault inside leaves for that trap from the thread's own stack.
+// After az_leave_kernel: leaves for the trap from the thread's own stack.
+[[noreturn]] void abandon_kernel(void* stack_top);
+
+// Runs groups on a kernel stack, in a trap, which a fault inside leaves for.
 inline void run_kernel(Entry entry, const void* args, const Grid* grid, uint64_t first, uint64_t last, Worker* worker,
                        void* stack_top) {
   if (az_enter_kernel(args, grid, first, last, worker, entry, stack_top)) [[unlikely]]
-    raise_again();
+    abandon_kernel(stack_top);
 }
 
 }  // namespace anyzero

@@ -15,9 +15,6 @@ bool start_thread(void* (*run)(void*), void* argument, const char* name) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  // Kernels with large frames must not step over the guard at the stack's end.
-  constexpr size_t kGuard = size_t{1} << 20;
-  pthread_attr_setguardsize(&attributes, kGuard);
   pthread_t thread;
   int error = pthread_create(&thread, &attributes, run, argument);
   pthread_attr_destroy(&attributes);

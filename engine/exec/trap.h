@@ -52,7 +52,7 @@ void install_traps();
 // Leaves device work for the innermost region, whose work then has ended with this fault. Outside of any region it ends the
 // process.
 [[noreturn]] void raise(const Fault& fault);
-// The same with the fault that has ended a kernel, from the stack that the kernel was called on.
+// The same with the fault that this region has met already.
 [[noreturn]] void raise_again();
 
 // When to give up work that does not fault: at a time, or when others say so.
@@ -70,7 +70,7 @@ extern constinit thread_local std::atomic<uint64_t>* current_deadline __attribut
 void knock(pid_t thread);
 
 // A thread that runs device work must let faults through, which programs block on some of their threads, and needs a stack for the
-// handler to stand on when its own has overflowed.
+// handler to stand on when the kernel's has overflowed.
 void ready_for_faults();
 extern constinit thread_local bool faults_ready __attribute__((tls_model("initial-exec")));
 

@@ -2,6 +2,8 @@
 // thread the kernel runs, and the thread goes on.
 #include "exec/kernel_stack.h"
 
+#include <execinfo.h>
+
 #include "exec/kernel_memory.h"
 #include "exec/settings.h"
 #include "kernels.h"
@@ -115,12 +117,37 @@ void where_it_lies() {
   assert(top[overrun_slack() - 1] == 0);
 }
 
+// Debuggers and profilers find the way from a kernel's stack to the caller's.
+void unwinding() {
+  using namespace anyzero;
+  struct Frames {
+    void* at[64];
+    int count;
+  };
+  Worker worker;
+  void* top = provide_memory(0, 0, &worker);
+  Frames inside, outside;
+  worker.launch = &inside;
+  const Entry look = [](const void*, const Grid*, uint64_t, uint64_t, Worker* worker) {
+    assert(in_kernel());
+    auto& frames = *static_cast<Frames*>(worker->launch);
+    frames.count = backtrace(frames.at, 64);
+  };
+  run_kernel(look, nullptr, nullptr, 0, 1, &worker, top);
+  assert(!in_kernel());
+  outside.count = backtrace(outside.at, 64);
+  // The callers of this function are the same ones, seen from there through the kernel and the switch.
+  assert(outside.count >= 3 && inside.count > outside.count);
+  assert(inside.at[inside.count - 1] == outside.at[outside.count - 1]);
+}
+
 }  // namespace
 
 int main() {
   Scene scene;
   anyzero::settings.log_level = 0;  // the losses are the point; nobody need read of each
   where_it_lies();
+  unwinding();
   private_memory(scene);
   the_rest(scene);
   local_memory(scene);

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.abi.calls import run_python
+from tests.compiler.assembler import assemble
+from tests.compiler.samples import PROLOGUE, TYPES
 
 SOURCE = r"""
 //kernel {"name": "up", "args": [["value", 8], ["value", 8], ["global", 8]]}
@@ -234,4 +236,76 @@ all_is_well()
 """,
         ANYZERO_LOG="off",
         ANYZERO_STRICT=strict,
+    )
+
+
+IN_SPIRV = f"""{PROLOGUE}
+    OpEntryPoint Kernel %main "fill" %gid
+    OpDecorate %gid BuiltIn GlobalInvocationId
+{TYPES}
+    %c8 = OpConstant %i32 8
+    %eight = OpTypeArray %i32 %c8
+    %private_eight = OpTypePointer Function %eight
+    %gid = OpVariable %input_v3i64 Input
+    %type = OpTypeFunction %void %global_i32 %i32 %i32
+    %main = OpFunction %void None %type
+    %out = OpFunctionParameter %global_i32
+    %n = OpFunctionParameter %i32
+    %value = OpFunctionParameter %i32
+    %entry = OpLabel
+    %own = OpVariable %private_eight Function
+    %id = OpLoad %v3i64 %gid Aligned 32
+    %x = OpCompositeExtract %i64 %id 0
+    OpBranch %head
+    %head = OpLabel
+    %i = OpPhi %i32 %c0 %entry %next %work
+    %inside = OpULessThan %bool %i %n
+    OpBranchConditional %inside %work %exit
+    %work = OpLabel
+    %at = OpAccessChain %private_i32 %own %i
+    OpStore %at %value Volatile|Aligned 4
+    %next = OpIAdd %i32 %i %c1
+    OpBranch %head
+    %exit = OpLabel
+    %which = OpBitwiseAnd %i32 %value %c7
+    %from = OpAccessChain %private_i32 %own %which
+    %last = OpLoad %i32 %from Volatile|Aligned 4
+    %to = OpPtrAccessChain %global_i32 %out %x
+    OpStore %to %last Aligned 4
+    OpReturn
+    OpFunctionEnd
+"""
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_compiled_kernels_notice_an_overrun_before_they_return(mode: str) -> None:
+    """Whatever the overrun writes, none of it is jumped to."""
+    module = assemble(IN_SPIRV)
+    run_python(
+        f"""
+        from tests.abi.kernels_in_c import kernel, set_arguments
+        az = Calls()
+        context = az.context()
+        out, data = az.memory(context, 4 * 64), {module!r}
+        held = ctypes.create_string_buffer(data, len(data))
+        desc = ze.ze_module_desc_t(pInputModule=ctypes.addressof(held), inputSize=len(data))
+        module = c_void_p()
+        az.ok("zeModuleCreate", context, az.device, byref(desc), byref(module), None)
+        made = kernel(az, module, "fill", out, c_uint32(8), c_uint32(3), group=(64,))
+        one, noticed = byref(ze.ze_group_count_t(1, 1, 1)), 0
+        for n in (1, 4, 8, *range(9, 129), 200, 512, 1000, 4096, 10_000, 100_000):
+            set_arguments(az, made, out, c_uint32(n), c_uint32(3))
+            lst = az.immediate(az.context(), mode={mode})
+            az.call("zeCommandListAppendLaunchKernel", lst, made, one, None, 0, None)
+            result = az.call("zeCommandListHostSynchronize", lst, SOON)
+            assert result in (OK, DEVICE_LOST)
+            if result == OK:
+                assert n < 200, n
+                assert n < 4 or read(out, 256) == bytes([3, 0, 0, 0]) * 64
+                continue
+            noticed += 1
+            assert n > 8 and "kernel fill" in az.last_error() and "private memory" in az.last_error(), az.last_error()
+        assert noticed > 6, noticed
+        """,
+        ANYZERO_LOG="off",
     )

@@ -61,7 +61,9 @@ az.call("zeCommandListHostSynchronize", l, SOON)
     )
 
 
-@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP, signal.SIGTERM]
+)
 def test_a_signal_that_is_sent_has_its_usual_effect(number: signal.Signals) -> None:
     run_python(USE_THE_DEVICE + f"\nos.kill(os.getpid(), {int(number)})\ntime.sleep(200)\n", expect=-number)
 

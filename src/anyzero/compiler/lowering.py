@@ -44,7 +44,8 @@ declare i64 @llvm.umin.i64(i64, i64)
 declare i32 @llvm.umin.i32(i32, i32)
 declare void @llvm.x86.sse.sfence()
 declare void @az_fault(ptr, i32, i64) cold noreturn nounwind
-attributes #1 = { "no-trapping-math"="true" "probe-stack"="inline-asm" }
+; sspstrong: a kernel that writes past its private arrays must not return to what it wrote there.
+attributes #1 = { sspstrong "no-trapping-math"="true" "probe-stack"="inline-asm" }
 !0 = !{!"branch_weights", i32 1, i32 2000000}
 !1 = !{}
 !2 = !{i32 1}
