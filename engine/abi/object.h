@@ -38,6 +38,8 @@ enum class Kind : uint32_t {
   NetworkQuery,
   ProfilingPool,
   ProfilingQuery,
+  Graph,
+  ExecutableGraph,
 };
 
 // The handle a program holds is the address of this block. A loader may dispatch through `ddi`, so it comes first.

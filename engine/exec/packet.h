@@ -20,7 +20,7 @@ class Device;
 class Ring;
 struct Signal;
 
-enum class Op : uint16_t {
+enum class Op : uint8_t {
   Barrier,  // nothing of its own: waits, then signals
   Copy,
   Fill,
@@ -47,10 +47,26 @@ struct Point {
 };
 
 // What a packet waits for, and holds: a binary event; or the point that a counting event stood for when the wait was appended; or,
-// in a recorded packet, the counting event itself, whose point each execution finds anew. Neither: nothing to wait for.
+// in a recorded packet, the counting event itself or a command of the same graph, whose points each execution finds anew. Neither:
+// nothing to wait for.
 struct WaitFor {
   Event* event;
   Point point;
+};
+
+// A command of a graph: the branch it was recorded into, and its index there. A recorded wait for one has neither event nor ring
+// and a position that is not zero.
+struct GraphPlace {
+  uint32_t branch;
+  uint64_t command;
+
+  static constexpr uint32_t kCommandBits = 40;
+  WaitFor wait() const { return {nullptr, {nullptr, (uint64_t{branch} << kCommandBits | command) + 1}}; }
+  static bool is_awaited_by(const WaitFor& wait) { return !wait.event && !wait.point.ring && wait.point.position; }
+  static GraphPlace of(const WaitFor& wait) {
+    const uint64_t packed = wait.point.position - 1;
+    return {static_cast<uint32_t>(packed >> kCommandBits), packed & ((uint64_t{1} << kCommandBits) - 1)};
+  }
 };
 
 // The signal behind a wait and the value that ends it; no signal when there is nothing to wait for.
@@ -66,6 +82,7 @@ void let_go(const WaitFor& wait);
 struct Packet {
   uint32_t size;
   Op op;
+  bool announced;  // inside a program: the ring's count shows at once that it is done, for other rings wait for it
   uint16_t n_waits;
   Event* signal;
 

@@ -44,9 +44,9 @@ void forsake(Packet& packet, uint64_t program = 0, uint64_t done = 0) {
   }
 }
 
-uint32_t counting_waits(const Packet& packet) {
+uint32_t settled_waits(const Packet& packet) {
   uint32_t count = 0;
-  for (uint32_t i = 0; i < packet.n_waits; ++i) count += packet.waits()[i].event && packet.waits()[i].event->counts();
+  for (uint32_t i = 0; i < packet.n_waits; ++i) count += settled_at_execution(packet.waits()[i]);
   return count;
 }
 
@@ -174,12 +174,12 @@ Progress Walk::execute(ExecutePacket& packet) {
     if (result == Step::Blocked) return Progress::Blocked;
     if (result == Step::NeedsEngine) return Progress::NeedsEngine;
     if (ring.lost_.load(std::memory_order_relaxed)) break;
-    if (inner.n_waits) ring.targets_ += counting_waits(inner);
+    if (inner.n_waits) ring.targets_ += settled_waits(inner);
     ring.inner_.advance(inner);
     ++ring.inner_done_;
     ++ring.inner_commands_;
     const uint64_t done = ring.done_ + ring.inner_commands_;
-    if (inner.signal && inner.signal->counts()) ring.completed_.set(done);
+    if (inner.announced) ring.completed_.set(done);
     if (done >= until || should_yield()) return Progress::Yield;
   }
   if (ring.lost_.load(std::memory_order_relaxed)) return Progress::Idle;  // the outer walk forsakes the rest
@@ -192,7 +192,7 @@ Walk::Step Walk::ready(const Packet& packet, const WaitFor* targets) {
   const WaitFor* waits = packet.waits();
   for (uint32_t i = 0; i < packet.n_waits; ++i) {
     const WaitFor* wait = &waits[i];
-    if (targets && wait->event && wait->event->counts()) wait = targets++;
+    if (targets && settled_at_execution(*wait)) wait = targets++;
     const Awaited what = awaited(*wait);
     if (!what.signal) continue;
     switch (what.signal->state(what.target)) {

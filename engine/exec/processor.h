@@ -21,7 +21,7 @@ class Walk {
   Progress execute(ExecutePacket& packet);
   Packet& front();
   void pop(Packet& packet);
-  // `targets`: where the waits for counting events of a recorded packet find what they wait for.
+  // `targets`: where the waits of a recorded packet that each execution settles anew find what they wait for.
   Step ready(const Packet& packet, const WaitFor* targets);
   Step step(const Packet& packet, const WaitFor* targets);
   void act(const Packet& packet);

@@ -2,6 +2,7 @@
 
 #include "../objects/event.h"
 #include "dispatch.h"
+#include "ring.h"
 
 namespace anyzero {
 
@@ -11,14 +12,14 @@ uint64_t sum(uint64_t a, uint64_t b) { return b > UINT64_MAX - a ? UINT64_MAX : 
 
 void Program::added(Packet& packet, uint64_t cost) {
   hold(packet);
-  note_counters(packet, count_);
+  note_unsettled(packet, count_);
   if (!named_.empty() && !named_.back().packet) named_.back().packet = &packet;
   stream_.commit(packet.size);
   ++count_;
   if (packet.op == Op::Launch) {
     ++launches_;
   } else {
-    cost_ = sum(cost_, cost);
+    add_cost(cost);
   }
 }
 
@@ -36,22 +37,30 @@ uint64_t Program::cost() const {
   return cost;
 }
 
-void Program::note_counters(const Packet& packet, uint64_t command) {
+void Program::add_cost(uint64_t cost) { cost_ = sum(cost_, cost); }
+
+void Program::note_unsettled(Packet& packet, uint64_t command) {
   for (uint32_t i = 0; i < packet.n_waits; ++i) {
-    Event* event = packet.waits()[i].event;
-    if (!event || !event->counts()) continue;
-    counters_.push_back({event, false, command});
-    ++counting_waits_;
+    const WaitFor& wait = packet.waits()[i];
+    if (!settled_at_execution(wait)) continue;
+    unsettled_.push_back({wait.event, false, 0, wait.event ? GraphPlace{} : GraphPlace::of(wait)});
+    ++settled_waits_;
   }
-  if (packet.signal && packet.signal->counts()) counters_.push_back({packet.signal, true, command});
+  if (!packet.signal || !packet.signal->counts()) return;
+  packet.announced = true;
+  unsettled_.push_back({packet.signal, true, command, {}});
 }
 
-WaitFor* Program::settle_counters(Ring& ring, uint64_t before, WaitFor* targets) const {
-  for (const CounterUse& use : counters_) {
+WaitFor* Program::settle(Ring& ring, uint64_t before, WaitFor* targets, const Point* branches) const {
+  for (const Unsettled& use : unsettled_) {
     if (use.signal) {
       use.event->track(ring, before + use.command + 1);
-    } else {
+    } else if (use.event) {
       *targets++ = use.event->wait_from_now();
+    } else {
+      const Point& branch = branches[use.source.branch];
+      branch.ring->retain();
+      *targets++ = {nullptr, {branch.ring, branch.position + use.source.command + 1}};
     }
   }
   return targets;
@@ -68,8 +77,8 @@ void Program::clear() {
   count_ = 0;
   cost_ = 0;
   launches_ = 0;
-  counters_.clear();
-  counting_waits_ = 0;
+  unsettled_.clear();
+  settled_waits_ = 0;
   named_.clear();
 }
 
@@ -85,12 +94,12 @@ const Program::Named* Program::named(uint64_t id) const {
 }
 
 void Program::events_changed() {
-  counters_.clear();
-  counting_waits_ = 0;
+  unsettled_.clear();
+  settled_waits_ = 0;
   Cursor at{stream_.first()};
   for (uint64_t i = 0; i < count_; ++i) {
     Packet& packet = at.packet();
-    note_counters(packet, i);
+    note_unsettled(packet, i);
     at.advance(packet);
   }
 }

@@ -21,11 +21,14 @@ class Program {
   uint64_t count() const { return count_; }
   // Rough nanoseconds. What is known of kernels changes as they run, so a short program is asked anew.
   uint64_t cost() const;
-  // Counting events mean something else in every execution. When one is about to be submitted to `ring`, as the commands behind
-  // `before`: each signal moves its event there, and each wait, in order, finds what it waits for, written to `targets`. Returns
-  // the end of that.
-  WaitFor* settle_counters(Ring& ring, uint64_t before, WaitFor* targets) const;
-  size_t counting_waits() const { return counting_waits_; }
+  // Counting events and commands of other branches mean something else in every execution. When one is about to be submitted to
+  // `ring`, as the commands behind `before`: each signal moves its event there, and each wait, in order, finds what it waits for,
+  // written to `targets`. Returns the end of that. `branches`: where each branch of the graph, if it is one, begins.
+  WaitFor* settle(Ring& ring, uint64_t before, WaitFor* targets, const Point* branches = nullptr) const;
+  size_t settled_waits() const { return settled_waits_; }
+  // Of everything but launches, whose cost is asked of the kernels.
+  uint64_t cost_without_launches() const { return cost_; }
+  void add_cost(uint64_t cost);
 
   void added(Packet& packet, uint64_t cost);
 
@@ -57,14 +60,16 @@ class Program {
   uint64_t count_ = 0;
   uint64_t cost_ = 0;  // without launches
   uint64_t launches_ = 0;
-  struct CounterUse {
+  // What an execution has to settle: a signal or a wait of a counting event, or a wait for a command of another branch.
+  struct Unsettled {
     Event* event;
     bool signal;
-    uint64_t command;  // index in the program
+    uint64_t command;   // index in the program, of a signal
+    GraphPlace source;  // where there is no event
   };
-  void note_counters(const Packet& packet, uint64_t command);
-  std::vector<CounterUse> counters_;
-  size_t counting_waits_ = 0;
+  void note_unsettled(Packet& packet, uint64_t command);
+  std::vector<Unsettled> unsettled_;
+  size_t settled_waits_ = 0;
   std::vector<Named> named_;
 };
 

@@ -83,6 +83,8 @@ class Ring {
   }
   // How many commands had been submitted when the lock was taken.
   uint64_t before() const { return submitted_.load(std::memory_order_relaxed); }
+  // Instead of publishing: nothing was written.
+  void cancel() { write_lock_.unlock(); }
   // The packet stands for so many commands. Returns how many have been submitted with it.
   uint64_t publish(Packet& packet, uint64_t commands = 1);
 
@@ -143,7 +145,7 @@ class Ring {
   Cursor inner_;
   uint64_t inner_done_ = 0;
   uint64_t inner_commands_ = 0;       // done of all programs of the packet
-  const WaitFor* targets_ = nullptr;  // of the next packet's waits for counting events
+  const WaitFor* targets_ = nullptr;  // of the next packet's waits that this execution settled
   uint64_t execute_start_ = 0;
   const Packet* running_ = nullptr;
   Busy busy_;

@@ -1,5 +1,7 @@
 #include "command_list.h"
 
+#include <mutex>
+
 #include "../abi/error.h"
 #include "command_list_append.h"
 #include "kernel.h"
@@ -53,6 +55,14 @@ ze_result_t CommandList::createCloneExp(ze_command_list_handle_t* clone) {
 }
 
 ze_result_t CommandList::destroy() {
+  if (capture_.load(std::memory_order_acquire)) {
+    Ref<Graph> unknown;
+    {
+      std::lock_guard lock(Capture::mutex());
+      if (Capture* capture = capture_.load(std::memory_order_relaxed)) unknown = capture->leave(*this);
+    }
+    if (unknown) unknown->retire();
+  }
   retire();
   return ZE_RESULT_SUCCESS;
 }
@@ -79,6 +89,9 @@ ze_result_t CommandList::reset() {
 
 ze_result_t CommandList::hostSynchronize(uint64_t timeout) {
   if (!immediate()) return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "only an immediate command list can be synchronized");
+  if (capture_.load(std::memory_order_relaxed)) [[unlikely]]
+    return fail(ZE_RESULT_ERROR_GRAPH_CAPTURE_UNSUPPORTED,
+                "the command list is capturing, so its commands do not run; end the capture first");
   return ring_->wait(ring_->submitted(), timeout);
 }
 
@@ -153,6 +166,12 @@ ze_result_t CommandList::submit(uint64_t before, uint64_t position, bool cheap) 
 ze_result_t CommandList::immediateAppendCommandListsExp(uint32_t n_lists, CommandList* const* lists, Event* signal, uint32_t n,
                                                         Event* const* waits) {
   if (!immediate()) return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "command lists can only be appended to an immediate list");
+  if (captures_in_progress.load(std::memory_order_relaxed)) [[unlikely]] {
+    std::lock_guard lock(Capture::mutex());
+    Capture* capture = nullptr;
+    if (ze_result_t r = Capture::find(*this, signal, n, waits, &capture)) return r;
+    if (capture) return capture->record_lists(*this, n_lists, lists, signal, n, waits);
+  }
   uint64_t position = 0;
   if (ze_result_t r = execute_on(*ring_, copy_only(), n_lists, lists, nullptr, signal, n, waits, &position)) return r;
   if (choice_.mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS) return ring_->wait(position, kForever);

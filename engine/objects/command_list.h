@@ -14,6 +14,10 @@
 namespace anyzero {
 
 class Kernel;
+class Capture;
+class ExecutableGraph;
+class Graph;
+struct Capturable;
 struct KernelFacts;
 
 // Threading: one thread at a time per list, as the specification asks; an immediate list stands several.
@@ -75,6 +79,13 @@ class CommandList : public Object<CommandList, Kind::CommandList> {
                                              Event* const* waits);
   ze_result_t immediateAppendCommandListsWithParameters(uint32_t n_lists, CommandList* const* lists, const void* next,
                                                         Event* signal, uint32_t n, Event* const* waits);
+  // Graphs: command_list_graph.cpp
+  ze_result_t beginGraphCaptureExt(const void* next);
+  ze_result_t beginCaptureIntoGraphExt(Graph& graph, const void* next);
+  ze_result_t isGraphCaptureEnabledExt();
+  ze_result_t endGraphCaptureExt(const void* next, ze_graph_handle_t* handle);
+  ze_result_t getGraphExt(ze_graph_handle_t* handle);
+  ze_result_t appendGraphExt(ExecutableGraph& graph, const void* next, Event* signal, uint32_t n, Event* const* waits);
   // Kernels: command_list_launch.cpp
   ze_result_t appendLaunchKernel(Kernel& kernel, const ze_group_count_t* count, Event* signal, uint32_t n, Event* const* waits);
   ze_result_t appendLaunchCooperativeKernel(Kernel& kernel, const ze_group_count_t* count, Event* signal, uint32_t n,
@@ -121,12 +132,17 @@ class CommandList : public Object<CommandList, Kind::CommandList> {
   ~CommandList();
 
  private:
+  friend class Capture;
   // Writes one packet of type P with `extra` bytes behind it: `fill` sets the body, then waits and signal are added. `cost` is a
   // rough number of nanoseconds, which decides whether an immediate command is worth a hand-over to the engine.
   template <class P, class Fill>
   ze_result_t append(uint64_t cost, size_t extra, Event* signal, uint32_t n, Event* const* waits, Fill&& fill);
   ze_result_t submit(uint64_t before, uint64_t position, bool cheap);
   ze_result_t refuse_closed() const;
+  // Only an asynchronous immediate list can capture.
+  ze_result_t refuse_unless_capturable() const;
+  // While captures go on: true when the command was recorded into a graph, or may not be appended, as `result` says.
+  bool append_captured(const Capturable& command, ze_result_t* result);
   void note_use(const void* pointer);
   void note_use(const Kernel& kernel);
   // `count` is unknown where the device finds it at execution.
@@ -154,6 +170,7 @@ class CommandList : public Object<CommandList, Kind::CommandList> {
   std::vector<std::vector<Ref<Kernel>>> choices_;  // by identifier: the kernels that a mutable command may switch to
   QueueChoice choice_{};                           // immediate lists
   Ring* ring_ = nullptr;
+  std::atomic<Capture*> capture_{nullptr};  // changes under Capture::mutex()
 };
 
 }  // namespace anyzero

@@ -4,6 +4,7 @@
 #include "../abi/error.h"
 #include "../exec/engine.h"
 #include "../exec/settings.h"
+#include "capture.h"
 #include "command_list.h"
 #include "residency.h"
 
@@ -28,10 +29,16 @@ ze_result_t CommandList::append(uint64_t cost, size_t extra, Event* signal, uint
   const size_t size = sizeof(P) + (extra + 7) / 8 * 8 + n * sizeof(WaitFor);
   if (size > kLargestPacket) return fail(ZE_RESULT_ERROR_INVALID_SIZE, "the command is too large");
   if (ring_ && ring_->lost()) return ring_->tell_lost();
+  if (captures_in_progress.load(std::memory_order_relaxed)) [[unlikely]] {
+    ze_result_t result;
+    auto write = [](void* body, Packet& packet) { (*static_cast<std::remove_reference_t<Fill>*>(body))(static_cast<P&>(packet)); };
+    if (append_captured({P::kOp, size, cost, signal, n, waits, write, &fill}, &result)) return result;
+  }
 
   P* packet = static_cast<P*>(ring_ ? ring_->begin(size) : program_->stream().reserve(size));
   packet->size = static_cast<uint32_t>(size);
   packet->op = P::kOp;
+  packet->announced = false;
   packet->n_waits = static_cast<uint16_t>(n);
   packet->signal = signal;
   fill(*packet);

@@ -26,19 +26,18 @@ bool keeps_order(const void* chain) {
   return options && (options->options & ZE_NPU_COMMAND_QUEUE_OPTION_DEVICE_SYNC);
 }
 
-// A list may run where its device, or the device it is a tile of, runs; and only a queue of its own kind.
-ze_result_t check_list(const Ring& ring, bool copy_only, const CommandList& list) {
+}  // namespace
+
+ze_result_t check_list(const Device& device, bool copy_only, const CommandList& list) {
   if (list.immediate()) return fail(ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE, "an immediate command list executes by itself");
   if (!list.closed()) return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "close the command list before executing it");
   if (list.copy_only() != copy_only)
     return fail(ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE, "a %s command list cannot run on a %s queue",
                 list.copy_only() ? "copy-only" : "compute", copy_only ? "copy-only" : "compute");
-  if (!list.device().is_or_is_tile_of(ring.device()) && !ring.device().is_or_is_tile_of(list.device()))
+  if (!list.device().is_or_is_tile_of(device) && !device.is_or_is_tile_of(list.device()))
     return fail(ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE, "the command list was made for another device");
   return ZE_RESULT_SUCCESS;
 }
-
-}  // namespace
 
 ze_result_t QueueChoice::check(Context& context, Device& device, const ze_command_queue_desc_t* desc, QueueChoice* choice) {
   if (ze_result_t r = context.require(device)) return r;
@@ -114,9 +113,9 @@ ze_result_t execute_on(Ring& ring, bool copy_only, uint32_t count, CommandList* 
   uint64_t cost = 0;
   size_t targets = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    if (ze_result_t r = check_list(ring, copy_only, *lists[i])) return r;
+    if (ze_result_t r = check_list(ring.device(), copy_only, *lists[i])) return r;
     cost += std::min(lists[i]->program().cost(), kNeverInline / (count + 1));
-    targets += lists[i]->program().counting_waits();
+    targets += lists[i]->program().settled_waits();
   }
   size_t size = sizeof(ExecutePacket) + count * sizeof(Program*) + (targets + n_waits) * sizeof(WaitFor);
   if (size > kLargestPacket) return fail(ZE_RESULT_ERROR_INVALID_SIZE, "too many command lists at once");
@@ -124,6 +123,7 @@ ze_result_t execute_on(Ring& ring, bool copy_only, uint32_t count, CommandList* 
   const uint64_t before = ring.before();
   packet->size = static_cast<uint32_t>(size);
   packet->op = Op::Execute;
+  packet->announced = false;
   packet->n_waits = static_cast<uint16_t>(n_waits);
   packet->signal = signal;
   packet->count = count;
@@ -134,7 +134,7 @@ ze_result_t execute_on(Ring& ring, bool copy_only, uint32_t count, CommandList* 
   for (uint32_t i = 0; i < count; ++i) {
     Program& program = lists[i]->program();
     packet->programs()[i] = &program;
-    target = program.settle_counters(ring, before + packet->commands, target);
+    target = program.settle(ring, before + packet->commands, target);
     packet->commands += program.count();
   }
   const uint64_t commands = packet->commands + 1;
@@ -144,6 +144,7 @@ ze_result_t execute_on(Ring& ring, bool copy_only, uint32_t count, CommandList* 
     auto* last = static_cast<SignalFencePacket*>(ring.begin(sizeof(SignalFencePacket)));
     last->size = sizeof(SignalFencePacket);
     last->op = Op::SignalFence;
+    last->announced = false;
     last->n_waits = 0;
     last->signal = nullptr;
     last->fence = fence;

@@ -63,6 +63,9 @@ class CommandQueue : public Object<CommandQueue, Kind::CommandQueue> {
   bool background_ = false;
 };
 
+// A list may run where its device, or the device it is a tile of, runs; and only on a queue of its own kind.
+ze_result_t check_list(const Device& device, bool copy_only, const CommandList& list);
+
 // Puts `lists` on `ring`, which stays there, as one command with optional waits and signal, then (if given) the fence. Shared with
 // immediate lists.
 ze_result_t execute_on(Ring& ring, bool copy_only, uint32_t count, CommandList* const* lists, Fence* fence, Event* signal,

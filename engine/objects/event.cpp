@@ -142,6 +142,9 @@ ze_result_t Event::tell_failed() const {
 }
 
 ze_result_t Event::hostSynchronize(uint64_t timeout) {
+  if (capture()) [[unlikely]]
+    return fail(ZE_RESULT_ERROR_GRAPH_CAPTURE_UNSUPPORTED,
+                "the command that signals this event is being captured into a graph and does not run; end the capture first");
   Signal* signal = signal_;
   uint64_t target = 1;
   Point source{};

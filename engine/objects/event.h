@@ -12,6 +12,7 @@
 namespace anyzero {
 
 class Ring;
+class Capture;
 
 // Threading: any thread.
 class Event : public Object<Event, Kind::Event> {
@@ -41,6 +42,10 @@ class Event : public Object<Event, Kind::Event> {
   Signal& signal() const { return *signal_; }
   bool timed() const { return timed_; }
   bool counts() const { return counts_; }
+  // The capture that recorded a signal of this event, while it goes on.
+  Capture* capture() const { return capture_.load(std::memory_order_acquire); }
+  // A counting event that a graph uses for itself alone: nothing outside sees its signals.
+  bool internal_to_graphs() const { return counts_ && !(counter_flags_ & ZE_EVENT_COUNTER_BASED_FLAG_GRAPH_EXTERNAL); }
 
   // What a command appended now waits for, held: this event, or the point that a counting one stands for.
   WaitFor wait_from_now();
@@ -75,6 +80,7 @@ class Event : public Object<Event, Kind::Event> {
   ~Event();
 
  private:
+  friend class Capture;
   void die();
   // The point and a hold on its ring; no ring when there is none, or it is gone.
   Point point();
@@ -99,6 +105,12 @@ class Event : public Object<Event, Kind::Event> {
   SpinLock point_lock_;
   Point point_{};  // held if counting, else a hint
   std::atomic<uint64_t> promised_{0};
+  std::atomic<Capture*> capture_{nullptr};
 };
+
+// True for waits of recorded packets whose target each execution finds anew.
+inline bool settled_at_execution(const WaitFor& recorded) {
+  return recorded.event ? recorded.event->counts() : GraphPlace::is_awaited_by(recorded);
+}
 
 }  // namespace anyzero

@@ -4,6 +4,8 @@
 #include "../../objects/context.h"
 #include "../../objects/device.h"
 #include "../../objects/event.h"
+#include "../../objects/executable_graph.h"
+#include "../../objects/graph.h"
 #include "../../objects/image.h"
 #include "../../objects/kernel.h"
 
@@ -604,28 +606,63 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListImmediateGetPriority(ze_command
   return caught("zeCommandListImmediateGetPriority");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListBeginGraphCaptureExt(ze_command_list_handle_t, const void*) {
-  return unsupported("zeCommandListBeginGraphCaptureExt");
+ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListBeginGraphCaptureExt(ze_command_list_handle_t hCommandList, const void* pNext) try {
+  auto* command_list = checked<CommandList>(hCommandList);
+  if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListBeginGraphCaptureExt", "hCommandList", hCommandList);
+  return command_list->beginGraphCaptureExt(pNext);
+} catch (...) {
+  return caught("zeCommandListBeginGraphCaptureExt");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListBeginCaptureIntoGraphExt(ze_command_list_handle_t, ze_graph_handle_t, const void*) {
-  return unsupported("zeCommandListBeginCaptureIntoGraphExt");
+ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListBeginCaptureIntoGraphExt(ze_command_list_handle_t hCommandList, ze_graph_handle_t hGraph, const void* pNext) try {
+  auto* command_list = checked<CommandList>(hCommandList);
+  if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListBeginCaptureIntoGraphExt", "hCommandList", hCommandList);
+  auto* graph = checked<Graph>(hGraph);
+  if (!graph) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListBeginCaptureIntoGraphExt", "hGraph", hGraph);
+  return command_list->beginCaptureIntoGraphExt(*graph, pNext);
+} catch (...) {
+  return caught("zeCommandListBeginCaptureIntoGraphExt");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListIsGraphCaptureEnabledExt(ze_command_list_handle_t) {
-  return unsupported("zeCommandListIsGraphCaptureEnabledExt");
+ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListIsGraphCaptureEnabledExt(ze_command_list_handle_t hCommandList) try {
+  auto* command_list = checked<CommandList>(hCommandList);
+  if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListIsGraphCaptureEnabledExt", "hCommandList", hCommandList);
+  return command_list->isGraphCaptureEnabledExt();
+} catch (...) {
+  return caught("zeCommandListIsGraphCaptureEnabledExt");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListEndGraphCaptureExt(ze_command_list_handle_t, const void*, ze_graph_handle_t*) {
-  return unsupported("zeCommandListEndGraphCaptureExt");
+ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListEndGraphCaptureExt(ze_command_list_handle_t hCommandList, const void* pNext, ze_graph_handle_t* phGraph) try {
+  auto* command_list = checked<CommandList>(hCommandList);
+  if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListEndGraphCaptureExt", "hCommandList", hCommandList);
+  if (!phGraph) return null_pointer("zeCommandListEndGraphCaptureExt", "phGraph");
+  return command_list->endGraphCaptureExt(pNext, phGraph);
+} catch (...) {
+  return caught("zeCommandListEndGraphCaptureExt");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListGetGraphExt(ze_command_list_handle_t, ze_graph_handle_t*) {
-  return unsupported("zeCommandListGetGraphExt");
+ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListGetGraphExt(ze_command_list_handle_t hCommandList, ze_graph_handle_t* phGraph) try {
+  auto* command_list = checked<CommandList>(hCommandList);
+  if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListGetGraphExt", "hCommandList", hCommandList);
+  if (!phGraph) return null_pointer("zeCommandListGetGraphExt", "phGraph");
+  return command_list->getGraphExt(phGraph);
+} catch (...) {
+  return caught("zeCommandListGetGraphExt");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendGraphExt(ze_command_list_handle_t, ze_executable_graph_handle_t, const void*, ze_event_handle_t, uint32_t, ze_event_handle_t*) {
-  return unsupported("zeCommandListAppendGraphExt");
+ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendGraphExt(ze_command_list_handle_t hCommandList, ze_executable_graph_handle_t hGraph, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
+  auto* command_list = checked<CommandList>(hCommandList);
+  if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendGraphExt", "hCommandList", hCommandList);
+  auto* graph = checked<ExecutableGraph>(hGraph);
+  if (!graph) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendGraphExt", "hGraph", hGraph);
+  auto* signal_event = checked<Event>(hSignalEvent);
+  if (hSignalEvent && !signal_event) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendGraphExt", "hSignalEvent", hSignalEvent);
+  for (uint32_t i = 0; phWaitEvents && i < numWaitEvents; ++i) {
+    if (!checked<Event>(phWaitEvents[i])) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendGraphExt", "phWaitEvents[i]", phWaitEvents[i]);
+  }
+  return command_list->appendGraphExt(*graph, pNext, signal_event, numWaitEvents, objects<Event>(phWaitEvents));
+} catch (...) {
+  return caught("zeCommandListAppendGraphExt");
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendHostFunction(ze_command_list_handle_t hCommandList, ze_host_function_callback_t pfnHostFunction, void* pUserData, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {

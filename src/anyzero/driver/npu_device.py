@@ -12,7 +12,7 @@ from anyzero import ze
 from anyzero.driver import profiles
 from anyzero.driver.description import Blob, Device
 from anyzero.driver.machine import PAGE, Machine
-from anyzero.driver.properties import FILL_PATTERN, Part, caches, digest, identity, memory, pci, sharing
+from anyzero.driver.properties import FILL_PATTERN, GRAPHS, Part, caches, digest, identity, memory, pci, sharing
 from anyzero.driver.topology import DeviceShape
 
 __all__ = ["DEVICE_ID", "describe"]
@@ -60,6 +60,7 @@ def _device(part: Part) -> tuple[Blob, ...]:
             ze.ze_device_properties_t,
             ze.ze_device_event_properties_t(flags=ze.ZE_DEVICE_EVENT_PROPERTIES_FLAG_COUNTER_BASED_IPC),
         ),
+        GRAPHS,
         Blob.behind(
             ze.ze_device_properties_t,
             ze.ze_mutable_command_list_exp_properties_t(

@@ -18,6 +18,7 @@ from anyzero.driver.topology import DeviceShape
 
 __all__ = [
     "FILL_PATTERN",
+    "GRAPHS",
     "MAX_CONTEXTS",
     "TIMER_HZ",
     "Part",
@@ -35,6 +36,17 @@ PCI_DOMAIN: Final = 0x415A
 
 TIMER_HZ: Final = 1_000_000_000
 """The engine's clock counts nanoseconds."""
+
+GRAPHS: Final = Blob.behind(
+    ze.ze_device_properties_t,
+    ze.ze_record_replay_graph_ext_properties_t(
+        graphFlags=ze.ZE_RECORD_REPLAY_GRAPH_EXT_FLAG_IMMUTABLE_GRAPH
+        | ze.ZE_RECORD_REPLAY_GRAPH_EXT_FLAG_SUBGRAPHS
+        | ze.ZE_RECORD_REPLAY_GRAPH_EXT_FLAG_APPEND_COMMANDLIST
+        | ze.ZE_RECORD_REPLAY_GRAPH_EXT_FLAG_CB_EXTERNAL_IPC
+    ),
+)
+"""What the engine's recorded graphs can do, whatever the device."""
 
 FILL_PATTERN: Final = 128
 MAX_ARGUMENTS: Final = 4096
@@ -187,6 +199,7 @@ def _device(part: Part) -> tuple[Blob, ...]:
             ze.ze_device_properties_t,
             ze.ze_device_event_properties_t(flags=ze.ZE_DEVICE_EVENT_PROPERTIES_FLAG_COUNTER_BASED_IPC),
         ),
+        GRAPHS,
         Blob.behind(
             ze.ze_device_properties_t,
             ze.ze_device_readonly_memory_ext_properties_t(
