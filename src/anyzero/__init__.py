@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from anyzero.api.buffer import Buffer as Buffer
+    from anyzero.api.command_graph import CommandGraph as CommandGraph
+    from anyzero.api.command_graph import ExecutableGraph as ExecutableGraph
     from anyzero.api.command_list import CommandList as CommandList
     from anyzero.api.completion import Completion as Completion
     from anyzero.api.context import Context as Context
@@ -87,6 +89,7 @@ if TYPE_CHECKING:
 # Loaded when first asked for: the driver imports this package at start-up and needs none of it, nor numpy.
 _HOMES = {
     "anyzero.api.buffer": ["Buffer"],
+    "anyzero.api.command_graph": ["CommandGraph", "ExecutableGraph"],
     "anyzero.api.command_list": ["CommandList"],
     "anyzero.api.completion": ["Completion"],
     "anyzero.api.context": ["Context"],

@@ -12,8 +12,9 @@ from contextlib import suppress
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any, Final
 
-from anyzero import ze
+from anyzero import errors, ze
 from anyzero.api import _keep
+from anyzero.api._captured import Captured, in_progress
 from anyzero.api._events import NO_WAITS, Waits, pack
 from anyzero.api._host_function import watch
 from anyzero.api._hot import hot
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from anyzero.api._enqueue import Enqueue
     from anyzero.api._grid import Grid
     from anyzero.api._queues import Mode, Priority
+    from anyzero.api.command_graph import CommandGraph, ExecutableGraph
     from anyzero.api.command_list import CommandList
     from anyzero.api.context import Context
     from anyzero.api.device import Device
@@ -43,6 +45,8 @@ _create: Final = function("zeCommandListCreateImmediate")
 _synchronize: Final = hot("zeCommandListHostSynchronize")
 _signal: Final = hot("zeCommandListAppendSignalEvent")
 _run: Final = hot("zeCommandListImmediateAppendCommandListsExp")
+_replay: Final = function("zeCommandListAppendGraphExt")
+_graph_of: Final = function("zeCommandListGetGraphExt")
 _create_event: Final = function("zeEventCounterBasedCreate")
 _destroy_event: Final = function("zeEventDestroy")
 _synchronize_event: Final = hot("zeEventHostSynchronize")
@@ -124,6 +128,8 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
         try:
             if result := command(self.handle, *arguments, done.handle, count, waits):
                 check(result, command)
+            if wait is not None and in_progress:
+                self._look_for_capture()
             if self.synchronous:
                 self._finish()
             elif kept is not None:
@@ -222,10 +228,50 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
         arguments = (len(lists), pack_lists(lists))
         return self._append(_run, arguments, signal, wait, *kept_of(lists))
 
+    def capture(self) -> CommandGraph:
+        """Capture what is appended from now on into a graph, instead of running it: `CommandGraph`.
+
+        >>> ctx = az.device().context()
+        >>> x = ctx.zeros(2, np.uint8, kind="shared")
+        >>> lst = ctx.immediate()
+        >>> with lst.capture() as graph:
+        ...     _ = lst.fill(x, 3)
+        >>> lst.replay(graph.instantiate()).wait(timeout=5)
+        >>> np.asarray(x)
+        array([3, 3], dtype=uint8)
+        """
+        from anyzero.api.command_graph import CommandGraph
+
+        if self.synchronous:
+            raise errors.InvalidArgument(
+                "a synchronous list waits for every command, and captured ones do not run",
+                remedy='Capture on a list with mode="asynchronous".',
+            )
+        return CommandGraph(self)
+
+    def replay(self, graph: ExecutableGraph, *, signal: Event | None = None, wait: Waits = None) -> Completion:
+        """Run a captured graph here, in order with the other commands; while capturing, as a part of the new graph."""
+        if graph.calls_host:
+            self._has_host_functions()
+        return self._append(_replay, (graph.handle, None), signal, wait, (graph, graph._kept), graph._nbytes)
+
+    def _look_for_capture(self) -> None:
+        """Where the list began to capture because it waited for a captured command, let the graph hold what it uses."""
+        found = ctypes.c_void_p()
+        if isinstance(self._held, Captured) or _graph_of(self.handle, ctypes.byref(found)):
+            return
+        graph = in_progress.get(found.value or 0)
+        if graph is not None:
+            graph._joins(self)
+
     def _has_host_functions(self) -> None:
         watch(self)
+        for graph in list(in_progress.values()):
+            graph.calls_host = True
 
     def _release(self, handle: int) -> None:
+        if isinstance(self._held, Captured):
+            self._held = self._held.before
         super()._release(handle)
         self._tickets.clear()
 
