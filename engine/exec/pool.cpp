@@ -23,7 +23,6 @@ struct Job {
   int processor;                    // where who offers it is at work
   std::atomic<bool> joined{false};  // by another thread
   std::atomic<uint32_t> next{0};
-  std::atomic<uint32_t> finished{0};
   std::atomic<bool> faulted{false};
   Fault fault{};  // the first one; read when all chunks are over
 };
@@ -46,12 +45,12 @@ std::atomic<uint32_t> workers{0};
 bool work_on_one(Job& job) {
   uint32_t chunk = job.next.fetch_add(1, std::memory_order_relaxed);
   if (chunk >= job.chunks) return false;
-  if (!job.faulted.load(std::memory_order_relaxed)) {
-    Fault fault = trapped([&] { job.run(job.context, chunk); });
-    if (fault.signal && !job.faulted.exchange(true, std::memory_order_relaxed)) job.fault = fault;
-  }
-  job.finished.fetch_add(1, std::memory_order_release);
-  return true;
+  Fault fault = trapped([&] { job.run(job.context, chunk); });
+  if (fault.signal == 0) return true;
+  if (!job.faulted.exchange(true, std::memory_order_relaxed)) job.fault = fault;
+  // There may be hundreds of millions of chunks, too many to skip one by one.
+  job.next.store(job.chunks, std::memory_order_relaxed);
+  return false;
 }
 
 // One chunk of everything on offer, or of what is brief.
@@ -159,9 +158,7 @@ void parallel(uint32_t chunks, void (*run)(void*, uint32_t), void* context, bool
     offer->job.store(nullptr, std::memory_order_seq_cst);
     on_offer.fetch_sub(1, std::memory_order_seq_cst);
     // Others are inside their last chunk, mostly for too short a time to sleep.
-    for (unsigned tries = 0; job.finished.load(std::memory_order_acquire) < chunks || offer->guests.load(std::memory_order_seq_cst);
-         ++tries)
-      relax_long(tries);
+    for (unsigned tries = 0; offer->guests.load(std::memory_order_seq_cst); ++tries) relax_long(tries);
     offer->taken.store(false, std::memory_order_release);
   }
   if (job.faulted.load(std::memory_order_relaxed) && current_trap) raise(job.fault);
