@@ -49,4 +49,12 @@ Code* Code::load(std::vector<unsigned char> container, const GlobalBlock& global
   return code.release();
 }
 
+uint64_t Code::mark_of(const TurnsSource& launch) const {
+  TurnsMark mark;
+  for (const uint32_t* three : {launch.group_count, launch.group_size, launch.offset}) mark.add(three);
+  for (const Argument& argument : facts_.arguments)
+    if (argument.counts_turns()) mark.add(launch.args + argument.offset, argument.size);
+  return mark.value();
+}
+
 }  // namespace anyzero

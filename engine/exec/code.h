@@ -11,6 +11,7 @@
 #include "elf_object.h"
 #include "offered.h"
 #include "pace.h"
+#include "turns.h"
 
 namespace anyzero {
 
@@ -55,6 +56,17 @@ class Code {
   // True when it may wait for what others write while it runs, the host among them: how long, no measurement tells.
   bool may_wait() const { return facts_.flags & KernelFacts::kWaits; }
 
+  // Whether such a launch is known to end, because its loops turn as often as in an earlier launch that did; and to end soon.
+  bool ends(const TurnsSource& launch) const { return knows(ended_, launch); }
+  bool ends_soon(const TurnsSource& launch) const { return knows(soon_, launch); }
+  void learn_end(const TurnsSource& launch, uint64_t nanoseconds) {
+    if (!(facts_.flags & KernelFacts::kTurnsByArguments)) return;
+    constexpr uint64_t kSoon = 100'000;
+    const uint64_t mark = mark_of(launch);
+    ended_.learn(mark);
+    if (nanoseconds <= kSoon) soon_.learn(mark);
+  }
+
   // True when it knows nothing of its groups, so that they may be cut.
   bool flat() const { return facts_.flags & KernelFacts::kFlat; }
   uint32_t lanes() const { return facts_.lanes; }
@@ -71,8 +83,15 @@ class Code {
   Code() = default;
   ~Code() = default;
 
+  bool knows(const KnownTurns& known, const TurnsSource& launch) const {
+    if (facts_.flags & KernelFacts::kConstantTurns) return true;
+    return (facts_.flags & KernelFacts::kTurnsByArguments) && known.contains(mark_of(launch));
+  }
+  uint64_t mark_of(const TurnsSource& launch) const;
+
   std::atomic<uint32_t> users_{1};
   Pace pace_;
+  KnownTurns ended_, soon_;
   KernelFacts facts_;
   std::vector<unsigned char> container_;
   std::string_view binary_;

@@ -15,15 +15,25 @@ struct Argument {
   uint32_t size;
   uint32_t offset;  // in the block of arguments
   uint32_t alignment;
-  uint32_t access;   // of an image: 0 read, 1 write, 2 both
+  uint32_t access;   // of an image: 0 read, 1 write, 2 both; of others: 1 where the turns of a loop depend on it
   uint32_t place;    // of an image or sampler: the how-manieth of its kind it is
   std::string name;  // behind its type, as OpenCL C writes it, and a blank
 
+  bool counts_turns() const { return kind != ArgumentKind::Image && access; }
   bool pointer() const { return kind == ArgumentKind::Global || kind == ArgumentKind::Constant; }
 };
 
 struct KernelFacts {
-  enum Flag : uint32_t { kBarriers = 1, kPrintf = 2, kFlat = 4, kSubGroups = 8, kWaits = 16, kFunction = 32 };
+  enum Flag : uint32_t {
+    kBarriers = 1,
+    kPrintf = 2,
+    kFlat = 4,
+    kSubGroups = 8,
+    kWaits = 16,
+    kFunction = 32,
+    kConstantTurns = 64,     // its loops turn as often as it says itself
+    kTurnsByArguments = 128  // or as arguments and the size of the launch say
+  };
 
   std::string name;
   std::string entry;  // the symbol to call

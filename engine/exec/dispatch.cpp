@@ -85,14 +85,15 @@ struct Shares {
 uint64_t share_out(RunningLaunch& running, const Code& code, uint64_t first, uint64_t end, uint64_t pace) {
   const uint64_t even = std::max((end - first) / (settings.threads * 4), kLeastChunk / pace);
   Shares shares(running, first, end, std::max<uint64_t>(std::min(kChunk / pace, even), 1));
-  const bool brief = !code.may_wait() && times(pace, shares.large) <= kBrief;
+  // Who waits for something else must not be held up for good.
+  const bool brief = !code.may_wait() && times(pace, shares.large) <= kBrief && code.ends(running.turns);
   parallel(shares.count(), Shares::run, &shares, brief);
   return shares.spent.load(std::memory_order_relaxed);
 }
 
 // On this thread alone as long as what is left is not worth more, which the kernel's pace says, or a first try where it is not
-// known or not true any more.
-void run_adaptively(RunningLaunch& running, Code& code, uint64_t groups, Busy& busy) {
+// known or not true any more. Returns the nanoseconds that all threads together have worked; 0 where nobody looked.
+uint64_t run_adaptively(RunningLaunch& running, Code& code, uint64_t groups, Busy& busy) {
   const uint64_t items = running.grid.group_size[0] * running.grid.group_size[1] * running.grid.group_size[2];
   uint64_t pace = std::max<uint64_t>(times(code.pace(), items), 1), done = 0, spent = 0;
   // The pace may be that of quite other arguments, so the first piece is a small part whatever it says.
@@ -101,7 +102,8 @@ void run_adaptively(RunningLaunch& running, Code& code, uint64_t groups, Busy& b
   static thread_local uint8_t untimed __attribute__((tls_model("initial-exec"))) = 0;
   if (groups == 1 && code.pace_known() && pace < kBrief && ++untimed % 16) {
     run_groups(running, 0, 1);
-    return busy.add(pace / 1000);
+    busy.add(pace / 1000);
+    return 0;
   }
   // Few groups that take long: while one thread tried the first of them, the others would have nothing to do.
   if (settings.threads > 1 && groups > 1 && groups <= settings.threads * 64 && code.pace_known() && pace > kPiece) {
@@ -131,6 +133,7 @@ void run_adaptively(RunningLaunch& running, Code& code, uint64_t groups, Busy& b
   }
   const double all = static_cast<double>(groups) * static_cast<double>(items);
   code.learn_pace(static_cast<uint64_t>(static_cast<double>(spent) * 1000 / all) + 1);
+  return spent;
 }
 
 // Groups that take long, of a kernel that does not know them, are cut along their rows until there is enough to share out.
@@ -178,7 +181,10 @@ void run(const Launch& launch, Busy& busy) {
     run_together(running, groups);
     busy.end(now_ns());
   } else {
-    run_adaptively(running, *launch.code, divide(running.grid, *launch.code, groups), busy);
+    Code& code = *launch.code;
+    running.turns = {launch.args(), count, launch.group_size, launch.global_offset};
+    const uint64_t spent = run_adaptively(running, code, divide(running.grid, code, groups), busy);
+    if (spent) code.learn_end(running.turns, spent);
   }
 }
 
@@ -209,14 +215,15 @@ void run_launches(const LaunchPacket& packet, Busy& busy) {
 uint64_t cost_of(const LaunchPacket& packet) {
   const Launch& launch = *packet.first();
   if (packet.count != 1 || launch.count_at) return kUnknown;
-  return cost_of_launch(*launch.code, launch.group_count, launch.group_size, launch.flags);
+  return cost_of_launch(*launch.code, {launch.args(), launch.group_count, launch.group_size, launch.global_offset}, launch.flags);
 }
 
-uint64_t cost_of_launch(const Code& code, const uint32_t* group_count, const uint32_t* group_size, uint32_t flags) {
+uint64_t cost_of_launch(const Code& code, const TurnsSource& launch, uint32_t flags) {
   const uint64_t pace = code.pace();
   uint64_t groups;
-  if (pace == 0 || (flags & Launch::kCooperative) || !count_groups(group_count, &groups)) return kUnknown;
-  uint64_t items = uint64_t{group_size[0]} * group_size[1] * group_size[2];
+  if (pace == 0 || (flags & Launch::kCooperative) || !count_groups(launch.group_count, &groups)) return kUnknown;
+  if (!code.ends_soon(launch)) return kUnknown;
+  uint64_t items = uint64_t{launch.group_size[0]} * launch.group_size[1] * launch.group_size[2];
   if (__builtin_mul_overflow(items, groups, &items)) return kUnknown;
   return 20 + times(pace, items) / 1000;
 }

@@ -5,6 +5,7 @@
 
 #include "busy.h"
 #include "packet.h"
+#include "turns.h"
 
 namespace anyzero {
 
@@ -12,9 +13,9 @@ namespace anyzero {
 // leaves for.
 void run_launches(const LaunchPacket& packet, Busy& busy);
 
-// Rough nanoseconds that it will take on one thread alone; UINT64_MAX / 2 while nobody knows.
+// Rough nanoseconds that it will take on one thread alone; UINT64_MAX / 2 while nobody knows, or where it may never end.
 uint64_t cost_of(const LaunchPacket& packet);
-uint64_t cost_of_launch(const Code& code, const uint32_t* group_count, const uint32_t* group_size, uint32_t flags);
+uint64_t cost_of_launch(const Code& code, const TurnsSource& launch, uint32_t flags);
 
 // How many groups of a cooperative kernel can run at the same time.
 uint32_t most_cooperative_groups();

@@ -30,6 +30,11 @@ void Engine::after_fork() {
     for (auto& list : engine->runnable_) new (&list) std::vector<Ring*>;
     for (auto& count : engine->runnable_count_) count.store(0);
     new (&engine->parked_) std::vector<Parked>;
+    engine->parked_count_.store(0);
+    engine->charge_.store(0);
+    engine->alarm_.store(0);
+    engine->deputy_.store(false);
+    engine->relieved_.store(0);
     engine->asleep_.store(0);
     engine->ringing_.store(false);
     engine->started_.store(false);
@@ -47,6 +52,8 @@ void Engine::submit(Ring& ring) {
   }
   if (!started_.load(std::memory_order_acquire)) start();
   wake_one();
+  // The thread in charge is inside another ring, and may stay there.
+  if (has_deputies() && charge_.load(std::memory_order_seq_cst) % 2) alarm();
 }
 
 // Without a thread of its own the work is left to those who wait for it, and the next submission tries again.
@@ -98,13 +105,21 @@ Ring* Engine::next() {
   return nullptr;
 }
 
-void Engine::run_ring(Ring* ring) {
+bool Engine::run_ring(Ring* ring, bool others_wait) {
   // From here on a new submission queues the ring again.
   ring->queued.store(false, std::memory_order_seq_cst);
+  const uint64_t entered = has_deputies() ? enter() : 0;
+  if (has_deputies() && (others_wait || has_ready(kPriorities - 1))) alarm();
   Blocker blocker;
-  switch (ring->process(true, &blocker)) {
+  const Progress progress = ring->process(true, &blocker);
+  const bool in_charge = !has_deputies() || leave(entered);
+  switch (progress) {
     case Progress::Blocked:
-      park(ring, std::move(blocker));
+      if (in_charge) {
+        park(ring, std::move(blocker));
+      } else {
+        submit(*ring);  // the thread in charge watches what rings wait for, and may be asleep already
+      }
       break;
     case Progress::Yield:
     case Progress::NeedsEngine:
@@ -115,10 +130,11 @@ void Engine::run_ring(Ring* ring) {
       break;
   }
   ring->release();
+  return in_charge;
 }
 
 void Engine::park(Ring* ring, Blocker blocker) {
-  auto lock = share();
+  std::lock_guard lock(mutex_);
   for (Parked& parked : parked_) {
     if (parked.ring != ring) continue;
     parked.blocker = std::move(blocker);
@@ -126,6 +142,7 @@ void Engine::park(Ring* ring, Blocker blocker) {
   }
   ring->retain();
   parked_.push_back({ring, std::move(blocker)});
+  parked_count_.store(static_cast<uint32_t>(parked_.size()), std::memory_order_relaxed);
 }
 
 void Engine::revive_parked() {
@@ -140,6 +157,7 @@ void Engine::revive_parked() {
     submit(*ring);
     ring->release();
   }
+  parked_count_.store(static_cast<uint32_t>(parked_.size()), std::memory_order_relaxed);
 }
 
 void Engine::run() {
@@ -151,18 +169,21 @@ void Engine::run() {
     Ring* ring;
     bool more = false;
     {
-      auto lock = share();
+      std::lock_guard lock(mutex_);
       collect();
       revive_parked();
       ring = next();
       // Work for another thread, be it to watch what others wait for while this one is busy.
-      if (ring && threads_ > 1) more = !parked_.empty() || has_ready(kPriorities - 1);
+      if (ring) more = work_waits();
     }
     if (ring) {
-      if (more) wake_one();
+      if (more && threads_ > 1) wake_one();
       if (rested && threads_ > 1)
         for (const uint64_t begin = now_ns(); now_ns() - begin < kCourtesy;) sched_yield();  // he may be on this very core
-      run_ring(ring);
+      if (!run_ring(ring, more)) {
+        if (!become_deputy()) return;
+        stand_by();
+      }
       rested = false;
       idle_since = 0;
       continue;
@@ -189,8 +210,9 @@ void Engine::rest() {
   std::vector<Parked> watched;
   size_t watching = 0;
   {
-    auto lock = share();
+    std::lock_guard lock(mutex_);
     watched.swap(parked_);
+    parked_count_.store(0, std::memory_order_relaxed);
   }
   words[0] = {&doorbell_, doorbell_.load(std::memory_order_seq_cst)};
   asleep_.fetch_add(1, std::memory_order_seq_cst);
@@ -208,12 +230,13 @@ void Engine::rest() {
   for (size_t i = 0; i < watching; ++i) watched[i].blocker.signal().sleepers.fetch_sub(1, std::memory_order_seq_cst);
   asleep_.fetch_sub(1, std::memory_order_seq_cst);
   ringing_.store(false, std::memory_order_seq_cst);  // he is here, and may call the next one
-  auto lock = share();
+  std::lock_guard lock(mutex_);
   if (parked_.empty()) {
     parked_.swap(watched);
   } else {
     for (Parked& parked : watched) parked_.push_back(std::move(parked));
   }
+  parked_count_.store(static_cast<uint32_t>(parked_.size()), std::memory_order_relaxed);
 }
 
 }  // namespace anyzero

@@ -1,5 +1,9 @@
 // An engine of a device: threads that walk the rings of the queues bound to it, urgent ones first. Most engines have one thread;
 // with several, any of them takes the next ring, and a ring is still walked by one at a time.
+//
+// A kernel, or a program's host function, may never end. So a single engine thread has a deputy: where the thread in charge stays
+// inside one ring while others wait, the deputy takes charge of the engine, and the other thread is the next deputy when it comes
+// back.
 #pragma once
 
 #include <atomic>
@@ -49,14 +53,26 @@ class Engine {
   void run();
   void collect();
   Ring* next();
-  void run_ring(Ring* ring);
+  // False when another thread has taken charge meanwhile.
+  bool run_ring(Ring* ring, bool others_wait);
   void park(Ring* ring, Blocker blocker);
   void revive_parked();
   bool any_ready() const;
   void wake_one();
   void rest();
-  // Held by an engine thread while it looks at what the threads share; one alone needs no lock.
-  std::unique_lock<Mutex> share() { return threads_ > 1 ? std::unique_lock(mutex_) : std::unique_lock<Mutex>(); }
+
+  // Relief: engine_relief.cpp. Engines with several threads have none: inferences end.
+  static void* deputy_main(void* engine);
+  bool has_deputies() const { return threads_ == 1; }
+  void alarm();
+  // For the deputy: returns when it has taken charge.
+  void stand_by();
+  bool take_charge(uint64_t seen);
+  // For a thread that was relieved; false when there is a deputy already.
+  bool become_deputy();
+  bool work_waits() const { return has_ready(kPriorities - 1) || parked_count_.load(std::memory_order_relaxed); }
+  uint64_t enter() { return charge_.fetch_add(1, std::memory_order_seq_cst) + 1; }
+  bool leave(uint64_t entered) { return charge_.compare_exchange_strong(entered, entered + 1, std::memory_order_seq_cst); }
 
   const uint32_t threads_;
   std::atomic<Ring*> ready_[kPriorities] = {};  // stacks; newest first
@@ -66,11 +82,19 @@ class Engine {
   std::atomic<bool> started_{false};
   std::atomic<uint64_t> past_busy_{0};
 
+  // Counts how often the thread in charge begins and ends to walk a ring: odd while it is inside one. A deputy takes charge by
+  // counting in its place.
+  std::atomic<uint64_t> charge_{0};
+  std::atomic<uint32_t> alarm_{0};     // 1: work waits, the deputy is to look how long
+  std::atomic<bool> deputy_{false};    // there is one
+  std::atomic<uint32_t> relieved_{0};  // threads that have not come back yet
+
   // The engine threads' own, oldest first.
   Mutex mutex_;
   std::vector<Ring*> runnable_[kPriorities];
   std::atomic<uint32_t> runnable_count_[kPriorities] = {};
   std::vector<Parked> parked_;  // but for those that a thread at rest watches
+  std::atomic<uint32_t> parked_count_{0};
 };
 
 }  // namespace anyzero

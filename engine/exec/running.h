@@ -3,6 +3,7 @@
 
 #include "offered.h"
 #include "trap.h"
+#include "turns.h"
 
 namespace anyzero {
 
@@ -13,6 +14,7 @@ struct RunningLaunch {
   uint64_t scratch_bytes;
   Grid grid;
   Limit limit;
+  TurnsSource turns{};
 
   bool limited() const { return limit.deadline != UINT64_MAX || limit.given_up; }
 };

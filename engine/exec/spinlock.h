@@ -19,6 +19,7 @@ class SpinLock {
       }
     }
   }
+  bool held() const { return held_.load(std::memory_order_relaxed); }
   void unlock() { held_.store(false, std::memory_order_release); }
   // What this thread reads next, it reads after everybody can see the lock free.
   void unlock_then_look() { held_.exchange(false, std::memory_order_seq_cst); }

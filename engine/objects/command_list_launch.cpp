@@ -52,7 +52,9 @@ ze_result_t CommandList::launch(const Kernel& kernel, const ze_group_count_t& co
                                 Event* const* waits) {
   if (ze_result_t r = check_launch(kernel, &count, flags)) return r;
   note_use(kernel);
-  const uint64_t cost = cost_of_launch(kernel.code(), &count.groupCountX, kernel.group_size(), flags);
+  // A recorded launch is asked what it costs when it is executed.
+  const TurnsSource turns{kernel.args(), &count.groupCountX, kernel.group_size(), kernel.global_offset()};
+  const uint64_t cost = immediate() ? cost_of_launch(kernel.code(), turns, flags) : 0;
   const size_t room = launch_room(kernel);
   return append<LaunchPacket>(cost, room, signal, n, waits, [&](LaunchPacket& packet) {
     packet.enabled_at = nullptr;

@@ -41,6 +41,7 @@ class Kernel : public Object<Kernel, Kind::Kernel> {
   ze_kernel_flags_t flags() const { return flags_; }
   uint32_t indirect() const { return indirect_; }
   const uint32_t* group_size() const { return group_size_; }
+  const uint32_t* global_offset() const { return global_offset_; }
 
   // Bytes that a launch of this kernel takes in a packet, and the launch itself, written there. Takes hold of nothing.
   size_t launch_bytes() const;

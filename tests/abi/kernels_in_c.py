@@ -74,6 +74,8 @@ def compiled(source: str, *flags: str) -> bytes:
 def container(object_: bytes, **facts: Any) -> bytes:
     """The bytes of one kernel. `args` are pairs of a kind and a size, or triples with an alignment.
 
+    Without `flags`, it is known to end.
+
     `declared` are types and names, as the planner writes them; without it the arguments have names alone.
     """
     rows, names, offset = [], [], 0
@@ -90,7 +92,7 @@ def container(object_: bytes, **facts: Any) -> bytes:
     body = struct.pack(
         "<16I16s16s4I",
         facts.get("lanes", 8),
-        facts.get("flags", 0),
+        facts.get("flags", 64),
         len(rows),
         offset,
         facts.get("local", 0),

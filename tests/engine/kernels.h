@@ -24,6 +24,7 @@ struct Parameter {
   anyzero::ArgumentKind kind;
   uint32_t size;
   uint32_t alignment = 8;
+  uint32_t access = 0;
 };
 inline constexpr Parameter kPointer{anyzero::ArgumentKind::Global, 8}, kLocal{anyzero::ArgumentKind::Local, 8},
     kU32{anyzero::ArgumentKind::Value, 4}, kU64{anyzero::ArgumentKind::Value, 8};
@@ -36,6 +37,7 @@ struct Facts {
   uint32_t scratch_per_vector = 0;
   uint32_t required_group[3] = {};
   std::vector<uint64_t> links = {};
+  uint32_t flags = anyzero::KernelFacts::kConstantTurns;
 };
 
 inline void put32(Bytes& to, uint32_t value) {
@@ -64,7 +66,8 @@ inline Bytes container(const Facts& facts, const Bytes& object = object_file()) 
   uint32_t offset = 0;
   for (const Parameter& parameter : facts.parameters) {
     offset = (offset + parameter.alignment - 1) / parameter.alignment * parameter.alignment;
-    for (uint32_t value : {static_cast<uint32_t>(parameter.kind), parameter.size, offset, parameter.alignment, 0u, 1u})
+    for (uint32_t value :
+         {static_cast<uint32_t>(parameter.kind), parameter.size, offset, parameter.alignment, parameter.access, 1u})
       put32(rows, value);
     put_text(names, "a");
     offset += parameter.size;
@@ -73,7 +76,7 @@ inline Bytes container(const Facts& facts, const Bytes& object = object_file()) 
   to.insert(to.end(), magic, magic + 8);
   put64(to, 0);
   put64(to, 0);
-  for (uint32_t value : {8u, 0u, static_cast<uint32_t>(facts.parameters.size()), offset, facts.local_bytes, 0u, 0u,
+  for (uint32_t value : {8u, facts.flags, static_cast<uint32_t>(facts.parameters.size()), offset, facts.local_bytes, 0u, 0u,
                          facts.scratch_fixed, facts.scratch_per_vector, static_cast<uint32_t>(facts.links.size()),
                          facts.required_group[0], facts.required_group[1], facts.required_group[2], 0u, 0u, 0u})
     put32(to, value);

@@ -44,6 +44,7 @@ KERNEL = kernel(
     required_sub_group_size=16,
     attributes="reqd_work_group_size(64,2,1)",
     waits=True,
+    turns="arguments",
     links=(3, 1),
 )
 WHOLE = Container(KERNEL, bytes(range(16)), bytes(range(16, 32)))
@@ -63,7 +64,7 @@ def test_the_engine_finds_everything_where_the_layout_says() -> None:
     assert checksum == rest ^ 0xFFFFFFFF
     place = 24
     numbers = struct.unpack_from("<16I", BYTES, place)
-    assert numbers[:4] == (16, 1 | 2 | 8 | 16, 6, 56)
+    assert numbers[:4] == (16, 1 | 2 | 8 | 16 | 128, 6, 56)
     assert numbers[4:10] == (1024, 40, 4, 256, 512, 2)
     assert numbers[10:16] == (64, 2, 1, 128, 3, 16)
     place += 64
@@ -92,7 +93,7 @@ def test_a_function_has_no_arguments() -> None:
     found = container.decode(packed)
     assert found.function
     assert found.kernel.arguments == ()
-    assert struct.unpack_from("<II", packed, 28) == (1 | 2 | 8 | 16 | 32, 0)
+    assert struct.unpack_from("<II", packed, 28) == (1 | 2 | 8 | 16 | 32 | 128, 0)
 
 
 def test_links_become_ids_of_plans() -> None:

@@ -34,6 +34,9 @@ class Options:
     """What the caches are taken to hold; None for what the processor that is there has."""
 
 
+Turns = Literal["unknown", "arguments", "constant"]
+
+
 @dataclass(frozen=True, slots=True)
 class Argument:
     """A parameter of a kernel and its place in the packed argument block."""
@@ -45,7 +48,7 @@ class Argument:
     offset: int
     alignment: int
     access: int = 0
-    """Of an image: 0 read, 1 write, 2 both."""
+    """Of an image: 0 read, 1 write, 2 both. Of anything else: 1 where the number of a loop's turns depends on it."""
     type: str = ""
     """As OpenCL C writes it, as far as that is known: ``float4``, ``global int*``, ``image2d_t``, ``struct``."""
 
@@ -82,6 +85,10 @@ class CompiledKernel:
     attributes: str
     waits: bool = False
     """May it wait, while it runs, for what others write to memory?"""
+    turns: Turns = "unknown"
+    """How often its loops turn: as often as the kernel says, or as arguments and the size of the launch say, or nobody
+    knows.
+    """
     links: tuple[int, ...] = ()
     """Whose variables ``az_globals.1``, ``az_globals.2`` … are: places in the list of linked modules, from 0 on.
 

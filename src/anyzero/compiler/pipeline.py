@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from anyzero import config
 from anyzero.compiler import dump, translate
 from anyzero.compiler.analysis.cost import chains, estimate
+from anyzero.compiler.analysis.ends import Ends, ends
 from anyzero.compiler.analysis.shapes import Flow, analyse
 from anyzero.compiler.analysis.streams import memory_bound
 from anyzero.compiler.analysis.uses import Uses
 from anyzero.compiler.analysis.waits import may_wait
-from anyzero.compiler.compiled import CompiledKernel, Options
+from anyzero.compiler.compiled import Argument, CompiledKernel, Options
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Body, Variable
 from anyzero.compiler.lower.emitter import Choices
@@ -47,7 +49,7 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
     flow = prepare(body)
     # Before lanes are chosen: what is read in each round counts as much as there are rounds.
     hoist(flow.loops)
-    waits = may_wait(body, flow.loops)
+    waits, end = may_wait(body, flow.loops), ends(body, flow)
     # Narrow registers have fewer lines of memory under way at a time, which leaves more of them to the prefetchers.
     narrow = target.halves and memory_bound(body, flow, target.lanes)
     lanes, why = choose_lanes(body, flow, options, target, kernel, uses, narrow)
@@ -90,7 +92,7 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
         barriers=barriers,
         printf=uses.printf,
         sub_groups=uses.sub_groups,
-        arguments=translation.arguments,
+        arguments=tuple(_deciding(each, end) for each in translation.arguments),
         args_bytes=translation.args_bytes,
         local_bytes=translation.local_bytes,
         private_bytes=private,
@@ -104,8 +106,16 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
         required_sub_group_size=kernel.required_sub_group_size or 0,
         attributes=" ".join(attributes(kernel)),
         waits=waits,
+        turns="unknown" if not end.known else "arguments" if end.varies else "constant",
         lanes_because=why,
     )
+
+
+def _deciding(argument: Argument, end: Ends) -> Argument:
+    """The argument, marked where it decides how often loops turn."""
+    if not any(argument.offset <= offset < argument.offset + argument.size for offset in end.arguments):
+        return argument
+    return replace(argument, access=1)
 
 
 def simplified(module: Module, name: str, linked: Sequence[Module] = ()) -> translate.Translation:

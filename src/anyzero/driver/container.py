@@ -36,6 +36,8 @@ FLAT: Final = 4
 SUB_GROUPS: Final = 8
 WAITS: Final = 16
 FUNCTION: Final = 32
+CONSTANT_TURNS: Final = 64
+TURNS_BY_ARGUMENTS: Final = 128
 
 KINDS: Final[tuple[ArgumentKind, ...]] = get_args(ArgumentKind)
 """A kind is written as its place here."""
@@ -66,6 +68,8 @@ def encode(content: Container) -> bytes:
         | SUB_GROUPS * kernel.sub_groups
         | WAITS * kernel.waits
         | FUNCTION * content.function
+        | CONSTANT_TURNS * (kernel.turns == "constant")
+        | TURNS_BY_ARGUMENTS * (kernel.turns == "arguments")
     )
     arguments = () if content.function else kernel.arguments
     texts = [text.encode() for text in (kernel.name, kernel.entry, kernel.attributes)]
@@ -128,6 +132,7 @@ def decode(data: bytes) -> Container:
         printf=bool(flags & PRINTF),
         sub_groups=bool(flags & SUB_GROUPS),
         waits=bool(flags & WAITS),
+        turns="constant" if flags & CONSTANT_TURNS else "arguments" if flags & TURNS_BY_ARGUMENTS else "unknown",
         args_bytes=args_bytes,
         local_bytes=local,
         private_bytes=private,

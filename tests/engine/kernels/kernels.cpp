@@ -189,6 +189,23 @@ KERNEL(spin) {
   for (;;) asm volatile("pause");
 }
 
+// As long as a word in memory is not 0; groups before the one given do not look.
+KERNEL(spin_while) {
+  (void)first;
+  const auto* word = arg<uint32_t*>(args, 0);
+  const uint64_t from = arg<uint64_t>(args, 8);
+  if (last > from)
+    while (__atomic_load_n(word, __ATOMIC_ACQUIRE)) __builtin_ia32_pause();
+}
+
+// So many turns, or until a word in memory is not 0.
+KERNEL(turns) {
+  (void)first, (void)last;
+  const auto* word = arg<uint32_t*>(args, 0);
+  const uint64_t turns = arg<uint64_t>(args, 8);
+  for (uint64_t i = 0; i < turns && !__atomic_load_n(word, __ATOMIC_ACQUIRE); ++i) __builtin_ia32_pause();
+}
+
 // Every group waits until all have come.
 KERNEL(meet) {
   auto* here = arg<uint32_t*>(args, 0);
