@@ -261,9 +261,17 @@ void faults(const Scene& scene) {
 
 void time_limit(const Scene& scene) {
   settings.kernel_timeout_ms = 30;
-  KernelHandle spin(scene, {.name = "spin"});
-  for (uint32_t groups : {1u, 3u, 10'000u}) assert(says(loss(scene, spin, groups), {"kernel spin", "30 ms"}));
-  // Those in time are left alone.
+  KernelHandle spin(scene, {.name = "spin", .flags = 0});
+  for (uint32_t groups : {1u, 3u, 10'000u, 1u << 31}) assert(says(loss(scene, spin, groups), {"kernel spin", "30 ms"}));
+  // Only late ones: by then hundreds of millions of shares have been handed out.
+  KernelHandle late(scene, {.name = "spin_while", .parameters = {kPointer, kU64}, .flags = 0});
+  auto* word = reinterpret_cast<uint32_t*>(scene.memory(64));
+  *word = 1;
+  late.set(0, word).set(1, uint64_t{1} << 20);
+  assert(says(loss(scene, late, 1u << 31), {"kernel spin_while", "30 ms"}));
+  scene.free(word);
+  // Those in time are left alone, however slow the machine is.
+  settings.kernel_timeout_ms = 3'600'000;
   groups_are_counted(scene);
   settings.kernel_timeout_ms = 0;
 }
@@ -278,10 +286,7 @@ void faults_among_friends(const Scene& scene) {
     assert(says(loss(scene, kernel, 8, true), {"kernel meet", "cannot be reached"}));
   }
   settings.kernel_timeout_ms = 30;
-  *here = UINT32_MAX / 2 + 1;  // counting up from there, nobody ever sees all of them
-  kernel.set(1, UINT64_MAX);
-  *here = 0;
-  KernelHandle spin(scene, {.name = "spin"});
+  KernelHandle spin(scene, {.name = "spin", .flags = 0});
   assert(says(loss(scene, spin, 4, true), {"kernel spin", "30 ms"}));
   settings.kernel_timeout_ms = 0;
   scene.free(here);
