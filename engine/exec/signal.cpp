@@ -9,6 +9,7 @@
 #include <ctime>
 
 #include "clock.h"
+#include "thread.h"
 
 namespace anyzero {
 
@@ -85,7 +86,11 @@ Signal::State Signal::sleep(uint64_t target, uint64_t timeout) {
       if (time >= deadline) break;
       left = deadline - time;
     }
-    sleep_one(word, left);
+    if (const uint64_t nap = nap_within(left)) {
+      sleep_one(word, nap);
+    } else {
+      spin_a_while(kForever);
+    }
   }
   sleepers.fetch_sub(1, std::memory_order_seq_cst);
   return now;

@@ -40,13 +40,22 @@ struct alignas(64) Signal {
   }
   void reset() { value.store(0, std::memory_order_release); }
 
-  // Sleeps until `target` is reached, the signal fails or `timeout` nanoseconds have passed. Never spins.
+  // Sleeps until `target` is reached, the signal fails or `timeout` nanoseconds have passed. Where there is a timeout, its last
+  // moments are spent looking, because a sleep ends late.
   State sleep(uint64_t target, uint64_t timeout);
 
  private:
   void wake();
 };
 static_assert(sizeof(Signal) == 64);
+
+// How long to sleep when so many nanoseconds are left: less, by what the system adds to a sleep. 0: not at all. The usual slack of
+// a thread's timers is 50 microseconds, and is the program's to change; waking up takes some more. Who wakes up looks for the rest,
+// which is a few tens of microseconds.
+constexpr uint64_t nap_within(uint64_t left) {
+  constexpr uint64_t kLate = 90'000;
+  return left == kForever ? kForever : left > kLate ? left - kLate : 0;
+}
 
 // One word to sleep on; a sleeper passes what it last saw there.
 struct FutexWord {
