@@ -329,7 +329,7 @@ class Config:
         shown="`off`",
         accepts="`on` or `1`, `off` or `0`",
         meaning="Refuse what hardware drivers tolerate although the specification forbids it: a kernel argument of "
-        "another size than the kernel's own, commands appended to a closed list.",
+        "another size than the kernel's own, commands appended to a closed list, accesses just beside local memory.",
     )
     native: bool = _variable(
         "ANYZERO_NATIVE",
