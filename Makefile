@@ -105,6 +105,10 @@ kernels: build  ## the second part of that alone
 corpus: build  ## compile every kernel of dpctl and dpnp (fetches them; goes on where it was broken off)
 	@$(BIN)/python -m tests.corpus.compile_all
 
+.PHONY: clients
+clients: build  ## other people's programs beside a peer, and docs/clients.md from them (fetches several GB; takes hours; resumes)
+	@$(BIN)/python -m clients
+
 # So many in some twenty minutes on two processors; the same ones each time.
 N ?= 1000000
 .PHONY: fuzz

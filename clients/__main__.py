@@ -20,7 +20,7 @@ where it was. The table in docs/clients.md is made from what is there afterwards
 
   python -m clients                    everything
   python -m clients --only dpnp        one of them
-  python -m clients --slice            a few tests of each, on this driver alone
+  python -m clients --slice            a few tests of each; on the peer where one fails
   python -m clients --fresh            forget results that are there
   python -m clients --table            no tests, just docs/clients.md from the results
 """
@@ -32,7 +32,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     )
     names = [client.name for client in CLIENTS]
     parser.add_argument("--only", metavar="NAME", choices=names, action="append", help=f"one of {', '.join(names)}")
-    parser.add_argument("--slice", action="store_true", help="a few tests of each, on this driver alone")
+    parser.add_argument("--slice", action="store_true", help="a few tests of each; on the peer where one fails")
     parser.add_argument("--sample", type=int, metavar="N", help="so many tests instead of the usual number; 0 for all")
     parser.add_argument("--side", choices=("ours", "peer"), help="just one of both")
     parser.add_argument("--fresh", action="store_true", help="forget results that are there")
@@ -60,23 +60,20 @@ def run_side(client: Client, side: Side, count: int, *, fresh: bool) -> Results:
 def run(client: Client, chosen: argparse.Namespace) -> bool:
     """Whether no test fails here that passes there, but for those with a known reason."""
     count = client.slice if chosen.slice else client.sample if chosen.sample is None else chosen.sample
-    if chosen.slice and not count:
-        print(f"{client.name}: no part of it is quick enough for a slice")
+    if chosen.side == "peer":
+        if client.peer:
+            run_side(client, client.peer, count, fresh=chosen.fresh)
         return True
-    sides = [client.ours] if chosen.slice else [client.ours, client.peer]
-    if chosen.side:
-        sides = [getattr(client, chosen.side)]
-    found = [run_side(client, side, count, fresh=chosen.fresh) for side in sides]
-    if chosen.slice:
-        failed = [test for test, outcome in found[0].outcomes.items() if outcome in ("failed", "crashed")]
-        print("\n".join(f"{test}: {found[0].details[test]}" for test in failed))
-        return not failed
-    if len(found) < 2:
+    ours = run_side(client, client.ours, count, fresh=chosen.fresh)
+    failed = [test for test, outcome in ours.outcomes.items() if outcome in ("failed", "crashed")]
+    if chosen.side == "ours" or (chosen.slice and not failed):
         return True
-    open_ = [test for test, known in client.differences(*found).items() if known is None]
-    for test in open_:
-        print(f"{client.name}: {test} passes on {client.peer.name}, here:\n{found[0].details[test]}\n")
-    return not open_
+    if client.peer:
+        peer = run_side(client, client.peer, count, fresh=chosen.fresh)
+        failed = [test for test, known in client.differences(ours, peer).items() if known is None]
+    for test in failed:
+        print(f"{client.name}: {test} fails:\n{ours.details[test]}\n")
+    return not failed
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -43,10 +43,11 @@ class Client:
     name: str
     title: str
     environment: str
+    """Empty for the environment of this repository."""
     packages: tuple[str, ...]
     version_of: tuple[str, ...]
     ours: Side
-    peer: Side
+    peer: Side | None
     sample: int
     slice: int
     known: tuple[Known, ...] = field(default=())

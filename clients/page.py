@@ -33,13 +33,18 @@ def write(clients: Sequence[Client], found: Found) -> None:
 def render(clients: Sequence[Client], found: Found) -> str:
     rows, notes = [], []
     for client in clients:
-        ours, peer = found(client, client.ours), found(client, client.peer)
-        if not (ours.complete and peer.complete):
-            rows.append(f"| {client.name} | | {client.title} | {client.peer.name} | not run | | | | | | |")
+        ours = found(client, client.ours)
+        peer = found(client, client.peer) if client.peer else None
+        name = client.peer.name if client.peer else "–"
+        if not ours.complete or (peer and not peer.complete):
+            rows.append(f"| {client.name} | | {client.title} | {name} | not run | | | | | | |")
+            continue
+        if not peer:
+            rows.append(f"| {client.name} | {_versions(client)} | {client.title} | – | {_cells(ours)} | | | | |")
             continue
         differences = client.differences(ours, peer)
         rows.append(
-            f"| {client.name} | {_versions(client)} | {client.title} | {client.peer.name} "
+            f"| {client.name} | {_versions(client)} | {client.title} | {name} "
             f"| {_cells(ours)} | {_cells(peer)} | {len(differences)} |"
         )
         notes.extend(_notes(client, differences))

@@ -34,6 +34,8 @@ def environment(name: str, packages: Sequence[str]) -> Path:
     """The Python of an environment with these packages, fetched with pip where it is not there yet."""
     folder = BUILD / name
     python = folder / "bin" / "python"
+    if not name:
+        return Path(sys.executable)
     if is_there(name, packages):
         return python
     print(f"fetching {', '.join(packages)} into {folder.relative_to(ROOT)}", flush=True)
