@@ -219,7 +219,6 @@ def _device(part: Part) -> tuple[Blob, ...]:
                 | ze.ZE_MUTABLE_COMMAND_EXP_FLAG_KERNEL_INSTRUCTION,
             ),
         ),
-        Blob.behind(ze.ze_device_properties_t, ze.ze_record_replay_graph_ext_properties_t(graphFlags=0)),
     )
 
 
