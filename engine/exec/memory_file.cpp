@@ -9,16 +9,12 @@
 
 namespace anyzero {
 
-namespace {
-
 bool raise_file_limit() {
   rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return false;
   limit.rlim_cur = limit.rlim_max;
   return setrlimit(RLIMIT_NOFILE, &limit) == 0;
 }
-
-}  // namespace
 
 int memory_file(size_t size) {
   int fd = memfd_create("anyzero", MFD_CLOEXEC | MFD_ALLOW_SEALING);

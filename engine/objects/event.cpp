@@ -21,9 +21,9 @@ constexpr uint32_t kTimed = ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP | ZE_EVENT_POOL_
 // What travels with an exported counting event: the others wait for what had been promised by then.
 struct CounterPayload {
   uint64_t promised;
-  uint32_t pool_flags;
   uint32_t counter_flags;
 };
+static_assert(offsetof(CounterPayload, counter_flags) + sizeof(uint32_t) <= kIpcCarriedPayload);
 
 uint32_t pool_flags_for(ze_event_counter_based_flags_t flags) {
   uint32_t pool = 0;
@@ -242,7 +242,7 @@ ze_result_t Event::getCounterBasedFlags(ze_event_counter_based_flags_t* flags) {
 ze_result_t Event::counterBasedGetIpcHandle(ze_ipc_event_counter_based_handle_t* handle) {
   if (!counts_ || !(pool_->flags() & ZE_EVENT_POOL_FLAG_IPC) || imported_)
     return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "only a counter-based event created here with the IPC flag can be shared");
-  CounterPayload payload{promised_.load(std::memory_order_acquire), pool_->flags(), counter_flags_};
+  CounterPayload payload{promised_.load(std::memory_order_acquire), counter_flags_};
   size_t offset = index_ * sizeof(Signal);
   return ipc_export(IpcKind::CounterEvent, pool_->fd(), offset, sizeof(Signal), &payload, sizeof payload, handle->data);
 }
@@ -253,7 +253,8 @@ ze_result_t Event::counterBasedOpenIpcHandle(Context& context, ze_ipc_event_coun
   CounterPayload payload;
   std::memcpy(&payload, import.payload, sizeof payload);
   uint32_t index = static_cast<uint32_t>(import.offset / sizeof(Signal));
-  Ref<EventPool> pool = Ref<EventPool>::adopt(EventPool::make(context, payload.pool_flags, index + 1, true, import.fd));
+  Ref<EventPool> pool =
+      Ref<EventPool>::adopt(EventPool::make(context, pool_flags_for(payload.counter_flags), index + 1, true, import.fd));
   Event* event = make(std::move(pool), index, 0u, 0u);
   event->promised_.store(payload.promised, std::memory_order_release);
   event->counter_flags_ = payload.counter_flags;

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cerrno>
 #include <compare>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -21,13 +22,14 @@
 #include <vector>
 
 #include "../abi/error.h"
+#include "ipc_descriptor.h"
 
 namespace anyzero {
 
 namespace {
 
 constexpr uint32_t kHandleMagic = 0x485a4c41;  // "ALZH"
-constexpr uint16_t kVersion = 1;
+constexpr uint16_t kVersion = 2;
 constexpr char kTableMagic[8] = {'A', 'Z', 'I', 'P', 'C', 'T', 'A', 'B'};
 constexpr char kTableName[] = "anyzero-ipc";
 constexpr uint32_t kEntries = 65536;  // the file has holes: unused entries cost nothing
@@ -41,16 +43,17 @@ struct Nonce {
 bool same(const Nonce& a, const Nonce& b) { return ((a.word[0] ^ b.word[0]) | (a.word[1] ^ b.word[1])) == 0; }
 
 struct Handle {
+  int32_t fd;  // of the process that made it, or that the program received with it
   uint32_t magic;
   uint16_t version;
   uint16_t kind;
   int32_t pid;
   int32_t table_fd;
-  uint64_t started;  // by the process's clock, so that a new process with the same number is not mistaken for the old one
   uint32_t index;
-  uint32_t unused;
+  uint64_t started;  // by the process's clock, so that a new process with the same number is not mistaken for the old one
   Nonce nonce;
-  uint64_t reserved[2];
+  uint32_t file;  // the number of the file that `fd` stands for
+  unsigned char payload[kIpcCarriedPayload];
 };
 static_assert(sizeof(Handle) == kIpcHandle);
 
@@ -70,7 +73,9 @@ struct Entry {
   uint64_t offset;
   uint64_t size;
   unsigned char payload[kIpcPayload];
-  unsigned char reserved[56];
+  int32_t lent;   // the descriptor in the handle
+  uint32_t file;  // and its file
+  unsigned char reserved[48];
 };
 static_assert(sizeof(TableHeader) == 128 && sizeof(Entry) == 128);
 
@@ -108,13 +113,16 @@ uint64_t start_time(int process) {
   return at ? std::strtoull(at, nullptr, 10) : 0;
 }
 
-bool lock_bytes(int fd, uint64_t offset, uint64_t size) {
-  struct flock lock = {};
-  lock.l_type = F_RDLCK;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = static_cast<off_t>(offset);
-  lock.l_len = static_cast<off_t>(size);
-  return fcntl(fd, F_OFD_SETLK, &lock) == 0;
+// Ties a descriptor to its handle: changes with every bit of it, but for the descriptor's number and the payload, which differ
+// between handles of the same bytes.
+uint32_t tag_of(const Handle& handle) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(&handle);
+  uint32_t crc = ~0u;
+  for (size_t i = sizeof handle.fd; i < offsetof(Handle, payload); ++i) {
+    crc ^= bytes[i];
+    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
+  }
+  return (crc ^ crc >> kIpcTagBits) & ((1u << kIpcTagBits) - 1);
 }
 
 // What this process exports.
@@ -123,7 +131,10 @@ class Exporter {
   static Exporter& get() {
     static Exporter* exporter = [] {
       // A child's handles must name the child; the parent's table is not its own.
-      pthread_atfork(nullptr, nullptr, [] { new (&Exporter::get()) Exporter; });
+      pthread_atfork(nullptr, nullptr, [] {
+        Exporter::get().close_inherited();
+        new (&Exporter::get()) Exporter;
+      });
       return new Exporter;
     }();
     return *exporter;
@@ -135,51 +146,50 @@ class Exporter {
     if (!table_ && !make_table()) {
       return fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "the table of exported handles cannot be made: %s", std::strerror(errno));
     }
-    uint32_t index;
     auto known = by_bytes_.find({fd, offset, kind});
     if (known != by_bytes_.end()) {
-      index = known->second;
-    } else {
-      if (free_.empty() && used_ == kEntries) {
-        return fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "%u handles are exported already; put back what is no longer needed",
-                    kEntries);
-      }
-      Nonce nonce;
-      do {
-        if (getrandom(&nonce, sizeof nonce, 0) != sizeof nonce)
-          return fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no random numbers: %s", std::strerror(errno));
-      } while (nonce.zero());
-      if (free_.empty()) {
-        index = used_++;
-        states_.resize(used_);
-      } else {
-        index = free_.back();
-        free_.pop_back();
-      }
-      by_bytes_[{fd, offset, kind}] = index;
-      states_[index] = {nonce, 0, adopt};
-      Entry& entry = table_->entries[index];
-      entry.kind = static_cast<uint32_t>(kind);
-      entry.fd = fd;
-      entry.offset = offset;
-      entry.size = size;
-      std::memset(entry.payload, 0, sizeof entry.payload);
-      if (payload_size) std::memcpy(entry.payload, payload, payload_size);
-      entry.nonce[0].store(nonce.word[0], std::memory_order_release);
-      entry.nonce[1].store(nonce.word[1], std::memory_order_release);
+      const uint32_t index = known->second;
+      if (payload_size) std::memcpy(table_->entries[index].payload, payload, payload_size);
+      ++states_[index].users;
+      *handle = make_handle(index);
+      return ZE_RESULT_SUCCESS;
     }
-    if (known != by_bytes_.end() && payload_size) std::memcpy(table_->entries[index].payload, payload, payload_size);
-    ++states_[index].users;
-    *handle = {.magic = kHandleMagic,
-               .version = kVersion,
-               .kind = static_cast<uint16_t>(kind),
-               .pid = getpid(),
-               .table_fd = table_fd_,
-               .started = started_,
-               .index = index,
-               .unused = 0,
-               .nonce = states_[index].nonce,
-               .reserved = {}};
+    if (free_.empty() && used_ == kEntries)
+      return fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "%u handles are exported already; put back what is no longer needed",
+                  kEntries);
+    Nonce nonce;
+    do {
+      if (getrandom(&nonce, sizeof nonce, 0) != sizeof nonce)
+        return fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no random numbers: %s", std::strerror(errno));
+    } while (nonce.zero());
+    if (free_.empty()) {
+      states_.resize(used_ + 1);
+      free_.push_back(used_++);
+    }
+    const uint32_t index = free_.back();
+    Entry& entry = table_->entries[index];
+    entry.kind = static_cast<uint32_t>(kind);
+    entry.fd = fd;
+    entry.offset = offset;
+    entry.size = size;
+    entry.file = ipc_file_number(fd);
+    std::memset(entry.payload, 0, sizeof entry.payload);
+    if (payload_size) std::memcpy(entry.payload, payload, payload_size);
+    states_[index] = {nonce, 1, adopt};
+    *handle = make_handle(index);
+    entry.lent = handle->fd = ipc_lend(fd, offset, size, tag_of(*handle));
+    if (entry.lent < 0) {
+      const int reason = errno;
+      states_[index] = {};
+      return fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY,
+                  "no file descriptor for the handle (%s); every handle has one until it is put back: put back what is no longer "
+                  "needed, or raise the limit (ulimit -n)",
+                  std::strerror(reason));
+    }
+    free_.pop_back();
+    by_bytes_[{fd, offset, kind}] = index;
+    entry.nonce[0].store(nonce.word[0], std::memory_order_release);
+    entry.nonce[1].store(nonce.word[1], std::memory_order_release);
     return ZE_RESULT_SUCCESS;
   }
 
@@ -222,6 +232,32 @@ class Exporter {
     bool adopted;
   };
 
+  Handle make_handle(uint32_t index) const {
+    const Entry& entry = table_->entries[index];
+    Handle handle = {.fd = entry.lent,
+                     .magic = kHandleMagic,
+                     .version = kVersion,
+                     .kind = static_cast<uint16_t>(entry.kind),
+                     .pid = getpid(),
+                     .table_fd = table_fd_,
+                     .index = index,
+                     .started = started_,
+                     .nonce = states_[index].nonce,
+                     .file = entry.file,
+                     .payload = {}};
+    std::memcpy(handle.payload, entry.payload, sizeof handle.payload);
+    return handle;
+  }
+
+  // In a forked child: the parent's handles are the parent's, and the locks of their descriptors must not outlast them here. What
+  // the parent does meanwhile may be seen in the table, so only what still is such a descriptor is closed.
+  void close_inherited() {
+    for (uint32_t i = 0; table_ && i < used_; ++i) {
+      const Entry& entry = table_->entries[i];
+      if (entry.lent >= 0 && entry.file && ipc_file_number(entry.lent) == entry.file) close(entry.lent);
+    }
+  }
+
   bool make_table() {
     Fd process(open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!process) return false;
@@ -246,6 +282,8 @@ class Exporter {
     entry.nonce[0].store(0, std::memory_order_seq_cst);
     entry.nonce[1].store(0, std::memory_order_seq_cst);
     by_bytes_.erase({entry.fd, entry.offset, static_cast<IpcKind>(entry.kind)});
+    close(entry.lent);
+    entry.lent = -1;
     if (states_[index].adopted) close(entry.fd);
     free_.push_back(index);
   }
@@ -294,11 +332,24 @@ bool proves(const Entry& entry, const Handle& handle) {
   return !nonce.zero() && same(nonce, handle.nonce);
 }
 
+// Opens the handle by the descriptor in it: the exporter's own, or one that was sent along. False when there is none, or it belongs
+// to another handle.
+bool open_carried(IpcKind kind, const Handle& handle, IpcImport* import) {
+  if (handle.kind != static_cast<uint16_t>(kind) ||
+      !ipc_describe_tagged(handle.fd, handle.file, tag_of(handle), &import->offset, &import->size))
+    return false;
+  // It shares the lock that came with it.
+  import->fd = fcntl(handle.fd, F_DUPFD_CLOEXEC, 3);
+  std::memcpy(import->payload, handle.payload, sizeof handle.payload);
+  return import->fd >= 0;
+}
+
 ze_result_t open_handle(IpcKind kind, const Handle& handle, IpcImport* import) {
   if (handle.magic != kHandleMagic || handle.version != kVersion || handle.pid <= 0 || handle.table_fd < 0 ||
       handle.index >= kEntries) {
     return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "this is not a handle of this driver");
   }
+  if (open_carried(kind, handle, import)) return ZE_RESULT_SUCCESS;
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%d", handle.pid);
   // From here on everything goes through `process`, which stays the same process even when the number is given to another.
@@ -348,7 +399,7 @@ ze_result_t open_handle(IpcKind kind, const Handle& handle, IpcImport* import) {
   }
   Fd bytes(openat(process.get(), path, O_RDWR | O_CLOEXEC));
   if (!bytes) return refused(handle, "shared memory");
-  if (!lock_bytes(bytes.get(), entry.offset, entry.size)) return refused(handle, "shared memory");
+  if (!ipc_lock_bytes(bytes.get(), entry.offset, entry.size)) return refused(handle, "shared memory");
   // The exporter erases the entry and then looks at the locks, so one of us notices the other.
   Entry again;
   if (!read_entry(table.get(), handle.index, &again) || !proves(again, handle)) {
@@ -378,6 +429,22 @@ ze_result_t ipc_open(IpcKind kind, const void* handle, IpcImport* import) {
   return open_handle(kind, given, import);
 }
 
+ze_result_t ipc_descriptor_of(IpcKind kind, const void* handle, int* fd) {
+  Handle given;
+  std::memcpy(&given, handle, sizeof given);
+  IpcImport import;
+  if (ze_result_t r = open_handle(kind, given, &import)) return r;
+  uint64_t offset, size;
+  if (!ipc_describe_tagged(given.fd, given.file, tag_of(given), &offset, &size)) {
+    lseek(import.fd, static_cast<off_t>(import.offset), SEEK_SET);
+    *fd = import.fd;
+    return ZE_RESULT_SUCCESS;
+  }
+  close(import.fd);
+  *fd = given.fd;
+  return ZE_RESULT_SUCCESS;
+}
+
 ze_result_t ipc_revoke(const void* handle) {
   Handle given;
   std::memcpy(&given, handle, sizeof given);
@@ -385,39 +452,5 @@ ze_result_t ipc_revoke(const void* handle) {
 }
 
 void ipc_revoke_fd(int fd, uint64_t offset) { Exporter::get().forget(fd, offset); }
-
-int ipc_lend(int fd, uint64_t offset, uint64_t size) {
-  char path[32];
-  std::snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  // A duplicate would share its position and its locks with ours.
-  Fd lent(open(path, O_RDWR | O_CLOEXEC));
-  if (!lent || !lock_bytes(lent.get(), offset, size)) return -1;
-  if (lseek(lent.get(), static_cast<off_t>(offset), SEEK_SET) < 0) return -1;
-  return lent.release();
-}
-
-bool ipc_describe(int fd, uint64_t* offset, uint64_t* size) {
-  struct stat file;
-  if (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode) || file.st_size <= 0) return false;
-  *offset = 0;
-  *size = static_cast<uint64_t>(file.st_size);
-  char path[32], target[32] = {};
-  std::snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  constexpr char kOurs[] = "/memfd:anyzero";
-  if (readlink(path, target, sizeof target - 1) < 0 || std::strncmp(target, kOurs, sizeof kOurs - 1) != 0) return true;
-  // Ours carries its range: the position is the start, the lock on it the length.
-  off_t at = lseek(fd, 0, SEEK_CUR);
-  Fd other(open(path, O_RDWR | O_CLOEXEC));
-  if (at < 0 || !other) return true;
-  struct flock lock = {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = at;
-  lock.l_len = 1;
-  if (fcntl(other.get(), F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK || lock.l_start != at || lock.l_len <= 0) return true;
-  *offset = static_cast<uint64_t>(at);
-  *size = static_cast<uint64_t>(lock.l_len);
-  return true;
-}
 
 }  // namespace anyzero

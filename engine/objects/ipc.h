@@ -1,8 +1,12 @@
 // Handles that another process of the same user can open: 64 bytes, moved there by any means.
 //
-// A process that exports keeps a table in a file in memory. A handle names the process, the table and an entry, and proves by a
-// random number that it was made there; whoever opens it reaches the table through /proc, which the kernel opens to the same user
-// only.
+// A handle begins with a descriptor of the process that made it. A program may send that along by the kernel's means (SCM_RIGHTS)
+// and put the number it arrived under in its place: the descriptor opens the handle then, for any user and in any namespace, for
+// who has it can map the memory anyway.
+//
+// Otherwise the handle opens through a table, which each process that exports keeps in a file in memory. The handle names the
+// process, the table and an entry, and proves by a random number that it was made there; whoever opens it reaches the table through
+// /proc, which the kernel opens to the same user only.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +18,8 @@ namespace anyzero {
 
 enum class IpcKind : uint32_t { Memory = 1, EventPool, CounterEvent };
 
-inline constexpr uint32_t kIpcPayload = 32;
+inline constexpr uint32_t kIpcPayload = 32;         // in the table
+inline constexpr uint32_t kIpcCarriedPayload = 12;  // in the handle itself: the first bytes of the same
 inline constexpr size_t kIpcHandle = 64;
 
 struct IpcImport {
@@ -35,18 +40,16 @@ ze_result_t ipc_export(IpcKind kind, int fd, uint64_t offset, uint64_t size, con
 
 ze_result_t ipc_open(IpcKind kind, const void* handle, IpcImport* import);
 
-// Takes one export back. A handle that the free of its memory has revoked already is no error.
+// The descriptor that the handle begins with, which stays whose it is, where it is valid in this process; else a new one, the
+// caller's.
+ze_result_t ipc_descriptor_of(IpcKind kind, const void* handle, int* fd);
+
+// Takes one export back, and with the last one the handle's descriptor. A handle that the free of its memory has revoked already is
+// no error.
 ze_result_t ipc_revoke(const void* handle);
 
 // Takes back every export of the bytes at `offset`: they are about to be freed. Events have a file of their own, so all of theirs
 // go.
 void ipc_revoke_fd(int fd, uint64_t offset);
-
-// A new descriptor of the same bytes for others to keep, positioned at their start and holding the lock that tells us it is kept;
-// -1 on failure.
-int ipc_lend(int fd, uint64_t offset, uint64_t size);
-
-// What a descriptor stands for: the bytes it was lent for, or a whole file. False when it is no file.
-bool ipc_describe(int fd, uint64_t* offset, uint64_t* size);
 
 }  // namespace anyzero

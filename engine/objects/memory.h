@@ -63,7 +63,7 @@ ze_result_t export_descriptor(Allocation& allocation, void* chain);
 ze_result_t check_external_types(const Context& context, const Device* device, uint32_t flags, bool importing);
 // A handle for, or a descriptor of, bytes that other processes can map.
 ze_result_t export_bytes(const Allocation::FileRange& range, ze_memory_type_t type, uint32_t flags, ze_ipc_mem_handle_t* handle);
-ze_result_t lend_bytes(const Allocation::FileRange& range, int* fd);
+ze_result_t lend_bytes(const Allocation::FileRange& range, uint32_t type, int* fd);
 // Moves the allocation's block to where other processes can map it.
 ze_result_t make_shareable(Allocation& allocation);
 

@@ -12,6 +12,7 @@
 #include "allocation.h"
 #include "device.h"
 #include "ipc.h"
+#include "ipc_descriptor.h"
 #include "memory.h"
 #include "virtual_memory.h"
 
@@ -65,7 +66,17 @@ ze_result_t export_bytes(const FileRange& range, ze_memory_type_t type, uint32_t
   return ipc_export(IpcKind::Memory, range.fd, range.offset, range.size, &payload, sizeof payload, handle->data);
 }
 
-ze_result_t lend_bytes(const FileRange& range, int* fd) {
+ze_result_t lend_bytes(const FileRange& range, uint32_t type, int* fd) {
+  if (type & ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF) {
+    const uint64_t pages = (range.size + kPageSize - 1) / kPageSize * kPageSize;
+    if (range.offset % kPageSize || range.size % kPageSize)
+      return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                  "a DMA buffer consists of whole pages; allocate %llu bytes with an alignment of %llu to export them as one",
+                  static_cast<unsigned long long>(pages), static_cast<unsigned long long>(kPageSize));
+    *fd = ipc_dma_buffer(range.fd, range.offset, range.size);
+    if (*fd >= 0) return ZE_RESULT_SUCCESS;
+    return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "/dev/udmabuf makes no DMA buffer of the memory: %s", std::strerror(errno));
+  }
   *fd = ipc_lend(range.fd, range.offset, range.size);
   if (*fd >= 0) return ZE_RESULT_SUCCESS;
   return fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no file descriptor for the memory: %s", std::strerror(errno));
@@ -89,6 +100,11 @@ ze_result_t check_external_types(const Context& context, const Device* device, u
                       : importing ? known->memoryAllocationImportTypes
                                   : known->memoryAllocationExportTypes;
   if ((flags & ~possible) == 0) return ZE_RESULT_SUCCESS;
+  if (!importing && (flags & ~possible) == ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF)
+    return fail(
+        ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION,
+        "DMA buffers are made by /dev/udmabuf, which is not there or not open to this user; load the module udmabuf, or ask "
+        "for ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD");
   return fail(ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION, "external memory of type %#x: the device can only %s %#x", flags,
               importing ? "import" : "export", possible);
 }
@@ -120,7 +136,7 @@ ze_result_t export_descriptor(Allocation& allocation, void* chain) {
   if (ze_result_t r = check_external_types(*allocation.context, allocation.device, wanted->flags, false)) return r;
   std::lock_guard lock(export_lock());
   if (ze_result_t r = make_shareable(allocation)) return r;
-  return lend_bytes(allocation.file_range(), &wanted->fd);
+  return lend_bytes(allocation.file_range(), wanted->flags, &wanted->fd);
 }
 
 ze_result_t Mem::getIpcHandle(Context& context, const void* pointer, ze_ipc_mem_handle_t* handle) {
@@ -160,6 +176,10 @@ ze_result_t Mem::openIpcHandle(Context& context, Device& device, ze_ipc_mem_hand
   if (ze_result_t r = ipc_open(IpcKind::Memory, handle.data, &import)) return r;
   MemoryPayload payload;
   std::memcpy(&payload, import.payload, sizeof payload);
+  if (payload.type == ZE_MEMORY_TYPE_UNKNOWN || payload.type > ZE_MEMORY_TYPE_SHARED) {
+    close(import.fd);
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the handle was altered: it names no kind of memory");
+  }
   auto allocation = std::make_unique<Allocation>();
   allocation->type = static_cast<ze_memory_type_t>(payload.type);
   allocation->origin = Origin::Ipc;
@@ -191,10 +211,9 @@ ze_result_t Mem::getIpcHandleFromFileDescriptorExp(Context&, uint64_t descriptor
 }
 
 ze_result_t Mem::getFileDescriptorFromIpcHandleExp(Context&, ze_ipc_mem_handle_t handle, uint64_t* descriptor) {
-  IpcImport import;
-  if (ze_result_t r = ipc_open(IpcKind::Memory, handle.data, &import)) return r;
-  lseek(import.fd, static_cast<off_t>(import.offset), SEEK_SET);
-  *descriptor = static_cast<uint64_t>(import.fd);
+  int fd;
+  if (ze_result_t r = ipc_descriptor_of(IpcKind::Memory, handle.data, &fd)) return r;
+  *descriptor = static_cast<uint64_t>(fd);
   return ZE_RESULT_SUCCESS;
 }
 

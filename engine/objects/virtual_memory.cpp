@@ -16,6 +16,7 @@
 #include "allocation.h"
 #include "device.h"
 #include "ipc.h"
+#include "ipc_descriptor.h"
 #include "memory.h"
 
 namespace anyzero {
@@ -228,7 +229,7 @@ ze_result_t PhysicalMem::getProperties(Context& context, PhysicalMem& memory, ze
   auto* wanted = find_property<ze_external_memory_export_fd_t>(properties->pNext, ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD);
   if (!wanted) return ZE_RESULT_SUCCESS;
   if (ze_result_t r = check_external_types(context, &memory.device_, wanted->flags, false)) return r;
-  return lend_bytes({memory.block_.fd, memory.block_.offset, memory.size_}, &wanted->fd);
+  return lend_bytes({memory.block_.fd, memory.block_.offset, memory.size_}, wanted->flags, &wanted->fd);
 }
 
 ze_result_t PhysicalMem::export_handle(const Context& context, ze_ipc_mem_handle_t* handle) {

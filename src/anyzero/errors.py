@@ -153,7 +153,7 @@ class DeviceNotFound(Error, LookupError):
 class PermissionDenied(Error, PermissionError):
     """Not allowed for this user or process."""
 
-    remedy = "IPC handles work between processes of one user only."
+    remedy = "IPC handles work between processes of one user, or with their descriptor sent along (SCM_RIGHTS)."
 
 
 class BuildError(Error):

@@ -136,3 +136,26 @@ def test_descriptors_do_not_leak(az: Calls, context: c_void_p) -> None:
         az.ok("zeMemAllocDevice", context, byref(desc), 3 << 20, 0, az.device, byref(twin))
         az.ok("zeMemFree", context, twin)
     assert descriptors() == before
+
+
+def test_export_as_a_dma_buffer_where_the_kernel_makes_them(az: Calls, context: c_void_p) -> None:
+    flag = ze.ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF
+    offered = az.query("zeDeviceGetExternalMemoryProperties", ze.ze_device_external_memory_properties_t, az.device)
+    possible = os.access("/dev/udmabuf", os.R_OK | os.W_OK)
+    assert bool(offered.memoryAllocationExportTypes & flag) == possible
+    wish = ze.ze_external_memory_export_desc_t(flags=flag)
+    desc, address = ze.ze_host_mem_alloc_desc_t(pNext=addressof(wish)), c_void_p()
+    if not possible:
+        az.error(
+            ze.ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION, "zeMemAllocHost", context, byref(desc), 8192, 0, byref(address)
+        )
+        assert "/dev/udmabuf" in az.last_error()
+        return
+    az.ok("zeMemAllocHost", context, byref(desc), 8192, 0, byref(address))
+    export = ze.ze_external_memory_export_fd_t(flags=flag, fd=-1)
+    found = ze.ze_memory_allocation_properties_t(pNext=addressof(export))
+    az.ok("zeMemGetAllocProperties", context, address, byref(found), None)
+    write(address.value, b"shared with devices")
+    with mmap.mmap(export.fd, 8192) as mapped:
+        assert mapped[:19] == b"shared with devices"
+    os.close(export.fd)

@@ -7,6 +7,7 @@ Each function below answers one query of the specification, together with the ex
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -386,10 +387,11 @@ def _images() -> tuple[Blob, ...]:
 def sharing() -> tuple[Blob, ...]:
     """For zeDeviceGetExternalMemoryProperties, and zeDeviceGetP2PProperties towards any other device of this driver."""
     descriptor = ze.ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD
+    dma_buffer = ze.ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF if os.access("/dev/udmabuf", os.R_OK | os.W_OK) else 0
     return (
         Blob.of(
             ze.ze_device_external_memory_properties_t(
-                memoryAllocationImportTypes=descriptor, memoryAllocationExportTypes=descriptor
+                memoryAllocationImportTypes=descriptor, memoryAllocationExportTypes=descriptor | dma_buffer
             )
         ),
         Blob.of(
