@@ -13,7 +13,6 @@ namespace anyzero {
 namespace {
 
 constexpr char kMagic[8] = {'A', 'Z', 'G', 'R', 'A', 'P', 'H', '\n'};
-constexpr uint32_t kVersion = 1;
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kHugePage = uint64_t{2} << 20;
 constexpr uint64_t kMostBytes = uint64_t{1} << 46;
@@ -26,13 +25,20 @@ struct Head {
   uint64_t total_bytes;
   uint64_t manifest_bytes;
   uint64_t weights_bytes;
-  uint64_t unused[3];
+  uint64_t form_bytes;
+  ContentHash form_identity;
 };
 static_assert(sizeof(Head) == 64);
 
 uint64_t rounded(uint64_t size, uint64_t to) { return (size + to - 1) / to * to; }
 
 uint64_t weights_offset(uint64_t manifest_bytes) { return rounded(sizeof(Head) + manifest_bytes, kPage); }
+
+uint64_t form_offset(const Head& head) { return rounded(weights_offset(head.manifest_bytes) + head.weights_bytes, kPage); }
+
+uint64_t total_bytes(const Head& head) {
+  return head.form_bytes ? form_offset(head) + head.form_bytes : weights_offset(head.manifest_bytes) + head.weights_bytes;
+}
 
 uint32_t checksum_of(Head head, std::span<const unsigned char> all) {
   head.checksum = 0;
@@ -63,7 +69,9 @@ bool take_apart(std::span<const unsigned char> all, const Head& head, BlobView* 
     return false;
   }
   view->all = all;
-  view->weights = all.subspan(weights_offset(head.manifest_bytes));
+  view->weights = all.subspan(weights_offset(head.manifest_bytes), head.weights_bytes);
+  if (head.form_bytes) view->form = all.subspan(form_offset(head));
+  view->form_identity = head.form_identity;
   return true;
 }
 
@@ -77,13 +85,13 @@ bool head_of(std::span<const unsigned char> bytes, Head* head, std::string* reas
     *reason = "this is not a native blob of anyzero; compile the model for this device again";
     return false;
   }
-  if (head->version != kVersion) {
+  if (head->version < kOldestBlobVersion || head->version > kBlobVersion) {
     *reason = "the blob has version " + std::to_string(head->version) + " and this driver reads version " +
-              std::to_string(kVersion) + "; compile the model again, or use the anyzero that made it";
+              std::to_string(kBlobVersion) + "; compile the model again, or use the anyzero that made it";
     return false;
   }
-  const bool sound = head->manifest_bytes <= kMostBytes && head->weights_bytes <= kMostBytes &&
-                     head->total_bytes == weights_offset(head->manifest_bytes) + head->weights_bytes;
+  const bool sound = head->manifest_bytes <= kMostBytes && head->weights_bytes <= kMostBytes && head->form_bytes <= kMostBytes &&
+                     head->total_bytes == total_bytes(*head);
   if (!sound) {
     *reason = "the blob is damaged: its sizes contradict each other";
     return false;
@@ -129,7 +137,7 @@ bool make_blob(std::string_view manifest, uint64_t weights_size, const FillWeigh
   if (manifest.size() > kMostBytes || weights_size > kMostBytes) return no_memory(weights_size, reason);
   Head head = {};
   std::memcpy(head.magic, kMagic, sizeof kMagic);
-  head.version = kVersion;
+  head.version = kBlobVersion;
   head.manifest_bytes = manifest.size();
   head.weights_bytes = weights_size;
   const uint64_t offset = weights_offset(manifest.size());
@@ -146,6 +154,30 @@ bool make_blob(std::string_view manifest, uint64_t weights_size, const FillWeigh
   return true;
 } catch (const std::bad_alloc&) {
   return no_memory(weights_size, reason);
+}
+
+bool extend_blob(const BlobView& from, std::span<const unsigned char> form, const ContentHash& identity, MappedBlob* blob,
+                 std::string* reason) try {
+  *blob = {};
+  Head head;
+  if (!head_of(from.all, &head, reason)) return false;
+  const uint64_t without = weights_offset(head.manifest_bytes) + head.weights_bytes;
+  head.version = kBlobVersion;
+  head.form_bytes = form.size();
+  head.form_identity = identity;
+  head.total_bytes = total_bytes(head);
+  const auto memory = allocate(head.total_bytes);
+  if (!memory) return no_memory(head.total_bytes, reason);
+  std::memcpy(memory->address(), from.all.data(), without);
+  if (!form.empty()) std::memcpy(memory->address() + form_offset(head), form.data(), form.size());
+  BlobView view;
+  if (!take_apart(memory->bytes(), head, &view, reason)) return false;
+  head.checksum = checksum_of(head, memory->bytes());
+  std::memcpy(memory->address(), &head, sizeof head);
+  *blob = {memory, std::move(view)};
+  return true;
+} catch (const std::bad_alloc&) {
+  return no_memory(from.all.size() + form.size(), reason);
 }
 
 bool copy_blob(const BlobView& from, MappedBlob* blob, std::string* reason) try {

@@ -1,6 +1,8 @@
 // A native blob: everything that a graph is, in one run of bytes that needs nothing else to be loaded again.
 //
-//     head (64 bytes) · manifest · zeros · weights, from the next multiple of 4096
+//     head (64 bytes) · manifest · zeros · weights, from the next multiple of 4096 · zeros · form, from the next one
+//
+// The form is what OpenVINO has compiled of the rest, for whom `form_identity` says; a blob need not have one.
 //
 // It is used where it lies. At an address that is a multiple of 4096 the weights are on pages of their own; any other works too.
 #pragma once
@@ -12,14 +14,21 @@
 #include <string>
 #include <string_view>
 
+#include "content_hash.h"
 #include "manifest.h"
 
 namespace anyzero {
+
+// The format above, and the oldest that is still read.
+inline constexpr uint32_t kBlobVersion = 2;
+inline constexpr uint32_t kOldestBlobVersion = 1;  // without a form, and zeros where the head tells of it
 
 // Looks into bytes that somebody else keeps.
 struct BlobView {
   Manifest manifest;
   std::span<const unsigned char> weights;
+  std::span<const unsigned char> form;
+  ContentHash form_identity;
   std::span<const unsigned char> all;  // without what may follow it
 };
 
@@ -56,5 +65,9 @@ bool make_blob(std::string_view manifest, uint64_t weights_size, const FillWeigh
 
 // The same blob in memory of its own, for bytes that will not stay.
 bool copy_blob(const BlobView& from, MappedBlob* blob, std::string* reason);
+
+// The same blob with that form.
+bool extend_blob(const BlobView& from, std::span<const unsigned char> form, const ContentHash& identity, MappedBlob* blob,
+                 std::string* reason);
 
 }  // namespace anyzero

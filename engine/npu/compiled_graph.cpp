@@ -6,6 +6,7 @@
 
 #include "../exec/trap.h"
 #include "aliasing.h"
+#include "compiled_form.h"
 #include "model_check.h"
 
 namespace anyzero {
@@ -146,7 +147,79 @@ ze_result_t compile_model(const OpenVino& openvino, const OpenVino::Model* model
   return result_of(why, ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
 }
 
+// Inputs and outputs of a model that was read.
+struct ModelPorts {
+  const OpenVino& openvino;
+  const OpenVino::Model* model;
+
+  size_t count(bool inputs) const {
+    size_t found = 0;
+    (inputs ? openvino.inputs_size : openvino.outputs_size)(model, &found);
+    return found;
+  }
+  int get(bool input, size_t index, OpenVino::Port** port) const {
+    return (input ? openvino.input_port : openvino.output_port)(model, index, port);
+  }
+};
+
+// And of one that is compiled.
+struct CompiledPorts {
+  const OpenVino& openvino;
+  const OpenVino::Compiled* compiled;
+
+  size_t count(bool inputs) const {
+    size_t found = 0;
+    (inputs ? openvino.compiled_inputs_size : openvino.compiled_outputs_size)(compiled, &found);
+    return found;
+  }
+  int get(bool input, size_t index, OpenVino::Port** port) const {
+    return (input ? openvino.compiled_input_port : openvino.compiled_output_port)(compiled, index, port);
+  }
+};
+
 }  // namespace
+
+std::shared_ptr<CompiledGraph> CompiledGraph::begin(const OpenVino& openvino, const Manifest& manifest,
+                                                    std::shared_ptr<const void> keeps_weights) {
+  std::shared_ptr<CompiledGraph> graph(new CompiledGraph);
+  graph->openvino_ = &openvino;
+  graph->keeps_weights_ = std::move(keeps_weights);
+  graph->arguments_ = manifest.arguments;
+  graph->profiling_ = manifest.profiling();
+  graph->has_form_ = has_form(manifest.properties);
+  return graph;
+}
+
+void CompiledGraph::finish() {
+  close_gate_first();
+  find_aliased_outputs(*openvino_, compiled_, &arguments_);
+}
+
+bool CompiledGraph::import(std::span<const unsigned char> form) {
+  int status = -1;
+  std::string ignored;  // the model is compiled again, and then says what is wrong with it
+  const auto* content = reinterpret_cast<const char*>(form.data());
+  return OpenVinoCall::survived(
+             [&] { status = openvino_->import_model(openvino_->core(), content, form.size(), "CPU", &compiled_); }) &&
+         status == 0 && agree(CompiledPorts{*openvino_, compiled_}, &ignored) == ZE_RESULT_SUCCESS;
+}
+
+ze_result_t CompiledGraph::load(const BlobView& blob, std::shared_ptr<const void> keeps_blob, std::shared_ptr<CompiledGraph>* out,
+                                std::string* log) {
+  const OpenVino* openvino = blob.form.empty() || !has_form(blob.manifest.properties) ? nullptr : OpenVino::open(log);
+  if (openvino && blob.form_identity == anyzero::form_identity(*openvino)) {
+    OpenVinoCall call;
+    TrapPause not_device_work;
+    std::shared_ptr<CompiledGraph> graph = begin(*openvino, blob.manifest, keeps_blob);
+    if (call && graph->import(blob.form)) {
+      graph->from_form_ = true;
+      graph->finish();
+      *out = std::move(graph);
+      return ZE_RESULT_SUCCESS;
+    }
+  }
+  return compile(blob.manifest, blob.weights, std::move(keeps_blob), out, log);
+}
 
 ze_result_t CompiledGraph::compile(const Manifest& manifest, std::span<const unsigned char> weights,
                                    std::shared_ptr<const void> keeps_weights, std::shared_ptr<CompiledGraph>* out,
@@ -168,17 +241,12 @@ ze_result_t CompiledGraph::compile(const Manifest& manifest, std::span<const uns
     return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
   }
   TrapPause not_device_work;
-  std::shared_ptr<CompiledGraph> graph(new CompiledGraph);
-  graph->openvino_ = openvino;
-  graph->keeps_weights_ = std::move(keeps_weights);
-  graph->arguments_ = manifest.arguments;
-  graph->profiling_ = manifest.profiling();
+  std::shared_ptr<CompiledGraph> graph = begin(*openvino, manifest, std::move(keeps_weights));
   Owned<OpenVino::Model> model(openvino->model_free);
   if (ze_result_t r = read_model(*openvino, manifest.xml, weights, &model, log)) return r;
-  if (ze_result_t r = graph->agree(model, log)) return r;
+  if (ze_result_t r = graph->agree(ModelPorts{*openvino, model}, log)) return r;
   if (ze_result_t r = compile_model(*openvino, model, manifest.properties, &graph->compiled_, log)) return r;
-  close_gate_first();
-  find_aliased_outputs(*openvino, graph->compiled_, &graph->arguments_);
+  graph->finish();
   *out = std::move(graph);
   return ZE_RESULT_SUCCESS;
 }
@@ -204,17 +272,24 @@ CompiledGraph::~CompiledGraph() {
   }
 }
 
+std::shared_ptr<const Mapping> CompiledGraph::form() const {
+  OpenVinoCall call;
+  TrapPause not_device_work;
+  return call && has_form_ ? export_form(*openvino_, compiled_) : nullptr;
+}
+
+ContentHash CompiledGraph::form_identity() const { return anyzero::form_identity(*openvino_); }
+
 // The manifest is what the client makes its buffers by, so what the model does must not differ from it.
-ze_result_t CompiledGraph::agree(const OpenVino::Model* model, std::string* log) {
-  size_t inputs = 0, outputs = 0, named[2] = {0, 0};
-  openvino_->inputs_size(model, &inputs);
-  openvino_->outputs_size(model, &outputs);
+template <class Ports>
+ze_result_t CompiledGraph::agree(const Ports& ports, std::string* log) {
+  size_t named[2] = {0, 0};
+  const size_t inputs = ports.count(true), outputs = ports.count(false);
   for (GraphArgument& argument : arguments_) {
     if (argument.role == GraphRole::Shape) continue;
     ++named[argument.type];
     Owned<OpenVino::Port> port(openvino_->port_free);
-    if (argument.port >= (argument.input() ? inputs : outputs) ||
-        (argument.input() ? openvino_->input_port : openvino_->output_port)(model, argument.port, port.out())) {
+    if (argument.port >= (argument.input() ? inputs : outputs) || ports.get(argument.input(), argument.port, port.out())) {
       say(log, that(argument) + " is no " + (argument.input() ? "input" : "output") + " of the model");
       return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
     }
@@ -222,7 +297,7 @@ ze_result_t CompiledGraph::agree(const OpenVino::Model* model, std::string* log)
       say(log, that(argument) + ": a state has one shape for all executions");
       return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
     }
-    if (!agree(argument, port, log)) return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
+    if (ze_result_t r = agree(argument, port, log)) return r;
   }
   if (named[0] == inputs && named[1] == outputs) return ZE_RESULT_SUCCESS;
   say(log, "the model has " + std::to_string(inputs) + " inputs and " + std::to_string(outputs) +
@@ -230,18 +305,19 @@ ze_result_t CompiledGraph::agree(const OpenVino::Model* model, std::string* log)
   return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
 }
 
-bool CompiledGraph::agree(GraphArgument& argument, const OpenVino::Port* port, std::string* log) const {
+ze_result_t CompiledGraph::agree(GraphArgument& argument, const OpenVino::Port* port, std::string* log) const {
   uint32_t type = 0;
   if (openvino_->port_type(port, &type) || type != argument.element_type) {
     say(log, that(argument) + " has element type " + std::to_string(argument.element_type) + " where the model has " +
                  std::to_string(type));
-    return false;
+    return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
   }
   OpenVino::PartialShape shape{};
   if (int status = openvino_->port_shape(port, &shape)) {
     say(log, that(argument) + " has no shape: " + openvino_->explain(status));
-    return false;
+    return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
   }
+  bool unbounded = false;
   const size_t rank = argument.shape.size();
   const bool scalar = rank == 0;
   bool same = shape.rank.least == shape.rank.most && shape.rank.most == static_cast<int64_t>(rank) &&
@@ -253,20 +329,26 @@ bool CompiledGraph::agree(GraphArgument& argument, const OpenVino::Port* port, s
       same = least == most && static_cast<uint64_t>(most) == argument.shape[i] && argument.dims[i] == argument.shape[i];
     } else if (argument.dims[i] == 0) {
       same = most > 0 && most <= INT32_MAX;
+      unbounded = !same;
       if (same) argument.dims[i] = static_cast<uint32_t>(most);
     } else {
       same = least <= static_cast<int64_t>(argument.dims[i]);
     }
     same = same && !__builtin_mul_overflow(elements, argument.dims[i], &elements) && elements < (uint64_t{1} << 46);
   }
-  if (!same) {
+  if (unbounded) {
+    say(log, "error: the output \"" + argument.name + "\" has the shape " + listed(shape) +
+                 ", without an upper bound: nobody could make memory for it. Give the inputs that it follows from fixed or bounded "
+                 "shapes, for example with model.reshape({\"name\": [ov.Dimension(1, 16), 3]}); where it depends on their values, "
+                 "end the model before it and compute the rest on the CPU (HETERO:NPU,CPU)");
+  } else if (!same) {
     say(log, that(argument) + " has another shape than the model, where it is " +
                  (shape.rank.least == shape.rank.most ? listed(shape) : "of any rank") + ", or none that has bounds");
   } else {
     argument.bytes = (elements * element_bits(argument.element_type) + 7) / 8;
   }
   openvino_->partial_shape_free(&shape);
-  return same;
+  return unbounded ? ZE_RESULT_ERROR_UNSUPPORTED_FEATURE : same ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
 }
 
 std::unique_ptr<Execution> CompiledGraph::prepare(std::string* reason) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "blob.h"
 #include "execution.h"
 #include "manifest.h"
 #include "openvino.h"
@@ -21,6 +22,9 @@ class CompiledGraph : public std::enable_shared_from_this<CompiledGraph> {
   // lives. `log` tells why it failed.
   static ze_result_t compile(const Manifest& manifest, std::span<const unsigned char> weights,
                              std::shared_ptr<const void> keeps_weights, std::shared_ptr<CompiledGraph>* out, std::string* log);
+  // The same for a blob that somebody keeps: from its form where that was made here.
+  static ze_result_t load(const BlobView& blob, std::shared_ptr<const void> keeps_blob, std::shared_ptr<CompiledGraph>* out,
+                          std::string* log);
   // Whether a model by itself compiles; the log tells why not.
   static bool can_compile(std::string_view xml, std::span<const unsigned char> weights, std::string* log);
   ~CompiledGraph();
@@ -34,17 +38,29 @@ class CompiledGraph : public std::enable_shared_from_this<CompiledGraph> {
   const std::vector<GraphArgument>& arguments() const { return arguments_; }
   bool profiling() const { return profiling_; }
 
+  // What the library has compiled, to be loaded later; nothing where it has no such form of it.
+  std::shared_ptr<const Mapping> form() const;
+  ContentHash form_identity() const;
+  bool from_form() const { return from_form_; }
+
  private:
   friend class Execution;
   CompiledGraph() = default;
-  ze_result_t agree(const OpenVino::Model* model, std::string* log);
-  bool agree(GraphArgument& argument, const OpenVino::Port* port, std::string* log) const;
+  static std::shared_ptr<CompiledGraph> begin(const OpenVino& openvino, const Manifest& manifest,
+                                              std::shared_ptr<const void> keeps_weights);
+  bool import(std::span<const unsigned char> form);
+  void finish();
+  template <class Ports>
+  ze_result_t agree(const Ports& ports, std::string* log);
+  ze_result_t agree(GraphArgument& argument, const OpenVino::Port* port, std::string* log) const;
 
   const OpenVino* openvino_ = nullptr;
   OpenVino::Compiled* compiled_ = nullptr;
   std::shared_ptr<const void> keeps_weights_;
   std::vector<GraphArgument> arguments_;
   bool profiling_ = false;
+  bool has_form_ = false;
+  bool from_form_ = false;
 };
 
 // The names of the model's layers that can be compiled. False, with a log, when there is nothing to ask.

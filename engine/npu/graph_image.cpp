@@ -9,6 +9,7 @@
 #include "../objects/plan.h"
 #include "compiled_graph.h"
 #include "content_hash.h"
+#include "form_keeper.h"
 #include "model_cache.h"
 #include "model_key.h"
 #include "openvino.h"
@@ -169,12 +170,37 @@ ze_result_t GraphImage::build(const ze_graph_desc_2_t& desc, std::string* log) {
   memory_ = std::move(made.memory);
   flags_ = ZE_GRAPH_PROPERTIES_FLAG_COMPILED;
   if (ze_result_t r = compile(log)) return r;
-  if (cached) model_cache().keep(key, blob_.all);
+  if (!cached) return ZE_RESULT_SUCCESS;
+  model_cache().keep(key, blob_.all);
+  keep_form_later([image = shared_from_this(), compiled = compiled_, key] {
+    MappedBlob extended;
+    if (image->extend(*compiled, &extended)) model_cache().keep(key, extended.view.all);
+  });
+  return ZE_RESULT_SUCCESS;
+}
+
+// A copy of the blob with the compiled form. False where there is none, or no memory.
+bool GraphImage::extend(const CompiledGraph& compiled, MappedBlob* extended) const {
+  if (!blob_.form.empty()) return false;
+  const std::shared_ptr<const Mapping> form = compiled.form();
+  std::string ignored;
+  return form && extend_blob(blob_, form->bytes(), compiled.form_identity(), extended, &ignored);
+}
+
+uint64_t GraphImage::bytes_held() {
+  std::lock_guard lock(mutex_);
+  return blob_.all.size() + extended_.view.all.size();
+}
+
+ze_result_t GraphImage::native_binary(std::span<const unsigned char>* bytes) {
+  std::lock_guard lock(mutex_);
+  if (!extended_.memory && compiled_) extend(*compiled_, &extended_);
+  *bytes = extended_.memory ? extended_.view.all : blob_.all;
   return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t GraphImage::compile(std::string* log) {
-  if (ze_result_t r = CompiledGraph::compile(blob_.manifest, blob_.weights, memory_, &compiled_, log)) return r;
+  if (ze_result_t r = CompiledGraph::load(blob_, memory_, &compiled_, log)) return r;
   // The same again after an eviction, when others may be reading them.
   if (arguments_.empty()) arguments_ = compiled_->arguments();
   return ZE_RESULT_SUCCESS;

@@ -30,7 +30,10 @@ class GraphImage : public std::enable_shared_from_this<GraphImage> {
   const Manifest& manifest() const { return blob_.manifest; }
   // The manifest's, with the bounds that only the compiler could tell.
   const std::vector<GraphArgument>& arguments() const { return arguments_; }
-  std::span<const unsigned char> bytes() const { return blob_.all; }
+  // Bytes of memory that the blob takes, and its copy with the compiled form.
+  uint64_t bytes_held();
+  // The blob to be kept elsewhere, with the compiled form where there is one. Valid as long as the image.
+  ze_result_t native_binary(std::span<const unsigned char>* bytes);
   uint32_t flags() const { return flags_; }  // ze_graph_properties_flag_t
 
   // Compiles again what was evicted.
@@ -45,10 +48,12 @@ class GraphImage : public std::enable_shared_from_this<GraphImage> {
   ze_result_t build(const ze_graph_desc_2_t& desc, std::string* log);
   ze_result_t compile(std::string* log);
   bool find_in_cache(const ContentHash& key);
+  bool extend(const CompiledGraph& compiled, MappedBlob* extended) const;
 
   BlobView blob_;
   std::vector<GraphArgument> arguments_;
   std::shared_ptr<const void> memory_;  // where the blob lies; nothing when that is the program's own
+  MappedBlob extended_;                 // with the form, once somebody has asked for it
   uint32_t flags_ = 0;
   Mutex mutex_;
   std::shared_ptr<CompiledGraph> compiled_;

@@ -13,9 +13,9 @@ namespace anyzero {
 
 namespace {
 
-// The bytes of blobs by context, for who asks how much memory graphs take.
-Guarded<std::vector<std::pair<const Context*, uint64_t>>>& loaded() {
-  static auto* list = new Guarded<std::vector<std::pair<const Context*, uint64_t>>>;  // leaked: graphs die in exit handlers
+// The graphs that there are, for who asks how much memory they take.
+Guarded<std::vector<std::pair<const Context*, GraphImage*>>>& loaded() {
+  static auto* list = new Guarded<std::vector<std::pair<const Context*, GraphImage*>>>;  // leaked: graphs die in exit handlers
   return *list;
 }
 
@@ -31,19 +31,19 @@ uint32_t put_all(char (&to)[N][ZE_MAX_GRAPH_ARGUMENT_NAME], const std::vector<st
 
 InferenceGraph::InferenceGraph(Context& context, Device& device, std::shared_ptr<GraphImage> image, std::string log)
     : context_(&context), device_(device), image_(std::move(image)), values_(image_->arguments().size()), log_(std::move(log)) {
-  loaded().open()->emplace_back(context_.get(), image_->bytes().size());
+  loaded().open()->emplace_back(context_.get(), image_.get());
 }
 
 InferenceGraph::~InferenceGraph() {
   auto list = loaded().open();
-  auto mine = std::find(list->begin(), list->end(), std::pair<const Context*, uint64_t>(context_.get(), image_->bytes().size()));
+  auto mine = std::find(list->begin(), list->end(), std::pair<const Context*, GraphImage*>(context_.get(), image_.get()));
   if (mine != list->end()) list->erase(mine);
 }
 
 uint64_t InferenceGraph::bytes_in(const Context& context) {
   uint64_t sum = 0;
   auto list = loaded().open();
-  for (const auto& [where, bytes] : *list) sum += where == &context ? bytes : 0;
+  for (const auto& [where, image] : *list) sum += where == &context ? image->bytes_held() : 0;
   return sum;
 }
 
@@ -111,13 +111,16 @@ ze_result_t InferenceGraph::setArgumentValue(uint32_t index, const ArgumentValue
 }
 
 ze_result_t InferenceGraph::getNativeBinary(size_t* size, uint8_t* binary) {
-  const auto bytes = image_->bytes();
+  std::span<const unsigned char> bytes;
+  if (ze_result_t r = image_->native_binary(&bytes)) return r;
   return copy_out(bytes.data(), bytes.size(), size, binary);
 }
 
 ze_result_t InferenceGraph::getNativeBinary(size_t* size, const uint8_t** binary) {
-  *size = image_->bytes().size();
-  if (binary) *binary = image_->bytes().data();
+  std::span<const unsigned char> bytes;
+  if (ze_result_t r = image_->native_binary(&bytes)) return r;
+  *size = bytes.size();
+  if (binary) *binary = bytes.data();
   return ZE_RESULT_SUCCESS;
 }
 

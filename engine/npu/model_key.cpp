@@ -6,6 +6,7 @@
 
 #include "../exec/settings.h"
 #include "../exec/trap.h"
+#include "compiled_form.h"
 #include "manifest.h"
 #include "xml_scanner.h"
 
@@ -72,7 +73,8 @@ class PointingText {
 }  // namespace
 
 bool model_key(const SerializedModel& model, const char* build_flags, ContentHash* key) {
-  const std::string made_by = settings.openvino_version + "/" ANYZERO_VERSION_TEXT "/" + std::to_string(Manifest::kVersion);
+  const std::string made_by = settings.openvino_version + "/" ANYZERO_VERSION_TEXT "/" + std::to_string(Manifest::kVersion) + "/" +
+                              processor_identity().hex();
   const std::string_view flags = build_flags ? build_flags : "";
   if (model.serializer == ModelSerializer::Whole) {
     *key = content_hash({as_bytes(model.xml), model.weights, as_bytes(flags), as_bytes(made_by)});

@@ -218,6 +218,8 @@ bool OpenVino::load(const std::string& path, std::string* reason) {
   find(core_create, "ov_core_create");
   find(read_model, "ov_core_read_model_from_memory_buffer");
   find(compile_model, "ov_core_compile_model");
+  find(export_model, "ov_compiled_model_export_model");
+  find(import_model, "ov_core_import_model");
   find(model_free, "ov_model_free");
   find(inputs_size, "ov_model_inputs_size");
   find(outputs_size, "ov_model_outputs_size");
@@ -227,6 +229,10 @@ bool OpenVino::load(const std::string& path, std::string* reason) {
   find(port_shape, "ov_port_get_partial_shape");
   find(port_free, "ov_output_const_port_free");
   find(partial_shape_free, "ov_partial_shape_free");
+  find(compiled_inputs_size, "ov_compiled_model_inputs_size");
+  find(compiled_outputs_size, "ov_compiled_model_outputs_size");
+  find(compiled_input_port, "ov_compiled_model_input_by_index");
+  find(compiled_output_port, "ov_compiled_model_output_by_index");
   find(compiled_free, "ov_compiled_model_free");
   find(create_request, "ov_compiled_model_create_infer_request");
   find(request_free, "ov_infer_request_free");

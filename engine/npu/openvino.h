@@ -71,6 +71,8 @@ struct OpenVino {
   Status (*core_create)(Core**);
   Status (*read_model)(const Core*, const char* xml, size_t size, const Tensor* weights, Model**);
   Status (*compile_model)(const Core*, const Model*, const char* device, size_t property_args, Compiled**, ...);
+  Status (*export_model)(const Compiled*, const char* path);
+  Status (*import_model)(const Core*, const char* content, size_t size, const char* device, Compiled**);
   void (*model_free)(Model*);
   Status (*inputs_size)(const Model*, size_t*);
   Status (*outputs_size)(const Model*, size_t*);
@@ -80,6 +82,10 @@ struct OpenVino {
   Status (*port_shape)(const Port*, PartialShape*);
   void (*port_free)(Port*);
   void (*partial_shape_free)(PartialShape*);
+  Status (*compiled_inputs_size)(const Compiled*, size_t*);
+  Status (*compiled_outputs_size)(const Compiled*, size_t*);
+  Status (*compiled_input_port)(const Compiled*, size_t, Port**);
+  Status (*compiled_output_port)(const Compiled*, size_t, Port**);
   void (*compiled_free)(Compiled*);
   Status (*create_request)(const Compiled*, Request**);
   void (*request_free)(Request*);

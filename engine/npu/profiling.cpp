@@ -1,5 +1,8 @@
 #include "profiling.h"
 
+#include <algorithm>
+#include <array>
+
 #include "../abi/error.h"
 #include "../objects/text.h"
 #include "inference_graph.h"
@@ -10,6 +13,32 @@ namespace {
 
 constexpr uint64_t kMicrosecond = 1000;
 
+// Which part of an NPU does such work: products and sums over channels and windows are for its array of multipliers, moving data is
+// for its copy engines, and everything else is for its vector processors.
+constexpr std::array kMultiplied = {"Convolution",
+                                    "GroupConvolution",
+                                    "ConvolutionBackpropData",
+                                    "GroupConvolutionBackpropData",
+                                    "Deconvolution",
+                                    "BinaryConvolution",
+                                    "DeformableConvolution",
+                                    "FullyConnected",
+                                    "MatMul",
+                                    "MaxPool",
+                                    "AvgPool",
+                                    "Pooling",
+                                    "LLMMLP",
+                                    "QKVProjection"};
+constexpr std::array kMoved = {"Reorder",       "Transpose",   "Concat",       "Concatenation", "Split",
+                               "VariadicSplit", "Slice",       "StridedSlice", "Pad",           "Tile",
+                               "Broadcast",     "MemoryInput", "Copy",         "MemoryOutput"};
+
+ze_task_execute_type_t executor_of(const LayerTime& layer) {
+  auto among = [&](const auto& types) { return std::find(types.begin(), types.end(), layer.type) != types.end(); };
+  if (layer.status != LayerTime::Status::Executed) return ZE_TASK_EXECUTE_NONE;
+  return among(kMultiplied) ? ZE_TASK_EXECUTE_DPU : among(kMoved) ? ZE_TASK_EXECUTE_DMA : ZE_TASK_EXECUTE_SW;
+}
+
 ze_profiling_layer_info layer_record(const LayerTime& layer, uint32_t id, uint64_t start) {
   ze_profiling_layer_info record{};
   put_text(record.name, layer.name);
@@ -18,15 +47,19 @@ ze_profiling_layer_info layer_record(const LayerTime& layer, uint32_t id, uint64
   record.start_time_ns = start;
   record.duration_ns = layer.real_us * kMicrosecond;
   record.layer_id = id;
-  record.sw_ns = layer.cpu_us * kMicrosecond;
+  const ze_task_execute_type_t executor = executor_of(layer);
+  (executor == ZE_TASK_EXECUTE_DPU   ? record.dpu_ns
+   : executor == ZE_TASK_EXECUTE_DMA ? record.dma_ns
+                                     : record.sw_ns) = layer.cpu_us * kMicrosecond;
   return record;
 }
 
 ze_profiling_task_info task_record(const LayerTime& layer, uint32_t id, uint64_t start) {
   ze_profiling_task_info record{};
-  put_text(record.name, layer.name);
+  // The one task of a layer is the kernel that OpenVINO chose for it.
+  put_text(record.name, layer.exec_type.empty() ? layer.name : layer.name + "/" + layer.exec_type);
   put_text(record.layer_type, layer.type);
-  record.exec_type = ZE_TASK_EXECUTE_SW;
+  record.exec_type = executor_of(layer);
   record.start_time_ns = start;
   record.duration_ns = layer.real_us * kMicrosecond;
   record.task_id = record.parent_layer_id = id;

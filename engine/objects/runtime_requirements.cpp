@@ -1,10 +1,14 @@
-// What a module needs of the device that is to run its native binary, as a line of text that a program can keep.
+// What a module or a graph needs of the device that is to run its native binary, as a line of text that a program can keep.
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <string_view>
 
 #include "../abi/error.h"
+#include "../npu/blob.h"
+#include "../npu/inference_graph.h"
 #include "device.h"
+#include "driver.h"
 #include "module.h"
 #include "text.h"
 
@@ -13,11 +17,18 @@ namespace anyzero {
 namespace {
 
 // Who made a requirements string; every string we make begins with it.
-constexpr char kKey[] = "ANYZERO.L0.CPU";
+const char* key_of(const Device& device) {
+  return device.driver().type() == Driver::Type::Npu ? "ANYZERO.L0.NPU" : "ANYZERO.L0.CPU";
+}
+
+// Blobs hold the model itself, so that any processor runs them with a driver that knows the format.
+std::string requirements_of_graphs(const Device& device) {
+  return std::string(key_of(device)) + ";blob=" + std::to_string(kBlobVersion);
+}
 
 // Native binaries of one kind run on devices of the same kind.
-std::string requirements_of(const Device& device) {
-  std::string text = std::string(kKey) + ";native=";
+std::string requirements_of_modules(const Device& device) {
+  std::string text = std::string(key_of(device)) + ";native=";
   auto* module = device.properties().get<ze_device_module_properties_t>(ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES);
   for (size_t i = 0; module && i < sizeof module->nativeKernelSupported.id; ++i) {
     char digits[3];
@@ -27,13 +38,27 @@ std::string requirements_of(const Device& device) {
   return text;
 }
 
+bool met(const Device& device, const char* requirements) {
+  const std::string_view text = requirements, key = key_of(device);
+  if (text == key) return true;
+  if (device.driver().type() != Driver::Type::Npu) return text == requirements_of_modules(device);
+  for (uint32_t version = kOldestBlobVersion; version <= kBlobVersion; ++version)
+    if (text == std::string(key) + ";blob=" + std::to_string(version)) return true;
+  return false;
+}
+
 }  // namespace
 
 ze_result_t Device::getRuntimeRequirements(const void* object, size_t* size, char* requirements) {
-  auto* desc = static_cast<const ze_runtime_requirements_module_desc_t*>(object);
-  if (desc->stype != ZE_STRUCTURE_TYPE_RUNTIME_REQUIREMENTS_MODULE_DESC || !checked<Module>(desc->requirementsSrc))
-    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "runtime requirements are kept for modules only");
-  const std::string text = requirements_of(*this);
+  std::string text;
+  const auto* of_module = static_cast<const ze_runtime_requirements_module_desc_t*>(object);
+  const auto* of_graph = static_cast<const ze_runtime_requirements_graph_desc_t*>(object);
+  if (of_module->stype == ZE_STRUCTURE_TYPE_RUNTIME_REQUIREMENTS_MODULE_DESC && checked<Module>(of_module->requirementsSrc))
+    text = requirements_of_modules(*this);
+  if (of_graph->stype == ZE_STRUCTURE_TYPE_RUNTIME_REQUIREMENTS_GRAPH_DESC && checked<InferenceGraph>(of_graph->requirementsSrc))
+    text = requirements_of_graphs(*this);
+  if (text.empty())
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "runtime requirements are those of a module, or of a graph of an NPU");
   if (requirements && *size < text.size() + 1)
     return fail(ZE_RESULT_ERROR_INVALID_NULL_POINTER, "the requirements take %zu bytes", text.size() + 1);
   if (requirements) std::memcpy(requirements, text.c_str(), text.size() + 1);
@@ -42,14 +67,14 @@ ze_result_t Device::getRuntimeRequirements(const void* object, size_t* size, cha
 }
 
 ze_result_t Device::getRuntimeRequirementsKey(const char** key) {
-  *key = kKey;
+  *key = key_of(*this);
   return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t Device::validateRuntimeRequirements(const char* requirements, ze_validate_runtime_requirements_output_t* result) {
-  if (std::strncmp(requirements, kKey, sizeof kKey - 1) != 0) {
+  if (!std::string_view(requirements).starts_with(key_of(*this))) {
     result->result = ZE_VALIDATE_RUNTIME_REQUIREMENTS_RESULT_NOT_APPLICABLE;
-  } else if (requirements == requirements_of(*this) || requirements[sizeof kKey - 1] == 0) {
+  } else if (met(*this, requirements)) {
     result->result = ZE_VALIDATE_RUNTIME_REQUIREMENTS_RESULT_REQUIREMENTS_MET;
   } else {
     result->result = ZE_VALIDATE_RUNTIME_REQUIREMENTS_RESULT_REQUIREMENTS_NOT_MET;

@@ -77,6 +77,37 @@ void what_is_made_can_be_read() {
   }
 }
 
+void what_is_compiled_lies_behind_the_rest() {
+  const std::vector<unsigned char> form(5000, 0xab);
+  for (uint64_t size : {0, 1, 4096, 5000}) {
+    const MappedBlob blob = make(size);
+    MappedBlob extended;
+    std::string reason;
+    assert(blob.view.form.empty());
+    assert(anyzero::extend_blob(blob.view, form, {7, 9}, &extended, &reason));
+    BlobView view;
+    const Raw bytes = copy(extended);
+    assert(anyzero::read_blob(bytes, &view, &reason) && view.all.size() == bytes.size() && view.weights.size() == size);
+    assert(std::equal(view.form.begin(), view.form.end(), form.begin(), form.end()) &&
+           (view.form.data() - bytes.data()) % 4096 == 0);
+    assert((view.form_identity == anyzero::ContentHash{7, 9}) && view.manifest.xml == blob.view.manifest.xml);
+    assert(std::equal(view.weights.begin(), view.weights.end(), blob.view.weights.begin()));
+    // Again without.
+    assert(anyzero::extend_blob(view, {}, {}, &extended, &reason) && extended.view.all.size() == blob.view.all.size());
+    Raw bad = bytes;
+    put<uint64_t>(bad, 40, UINT64_MAX - 4000);
+    seal(bad);
+    assert(refused(bad, "contradict"));
+  }
+  // Blobs of the first version have no form.
+  Raw old = copy(make(100));
+  put<uint32_t>(old, 8, 1);
+  seal(old);
+  BlobView view;
+  std::string reason;
+  assert(anyzero::read_blob(old, &view, &reason) && view.form.empty());
+}
+
 // Copies keep the memory, whatever happens to the first.
 void memory_lives_as_long_as_somebody_looks() {
   std::shared_ptr<const void> keeps;
@@ -124,8 +155,8 @@ void reasons_are_clear() {
   bad[1] = 'y';
   assert(refused(bad, "not a native blob of anyzero"));
   bad = good;
-  put<uint32_t>(bad, 8, 2);
-  assert(refused(bad, "version 2"));
+  put<uint32_t>(bad, 8, 3);
+  assert(refused(bad, "version 3"));
   bad = good;
   bad.back() ^= 1;
   assert(refused(bad, "checksum"));
@@ -217,6 +248,7 @@ void making_can_fail() {
 
 int main() {
   what_is_made_can_be_read();
+  what_is_compiled_lies_behind_the_rest();
   memory_lives_as_long_as_somebody_looks();
   the_same_makes_the_same();
   padding_is_harmless();

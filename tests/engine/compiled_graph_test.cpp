@@ -102,6 +102,46 @@ void wrong_blobs() {
   compile(changed([](Manifest& m) { m.properties.assign(16, {"PERF_COUNT", "NO"}); }), bytes.bytes());
 }
 
+// What was compiled is loaded where it was made; elsewhere, and where it is damaged, the model is compiled again.
+void forms() {
+  std::string text;
+  BlobView blob;
+  blob.manifest = add_relu(&text);
+  blob.weights = weights.bytes();
+  const auto first = compile(blob.manifest, blob.weights);
+  const std::shared_ptr<const Mapping> form = first->form();
+  assert(form && !first->from_form());
+  auto load = [&](std::span<const unsigned char> bytes, const ContentHash& identity) {
+    blob.form = bytes;
+    blob.form_identity = identity;
+    std::shared_ptr<CompiledGraph> graph;
+    std::string log;
+    assert(CompiledGraph::load(blob, nullptr, &graph, &log) == ZE_RESULT_SUCCESS && log.empty());
+    float x[16], y[16] = {};
+    std::iota(x, x + 16, 0.f);
+    auto execution = prepare(graph);
+    bind(*execution, {x, y});
+    run(*execution);
+    for (size_t i = 0; i < 16; ++i) assert(y[i] == add_relu_of(x[i], i));
+    return graph->from_form();
+  };
+  const ContentHash here = first->form_identity();
+  assert(load(form->bytes(), here) && !load(form->bytes(), {here.low ^ 1, here.high}) && !load({}, here));
+  const std::vector<unsigned char> damaged(form->bytes().size(), 'x');
+  assert(!load(damaged, here) && !load(form->bytes().first(40), here));
+  // Not for a model with other arguments, nor with properties that it was not compiled with.
+  std::string other;
+  blob.manifest = add_relu(&other, {"2,16"});
+  std::shared_ptr<CompiledGraph> graph;
+  std::string log;
+  blob.form = form->bytes();
+  blob.form_identity = here;
+  assert(CompiledGraph::load(blob, nullptr, &graph, &log) == ZE_RESULT_SUCCESS && !graph->from_form());
+  blob.manifest = add_relu(&text);
+  blob.manifest.properties = {{"PERF_COUNT", "YES"}};
+  assert(CompiledGraph::load(blob, nullptr, &graph, &log) == ZE_RESULT_SUCCESS && !graph->from_form() && !graph->form());
+}
+
 void reads_tags() {
   const std::string text =
       "<?xml version=\"1.0\"?><!-- <a> --><net><layer name='a &lt;b&gt; &quot;c&quot; &#65;&#xe4;&amp;&apos;' id = \"7\" "
@@ -176,6 +216,7 @@ int main() {
   without_the_library();
   if (!openvino_found("compiled_graph")) return 0;
   open_bounds();
+  forms();
   wrong_blobs();
   reads_tags();
   checks_recurrent_layers();

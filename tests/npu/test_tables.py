@@ -225,6 +225,29 @@ def test_an_evicted_graph_comes_back(ctx: az.Context, graphs: Any, graph: az.Gra
     assert np.array_equal(infer(ctx, graph, x), before)
 
 
+def test_runtime_requirements(ctx: az.Context, graph: az.Graph) -> None:
+    size, desc = ctypes.c_size_t(), ze.ze_runtime_requirements_graph_desc_t(requirementsSrc=graph.handle)
+    desc.stype = ze.ZE_STRUCTURE_TYPE_RUNTIME_REQUIREMENTS_GRAPH_DESC
+    ask, judge = function("zeDeviceGetRuntimeRequirements"), function("zeDeviceValidateRuntimeRequirements")
+    device = ctx.device.handle
+    assert ask(device, ctypes.byref(desc), ctypes.byref(size), None) == 0
+    text = ctypes.create_string_buffer(size.value)
+    assert ask(device, ctypes.byref(desc), ctypes.byref(size), text) == 0
+    verdicts = {}
+    for given in (text.value, text.value + b"0", text.value.partition(b";")[0], b"ANOTHER.DRIVER"):
+        found = ze.ze_validate_runtime_requirements_output_t()
+        assert judge(device, given, ctypes.byref(found)) == 0
+        verdicts[given] = found.result
+    assert list(verdicts.values()) == [
+        ze.ZE_VALIDATE_RUNTIME_REQUIREMENTS_RESULT_REQUIREMENTS_MET,
+        ze.ZE_VALIDATE_RUNTIME_REQUIREMENTS_RESULT_REQUIREMENTS_NOT_MET,
+        ze.ZE_VALIDATE_RUNTIME_REQUIREMENTS_RESULT_REQUIREMENTS_MET,
+        ze.ZE_VALIDATE_RUNTIME_REQUIREMENTS_RESULT_NOT_APPLICABLE,
+    ]
+    desc.requirementsSrc = device
+    assert ask(device, ctypes.byref(desc), ctypes.byref(size), None) == ze.ZE_RESULT_ERROR_INVALID_ARGUMENT
+
+
 def test_memory_of_a_context(ctx: az.Context, graphs: Any, graph: az.Graph) -> None:
     def ask(kind: int) -> tuple[int, int]:
         answer = npu.ze_graph_memory_query_t()
@@ -254,7 +277,9 @@ def test_options(ctx: az.Context, graphs: Any) -> None:
     assert all(knows(option) for option in text.value.split())
     assert knows(b"NPU_MODEL_SERIALIZER_VERSION", b"NO_WEIGHTS_COPY")
     assert not knows(b"NPU_MODEL_SERIALIZER_VERSION", b"FROM_THE_FUTURE")
-    assert not knows(b"ENABLE_WEIGHTLESS")
+    assert knows(b"ENABLE_WEIGHTLESS")
+    assert knows(b"WS_COMPILE_CALL_NUMBER")
+    assert not knows(b"NPU_WITHOUT_A_NAME")
     assert not knows(b"NPU_")
 
 

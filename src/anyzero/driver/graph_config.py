@@ -14,6 +14,7 @@ PROFILING: Final = 1
 """A flag of the manifest."""
 
 _YES: Final = ("YES", "TRUE", "1")
+_NO: Final = ("NO", "FALSE", "0")
 _NOTHING: Final = ("", "UNDEFINED")
 """How a client says that it does not mind."""
 
@@ -33,14 +34,17 @@ _PASSED: Final[dict[str, Callable[[str], bool]]] = {
 # is among it: f16 and i8 are what an NPU has, and the CPU plugin knows best what this machine is good at.
 _WITHOUT_MEANING: Final = frozenset(
     {
+        "CACHE_MODE",
         "COMPILATION_NUM_THREADS",
         "DEVICE_ID",
+        "ENABLE_WEIGHTLESS",
         "INFERENCE_PRECISION_HINT",
         "LOG_LEVEL",
         "MODEL_PRIORITY",
         "NUM_STREAMS",
         "RUN_INFERENCES_SEQUENTIALLY",
         "WORKLOAD_TYPE",
+        "WS_COMPILE_CALL_NUMBER",
         "BATCH_COMPILER_MODE_SETTINGS",
     }
 )
@@ -53,6 +57,8 @@ def wants_profiling(config: dict[str, str]) -> bool:
 def properties(config: dict[str, str], remarks: list[str]) -> dict[str, str]:
     """Properties for the CPU plugin's compile_model; what is left out without being known is remarked on."""
     found = {"PERF_COUNT": "YES"} if wants_profiling(config) else {}
+    if config.get("NPU_COMPILER_DYNAMIC_QUANTIZATION", "").upper() in _NO:
+        found["DYNAMIC_QUANTIZATION_GROUP_SIZE"] = "0"
     for key, value in config.items():
         if key in _PASSED:
             if _PASSED[key](value):

@@ -57,6 +57,15 @@ def test_too_many_dimensions(core: ov.Core) -> None:
     assert "5 at most" in said
 
 
+def test_outputs_without_bounds(core: ov.Core) -> None:
+    """Its shape is what the values of an input say."""
+    x, shape = op.parameter([1, 8], np.float32, name="x"), op.parameter([2], np.int64, name="shape")
+    said = refusal(core, ov.Model([op.reshape(x, shape, False, name="reshaped")], [x, shape], "shaped"))
+    assert "UNSUPPORTED_FEATURE" in said
+    assert "without an upper bound" in said
+    assert "model.reshape(" in said
+
+
 def test_dimensions_without_bounds(core: ov.Core) -> None:
     said = refusal(core, models.unbounded())
     assert "endless" in said

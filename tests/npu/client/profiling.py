@@ -23,6 +23,11 @@ def test_layers(core: ov.Core) -> None:
     # What the compiler has made of several nodes has one name of them.
     assert sum(any(name in layer.node_name for name in names) for layer in ran) >= 4
     assert all(layer.node_type for layer in ran)
+    # As an NPU would have it: its array of multipliers, its vector processors, its copy engines.
+    executors = {layer.node_type: layer.exec_type for layer in ran if layer.cpu_time > timedelta(0)}
+    assert executors["Convolution"] == "DPU"
+    wanted = {"Convolution": "DPU", "FullyConnected": "DPU", "MaxPool": "DPU", "ReduceMean": "Shave", "Reorder": "DMA"}
+    assert all(wanted.get(type_, executor) == executor for type_, executor in executors.items())
     assert all(layer.real_time >= timedelta(0) for layer in ran)
     assert any(layer.real_time > timedelta(0) for layer in ran)
 
