@@ -27,8 +27,10 @@ NULL_ELEMENTS: frozenset[tuple[str, str]] = frozenset(
 # inputs has none of its own.
 LEFT_TO_THE_ENGINE: frozenset[tuple[str, str]] = frozenset({("zeModuleCreate", "`0 == desc->inputSize`")})
 
-# Pointers that may be null although nothing says so: asking for a size needs no room.
-MAY_BE_NULL: frozenset[tuple[str, str]] = frozenset({("zeKernelGetBinaryExp", "pKernelBinary")})
+# Parameters that may be null although no tag says so: asking for a size needs no room, physical host memory no device.
+MAY_BE_NULL: frozenset[tuple[str, str]] = frozenset(
+    {("zeKernelGetBinaryExp", "pKernelBinary"), ("zePhysicalMemCreate", "hDevice")}
+)
 
 # Functions that are older than the facts say: those tell since when this form is documented. Slots that come before
 # the ones of the named version are there for older callers, too.

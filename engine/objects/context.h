@@ -2,12 +2,14 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "../abi/handle.h"
 #include "../abi/properties.h"
 #include "../exec/ring.h"
+#include "range_map.h"
 
 namespace anyzero {
 
@@ -40,6 +42,10 @@ class Context : public Object<Context, Kind::Context> {
   // Why the last of them did; empty when none has.
   std::string loss_report();
 
+  // Atomic access attributes of memory that no allocation of ours holds, by device.
+  using SystemAtomics = std::map<const Device*, RangeMap<uint32_t>>;
+  Guarded<SystemAtomics>& system_atomics() { return system_atomics_; }
+
   Context(Driver& driver, std::vector<Device*> devices) : driver_(driver), devices_(std::move(devices)) {}
 
  private:
@@ -47,6 +53,7 @@ class Context : public Object<Context, Kind::Context> {
   std::vector<Device*> devices_;
   std::atomic<bool> lost_{false};
   Guarded<std::string> loss_report_;
+  Guarded<SystemAtomics> system_atomics_;
 };
 
 }  // namespace anyzero

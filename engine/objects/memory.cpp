@@ -274,46 +274,6 @@ ze_result_t Mem::getAddressRange(Context& context, const void* pointer, void** b
   return fail(ZE_RESULT_ERROR_ADDRESS_NOT_FOUND, "%p does not lie in an allocation of this context", pointer);
 }
 
-ze_result_t Mem::setAtomicAccessAttributeExp(Context& context, Device& device, const void* pointer, size_t,
-                                             ze_memory_atomic_attr_exp_flags_t attributes) {
-  if (ze_result_t r = context.require(device)) return r;
-  struct {
-    uint32_t allowed, forbidden;
-  } constexpr kPairs[] = {{ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_HOST_ATOMICS, ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_NO_HOST_ATOMICS},
-                          {ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_DEVICE_ATOMICS, ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_NO_DEVICE_ATOMICS},
-                          {ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_SYSTEM_ATOMICS, ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_NO_SYSTEM_ATOMICS}};
-  for (auto [allowed, forbidden] : kPairs)
-    if ((attributes & allowed) && (attributes & (forbidden | ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_NO_ATOMICS)))
-      return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%#x allows and forbids the same atomics", attributes);
-  bool known = false;
-  with_allocation(pointer, [&](Allocation& allocation) {
-    if (allocation.context.get() != &context) return;
-    known = true;
-    std::lock_guard lock(allocation.attributes_mutex);
-    for (auto& [owner, value] : allocation.atomic_attributes)
-      if (owner == &device) return void(value = attributes);
-    allocation.atomic_attributes.emplace_back(&device, attributes);
-  });
-  if (known) return ZE_RESULT_SUCCESS;
-  return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%p does not lie in an allocation of this context", pointer);
-}
-
-ze_result_t Mem::getAtomicAccessAttributeExp(Context& context, Device& device, const void* pointer, size_t,
-                                             ze_memory_atomic_attr_exp_flags_t* attributes) {
-  if (ze_result_t r = context.require(device)) return r;
-  bool known = false;
-  with_allocation(pointer, [&](Allocation& allocation) {
-    if (allocation.context.get() != &context) return;
-    known = true;
-    *attributes = ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_DEVICE_ATOMICS;
-    std::lock_guard lock(allocation.attributes_mutex);
-    for (auto& [owner, value] : allocation.atomic_attributes)
-      if (owner == &device) *attributes = value;
-  });
-  if (known) return ZE_RESULT_SUCCESS;
-  return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%p does not lie in an allocation of this context", pointer);
-}
-
 ze_result_t Mem::getPitchFor2dImage(Context& context, Device& device, size_t width, size_t, unsigned int element_size,
                                     size_t* row_pitch) {
   if (ze_result_t r = context.require(device)) return r;

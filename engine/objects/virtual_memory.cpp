@@ -18,6 +18,7 @@
 #include "ipc.h"
 #include "ipc_descriptor.h"
 #include "memory.h"
+#include "range_map.h"
 
 namespace anyzero {
 
@@ -37,14 +38,8 @@ struct Reservation {
   uintptr_t end;
   Ref<Context> context;
   std::map<uintptr_t, Mapping> mappings;
-  // Where the access attribute changes; each entry holds up to the next. What is not mapped has none.
-  std::map<uintptr_t, ze_memory_access_attribute_t> access;
-
-  void set_access(uintptr_t begin, uintptr_t to, ze_memory_access_attribute_t value) {
-    if (to < end) access.emplace(to, std::prev(access.upper_bound(to))->second);
-    access.erase(access.lower_bound(begin), access.lower_bound(to));
-    access[begin] = value;
-  }
+  // As the program set it, also for pages that nothing is mapped to: those cannot be accessed whatever it says.
+  RangeMap<ze_memory_access_attribute_t> access{ZE_MEMORY_ACCESS_ATTRIBUTE_NONE};
 };
 
 struct Reservations {
@@ -115,16 +110,6 @@ bool overlaps(const Reservation& reservation, uintptr_t begin, uintptr_t end) {
          (next != reservation.mappings.begin() && std::prev(next)->second.end > begin);
 }
 
-bool covered(const Reservation& reservation, uintptr_t begin, uintptr_t end) {
-  auto next = reservation.mappings.upper_bound(begin);
-  if (next == reservation.mappings.begin()) return false;
-  for (auto at = std::prev(next); at != reservation.mappings.end() && at->first <= begin; ++at) {
-    if (at->second.end > begin) begin = at->second.end;
-    if (begin >= end) return true;
-  }
-  return false;
-}
-
 void refund(Device* device, uint64_t size) {
   if (device) {
     device->refund(size);
@@ -187,7 +172,10 @@ PhysicalMem::~PhysicalMem() {
   refund(device(), size_);
 }
 
-ze_result_t PhysicalMem::create(Context& context, Device& device, ze_physical_mem_desc_t* desc, ze_physical_mem_handle_t* handle) {
+ze_result_t PhysicalMem::create(Context& context, Device* chosen, ze_physical_mem_desc_t* desc, ze_physical_mem_handle_t* handle) {
+  if (!chosen && !(desc->flags & ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_HOST))
+    return fail(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "physical device memory needs a device; only host memory takes none");
+  Device& device = chosen ? *chosen : *context.devices().front();
   if (ze_result_t r = context.require(device)) return r;
   if (ze_result_t r = check_pages(nullptr, desc->size)) return r;
   constexpr uint32_t kBoth = ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_DEVICE | ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_HOST;
@@ -260,7 +248,7 @@ ze_result_t VirtualMem::reserve(Context& context, const void* start, size_t size
   if (base == MAP_FAILED)
     return fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "%zu bytes of address space: %s", size, std::strerror(errno));
   uintptr_t begin = reinterpret_cast<uintptr_t>(base);
-  Reservation reservation{begin + size, Ref<Context>(&context), {}, {{begin, ZE_MEMORY_ACCESS_ATTRIBUTE_NONE}}};
+  Reservation reservation{begin + size, Ref<Context>(&context), {}};
   std::lock_guard lock(reservations().mutex);
   reservations().by_base.emplace(begin, std::move(reservation));
   *pointer = base;
@@ -319,7 +307,7 @@ ze_result_t VirtualMem::map(Context& context, const void* pointer, size_t size, 
   auto [at, added] = reservation->mappings.emplace(begin, Mapping{end, Ref<PhysicalMem>(&memory), offset, Allocation::next_id()});
   ++memory.mappings_;
   enlist(begin, at->second);
-  reservation->set_access(begin, end, access);
+  reservation->access.set(begin, end, access);
   return ZE_RESULT_SUCCESS;
 }
 
@@ -354,7 +342,7 @@ ze_result_t VirtualMem::unmap(Context& context, const void* pointer, size_t size
     --old.memory->mappings_;
     gone.push_back(std::move(old));
   }
-  reservation->set_access(begin, end, ZE_MEMORY_ACCESS_ATTRIBUTE_NONE);
+  reservation->access.set(begin, end, ZE_MEMORY_ACCESS_ATTRIBUTE_NONE);
   return ZE_RESULT_SUCCESS;
 }
 
@@ -365,13 +353,12 @@ ze_result_t VirtualMem::setAccessAttribute(Context& context, const void* pointer
   Reservation* reservation;
   if (ze_result_t r = look_up(context, pointer, size, &reservation)) return r;
   uintptr_t begin = reinterpret_cast<uintptr_t>(pointer), end = begin + size;
-  if (access != ZE_MEMORY_ACCESS_ATTRIBUTE_NONE && !covered(*reservation, begin, end)) {
-    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                "some of the %zu bytes at %p are reserved but not mapped; map physical memory first", size, pointer);
+  for (const auto& [base, mapping] : reservation->mappings) {
+    const uintptr_t from = std::max(base, begin), to = std::min(mapping.end, end);
+    if (from < to && mprotect(reinterpret_cast<void*>(from), to - from, protection(access)) != 0)
+      return fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "changing the access to %zu bytes: %s", to - from, std::strerror(errno));
   }
-  if (mprotect(const_cast<void*>(pointer), size, protection(access)) != 0)
-    return fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "changing the access to %zu bytes: %s", size, std::strerror(errno));
-  reservation->set_access(begin, end, access);
+  reservation->access.set(begin, end, access);
   return ZE_RESULT_SUCCESS;
 }
 
@@ -382,10 +369,8 @@ ze_result_t VirtualMem::getAccessAttribute(Context& context, const void* pointer
   Reservation* reservation;
   if (ze_result_t r = look_up(context, pointer, size, &reservation)) return r;
   uintptr_t begin = reinterpret_cast<uintptr_t>(pointer), end = begin + size;
-  auto next = reservation->access.upper_bound(begin);
-  *access = std::prev(next)->second;
-  while (next != reservation->access.end() && next->first < end && next->second == *access) ++next;
-  *run = std::min(end, next == reservation->access.end() ? end : next->first) - begin;
+  *access = reservation->access.at(begin);
+  *run = reservation->access.end_of_run(begin, end) - begin;
   return ZE_RESULT_SUCCESS;
 }
 

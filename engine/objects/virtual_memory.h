@@ -14,7 +14,7 @@ class Device;
 // Threading: any thread.
 class PhysicalMem : public Object<PhysicalMem, Kind::PhysicalMem> {
  public:
-  static ze_result_t create(Context& context, Device& device, ze_physical_mem_desc_t* desc, ze_physical_mem_handle_t* handle);
+  static ze_result_t create(Context& context, Device* chosen, ze_physical_mem_desc_t* desc, ze_physical_mem_handle_t* handle);
   static ze_result_t destroy(Context& context, PhysicalMem& memory);
   static ze_result_t getProperties(Context& context, PhysicalMem& memory, ze_physical_mem_properties_t* properties);
 

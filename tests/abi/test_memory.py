@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 import time
-from ctypes import addressof, byref, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import addressof, byref, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
 from itertools import pairwise
 from typing import Any
 
@@ -369,6 +369,33 @@ def test_atomic_attributes(az: Calls, context: c_void_p) -> None:
     assert attributes.value == flags
     az.error(INVALID_ENUMERATION, "zeMemSetAtomicAccessAttributeExp", context, az.device, address, 8192, 0x100)
     assert az.call("zeMemSetAtomicAccessAttributeExp", context, az.device, 0x1000, 8192, flags) != OK
+
+
+def test_atomic_attributes_of_memory_of_the_system(az: Calls, context: c_void_p) -> None:
+    """What malloc gave is shared memory to a device that faults pages in."""
+    usual, wanted = ze.ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_DEVICE_ATOMICS, ze.ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_SYSTEM_ATOMICS
+    room = (c_uint8 * 65536)()
+    begin, found = addressof(room), c_uint32()
+
+    def told(offset: int) -> int:
+        az.ok("zeMemGetAtomicAccessAttributeExp", context, az.device, begin + offset, 64, byref(found))
+        return found.value
+
+    assert told(0) == usual
+    az.ok("zeMemSetAtomicAccessAttributeExp", context, az.device, begin + 4096, 8192, wanted)
+    az.ok("zeMemSetAtomicAccessAttributeExp", context, az.device, begin + 8192, 4096, 0)
+    assert [told(offset) for offset in (0, 4095, 4096, 8191, 8192, 12287, 12288)] == [
+        usual, usual, wanted, wanted, 0, 0, usual
+    ]  # fmt: skip
+    other = az.context()
+    az.ok("zeMemGetAtomicAccessAttributeExp", other, az.device, begin + 4096, 64, byref(found))
+    assert found.value == usual
+    for pointer, size in ((0x1000, 64), (begin, 2**64 - 1), (2**64 - 4096, 4096)):
+        az.error(INVALID_ARGUMENT, "zeMemSetAtomicAccessAttributeExp", context, az.device, pointer, size, wanted)
+    # An allocation of another context is not the system's.
+    foreign = az.memory(other, 64)
+    az.error(INVALID_ARGUMENT, "zeMemSetAtomicAccessAttributeExp", context, az.device, foreign, 64, wanted)
+    az.ok("zeContextDestroy", other)
 
 
 def test_hints_are_commands(az: Calls, context: c_void_p) -> None:

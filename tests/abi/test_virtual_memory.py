@@ -11,6 +11,7 @@ from tests.abi.calls import (
     DEVICE_LOST,
     INVALID_ARGUMENT,
     INVALID_ENUMERATION,
+    INVALID_NULL_HANDLE,
     OK,
     SYNCHRONOUS,
     UNSUPPORTED_ALIGNMENT,
@@ -134,7 +135,7 @@ def test_bad_mappings(az: Calls, context: c_void_p) -> None:
     az.ok("zeVirtualMemMap", context, base, 2 * PAGE, memory, 0, WRITE)
     az.error(INVALID_ARGUMENT, "zeVirtualMemMap", context, base + PAGE, 2 * PAGE, memory, 0, WRITE)
     az.error(INVALID_ARGUMENT, "zeVirtualMemUnmap", context, base + 4 * PAGE, PAGE)
-    az.error(INVALID_ARGUMENT, "zeVirtualMemSetAccessAttribute", context, base, 4 * PAGE, READ)
+    az.error(INVALID_ARGUMENT, "zeVirtualMemSetAccessAttribute", context, base, 9 * PAGE, READ)
     az.error(UNSUPPORTED_ALIGNMENT, "zeVirtualMemUnmap", context, base + 1, PAGE)
     az.error(UNSUPPORTED_SIZE, "zeVirtualMemUnmap", context, base, PAGE - 1)
     az.error(INVALID_ARGUMENT, "zePhysicalMemDestroy", other, memory)
@@ -183,6 +184,41 @@ def test_attributes_page_by_page(az: Calls, context: c_void_p) -> None:
     az.ok("zePhysicalMemDestroy", context, memory)
 
 
+def test_attributes_of_pages_that_are_only_reserved(az: Calls, context: c_void_p) -> None:
+    base, memory = reserve(az, context, 4 * PAGE), physical(az, context, 2 * PAGE)
+    for attribute in (READ, NONE, WRITE):
+        az.ok("zeVirtualMemSetAccessAttribute", context, base, 4 * PAGE, attribute)
+        assert access(az, context, base, 4 * PAGE) == (attribute, 4 * PAGE)
+    # A mapping brings its own attribute, and only what is mapped can be accessed.
+    az.ok("zeVirtualMemMap", context, base + PAGE, 2 * PAGE, memory, 0, READ)
+    assert [access(az, context, base + i * PAGE, PAGE)[0] for i in range(4)] == [WRITE, READ, READ, WRITE]
+    az.ok("zeVirtualMemSetAccessAttribute", context, base, 4 * PAGE, WRITE)
+    assert access(az, context, base, 4 * PAGE) == (WRITE, 4 * PAGE)
+    write(base + PAGE, b"both pages" * 800)
+    az.ok("zeVirtualMemUnmap", context, base + PAGE, PAGE)
+    az.error(INVALID_ARGUMENT, "zeVirtualMemSetAccessAttribute", context, base, 5 * PAGE, WRITE)
+    az.ok("zeVirtualMemFree", context, base, 4 * PAGE)
+    az.ok("zePhysicalMemDestroy", context, memory)
+
+
+def test_physical_host_memory_needs_no_device(az: Calls, context: c_void_p) -> None:
+    desc = ze.ze_physical_mem_desc_t(size=PAGE, flags=ze.ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_HOST)
+    base, memory = reserve(az, context, PAGE), az.new("zePhysicalMemCreate", context, None, byref(desc))
+    az.ok("zeVirtualMemMap", context, base, PAGE, memory, 0, WRITE)
+    write(base, b"on the host")
+    found, device = ze.ze_memory_allocation_properties_t(), c_void_p(1)
+    az.ok("zeMemGetAllocProperties", context, base, byref(found), byref(device))
+    assert (found.type, device.value) == (ze.ZE_MEMORY_TYPE_HOST, None)
+    az.ok("zeVirtualMemFree", context, base, PAGE)
+    az.ok("zePhysicalMemDestroy", context, memory)
+    desc.flags = ze.ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_DEVICE
+    made = c_void_p()
+    for flags in (0, ze.ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_DEVICE):
+        desc.flags = flags
+        az.error(INVALID_NULL_HANDLE, "zePhysicalMemCreate", context, None, byref(desc), byref(made))
+    az.error(INVALID_NULL_HANDLE, "zePhysicalMemCreate", context, context, byref(desc), byref(made))
+
+
 def test_read_only_is_a_device_fault(az: Calls) -> None:
     context = az.context()
     base, memory = reserve(az, context, 4 * PAGE), physical(az, context, 4 * PAGE)
@@ -202,11 +238,13 @@ def test_read_only_is_a_device_fault(az: Calls) -> None:
 
 
 def test_no_access_and_unmapped_are_device_faults(az: Calls) -> None:
-    for prepare in ("unmapped", "none"):
+    for prepare in ("unmapped", "none", "reserved"):
         context = az.context()
         base, memory = reserve(az, context, 4 * PAGE), physical(az, context, 4 * PAGE)
         if prepare == "none":
             az.ok("zeVirtualMemMap", context, base, 4 * PAGE, memory, 0, NONE)
+        if prepare == "reserved":
+            az.ok("zeVirtualMemSetAccessAttribute", context, base, 4 * PAGE, WRITE)
         immediate, target = az.immediate(context, mode=SYNCHRONOUS), az.memory(context, PAGE)
         result = az.call("zeCommandListAppendMemoryCopy", immediate, target, base + PAGE, PAGE, None, 0, None)
         assert result == DEVICE_LOST, prepare

@@ -11,12 +11,12 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zePhysicalMemCreate(ze_context_handle_t hCon
   auto* context = checked<Context>(hContext);
   if (!context) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zePhysicalMemCreate", "hContext", hContext);
   auto* device = checked<Device>(hDevice);
-  if (!device) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zePhysicalMemCreate", "hDevice", hDevice);
+  if (hDevice && !device) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zePhysicalMemCreate", "hDevice", hDevice);
   if (!desc) return null_pointer("zePhysicalMemCreate", "desc");
   if (!phPhysicalMemory) return null_pointer("zePhysicalMemCreate", "phPhysicalMemory");
   if (desc->flags & ~known_ze_physical_mem_flags) return unknown_value("zePhysicalMemCreate", "desc->flags", desc->flags);
   if (0 == desc->size) return broken_rule(ZE_RESULT_ERROR_UNSUPPORTED_SIZE, "zePhysicalMemCreate", "0 == desc->size");
-  return PhysicalMem::create(*context, *device, desc, phPhysicalMemory);
+  return PhysicalMem::create(*context, device, desc, phPhysicalMemory);
 } catch (...) {
   return caught("zePhysicalMemCreate");
 }
