@@ -139,6 +139,7 @@ class CommandList : public Object<CommandList, Kind::CommandList> {
   ze_result_t append(uint64_t cost, size_t extra, Event* signal, uint32_t n, Event* const* waits, Fill&& fill);
   ze_result_t submit(uint64_t before, uint64_t position, bool cheap);
   ze_result_t refuse_closed() const;
+  ze_result_t ignore_closed() const;
   // Only an asynchronous immediate list can capture.
   ze_result_t refuse_unless_capturable() const;
   // While captures go on: true when the command was recorded into a graph, or may not be appended, as `result` says.

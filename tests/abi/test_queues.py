@@ -121,7 +121,8 @@ def test_states_of_a_list(az: Calls, context: c_void_p) -> None:
     assert "close" in az.last_error()
     az.close(recorded)
     az.close(recorded)
-    az.error(INVALID_ARGUMENT, *fill)
+    pattern.value = 2
+    az.ok(*fill)  # accepted, and never run
     assert "reset" in az.last_error()
     az.execute(queue, recorded)
     az.finish(queue)
@@ -136,13 +137,14 @@ def test_states_of_a_list(az: Calls, context: c_void_p) -> None:
     assert read(address, 64) == bytes(64)
 
 
-def test_every_append_is_refused_on_a_closed_list(az: Calls, context: c_void_p) -> None:
+def test_what_is_appended_to_a_closed_list_never_runs(az: Calls, context: c_void_p) -> None:
+    """As with hardware drivers; a bandwidth program gives memory advice that way."""
     from tests.abi.appends import appends
 
     recorded = az.list(context)
     az.close(recorded)
     for name, args in appends(az, context):
-        assert az.call(name, recorded, *args) == INVALID_ARGUMENT, name
+        assert az.call(name, recorded, *args) == OK, name
     queue = az.queue(context)
     az.execute(queue, recorded)
     az.finish(queue)

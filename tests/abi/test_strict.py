@@ -34,5 +34,21 @@ with planner():
 """
 
 
+CLOSED = """
+from tests.abi.appends import appends
+az = Calls()
+context = az.context()
+recorded = az.list(context)
+az.close(recorded)
+for name, args in appends(az, context):
+    assert az.call(name, recorded, *args) == INVALID_ARGUMENT, name
+    assert "reset" in az.last_error()
+"""
+
+
+def test_nothing_is_appended_to_a_closed_list() -> None:
+    run_python(CLOSED, ANYZERO_STRICT="1")
+
+
 def test_arguments_have_the_size_of_the_kernels_own() -> None:
     run_python(ARGUMENTS, ANYZERO_STRICT="1")

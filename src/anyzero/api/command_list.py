@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
-from anyzero import ze
+from anyzero import errors, ze
 from anyzero.api._events import NO_WAITS, Waits, pack
 from anyzero.api._hot import Address
 from anyzero.api.library import check, create, function
@@ -30,6 +30,11 @@ _create: Final = function("zeCommandListCreate")
 _clone: Final = function("zeCommandListCreateCloneExp")
 _end: Final = function("zeCommandListClose")
 _reset: Final = function("zeCommandListReset")
+
+
+def _ended() -> errors.InvalidArgument:
+    # Drivers, as hardware's, accept the command and never run it.
+    return errors.InvalidArgument("the recording of this command list has ended", remedy="reset it to record anew.")
 
 
 class CommandList(Recorder[None]):
@@ -92,6 +97,8 @@ class CommandList(Recorder[None]):
         kept: object,
         nbytes: int = 0,
     ) -> None:
+        if not self.recording:
+            raise _ended()
         count, waits = NO_WAITS if wait is None else pack(wait)
         event = None if signal is None else signal.handle
         if result := command(self.handle, *arguments, event, count, waits):
@@ -102,6 +109,8 @@ class CommandList(Recorder[None]):
     def _append_bare(
         self, command: Callable[..., int], arguments: tuple[Any, ...], kept: object, nbytes: int = 0
     ) -> None:
+        if not self.recording:
+            raise _ended()
         if result := command(self.handle, *arguments):
             check(result, command)
         self._kept.append(kept)
