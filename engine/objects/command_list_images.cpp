@@ -17,6 +17,7 @@ struct Region {
   uint64_t height;
   uint64_t slices;
 
+  bool empty() const { return width == 0 || height == 0 || slices == 0; }
   bool same_extent(const Region& other) const { return width == other.width && height == other.height && slices == other.slices; }
   bool meets(const Region& other) const {
     return x < other.x + other.width && other.x < x + width && y < other.y + other.height && other.y < y + height &&
@@ -27,7 +28,6 @@ struct Region {
 // `step`: the pixels along this axis that share an element, which only a copy to the edge of the image may cut.
 ze_result_t check_axis(char axis, uint64_t origin, uint64_t extent, uint64_t size, uint64_t step) {
   using ull = unsigned long long;
-  if (extent == 0) return fail(ZE_RESULT_ERROR_INVALID_SIZE, "the region is empty along axis %c", axis);
   if (origin + extent > size)
     return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the region reaches from %llu to %llu along axis %c, the image ends at %llu",
                 ull{origin}, ull{origin + extent}, axis, ull{size});
@@ -76,11 +76,13 @@ BoxCopy plane_copy(const ImagePlane& plane, const Region& region, const Box& to,
   return {to, from, plane.columns(region.width) * plane.bytes, plane.rows(region.height), region.slices};
 }
 
-// The copies from `memory` into the part of the image; 0 as a pitch means that nothing lies between.
+// The copies from `memory` into the part of the image, none where it is empty; 0 as a pitch means that nothing lies between.
 ze_result_t from_memory(const ImageView& view, const ze_image_region_t* given, const void* memory, uint32_t row_pitch,
-                        uint32_t slice_pitch, BoxCopy* copies) {
+                        uint32_t slice_pitch, BoxCopy* copies, uint32_t* count) {
   Region region;
   if (ze_result_t result = read_region(view, given, &region)) return result;
+  *count = region.empty() ? 0 : view.format->n_planes;
+  if (*count == 0) return ZE_RESULT_SUCCESS;
   SliceLayout layout;
   if (row_pitch == 0)
     layout = lay_out(*view.format, region.width, region.height, 1);
@@ -127,6 +129,7 @@ ze_result_t CommandList::appendImageCopyRegion(Image& to, Image& from, const ze_
                 static_cast<unsigned long long>(there.width), static_cast<unsigned long long>(there.height),
                 static_cast<unsigned long long>(there.slices), static_cast<unsigned long long>(here.width),
                 static_cast<unsigned long long>(here.height), static_cast<unsigned long long>(here.slices));
+  if (there.empty()) return appendBarrier(signal, n_waits, waits);
   if (same_memory(target, source) && there.meets(here))
     return fail(ZE_RESULT_ERROR_OVERLAPPING_REGIONS, "source and destination overlap in the same image");
 
@@ -149,8 +152,9 @@ ze_result_t CommandList::appendImageCopyFromMemory(Image& to, const void* from, 
 ze_result_t CommandList::appendImageCopyToMemoryExt(void* to, Image& from, const ze_image_region_t* region, uint32_t row_pitch,
                                                     uint32_t slice_pitch, Event* signal, uint32_t n_waits, Event* const* waits) {
   BoxCopy copies[kMaxPlanes];
-  if (ze_result_t result = from_memory(from.view(), region, to, row_pitch, slice_pitch, copies)) return result;
-  uint32_t count = from.view().format->n_planes;
+  uint32_t count;
+  if (ze_result_t result = from_memory(from.view(), region, to, row_pitch, slice_pitch, copies, &count)) return result;
+  if (count == 0) return appendBarrier(signal, n_waits, waits);
   for (uint32_t i = 0; i < count; ++i) std::swap(copies[i].to, copies[i].from);
   return append_boxes(copies, count, &from, nullptr, signal, n_waits, waits);
 }
@@ -159,8 +163,10 @@ ze_result_t CommandList::appendImageCopyFromMemoryExt(Image& to, const void* fro
                                                       uint32_t row_pitch, uint32_t slice_pitch, Event* signal, uint32_t n_waits,
                                                       Event* const* waits) {
   BoxCopy copies[kMaxPlanes];
-  if (ze_result_t result = from_memory(to.view(), region, from, row_pitch, slice_pitch, copies)) return result;
-  return append_boxes(copies, to.view().format->n_planes, &to, nullptr, signal, n_waits, waits);
+  uint32_t count;
+  if (ze_result_t result = from_memory(to.view(), region, from, row_pitch, slice_pitch, copies, &count)) return result;
+  if (count == 0) return appendBarrier(signal, n_waits, waits);
+  return append_boxes(copies, count, &to, nullptr, signal, n_waits, waits);
 }
 
 }  // namespace anyzero

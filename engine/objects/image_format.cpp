@@ -13,6 +13,8 @@ constexpr uint8_t kFloat = type_bit(ZE_IMAGE_FORMAT_TYPE_FLOAT);
 constexpr uint8_t kInteger = kUint | kSint | kUnorm | kSnorm;
 constexpr uint8_t kAny = kInteger | kFloat;
 constexpr uint8_t kUnsigned = kUint | kUnorm;
+// Kernels read normalised components as float, whose 24 bits would lose the low ones of 32.
+constexpr uint8_t kWide = kUint | kSint | kFloat;
 
 constexpr auto kComponents = ImageFormat::Family::Components;
 constexpr auto kMedia = ImageFormat::Family::Media;
@@ -53,13 +55,13 @@ constexpr ImageFormat triplanar(const char* name, uint8_t across, uint8_t down) 
 constexpr ImageFormat kFormats[] = {
     components("8", kInteger, even(1, 8)),
     components("16", kAny, even(1, 16)),
-    components("32", kAny, even(1, 32)),
+    components("32", kWide, even(1, 32)),
     components("8_8", kInteger, even(2, 8)),
     components("8_8_8_8", kInteger, even(4, 8)),
     components("16_16", kAny, even(2, 16)),
     components("16_16_16_16", kAny, even(4, 16)),
-    components("32_32", kAny, even(2, 32)),
-    components("32_32_32_32", kAny, even(4, 32)),
+    components("32_32", kWide, even(2, 32)),
+    components("32_32_32_32", kWide, even(4, 32)),
     components("10_10_10_2", kInteger, uneven(4, 4, 10, 10, 10, 2)),
     components("11_11_10", kUnsigned | kFloat, uneven(4, 3, 11, 11, 10)),
     components("5_6_5", kUnsigned, uneven(2, 3, 5, 6, 5)),
@@ -96,7 +98,7 @@ constexpr ImageFormat kFormats[] = {
     triplanar("BRGP", 1, 1),
     components("8_8_8", kInteger, even(3, 8)),
     components("16_16_16", kAny, even(3, 16)),
-    components("32_32_32", kAny, even(3, 32)),
+    components("32_32_32", kWide, even(3, 32)),
 };
 constexpr size_t kCount = sizeof kFormats / sizeof *kFormats;
 static_assert(kCount == ZE_IMAGE_FORMAT_LAYOUT_32_32_32 + 1);

@@ -17,19 +17,21 @@ Plane = tuple[int, int, int]
 
 # Written from the formats' definitions, not from the engine's table.
 INTEGERS, UNSIGNED = "UINT SINT UNORM SNORM", "UINT UNORM"
+# Normalised, 32 bits would have to pass through a float.
+WIDE = "UINT SINT FLOAT"
 COMPONENTS: dict[str, tuple[int, str]] = {
     "8": (1, INTEGERS),
     "16": (2, f"{INTEGERS} FLOAT"),
-    "32": (4, f"{INTEGERS} FLOAT"),
+    "32": (4, WIDE),
     "8_8": (2, INTEGERS),
     "8_8_8": (3, INTEGERS),
     "8_8_8_8": (4, INTEGERS),
     "16_16": (4, f"{INTEGERS} FLOAT"),
     "16_16_16": (6, f"{INTEGERS} FLOAT"),
     "16_16_16_16": (8, f"{INTEGERS} FLOAT"),
-    "32_32": (8, f"{INTEGERS} FLOAT"),
-    "32_32_32": (12, f"{INTEGERS} FLOAT"),
-    "32_32_32_32": (16, f"{INTEGERS} FLOAT"),
+    "32_32": (8, WIDE),
+    "32_32_32": (12, WIDE),
+    "32_32_32_32": (16, WIDE),
     "10_10_10_2": (4, INTEGERS),
     "11_11_10": (4, f"{UNSIGNED} FLOAT"),
     "5_6_5": (2, UNSIGNED),

@@ -438,7 +438,36 @@ def test_axes_that_an_image_lacks_may_be_zero(gpu: Gpu) -> None:
             assert gpu.read(gpu.scratch, image, ze.ze_image_region_t(0, 0, 0, 5, 0, 0)) == OK
     with gpu.image(Extent.of("8", "2D").desc()) as image:
         assert gpu.read(gpu.scratch, image, ze.ze_image_region_t(0, 0, 0, 5, 1, 0)) == OK
-        assert gpu.read(gpu.scratch, image, ze.ze_image_region_t(0, 0, 0, 5, 0, 1)) == INVALID_SIZE
+
+
+def test_empty_regions_copy_nothing_and_signal(gpu: Gpu) -> None:
+    none = (None, 0, None)
+    data = gpu.memory(4096)
+    with gpu.image(Extent.of("NV12", "2D").desc()) as image, gpu.image(Extent.of("8", "3D").desc()) as deep:
+        for made, sides in ((image, [(0, 4, 1), (4, 0, 1), (0, 0, 0)]), (deep, [(0, 1, 1), (1, 0, 1), (1, 1, 0)])):
+            gpu.ok("zeCommandListAppendImageCopyFromMemory", gpu.list, made, data.ctypes.data, None, *none)
+            before = data.copy()
+            for side in sides:
+                for region in (ze.ze_image_region_t(0, 0, 0, *side), ze.ze_image_region_t(2, 2, 0, *side)):
+                    event = gpu.new(
+                        "zeEventCounterBasedCreate",
+                        gpu.context,
+                        gpu.device,
+                        byref(ze.ze_event_counter_based_desc_t(flags=3)),
+                    )
+                    signals = (event, 0, None)
+                    args = (gpu.list, data.ctypes.data, made, byref(region))
+                    gpu.ok("zeCommandListAppendImageCopyToMemory", *args, *signals)
+                    gpu.ok("zeEventHostSynchronize", event, 2**64 - 1)
+                    gpu.ok("zeCommandListAppendImageCopyToMemoryExt", *args, 1, 1, *signals)
+                    args = (gpu.list, made, data.ctypes.data, byref(region))
+                    gpu.ok("zeCommandListAppendImageCopyFromMemory", *args, *signals)
+                    gpu.ok("zeEventHostSynchronize", event, 2**64 - 1)
+                    assert gpu.copy(made, made, region, region) == OK
+                    gpu.ok("zeEventDestroy", event)
+            assert np.array_equal(data, before)
+            # Also an empty region lies in the image.
+            assert gpu.read(gpu.scratch, made, ze.ze_image_region_t(10**6, 0, 0, 0, 1, 1)) == INVALID_ARGUMENT
 
 
 def test_copies_that_mean_nothing(gpu: Gpu) -> None:
