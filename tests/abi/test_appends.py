@@ -5,13 +5,14 @@ from __future__ import annotations
 import ctypes
 import random
 import threading
-from ctypes import byref, c_uint8, c_void_p
+from ctypes import byref, c_uint8, c_uint32, c_void_p
 
 import pytest
 
 from anyzero import ze
 from tests.abi.appends import appends
 from tests.abi.calls import (
+    COMPUTE,
     COPY,
     INVALID_SIZE,
     NOT_READY,
@@ -134,11 +135,27 @@ def test_fills_with_all_patterns(az: Calls, context: c_void_p, pattern_size: int
 def test_bad_patterns(az: Calls, context: c_void_p) -> None:
     immediate, room = az.immediate(context), az.memory(context, 4096)
     source = ctypes.create_string_buffer(512)
-    for pattern_size, size in ((0, 64), (3, 9), (4, 10), (256, 512), (2**63, 2**63), (16, 8)):
+    for pattern_size, size in ((0, 64), (3, 9), (4, 10), (1 << 17, 1 << 18), (2**63, 2**63), (16, 8)):
         result = az.call("zeCommandListAppendMemoryFill", immediate, room, source, pattern_size, size, None, 0, None)
         assert result == INVALID_SIZE, (pattern_size, size)
     az.ok("zeCommandListAppendMemoryFill", immediate, room, source, 16, 0, None, 0, None)
     az.ok("zeCommandListHostSynchronize", immediate, SOON)
+
+
+def test_the_groups_limits_of_patterns(az: Calls, context: c_void_p) -> None:
+    """A compute group takes larger patterns than one that only copies, and the limits hold."""
+    groups = ze.ze_command_queue_group_properties_t.array(2)
+    az.ok("zeDeviceGetCommandQueueGroupProperties", az.device, byref(c_uint32(2)), groups)
+    compute, copy = (group.maxMemoryFillPatternSize for group in groups)
+    assert compute > copy >= 16
+    source = ctypes.create_string_buffer(bytes(i * 7 % 251 for i in range(compute)) * 2, 2 * compute)
+    room = az.memory(context, 4 * compute)
+    for ordinal, most in ((COMPUTE, compute), (COPY, copy)):
+        immediate = az.immediate(context, ordinal=ordinal, mode=SYNCHRONOUS)
+        az.ok("zeCommandListAppendMemoryFill", immediate, room, source, most, 3 * most, None, 0, None)
+        assert read(room, 3 * most) == source.raw[:most] * 3
+        name = "zeCommandListAppendMemoryFill"
+        az.error(INVALID_SIZE, name, immediate, room, source, 2 * most, 2 * most, None, 0, None)
 
 
 def region(x: int, y: int, z: int, width: int, height: int, depth: int) -> ze.ze_copy_region_t:
@@ -330,9 +347,10 @@ def test_host_function_may_signal_and_submit(az: Calls, context: c_void_p) -> No
     callback, immediate = HostFunction(work), az.immediate(context)
     az.ok("zeCommandListAppendHostFunction", immediate, callback, None, None, None, 0, None)
     az.ok("zeEventHostSynchronize", done, SOON)
-    assert results == [OK, OK]
     assert read(row, 8) == b"\x31" * 8
+    # The event is signalled before the host function is done with its results.
     az.ok("zeCommandListHostSynchronize", immediate, SOON)
+    assert results == [OK, OK]
 
 
 def test_relaxed_order_still_honours_events(az: Calls, context: c_void_p) -> None:

@@ -109,7 +109,8 @@ class KernelProperties:
     """What a kernel needs, and what it was compiled for; sizes are in bytes, and 0 where nothing is required.
 
     `preferred_group_multiple` is what group sizes are best a multiple of, `max_group_size` the most work-items that a
-    group may have. `local_memory` is per group, `private_memory` and `spill_memory` are per work-item.
+    group may have. `local_memory` is per group, `private_memory` and `spill_memory` are per work-item: the
+    latter is what it keeps in memory while others reach a barrier.
     """
 
     arguments: int

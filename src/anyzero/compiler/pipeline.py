@@ -96,7 +96,8 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
         args_bytes=translation.args_bytes,
         local_bytes=translation.local_bytes,
         private_bytes=private,
-        spill_bytes=0,
+        # What a vector keeps from one region to the next, beside its private memory.
+        spill_bytes=-(-max(0, lowered.per_vector - private * lanes) // lanes) if barriers else 0,
         # Without barriers a vector is done before the next one begins, which may use the same memory.
         scratch_fixed=0 if barriers else lowered.per_vector,
         scratch_per_vector=lowered.per_vector if barriers else 0,

@@ -12,7 +12,18 @@ from anyzero import ze
 from anyzero.driver import profiles
 from anyzero.driver.description import Blob, Device
 from anyzero.driver.machine import PAGE, Machine
-from anyzero.driver.properties import FILL_PATTERN, GRAPHS, Part, caches, digest, identity, memory, pci, sharing
+from anyzero.driver.properties import (
+    COMPUTE_FILL_PATTERN,
+    FILL_PATTERN,
+    GRAPHS,
+    Part,
+    caches,
+    digest,
+    identity,
+    memory,
+    pci,
+    sharing,
+)
 from anyzero.driver.topology import DeviceShape
 
 __all__ = ["DEVICE_ID", "describe"]
@@ -86,16 +97,14 @@ def _queue_groups(part: Part) -> tuple[Blob, ...]:
     """For zeDeviceGetCommandQueueGroupProperties: graphs and copies first, copies only second."""
     copy = ze.ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY
     # One engine executes graphs side by side on all threads, whichever queues they come from.
-    groups = [(copy | ze.ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE, 1)]
+    groups = [(copy | ze.ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE, 1, COMPUTE_FILL_PATTERN)]
     if part.shape.copy:
-        groups.append((copy, part.shape.copy))
+        groups.append((copy, part.shape.copy, FILL_PATTERN))
     return (
         Blob.of(
             *(
-                ze.ze_command_queue_group_properties_t(
-                    flags=flags, maxMemoryFillPatternSize=FILL_PATTERN, numQueues=queues
-                )
-                for flags, queues in groups
+                ze.ze_command_queue_group_properties_t(flags=flags, maxMemoryFillPatternSize=pattern, numQueues=queues)
+                for flags, queues, pattern in groups
             )
         ),
     )

@@ -18,6 +18,7 @@ from anyzero.driver.profiles import Profile
 from anyzero.driver.topology import DeviceShape
 
 __all__ = [
+    "COMPUTE_FILL_PATTERN",
     "FILL_PATTERN",
     "GRAPHS",
     "MAX_CONTEXTS",
@@ -50,6 +51,10 @@ GRAPHS: Final = Blob.behind(
 """What the engine's recorded graphs can do, whatever the device."""
 
 FILL_PATTERN: Final = 128
+"""Of groups that only copy, which are narrower engines on other hardware."""
+COMPUTE_FILL_PATTERN: Final = 1 << 16
+MEMORY_CHANNEL_BITS: Final = 64
+"""How wide one channel of a processor's memory is; how many there are, only firmware tells."""
 MAX_ARGUMENTS: Final = 4096
 PRINTF_BUFFER: Final = 1 << 20
 MAX_CONTEXTS: Final = 1 << 16
@@ -297,16 +302,14 @@ def _queue_groups(part: Part) -> tuple[Blob, ...]:
         | ze.ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE
         | ze.ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COOPERATIVE_KERNELS
     )
-    groups = [(everything, part.shape.queues)]
+    groups = [(everything, part.shape.queues, COMPUTE_FILL_PATTERN)]
     if part.shape.copy:
-        groups.append((copy, part.shape.copy))
+        groups.append((copy, part.shape.copy, FILL_PATTERN))
     return (
         Blob.of(
             *(
-                ze.ze_command_queue_group_properties_t(
-                    flags=flags, maxMemoryFillPatternSize=FILL_PATTERN, numQueues=queues
-                )
-                for flags, queues in groups
+                ze.ze_command_queue_group_properties_t(flags=flags, maxMemoryFillPatternSize=pattern, numQueues=queues)
+                for flags, queues, pattern in groups
             )
         ),
         Blob.behind(
@@ -324,7 +327,7 @@ def memory(part: Part) -> tuple[Blob, ...]:
     return (
         Blob.of(
             ze.ze_device_memory_properties_t(
-                maxClockRate=0, maxBusWidth=0, totalSize=part.memory, name=b"system memory"
+                maxClockRate=0, maxBusWidth=MEMORY_CHANNEL_BITS, totalSize=part.memory, name=b"system memory"
             )
         ),
         Blob.behind(

@@ -139,4 +139,7 @@ def test_given_a_size_that_the_kernel_requires_then_loops_count_to_it(group: Siz
 
 def test_given_a_tree_then_vectors_keep_nothing_but_their_own() -> None:
     # Eight numbers of eight bytes; neither the loop's counter nor where a vector is.
-    assert compiled((64,), "wide", False, Options(level=1, lanes=8)).scratch_per_vector == 128
+    kernel = compiled((64,), "wide", False, Options(level=1, lanes=8))
+    assert kernel.scratch_per_vector == 128
+    # Of each work-item: it has no private memory, so all of this is kept because of barriers.
+    assert (kernel.private_bytes, kernel.spill_bytes) == (0, 16)
