@@ -457,7 +457,7 @@ void queries_answer_in_spirv_numbers() {
       {{ZE_IMAGE_FORMAT_LAYOUT_8, ZE_IMAGE_FORMAT_TYPE_UNORM, R, R, R, One}, false, 2, 9},
       {{ZE_IMAGE_FORMAT_LAYOUT_5_6_5, ZE_IMAGE_FORMAT_TYPE_UNORM, R, G, B, One}, false, 4, 4},
       {{ZE_IMAGE_FORMAT_LAYOUT_10_10_10_2, ZE_IMAGE_FORMAT_TYPE_UNORM, A, B, G, R}, false, 16, 19},
-      {{ZE_IMAGE_FORMAT_LAYOUT_32, ZE_IMAGE_FORMAT_TYPE_UNORM, One, Zero, One, Zero}, false, UINT32_MAX, UINT32_MAX},
+      {{ZE_IMAGE_FORMAT_LAYOUT_11_11_10, ZE_IMAGE_FORMAT_TYPE_FLOAT, One, Zero, One, Zero}, false, UINT32_MAX, UINT32_MAX},
       {{ZE_IMAGE_FORMAT_LAYOUT_NV12, ZE_IMAGE_FORMAT_TYPE_UINT, X, X, X, X}, false, 2, 4},
   };
   for (const Case& c : cases) {

@@ -111,6 +111,8 @@ void types_that_mean_nothing_are_refused() {
   assert(allows(ZE_IMAGE_FORMAT_LAYOUT_11_11_10, ZE_IMAGE_FORMAT_TYPE_FLOAT));
   assert(!allows(ZE_IMAGE_FORMAT_LAYOUT_11_11_10, ZE_IMAGE_FORMAT_TYPE_SINT));
   assert(!allows(ZE_IMAGE_FORMAT_LAYOUT_32, ZE_IMAGE_FORMAT_TYPE_FORCE_UINT32));
+  assert(!allows(ZE_IMAGE_FORMAT_LAYOUT_32, ZE_IMAGE_FORMAT_TYPE_UNORM) &&
+         allows(ZE_IMAGE_FORMAT_LAYOUT_16, ZE_IMAGE_FORMAT_TYPE_UNORM));
   // The specification says that media formats ignore the type.
   for (uint32_t type = ZE_IMAGE_FORMAT_TYPE_UINT; type <= ZE_IMAGE_FORMAT_TYPE_FLOAT; ++type)
     assert(allows(ZE_IMAGE_FORMAT_LAYOUT_NV12, static_cast<ze_image_format_type_t>(type)));

@@ -65,14 +65,12 @@ ANYZERO_LANE_CODE Floats clamped(const Floats& value, float low, float high) {
 }
 
 // The slow way for what single precision cannot hold.
-ANYZERO_LANE_CODE uint32_t nearest_wide(uint32_t bits, double scale, double low, double high) {
+ANYZERO_LANE_CODE uint32_t nearest_wide(uint32_t bits, double low, double high) {
   auto value = __builtin_bit_cast(float, bits);
-  double scaled = value == value ? value * scale : 0;
-  scaled = scaled > low ? scaled : low;
-  return static_cast<uint32_t>(static_cast<int64_t>(__builtin_rint(scaled < high ? scaled : high)));
+  double number = value == value ? value : 0;
+  number = number > low ? number : low;
+  return static_cast<uint32_t>(static_cast<int64_t>(__builtin_rint(number < high ? number : high)));
 }
-
-constexpr double kUnorm32 = 0xffffffffp0, kSnorm32 = 0x7fffffffp0;
 
 ANYZERO_LANE_CODE uint32_t mask_of(uint32_t bits) { return bits == 32 ? UINT32_MAX : (1u << bits) - 1; }
 
@@ -98,13 +96,6 @@ ANYZERO_LANE_CODE Words decode(Coding coding, const Channel& channel, const Word
       return as_words(normalised(as_ints(code), channel));
     case Coding::Snorm:
       return as_words(greatest(normalised(extend_sign(code, bits), channel), all(-1.0f)));
-    case Coding::Unorm32:
-      return each(code, [](uint32_t c) { return __builtin_bit_cast(uint32_t, static_cast<float>(c / kUnorm32)); });
-    case Coding::Snorm32:
-      return each(code, [](uint32_t c) {
-        double number = static_cast<int32_t>(c) / kSnorm32;
-        return __builtin_bit_cast(uint32_t, static_cast<float>(number < -1 ? -1 : number));
-      });
     case Coding::Srgb:
       return each(code, [](uint32_t c) { return __builtin_bit_cast(uint32_t, srgb_table().linear[c]); });
     case Coding::Float16:
@@ -166,10 +157,6 @@ ANYZERO_LANE_CODE Words encode(const Channel& channel, const Words& value) {
       return nearest(clamped(as_floats(value) * scale, 0, scale));
     case Coding::Snorm:
       return nearest(clamped(as_floats(value) * scale, -scale - 1, scale)) & mask;
-    case Coding::Unorm32:
-      return each(value, [](uint32_t v) { return nearest_wide(v, kUnorm32, 0, kUnorm32); });
-    case Coding::Snorm32:
-      return each(value, [](uint32_t v) { return nearest_wide(v, kSnorm32, -kSnorm32 - 1, kSnorm32); });
     case Coding::Srgb:
       return each(value, [](uint32_t v) { return srgb_table().encode(__builtin_bit_cast(float, v)); });
     case Coding::Float16:
@@ -179,9 +166,9 @@ ANYZERO_LANE_CODE Words encode(const Channel& channel, const Words& value) {
     case Coding::Float10:
       return to_unsigned_float(value, 5);
     case Coding::Number:
-      return each(value, [=](uint32_t v) { return nearest_wide(v, 1, 0, mask); });
+      return each(value, [=](uint32_t v) { return nearest_wide(v, 0, mask); });
     case Coding::SignedNumber:
-      return each(value, [=](uint32_t v) { return nearest_wide(v, 1, -1.0 - high, high) & mask; });
+      return each(value, [=](uint32_t v) { return nearest_wide(v, -1.0 - high, high) & mask; });
   }
   return value;
 }

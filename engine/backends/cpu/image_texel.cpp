@@ -98,9 +98,9 @@ Coding coding_of(ze_image_format_type_t type, uint32_t bits, TexelKind kind) {
     case ZE_IMAGE_FORMAT_TYPE_SINT:
       return as_float ? Coding::SignedNumber : Coding::SignedBits;
     case ZE_IMAGE_FORMAT_TYPE_UNORM:
-      return !as_float ? Coding::Bits : bits == 32 ? Coding::Unorm32 : Coding::Unorm;
+      return !as_float ? Coding::Bits : Coding::Unorm;
     case ZE_IMAGE_FORMAT_TYPE_SNORM:
-      return !as_float ? Coding::SignedBits : bits == 32 ? Coding::Snorm32 : Coding::Snorm;
+      return !as_float ? Coding::SignedBits : Coding::Snorm;
     case ZE_IMAGE_FORMAT_TYPE_FLOAT:
       return !as_float || bits == 32 ? Coding::Bits : bits == 16 ? Coding::Float16 : bits == 11 ? Coding::Float11 : Coding::Float10;
     default:

@@ -15,8 +15,6 @@ enum class Coding : uint8_t {
   SignedBits,
   Unorm,
   Snorm,
-  Unorm32,  // too wide for arithmetic in single precision
-  Snorm32,
   Srgb,
   Float16,
   Float11,
