@@ -13,6 +13,7 @@
 #include "model_cache.h"
 #include "model_key.h"
 #include "openvino.h"
+#include "sealed_blob.h"
 #include "serialized_model.h"
 
 namespace anyzero {
@@ -121,6 +122,9 @@ ze_result_t plan_model(const ze_graph_desc_2_t& desc, MappedBlob* blob, std::str
 
 ze_result_t GraphImage::make(const ze_graph_desc_2_t& desc, std::shared_ptr<GraphImage>* image, std::string* log) {
   auto made = std::make_shared<GraphImage>();
+  made->secure_ = desc.flags & ZE_GRAPH_FLAG_SECURE_COMPILE;
+  // Now, not when somebody wants to keep what took long to compile.
+  if (made->secure_ && !can_seal(log)) return ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
   if (ze_result_t r = desc.format == ZE_GRAPH_FORMAT_NATIVE ? made->adopt(desc, log) : made->build(desc, log)) return r;
   if (made->manifest().profiling()) made->flags_ |= ZE_GRAPH_PROPERTIES_FLAG_PROFILING_ENABLED;
   *image = std::move(made);
@@ -130,12 +134,26 @@ ze_result_t GraphImage::make(const ze_graph_desc_2_t& desc, std::shared_ptr<Grap
 // A native blob: used where it lies if that stays there, else from a copy.
 ze_result_t GraphImage::adopt(const ze_graph_desc_2_t& desc, std::string* log) {
   std::string reason;
-  if (!read_blob({desc.pInput, desc.inputSize}, &blob_, &reason)) {
+  std::span<const unsigned char> bytes = {desc.pInput, desc.inputSize};
+  std::shared_ptr<const Mapping> unsealed;
+  if (is_sealed(bytes)) {
+    secure_ = true;
+    unsealed = unseal(bytes, &reason);
+    if (!unsealed) {
+      *log += reason;
+      return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
+    }
+    bytes = unsealed->bytes();
+  }
+  if (!read_blob(bytes, &blob_, &reason)) {
     *log += "this is no graph of ours: " + reason;
     return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
   }
   flags_ = ZE_GRAPH_PROPERTIES_FLAG_PRE_COMPILED;
-  if (!(desc.flags & ZE_GRAPH_FLAG_INPUT_GRAPH_PERSISTENT)) {
+  if (unsealed) {
+    memory_ = std::move(unsealed);
+    flags_ |= ZE_GRAPH_PROPERTIES_FLAG_NO_STANDARD_ALLOCATION;
+  } else if (!(desc.flags & ZE_GRAPH_FLAG_INPUT_GRAPH_PERSISTENT)) {
     MappedBlob owned;
     if (!copy_blob(blob_, &owned, &reason)) {
       *log += reason;
@@ -162,7 +180,7 @@ ze_result_t GraphImage::build(const ze_graph_desc_2_t& desc, std::string* log) {
   SerializedModel model;
   if (ze_result_t r = split(desc, &model, log)) return r;
   ContentHash key{};
-  const bool cached = !(desc.flags & ZE_GRAPH_FLAG_DISABLE_CACHING) && model_key(model, desc.pBuildFlags, &key);
+  const bool cached = !secure_ && !(desc.flags & ZE_GRAPH_FLAG_DISABLE_CACHING) && model_key(model, desc.pBuildFlags, &key);
   if (cached && find_in_cache(key)) return compile(log);
   MappedBlob made;
   if (ze_result_t r = lay_out(model, desc.pBuildFlags, &made, log)) return r;
@@ -189,13 +207,19 @@ bool GraphImage::extend(const CompiledGraph& compiled, MappedBlob* extended) con
 
 uint64_t GraphImage::bytes_held() {
   std::lock_guard lock(mutex_);
-  return blob_.all.size() + extended_.view.all.size();
+  return blob_.all.size() + extended_.view.all.size() + (sealed_ ? sealed_->bytes().size() : 0);
 }
 
 ze_result_t GraphImage::native_binary(std::span<const unsigned char>* bytes) {
   std::lock_guard lock(mutex_);
-  if (!extended_.memory && compiled_) extend(*compiled_, &extended_);
+  if (!extended_.memory && !sealed_ && compiled_) extend(*compiled_, &extended_);
   *bytes = extended_.memory ? extended_.view.all : blob_.all;
+  if (!secure_) return ZE_RESULT_SUCCESS;
+  std::string reason;
+  if (!sealed_) sealed_ = seal(*bytes, &reason);
+  extended_ = {};
+  if (!sealed_) return fail(ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE, "%s", reason.c_str());
+  *bytes = sealed_->bytes();
   return ZE_RESULT_SUCCESS;
 }
 

@@ -130,5 +130,5 @@ class TestDevice:
         assert "driver 1: Level Zero" in shown
         assert "anyzero NPU (" in shown
         assert "none: it executes graphs" in shown
-        assert "ZE_extension_graph 1.16" in shown
+        assert "ZE_extension_graph 1.17" in shown
         discover(site, "from anyzero.tools.cli import main; sys.exit(main(['info', '--json']))", ANYZERO_DEVICES="npu")

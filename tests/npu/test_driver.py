@@ -70,7 +70,7 @@ class TestDescription:
         listed = {Reader.string(name): (version >> 16, version & 0xFFFF) for name, version in driver.extensions}
         assert len(listed) == len(driver.extensions)
         wanted = {
-            npu.ZE_GRAPH_EXT_NAME: (1, 16),
+            npu.ZE_GRAPH_EXT_NAME: (1, 17),
             npu.ZE_PROFILING_DATA_EXT_NAME: (1, 0),
             npu.ZE_COMMAND_QUEUE_NPU_EXT_NAME: (1, 1),
             npu.ZE_CONTEXT_NPU_EXT_NAME: (1, 0),

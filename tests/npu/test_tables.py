@@ -113,7 +113,7 @@ class TestVersions:
         first, second = npu.ze_device_graph_properties_t(), npu.ze_device_graph_properties_2_t()
         assert graphs.pfnDeviceGetGraphProperties(ctx.device.handle, ctypes.byref(first)) == 0
         assert graphs.pfnDeviceGetGraphProperties2(ctx.device.handle, ctypes.byref(second)) == 0
-        assert first.graphExtensionVersion == second.graphExtensionVersion == npu.ZE_GRAPH_EXT_VERSION_1_16
+        assert first.graphExtensionVersion == second.graphExtensionVersion == npu.ZE_GRAPH_EXT_VERSION_1_17
         assert (first.compilerVersion.major, first.compilerVersion.minor) >= (7, 27)
 
     def test_of_creation_and_of_binaries(self, ctx: az.Context, graphs: Any, graph: az.Graph) -> None:

@@ -15,7 +15,7 @@ __all__ = ["UUID", "VERSION", "blobs", "extensions"]
 UUID: Final = npu.ze_intel_npu_driver_uuid
 """The plugin looks for this one, and for nothing else."""
 
-BLOB_FORMAT: Final = 1
+BLOB_FORMAT: Final = 2
 """Counts up when compiled models of older versions can no longer be read."""
 
 VERSION: Final = pack_version(0, 1, 0 << 8 | BLOB_FORMAT)
@@ -23,8 +23,8 @@ VERSION: Final = pack_version(0, 1, 0 << 8 | BLOB_FORMAT)
 
 _EXTENSIONS: Final = (
     *compute_driver.EVERYWHERE,
-    # Not the newest: the plugin takes what comes after 1.16 for things that this driver does not do.
-    (npu.ZE_GRAPH_EXT_NAME, npu.ZE_GRAPH_EXT_VERSION_1_16),
+    # Not the newest: the plugin takes what comes after 1.17 for things that this driver does not do.
+    (npu.ZE_GRAPH_EXT_NAME, npu.ZE_GRAPH_EXT_VERSION_1_17),
     (npu.ZE_PROFILING_DATA_EXT_NAME, npu.ZE_PROFILING_DATA_EXT_VERSION_1_0),
     (npu.ZE_COMMAND_QUEUE_NPU_EXT_NAME, npu.ZE_COMMAND_QUEUE_NPU_EXT_VERSION_1_1),
     (npu.ZE_CONTEXT_NPU_EXT_NAME, npu.ZE_CONTEXT_NPU_EXT_VERSION_1_0),
