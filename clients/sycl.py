@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from clients.client import Client, Command, Known, Side
+from clients.client import Client, Command, Side
 from clients.place import ROOT, through_anyzero
 
 __all__ = ["DPCTL", "DPNP"]
@@ -65,13 +65,4 @@ DPNP = Client(
     peer=_intel("dpnp.tests"),
     sample=2400,
     slice=QUICK,
-    known=(
-        Known(
-            r"fft",
-            "oneMKL's FFT for GPUs compiles OpenCL C at run time: it looks for an OpenCL device of type GPU with the "
-            "vendor id and clock of the Level Zero device. There is none here, and this driver has no compiler for "
-            "OpenCL C.",
-            detail=r"OpenCL error -1",
-        ),
-    ),
 )

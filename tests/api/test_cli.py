@@ -264,7 +264,7 @@ def test_run_adds_no_variable_that_is_not_its_own() -> None:
         timeout=PATIENCE,
     )
     names = {line.partition("=")[0] for line in result.stdout.splitlines()}
-    assert names == {*plain, "ANYZERO_PYTHON", "LD_LIBRARY_PATH"}
+    assert names == {*plain, "ANYZERO_PYTHON", "LD_LIBRARY_PATH", "OCL_ICD_FILENAMES"}
 
 
 @pytest.mark.parametrize(

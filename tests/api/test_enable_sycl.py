@@ -25,7 +25,7 @@ else:
 
 def program(source: str, *arguments: str, **variables: str) -> str:
     """What a program prints that has not loaded the driver yet."""
-    dropped = ("ANYZERO_", "ZE_", "ZEL_", "ONEAPI_")
+    dropped = ("ANYZERO_", "ZE_", "ZEL_", "ONEAPI_", "OCL_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(source), *arguments],
@@ -50,10 +50,12 @@ def test_the_runtime_would_find_our_loader_by_its_name() -> None:
         assert found.zeInit(1) == 0 and found.zeDriverGet(ctypes.byref(count), None) == 0 and count.value >= 1
         maps = open("/proc/self/maps").read()
         print({line.split()[5] for line in maps.splitlines() if "libze_loader" in line}, os.environ["ZEL_LIBRARY_PATH"])
+        print(os.environ["OCL_ICD_FILENAMES"])
         """,
         ZEL_LIBRARY_PATH="/no/such/folder",
+        OCL_ICD_FILENAMES="/theirs.so",
     )
-    assert said == f"{ {os.path.realpath(loaders.OURS)} } {loaders.FOLDER}\n"
+    assert said == f"{ {os.path.realpath(loaders.OURS)} } {loaders.FOLDER}\n/theirs.so:{loaders.OPENCL}\n"
 
 
 def test_kernels_are_compiled_beside_the_program() -> None:

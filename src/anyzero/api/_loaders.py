@@ -23,6 +23,7 @@ __all__ = [
     "FOLDER",
     "NAME",
     "NEEDED",
+    "OPENCL",
     "OURS",
     "Loader",
     "in_this_process",
@@ -41,6 +42,9 @@ FOLDER: Final = Path(__file__).parents[1] / "lib"
 """Where the libraries of this package are."""
 OURS: Final = FOLDER / NAME
 DRIVER: Final = FOLDER / "libze_anyzero.so.1"
+
+OPENCL: Final = FOLDER / "libanyzero_opencl.so"
+"""An OpenCL platform that compiles for oneMKL's FFT, and that other programs do not see."""
 
 NEEDED: Final[Version] = (1, 10)
 """What a loader has to know for the programs of today.

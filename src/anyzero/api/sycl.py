@@ -14,6 +14,7 @@ __all__ = ["enable_sycl"]
 _ADAPTER: Final = "libur_adapter_level_zero"
 _SELECTOR: Final = "ONEAPI_DEVICE_SELECTOR"
 _SEARCH: Final = "ZEL_LIBRARY_PATH"
+_PLATFORMS: Final = "OCL_ICD_FILENAMES"
 
 
 def enable_sycl() -> None:
@@ -56,6 +57,10 @@ def enable_sycl() -> None:
     if os.environ.get(_SEARCH) and not other:
         # Where it is set, the runtime looks for the loader there and nowhere else.
         os.environ[_SEARCH] = str(loaders.FOLDER)
+    platforms = [each for each in os.environ.get(_PLATFORMS, "").split(":") if each]
+    if str(loaders.OPENCL) not in platforms:
+        # oneMKL's FFT compiles its kernels through OpenCL.
+        os.environ[_PLATFORMS] = ":".join([*platforms, str(loaders.OPENCL)])
     loaders.keep()
 
 

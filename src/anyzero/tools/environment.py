@@ -18,6 +18,7 @@ __all__ = ["DRIVERS", "Unusable", "Variables", "check", "for_python", "plan", "w
 SEARCH: Final = "LD_LIBRARY_PATH"
 DRIVERS: Final = "ZE_ENABLE_ALT_DRIVERS"
 LAYERS: Final = "ZEL_LIBRARY_PATH"
+PLATFORMS: Final = "OCL_ICD_FILENAMES"
 CHOICES: Final = ("ours", "system")
 
 _PATIENCE_S: Final = 60
@@ -68,6 +69,9 @@ def plan(
     else:
         _require(loaders.DRIVER, ",", DRIVERS)
         drivers = ",".join(filter(None, [drivers, str(loaders.DRIVER)]))
+    if loaders.OPENCL.exists():
+        # oneMKL's FFT compiles its kernels through OpenCL; other programs do not see this platform.
+        changes[PLATFORMS] = ":".join(filter(None, [plain.get(PLATFORMS, ""), str(loaders.OPENCL)]))
     changes[SEARCH] = search or None
     changes[DRIVERS] = drivers or None
     made = Variables({name: value for name, value in changes.items() if value is not None or name in environ}, reason)
@@ -78,7 +82,8 @@ def plan(
 def without_ours(environ: Mapping[str, str]) -> dict[str, str]:
     """The environment as it was before this package was put into it."""
     made = dict(environ)
-    for variable, separator, ours in ((SEARCH, ":", loaders.FOLDER), (DRIVERS, ",", loaders.DRIVER)):
+    own = ((SEARCH, ":", loaders.FOLDER), (DRIVERS, ",", loaders.DRIVER), (PLATFORMS, ":", loaders.OPENCL))
+    for variable, separator, ours in own:
         if left := _without(environ.get(variable, ""), separator, ours):
             made[variable] = left
         else:

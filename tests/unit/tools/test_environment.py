@@ -24,6 +24,7 @@ OURS, DRIVER = str(loaders.FOLDER), str(loaders.DRIVER)
 NEW = Loader("/usr/lib/libze_loader.so.1.32.0", "1.32.0", (1, 17))
 OLD = Loader("/usr/lib/libze_loader.so.1.8.0", "1.8.0", (1, 4))
 BROKEN = Loader("libze_loader.so.1", error="libc.so.6: version `GLIBC_2.99' not found")
+ALWAYS = {"ANYZERO_PYTHON": sys.executable, "OCL_ICD_FILENAMES": str(loaders.OPENCL)}
 
 
 @pytest.fixture
@@ -43,14 +44,14 @@ def test_programs_get_our_loader_where_the_system_has_no_good_one(
 ) -> None:
     system["loader"] = found
     made = plan({})
-    assert made.changes == {"ANYZERO_PYTHON": sys.executable, "LD_LIBRARY_PATH": OURS}
+    assert made.changes == {**ALWAYS, "LD_LIBRARY_PATH": OURS}
     assert said in made.reason
 
 
 def test_programs_get_our_driver_behind_a_good_one(system: dict[str, Loader | None]) -> None:
     system["loader"] = NEW
     made = plan({"ZE_ENABLE_ALT_DRIVERS": "/a.so,/b.so"})
-    assert made.changes == {"ANYZERO_PYTHON": sys.executable, "ZE_ENABLE_ALT_DRIVERS": f"/a.so,/b.so,{DRIVER}"}
+    assert made.changes == {**ALWAYS, "ZE_ENABLE_ALT_DRIVERS": f"/a.so,/b.so,{DRIVER}"}
     assert NEW.path in made.reason
 
 
@@ -75,6 +76,11 @@ def test_what_was_there_stays_behind_ours(system: dict[str, Loader | None]) -> N
     made = plan({"LD_LIBRARY_PATH": "/x:/y", "ZE_ENABLE_ALT_DRIVERS": "/other.so", "HOME": "/me"})
     assert made.changes["LD_LIBRARY_PATH"] == f"{OURS}:/x:/y"
     assert made.applied_to({"HOME": "/me"})["ZE_ENABLE_ALT_DRIVERS"] == "/other.so"
+
+
+def test_opencl_platforms_that_are_named_stay_before_ours(system: dict[str, Loader | None]) -> None:
+    named = plan({"OCL_ICD_FILENAMES": "/theirs.so"}).changes["OCL_ICD_FILENAMES"]
+    assert named == f"/theirs.so:{loaders.OPENCL}"
 
 
 def test_a_second_time_changes_nothing(system: dict[str, Loader | None]) -> None:
