@@ -25,6 +25,10 @@ def _core(tables: Tables, runtime: Tables, sysman: Tables) -> Iterator[str]:
     yield "return `ZE_RESULT_ERROR_UNSUPPORTED_FEATURE`, and so does all of the tools API (`zet`). Of the runtime API"
     yield f"(`zer`), {_total(runtime)} are implemented; of [system management](#system-management) (`zes`),"
     yield f"{_total(sysman)}."
+    yield ""
+    yield "Ray tracing (`zeRTAS…`) stays out: the functions build acceleration structures in the format of ray tracing"
+    yield "hardware, for kernels that traverse them with instructions of that hardware. No device here has it, so the"
+    yield "extensions are not listed by `zeDriverGetExtensionProperties` either."
     yield from ("", "| table | implemented |", "|---|---|")
     yield from (f"| [{table.name}](#{_anchor(table)}) | {_count(found)} |" for table, found in tables.items())
     for table, found in tables.items():

@@ -40,6 +40,8 @@ enum class Kind : uint32_t {
   ProfilingQuery,
   Graph,
   ExecutableGraph,
+  FabricVertex,
+  FabricEdge,
 };
 
 // The handle a program holds is the address of this block. A loader may dispatch through `ddi`, so it comes first.

@@ -42,6 +42,7 @@ class Device : public Object<Device, Kind::Device> {
   ze_result_t reserveCacheExt(size_t level, size_t size);
   ze_result_t setCacheAdviceExt(void* pointer, size_t size, ze_cache_ext_region_t region);
   ze_result_t pciGetPropertiesExt(ze_pci_ext_properties_t* properties);
+  ze_result_t getFabricVertexExp(ze_fabric_vertex_handle_t* handle);  // fabric.cpp
   ze_result_t getVectorWidthPropertiesExt(uint32_t* count, ze_device_vector_width_properties_ext_t* properties);
 
   // The two kinds of command queue group every device has, in the order the planner describes them.

@@ -253,8 +253,13 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeDeviceGetCounterBasedEventMaxValue(ze_devi
   return caught("zeDeviceGetCounterBasedEventMaxValue");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zeDeviceGetFabricVertexExp(ze_device_handle_t, ze_fabric_vertex_handle_t*) {
-  return unsupported("zeDeviceGetFabricVertexExp");
+ZE_APIEXPORT ze_result_t ZE_APICALL zeDeviceGetFabricVertexExp(ze_device_handle_t hDevice, ze_fabric_vertex_handle_t* phVertex) try {
+  auto* device = checked<Device>(hDevice);
+  if (!device) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeDeviceGetFabricVertexExp", "hDevice", hDevice);
+  if (!phVertex) return null_pointer("zeDeviceGetFabricVertexExp", "phVertex");
+  return device->getFabricVertexExp(phVertex);
+} catch (...) {
+  return caught("zeDeviceGetFabricVertexExp");
 }
 
 }  // extern "C"
