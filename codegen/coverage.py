@@ -24,7 +24,7 @@ def _core(tables: Tables, runtime: Tables, sysman: Tables) -> Iterator[str]:
     yield f"**{_total(tables)}** functions are implemented. The others are exported too: they check nothing and"
     yield "return `ZE_RESULT_ERROR_UNSUPPORTED_FEATURE`, and so does all of the tools API (`zet`). Of the runtime API"
     yield f"(`zer`), {_total(runtime)} are implemented; of [system management](#system-management) (`zes`),"
-    yield f"{_total(sysman)}."
+    yield f"{_total(sysman)}, and {sum(map(_absent, sysman.values()))} more are about parts that no device has."
     yield ""
     yield "Ray tracing (`zeRTAS…`) stays out: the functions build acceleration structures in the format of ray tracing"
     yield "hardware, for kernels that traverse them with instructions of that hardware. No device here has it, so the"
@@ -37,14 +37,14 @@ def _core(tables: Tables, runtime: Tables, sysman: Tables) -> Iterator[str]:
 
 
 def _sysman(tables: Tables) -> Iterator[str]:
-    """Only what there is: most of it is about hardware that no processor has."""
+    """Some of it is about hardware that no processor has."""
     yield from ("", "## System management", "")
-    yield "What these answer is in [sysman.md](sysman.md). Every other function of `zes` is exported and returns"
-    yield "`ZE_RESULT_ERROR_UNSUPPORTED_FEATURE`."
-    yield from ("", "| table | implemented |", "|---|---|")
-    yield from (f"| {table.name} | {_count(found)} |" for table, found in tables.items())
+    yield "What these answer is in [sysman.md](sysman.md). Functions of parts that no device has are exported and take"
+    yield "nothing for a handle; the few others return `ZE_RESULT_ERROR_UNSUPPORTED_FEATURE`."
+    yield from ("", "| table | implemented | of parts that no device has |", "|---|---|---|")
+    yield from (f"| {table.name} | {_count(found)} | {_absent(found) or ''} |" for table, found in tables.items())
     yield from ("", "| function | since | |", "|---|---|---|")
-    yield from (_row(entry) for found in tables.values() for entry in found if entry.implemented)
+    yield from (_row(entry) for found in tables.values() for entry in found)
 
 
 def _total(tables: Tables) -> str:
@@ -55,11 +55,16 @@ def _count(found: list[entries.Entry]) -> str:
     return f"{sum(entry.implemented for entry in found)} of {len(found)}"
 
 
+def _absent(found: list[entries.Entry]) -> int:
+    return sum(entry.absent for entry in found)
+
+
 def _anchor(table: Table) -> str:
     return noun_of_table(table) + ("_exp" if table.name.endswith("Exp") else "")
 
 
 def _row(entry: entries.Entry) -> str:
     since = ".".join(map(str, entry.function.since))
-    state = "implemented" if entry.implemented else "UNSUPPORTED_FEATURE"
+    other = "INVALID_NULL_HANDLE" if entry.absent else "UNSUPPORTED_FEATURE"
+    state = "implemented" if entry.implemented else other
     return f"| `{entry.function.name}` | {since} | {state} |"

@@ -69,6 +69,13 @@ class Entry:
     def implemented(self) -> bool:
         return self.declared and not self.missing
 
+    @property
+    def absent(self) -> bool:
+        """Is it about a part that no device has? Then nothing is a handle of it."""
+        params = self.function.params
+        named = bool(params) and self._is_handle(params[0])
+        return self.function.name.startswith("zes") and named and self._class_of(params[0]) not in self.classes
+
     def headers(self) -> set[str]:
         return {self.classes[name].header for name in self._classes_named()} if self.implemented else set()
 
@@ -78,6 +85,11 @@ class Entry:
             yield from (f"  {line}" for line in self._body())
             yield "} catch (...) {"
             yield f"  {self._fail('caught')}"
+        elif self.absent:
+            first, *rest = self.function.params
+            listed = c_types.parameters([(first.name, first.type), *((None, param.type) for param in rest)])
+            yield f"ZE_APIEXPORT {self.function.type} ZE_APICALL {self.function.name}({listed}) {{"
+            yield f"  {self._bad_handle(first, first.name)}"
         else:
             yield f"{self._signature(named=False)} {{"
             yield f"  {self._fail('unsupported')}"

@@ -212,30 +212,11 @@ ze_result_t SysmanDevice::pciGetState(Device&, zes_pci_state_t* state) {
 
 ze_result_t SysmanDevice::pciGetBars(Device&, uint32_t* count, zes_pci_bar_properties_t*) { return none(count); }
 
-ze_result_t SysmanDevice::eccAvailable(Device&, ze_bool_t* available) {
-  *available = false;
-  return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t SysmanDevice::eccConfigurable(Device&, ze_bool_t* configurable) {
-  *configurable = false;
-  return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t SysmanDevice::getEccState(Device&, zes_device_ecc_properties_t* state) {
-  state->currentState = state->pendingState = ZES_DEVICE_ECC_STATE_UNAVAILABLE;
-  state->pendingAction = ZES_DEVICE_ACTION_NONE;
-  return ZE_RESULT_SUCCESS;
-}
-
 ze_result_t SysmanDevice::enumDiagnosticTestSuites(Device&, uint32_t* count, zes_diag_handle_t*) { return none(count); }
 ze_result_t SysmanDevice::enumFabricPorts(Device&, uint32_t* count, zes_fabric_port_handle_t*) { return none(count); }
-ze_result_t SysmanDevice::enumFans(Device&, uint32_t* count, zes_fan_handle_t*) { return none(count); }
-ze_result_t SysmanDevice::enumFirmwares(Device&, uint32_t* count, zes_firmware_handle_t*) { return none(count); }
 ze_result_t SysmanDevice::enumLeds(Device&, uint32_t* count, zes_led_handle_t*) { return none(count); }
 ze_result_t SysmanDevice::enumPerformanceFactorDomains(Device&, uint32_t* count, zes_perf_handle_t*) { return none(count); }
 ze_result_t SysmanDevice::enumPsus(Device&, uint32_t* count, zes_psu_handle_t*) { return none(count); }
-ze_result_t SysmanDevice::enumRasErrorSets(Device&, uint32_t* count, zes_ras_handle_t*) { return none(count); }
 ze_result_t SysmanDevice::enumSchedulers(Device&, uint32_t* count, zes_sched_handle_t*) { return none(count); }
 ze_result_t SysmanDevice::enumStandbyDomains(Device&, uint32_t* count, zes_standby_handle_t*) { return none(count); }
 ze_result_t SysmanDevice::enumOverclockDomains(Device&, uint32_t* count, zes_overclock_handle_t*) { return none(count); }

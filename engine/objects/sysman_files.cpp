@@ -175,6 +175,14 @@ double CpuClock::limit(const SystemFiles& files, const char* name) const {
   return static_cast<double>(khz) / 1000;
 }
 
+int CpuClock::throttled(const SystemFiles& files, int64_t* milliseconds) const {
+  if (folders.empty()) return ENOENT;
+  // Not "..": cpufreq is a link to somewhere else.
+  const std::string processor = folders.front().substr(0, folders.front().rfind("cpufreq/"));
+  const int error = files.read(processor + "thermal_throttle/package_throttle_total_time_ms", milliseconds);
+  return !error && *milliseconds < 0 ? EINVAL : error;
+}
+
 std::vector<double> CpuClock::steps(const SystemFiles& files) const {
   std::vector<double> steps;
   if (folders.empty()) return steps;

@@ -38,6 +38,8 @@ struct CpuClock {
   // A limit by the name of its file, in MHz; negative when it is not known.
   double limit(const SystemFiles& files, const char* name) const;
   std::vector<double> steps(const SystemFiles& files) const;
+  // Milliseconds that the package was too hot for its rate. The errno of the failure, 0 when it went well.
+  int throttled(const SystemFiles& files, int64_t* milliseconds) const;
 
   static CpuClock find(const SystemFiles& files);
 };

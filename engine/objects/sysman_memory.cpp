@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "../abi/error.h"
 #include "device.h"
 #include "memory.h"
 #include "sysman_parts.h"
@@ -44,6 +45,10 @@ ze_result_t SysmanMemory::getState(zes_mem_state_t* state) {
   const uint64_t left = std::min(free_of(*root), on_tiles);
   if (on_tiles) state->free = static_cast<uint64_t>(static_cast<unsigned __int128>(state->free) * left / on_tiles);
   return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t SysmanMemory::getBandwidth(zes_mem_bandwidth_t*) {
+  return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "nobody counts what the memory moves; time kernels and copies instead");
 }
 
 }  // namespace anyzero

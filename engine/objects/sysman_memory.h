@@ -14,6 +14,7 @@ class SysmanMemory : public Object<SysmanMemory, Kind::SysmanMemory> {
  public:
   ze_result_t getProperties(zes_mem_properties_t* properties);
   ze_result_t getState(zes_mem_state_t* state);
+  ze_result_t getBandwidth(zes_mem_bandwidth_t* bandwidth);
 
   // That of the device, or one for each of its tiles.
   static std::vector<SysmanMemory*> of(Device& root);

@@ -1,11 +1,15 @@
 #include "sysman_parts.h"
 
 #include <atomic>
+#include <cerrno>
+#include <cstring>
 #include <mutex>
 
+#include "../abi/error.h"
 #include "../exec/mutex.h"
 #include "device.h"
 #include "sysman.h"
+#include "sysman_board.h"
 #include "sysman_engine.h"
 #include "sysman_memory.h"
 #include "sysman_sensors.h"
@@ -33,9 +37,18 @@ const SysmanParts& SysmanParts::of(Device& device) {
       .frequencies = SysmanFrequency::find(files),
       .powers = SysmanPower::find(files),
       .temperatures = SysmanTemperature::find(files),
+      .fans = SysmanFan::find(files),
+      .firmwares = SysmanFirmware::find(files),
+      .error_sets = SysmanRas::find(files),
   };
   place.store(parts, std::memory_order_release);
   return *parts;
+}
+
+ze_result_t unreadable(const char* what, int error) {
+  const bool forbidden = error == EACCES || error == EPERM;
+  return fail(forbidden ? ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS : ZE_RESULT_ERROR_NOT_AVAILABLE,
+              "the system does not tell %s any more: %s", what, std::strerror(error));
 }
 
 void place(const Device& device, ze_bool_t* on_subdevice, uint32_t* subdevice) {
@@ -62,6 +75,18 @@ ze_result_t SysmanDevice::enumPowerDomains(Device& device, uint32_t* count, zes_
 
 ze_result_t SysmanDevice::enumTemperatureSensors(Device& device, uint32_t* count, zes_temp_handle_t* sensors) {
   return list_handles(SysmanParts::of(device).temperatures, count, sensors);
+}
+
+ze_result_t SysmanDevice::enumFans(Device& device, uint32_t* count, zes_fan_handle_t* fans) {
+  return list_handles(SysmanParts::of(device).fans, count, fans);
+}
+
+ze_result_t SysmanDevice::enumFirmwares(Device& device, uint32_t* count, zes_firmware_handle_t* firmwares) {
+  return list_handles(SysmanParts::of(device).firmwares, count, firmwares);
+}
+
+ze_result_t SysmanDevice::enumRasErrorSets(Device& device, uint32_t* count, zes_ras_handle_t* sets) {
+  return list_handles(SysmanParts::of(device).error_sets, count, sets);
 }
 
 }  // namespace anyzero

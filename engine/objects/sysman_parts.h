@@ -10,9 +10,12 @@ namespace anyzero {
 
 class Device;
 class SysmanEngine;
+class SysmanFan;
+class SysmanFirmware;
 class SysmanFrequency;
 class SysmanMemory;
 class SysmanPower;
+class SysmanRas;
 class SysmanTemperature;
 
 struct SysmanParts {
@@ -21,10 +24,16 @@ struct SysmanParts {
   std::vector<SysmanFrequency*> frequencies;
   std::vector<SysmanPower*> powers;
   std::vector<SysmanTemperature*> temperatures;
+  std::vector<SysmanFan*> fans;
+  std::vector<SysmanFirmware*> firmwares;
+  std::vector<SysmanRas*> error_sets;
 
   // Of the device, or of the one that a tile is part of.
   static const SysmanParts& of(Device& device);
 };
+
+// The answer where a file of the system that was there has become unreadable.
+ze_result_t unreadable(const char* what, int error);
 
 // Whether a part belongs to a tile, and to which.
 void place(const Device& device, ze_bool_t* on_subdevice, uint32_t* subdevice);

@@ -17,6 +17,20 @@ class SysmanFrequency : public Object<SysmanFrequency, Kind::SysmanFrequency> {
   ze_result_t getAvailableClocks(uint32_t* count, double* clocks);
   ze_result_t getRange(zes_freq_range_t* limits);
   ze_result_t getState(zes_freq_state_t* state);
+  ze_result_t getThrottleTime(zes_freq_throttle_time_t* time);
+  ze_result_t setRange(const zes_freq_range_t* limits);
+
+  ze_result_t ocGetCapabilities(zes_oc_capabilities_t* capabilities);
+  ze_result_t ocGetFrequencyTarget(double* mhz);
+  ze_result_t ocSetFrequencyTarget(double mhz);
+  ze_result_t ocGetVoltageTarget(double* target, double* offset);
+  ze_result_t ocSetVoltageTarget(double target, double offset);
+  ze_result_t ocGetMode(zes_oc_mode_t* mode);
+  ze_result_t ocSetMode(zes_oc_mode_t mode);
+  ze_result_t ocGetIccMax(double* amperes);
+  ze_result_t ocSetIccMax(double amperes);
+  ze_result_t ocGetTjMax(double* degrees);
+  ze_result_t ocSetTjMax(double degrees);
 
   static std::vector<SysmanFrequency*> find(const SystemFiles& files);
   SysmanFrequency(const SystemFiles& files, CpuClock clock) : files_(files), clock_(std::move(clock)) {}
@@ -30,7 +44,13 @@ class SysmanPower : public Object<SysmanPower, Kind::SysmanPower> {
  public:
   ze_result_t getProperties(zes_power_properties_t* properties);
   ze_result_t getEnergyCounter(zes_power_energy_counter_t* counter);
+  ze_result_t getLimits(zes_power_sustained_limit_t* sustained, zes_power_burst_limit_t* burst, zes_power_peak_limit_t* peak);
   ze_result_t getLimitsExt(uint32_t* count, zes_power_limit_ext_desc_t* limits);
+  ze_result_t setLimits(const zes_power_sustained_limit_t* sustained, const zes_power_burst_limit_t* burst,
+                        const zes_power_peak_limit_t* peak);
+  ze_result_t setLimitsExt(uint32_t* count, zes_power_limit_ext_desc_t* limits);
+  ze_result_t getEnergyThreshold(zes_energy_threshold_t* threshold);
+  ze_result_t setEnergyThreshold(double joules);
 
   static std::vector<SysmanPower*> find(const SystemFiles& files);
   SysmanPower(const SystemFiles& files, EnergyZone zone) : files_(files), zone_(std::move(zone)) {}
@@ -42,6 +62,13 @@ class SysmanPower : public Object<SysmanPower, Kind::SysmanPower> {
     uint64_t before = 0;  // what earlier rounds came to
   };
 
+  struct Limit {
+    int32_t milliwatts = -1, milliseconds = -1;
+    bool enabled = false;
+  };
+  static constexpr int kMostLimits = 8;
+  bool limit(const char* name, Limit* found) const;
+
   SystemFiles files_;
   EnergyZone zone_;
   Guarded<Counter> counter_;
@@ -51,13 +78,29 @@ class SysmanTemperature : public Object<SysmanTemperature, Kind::SysmanTemperatu
  public:
   ze_result_t getProperties(zes_temp_properties_t* properties);
   ze_result_t getState(double* degrees);
+  ze_result_t getConfig(zes_temp_config_t* config);
+  ze_result_t setConfig(const zes_temp_config_t* config);
+
+  // Is there anything that a change of temperature could tell?
+  bool watched();
+  // Events since the last look, or since the configuration was set.
+  zes_event_type_flags_t crossed();
 
   static std::vector<SysmanTemperature*> find(const SystemFiles& files);
   SysmanTemperature(const SystemFiles& files, Thermometer sensor) : files_(files), sensor_(std::move(sensor)) {}
 
  private:
+  struct Watch {
+    bool critical = false;
+    zes_temp_threshold_t thresholds[2]{};
+    double last = 0;
+  };
+
+  double highest() const;  // negative when it is not known
+
   SystemFiles files_;
   Thermometer sensor_;
+  Guarded<Watch> watch_;
 };
 
 }  // namespace anyzero

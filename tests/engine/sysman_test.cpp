@@ -1,51 +1,14 @@
 // What the operating system tells of clock, energy and temperature, from files of every kind it was seen to have, and from none.
-#include <sched.h>
 #include <sys/stat.h>
-
-#include <filesystem>
-#include <fstream>
 
 #include "objects/sysman_files.h"
 #include "objects/sysman_sensors.h"
 #include "scene.h"
+#include "system_root.h"
 
 using namespace anyzero;
 
 namespace {
-
-// A folder that looks like the root of a file system.
-struct Root {
-  std::filesystem::path path;
-  Root() {
-    char name[] = "/tmp/anyzero-sysman-XXXXXX";
-    assert(mkdtemp(name));
-    path = name;
-  }
-  ~Root() { std::filesystem::remove_all(path); }
-  void write(const std::string& file, const std::string& text) const {
-    const auto at = path / file;
-    std::filesystem::create_directories(at.parent_path());
-    std::ofstream(at, std::ios::trunc) << text;
-  }
-  SystemFiles files() const { return SystemFiles(path.string()); }
-};
-
-uint32_t first_processor() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  assert(sched_getaffinity(0, sizeof set, &set) == 0);
-  uint32_t first = 0;
-  while (!CPU_ISSET(first, &set)) ++first;
-  return first;
-}
-
-std::string cpufreq() { return "sys/devices/system/cpu/cpu" + std::to_string(first_processor()) + "/cpufreq/"; }
-
-template <class Part>
-Part* only(const std::vector<Part*>& parts) {
-  assert(parts.size() == 1);
-  return parts.front();
-}
 
 void nothing_is_told() {
   Root root;

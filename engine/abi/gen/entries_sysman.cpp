@@ -3,6 +3,7 @@
 #include "../../objects/device.h"
 #include "../../objects/driver.h"
 #include "../../objects/sysman.h"
+#include "../../objects/sysman_board.h"
 #include "../../objects/sysman_engine.h"
 #include "../../objects/sysman_memory.h"
 #include "../../objects/sysman_sensors.h"
@@ -28,8 +29,12 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zesDeviceGetState(zes_device_handle_t hDevic
   return caught("zesDeviceGetState");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesDeviceReset(zes_device_handle_t, ze_bool_t) {
-  return unsupported("zesDeviceReset");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesDeviceReset(zes_device_handle_t hDevice, ze_bool_t force) try {
+  auto* device = checked<Device>(hDevice);
+  if (!device) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesDeviceReset", "hDevice", hDevice);
+  return SysmanDevice::reset(*device, force);
+} catch (...) {
+  return caught("zesDeviceReset");
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zesDeviceProcessesGetState(zes_device_handle_t hDevice, uint32_t* pCount, zes_process_state_t* pProcesses) try {
@@ -68,8 +73,13 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zesDevicePciGetBars(zes_device_handle_t hDev
   return caught("zesDevicePciGetBars");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesDevicePciGetStats(zes_device_handle_t, zes_pci_stats_t*) {
-  return unsupported("zesDevicePciGetStats");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesDevicePciGetStats(zes_device_handle_t hDevice, zes_pci_stats_t* pStats) try {
+  auto* device = checked<Device>(hDevice);
+  if (!device) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesDevicePciGetStats", "hDevice", hDevice);
+  if (!pStats) return null_pointer("zesDevicePciGetStats", "pStats");
+  return SysmanDevice::pciGetStats(*device, pStats);
+} catch (...) {
+  return caught("zesDevicePciGetStats");
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zesDeviceEnumDiagnosticTestSuites(zes_device_handle_t hDevice, uint32_t* pCount, zes_diag_handle_t* phDiagnostics) try {
@@ -90,8 +100,13 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zesDeviceEnumEngineGroups(zes_device_handle_
   return caught("zesDeviceEnumEngineGroups");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesDeviceEventRegister(zes_device_handle_t, zes_event_type_flags_t) {
-  return unsupported("zesDeviceEventRegister");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesDeviceEventRegister(zes_device_handle_t hDevice, zes_event_type_flags_t events) try {
+  auto* device = checked<Device>(hDevice);
+  if (!device) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesDeviceEventRegister", "hDevice", hDevice);
+  if (events & ~known_zes_event_type_flags) return unknown_value("zesDeviceEventRegister", "events", events);
+  return SysmanDevice::eventRegister(*device, events);
+} catch (...) {
+  return caught("zesDeviceEventRegister");
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zesDeviceEnumFabricPorts(zes_device_handle_t hDevice, uint32_t* pCount, zes_fabric_port_handle_t* phPort) try {
@@ -166,8 +181,13 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zesDeviceEnumPowerDomains(zes_device_handle_
   return caught("zesDeviceEnumPowerDomains");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesDeviceGetCardPowerDomain(zes_device_handle_t, zes_pwr_handle_t*) {
-  return unsupported("zesDeviceGetCardPowerDomain");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesDeviceGetCardPowerDomain(zes_device_handle_t hDevice, zes_pwr_handle_t* phPower) try {
+  auto* device = checked<Device>(hDevice);
+  if (!device) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesDeviceGetCardPowerDomain", "hDevice", hDevice);
+  if (!phPower) return null_pointer("zesDeviceGetCardPowerDomain", "phPower");
+  return SysmanDevice::getCardPowerDomain(*device, phPower);
+} catch (...) {
+  return caught("zesDeviceGetCardPowerDomain");
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zesDeviceEnumPsus(zes_device_handle_t hDevice, uint32_t* pCount, zes_psu_handle_t* phPsu) try {
@@ -242,8 +262,15 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zesDeviceGetEccState(zes_device_handle_t hDe
   return caught("zesDeviceGetEccState");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesDeviceSetEccState(zes_device_handle_t, const zes_device_ecc_desc_t*, zes_device_ecc_properties_t*) {
-  return unsupported("zesDeviceSetEccState");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesDeviceSetEccState(zes_device_handle_t hDevice, const zes_device_ecc_desc_t* newState, zes_device_ecc_properties_t* pState) try {
+  auto* device = checked<Device>(hDevice);
+  if (!device) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesDeviceSetEccState", "hDevice", hDevice);
+  if (!newState) return null_pointer("zesDeviceSetEccState", "newState");
+  if (!pState) return null_pointer("zesDeviceSetEccState", "pState");
+  if (!known(newState->state)) return unknown_value("zesDeviceSetEccState", "newState->state", newState->state);
+  return SysmanDevice::setEccState(*device, newState, pState);
+} catch (...) {
+  return caught("zesDeviceSetEccState");
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zesDeviceGet(zes_driver_handle_t hDriver, uint32_t* pCount, zes_device_handle_t* phDevices) try {
@@ -255,24 +282,52 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zesDeviceGet(zes_driver_handle_t hDriver, ui
   return caught("zesDeviceGet");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesDeviceSetOverclockWaiver(zes_device_handle_t) {
-  return unsupported("zesDeviceSetOverclockWaiver");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesDeviceSetOverclockWaiver(zes_device_handle_t hDevice) try {
+  auto* device = checked<Device>(hDevice);
+  if (!device) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesDeviceSetOverclockWaiver", "hDevice", hDevice);
+  return SysmanDevice::setOverclockWaiver(*device);
+} catch (...) {
+  return caught("zesDeviceSetOverclockWaiver");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesDeviceGetOverclockDomains(zes_device_handle_t, uint32_t*) {
-  return unsupported("zesDeviceGetOverclockDomains");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesDeviceGetOverclockDomains(zes_device_handle_t hDevice, uint32_t* pOverclockDomains) try {
+  auto* device = checked<Device>(hDevice);
+  if (!device) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesDeviceGetOverclockDomains", "hDevice", hDevice);
+  if (!pOverclockDomains) return null_pointer("zesDeviceGetOverclockDomains", "pOverclockDomains");
+  return SysmanDevice::getOverclockDomains(*device, pOverclockDomains);
+} catch (...) {
+  return caught("zesDeviceGetOverclockDomains");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesDeviceGetOverclockControls(zes_device_handle_t, zes_overclock_domain_t, uint32_t*) {
-  return unsupported("zesDeviceGetOverclockControls");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesDeviceGetOverclockControls(zes_device_handle_t hDevice, zes_overclock_domain_t domainType, uint32_t* pAvailableControls) try {
+  auto* device = checked<Device>(hDevice);
+  if (!device) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesDeviceGetOverclockControls", "hDevice", hDevice);
+  if (!pAvailableControls) return null_pointer("zesDeviceGetOverclockControls", "pAvailableControls");
+  if (!known(domainType)) return unknown_value("zesDeviceGetOverclockControls", "domainType", domainType);
+  return SysmanDevice::getOverclockControls(*device, domainType, pAvailableControls);
+} catch (...) {
+  return caught("zesDeviceGetOverclockControls");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesDeviceResetOverclockSettings(zes_device_handle_t, ze_bool_t) {
-  return unsupported("zesDeviceResetOverclockSettings");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesDeviceResetOverclockSettings(zes_device_handle_t hDevice, ze_bool_t onShippedState) try {
+  auto* device = checked<Device>(hDevice);
+  if (!device) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesDeviceResetOverclockSettings", "hDevice", hDevice);
+  return SysmanDevice::resetOverclockSettings(*device, onShippedState);
+} catch (...) {
+  return caught("zesDeviceResetOverclockSettings");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesDeviceReadOverclockState(zes_device_handle_t, zes_overclock_mode_t*, ze_bool_t*, ze_bool_t*, zes_pending_action_t*, ze_bool_t*) {
-  return unsupported("zesDeviceReadOverclockState");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesDeviceReadOverclockState(zes_device_handle_t hDevice, zes_overclock_mode_t* pOverclockMode, ze_bool_t* pWaiverSetting, ze_bool_t* pOverclockState, zes_pending_action_t* pPendingAction, ze_bool_t* pPendingReset) try {
+  auto* device = checked<Device>(hDevice);
+  if (!device) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesDeviceReadOverclockState", "hDevice", hDevice);
+  if (!pOverclockMode) return null_pointer("zesDeviceReadOverclockState", "pOverclockMode");
+  if (!pWaiverSetting) return null_pointer("zesDeviceReadOverclockState", "pWaiverSetting");
+  if (!pOverclockState) return null_pointer("zesDeviceReadOverclockState", "pOverclockState");
+  if (!pPendingAction) return null_pointer("zesDeviceReadOverclockState", "pPendingAction");
+  if (!pPendingReset) return null_pointer("zesDeviceReadOverclockState", "pPendingReset");
+  return SysmanDevice::readOverclockState(*device, pOverclockMode, pWaiverSetting, pOverclockState, pPendingAction, pPendingReset);
+} catch (...) {
+  return caught("zesDeviceReadOverclockState");
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zesDeviceEnumOverclockDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_overclock_handle_t* phDomainHandle) try {
@@ -284,12 +339,23 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zesDeviceEnumOverclockDomains(zes_device_han
   return caught("zesDeviceEnumOverclockDomains");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesDeviceResetExt(zes_device_handle_t, zes_reset_properties_t*) {
-  return unsupported("zesDeviceResetExt");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesDeviceResetExt(zes_device_handle_t hDevice, zes_reset_properties_t* pProperties) try {
+  auto* device = checked<Device>(hDevice);
+  if (!device) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesDeviceResetExt", "hDevice", hDevice);
+  if (!pProperties) return null_pointer("zesDeviceResetExt", "pProperties");
+  if (!known(pProperties->resetType)) return unknown_value("zesDeviceResetExt", "pProperties->resetType", pProperties->resetType);
+  return SysmanDevice::resetExt(*device, pProperties);
+} catch (...) {
+  return caught("zesDeviceResetExt");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesDevicePciLinkSpeedUpdateExt(zes_device_handle_t, ze_bool_t, zes_device_action_t*) {
-  return unsupported("zesDevicePciLinkSpeedUpdateExt");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesDevicePciLinkSpeedUpdateExt(zes_device_handle_t hDevice, ze_bool_t shouldDowngrade, zes_device_action_t* pendingAction) try {
+  auto* device = checked<Device>(hDevice);
+  if (!device) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesDevicePciLinkSpeedUpdateExt", "hDevice", hDevice);
+  if (!pendingAction) return null_pointer("zesDevicePciLinkSpeedUpdateExt", "pendingAction");
+  return SysmanDevice::pciLinkSpeedUpdateExt(*device, shouldDowngrade, pendingAction);
+} catch (...) {
+  return caught("zesDevicePciLinkSpeedUpdateExt");
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zesDeviceGetSubDevicePropertiesExp(zes_device_handle_t hDevice, uint32_t* pCount, zes_subdevice_exp_properties_t* pSubdeviceProps) try {
@@ -319,24 +385,44 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zesDeviceEnumEnabledVFExp(zes_device_handle_
   return caught("zesDeviceEnumEnabledVFExp");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesDiagnosticsGetProperties(zes_diag_handle_t, zes_diag_properties_t*) {
-  return unsupported("zesDiagnosticsGetProperties");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesDiagnosticsGetProperties(zes_diag_handle_t hDiagnostics, zes_diag_properties_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesDiagnosticsGetProperties", "hDiagnostics", hDiagnostics);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesDiagnosticsGetTests(zes_diag_handle_t, uint32_t*, zes_diag_test_t*) {
-  return unsupported("zesDiagnosticsGetTests");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesDiagnosticsGetTests(zes_diag_handle_t hDiagnostics, uint32_t*, zes_diag_test_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesDiagnosticsGetTests", "hDiagnostics", hDiagnostics);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesDiagnosticsRunTests(zes_diag_handle_t, uint32_t, uint32_t, zes_diag_result_t*) {
-  return unsupported("zesDiagnosticsRunTests");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesDiagnosticsRunTests(zes_diag_handle_t hDiagnostics, uint32_t, uint32_t, zes_diag_result_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesDiagnosticsRunTests", "hDiagnostics", hDiagnostics);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesDriverEventListen(ze_driver_handle_t, uint32_t, uint32_t, zes_device_handle_t*, uint32_t*, zes_event_type_flags_t*) {
-  return unsupported("zesDriverEventListen");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesDriverEventListen(ze_driver_handle_t hDriver, uint32_t timeout, uint32_t count, zes_device_handle_t* phDevices, uint32_t* pNumDeviceEvents, zes_event_type_flags_t* pEvents) try {
+  auto* driver = checked<Driver>(hDriver);
+  if (!driver) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesDriverEventListen", "hDriver", hDriver);
+  if (!phDevices) return null_pointer("zesDriverEventListen", "phDevices");
+  if (!pNumDeviceEvents) return null_pointer("zesDriverEventListen", "pNumDeviceEvents");
+  if (!pEvents) return null_pointer("zesDriverEventListen", "pEvents");
+  for (uint32_t i = 0; i < count; ++i) {
+    if (!checked<Device>(phDevices[i])) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesDriverEventListen", "phDevices[i]", phDevices[i]);
+  }
+  return SysmanDriver::eventListen(*driver, timeout, count, objects<Device>(phDevices), pNumDeviceEvents, pEvents);
+} catch (...) {
+  return caught("zesDriverEventListen");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesDriverEventListenEx(ze_driver_handle_t, uint64_t, uint32_t, zes_device_handle_t*, uint32_t*, zes_event_type_flags_t*) {
-  return unsupported("zesDriverEventListenEx");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesDriverEventListenEx(ze_driver_handle_t hDriver, uint64_t timeout, uint32_t count, zes_device_handle_t* phDevices, uint32_t* pNumDeviceEvents, zes_event_type_flags_t* pEvents) try {
+  auto* driver = checked<Driver>(hDriver);
+  if (!driver) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesDriverEventListenEx", "hDriver", hDriver);
+  if (!phDevices) return null_pointer("zesDriverEventListenEx", "phDevices");
+  if (!pNumDeviceEvents) return null_pointer("zesDriverEventListenEx", "pNumDeviceEvents");
+  if (!pEvents) return null_pointer("zesDriverEventListenEx", "pEvents");
+  for (uint32_t i = 0; i < count; ++i) {
+    if (!checked<Device>(phDevices[i])) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesDriverEventListenEx", "phDevices[i]", phDevices[i]);
+  }
+  return SysmanDriver::eventListenEx(*driver, timeout, count, objects<Device>(phDevices), pNumDeviceEvents, pEvents);
+} catch (...) {
+  return caught("zesDriverEventListenEx");
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zesDriverGet(uint32_t* pCount, zes_driver_handle_t* phDrivers) try {
@@ -403,84 +489,144 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zesEngineGetActivityExt(zes_engine_handle_t 
   return caught("zesEngineGetActivityExt");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesFabricPortGetProperties(zes_fabric_port_handle_t, zes_fabric_port_properties_t*) {
-  return unsupported("zesFabricPortGetProperties");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesFabricPortGetProperties(zes_fabric_port_handle_t hPort, zes_fabric_port_properties_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesFabricPortGetProperties", "hPort", hPort);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesFabricPortGetLinkType(zes_fabric_port_handle_t, zes_fabric_link_type_t*) {
-  return unsupported("zesFabricPortGetLinkType");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesFabricPortGetLinkType(zes_fabric_port_handle_t hPort, zes_fabric_link_type_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesFabricPortGetLinkType", "hPort", hPort);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesFabricPortGetConfig(zes_fabric_port_handle_t, zes_fabric_port_config_t*) {
-  return unsupported("zesFabricPortGetConfig");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesFabricPortGetConfig(zes_fabric_port_handle_t hPort, zes_fabric_port_config_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesFabricPortGetConfig", "hPort", hPort);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesFabricPortSetConfig(zes_fabric_port_handle_t, const zes_fabric_port_config_t*) {
-  return unsupported("zesFabricPortSetConfig");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesFabricPortSetConfig(zes_fabric_port_handle_t hPort, const zes_fabric_port_config_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesFabricPortSetConfig", "hPort", hPort);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesFabricPortGetState(zes_fabric_port_handle_t, zes_fabric_port_state_t*) {
-  return unsupported("zesFabricPortGetState");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesFabricPortGetState(zes_fabric_port_handle_t hPort, zes_fabric_port_state_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesFabricPortGetState", "hPort", hPort);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesFabricPortGetThroughput(zes_fabric_port_handle_t, zes_fabric_port_throughput_t*) {
-  return unsupported("zesFabricPortGetThroughput");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesFabricPortGetThroughput(zes_fabric_port_handle_t hPort, zes_fabric_port_throughput_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesFabricPortGetThroughput", "hPort", hPort);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesFabricPortGetFabricErrorCounters(zes_fabric_port_handle_t, zes_fabric_port_error_counters_t*) {
-  return unsupported("zesFabricPortGetFabricErrorCounters");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesFabricPortGetFabricErrorCounters(zes_fabric_port_handle_t hPort, zes_fabric_port_error_counters_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesFabricPortGetFabricErrorCounters", "hPort", hPort);
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zesFabricPortGetMultiPortThroughput(zes_device_handle_t, uint32_t, zes_fabric_port_handle_t*, zes_fabric_port_throughput_t**) {
   return unsupported("zesFabricPortGetMultiPortThroughput");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesFanGetProperties(zes_fan_handle_t, zes_fan_properties_t*) {
-  return unsupported("zesFanGetProperties");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesFanGetProperties(zes_fan_handle_t hFan, zes_fan_properties_t* pProperties) try {
+  auto* fan = checked<SysmanFan>(hFan);
+  if (!fan) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesFanGetProperties", "hFan", hFan);
+  if (!pProperties) return null_pointer("zesFanGetProperties", "pProperties");
+  return fan->getProperties(pProperties);
+} catch (...) {
+  return caught("zesFanGetProperties");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesFanGetConfig(zes_fan_handle_t, zes_fan_config_t*) {
-  return unsupported("zesFanGetConfig");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesFanGetConfig(zes_fan_handle_t hFan, zes_fan_config_t* pConfig) try {
+  auto* fan = checked<SysmanFan>(hFan);
+  if (!fan) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesFanGetConfig", "hFan", hFan);
+  if (!pConfig) return null_pointer("zesFanGetConfig", "pConfig");
+  return fan->getConfig(pConfig);
+} catch (...) {
+  return caught("zesFanGetConfig");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesFanSetDefaultMode(zes_fan_handle_t) {
-  return unsupported("zesFanSetDefaultMode");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesFanSetDefaultMode(zes_fan_handle_t hFan) try {
+  auto* fan = checked<SysmanFan>(hFan);
+  if (!fan) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesFanSetDefaultMode", "hFan", hFan);
+  return fan->setDefaultMode();
+} catch (...) {
+  return caught("zesFanSetDefaultMode");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesFanSetFixedSpeedMode(zes_fan_handle_t, const zes_fan_speed_t*) {
-  return unsupported("zesFanSetFixedSpeedMode");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesFanSetFixedSpeedMode(zes_fan_handle_t hFan, const zes_fan_speed_t* speed) try {
+  auto* fan = checked<SysmanFan>(hFan);
+  if (!fan) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesFanSetFixedSpeedMode", "hFan", hFan);
+  if (!speed) return null_pointer("zesFanSetFixedSpeedMode", "speed");
+  if (!known(speed->units)) return unknown_value("zesFanSetFixedSpeedMode", "speed->units", speed->units);
+  return fan->setFixedSpeedMode(speed);
+} catch (...) {
+  return caught("zesFanSetFixedSpeedMode");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesFanSetSpeedTableMode(zes_fan_handle_t, const zes_fan_speed_table_t*) {
-  return unsupported("zesFanSetSpeedTableMode");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesFanSetSpeedTableMode(zes_fan_handle_t hFan, const zes_fan_speed_table_t* speedTable) try {
+  auto* fan = checked<SysmanFan>(hFan);
+  if (!fan) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesFanSetSpeedTableMode", "hFan", hFan);
+  if (!speedTable) return null_pointer("zesFanSetSpeedTableMode", "speedTable");
+  return fan->setSpeedTableMode(speedTable);
+} catch (...) {
+  return caught("zesFanSetSpeedTableMode");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesFanGetState(zes_fan_handle_t, zes_fan_speed_units_t, int32_t*) {
-  return unsupported("zesFanGetState");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesFanGetState(zes_fan_handle_t hFan, zes_fan_speed_units_t units, int32_t* pSpeed) try {
+  auto* fan = checked<SysmanFan>(hFan);
+  if (!fan) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesFanGetState", "hFan", hFan);
+  if (!pSpeed) return null_pointer("zesFanGetState", "pSpeed");
+  if (!known(units)) return unknown_value("zesFanGetState", "units", units);
+  return fan->getState(units, pSpeed);
+} catch (...) {
+  return caught("zesFanGetState");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesFirmwareGetProperties(zes_firmware_handle_t, zes_firmware_properties_t*) {
-  return unsupported("zesFirmwareGetProperties");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesFirmwareGetProperties(zes_firmware_handle_t hFirmware, zes_firmware_properties_t* pProperties) try {
+  auto* firmware = checked<SysmanFirmware>(hFirmware);
+  if (!firmware) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesFirmwareGetProperties", "hFirmware", hFirmware);
+  if (!pProperties) return null_pointer("zesFirmwareGetProperties", "pProperties");
+  return firmware->getProperties(pProperties);
+} catch (...) {
+  return caught("zesFirmwareGetProperties");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesFirmwareFlash(zes_firmware_handle_t, void*, uint32_t) {
-  return unsupported("zesFirmwareFlash");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesFirmwareFlash(zes_firmware_handle_t hFirmware, void* pImage, uint32_t size) try {
+  auto* firmware = checked<SysmanFirmware>(hFirmware);
+  if (!firmware) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesFirmwareFlash", "hFirmware", hFirmware);
+  if (!pImage) return null_pointer("zesFirmwareFlash", "pImage");
+  return firmware->flash(pImage, size);
+} catch (...) {
+  return caught("zesFirmwareFlash");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesFirmwareGetFlashProgress(zes_firmware_handle_t, uint32_t*) {
-  return unsupported("zesFirmwareGetFlashProgress");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesFirmwareGetFlashProgress(zes_firmware_handle_t hFirmware, uint32_t* pCompletionPercent) try {
+  auto* firmware = checked<SysmanFirmware>(hFirmware);
+  if (!firmware) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesFirmwareGetFlashProgress", "hFirmware", hFirmware);
+  if (!pCompletionPercent) return null_pointer("zesFirmwareGetFlashProgress", "pCompletionPercent");
+  return firmware->getFlashProgress(pCompletionPercent);
+} catch (...) {
+  return caught("zesFirmwareGetFlashProgress");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesFirmwareGetConsoleLogs(zes_firmware_handle_t, size_t*, char*) {
-  return unsupported("zesFirmwareGetConsoleLogs");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesFirmwareGetConsoleLogs(zes_firmware_handle_t hFirmware, size_t* pSize, char* pFirmwareLog) try {
+  auto* firmware = checked<SysmanFirmware>(hFirmware);
+  if (!firmware) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesFirmwareGetConsoleLogs", "hFirmware", hFirmware);
+  if (!pSize) return null_pointer("zesFirmwareGetConsoleLogs", "pSize");
+  return firmware->getConsoleLogs(pSize, pFirmwareLog);
+} catch (...) {
+  return caught("zesFirmwareGetConsoleLogs");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesFirmwareGetSecurityVersionExp(zes_firmware_handle_t, char*) {
-  return unsupported("zesFirmwareGetSecurityVersionExp");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesFirmwareGetSecurityVersionExp(zes_firmware_handle_t hFirmware, char* pVersion) try {
+  auto* firmware = checked<SysmanFirmware>(hFirmware);
+  if (!firmware) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesFirmwareGetSecurityVersionExp", "hFirmware", hFirmware);
+  if (!pVersion) return null_pointer("zesFirmwareGetSecurityVersionExp", "pVersion");
+  return firmware->getSecurityVersionExp(pVersion);
+} catch (...) {
+  return caught("zesFirmwareGetSecurityVersionExp");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesFirmwareSetSecurityVersionExp(zes_firmware_handle_t) {
-  return unsupported("zesFirmwareSetSecurityVersionExp");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesFirmwareSetSecurityVersionExp(zes_firmware_handle_t hFirmware) try {
+  auto* firmware = checked<SysmanFirmware>(hFirmware);
+  if (!firmware) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesFirmwareSetSecurityVersionExp", "hFirmware", hFirmware);
+  return firmware->setSecurityVersionExp();
+} catch (...) {
+  return caught("zesFirmwareSetSecurityVersionExp");
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zesFrequencyGetProperties(zes_freq_handle_t hFrequency, zes_freq_properties_t* pProperties) try {
@@ -510,8 +656,13 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zesFrequencyGetRange(zes_freq_handle_t hFreq
   return caught("zesFrequencyGetRange");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesFrequencySetRange(zes_freq_handle_t, const zes_freq_range_t*) {
-  return unsupported("zesFrequencySetRange");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesFrequencySetRange(zes_freq_handle_t hFrequency, const zes_freq_range_t* pLimits) try {
+  auto* frequency = checked<SysmanFrequency>(hFrequency);
+  if (!frequency) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesFrequencySetRange", "hFrequency", hFrequency);
+  if (!pLimits) return null_pointer("zesFrequencySetRange", "pLimits");
+  return frequency->setRange(pLimits);
+} catch (...) {
+  return caught("zesFrequencySetRange");
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zesFrequencyGetState(zes_freq_handle_t hFrequency, zes_freq_state_t* pState) try {
@@ -523,52 +674,109 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zesFrequencyGetState(zes_freq_handle_t hFreq
   return caught("zesFrequencyGetState");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesFrequencyGetThrottleTime(zes_freq_handle_t, zes_freq_throttle_time_t*) {
-  return unsupported("zesFrequencyGetThrottleTime");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesFrequencyGetThrottleTime(zes_freq_handle_t hFrequency, zes_freq_throttle_time_t* pThrottleTime) try {
+  auto* frequency = checked<SysmanFrequency>(hFrequency);
+  if (!frequency) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesFrequencyGetThrottleTime", "hFrequency", hFrequency);
+  if (!pThrottleTime) return null_pointer("zesFrequencyGetThrottleTime", "pThrottleTime");
+  return frequency->getThrottleTime(pThrottleTime);
+} catch (...) {
+  return caught("zesFrequencyGetThrottleTime");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesFrequencyOcGetCapabilities(zes_freq_handle_t, zes_oc_capabilities_t*) {
-  return unsupported("zesFrequencyOcGetCapabilities");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesFrequencyOcGetCapabilities(zes_freq_handle_t hFrequency, zes_oc_capabilities_t* pOcCapabilities) try {
+  auto* frequency = checked<SysmanFrequency>(hFrequency);
+  if (!frequency) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesFrequencyOcGetCapabilities", "hFrequency", hFrequency);
+  if (!pOcCapabilities) return null_pointer("zesFrequencyOcGetCapabilities", "pOcCapabilities");
+  return frequency->ocGetCapabilities(pOcCapabilities);
+} catch (...) {
+  return caught("zesFrequencyOcGetCapabilities");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesFrequencyOcGetFrequencyTarget(zes_freq_handle_t, double*) {
-  return unsupported("zesFrequencyOcGetFrequencyTarget");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesFrequencyOcGetFrequencyTarget(zes_freq_handle_t hFrequency, double* pCurrentOcFrequency) try {
+  auto* frequency = checked<SysmanFrequency>(hFrequency);
+  if (!frequency) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesFrequencyOcGetFrequencyTarget", "hFrequency", hFrequency);
+  if (!pCurrentOcFrequency) return null_pointer("zesFrequencyOcGetFrequencyTarget", "pCurrentOcFrequency");
+  return frequency->ocGetFrequencyTarget(pCurrentOcFrequency);
+} catch (...) {
+  return caught("zesFrequencyOcGetFrequencyTarget");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesFrequencyOcSetFrequencyTarget(zes_freq_handle_t, double) {
-  return unsupported("zesFrequencyOcSetFrequencyTarget");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesFrequencyOcSetFrequencyTarget(zes_freq_handle_t hFrequency, double CurrentOcFrequency) try {
+  auto* frequency = checked<SysmanFrequency>(hFrequency);
+  if (!frequency) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesFrequencyOcSetFrequencyTarget", "hFrequency", hFrequency);
+  return frequency->ocSetFrequencyTarget(CurrentOcFrequency);
+} catch (...) {
+  return caught("zesFrequencyOcSetFrequencyTarget");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesFrequencyOcGetVoltageTarget(zes_freq_handle_t, double*, double*) {
-  return unsupported("zesFrequencyOcGetVoltageTarget");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesFrequencyOcGetVoltageTarget(zes_freq_handle_t hFrequency, double* pCurrentVoltageTarget, double* pCurrentVoltageOffset) try {
+  auto* frequency = checked<SysmanFrequency>(hFrequency);
+  if (!frequency) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesFrequencyOcGetVoltageTarget", "hFrequency", hFrequency);
+  if (!pCurrentVoltageTarget) return null_pointer("zesFrequencyOcGetVoltageTarget", "pCurrentVoltageTarget");
+  if (!pCurrentVoltageOffset) return null_pointer("zesFrequencyOcGetVoltageTarget", "pCurrentVoltageOffset");
+  return frequency->ocGetVoltageTarget(pCurrentVoltageTarget, pCurrentVoltageOffset);
+} catch (...) {
+  return caught("zesFrequencyOcGetVoltageTarget");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesFrequencyOcSetVoltageTarget(zes_freq_handle_t, double, double) {
-  return unsupported("zesFrequencyOcSetVoltageTarget");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesFrequencyOcSetVoltageTarget(zes_freq_handle_t hFrequency, double CurrentVoltageTarget, double CurrentVoltageOffset) try {
+  auto* frequency = checked<SysmanFrequency>(hFrequency);
+  if (!frequency) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesFrequencyOcSetVoltageTarget", "hFrequency", hFrequency);
+  return frequency->ocSetVoltageTarget(CurrentVoltageTarget, CurrentVoltageOffset);
+} catch (...) {
+  return caught("zesFrequencyOcSetVoltageTarget");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesFrequencyOcSetMode(zes_freq_handle_t, zes_oc_mode_t) {
-  return unsupported("zesFrequencyOcSetMode");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesFrequencyOcSetMode(zes_freq_handle_t hFrequency, zes_oc_mode_t CurrentOcMode) try {
+  auto* frequency = checked<SysmanFrequency>(hFrequency);
+  if (!frequency) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesFrequencyOcSetMode", "hFrequency", hFrequency);
+  if (!known(CurrentOcMode)) return unknown_value("zesFrequencyOcSetMode", "CurrentOcMode", CurrentOcMode);
+  return frequency->ocSetMode(CurrentOcMode);
+} catch (...) {
+  return caught("zesFrequencyOcSetMode");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesFrequencyOcGetMode(zes_freq_handle_t, zes_oc_mode_t*) {
-  return unsupported("zesFrequencyOcGetMode");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesFrequencyOcGetMode(zes_freq_handle_t hFrequency, zes_oc_mode_t* pCurrentOcMode) try {
+  auto* frequency = checked<SysmanFrequency>(hFrequency);
+  if (!frequency) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesFrequencyOcGetMode", "hFrequency", hFrequency);
+  if (!pCurrentOcMode) return null_pointer("zesFrequencyOcGetMode", "pCurrentOcMode");
+  return frequency->ocGetMode(pCurrentOcMode);
+} catch (...) {
+  return caught("zesFrequencyOcGetMode");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesFrequencyOcGetIccMax(zes_freq_handle_t, double*) {
-  return unsupported("zesFrequencyOcGetIccMax");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesFrequencyOcGetIccMax(zes_freq_handle_t hFrequency, double* pOcIccMax) try {
+  auto* frequency = checked<SysmanFrequency>(hFrequency);
+  if (!frequency) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesFrequencyOcGetIccMax", "hFrequency", hFrequency);
+  if (!pOcIccMax) return null_pointer("zesFrequencyOcGetIccMax", "pOcIccMax");
+  return frequency->ocGetIccMax(pOcIccMax);
+} catch (...) {
+  return caught("zesFrequencyOcGetIccMax");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesFrequencyOcSetIccMax(zes_freq_handle_t, double) {
-  return unsupported("zesFrequencyOcSetIccMax");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesFrequencyOcSetIccMax(zes_freq_handle_t hFrequency, double ocIccMax) try {
+  auto* frequency = checked<SysmanFrequency>(hFrequency);
+  if (!frequency) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesFrequencyOcSetIccMax", "hFrequency", hFrequency);
+  return frequency->ocSetIccMax(ocIccMax);
+} catch (...) {
+  return caught("zesFrequencyOcSetIccMax");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesFrequencyOcGetTjMax(zes_freq_handle_t, double*) {
-  return unsupported("zesFrequencyOcGetTjMax");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesFrequencyOcGetTjMax(zes_freq_handle_t hFrequency, double* pOcTjMax) try {
+  auto* frequency = checked<SysmanFrequency>(hFrequency);
+  if (!frequency) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesFrequencyOcGetTjMax", "hFrequency", hFrequency);
+  if (!pOcTjMax) return null_pointer("zesFrequencyOcGetTjMax", "pOcTjMax");
+  return frequency->ocGetTjMax(pOcTjMax);
+} catch (...) {
+  return caught("zesFrequencyOcGetTjMax");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesFrequencyOcSetTjMax(zes_freq_handle_t, double) {
-  return unsupported("zesFrequencyOcSetTjMax");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesFrequencyOcSetTjMax(zes_freq_handle_t hFrequency, double ocTjMax) try {
+  auto* frequency = checked<SysmanFrequency>(hFrequency);
+  if (!frequency) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesFrequencyOcSetTjMax", "hFrequency", hFrequency);
+  return frequency->ocSetTjMax(ocTjMax);
+} catch (...) {
+  return caught("zesFrequencyOcSetTjMax");
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zesInit(zes_init_flags_t flags) try {
@@ -578,20 +786,20 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zesInit(zes_init_flags_t flags) try {
   return caught("zesInit");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesLedGetProperties(zes_led_handle_t, zes_led_properties_t*) {
-  return unsupported("zesLedGetProperties");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesLedGetProperties(zes_led_handle_t hLed, zes_led_properties_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesLedGetProperties", "hLed", hLed);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesLedGetState(zes_led_handle_t, zes_led_state_t*) {
-  return unsupported("zesLedGetState");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesLedGetState(zes_led_handle_t hLed, zes_led_state_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesLedGetState", "hLed", hLed);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesLedSetState(zes_led_handle_t, ze_bool_t) {
-  return unsupported("zesLedSetState");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesLedSetState(zes_led_handle_t hLed, ze_bool_t) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesLedSetState", "hLed", hLed);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesLedSetColor(zes_led_handle_t, const zes_led_color_t*) {
-  return unsupported("zesLedSetColor");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesLedSetColor(zes_led_handle_t hLed, const zes_led_color_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesLedSetColor", "hLed", hLed);
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zesMemoryGetProperties(zes_mem_handle_t hMemory, zes_mem_properties_t* pProperties) try {
@@ -612,56 +820,61 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zesMemoryGetState(zes_mem_handle_t hMemory, 
   return caught("zesMemoryGetState");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesMemoryGetBandwidth(zes_mem_handle_t, zes_mem_bandwidth_t*) {
-  return unsupported("zesMemoryGetBandwidth");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesMemoryGetBandwidth(zes_mem_handle_t hMemory, zes_mem_bandwidth_t* pBandwidth) try {
+  auto* memory = checked<SysmanMemory>(hMemory);
+  if (!memory) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesMemoryGetBandwidth", "hMemory", hMemory);
+  if (!pBandwidth) return null_pointer("zesMemoryGetBandwidth", "pBandwidth");
+  return memory->getBandwidth(pBandwidth);
+} catch (...) {
+  return caught("zesMemoryGetBandwidth");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesOverclockGetDomainProperties(zes_overclock_handle_t, zes_overclock_properties_t*) {
-  return unsupported("zesOverclockGetDomainProperties");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesOverclockGetDomainProperties(zes_overclock_handle_t hDomainHandle, zes_overclock_properties_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesOverclockGetDomainProperties", "hDomainHandle", hDomainHandle);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesOverclockGetDomainVFProperties(zes_overclock_handle_t, zes_vf_property_t*) {
-  return unsupported("zesOverclockGetDomainVFProperties");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesOverclockGetDomainVFProperties(zes_overclock_handle_t hDomainHandle, zes_vf_property_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesOverclockGetDomainVFProperties", "hDomainHandle", hDomainHandle);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesOverclockGetDomainControlProperties(zes_overclock_handle_t, zes_overclock_control_t, zes_control_property_t*) {
-  return unsupported("zesOverclockGetDomainControlProperties");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesOverclockGetDomainControlProperties(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t, zes_control_property_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesOverclockGetDomainControlProperties", "hDomainHandle", hDomainHandle);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesOverclockGetControlCurrentValue(zes_overclock_handle_t, zes_overclock_control_t, double*) {
-  return unsupported("zesOverclockGetControlCurrentValue");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesOverclockGetControlCurrentValue(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t, double*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesOverclockGetControlCurrentValue", "hDomainHandle", hDomainHandle);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesOverclockGetControlPendingValue(zes_overclock_handle_t, zes_overclock_control_t, double*) {
-  return unsupported("zesOverclockGetControlPendingValue");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesOverclockGetControlPendingValue(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t, double*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesOverclockGetControlPendingValue", "hDomainHandle", hDomainHandle);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesOverclockSetControlUserValue(zes_overclock_handle_t, zes_overclock_control_t, double, zes_pending_action_t*) {
-  return unsupported("zesOverclockSetControlUserValue");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesOverclockSetControlUserValue(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t, double, zes_pending_action_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesOverclockSetControlUserValue", "hDomainHandle", hDomainHandle);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesOverclockGetControlState(zes_overclock_handle_t, zes_overclock_control_t, zes_control_state_t*, zes_pending_action_t*) {
-  return unsupported("zesOverclockGetControlState");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesOverclockGetControlState(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t, zes_control_state_t*, zes_pending_action_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesOverclockGetControlState", "hDomainHandle", hDomainHandle);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesOverclockGetVFPointValues(zes_overclock_handle_t, zes_vf_type_t, zes_vf_array_type_t, uint32_t, uint32_t*) {
-  return unsupported("zesOverclockGetVFPointValues");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesOverclockGetVFPointValues(zes_overclock_handle_t hDomainHandle, zes_vf_type_t, zes_vf_array_type_t, uint32_t, uint32_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesOverclockGetVFPointValues", "hDomainHandle", hDomainHandle);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesOverclockSetVFPointValues(zes_overclock_handle_t, zes_vf_type_t, uint32_t, uint32_t) {
-  return unsupported("zesOverclockSetVFPointValues");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesOverclockSetVFPointValues(zes_overclock_handle_t hDomainHandle, zes_vf_type_t, uint32_t, uint32_t) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesOverclockSetVFPointValues", "hDomainHandle", hDomainHandle);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesPerformanceFactorGetProperties(zes_perf_handle_t, zes_perf_properties_t*) {
-  return unsupported("zesPerformanceFactorGetProperties");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesPerformanceFactorGetProperties(zes_perf_handle_t hPerf, zes_perf_properties_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesPerformanceFactorGetProperties", "hPerf", hPerf);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesPerformanceFactorGetConfig(zes_perf_handle_t, double*) {
-  return unsupported("zesPerformanceFactorGetConfig");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesPerformanceFactorGetConfig(zes_perf_handle_t hPerf, double*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesPerformanceFactorGetConfig", "hPerf", hPerf);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesPerformanceFactorSetConfig(zes_perf_handle_t, double) {
-  return unsupported("zesPerformanceFactorSetConfig");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesPerformanceFactorSetConfig(zes_perf_handle_t hPerf, double) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesPerformanceFactorSetConfig", "hPerf", hPerf);
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zesPowerGetProperties(zes_pwr_handle_t hPower, zes_power_properties_t* pProperties) try {
@@ -682,20 +895,37 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zesPowerGetEnergyCounter(zes_pwr_handle_t hP
   return caught("zesPowerGetEnergyCounter");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesPowerGetLimits(zes_pwr_handle_t, zes_power_sustained_limit_t*, zes_power_burst_limit_t*, zes_power_peak_limit_t*) {
-  return unsupported("zesPowerGetLimits");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesPowerGetLimits(zes_pwr_handle_t hPower, zes_power_sustained_limit_t* pSustained, zes_power_burst_limit_t* pBurst, zes_power_peak_limit_t* pPeak) try {
+  auto* power = checked<SysmanPower>(hPower);
+  if (!power) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesPowerGetLimits", "hPower", hPower);
+  return power->getLimits(pSustained, pBurst, pPeak);
+} catch (...) {
+  return caught("zesPowerGetLimits");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesPowerSetLimits(zes_pwr_handle_t, const zes_power_sustained_limit_t*, const zes_power_burst_limit_t*, const zes_power_peak_limit_t*) {
-  return unsupported("zesPowerSetLimits");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesPowerSetLimits(zes_pwr_handle_t hPower, const zes_power_sustained_limit_t* pSustained, const zes_power_burst_limit_t* pBurst, const zes_power_peak_limit_t* pPeak) try {
+  auto* power = checked<SysmanPower>(hPower);
+  if (!power) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesPowerSetLimits", "hPower", hPower);
+  return power->setLimits(pSustained, pBurst, pPeak);
+} catch (...) {
+  return caught("zesPowerSetLimits");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesPowerGetEnergyThreshold(zes_pwr_handle_t, zes_energy_threshold_t*) {
-  return unsupported("zesPowerGetEnergyThreshold");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesPowerGetEnergyThreshold(zes_pwr_handle_t hPower, zes_energy_threshold_t* pThreshold) try {
+  auto* power = checked<SysmanPower>(hPower);
+  if (!power) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesPowerGetEnergyThreshold", "hPower", hPower);
+  if (!pThreshold) return null_pointer("zesPowerGetEnergyThreshold", "pThreshold");
+  return power->getEnergyThreshold(pThreshold);
+} catch (...) {
+  return caught("zesPowerGetEnergyThreshold");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesPowerSetEnergyThreshold(zes_pwr_handle_t, double) {
-  return unsupported("zesPowerSetEnergyThreshold");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesPowerSetEnergyThreshold(zes_pwr_handle_t hPower, double threshold) try {
+  auto* power = checked<SysmanPower>(hPower);
+  if (!power) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesPowerSetEnergyThreshold", "hPower", hPower);
+  return power->setEnergyThreshold(threshold);
+} catch (...) {
+  return caught("zesPowerSetEnergyThreshold");
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zesPowerGetLimitsExt(zes_pwr_handle_t hPower, uint32_t* pCount, zes_power_limit_ext_desc_t* pSustained) try {
@@ -707,8 +937,13 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zesPowerGetLimitsExt(zes_pwr_handle_t hPower
   return caught("zesPowerGetLimitsExt");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesPowerSetLimitsExt(zes_pwr_handle_t, uint32_t*, zes_power_limit_ext_desc_t*) {
-  return unsupported("zesPowerSetLimitsExt");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesPowerSetLimitsExt(zes_pwr_handle_t hPower, uint32_t* pCount, zes_power_limit_ext_desc_t* pSustained) try {
+  auto* power = checked<SysmanPower>(hPower);
+  if (!power) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesPowerSetLimitsExt", "hPower", hPower);
+  if (!pCount) return null_pointer("zesPowerSetLimitsExt", "pCount");
+  return power->setLimitsExt(pCount, pSustained);
+} catch (...) {
+  return caught("zesPowerSetLimitsExt");
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zesPowerGetUsage(zes_pwr_handle_t, uint32_t*, uint32_t*) {
@@ -723,96 +958,147 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zesPowerSetLimitsExt2(zes_pwr_handle_t, uint
   return unsupported("zesPowerSetLimitsExt2");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesPsuGetProperties(zes_psu_handle_t, zes_psu_properties_t*) {
-  return unsupported("zesPsuGetProperties");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesPsuGetProperties(zes_psu_handle_t hPsu, zes_psu_properties_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesPsuGetProperties", "hPsu", hPsu);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesPsuGetState(zes_psu_handle_t, zes_psu_state_t*) {
-  return unsupported("zesPsuGetState");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesPsuGetState(zes_psu_handle_t hPsu, zes_psu_state_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesPsuGetState", "hPsu", hPsu);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesRasGetProperties(zes_ras_handle_t, zes_ras_properties_t*) {
-  return unsupported("zesRasGetProperties");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesRasGetProperties(zes_ras_handle_t hRas, zes_ras_properties_t* pProperties) try {
+  auto* ras = checked<SysmanRas>(hRas);
+  if (!ras) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesRasGetProperties", "hRas", hRas);
+  if (!pProperties) return null_pointer("zesRasGetProperties", "pProperties");
+  return ras->getProperties(pProperties);
+} catch (...) {
+  return caught("zesRasGetProperties");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesRasGetConfig(zes_ras_handle_t, zes_ras_config_t*) {
-  return unsupported("zesRasGetConfig");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesRasGetConfig(zes_ras_handle_t hRas, zes_ras_config_t* pConfig) try {
+  auto* ras = checked<SysmanRas>(hRas);
+  if (!ras) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesRasGetConfig", "hRas", hRas);
+  if (!pConfig) return null_pointer("zesRasGetConfig", "pConfig");
+  return ras->getConfig(pConfig);
+} catch (...) {
+  return caught("zesRasGetConfig");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesRasSetConfig(zes_ras_handle_t, const zes_ras_config_t*) {
-  return unsupported("zesRasSetConfig");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesRasSetConfig(zes_ras_handle_t hRas, const zes_ras_config_t* pConfig) try {
+  auto* ras = checked<SysmanRas>(hRas);
+  if (!ras) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesRasSetConfig", "hRas", hRas);
+  if (!pConfig) return null_pointer("zesRasSetConfig", "pConfig");
+  return ras->setConfig(pConfig);
+} catch (...) {
+  return caught("zesRasSetConfig");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesRasGetState(zes_ras_handle_t, ze_bool_t, zes_ras_state_t*) {
-  return unsupported("zesRasGetState");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesRasGetState(zes_ras_handle_t hRas, ze_bool_t clear, zes_ras_state_t* pState) try {
+  auto* ras = checked<SysmanRas>(hRas);
+  if (!ras) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesRasGetState", "hRas", hRas);
+  if (!pState) return null_pointer("zesRasGetState", "pState");
+  return ras->getState(clear, pState);
+} catch (...) {
+  return caught("zesRasGetState");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesRasGetStateExp(zes_ras_handle_t, uint32_t*, zes_ras_state_exp_t*) {
-  return unsupported("zesRasGetStateExp");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesRasGetStateExp(zes_ras_handle_t hRas, uint32_t* pCount, zes_ras_state_exp_t* pState) try {
+  auto* ras = checked<SysmanRas>(hRas);
+  if (!ras) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesRasGetStateExp", "hRas", hRas);
+  if (!pCount) return null_pointer("zesRasGetStateExp", "pCount");
+  return ras->getStateExp(pCount, pState);
+} catch (...) {
+  return caught("zesRasGetStateExp");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesRasClearStateExp(zes_ras_handle_t, zes_ras_error_category_exp_t) {
-  return unsupported("zesRasClearStateExp");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesRasClearStateExp(zes_ras_handle_t hRas, zes_ras_error_category_exp_t category) try {
+  auto* ras = checked<SysmanRas>(hRas);
+  if (!ras) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesRasClearStateExp", "hRas", hRas);
+  if (!known(category)) return unknown_value("zesRasClearStateExp", "category", category);
+  return ras->clearStateExp(category);
+} catch (...) {
+  return caught("zesRasClearStateExp");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesRasGetSupportedCategoriesExp(zes_ras_handle_t, uint32_t*, zes_ras_error_category_exp_t*) {
-  return unsupported("zesRasGetSupportedCategoriesExp");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesRasGetSupportedCategoriesExp(zes_ras_handle_t hRas, uint32_t* pCount, zes_ras_error_category_exp_t* pCategories) try {
+  auto* ras = checked<SysmanRas>(hRas);
+  if (!ras) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesRasGetSupportedCategoriesExp", "hRas", hRas);
+  if (!pCount) return null_pointer("zesRasGetSupportedCategoriesExp", "pCount");
+  return ras->getSupportedCategoriesExp(pCount, pCategories);
+} catch (...) {
+  return caught("zesRasGetSupportedCategoriesExp");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesRasGetStateExp2(zes_ras_handle_t, uint32_t, const zes_ras_error_category_exp_t*, zes_ras_state_exp2_t*) {
-  return unsupported("zesRasGetStateExp2");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesRasGetStateExp2(zes_ras_handle_t hRas, uint32_t count, const zes_ras_error_category_exp_t* pCategories, zes_ras_state_exp2_t* pState) try {
+  auto* ras = checked<SysmanRas>(hRas);
+  if (!ras) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesRasGetStateExp2", "hRas", hRas);
+  if (!pCategories) return null_pointer("zesRasGetStateExp2", "pCategories");
+  if (!pState) return null_pointer("zesRasGetStateExp2", "pState");
+  return ras->getStateExp2(count, pCategories, pState);
+} catch (...) {
+  return caught("zesRasGetStateExp2");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesRasGetConfigExp(zes_ras_handle_t, uint32_t, zes_ras_config_exp_t*) {
-  return unsupported("zesRasGetConfigExp");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesRasGetConfigExp(zes_ras_handle_t hRas, uint32_t count, zes_ras_config_exp_t* pConfig) try {
+  auto* ras = checked<SysmanRas>(hRas);
+  if (!ras) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesRasGetConfigExp", "hRas", hRas);
+  if (!pConfig) return null_pointer("zesRasGetConfigExp", "pConfig");
+  return ras->getConfigExp(count, pConfig);
+} catch (...) {
+  return caught("zesRasGetConfigExp");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesRasSetConfigExp(zes_ras_handle_t, uint32_t, const zes_ras_config_exp_t*) {
-  return unsupported("zesRasSetConfigExp");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesRasSetConfigExp(zes_ras_handle_t hRas, uint32_t count, const zes_ras_config_exp_t* pConfig) try {
+  auto* ras = checked<SysmanRas>(hRas);
+  if (!ras) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesRasSetConfigExp", "hRas", hRas);
+  if (!pConfig) return null_pointer("zesRasSetConfigExp", "pConfig");
+  return ras->setConfigExp(count, pConfig);
+} catch (...) {
+  return caught("zesRasSetConfigExp");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesSchedulerGetProperties(zes_sched_handle_t, zes_sched_properties_t*) {
-  return unsupported("zesSchedulerGetProperties");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesSchedulerGetProperties(zes_sched_handle_t hScheduler, zes_sched_properties_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesSchedulerGetProperties", "hScheduler", hScheduler);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesSchedulerGetCurrentMode(zes_sched_handle_t, zes_sched_mode_t*) {
-  return unsupported("zesSchedulerGetCurrentMode");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesSchedulerGetCurrentMode(zes_sched_handle_t hScheduler, zes_sched_mode_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesSchedulerGetCurrentMode", "hScheduler", hScheduler);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesSchedulerGetTimeoutModeProperties(zes_sched_handle_t, ze_bool_t, zes_sched_timeout_properties_t*) {
-  return unsupported("zesSchedulerGetTimeoutModeProperties");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesSchedulerGetTimeoutModeProperties(zes_sched_handle_t hScheduler, ze_bool_t, zes_sched_timeout_properties_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesSchedulerGetTimeoutModeProperties", "hScheduler", hScheduler);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesSchedulerGetTimesliceModeProperties(zes_sched_handle_t, ze_bool_t, zes_sched_timeslice_properties_t*) {
-  return unsupported("zesSchedulerGetTimesliceModeProperties");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesSchedulerGetTimesliceModeProperties(zes_sched_handle_t hScheduler, ze_bool_t, zes_sched_timeslice_properties_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesSchedulerGetTimesliceModeProperties", "hScheduler", hScheduler);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesSchedulerSetTimeoutMode(zes_sched_handle_t, zes_sched_timeout_properties_t*, ze_bool_t*) {
-  return unsupported("zesSchedulerSetTimeoutMode");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesSchedulerSetTimeoutMode(zes_sched_handle_t hScheduler, zes_sched_timeout_properties_t*, ze_bool_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesSchedulerSetTimeoutMode", "hScheduler", hScheduler);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesSchedulerSetTimesliceMode(zes_sched_handle_t, zes_sched_timeslice_properties_t*, ze_bool_t*) {
-  return unsupported("zesSchedulerSetTimesliceMode");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesSchedulerSetTimesliceMode(zes_sched_handle_t hScheduler, zes_sched_timeslice_properties_t*, ze_bool_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesSchedulerSetTimesliceMode", "hScheduler", hScheduler);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesSchedulerSetExclusiveMode(zes_sched_handle_t, ze_bool_t*) {
-  return unsupported("zesSchedulerSetExclusiveMode");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesSchedulerSetExclusiveMode(zes_sched_handle_t hScheduler, ze_bool_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesSchedulerSetExclusiveMode", "hScheduler", hScheduler);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesSchedulerSetComputeUnitDebugMode(zes_sched_handle_t, ze_bool_t*) {
-  return unsupported("zesSchedulerSetComputeUnitDebugMode");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesSchedulerSetComputeUnitDebugMode(zes_sched_handle_t hScheduler, ze_bool_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesSchedulerSetComputeUnitDebugMode", "hScheduler", hScheduler);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesStandbyGetProperties(zes_standby_handle_t, zes_standby_properties_t*) {
-  return unsupported("zesStandbyGetProperties");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesStandbyGetProperties(zes_standby_handle_t hStandby, zes_standby_properties_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesStandbyGetProperties", "hStandby", hStandby);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesStandbyGetMode(zes_standby_handle_t, zes_standby_promo_mode_t*) {
-  return unsupported("zesStandbyGetMode");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesStandbyGetMode(zes_standby_handle_t hStandby, zes_standby_promo_mode_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesStandbyGetMode", "hStandby", hStandby);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesStandbySetMode(zes_standby_handle_t, zes_standby_promo_mode_t) {
-  return unsupported("zesStandbySetMode");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesStandbySetMode(zes_standby_handle_t hStandby, zes_standby_promo_mode_t) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesStandbySetMode", "hStandby", hStandby);
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zesTemperatureGetProperties(zes_temp_handle_t hTemperature, zes_temp_properties_t* pProperties) try {
@@ -824,12 +1110,22 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zesTemperatureGetProperties(zes_temp_handle_
   return caught("zesTemperatureGetProperties");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesTemperatureGetConfig(zes_temp_handle_t, zes_temp_config_t*) {
-  return unsupported("zesTemperatureGetConfig");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesTemperatureGetConfig(zes_temp_handle_t hTemperature, zes_temp_config_t* pConfig) try {
+  auto* temperature = checked<SysmanTemperature>(hTemperature);
+  if (!temperature) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesTemperatureGetConfig", "hTemperature", hTemperature);
+  if (!pConfig) return null_pointer("zesTemperatureGetConfig", "pConfig");
+  return temperature->getConfig(pConfig);
+} catch (...) {
+  return caught("zesTemperatureGetConfig");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesTemperatureSetConfig(zes_temp_handle_t, const zes_temp_config_t*) {
-  return unsupported("zesTemperatureSetConfig");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesTemperatureSetConfig(zes_temp_handle_t hTemperature, const zes_temp_config_t* pConfig) try {
+  auto* temperature = checked<SysmanTemperature>(hTemperature);
+  if (!temperature) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesTemperatureSetConfig", "hTemperature", hTemperature);
+  if (!pConfig) return null_pointer("zesTemperatureSetConfig", "pConfig");
+  return temperature->setConfig(pConfig);
+} catch (...) {
+  return caught("zesTemperatureSetConfig");
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zesTemperatureGetState(zes_temp_handle_t hTemperature, double* pTemperature) try {
@@ -841,40 +1137,40 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zesTemperatureGetState(zes_temp_handle_t hTe
   return caught("zesTemperatureGetState");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesVFManagementGetVFPropertiesExp(zes_vf_handle_t, zes_vf_exp_properties_t*) {
-  return unsupported("zesVFManagementGetVFPropertiesExp");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesVFManagementGetVFPropertiesExp(zes_vf_handle_t hVFhandle, zes_vf_exp_properties_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesVFManagementGetVFPropertiesExp", "hVFhandle", hVFhandle);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesVFManagementGetVFMemoryUtilizationExp(zes_vf_handle_t, uint32_t*, zes_vf_util_mem_exp_t*) {
-  return unsupported("zesVFManagementGetVFMemoryUtilizationExp");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesVFManagementGetVFMemoryUtilizationExp(zes_vf_handle_t hVFhandle, uint32_t*, zes_vf_util_mem_exp_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesVFManagementGetVFMemoryUtilizationExp", "hVFhandle", hVFhandle);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesVFManagementGetVFEngineUtilizationExp(zes_vf_handle_t, uint32_t*, zes_vf_util_engine_exp_t*) {
-  return unsupported("zesVFManagementGetVFEngineUtilizationExp");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesVFManagementGetVFEngineUtilizationExp(zes_vf_handle_t hVFhandle, uint32_t*, zes_vf_util_engine_exp_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesVFManagementGetVFEngineUtilizationExp", "hVFhandle", hVFhandle);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesVFManagementSetVFTelemetryModeExp(zes_vf_handle_t, zes_vf_info_util_exp_flags_t, ze_bool_t) {
-  return unsupported("zesVFManagementSetVFTelemetryModeExp");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesVFManagementSetVFTelemetryModeExp(zes_vf_handle_t hVFhandle, zes_vf_info_util_exp_flags_t, ze_bool_t) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesVFManagementSetVFTelemetryModeExp", "hVFhandle", hVFhandle);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesVFManagementSetVFTelemetrySamplingIntervalExp(zes_vf_handle_t, zes_vf_info_util_exp_flags_t, uint64_t) {
-  return unsupported("zesVFManagementSetVFTelemetrySamplingIntervalExp");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesVFManagementSetVFTelemetrySamplingIntervalExp(zes_vf_handle_t hVFhandle, zes_vf_info_util_exp_flags_t, uint64_t) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesVFManagementSetVFTelemetrySamplingIntervalExp", "hVFhandle", hVFhandle);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesVFManagementGetVFCapabilitiesExp(zes_vf_handle_t, zes_vf_exp_capabilities_t*) {
-  return unsupported("zesVFManagementGetVFCapabilitiesExp");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesVFManagementGetVFCapabilitiesExp(zes_vf_handle_t hVFhandle, zes_vf_exp_capabilities_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesVFManagementGetVFCapabilitiesExp", "hVFhandle", hVFhandle);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesVFManagementGetVFMemoryUtilizationExp2(zes_vf_handle_t, uint32_t*, zes_vf_util_mem_exp2_t*) {
-  return unsupported("zesVFManagementGetVFMemoryUtilizationExp2");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesVFManagementGetVFMemoryUtilizationExp2(zes_vf_handle_t hVFhandle, uint32_t*, zes_vf_util_mem_exp2_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesVFManagementGetVFMemoryUtilizationExp2", "hVFhandle", hVFhandle);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesVFManagementGetVFEngineUtilizationExp2(zes_vf_handle_t, uint32_t*, zes_vf_util_engine_exp2_t*) {
-  return unsupported("zesVFManagementGetVFEngineUtilizationExp2");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesVFManagementGetVFEngineUtilizationExp2(zes_vf_handle_t hVFhandle, uint32_t*, zes_vf_util_engine_exp2_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesVFManagementGetVFEngineUtilizationExp2", "hVFhandle", hVFhandle);
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zesVFManagementGetVFCapabilitiesExp2(zes_vf_handle_t, zes_vf_exp2_capabilities_t*) {
-  return unsupported("zesVFManagementGetVFCapabilitiesExp2");
+ZE_APIEXPORT ze_result_t ZE_APICALL zesVFManagementGetVFCapabilitiesExp2(zes_vf_handle_t hVFhandle, zes_vf_exp2_capabilities_t*) {
+  return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zesVFManagementGetVFCapabilitiesExp2", "hVFhandle", hVFhandle);
 }
 
 }  // extern "C"
