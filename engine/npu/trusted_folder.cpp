@@ -1,5 +1,6 @@
 #include "trusted_folder.h"
 
+#include <cerrno>
 #include <climits>
 #include <cstdio>
 #include <vector>
@@ -46,11 +47,12 @@ Descriptor look(const Descriptor& at, const char* name) { return Descriptor(open
 
 Descriptor root() { return Descriptor(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)); }
 
-void make_folder(const Descriptor& at, const char* name) {
+bool make_folder(const Descriptor& at, const char* name) {
   struct stat made;
-  if (mkdirat(*at, name, 0700) || fstatat(*at, name, &made, AT_SYMLINK_NOFOLLOW)) return;
+  if (mkdirat(*at, name, 0700)) return errno == EEXIST;  // somebody was faster
+  if (fstatat(*at, name, &made, AT_SYMLINK_NOFOLLOW)) return false;
   // The umask may have taken rights that we need.
-  if ((made.st_mode & 0700) != 0700) fchmodat(*at, name, 0700, 0);
+  return (made.st_mode & 0700) == 0700 || fchmodat(*at, name, 0700, 0) == 0;
 }
 
 }  // namespace
@@ -66,10 +68,7 @@ Descriptor open_trusted_folder(const std::string& path, bool make) {
     const std::string name = std::move(rest.back());
     rest.pop_back();
     Descriptor there = look(here, name.c_str());
-    if (!there && make) {
-      make_folder(here, name.c_str());
-      there = look(here, name.c_str());
-    }
+    if (!there && make && make_folder(here, name.c_str())) there = look(here, name.c_str());
     if (!there || fstat(*there, &found) || !trusted(found, rest.empty())) return Descriptor();
     if (S_ISLNK(found.st_mode)) {
       char target[PATH_MAX];

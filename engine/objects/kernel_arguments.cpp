@@ -66,8 +66,14 @@ ze_result_t check_argument(const KernelFacts& facts, uint32_t index, size_t size
     return fail(ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX, "argument %u: kernel %s has %zu arguments", index,
                 facts.name.c_str(), facts.arguments.size());
   const Argument& argument = facts.arguments[index];
+  if (argument.kind == ArgumentKind::Local) {
+    if (size <= kLargestLocal) return ZE_RESULT_SUCCESS;
+    return fail(ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE,
+                "argument %u%s of kernel %s: %zu bytes of local memory, and no device has more than %zu", index,
+                in_brackets(argument).c_str(), facts.name.c_str(), size, kLargestLocal);
+  }
   // Clients pass 8 bytes for an int and 4 for a size_t, and hardware drivers copy what the argument has room for.
-  const bool fits = argument.kind == ArgumentKind::Local ? size <= kLargestLocal : size == argument.size || !settings.strict;
+  const bool fits = size == argument.size || !settings.strict;
   if (!fits)
     return fail(ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE, "argument %u%s of kernel %s: %zu bytes given, %u wanted", index,
                 in_brackets(argument).c_str(), facts.name.c_str(), size, argument.size);

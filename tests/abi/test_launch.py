@@ -183,6 +183,10 @@ def test_local_memory(az: Calls, context: c_void_p, module: c_void_p) -> None:
     one = byref(ze.ze_group_count_t(1, 1, 1))
     az.error(code, "zeCommandListAppendLaunchKernel", lst, total, one, None, 0, None)
     assert "local memory" in az.last_error()
+    code = ze.ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE
+    for size in (1 << 32, 1 << 40, (1 << 64) - 1):
+        az.error(code, "zeKernelSetArgumentValue", total, 1, c_size_t(size), None)
+        assert f"{size} bytes of local memory" in az.last_error()
 
 
 def test_counts_are_found_at_execution(az: Calls, context: c_void_p, module: c_void_p) -> None:

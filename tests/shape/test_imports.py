@@ -15,7 +15,7 @@ ALLOWED = {
     "api": {"ze", "errors", "config", "installed"},
     "tools": {"anyzero", "api", "npu", "language", "driver", "compiler", "errors", "config", "installed"},
     "npu": {"anyzero", "api", "errors", "config", "trust"},
-    "interop": {"api", "ze", "errors", "config"},
+    "interop": {"api", "ze", "errors", "config", "trust"},
     "language": {"anyzero", "api", "errors", "config"},
     "driver": {"compiler", "ze", "errors", "config", "installed", "trust"},
     "compiler": {"errors", "config"},

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from anyzero import errors
+from anyzero.trust import process
 
 __all__ = ["Compiler", "options_for_clang"]
 
@@ -94,7 +95,8 @@ class Compiler:
     @staticmethod
     def find() -> Compiler:
         """The newest clang on PATH that has a translator of its version there, else one without."""
-        found = _find(os.environ.get("PATH", os.defpath))
+        # In a process with more rights than its caller the caller must not choose what is run.
+        found = _find(os.defpath if process.is_secure() else os.environ.get("PATH", os.defpath))
         if found is None:
             raise errors.Unavailable("there is no clang on PATH to compile the program's source with", remedy=_INSTALL)
         return found
