@@ -13,6 +13,7 @@ from typing import Any
 
 from anyzero import ze
 from tests.abi.calls import OPENING, Calls, environment
+from tests.patience import PATIENCE
 
 IPC = ze.ZE_EVENT_POOL_FLAG_IPC | ze.ZE_EVENT_POOL_FLAG_HOST_VISIBLE
 
@@ -65,13 +66,13 @@ class Peer:
 
     def kill(self) -> None:
         self.process.send_signal(signal.SIGKILL)
-        self.process.wait(20)
+        self.process.wait(PATIENCE)
 
     def finish(self) -> None:
         assert self.process.stdin
         assert self.process.stdout
         self.process.stdin.close()
-        assert self.process.wait(20) == 0
+        assert self.process.wait(PATIENCE) == 0
         self.process.stdout.close()
 
 

@@ -28,6 +28,7 @@ from tests.abi.calls import (
     run_python,
     write,
 )
+from tests.patience import PATIENCE
 
 
 def test_every_append_on_every_kind_of_list(az: Calls, context: c_void_p) -> None:
@@ -315,12 +316,12 @@ def test_blocking_host_function_does_not_stop_the_other_engine(az: Calls, contex
 
     def block(_: int | None) -> None:
         entered.set()
-        leave.wait(20)
+        leave.wait(PATIENCE)
 
     callback = HostFunction(block)
     compute, copy, row = az.immediate(context), az.immediate(context, ordinal=COPY), az.memory(context, 4 << 20)
     az.ok("zeCommandListAppendHostFunction", compute, callback, None, None, None, 0, None)
-    assert entered.wait(20)
+    assert entered.wait(PATIENCE)
     az.fill(copy, row, 1, 4 << 20)
     az.ok("zeCommandListHostSynchronize", copy, SOON)
     assert read(row, 4 << 20) == b"\x01" * (4 << 20)

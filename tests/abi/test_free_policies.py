@@ -12,6 +12,7 @@ import pytest
 from anyzero import ze
 from tests.abi.appends import TIMED, image
 from tests.abi.calls import COPY, SOON, Calls, handles, read, waiting
+from tests.patience import PATIENCE
 
 BLOCKING = ze.ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE
 DEFER = ze.ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE
@@ -96,7 +97,7 @@ def test_blocking_free_waits_for_the_command(az: Calls, context: c_void_p, use: 
     assert not freed.wait(0.03)
     assert known(az, context, address)
     az.ok("zeEventHostSignal", gate)
-    assert freed.wait(20)
+    assert freed.wait(PATIENCE)
     thread.join()
     assert not known(az, context, address)
     az.ok("zeContextGetStatus", context)

@@ -33,6 +33,7 @@ from tests.abi.calls import (
     write,
 )
 from tests.abi.kernels_in_c import Local, build, kernel, launch, planner, set_arguments
+from tests.patience import PATIENCE
 
 SOURCE = """
 //kernel {"name": "saxpy", "args": [["global", 8], ["global", 8], ["value", 4], ["value", 4]]}
@@ -327,9 +328,6 @@ def test_where_kernels_cannot_go(az: Calls, context: c_void_p, module: c_void_p)
     for lst in (az.list(context, commandQueueGroupOrdinal=COPY), az.immediate(context, ordinal=COPY)):
         az.error(INVALID_LIST_TYPE, "zeCommandListAppendLaunchKernel", lst, count, one, None, 0, None)
         az.error(INVALID_LIST_TYPE, "zeCommandListAppendLaunchKernelIndirect", lst, count, one, None, 0, None)
-    closed = az.list(context)
-    az.close(closed)
-    az.error(INVALID_ARGUMENT, "zeCommandListAppendLaunchKernel", closed, count, one, None, 0, None)
     lst = az.immediate(context)
     many = byref(ze.ze_group_count_t(2**32 - 1, 2**32 - 1, 2**32 - 1))
     az.error(INVALID_ARGUMENT, "zeCommandListAppendLaunchKernel", lst, count, many, None, 0, None)
@@ -360,7 +358,7 @@ def test_memory_that_a_launch_uses_is_freed_behind_it(
     az.ok("zeMemFreeExt", context, byref(ze.ze_memory_free_ext_desc_t(freePolicy=1)), other)  # nobody names it
     thread = threading.Thread(target=free)
     thread.start()
-    assert done.wait(0.1) == (policy == 2)
+    assert done.wait(PATIENCE) if policy == 2 else not done.wait(0.05)
     az.ok("zeEventHostSignal", gate)
     thread.join(SOON / SECOND)
     assert done.is_set()

@@ -28,6 +28,7 @@ from tests.abi.calls import (
     run_python,
     write,
 )
+from tests.patience import PATIENCE
 
 KINDS = {"host": ze.ZE_MEMORY_TYPE_HOST, "device": ze.ZE_MEMORY_TYPE_DEVICE, "shared": ze.ZE_MEMORY_TYPE_SHARED}
 BLOCKING = ze.ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE
@@ -209,7 +210,7 @@ def test_blocking_free_waits_for_the_queue(az: Calls, context: c_void_p, ordinal
     assert not freed.wait(0.2)
     assert properties(az, context, source)[0].type == ze.ZE_MEMORY_TYPE_DEVICE
     az.ok("zeEventHostSignal", gate)
-    assert freed.wait(20)
+    assert freed.wait(PATIENCE)
     thread.join()
     assert read(target, 4096) == b"\x07" * 4096
     assert properties(az, context, source)[0].type == ze.ZE_MEMORY_TYPE_UNKNOWN

@@ -154,7 +154,7 @@ def test_device_synchronize_waits_for_everything(az: Calls, context: c_void_p) -
     thread.start()
     assert not done.wait(0.1)
     az.ok("zeEventHostSignal", gate)
-    assert done.wait(20)
+    assert done.wait(PATIENCE)
     thread.join()
     assert read(address, 16) == b"\x01" * 16
 

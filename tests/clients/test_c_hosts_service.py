@@ -64,7 +64,7 @@ def lines() -> Iterator[list[Line]]:
     yield made
     for line in made:
         line.socket.close()
-        assert line.process.wait(10) == 0
+        assert line.process.wait(PATIENCE) == 0
 
 
 def build(data: bytes) -> bytes:
@@ -148,11 +148,11 @@ def test_the_process_ends_in_the_middle_of_everything(lines: list[Line]) -> None
     plan = plan_of(busy, (ROOT / "tests" / "kernels" / "saxpy.spv").read_bytes())
     busy.send(2, "compile", NONE_RELEASED + struct.pack("<Q", plan) + text("saxpy") + struct.pack("<I", KERNEL))
     busy.socket.close()
-    assert busy.process.wait(10) == 0
+    assert busy.process.wait(PATIENCE) == 0
     cut = Line()
     cut.socket.sendall(HEAD.pack(1, 5, 1000) + b"build")
     cut.socket.close()
-    assert cut.process.wait(10) == 0
+    assert cut.process.wait(PATIENCE) == 0
 
 
 def test_it_leaves_the_working_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from anyzero.compiler.compiled import Argument, ArgumentKind, CompiledKernel, Op
 from anyzero.driver import build_options, modules
 from tests.compiler.assembler import assemble
 from tests.compiler.samples import PROLOGUE, TYPES
+from tests.patience import PATIENCE
 
 SUCCESS = ze.ZE_RESULT_SUCCESS
 
@@ -172,7 +173,7 @@ class Compiler(types.ModuleType):
     ) -> CompiledKernel:
         self.calls.append(Call(module, name, options, tuple(linked)))
         self.busy.set()
-        assert self.go.wait(30)
+        assert self.go.wait(PATIENCE)
         if self.fails:
             raise self.fails
         kinds: dict[str, ArgumentKind] = {"byval": "value"}

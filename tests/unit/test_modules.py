@@ -331,12 +331,12 @@ def test_two_modules_compile_side_by_side(compiler: Compiler) -> None:
     threads = [threading.Thread(target=lambda: results.append(create(slow.plan, "saxpy")[0])) for _ in range(2)]
     for thread in threads:
         thread.start()
-    assert compiler.busy.wait(30)
+    assert compiler.busy.wait(PATIENCE)
     compiler.busy.clear()
     other = threading.Thread(target=lambda: results.append(create(quick.plan, "mixed")[0]))
     other.start()
     # The other module's compiler runs while the first one's has not ended.
-    assert compiler.busy.wait(30)
+    assert compiler.busy.wait(PATIENCE)
     compiler.go.set()
     for thread in (*threads, other):
         thread.join(PATIENCE)
@@ -351,7 +351,7 @@ def test_a_forked_child_does_not_wait_for_a_thread_of_its_parent(compiler: Compi
     compiler.go.clear()
     thread = threading.Thread(target=create, args=(built.plan, "saxpy"))
     thread.start()
-    assert compiler.busy.wait(30)
+    assert compiler.busy.wait(PATIENCE)
     child = os.fork()
     if child == 0:
         compiler.go.set()
