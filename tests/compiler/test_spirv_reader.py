@@ -262,7 +262,7 @@ def test_one_function_may_be_several_kernels() -> None:
         ("OpFunctionEnd", "!0x00010038 !0x0001fff0", "is unknown to this compiler"),
         ("OpReturn", "OpReturn\n%again = OpFunction %void None %type", "stands inside of the function"),
         ("%type = OpTypeFunction %void %global_f32", "%type = OpTypeFunction %void", "parameters and the type"),
-        ("%i32 = OpTypeInt 32 0", "%i32 = OpTypeInt 24 0", "integers of 24 bits are not supported"),
+        ("%i32 = OpTypeInt 32 0", "%i32 = OpTypeInt 256 0", "integers of 256 bits are not supported"),
         ("%f16 = OpTypeFloat 16", "%f16 = OpTypeFloat 16 BFloat16KHR", "as BFloat16KHR are not supported"),
         ("%v4f32 = OpTypeVector %f32 4", "%v4f32 = OpTypeVector %f32 5", "vectors of 5 components"),
         ("%v4f32 = OpTypeVector %f32 4", "%v4f32 = OpTypeMatrix %v3f32 3", "OpTypeMatrix %"),
