@@ -79,9 +79,9 @@ def greedy(w: dict[str, Any], tokens: list[int]) -> tuple[list[int], float]:
     found, lead = list(tokens), np.inf
     for _ in range(NEW):
         scores = logits(w, found)
-        scores[END] = -np.inf
         second, first = np.sort(scores)[-2:]
-        lead = min(lead, first - second)
+        # The end of a text is no part of what is said, so a text that ends early proves less.
+        lead = min(lead, first - second if scores.argmax() != END else 0.0)
         found.append(int(scores.argmax()))
     return found[len(tokens) :], lead
 
