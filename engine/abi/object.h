@@ -45,6 +45,7 @@ enum class Kind : uint32_t {
   ExecutableGraph,
   FabricVertex,
   FabricEdge,
+  ExternalSemaphore,
 };
 
 // The handle a program holds is the address of this block. A loader may dispatch through `ddi`, so it comes first.

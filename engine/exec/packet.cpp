@@ -5,6 +5,7 @@
 
 #include "../npu/inference.h"
 #include "../objects/event.h"
+#include "../objects/external_semaphore.h"
 #include "../objects/fence.h"
 #include "../objects/image.h"
 #include "../objects/sampler.h"
@@ -55,6 +56,15 @@ void for_each_held(Packet& packet, Visit visit) {
     case Op::SignalFence:
       visit(*static_cast<SignalFencePacket&>(packet).fence);
       break;
+    case Op::SignalSemaphores:
+    case Op::AwaitSemaphores: {
+      auto& p = static_cast<SemaphorePacket&>(packet);
+      for (uint64_t i = 0; i < p.count; ++i) {
+        visit(*p.uses()[i].semaphore);
+        if (p.uses()[i].arrival) visit(*p.uses()[i].arrival);
+      }
+      break;
+    }
     default:
       break;
   }
@@ -265,6 +275,12 @@ void describe(const Packet& packet, char* text, size_t size) {
       return;
     case Op::SignalFence:
       std::snprintf(text, size, "a fence signal");
+      return;
+    case Op::SignalSemaphores:
+      std::snprintf(text, size, "a signal of external semaphores");
+      return;
+    case Op::AwaitSemaphores:
+      std::snprintf(text, size, "a wait for external semaphores");
       return;
   }
 }

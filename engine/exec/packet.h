@@ -17,6 +17,7 @@ class Fence;
 class Inference;
 class Program;
 class Device;
+class ExternalSemaphore;
 class Ring;
 struct Signal;
 
@@ -35,6 +36,8 @@ enum class Op : uint8_t {
   Infer,
   Execute,  // a recorded program
   SignalFence,
+  SignalSemaphores,
+  AwaitSemaphores,  // has the descriptors watched; a barrier behind it waits
 };
 
 // Whether a packet of that kind tells what it uses only through objects, which are let go with it.
@@ -209,6 +212,24 @@ struct HostFunctionPacket : Packet {
 struct InferPacket : Packet {
   static constexpr Op kOp = Op::Infer;
   Inference* inference;  // held
+};
+
+struct SemaphoreUse {
+  ExternalSemaphore* semaphore;  // held
+  uint64_t value;                // of a signal
+  Event* arrival;                // held: signalled by what a wait waits for
+};
+
+struct SemaphorePacket : Packet {
+  uint64_t count;
+  SemaphoreUse* uses() { return reinterpret_cast<SemaphoreUse*>(this + 1); }
+  const SemaphoreUse* uses() const { return reinterpret_cast<const SemaphoreUse*>(this + 1); }
+};
+struct SignalSemaphoresPacket : SemaphorePacket {
+  static constexpr Op kOp = Op::SignalSemaphores;
+};
+struct AwaitSemaphoresPacket : SemaphorePacket {
+  static constexpr Op kOp = Op::AwaitSemaphores;
 };
 
 struct ExecutePacket : Packet {

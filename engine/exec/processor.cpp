@@ -11,11 +11,13 @@
 #include "../objects/context.h"
 #include "../objects/device.h"
 #include "../objects/event.h"
+#include "../objects/external_semaphore.h"
 #include "../objects/fence.h"
 #include "../objects/image.h"
 #include "../objects/residency.h"
 #include "clock.h"
 #include "code.h"
+#include "descriptor_waits.h"
 #include "dispatch.h"
 #include "engine.h"
 #include "explain.h"
@@ -307,6 +309,16 @@ void Walk::act(const Packet& packet) {
     case Op::SignalFence:
       static_cast<const SignalFencePacket&>(packet).fence->signal().set(1);
       break;
+    case Op::SignalSemaphores: {
+      auto& p = static_cast<const SemaphorePacket&>(packet);
+      for (uint64_t i = 0; i < p.count; ++i) p.uses()[i].semaphore->signal(p.uses()[i].value);
+      break;
+    }
+    case Op::AwaitSemaphores: {
+      auto& p = static_cast<const SemaphorePacket&>(packet);
+      for (uint64_t i = 0; i < p.count; ++i) signal_when_readable(p.uses()[i].semaphore->fd(), *p.uses()[i].arrival);
+      break;
+    }
     case Op::Execute:  // walk() handles it
       break;
   }

@@ -34,6 +34,13 @@ struct alignas(64) Signal {
     value.fetch_add(1, std::memory_order_seq_cst);
     if (sleepers.load(std::memory_order_seq_cst)) wake();
   }
+  // To a larger value; a smaller one changes nothing.
+  void raise(uint64_t to) {
+    uint64_t now = value.load(std::memory_order_relaxed);
+    while (now < to && !value.compare_exchange_weak(now, to, std::memory_order_seq_cst)) {
+    }
+    if (sleepers.load(std::memory_order_seq_cst)) wake();
+  }
   void fail() {
     value.fetch_or(kFailed, std::memory_order_seq_cst);
     if (sleepers.load(std::memory_order_seq_cst)) wake();

@@ -14,6 +14,7 @@
 namespace anyzero {
 
 class Kernel;
+class ExternalSemaphore;
 class Capture;
 class ExecutableGraph;
 class Graph;
@@ -79,6 +80,13 @@ class CommandList : public Object<CommandList, Kind::CommandList> {
                                              Event* const* waits);
   ze_result_t immediateAppendCommandListsWithParameters(uint32_t n_lists, CommandList* const* lists, const void* next,
                                                         Event* signal, uint32_t n, Event* const* waits);
+  // external_semaphore.cpp
+  ze_result_t appendSignalExternalSemaphoreExt(uint32_t count, ExternalSemaphore* const* semaphores,
+                                               ze_external_semaphore_signal_params_ext_t* params, Event* signal, uint32_t n,
+                                               Event* const* waits);
+  ze_result_t appendWaitExternalSemaphoreExt(uint32_t count, ExternalSemaphore* const* semaphores,
+                                             ze_external_semaphore_wait_params_ext_t* params, Event* signal, uint32_t n,
+                                             Event* const* waits);
   // Graphs: command_list_graph.cpp
   ze_result_t beginGraphCaptureExt(const void* next);
   ze_result_t beginCaptureIntoGraphExt(Graph& graph, const void* next);
@@ -140,6 +148,7 @@ class CommandList : public Object<CommandList, Kind::CommandList> {
   ze_result_t submit(uint64_t before, uint64_t position, bool cheap);
   ze_result_t refuse_closed() const;
   ze_result_t ignore_closed() const;
+  ze_result_t check_semaphores(uint32_t count, ExternalSemaphore* const* semaphores, uint32_t n, Event* const* waits) const;
   // Only an asynchronous immediate list can capture.
   ze_result_t refuse_unless_capturable() const;
   // While captures go on: true when the command was recorded into a graph, or may not be appended, as `result` says.

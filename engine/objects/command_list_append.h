@@ -41,9 +41,9 @@ ze_result_t CommandList::append(uint64_t cost, size_t extra, Event* signal, uint
   packet->announced = false;
   packet->n_waits = static_cast<uint16_t>(n);
   packet->signal = signal;
-  fill(*packet);
   WaitFor* entry = packet->waits();
   for (uint32_t i = 0; i < n; ++i) entry[i] = ring_ ? waits[i]->wait_from_now() : waits[i]->wait_when_executed();
+  fill(*packet);  // it may change what a wait is for
   if (!ring_) {
     program_->added(*packet, cost);
     return ZE_RESULT_SUCCESS;

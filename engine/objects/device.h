@@ -15,6 +15,8 @@ namespace anyzero {
 class Driver;
 
 // Threading: any thread. Devices live as long as the process.
+class ExternalSemaphore;
+
 class Device : public Object<Device, Kind::Device> {
  public:
   static ze_result_t get(Driver& driver, uint32_t* count, ze_device_handle_t* handles);
@@ -42,6 +44,8 @@ class Device : public Object<Device, Kind::Device> {
   ze_result_t reserveCacheExt(size_t level, size_t size);
   ze_result_t setCacheAdviceExt(void* pointer, size_t size, ze_cache_ext_region_t region);
   ze_result_t pciGetPropertiesExt(ze_pci_ext_properties_t* properties);
+  ze_result_t importExternalSemaphoreExt(const ze_external_semaphore_ext_desc_t* desc, ze_external_semaphore_ext_handle_t* handle);
+  static ze_result_t releaseExternalSemaphoreExt(ExternalSemaphore& semaphore);
   ze_result_t getFabricVertexExp(ze_fabric_vertex_handle_t* handle);  // fabric.cpp
   ze_result_t getVectorWidthPropertiesExt(uint32_t* count, ze_device_vector_width_properties_ext_t* properties);
 

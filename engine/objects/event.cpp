@@ -263,6 +263,13 @@ ze_result_t Event::counterBasedOpenIpcHandle(Context& context, ze_ipc_event_coun
   return ZE_RESULT_SUCCESS;
 }
 
+Ref<Event> Event::counting_over(Context& context, int fd) {
+  Ref<EventPool> pool = Ref<EventPool>::adopt(EventPool::make(context, 0u, 1u, true, fd));
+  Ref<Event> event = Ref<Event>::adopt(make(std::move(pool), 0u, 0u, 0u));
+  event->standalone_ = event->imported_ = true;
+  return event;
+}
+
 ze_result_t Event::counterBasedCloseIpcHandle() {
   if (!imported_) return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "this event was created here, not opened; destroy it instead");
   die();

@@ -39,6 +39,9 @@ class Event : public Object<Event, Kind::Event> {
   ze_result_t counterBasedCloseIpcHandle();
   ze_result_t counterBasedGetDeviceAddress(uint64_t* completion_value, uint64_t* device_address);
 
+  // An event that counts as the signal at the start of a file does, which anybody may raise. Takes over the descriptor.
+  static Ref<Event> counting_over(Context& context, int fd);
+
   Signal& signal() const { return *signal_; }
   bool timed() const { return timed_; }
   bool counts() const { return counts_; }

@@ -5,6 +5,7 @@
 #include "../../objects/device.h"
 #include "../../objects/event.h"
 #include "../../objects/executable_graph.h"
+#include "../../objects/external_semaphore.h"
 #include "../../objects/graph.h"
 #include "../../objects/image.h"
 #include "../../objects/kernel.h"
@@ -478,12 +479,46 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListIsImmediate(ze_command_list_han
   return caught("zeCommandListIsImmediate");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendSignalExternalSemaphoreExt(ze_command_list_handle_t, uint32_t, ze_external_semaphore_ext_handle_t*, ze_external_semaphore_signal_params_ext_t*, ze_event_handle_t, uint32_t, ze_event_handle_t*) {
-  return unsupported("zeCommandListAppendSignalExternalSemaphoreExt");
+ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendSignalExternalSemaphoreExt(ze_command_list_handle_t hCommandList, uint32_t numSemaphores, ze_external_semaphore_ext_handle_t* phSemaphores, ze_external_semaphore_signal_params_ext_t* signalParams, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
+  auto* command_list = checked<CommandList>(hCommandList);
+  if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendSignalExternalSemaphoreExt", "hCommandList", hCommandList);
+  auto* signal_event = checked<Event>(hSignalEvent);
+  if (hSignalEvent && !signal_event) return bad_handle(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT, "zeCommandListAppendSignalExternalSemaphoreExt", "hSignalEvent", hSignalEvent);
+  if (!phSemaphores) return null_pointer("zeCommandListAppendSignalExternalSemaphoreExt", "phSemaphores");
+  if (!signalParams) return null_pointer("zeCommandListAppendSignalExternalSemaphoreExt", "signalParams");
+  if ((nullptr == phWaitEvents) && (0 < numWaitEvents)) return broken_rule(ZE_RESULT_ERROR_INVALID_SIZE, "zeCommandListAppendSignalExternalSemaphoreExt", "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
+  if ((nullptr == phSemaphores) && (0 < numSemaphores)) return broken_rule(ZE_RESULT_ERROR_INVALID_SIZE, "zeCommandListAppendSignalExternalSemaphoreExt", "(nullptr == phSemaphores) && (0 < numSemaphores)");
+  if ((nullptr == signalParams) && (0 < numSemaphores)) return broken_rule(ZE_RESULT_ERROR_INVALID_SIZE, "zeCommandListAppendSignalExternalSemaphoreExt", "(nullptr == signalParams) && (0 < numSemaphores)");
+  for (uint32_t i = 0; i < numSemaphores; ++i) {
+    if (!checked<ExternalSemaphore>(phSemaphores[i])) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendSignalExternalSemaphoreExt", "phSemaphores[i]", phSemaphores[i]);
+  }
+  for (uint32_t i = 0; phWaitEvents && i < numWaitEvents; ++i) {
+    if (!checked<Event>(phWaitEvents[i])) return bad_handle(phWaitEvents[i] ? ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT : ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendSignalExternalSemaphoreExt", "phWaitEvents[i]", phWaitEvents[i]);
+  }
+  return command_list->appendSignalExternalSemaphoreExt(numSemaphores, objects<ExternalSemaphore>(phSemaphores), signalParams, signal_event, numWaitEvents, objects<Event>(phWaitEvents));
+} catch (...) {
+  return caught("zeCommandListAppendSignalExternalSemaphoreExt");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendWaitExternalSemaphoreExt(ze_command_list_handle_t, uint32_t, ze_external_semaphore_ext_handle_t*, ze_external_semaphore_wait_params_ext_t*, ze_event_handle_t, uint32_t, ze_event_handle_t*) {
-  return unsupported("zeCommandListAppendWaitExternalSemaphoreExt");
+ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendWaitExternalSemaphoreExt(ze_command_list_handle_t hCommandList, uint32_t numSemaphores, ze_external_semaphore_ext_handle_t* phSemaphores, ze_external_semaphore_wait_params_ext_t* waitParams, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
+  auto* command_list = checked<CommandList>(hCommandList);
+  if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendWaitExternalSemaphoreExt", "hCommandList", hCommandList);
+  auto* signal_event = checked<Event>(hSignalEvent);
+  if (hSignalEvent && !signal_event) return bad_handle(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT, "zeCommandListAppendWaitExternalSemaphoreExt", "hSignalEvent", hSignalEvent);
+  if (!phSemaphores) return null_pointer("zeCommandListAppendWaitExternalSemaphoreExt", "phSemaphores");
+  if (!waitParams) return null_pointer("zeCommandListAppendWaitExternalSemaphoreExt", "waitParams");
+  if ((nullptr == phWaitEvents) && (0 < numWaitEvents)) return broken_rule(ZE_RESULT_ERROR_INVALID_SIZE, "zeCommandListAppendWaitExternalSemaphoreExt", "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
+  if ((nullptr == phSemaphores) && (0 < numSemaphores)) return broken_rule(ZE_RESULT_ERROR_INVALID_SIZE, "zeCommandListAppendWaitExternalSemaphoreExt", "(nullptr == phSemaphores) && (0 < numSemaphores)");
+  if ((nullptr == waitParams) && (0 < numSemaphores)) return broken_rule(ZE_RESULT_ERROR_INVALID_SIZE, "zeCommandListAppendWaitExternalSemaphoreExt", "(nullptr == waitParams) && (0 < numSemaphores)");
+  for (uint32_t i = 0; i < numSemaphores; ++i) {
+    if (!checked<ExternalSemaphore>(phSemaphores[i])) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendWaitExternalSemaphoreExt", "phSemaphores[i]", phSemaphores[i]);
+  }
+  for (uint32_t i = 0; phWaitEvents && i < numWaitEvents; ++i) {
+    if (!checked<Event>(phWaitEvents[i])) return bad_handle(phWaitEvents[i] ? ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT : ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendWaitExternalSemaphoreExt", "phWaitEvents[i]", phWaitEvents[i]);
+  }
+  return command_list->appendWaitExternalSemaphoreExt(numSemaphores, objects<ExternalSemaphore>(phSemaphores), waitParams, signal_event, numWaitEvents, objects<Event>(phWaitEvents));
+} catch (...) {
+  return caught("zeCommandListAppendWaitExternalSemaphoreExt");
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendLaunchKernelWithParameters(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pGroupCounts, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {

@@ -2,6 +2,7 @@
 #include "entry.h"
 #include "../../objects/device.h"
 #include "../../objects/driver.h"
+#include "../../objects/external_semaphore.h"
 
 namespace anyzero {
 extern "C" {
@@ -181,12 +182,23 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeDeviceGetRootDevice(ze_device_handle_t hDe
   return caught("zeDeviceGetRootDevice");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zeDeviceImportExternalSemaphoreExt(ze_device_handle_t, const ze_external_semaphore_ext_desc_t*, ze_external_semaphore_ext_handle_t*) {
-  return unsupported("zeDeviceImportExternalSemaphoreExt");
+ZE_APIEXPORT ze_result_t ZE_APICALL zeDeviceImportExternalSemaphoreExt(ze_device_handle_t hDevice, const ze_external_semaphore_ext_desc_t* desc, ze_external_semaphore_ext_handle_t* phSemaphore) try {
+  auto* device = checked<Device>(hDevice);
+  if (!device) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeDeviceImportExternalSemaphoreExt", "hDevice", hDevice);
+  if (!desc) return null_pointer("zeDeviceImportExternalSemaphoreExt", "desc");
+  if (!phSemaphore) return null_pointer("zeDeviceImportExternalSemaphoreExt", "phSemaphore");
+  if (desc->flags & ~known_ze_external_semaphore_ext_flags) return unknown_value("zeDeviceImportExternalSemaphoreExt", "desc->flags", desc->flags);
+  return device->importExternalSemaphoreExt(desc, phSemaphore);
+} catch (...) {
+  return caught("zeDeviceImportExternalSemaphoreExt");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zeDeviceReleaseExternalSemaphoreExt(ze_external_semaphore_ext_handle_t) {
-  return unsupported("zeDeviceReleaseExternalSemaphoreExt");
+ZE_APIEXPORT ze_result_t ZE_APICALL zeDeviceReleaseExternalSemaphoreExt(ze_external_semaphore_ext_handle_t hSemaphore) try {
+  auto* semaphore = checked<ExternalSemaphore>(hSemaphore);
+  if (!semaphore) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeDeviceReleaseExternalSemaphoreExt", "hSemaphore", hSemaphore);
+  return Device::releaseExternalSemaphoreExt(*semaphore);
+} catch (...) {
+  return caught("zeDeviceReleaseExternalSemaphoreExt");
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeDeviceGetVectorWidthPropertiesExt(ze_device_handle_t hDevice, uint32_t* pCount, ze_device_vector_width_properties_ext_t* pVectorWidthProperties) try {
