@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import os
 import random
 import sys
 from collections.abc import Iterator
-from ctypes import POINTER, addressof, byref, c_void_p
+from ctypes import POINTER, addressof, byref, c_uint32, c_void_p
 from typing import Any
 
 from anyzero import ze
@@ -45,6 +46,11 @@ KINDS = {
     "ze_module_handle_t": "module",
     "ze_module_build_log_handle_t": "log",
     "ze_kernel_handle_t": "kernel",
+    "ze_graph_handle_t": "graph",
+    "ze_executable_graph_handle_t": "executable",
+    "ze_external_semaphore_ext_handle_t": "semaphore",
+    "ze_fabric_vertex_handle_t": "vertex",
+    "ze_fabric_edge_handle_t": "edge",
 }
 DESTROY = {
     "context": "zeContextDestroy",
@@ -58,6 +64,9 @@ DESTROY = {
     "kernel": "zeKernelDestroy",
     "module": "zeModuleDestroy",
     "log": "zeModuleBuildLogDestroy",
+    "executable": "zeExecutableGraphDestroyExt",
+    "graph": "zeGraphDestroyExt",
+    "semaphore": "zeDeviceReleaseExternalSemaphoreExt",
 }
 ROOM = 1 << 16
 SOURCE = """
@@ -67,13 +76,22 @@ KERNEL(some) {}
 """
 
 
+def fabric(az: Calls) -> dict[str, c_void_p]:
+    """The vertex of a device, and an edge between two of them: they are the driver's, and never die."""
+    two = (c_void_p * 2)()
+    az.ok("zeFabricVertexGetExp", az.driver, byref(c_uint32(2)), two)
+    edge = c_void_p()
+    az.ok("zeFabricEdgeGetExp", two[0], two[1], byref(c_uint32(1)), byref(edge))
+    return {"vertex": c_void_p(two[0]), "edge": edge}
+
+
 class Bench:
     """Good objects of every kind, dead ones of every kind, and values that never were objects."""
 
     def __init__(self) -> None:
         self.az = az = Calls()
         self.context = az.context()
-        self.good = {"driver": az.driver, "device": az.device} | self.make()
+        self.good = {"driver": az.driver, "device": az.device} | self.make() | fabric(az)
         self.dead = self.make()
         for kind, destroy in DESTROY.items():
             az.ok(destroy, self.dead[kind])
@@ -106,7 +124,23 @@ class Bench:
             "module": module,
             "log": log,
             "kernel": kernel(az, module, "some"),
-        }
+            "semaphore": self.semaphore(),
+        } | self.graphs()
+
+    def graphs(self) -> dict[str, c_void_p]:
+        graph = self.az.new("zeGraphCreateExt", self.context, None)
+        lst = self.az.immediate(self.context)
+        self.az.ok("zeCommandListBeginCaptureIntoGraphExt", lst, graph, None)
+        self.az.barrier(lst)
+        self.az.new("zeCommandListEndGraphCaptureExt", lst, None)
+        return {"graph": graph, "executable": self.az.new("zeGraphInstantiateExt", graph, None)}
+
+    def semaphore(self) -> c_void_p:
+        fd = ze.ze_external_semaphore_fd_ext_desc_t(fd=os.eventfd(0))
+        desc = ze.ze_external_semaphore_ext_desc_t(
+            pNext=addressof(fd), flags=ze.ZE_EXTERNAL_SEMAPHORE_EXT_FLAG_OPAQUE_FD
+        )
+        return self.az.new("zeDeviceImportExternalSemaphoreExt", self.az.device, byref(desc))
 
     def bad_handles(self, kind: str) -> Iterator[tuple[str, int]]:
         for value in self.garbage:
