@@ -28,7 +28,7 @@ Guarded<std::vector<Watch*>>& watches() {
 }
 
 std::atomic<bool> started{false};
-std::atomic<bool> asleep{false};
+std::atomic<uint64_t> next_look{0};  // when the watchdog will look by itself; 0 while it is about to
 std::atomic<uint32_t> doorbell{0};
 thread_local Watch* mine __attribute__((tls_model("initial-exec"))) = nullptr;
 
@@ -53,7 +53,7 @@ void introduce() {
   current_deadline = &mine->deadline;
 }
 
-// Knocks at those that are late. Returns how long nobody else will be, 0 when nobody works.
+// Knocks at those that are late. Returns when the next one will be, UINT64_MAX when nobody works.
 uint64_t look_around() {
   const uint64_t now = now_ns();
   uint64_t next = UINT64_MAX;
@@ -62,29 +62,28 @@ uint64_t look_around() {
     if (deadline == 0) continue;
     if (deadline <= now) knock(watch->thread);
     constexpr uint64_t kAgain = 1'000'000;  // it may have been where it must not be torn away
-    next = std::min(next, deadline <= now ? kAgain : deadline - now);
+    next = std::min(next, deadline <= now ? now + kAgain : deadline);
   }
-  return next == UINT64_MAX ? 0 : next;
+  return next;
 }
 
 void* watch(void*) {
   for (;;) {
     FutexWord word{&doorbell, doorbell.load(std::memory_order_seq_cst)};
-    uint64_t pause = look_around();
-    if (pause == 0) {
-      asleep.store(true, std::memory_order_seq_cst);
-      pause = look_around();
-    }
-    // Who begins later is late later, so nobody has to ring while it waits for the next deadline.
-    futex_sleep_any(&word, 1, pause ? pause : kForever);
-    asleep.store(false, std::memory_order_seq_cst);
+    uint64_t next = look_around();
+    next_look.store(next, std::memory_order_seq_cst);
+    // Some may have begun before they could see when that is. From here on, who is late earlier rings.
+    next = std::min(next, look_around());
+    const uint64_t now = now_ns();
+    if (next > now) futex_sleep_any(&word, 1, next == UINT64_MAX ? kForever : next - now);
+    next_look.store(0, std::memory_order_seq_cst);
   }
   return nullptr;
 }
 
 void after_fork() {
   started.store(false);
-  asleep.store(false);
+  next_look.store(0);
 }
 
 }  // namespace
@@ -99,7 +98,7 @@ void start_watchdog() {
 void Watched::show(uint64_t deadline) {
   if (!mine || mine->generation != fork_generation.load(std::memory_order_relaxed)) introduce();
   mine->deadline.store(deadline, std::memory_order_seq_cst);
-  if (asleep.load(std::memory_order_seq_cst) && asleep.exchange(false, std::memory_order_seq_cst)) {
+  if (deadline < next_look.load(std::memory_order_seq_cst) && next_look.exchange(0, std::memory_order_seq_cst) != 0) {
     doorbell.fetch_add(1, std::memory_order_seq_cst);
     futex_wake(&doorbell, 1);
   }
