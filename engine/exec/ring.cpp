@@ -75,8 +75,7 @@ void Ring::start(bool cheap, uint64_t before, uint64_t position) {
   bool first = completed_.value.load(std::memory_order_acquire) >= before;
   if (cheap && first && process(false, nullptr, position) == Progress::Idle) return;
   // Who walks the ring now looks for more when he has let go of it, and hands it on if he does not get through.
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (!turn_.held()) engine_.submit(*this);
+  if (!turn_.held_now()) engine_.submit(*this);
 }
 
 Progress Ring::process(bool on_engine_thread, Blocker* blocker, uint64_t until, uint64_t deadline) {

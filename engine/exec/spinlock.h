@@ -19,7 +19,11 @@ class SpinLock {
       }
     }
   }
-  bool held() const { return held_.load(std::memory_order_relaxed); }
+  // What this thread has written before, everybody sees before the answer is found.
+  bool held_now() {
+    bool free = false;
+    return !held_.compare_exchange_strong(free, false, std::memory_order_seq_cst);
+  }
   void unlock() { held_.store(false, std::memory_order_release); }
   // What this thread reads next, it reads after everybody can see the lock free.
   void unlock_then_look() { held_.exchange(false, std::memory_order_seq_cst); }
