@@ -21,14 +21,21 @@ const char* key_of(const Device& device) {
   return device.driver().type() == Driver::Type::Npu ? "ANYZERO.L0.NPU" : "ANYZERO.L0.CPU";
 }
 
-// Blobs hold the model itself, so that any processor runs them with a driver that knows the format.
-std::string requirements_of_graphs(const Device& device) {
-  return std::string(key_of(device)) + ";blob=" + std::to_string(kBlobVersion);
+// Appended, not added: GCC 12 warns of the sum of a string and a literal under -fsanitize=thread.
+std::string blob_text(std::string_view key, uint32_t version) {
+  std::string text(key);
+  text += ";blob=";
+  text += std::to_string(version);
+  return text;
 }
+
+// Blobs hold the model itself, so that any processor runs them with a driver that knows the format.
+std::string requirements_of_graphs(const Device& device) { return blob_text(key_of(device), kBlobVersion); }
 
 // Native binaries of one kind run on devices of the same kind.
 std::string requirements_of_modules(const Device& device) {
-  std::string text = std::string(key_of(device)) + ";native=";
+  std::string text(key_of(device));
+  text += ";native=";
   auto* module = device.properties().get<ze_device_module_properties_t>(ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES);
   for (size_t i = 0; module && i < sizeof module->nativeKernelSupported.id; ++i) {
     char digits[3];
@@ -43,7 +50,7 @@ bool met(const Device& device, const char* requirements) {
   if (text == key) return true;
   if (device.driver().type() != Driver::Type::Npu) return text == requirements_of_modules(device);
   for (uint32_t version = kOldestBlobVersion; version <= kBlobVersion; ++version)
-    if (text == std::string(key) + ";blob=" + std::to_string(version)) return true;
+    if (text == blob_text(key, version)) return true;
   return false;
 }
 
