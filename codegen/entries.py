@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import count, groupby
 
 from codegen import c_types, entry_header, gaps, names, rules, values
 from codegen.model import Api, Function, Param, Slot, Table
@@ -17,6 +17,10 @@ OTHERS = {"zet": "tools", "zes": "sysman", "zer": "runtime"}
 
 # Using one of these wrongly has an error of its own in functions that list it.
 SYNCHRONIZATION = {"Event", "Fence"}
+
+# These stay alive while a function is inside of them, also where another thread destroys them meanwhile. Events are
+# made and destroyed too often for that.
+USED = {"CommandList", "CommandQueue", "Kernel"}
 INVALID_SYNCHRONIZATION_OBJECT = "ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT"
 
 
@@ -133,9 +137,13 @@ class Entry:
         yield self._call()
 
     def _handle_checks(self) -> Iterator[str]:
+        places = count()
         for param in filter(self._is_handle, self.function.params):
             local = names.object_of_param(param)
-            yield f"auto* {local} = checked<{self._class_of(param)}>({param.name});"
+            if self._class_of(param) in USED:
+                yield f"Using<{self._class_of(param)}, {next(places)}> {local}({param.name});"
+            else:
+                yield f"auto* {local} = checked<{self._class_of(param)}>({param.name});"
             bad = f"{param.name} && !{local}" if param.optional else f"!{local}"
             yield f"if ({bad}) {self._bad_handle(param, param.name)}"
 
@@ -188,7 +196,10 @@ class Entry:
 
     def _argument(self, param: Param) -> str:
         if self._is_handle(param):
-            return f"{'' if param.optional else '*'}{names.object_of_param(param)}"
+            local = names.object_of_param(param)
+            if not param.optional:
+                return f"*{local}"
+            return f"{local}.get()" if self._class_of(param) in USED else local
         if self._is_handle_array(param):
             return f"objects<{self._class_of(param)}>({param.name})"
         return param.name

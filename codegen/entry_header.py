@@ -15,6 +15,7 @@ _TEXT = """
 
 #include "../error.h"
 #include "../handle.h"
+#include "../use.h"
 #include "checks.h"
 #include "ze_api.h"
 

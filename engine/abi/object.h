@@ -48,12 +48,20 @@ enum class Kind : uint32_t {
   ExternalSemaphore,
 };
 
+struct UseRecord;
+// In place of the only thread that uses an object.
+inline const UseRecord* many_users() { return reinterpret_cast<const UseRecord*>(uintptr_t{1}); }
+
 // The handle a program holds is the address of this block. A loader may dispatch through `ddi`, so it comes first.
 struct Header {
   ze_handle_t ddi;
   std::atomic<uint32_t> tag;
   std::atomic<uint32_t> users;
+  std::atomic<const UseRecord*> user;  // the thread that uses it by its handle: none yet, one, or many; see use.h
 };
+
+// Calls `release` now, or when the last thread that is inside of the object has left. The handle is dead already.
+void release_when_unused(Header& object, void (*release)(Header*));
 
 // Threading: retain and release from any thread; retire once per object, later calls answer false.
 template <class T, Kind K>
@@ -90,8 +98,12 @@ class Object : public Header {
   // The handle dies now; the object lives until its last user lets go of it.
   bool retire() {
     uint32_t expected = kTag;
-    if (!tag.compare_exchange_strong(expected, 0, std::memory_order_acq_rel)) return false;
-    release();
+    if (!tag.compare_exchange_strong(expected, 0, std::memory_order_seq_cst)) return false;
+    if (user.load(std::memory_order_seq_cst) == nullptr) {
+      release();
+    } else {
+      release_when_unused(*this, [](Header* self) { static_cast<T*>(self)->release(); });
+    }
     return true;
   }
 
@@ -102,6 +114,7 @@ class Object : public Header {
     ddi = ddi_handle;
     tag.store(0, std::memory_order_relaxed);
     users.store(1, std::memory_order_relaxed);
+    user.store(nullptr, std::memory_order_relaxed);
   }
   ~Object() = default;
 

@@ -214,7 +214,9 @@ ze_result_t find_events(uint32_t count, ze_event_handle_t* handles, std::vector<
 
 ze_result_t append_to(ze_command_list_handle_t hCommandList, ze_graph_handle_t hGraph, ze_graph_profiling_query_handle_t hQuery,
                       bool execute, ze_event_handle_t hSignalEvent, uint32_t count, ze_event_handle_t* phWaitEvents) {
-  GIVEN(CommandList, list, hCommandList);
+  GIVEN(CommandList, given, hCommandList);
+  Using<CommandList> list(static_cast<Header*>(given));
+  if (!list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, __func__, "hCommandList", hCommandList);
   OURS(InferenceGraph, graph, hGraph);
   ProfilingQuery* query = hQuery ? checked<ProfilingQuery>(hQuery) : nullptr;
   if (hQuery && !query) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "AppendGraphExecute", "hProfilingQuery", hQuery);

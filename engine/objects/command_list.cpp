@@ -42,6 +42,7 @@ ze_result_t CommandList::createCloneExp(ze_command_list_handle_t* clone) {
   if (immediate()) return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "an immediate command list cannot be cloned");
   if (!(flags_ & ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE))
     return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "create the list with ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE to clone it");
+  Exclusive turn(*this, solitude());
   if (!closed_) return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "close the command list before cloning it");
   if (mutable_) return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "a mutable command list cannot be cloned");
   // A sealed program never changes, so source and clone can share it; resetting either gives that one a new program.
@@ -68,12 +69,14 @@ ze_result_t CommandList::destroy() {
 }
 
 ze_result_t CommandList::close() {
+  Exclusive turn(*this, solitude());
   if (!immediate()) closed_ = true;
   return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t CommandList::reset() {
   if (immediate()) return ZE_RESULT_SUCCESS;
+  Exclusive turn(*this, solitude());
   if (program_->shared()) {
     // A queue still runs it, or a clone shares it: leave it to them.
     Program* fresh = new Program;
@@ -84,6 +87,18 @@ ze_result_t CommandList::reset() {
   }
   choices_.clear();
   closed_ = false;
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t CommandList::take_program(const Device& device, bool copy_only, Program** program) {
+  // Another thread may have destroyed it since its handle was looked at.
+  Using<CommandList, UseRecord::kPlaces - 1> used(static_cast<Header*>(this));
+  if (!used)
+    return fail(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "the command list %p was destroyed meanwhile", static_cast<void*>(this));
+  Exclusive turn(*this, solitude());
+  if (ze_result_t r = check_list(device, copy_only, *this)) return r;
+  program_->retain();
+  *program = program_;
   return ZE_RESULT_SUCCESS;
 }
 

@@ -10,6 +10,7 @@
 #include "context.h"
 #include "device.h"
 #include "event.h"
+#include "exclusive.h"
 
 namespace anyzero {
 
@@ -21,7 +22,8 @@ class Graph;
 struct Capturable;
 struct KernelFacts;
 
-// Threading: one thread at a time per list, as the specification asks; an immediate list stands several.
+// Threading: one thread at a time per list, as the specification asks; an immediate list stands several. Where a program breaks
+// that rule, or destroys a list that others use, it does no harm: one thread after the other appends, closes, resets and executes.
 class CommandList : public Object<CommandList, Kind::CommandList> {
  public:
   static ze_result_t create(Context& context, Device& device, const ze_command_list_desc_t* desc, ze_command_list_handle_t* handle);
@@ -134,6 +136,8 @@ class CommandList : public Object<CommandList, Kind::CommandList> {
   Context& context() const { return *context_; }
   Device& device() const { return device_; }
   Program& program() const { return *program_; }
+  // What it has recorded, held, if it can be executed on such a queue.
+  ze_result_t take_program(const Device& device, bool copy_only, Program** program);
 
   CommandList(Context& context, Device& device, uint32_t ordinal, ze_command_list_flags_t flags, bool is_mutable);
   CommandList(Context& context, Device& device, const QueueChoice& choice);
@@ -149,6 +153,7 @@ class CommandList : public Object<CommandList, Kind::CommandList> {
   ze_result_t refuse_closed() const;
   ze_result_t ignore_closed() const;
   ze_result_t check_semaphores(uint32_t count, ExternalSemaphore* const* semaphores, uint32_t n, Event* const* waits) const;
+  Solitude* solitude() { return ring_ ? nullptr : &solitude_; }
   // Only an asynchronous immediate list can capture.
   ze_result_t refuse_unless_capturable() const;
   // While captures go on: true when the command was recorded into a graph, or may not be appended, as `result` says.
@@ -177,6 +182,7 @@ class CommandList : public Object<CommandList, Kind::CommandList> {
   bool closed_ = false;
   bool mutable_ = false;
   Program* program_ = nullptr;                     // regular lists
+  Solitude solitude_;                              // of regular lists, too
   std::vector<std::vector<Ref<Kernel>>> choices_;  // by identifier: the kernels that a mutable command may switch to
   QueueChoice choice_{};                           // immediate lists
   Ring* ring_ = nullptr;

@@ -24,6 +24,7 @@ inline constexpr uint32_t kMostWaits = 65535;
 
 template <class P, class Fill>
 ze_result_t CommandList::append(uint64_t cost, size_t extra, Event* signal, uint32_t n, Event* const* waits, Fill&& fill) {
+  Exclusive turn(*this, solitude());
   if (closed_) return settings.strict ? refuse_closed() : ignore_closed();
   if (n > kMostWaits) return fail(ZE_RESULT_ERROR_INVALID_SIZE, "%u wait events: more than %u", n, kMostWaits);
   const size_t size = sizeof(P) + (extra + 7) / 8 * 8 + n * sizeof(WaitFor);

@@ -105,6 +105,33 @@ ze_result_t CommandQueue::destroy() {
   return ZE_RESULT_SUCCESS;
 }
 
+namespace {
+
+// Programs that are held until their packet holds them.
+class TakenPrograms {
+ public:
+  explicit TakenPrograms(uint32_t count) {
+    if (count <= kFew) return;
+    many_.resize(count);
+    at_ = many_.data();
+  }
+  ~TakenPrograms() {
+    for (uint32_t i = 0; i < taken_; ++i)
+      if (at_[i]) at_[i]->release();
+  }
+  Program*& next() { return at_[taken_++]; }
+  Program& operator[](uint32_t index) const { return *at_[index]; }
+
+ private:
+  static constexpr uint32_t kFew = 8;
+  Program* few_[kFew] = {};
+  std::vector<Program*> many_;
+  Program** at_ = few_;
+  uint32_t taken_ = 0;
+};
+
+}  // namespace
+
 ze_result_t execute_on(Ring& ring, bool copy_only, uint32_t count, CommandList* const* lists, Fence* fence, Event* signal,
                        uint32_t n_waits, Event* const* waits, uint64_t* position) {
   if (ring.lost()) return ring.tell_lost();
@@ -112,10 +139,11 @@ ze_result_t execute_on(Ring& ring, bool copy_only, uint32_t count, CommandList* 
   if (n_waits > kMostWaits) return fail(ZE_RESULT_ERROR_INVALID_SIZE, "%u wait events: more than %u", n_waits, kMostWaits);
   uint64_t cost = 0;
   size_t targets = 0;
+  TakenPrograms programs(count);
   for (uint32_t i = 0; i < count; ++i) {
-    if (ze_result_t r = check_list(ring.device(), copy_only, *lists[i])) return r;
-    cost += std::min(lists[i]->program().cost(), kNeverInline / (count + 1));
-    targets += lists[i]->program().settled_waits();
+    if (ze_result_t r = lists[i]->take_program(ring.device(), copy_only, &programs.next())) return r;
+    cost += std::min(programs[i].cost(), kNeverInline / (count + 1));
+    targets += programs[i].settled_waits();
   }
   size_t size = sizeof(ExecutePacket) + count * sizeof(Program*) + (targets + n_waits) * sizeof(WaitFor);
   if (size > kLargestPacket) return fail(ZE_RESULT_ERROR_INVALID_SIZE, "too many command lists at once");
@@ -132,7 +160,7 @@ ze_result_t execute_on(Ring& ring, bool copy_only, uint32_t count, CommandList* 
   for (uint32_t i = 0; i < n_waits; ++i) packet->waits()[i] = waits[i]->wait_from_now();
   WaitFor* target = packet->targets();
   for (uint32_t i = 0; i < count; ++i) {
-    Program& program = lists[i]->program();
+    Program& program = programs[i];
     packet->programs()[i] = &program;
     target = program.settle(ring, before + packet->commands, target);
     packet->commands += program.count();

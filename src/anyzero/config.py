@@ -320,7 +320,8 @@ class Config:
         default=0.0,
         shown="`0`",
         accepts=f"seconds, up to {MAX_TIMEOUT}: `10`, `0.5`; `0` for no limit",
-        meaning="How long a kernel may run. One that takes longer is stopped, and its queue is lost.",
+        meaning="How long a launch of a kernel may take. One that takes longer is stopped, and its queue is lost. "
+        "Without a limit, a kernel that never ends keeps its own queue only.",
     )
     strict: bool = _variable(
         "ANYZERO_STRICT",

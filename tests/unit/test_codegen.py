@@ -32,6 +32,20 @@ template <class T> T* checked(const void* handle) {
 }
 }
 """
+USE_H = """
+#pragma once
+#include "handle.h"
+namespace anyzero {
+template <class T, unsigned> struct Using {
+  T* object;
+  explicit Using(const void* handle) : object(checked<T>(handle)) {}
+  T* get() const { return object; }
+  T* operator->() const { return object; }
+  T& operator*() const { return *object; }
+  explicit operator bool() const { return object; }
+};
+}
+"""
 ERROR_H = """
 #pragma once
 #include "gen/ze_api.h"
@@ -57,7 +71,8 @@ def checkout(folder: Path, headers: dict[str, str]) -> Path:
     """Another checkout, with `headers` as engine/objects, and everything generated."""
     for name in ("spec", "codegen"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name, text in {"engine/abi/handle.h": HANDLE_H, "engine/abi/error.h": ERROR_H, **headers}.items():
+    given = {"engine/abi/handle.h": HANDLE_H, "engine/abi/use.h": USE_H, "engine/abi/error.h": ERROR_H}
+    for name, text in (given | headers).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
     run(sys.executable, "-m", "codegen", cwd=folder)
@@ -270,7 +285,7 @@ def test_checks_come_in_the_order_of_their_precedence(api: Api) -> None:
         return [line.strip() for line in entry.lines()]
 
     fill = body("zeCommandListAppendMemoryFill")
-    markers = ("checked<CommandList>", "checked<Event>(hS", 'null_pointer("zeCommandListAppendMemoryFill", "ptr")')
+    markers = ("Using<CommandList, 0>", "checked<Event>(hS", 'null_pointer("zeCommandListAppendMemoryFill", "ptr")')
     markers += ("broken_rule", "checked<Event>(phW", "return command_list->appendMemoryFill(")
     positions = [next(i for i, line in enumerate(fill) if marker in line) for marker in markers]
     assert positions == sorted(positions)

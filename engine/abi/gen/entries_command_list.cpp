@@ -42,7 +42,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListCreateImmediate(ze_context_hand
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListDestroy(ze_command_list_handle_t hCommandList) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListDestroy", "hCommandList", hCommandList);
   return command_list->destroy();
 } catch (...) {
@@ -50,7 +50,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListDestroy(ze_command_list_handle_
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListClose(ze_command_list_handle_t hCommandList) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListClose", "hCommandList", hCommandList);
   return command_list->close();
 } catch (...) {
@@ -58,7 +58,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListClose(ze_command_list_handle_t 
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListReset(ze_command_list_handle_t hCommandList) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListReset", "hCommandList", hCommandList);
   return command_list->reset();
 } catch (...) {
@@ -66,7 +66,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListReset(ze_command_list_handle_t 
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendWriteGlobalTimestamp(ze_command_list_handle_t hCommandList, uint64_t* dstptr, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendWriteGlobalTimestamp", "hCommandList", hCommandList);
   auto* signal_event = checked<Event>(hSignalEvent);
   if (hSignalEvent && !signal_event) return bad_handle(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT, "zeCommandListAppendWriteGlobalTimestamp", "hSignalEvent", hSignalEvent);
@@ -81,7 +81,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendWriteGlobalTimestamp(ze_c
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendBarrier(ze_command_list_handle_t hCommandList, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendBarrier", "hCommandList", hCommandList);
   auto* signal_event = checked<Event>(hSignalEvent);
   if (hSignalEvent && !signal_event) return bad_handle(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT, "zeCommandListAppendBarrier", "hSignalEvent", hSignalEvent);
@@ -95,7 +95,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendBarrier(ze_command_list_h
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendMemoryRangesBarrier(ze_command_list_handle_t hCommandList, uint32_t numRanges, const size_t* pRangeSizes, const void** pRanges, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendMemoryRangesBarrier", "hCommandList", hCommandList);
   auto* signal_event = checked<Event>(hSignalEvent);
   if (hSignalEvent && !signal_event) return bad_handle(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT, "zeCommandListAppendMemoryRangesBarrier", "hSignalEvent", hSignalEvent);
@@ -111,7 +111,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendMemoryRangesBarrier(ze_co
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendMemoryCopy(ze_command_list_handle_t hCommandList, void* dstptr, const void* srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendMemoryCopy", "hCommandList", hCommandList);
   auto* signal_event = checked<Event>(hSignalEvent);
   if (hSignalEvent && !signal_event) return bad_handle(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT, "zeCommandListAppendMemoryCopy", "hSignalEvent", hSignalEvent);
@@ -127,7 +127,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendMemoryCopy(ze_command_lis
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendMemoryFill(ze_command_list_handle_t hCommandList, void* ptr, const void* pattern, size_t pattern_size, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendMemoryFill", "hCommandList", hCommandList);
   auto* signal_event = checked<Event>(hSignalEvent);
   if (hSignalEvent && !signal_event) return bad_handle(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT, "zeCommandListAppendMemoryFill", "hSignalEvent", hSignalEvent);
@@ -144,7 +144,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendMemoryFill(ze_command_lis
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendMemoryCopyRegion(ze_command_list_handle_t hCommandList, void* dstptr, const ze_copy_region_t* dstRegion, uint32_t dstPitch, uint32_t dstSlicePitch, const void* srcptr, const ze_copy_region_t* srcRegion, uint32_t srcPitch, uint32_t srcSlicePitch, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendMemoryCopyRegion", "hCommandList", hCommandList);
   auto* signal_event = checked<Event>(hSignalEvent);
   if (hSignalEvent && !signal_event) return bad_handle(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT, "zeCommandListAppendMemoryCopyRegion", "hSignalEvent", hSignalEvent);
@@ -162,7 +162,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendMemoryCopyRegion(ze_comma
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendMemoryCopyFromContext(ze_command_list_handle_t hCommandList, void* dstptr, ze_context_handle_t hContextSrc, const void* srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendMemoryCopyFromContext", "hCommandList", hCommandList);
   auto* context_src = checked<Context>(hContextSrc);
   if (!context_src) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendMemoryCopyFromContext", "hContextSrc", hContextSrc);
@@ -180,7 +180,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendMemoryCopyFromContext(ze_
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendImageCopy(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, ze_image_handle_t hSrcImage, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendImageCopy", "hCommandList", hCommandList);
   auto* dst_image = checked<Image>(hDstImage);
   if (!dst_image) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendImageCopy", "hDstImage", hDstImage);
@@ -198,7 +198,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendImageCopy(ze_command_list
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendImageCopyRegion(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, ze_image_handle_t hSrcImage, const ze_image_region_t* pDstRegion, const ze_image_region_t* pSrcRegion, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendImageCopyRegion", "hCommandList", hCommandList);
   auto* dst_image = checked<Image>(hDstImage);
   if (!dst_image) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendImageCopyRegion", "hDstImage", hDstImage);
@@ -216,7 +216,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendImageCopyRegion(ze_comman
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendImageCopyToMemory(ze_command_list_handle_t hCommandList, void* dstptr, ze_image_handle_t hSrcImage, const ze_image_region_t* pSrcRegion, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendImageCopyToMemory", "hCommandList", hCommandList);
   auto* src_image = checked<Image>(hSrcImage);
   if (!src_image) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendImageCopyToMemory", "hSrcImage", hSrcImage);
@@ -233,7 +233,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendImageCopyToMemory(ze_comm
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendImageCopyFromMemory(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, const void* srcptr, const ze_image_region_t* pDstRegion, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendImageCopyFromMemory", "hCommandList", hCommandList);
   auto* dst_image = checked<Image>(hDstImage);
   if (!dst_image) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendImageCopyFromMemory", "hDstImage", hDstImage);
@@ -250,7 +250,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendImageCopyFromMemory(ze_co
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendMemoryPrefetch(ze_command_list_handle_t hCommandList, const void* ptr, size_t size) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendMemoryPrefetch", "hCommandList", hCommandList);
   if (!ptr) return null_pointer("zeCommandListAppendMemoryPrefetch", "ptr");
   return command_list->appendMemoryPrefetch(ptr, size);
@@ -259,7 +259,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendMemoryPrefetch(ze_command
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendMemAdvise(ze_command_list_handle_t hCommandList, ze_device_handle_t hDevice, const void* ptr, size_t size, ze_memory_advice_t advice) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendMemAdvise", "hCommandList", hCommandList);
   auto* device = checked<Device>(hDevice);
   if (!device) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendMemAdvise", "hDevice", hDevice);
@@ -271,7 +271,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendMemAdvise(ze_command_list
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendSignalEvent(ze_command_list_handle_t hCommandList, ze_event_handle_t hEvent) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendSignalEvent", "hCommandList", hCommandList);
   auto* event = checked<Event>(hEvent);
   if (!event) return bad_handle(hEvent ? ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT : ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendSignalEvent", "hEvent", hEvent);
@@ -281,7 +281,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendSignalEvent(ze_command_li
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendWaitOnEvents(ze_command_list_handle_t hCommandList, uint32_t numEvents, ze_event_handle_t* phEvents) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendWaitOnEvents", "hCommandList", hCommandList);
   if (!phEvents) return null_pointer("zeCommandListAppendWaitOnEvents", "phEvents");
   for (uint32_t i = 0; i < numEvents; ++i) {
@@ -293,7 +293,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendWaitOnEvents(ze_command_l
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendEventReset(ze_command_list_handle_t hCommandList, ze_event_handle_t hEvent) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendEventReset", "hCommandList", hCommandList);
   auto* event = checked<Event>(hEvent);
   if (!event) return bad_handle(hEvent ? ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT : ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendEventReset", "hEvent", hEvent);
@@ -303,7 +303,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendEventReset(ze_command_lis
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendQueryKernelTimestamps(ze_command_list_handle_t hCommandList, uint32_t numEvents, ze_event_handle_t* phEvents, void* dstptr, const size_t* pOffsets, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendQueryKernelTimestamps", "hCommandList", hCommandList);
   auto* signal_event = checked<Event>(hSignalEvent);
   if (hSignalEvent && !signal_event) return bad_handle(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT, "zeCommandListAppendQueryKernelTimestamps", "hSignalEvent", hSignalEvent);
@@ -322,9 +322,9 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendQueryKernelTimestamps(ze_
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendLaunchKernel(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pLaunchFuncArgs, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendLaunchKernel", "hCommandList", hCommandList);
-  auto* kernel = checked<Kernel>(hKernel);
+  Using<Kernel, 1> kernel(hKernel);
   if (!kernel) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendLaunchKernel", "hKernel", hKernel);
   auto* signal_event = checked<Event>(hSignalEvent);
   if (hSignalEvent && !signal_event) return bad_handle(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT, "zeCommandListAppendLaunchKernel", "hSignalEvent", hSignalEvent);
@@ -339,9 +339,9 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendLaunchKernel(ze_command_l
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendLaunchCooperativeKernel(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pLaunchFuncArgs, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendLaunchCooperativeKernel", "hCommandList", hCommandList);
-  auto* kernel = checked<Kernel>(hKernel);
+  Using<Kernel, 1> kernel(hKernel);
   if (!kernel) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendLaunchCooperativeKernel", "hKernel", hKernel);
   auto* signal_event = checked<Event>(hSignalEvent);
   if (hSignalEvent && !signal_event) return bad_handle(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT, "zeCommandListAppendLaunchCooperativeKernel", "hSignalEvent", hSignalEvent);
@@ -356,9 +356,9 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendLaunchCooperativeKernel(z
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendLaunchKernelIndirect(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pLaunchArgumentsBuffer, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendLaunchKernelIndirect", "hCommandList", hCommandList);
-  auto* kernel = checked<Kernel>(hKernel);
+  Using<Kernel, 1> kernel(hKernel);
   if (!kernel) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendLaunchKernelIndirect", "hKernel", hKernel);
   auto* signal_event = checked<Event>(hSignalEvent);
   if (hSignalEvent && !signal_event) return bad_handle(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT, "zeCommandListAppendLaunchKernelIndirect", "hSignalEvent", hSignalEvent);
@@ -373,7 +373,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendLaunchKernelIndirect(ze_c
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendLaunchMultipleKernelsIndirect(ze_command_list_handle_t hCommandList, uint32_t numKernels, ze_kernel_handle_t* phKernels, const uint32_t* pCountBuffer, const ze_group_count_t* pLaunchArgumentsBuffer, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendLaunchMultipleKernelsIndirect", "hCommandList", hCommandList);
   auto* signal_event = checked<Event>(hSignalEvent);
   if (hSignalEvent && !signal_event) return bad_handle(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT, "zeCommandListAppendLaunchMultipleKernelsIndirect", "hSignalEvent", hSignalEvent);
@@ -393,7 +393,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendLaunchMultipleKernelsIndi
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendImageCopyToMemoryExt(ze_command_list_handle_t hCommandList, void* dstptr, ze_image_handle_t hSrcImage, const ze_image_region_t* pSrcRegion, uint32_t destRowPitch, uint32_t destSlicePitch, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendImageCopyToMemoryExt", "hCommandList", hCommandList);
   auto* src_image = checked<Image>(hSrcImage);
   if (!src_image) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendImageCopyToMemoryExt", "hSrcImage", hSrcImage);
@@ -410,7 +410,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendImageCopyToMemoryExt(ze_c
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendImageCopyFromMemoryExt(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, const void* srcptr, const ze_image_region_t* pDstRegion, uint32_t srcRowPitch, uint32_t srcSlicePitch, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendImageCopyFromMemoryExt", "hCommandList", hCommandList);
   auto* dst_image = checked<Image>(hDstImage);
   if (!dst_image) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendImageCopyFromMemoryExt", "hDstImage", hDstImage);
@@ -427,7 +427,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendImageCopyFromMemoryExt(ze
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListHostSynchronize(ze_command_list_handle_t hCommandList, uint64_t timeout) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListHostSynchronize", "hCommandList", hCommandList);
   return command_list->hostSynchronize(timeout);
 } catch (...) {
@@ -435,7 +435,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListHostSynchronize(ze_command_list
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListGetDeviceHandle(ze_command_list_handle_t hCommandList, ze_device_handle_t* phDevice) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListGetDeviceHandle", "hCommandList", hCommandList);
   if (!phDevice) return null_pointer("zeCommandListGetDeviceHandle", "phDevice");
   return command_list->getDeviceHandle(phDevice);
@@ -444,7 +444,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListGetDeviceHandle(ze_command_list
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListGetContextHandle(ze_command_list_handle_t hCommandList, ze_context_handle_t* phContext) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListGetContextHandle", "hCommandList", hCommandList);
   if (!phContext) return null_pointer("zeCommandListGetContextHandle", "phContext");
   return command_list->getContextHandle(phContext);
@@ -453,7 +453,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListGetContextHandle(ze_command_lis
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListGetOrdinal(ze_command_list_handle_t hCommandList, uint32_t* pOrdinal) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListGetOrdinal", "hCommandList", hCommandList);
   if (!pOrdinal) return null_pointer("zeCommandListGetOrdinal", "pOrdinal");
   return command_list->getOrdinal(pOrdinal);
@@ -462,7 +462,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListGetOrdinal(ze_command_list_hand
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListImmediateGetIndex(ze_command_list_handle_t hCommandListImmediate, uint32_t* pIndex) try {
-  auto* command_list_immediate = checked<CommandList>(hCommandListImmediate);
+  Using<CommandList, 0> command_list_immediate(hCommandListImmediate);
   if (!command_list_immediate) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListImmediateGetIndex", "hCommandListImmediate", hCommandListImmediate);
   if (!pIndex) return null_pointer("zeCommandListImmediateGetIndex", "pIndex");
   return command_list_immediate->immediateGetIndex(pIndex);
@@ -471,7 +471,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListImmediateGetIndex(ze_command_li
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListIsImmediate(ze_command_list_handle_t hCommandList, ze_bool_t* pIsImmediate) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListIsImmediate", "hCommandList", hCommandList);
   if (!pIsImmediate) return null_pointer("zeCommandListIsImmediate", "pIsImmediate");
   return command_list->isImmediate(pIsImmediate);
@@ -480,7 +480,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListIsImmediate(ze_command_list_han
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendSignalExternalSemaphoreExt(ze_command_list_handle_t hCommandList, uint32_t numSemaphores, ze_external_semaphore_ext_handle_t* phSemaphores, ze_external_semaphore_signal_params_ext_t* signalParams, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendSignalExternalSemaphoreExt", "hCommandList", hCommandList);
   auto* signal_event = checked<Event>(hSignalEvent);
   if (hSignalEvent && !signal_event) return bad_handle(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT, "zeCommandListAppendSignalExternalSemaphoreExt", "hSignalEvent", hSignalEvent);
@@ -501,7 +501,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendSignalExternalSemaphoreEx
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendWaitExternalSemaphoreExt(ze_command_list_handle_t hCommandList, uint32_t numSemaphores, ze_external_semaphore_ext_handle_t* phSemaphores, ze_external_semaphore_wait_params_ext_t* waitParams, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendWaitExternalSemaphoreExt", "hCommandList", hCommandList);
   auto* signal_event = checked<Event>(hSignalEvent);
   if (hSignalEvent && !signal_event) return bad_handle(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT, "zeCommandListAppendWaitExternalSemaphoreExt", "hSignalEvent", hSignalEvent);
@@ -522,9 +522,9 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendWaitExternalSemaphoreExt(
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendLaunchKernelWithParameters(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pGroupCounts, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendLaunchKernelWithParameters", "hCommandList", hCommandList);
-  auto* kernel = checked<Kernel>(hKernel);
+  Using<Kernel, 1> kernel(hKernel);
   if (!kernel) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendLaunchKernelWithParameters", "hKernel", hKernel);
   auto* signal_event = checked<Event>(hSignalEvent);
   if (hSignalEvent && !signal_event) return bad_handle(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT, "zeCommandListAppendLaunchKernelWithParameters", "hSignalEvent", hSignalEvent);
@@ -539,9 +539,9 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendLaunchKernelWithParameter
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendLaunchKernelWithArguments(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, ze_group_count_t groupCounts, ze_group_size_t groupSizes, void** pArguments, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendLaunchKernelWithArguments", "hCommandList", hCommandList);
-  auto* kernel = checked<Kernel>(hKernel);
+  Using<Kernel, 1> kernel(hKernel);
   if (!kernel) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendLaunchKernelWithArguments", "hKernel", hKernel);
   auto* signal_event = checked<Event>(hSignalEvent);
   if (hSignalEvent && !signal_event) return bad_handle(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT, "zeCommandListAppendLaunchKernelWithArguments", "hSignalEvent", hSignalEvent);
@@ -556,7 +556,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendLaunchKernelWithArguments
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendMemoryCopyWithParameters(ze_command_list_handle_t hCommandList, void* dstptr, const void* srcptr, size_t size, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendMemoryCopyWithParameters", "hCommandList", hCommandList);
   auto* signal_event = checked<Event>(hSignalEvent);
   if (hSignalEvent && !signal_event) return bad_handle(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT, "zeCommandListAppendMemoryCopyWithParameters", "hSignalEvent", hSignalEvent);
@@ -572,7 +572,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendMemoryCopyWithParameters(
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendMemoryFillWithParameters(ze_command_list_handle_t hCommandList, void* ptr, const void* pattern, size_t pattern_size, size_t size, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendMemoryFillWithParameters", "hCommandList", hCommandList);
   auto* signal_event = checked<Event>(hSignalEvent);
   if (hSignalEvent && !signal_event) return bad_handle(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT, "zeCommandListAppendMemoryFillWithParameters", "hSignalEvent", hSignalEvent);
@@ -589,7 +589,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendMemoryFillWithParameters(
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListImmediateAppendCommandListsWithParameters(ze_command_list_handle_t hCommandListImmediate, uint32_t numCommandLists, ze_command_list_handle_t* phCommandLists, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
-  auto* command_list_immediate = checked<CommandList>(hCommandListImmediate);
+  Using<CommandList, 0> command_list_immediate(hCommandListImmediate);
   if (!command_list_immediate) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListImmediateAppendCommandListsWithParameters", "hCommandListImmediate", hCommandListImmediate);
   auto* signal_event = checked<Event>(hSignalEvent);
   if (hSignalEvent && !signal_event) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListImmediateAppendCommandListsWithParameters", "hSignalEvent", hSignalEvent);
@@ -606,7 +606,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListImmediateAppendCommandListsWith
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListGetFlags(ze_command_list_handle_t hCommandList, ze_command_list_flags_t* pFlags) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListGetFlags", "hCommandList", hCommandList);
   if (!pFlags) return null_pointer("zeCommandListGetFlags", "pFlags");
   return command_list->getFlags(pFlags);
@@ -615,7 +615,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListGetFlags(ze_command_list_handle
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListImmediateGetFlags(ze_command_list_handle_t hCommandList, ze_command_queue_flags_t* pFlags) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListImmediateGetFlags", "hCommandList", hCommandList);
   if (!pFlags) return null_pointer("zeCommandListImmediateGetFlags", "pFlags");
   return command_list->immediateGetFlags(pFlags);
@@ -624,7 +624,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListImmediateGetFlags(ze_command_li
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListImmediateGetMode(ze_command_list_handle_t hCommandList, ze_command_queue_mode_t* pMode) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListImmediateGetMode", "hCommandList", hCommandList);
   if (!pMode) return null_pointer("zeCommandListImmediateGetMode", "pMode");
   return command_list->immediateGetMode(pMode);
@@ -633,7 +633,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListImmediateGetMode(ze_command_lis
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListImmediateGetPriority(ze_command_list_handle_t hCommandList, ze_command_queue_priority_t* pPriority) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListImmediateGetPriority", "hCommandList", hCommandList);
   if (!pPriority) return null_pointer("zeCommandListImmediateGetPriority", "pPriority");
   return command_list->immediateGetPriority(pPriority);
@@ -642,7 +642,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListImmediateGetPriority(ze_command
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListBeginGraphCaptureExt(ze_command_list_handle_t hCommandList, const void* pNext) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListBeginGraphCaptureExt", "hCommandList", hCommandList);
   return command_list->beginGraphCaptureExt(pNext);
 } catch (...) {
@@ -650,7 +650,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListBeginGraphCaptureExt(ze_command
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListBeginCaptureIntoGraphExt(ze_command_list_handle_t hCommandList, ze_graph_handle_t hGraph, const void* pNext) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListBeginCaptureIntoGraphExt", "hCommandList", hCommandList);
   auto* graph = checked<Graph>(hGraph);
   if (!graph) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListBeginCaptureIntoGraphExt", "hGraph", hGraph);
@@ -660,7 +660,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListBeginCaptureIntoGraphExt(ze_com
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListIsGraphCaptureEnabledExt(ze_command_list_handle_t hCommandList) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListIsGraphCaptureEnabledExt", "hCommandList", hCommandList);
   return command_list->isGraphCaptureEnabledExt();
 } catch (...) {
@@ -668,7 +668,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListIsGraphCaptureEnabledExt(ze_com
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListEndGraphCaptureExt(ze_command_list_handle_t hCommandList, const void* pNext, ze_graph_handle_t* phGraph) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListEndGraphCaptureExt", "hCommandList", hCommandList);
   if (!phGraph) return null_pointer("zeCommandListEndGraphCaptureExt", "phGraph");
   return command_list->endGraphCaptureExt(pNext, phGraph);
@@ -677,7 +677,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListEndGraphCaptureExt(ze_command_l
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListGetGraphExt(ze_command_list_handle_t hCommandList, ze_graph_handle_t* phGraph) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListGetGraphExt", "hCommandList", hCommandList);
   if (!phGraph) return null_pointer("zeCommandListGetGraphExt", "phGraph");
   return command_list->getGraphExt(phGraph);
@@ -686,7 +686,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListGetGraphExt(ze_command_list_han
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendGraphExt(ze_command_list_handle_t hCommandList, ze_executable_graph_handle_t hGraph, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendGraphExt", "hCommandList", hCommandList);
   auto* graph = checked<ExecutableGraph>(hGraph);
   if (!graph) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendGraphExt", "hGraph", hGraph);
@@ -701,7 +701,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendGraphExt(ze_command_list_
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendHostFunction(ze_command_list_handle_t hCommandList, ze_host_function_callback_t pfnHostFunction, void* pUserData, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListAppendHostFunction", "hCommandList", hCommandList);
   auto* signal_event = checked<Event>(hSignalEvent);
   if (hSignalEvent && !signal_event) return bad_handle(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT, "zeCommandListAppendHostFunction", "hSignalEvent", hSignalEvent);
@@ -716,7 +716,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListAppendHostFunction(ze_command_l
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListCreateCloneExp(ze_command_list_handle_t hCommandList, ze_command_list_handle_t* phClonedCommandList) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListCreateCloneExp", "hCommandList", hCommandList);
   if (!phClonedCommandList) return null_pointer("zeCommandListCreateCloneExp", "phClonedCommandList");
   return command_list->createCloneExp(phClonedCommandList);
@@ -725,7 +725,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListCreateCloneExp(ze_command_list_
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListImmediateAppendCommandListsExp(ze_command_list_handle_t hCommandListImmediate, uint32_t numCommandLists, ze_command_list_handle_t* phCommandLists, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
-  auto* command_list_immediate = checked<CommandList>(hCommandListImmediate);
+  Using<CommandList, 0> command_list_immediate(hCommandListImmediate);
   if (!command_list_immediate) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListImmediateAppendCommandListsExp", "hCommandListImmediate", hCommandListImmediate);
   auto* signal_event = checked<Event>(hSignalEvent);
   if (hSignalEvent && !signal_event) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListImmediateAppendCommandListsExp", "hSignalEvent", hSignalEvent);
@@ -742,7 +742,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListImmediateAppendCommandListsExp(
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListGetNextCommandIdExp(ze_command_list_handle_t hCommandList, const ze_mutable_command_id_exp_desc_t* desc, uint64_t* pCommandId) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListGetNextCommandIdExp", "hCommandList", hCommandList);
   if (!desc) return null_pointer("zeCommandListGetNextCommandIdExp", "desc");
   if (!pCommandId) return null_pointer("zeCommandListGetNextCommandIdExp", "pCommandId");
@@ -753,7 +753,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListGetNextCommandIdExp(ze_command_
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListUpdateMutableCommandsExp(ze_command_list_handle_t hCommandList, const ze_mutable_commands_exp_desc_t* desc) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListUpdateMutableCommandsExp", "hCommandList", hCommandList);
   if (!desc) return null_pointer("zeCommandListUpdateMutableCommandsExp", "desc");
   return command_list->updateMutableCommandsExp(desc);
@@ -762,7 +762,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListUpdateMutableCommandsExp(ze_com
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListUpdateMutableCommandSignalEventExp(ze_command_list_handle_t hCommandList, uint64_t commandId, ze_event_handle_t hSignalEvent) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListUpdateMutableCommandSignalEventExp", "hCommandList", hCommandList);
   auto* signal_event = checked<Event>(hSignalEvent);
   if (hSignalEvent && !signal_event) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListUpdateMutableCommandSignalEventExp", "hSignalEvent", hSignalEvent);
@@ -772,7 +772,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListUpdateMutableCommandSignalEvent
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListUpdateMutableCommandWaitEventsExp(ze_command_list_handle_t hCommandList, uint64_t commandId, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListUpdateMutableCommandWaitEventsExp", "hCommandList", hCommandList);
   for (uint32_t i = 0; phWaitEvents && i < numWaitEvents; ++i) {
     if (phWaitEvents[i] && !checked<Event>(phWaitEvents[i])) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListUpdateMutableCommandWaitEventsExp", "phWaitEvents[i]", phWaitEvents[i]);
@@ -783,7 +783,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListUpdateMutableCommandWaitEventsE
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListGetNextCommandIdWithKernelsExp(ze_command_list_handle_t hCommandList, const ze_mutable_command_id_exp_desc_t* desc, uint32_t numKernels, ze_kernel_handle_t* phKernels, uint64_t* pCommandId) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListGetNextCommandIdWithKernelsExp", "hCommandList", hCommandList);
   if (!desc) return null_pointer("zeCommandListGetNextCommandIdWithKernelsExp", "desc");
   if (!pCommandId) return null_pointer("zeCommandListGetNextCommandIdWithKernelsExp", "pCommandId");
@@ -796,7 +796,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListGetNextCommandIdWithKernelsExp(
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListUpdateMutableCommandKernelsExp(ze_command_list_handle_t hCommandList, uint32_t numKernels, uint64_t* pCommandId, ze_kernel_handle_t* phKernels) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListUpdateMutableCommandKernelsExp", "hCommandList", hCommandList);
   if (!pCommandId) return null_pointer("zeCommandListUpdateMutableCommandKernelsExp", "pCommandId");
   if (!phKernels) return null_pointer("zeCommandListUpdateMutableCommandKernelsExp", "phKernels");
@@ -809,7 +809,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListUpdateMutableCommandKernelsExp(
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandListIsMutableExp(ze_command_list_handle_t hCommandList, ze_bool_t* pIsMutable) try {
-  auto* command_list = checked<CommandList>(hCommandList);
+  Using<CommandList, 0> command_list(hCommandList);
   if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandListIsMutableExp", "hCommandList", hCommandList);
   if (!pIsMutable) return null_pointer("zeCommandListIsMutableExp", "pIsMutable");
   return command_list->isMutableExp(pIsMutable);

@@ -25,7 +25,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandQueueCreate(ze_context_handle_t hCo
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandQueueDestroy(ze_command_queue_handle_t hCommandQueue) try {
-  auto* command_queue = checked<CommandQueue>(hCommandQueue);
+  Using<CommandQueue, 0> command_queue(hCommandQueue);
   if (!command_queue) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandQueueDestroy", "hCommandQueue", hCommandQueue);
   return command_queue->destroy();
 } catch (...) {
@@ -33,7 +33,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandQueueDestroy(ze_command_queue_handl
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t hCommandQueue, uint32_t numCommandLists, ze_command_list_handle_t* phCommandLists, ze_fence_handle_t hFence) try {
-  auto* command_queue = checked<CommandQueue>(hCommandQueue);
+  Using<CommandQueue, 0> command_queue(hCommandQueue);
   if (!command_queue) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandQueueExecuteCommandLists", "hCommandQueue", hCommandQueue);
   auto* fence = checked<Fence>(hFence);
   if (hFence && !fence) return bad_handle(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT, "zeCommandQueueExecuteCommandLists", "hFence", hFence);
@@ -48,7 +48,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandQueueExecuteCommandLists(ze_command
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandQueueSynchronize(ze_command_queue_handle_t hCommandQueue, uint64_t timeout) try {
-  auto* command_queue = checked<CommandQueue>(hCommandQueue);
+  Using<CommandQueue, 0> command_queue(hCommandQueue);
   if (!command_queue) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandQueueSynchronize", "hCommandQueue", hCommandQueue);
   return command_queue->synchronize(timeout);
 } catch (...) {
@@ -56,7 +56,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandQueueSynchronize(ze_command_queue_h
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandQueueGetOrdinal(ze_command_queue_handle_t hCommandQueue, uint32_t* pOrdinal) try {
-  auto* command_queue = checked<CommandQueue>(hCommandQueue);
+  Using<CommandQueue, 0> command_queue(hCommandQueue);
   if (!command_queue) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandQueueGetOrdinal", "hCommandQueue", hCommandQueue);
   if (!pOrdinal) return null_pointer("zeCommandQueueGetOrdinal", "pOrdinal");
   return command_queue->getOrdinal(pOrdinal);
@@ -65,7 +65,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandQueueGetOrdinal(ze_command_queue_ha
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandQueueGetIndex(ze_command_queue_handle_t hCommandQueue, uint32_t* pIndex) try {
-  auto* command_queue = checked<CommandQueue>(hCommandQueue);
+  Using<CommandQueue, 0> command_queue(hCommandQueue);
   if (!command_queue) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandQueueGetIndex", "hCommandQueue", hCommandQueue);
   if (!pIndex) return null_pointer("zeCommandQueueGetIndex", "pIndex");
   return command_queue->getIndex(pIndex);
@@ -74,7 +74,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandQueueGetIndex(ze_command_queue_hand
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandQueueGetFlags(ze_command_queue_handle_t hCmdQueue, ze_command_queue_flags_t* pFlags) try {
-  auto* cmd_queue = checked<CommandQueue>(hCmdQueue);
+  Using<CommandQueue, 0> cmd_queue(hCmdQueue);
   if (!cmd_queue) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandQueueGetFlags", "hCmdQueue", hCmdQueue);
   if (!pFlags) return null_pointer("zeCommandQueueGetFlags", "pFlags");
   return cmd_queue->getFlags(pFlags);
@@ -83,7 +83,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandQueueGetFlags(ze_command_queue_hand
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandQueueGetMode(ze_command_queue_handle_t hCmdQueue, ze_command_queue_mode_t* pMode) try {
-  auto* cmd_queue = checked<CommandQueue>(hCmdQueue);
+  Using<CommandQueue, 0> cmd_queue(hCmdQueue);
   if (!cmd_queue) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandQueueGetMode", "hCmdQueue", hCmdQueue);
   if (!pMode) return null_pointer("zeCommandQueueGetMode", "pMode");
   return cmd_queue->getMode(pMode);
@@ -92,7 +92,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandQueueGetMode(ze_command_queue_handl
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeCommandQueueGetPriority(ze_command_queue_handle_t hCmdQueue, ze_command_queue_priority_t* pPriority) try {
-  auto* cmd_queue = checked<CommandQueue>(hCmdQueue);
+  Using<CommandQueue, 0> cmd_queue(hCmdQueue);
   if (!cmd_queue) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeCommandQueueGetPriority", "hCmdQueue", hCmdQueue);
   if (!pPriority) return null_pointer("zeCommandQueueGetPriority", "pPriority");
   return cmd_queue->getPriority(pPriority);

@@ -7,7 +7,7 @@ namespace anyzero {
 extern "C" {
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeFenceCreate(ze_command_queue_handle_t hCommandQueue, const ze_fence_desc_t* desc, ze_fence_handle_t* phFence) try {
-  auto* command_queue = checked<CommandQueue>(hCommandQueue);
+  Using<CommandQueue, 0> command_queue(hCommandQueue);
   if (!command_queue) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeFenceCreate", "hCommandQueue", hCommandQueue);
   if (!desc) return null_pointer("zeFenceCreate", "desc");
   if (!phFence) return null_pointer("zeFenceCreate", "phFence");

@@ -19,7 +19,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeKernelCreate(ze_module_handle_t hModule, c
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeKernelDestroy(ze_kernel_handle_t hKernel) try {
-  auto* kernel = checked<Kernel>(hKernel);
+  Using<Kernel, 0> kernel(hKernel);
   if (!kernel) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeKernelDestroy", "hKernel", hKernel);
   return kernel->destroy();
 } catch (...) {
@@ -27,7 +27,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeKernelDestroy(ze_kernel_handle_t hKernel) 
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeKernelSetCacheConfig(ze_kernel_handle_t hKernel, ze_cache_config_flags_t flags) try {
-  auto* kernel = checked<Kernel>(hKernel);
+  Using<Kernel, 0> kernel(hKernel);
   if (!kernel) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeKernelSetCacheConfig", "hKernel", hKernel);
   if (flags & ~known_ze_cache_config_flags) return unknown_value("zeKernelSetCacheConfig", "flags", flags);
   return kernel->setCacheConfig(flags);
@@ -36,7 +36,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeKernelSetCacheConfig(ze_kernel_handle_t hK
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeKernelSetGroupSize(ze_kernel_handle_t hKernel, uint32_t groupSizeX, uint32_t groupSizeY, uint32_t groupSizeZ) try {
-  auto* kernel = checked<Kernel>(hKernel);
+  Using<Kernel, 0> kernel(hKernel);
   if (!kernel) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeKernelSetGroupSize", "hKernel", hKernel);
   return kernel->setGroupSize(groupSizeX, groupSizeY, groupSizeZ);
 } catch (...) {
@@ -44,7 +44,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeKernelSetGroupSize(ze_kernel_handle_t hKer
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeKernelSuggestGroupSize(ze_kernel_handle_t hKernel, uint32_t globalSizeX, uint32_t globalSizeY, uint32_t globalSizeZ, uint32_t* groupSizeX, uint32_t* groupSizeY, uint32_t* groupSizeZ) try {
-  auto* kernel = checked<Kernel>(hKernel);
+  Using<Kernel, 0> kernel(hKernel);
   if (!kernel) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeKernelSuggestGroupSize", "hKernel", hKernel);
   if (!groupSizeX) return null_pointer("zeKernelSuggestGroupSize", "groupSizeX");
   if (!groupSizeY) return null_pointer("zeKernelSuggestGroupSize", "groupSizeY");
@@ -55,7 +55,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeKernelSuggestGroupSize(ze_kernel_handle_t 
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeKernelSuggestMaxCooperativeGroupCount(ze_kernel_handle_t hKernel, uint32_t* totalGroupCount) try {
-  auto* kernel = checked<Kernel>(hKernel);
+  Using<Kernel, 0> kernel(hKernel);
   if (!kernel) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeKernelSuggestMaxCooperativeGroupCount", "hKernel", hKernel);
   if (!totalGroupCount) return null_pointer("zeKernelSuggestMaxCooperativeGroupCount", "totalGroupCount");
   return kernel->suggestMaxCooperativeGroupCount(totalGroupCount);
@@ -64,7 +64,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeKernelSuggestMaxCooperativeGroupCount(ze_k
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeKernelSetArgumentValue(ze_kernel_handle_t hKernel, uint32_t argIndex, size_t argSize, const void* pArgValue) try {
-  auto* kernel = checked<Kernel>(hKernel);
+  Using<Kernel, 0> kernel(hKernel);
   if (!kernel) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeKernelSetArgumentValue", "hKernel", hKernel);
   return kernel->setArgumentValue(argIndex, argSize, pArgValue);
 } catch (...) {
@@ -72,7 +72,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeKernelSetArgumentValue(ze_kernel_handle_t 
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeKernelSetIndirectAccess(ze_kernel_handle_t hKernel, ze_kernel_indirect_access_flags_t flags) try {
-  auto* kernel = checked<Kernel>(hKernel);
+  Using<Kernel, 0> kernel(hKernel);
   if (!kernel) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeKernelSetIndirectAccess", "hKernel", hKernel);
   if (flags & ~known_ze_kernel_indirect_access_flags) return unknown_value("zeKernelSetIndirectAccess", "flags", flags);
   return kernel->setIndirectAccess(flags);
@@ -81,7 +81,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeKernelSetIndirectAccess(ze_kernel_handle_t
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeKernelGetIndirectAccess(ze_kernel_handle_t hKernel, ze_kernel_indirect_access_flags_t* pFlags) try {
-  auto* kernel = checked<Kernel>(hKernel);
+  Using<Kernel, 0> kernel(hKernel);
   if (!kernel) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeKernelGetIndirectAccess", "hKernel", hKernel);
   if (!pFlags) return null_pointer("zeKernelGetIndirectAccess", "pFlags");
   return kernel->getIndirectAccess(pFlags);
@@ -90,7 +90,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeKernelGetIndirectAccess(ze_kernel_handle_t
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeKernelGetSourceAttributes(ze_kernel_handle_t hKernel, uint32_t* pSize, char** pString) try {
-  auto* kernel = checked<Kernel>(hKernel);
+  Using<Kernel, 0> kernel(hKernel);
   if (!kernel) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeKernelGetSourceAttributes", "hKernel", hKernel);
   if (!pSize) return null_pointer("zeKernelGetSourceAttributes", "pSize");
   return kernel->getSourceAttributes(pSize, pString);
@@ -99,7 +99,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeKernelGetSourceAttributes(ze_kernel_handle
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeKernelGetProperties(ze_kernel_handle_t hKernel, ze_kernel_properties_t* pKernelProperties) try {
-  auto* kernel = checked<Kernel>(hKernel);
+  Using<Kernel, 0> kernel(hKernel);
   if (!kernel) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeKernelGetProperties", "hKernel", hKernel);
   if (!pKernelProperties) return null_pointer("zeKernelGetProperties", "pKernelProperties");
   return kernel->getProperties(pKernelProperties);
@@ -108,7 +108,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeKernelGetProperties(ze_kernel_handle_t hKe
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeKernelGetName(ze_kernel_handle_t hKernel, size_t* pSize, char* pName) try {
-  auto* kernel = checked<Kernel>(hKernel);
+  Using<Kernel, 0> kernel(hKernel);
   if (!kernel) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeKernelGetName", "hKernel", hKernel);
   if (!pSize) return null_pointer("zeKernelGetName", "pSize");
   return kernel->getName(pSize, pName);
@@ -117,7 +117,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeKernelGetName(ze_kernel_handle_t hKernel, 
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeKernelSetGlobalOffsetExp(ze_kernel_handle_t hKernel, uint32_t offsetX, uint32_t offsetY, uint32_t offsetZ) try {
-  auto* kernel = checked<Kernel>(hKernel);
+  Using<Kernel, 0> kernel(hKernel);
   if (!kernel) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeKernelSetGlobalOffsetExp", "hKernel", hKernel);
   return kernel->setGlobalOffsetExp(offsetX, offsetY, offsetZ);
 } catch (...) {
@@ -125,7 +125,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeKernelSetGlobalOffsetExp(ze_kernel_handle_
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeKernelSchedulingHintExp(ze_kernel_handle_t hKernel, ze_scheduling_hint_exp_desc_t* pHint) try {
-  auto* kernel = checked<Kernel>(hKernel);
+  Using<Kernel, 0> kernel(hKernel);
   if (!kernel) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeKernelSchedulingHintExp", "hKernel", hKernel);
   if (!pHint) return null_pointer("zeKernelSchedulingHintExp", "pHint");
   if (pHint->flags & ~known_ze_scheduling_hint_exp_flags) return unknown_value("zeKernelSchedulingHintExp", "pHint->flags", pHint->flags);
@@ -135,7 +135,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeKernelSchedulingHintExp(ze_kernel_handle_t
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeKernelGetBinaryExp(ze_kernel_handle_t hKernel, size_t* pSize, uint8_t* pKernelBinary) try {
-  auto* kernel = checked<Kernel>(hKernel);
+  Using<Kernel, 0> kernel(hKernel);
   if (!kernel) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeKernelGetBinaryExp", "hKernel", hKernel);
   if (!pSize) return null_pointer("zeKernelGetBinaryExp", "pSize");
   return kernel->getBinaryExp(pSize, pKernelBinary);
@@ -144,7 +144,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zeKernelGetBinaryExp(ze_kernel_handle_t hKer
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeKernelGetAllocationPropertiesExp(ze_kernel_handle_t hKernel, uint32_t* pCount, ze_kernel_allocation_exp_properties_t* pAllocationProperties) try {
-  auto* kernel = checked<Kernel>(hKernel);
+  Using<Kernel, 0> kernel(hKernel);
   if (!kernel) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeKernelGetAllocationPropertiesExp", "hKernel", hKernel);
   if (!pCount) return null_pointer("zeKernelGetAllocationPropertiesExp", "pCount");
   return kernel->getAllocationPropertiesExp(pCount, pAllocationProperties);

@@ -9,6 +9,7 @@
 
 #include "../error.h"
 #include "../handle.h"
+#include "../use.h"
 #include "checks.h"
 #include "ze_api.h"
 
