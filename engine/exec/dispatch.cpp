@@ -27,6 +27,9 @@ constexpr uint64_t kTelling = 2'000'000;        // what took less tells more of 
 constexpr uint64_t kChunk = 50'000'000;         // one share at most
 constexpr uint64_t kLeastChunk = 5'000'000;     // and at least, or handing it out costs too much
 constexpr uint64_t kBrief = 500'000'000;        // a share of that length does not hold up who waits for something else
+// Shares for each thread at most, whatever a measurement that something disturbed makes of billions of groups: by then the last
+// thread to finish is not far behind in any case.
+constexpr uint64_t kMostShares = 4096;
 constexpr uint64_t kUnknown = UINT64_MAX / 2;
 constexpr unsigned kUsualRounding = 0x1F80;
 constexpr unsigned kStickyFlags = 0x3F;
@@ -62,7 +65,7 @@ struct Shares {
 
   Shares(RunningLaunch& launch, uint64_t first, uint64_t end, uint64_t most) : running(launch), first(first), end(end) {
     const uint64_t left = end - first;
-    large = std::max(most, left / (UINT32_MAX / 8) + 1);
+    large = std::max(most, left / (settings.threads * kMostShares) + 1);
     small = (large + 3) / 4;
     large_count = static_cast<uint32_t>(left / large * 3 / 4);
   }
