@@ -55,6 +55,7 @@ def drive(command: Sequence[str], record: Path, label: str, variables: Mapping[s
 
 def _run(command: Sequence[str], environ: dict[str, str], record: Path, log: Path, label: str) -> int | None:
     """The exit status; None where it had to be killed."""
+    place.BUILD.mkdir(parents=True, exist_ok=True)
     with log.open("w") as output:
         process = subprocess.Popen(
             command, env=environ, cwd=place.BUILD, stdout=output, stderr=subprocess.STDOUT, start_new_session=True

@@ -13,7 +13,7 @@ from tests.clients.ways import Outcome, Way, debian, run
 EXAMPLES = ROOT / "examples" / "c"
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.cpp"))
 
-NEWER = {"command_list", "command_queue", "ipc_events", "ipc_memory", "memory_barrier", "sub_devices"}
+NEWER = {"capture", "command_list", "command_queue", "ipc_events", "ipc_memory", "memory_barrier", "sub_devices"}
 """What calls functions that came after 1.4 needs newer headers, and a loader that knows them."""
 
 EVERY_HANDLE = (

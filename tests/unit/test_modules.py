@@ -245,11 +245,12 @@ def test_what_is_no_spirv_is_an_invalid_binary(compiler: Compiler, data: bytes) 
 
 
 def test_bad_declarations_fail_the_build_with_the_word(compiler: Compiler) -> None:
-    data = bytearray(MODULES["saxpy"])
-    data[20:28] = struct.pack("<II", 2 << 16 | 17, 1)  # OpCapability Shader
-    built = build(bytes(data))
+    data = MODULES["saxpy"]
+    model = struct.pack("<III", 3 << 16 | 14, 2, 2)  # OpMemoryModel Physical64 OpenCL
+    at = data.index(model)
+    built = build(data[:at] + struct.pack("<III", 3 << 16 | 14, 2, 1) + data[at + 12 :])  # GLSL450
     assert built.status == ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE
-    assert "word 5: OpCapability: the capability Shader" in built.log
+    assert f"word {at // 4}: OpMemoryModel" in built.log
 
 
 def bad_body() -> bytes:

@@ -88,7 +88,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Scene:
         (root / name).chmod(0o644 if name.endswith("plain") else 0o755)
     (root / "here/link").symlink_to("mypython")
     (root / "probe.cpp").write_text(PROBE)
-    sources = [root / "probe.cpp", PLANNING / "interpreter.cpp"]
+    sources = [root / "probe.cpp", PLANNING / "interpreter.cpp", PLANNING / "environment.cpp"]
     subprocess.run(["g++", "-std=c++20", "-I", PLANNING, *sources, "-o", root / "probe"], check=True)
     for folder in (made.environment, made.elsewhere):
         shutil.copy(root / "probe", folder / "probe")
