@@ -159,9 +159,12 @@ def test_what_is_no_semaphore_is_refused(az: Calls, context: c_void_p) -> None:
 
 
 def test_list_may_be_destroyed_while_it_waits(az: Calls, context: c_void_p) -> None:
-    fd = os.eventfd(0)
+    fd, done = os.eventfd(0), az.events(context, 1)[0]
     semaphore, lst = imported(az, BINARY, fd), az.immediate(context)
-    append(az, WAIT, lst, semaphore)
+    append(az, WAIT, lst, semaphore, signal=done)
     az.ok("zeCommandListDestroy", lst)
     az.ok("zeDeviceReleaseExternalSemaphoreExt", semaphore)
+    az.error(NOT_READY, "zeEventQueryStatus", done)
+    os.eventfd_write(fd, 1)
+    az.ok("zeEventHostSynchronize", done, SOON)
     os.close(fd)
