@@ -16,7 +16,7 @@ struct Argument {
   uint32_t offset;  // in the block of arguments
   uint32_t alignment;
   uint32_t access;   // of an image: 0 read, 1 write, 2 both; of others: 1 where the turns of a loop depend on it
-  uint32_t place;    // of an image or sampler: the how-manieth of its kind it is
+  uint32_t place;    // of an image or sampler: its index among arguments of the same kind
   std::string name;  // behind its type, as OpenCL C writes it, and a blank
 
   bool counts_turns() const { return kind != ArgumentKind::Image && access; }

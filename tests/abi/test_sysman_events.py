@@ -66,9 +66,11 @@ def test_a_listener_holds_no_lock(sysman: Sysman, az: Calls) -> None:
     sysman.ok("zesDeviceEventRegister", az.device, 0)
 
 
-def test_a_temperature_that_is_crossed_wakes_the_listener(sysman: Sysman, az: Calls) -> None:
-    """Where the machine tells temperatures; thresholds far away do not trigger."""
-    for sensor in sysman.several("zesDeviceEnumTemperatureSensors", az.device):
+def test_a_temperature_threshold_is_kept_and_a_distant_one_is_no_event(sysman: Sysman, az: Calls) -> None:
+    sensors = sysman.several("zesDeviceEnumTemperatureSensors", az.device)
+    if not sensors:
+        pytest.skip("NOT TESTED: this machine reports no temperatures; sysman_board_test.cpp has made-up ones")
+    for sensor in sensors:
         config = new("zes_temp_config_t")
         config.threshold1.enableLowToHigh, config.threshold1.threshold = 1, -200.0
         sysman.ok("zesTemperatureSetConfig", sensor, byref(config))

@@ -15,12 +15,12 @@ from anyzero.driver.machine import PAGE, Machine
 from anyzero.driver.properties import (
     COMPUTE_FILL_PATTERN,
     FILL_PATTERN,
-    GRAPHS,
     Part,
     caches,
     digest,
     identity,
     memory,
+    of_every_device,
     pci,
     sharing,
 )
@@ -56,22 +56,7 @@ def _device(part: Part) -> tuple[Blob, ...]:
             name=name.encode(errors="replace")[: ze.ZE_MAX_DEVICE_NAME - 1],
         ),
         Blob.behind(ze.ze_device_properties_t, ze.ze_device_ip_version_ext_t(ipVersion=0)),
-        Blob.behind(
-            ze.ze_device_properties_t,
-            ze.ze_event_query_kernel_timestamps_ext_properties_t(
-                flags=ze.ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_FLAG_KERNEL
-                | ze.ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_FLAG_SYNCHRONIZED
-            ),
-        ),
-        # The engine replaces it by what is free at the moment of the query.
-        Blob.behind(
-            ze.ze_device_properties_t, ze.ze_device_usablemem_size_ext_properties_t(currUsableMemSize=part.memory)
-        ),
-        Blob.behind(
-            ze.ze_device_properties_t,
-            ze.ze_device_event_properties_t(flags=ze.ZE_DEVICE_EVENT_PROPERTIES_FLAG_COUNTER_BASED_IPC),
-        ),
-        GRAPHS,
+        *of_every_device(part.memory),
         Blob.behind(
             ze.ze_device_properties_t,
             ze.ze_mutable_command_list_exp_properties_t(

@@ -20,7 +20,6 @@ from anyzero.driver.topology import DeviceShape
 __all__ = [
     "COMPUTE_FILL_PATTERN",
     "FILL_PATTERN",
-    "GRAPHS",
     "MAX_CONTEXTS",
     "TIMER_HZ",
     "Part",
@@ -29,6 +28,7 @@ __all__ = [
     "digest",
     "identity",
     "memory",
+    "of_every_device",
     "pci",
     "sharing",
 ]
@@ -38,17 +38,6 @@ PCI_DOMAIN: Final = 0x415A
 
 TIMER_HZ: Final = 1_000_000_000
 """The engine's clock counts nanoseconds."""
-
-GRAPHS: Final = Blob.behind(
-    ze.ze_device_properties_t,
-    ze.ze_record_replay_graph_ext_properties_t(
-        graphFlags=ze.ZE_RECORD_REPLAY_GRAPH_EXT_FLAG_IMMUTABLE_GRAPH
-        | ze.ZE_RECORD_REPLAY_GRAPH_EXT_FLAG_SUBGRAPHS
-        | ze.ZE_RECORD_REPLAY_GRAPH_EXT_FLAG_APPEND_COMMANDLIST
-        | ze.ZE_RECORD_REPLAY_GRAPH_EXT_FLAG_CB_EXTERNAL_IPC
-    ),
-)
-"""What the engine's recorded graphs can do, whatever the device."""
 
 FILL_PATTERN: Final = 128
 """Of groups that only copy, which are narrower engines on other hardware."""
@@ -71,6 +60,34 @@ _ALL_ACCESS: Final = (
     | ze.ZE_MEMORY_ACCESS_CAP_FLAG_CONCURRENT
     | ze.ZE_MEMORY_ACCESS_CAP_FLAG_CONCURRENT_ATOMIC
 )
+
+
+def of_every_device(memory: int) -> tuple[Blob, ...]:
+    """Extensions of the device properties that do not depend on what the device computes."""
+    return (
+        Blob.behind(
+            ze.ze_device_properties_t,
+            ze.ze_event_query_kernel_timestamps_ext_properties_t(
+                flags=ze.ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_FLAG_KERNEL
+                | ze.ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_FLAG_SYNCHRONIZED
+            ),
+        ),
+        # The engine replaces it by what is free at the moment of the query.
+        Blob.behind(ze.ze_device_properties_t, ze.ze_device_usablemem_size_ext_properties_t(currUsableMemSize=memory)),
+        Blob.behind(
+            ze.ze_device_properties_t,
+            ze.ze_device_event_properties_t(flags=ze.ZE_DEVICE_EVENT_PROPERTIES_FLAG_COUNTER_BASED_IPC),
+        ),
+        Blob.behind(
+            ze.ze_device_properties_t,
+            ze.ze_record_replay_graph_ext_properties_t(
+                graphFlags=ze.ZE_RECORD_REPLAY_GRAPH_EXT_FLAG_IMMUTABLE_GRAPH
+                | ze.ZE_RECORD_REPLAY_GRAPH_EXT_FLAG_SUBGRAPHS
+                | ze.ZE_RECORD_REPLAY_GRAPH_EXT_FLAG_APPEND_COMMANDLIST
+                | ze.ZE_RECORD_REPLAY_GRAPH_EXT_FLAG_CB_EXTERNAL_IPC
+            ),
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,22 +207,7 @@ def _device(part: Part) -> tuple[Blob, ...]:
         ),
         Blob.behind(ze.ze_device_properties_t, ze.ze_device_ip_version_ext_t(ipVersion=part.profile.ip_version)),
         Blob.behind(ze.ze_device_properties_t, ze.ze_eu_count_ext_t(numTotalEUs=part.threads * part.eus_per_thread)),
-        Blob.behind(
-            ze.ze_device_properties_t,
-            ze.ze_event_query_kernel_timestamps_ext_properties_t(
-                flags=ze.ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_FLAG_KERNEL
-                | ze.ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_FLAG_SYNCHRONIZED
-            ),
-        ),
-        # The engine replaces it by what is free at the moment of the query.
-        Blob.behind(
-            ze.ze_device_properties_t, ze.ze_device_usablemem_size_ext_properties_t(currUsableMemSize=part.memory)
-        ),
-        Blob.behind(
-            ze.ze_device_properties_t,
-            ze.ze_device_event_properties_t(flags=ze.ZE_DEVICE_EVENT_PROPERTIES_FLAG_COUNTER_BASED_IPC),
-        ),
-        GRAPHS,
+        *of_every_device(part.memory),
         Blob.behind(
             ze.ze_device_properties_t,
             ze.ze_device_readonly_memory_ext_properties_t(
