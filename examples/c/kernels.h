@@ -28,13 +28,16 @@ inline ze_module_desc_t spirv_desc(const Bytes& code) {
           .pInputModule = code.data()};
 }
 
-inline ze_module_handle_t make_module(const Setup& s, const ze_module_desc_t& desc) {
+// For one device, the first if none is named.
+inline ze_module_handle_t make_module(const Setup& s, const ze_module_desc_t& desc, ze_device_handle_t where = nullptr) {
   ze_module_handle_t module = nullptr;
-  CHECK(zeModuleCreate(s.context, s.device, &desc, &module, nullptr));
+  CHECK(zeModuleCreate(s.context, where ? where : s.device, &desc, &module, nullptr));
   return module;
 }
 
-inline ze_module_handle_t make_module(const Setup& s, const char* name) { return make_module(s, spirv_desc(spirv(name))); }
+inline ze_module_handle_t make_module(const Setup& s, const char* name, ze_device_handle_t where = nullptr) {
+  return make_module(s, spirv_desc(spirv(name)), where);
+}
 
 inline ze_kernel_handle_t make_kernel(ze_module_handle_t module, const char* name) {
   ze_kernel_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_KERNEL_DESC, .pKernelName = name};
