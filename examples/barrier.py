@@ -1,4 +1,4 @@
-"""A barrier between two commands: everything before it is done, and visible, before anything after it begins."""
+"""A barrier between two commands: everything in front of it is done, and visible, before anything behind it begins."""
 
 import numpy as np
 
@@ -6,11 +6,25 @@ import anyzero as az
 
 with az.device().context() as ctx, ctx.queue() as queue:
     first = ctx.buffer(1 << 16, np.uint32)
-    second = np.zeros(first.shape, first.dtype)
+    second = ctx.zeros(first.shape, first.dtype, kind="shared")
+    filled, passed, copied = ctx.events(3, timing=True)
+    go = ctx.event()
     with ctx.command_list(in_order=False) as cl:
-        cl.fill(first, 3)
-        cl.barrier()
-        cl.copy(second, first)
-    queue.submit(cl).wait()
-    assert (second == 3).all()
+        cl.fill(first, 3, signal=filled)
+        cl.barrier(signal=passed, wait=go)  # needs no events; here they show where it is
+        cl.copy(second, first, signal=copied)
+
+    done = queue.submit(cl)
+    filled.wait(timeout=30)
+    try:
+        done.wait(timeout=0.05)
+    except az.TimeoutError:
+        print("ok: the copy waits behind the barrier, which waits for us")
+    else:
+        raise AssertionError("the copy passed the barrier")
+    go.signal()
+    done.wait()
+    assert (np.asarray(second) == 3).all()
     print("ok: the copy behind the barrier saw the whole fill")
+    assert filled.timestamps.end <= passed.timestamps.start <= passed.timestamps.end <= copied.timestamps.start
+    print("ok: by the device's clock the fill had ended before the barrier, and the copy began after it")

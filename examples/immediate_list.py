@@ -1,35 +1,53 @@
 """Commands without a queue: an immediate list submits each command as it is appended.
 
-First asynchronous, with two copies chained by events; then synchronous, where a call returns when its command is done.
+First asynchronous, with copies and a kernel chained by events; then synchronous, where a call returns when its command
+is done.
 """
+
+import threading
+from pathlib import Path
 
 import numpy as np
 
 import anyzero as az
 
-with az.device().context() as ctx:
-    host = ctx.full(4096, 0x5A, np.uint8, kind="host")
-    device = ctx.buffer(4096)
-    ours = np.zeros(4096, np.uint8)
+KERNELS = Path(__file__).parent / "kernels"
+N = 1024
 
-    uploaded, back = ctx.events(2)
-    lst = ctx.immediate(mode="asynchronous")
-    lst.copy(device, host, signal=uploaded)
+with az.device().context() as ctx:
+    host = ctx.full(N, 3, np.float32, kind="host")
+    device = ctx.zeros(N, np.float32)
+    ours = np.zeros(N, np.float32)
+    saxpy = ctx.module(KERNELS / "saxpy.spv")["saxpy"]
+
+    # Lists of both engines, appended to in the wrong order on purpose: the events make it right.
+    go, uploaded, back = ctx.events(3)
+    lst, copies = ctx.immediate(mode="asynchronous"), ctx.immediate(kind="copy", mode="asynchronous")
     lst.copy(ours, device, signal=back, wait=uploaded)
-    back.wait()
-    assert (ours == 0x5A).all()
+    copies.copy(device, host, signal=uploaded, wait=go)
+    assert not ours.any()
+    threading.Timer(0.05, go.signal).start()
+    back.wait(timeout=30)
+    assert (ours == 3).all()
     assert uploaded.done
     print("ok: asynchronous: host -> device -> our array, chained by events")
 
     # Each command also has a completion of its own, which other commands can wait for.
-    first = lst.fill(device, 1)
-    lst.copy(ours, device, wait=first).wait(timeout=5)
-    assert (ours == 1).all()
-    print("ok: asynchronous: the same with the completions that the calls return")
+    go.reset()
+    launched = saxpy[N](device, host, 2.0, on=lst, wait=go)
+    copied = copies.copy(ours, device, wait=launched)
+    threading.Timer(0.05, go.signal).start()
+    copied.wait(timeout=30)
+    assert (ours == 9).all()
+    print("ok: asynchronous: a kernel, and a copy chained by the completion that its launch returned")
     lst.close()
+    copies.close()
 
+    go.reset()
+    threading.Timer(0.05, go.signal).start()
     lst = ctx.immediate(mode="synchronous")
-    lst.copy(ours, host)
-    assert (ours == 0x5A).all()
-    print("ok: synchronous: the copy is done when the call returns")
+    saxpy[N](device, host, 1.0, on=lst, wait=go)
+    assert go.done
+    assert (device.copy_to() == 12).all()
+    print("ok: synchronous: the kernel is done when the call returns")
     lst.close()

@@ -14,8 +14,9 @@ def receiver(socket: Connection) -> None:
         pool = ctx.open_event_pool(socket.recv_bytes(), COUNT)
         event = pool[PLACE]
         assert socket.recv() == "go"
+        memory = ctx.buffer(4096)
         with ctx.immediate() as lst:
-            lst.signal(event)
+            lst.fill(memory, 1, signal=event)
         assert event.done
         print(f"ok: receiver {os.getpid()}: a command signalled event {PLACE}", flush=True)
         event.close()
@@ -38,6 +39,7 @@ if __name__ == "__main__":
         print(f"ok: sender {os.getpid()}: event {PLACE} is not signalled")
         ours.send("go")
         event.wait(timeout=30)
+        assert event.done
         print(f"ok: sender {os.getpid()}: was woken by the other process")
         # First the receiver lets go, then the sender.
         assert ours.recv() == "done"

@@ -8,14 +8,24 @@ import numpy as np
 
 import anyzero as az
 
-with az.device().context() as ctx, ctx.queue() as queue:
-    written = ctx.buffer(4096, np.uint32)
+with az.device().context() as ctx, ctx.queue() as writer, ctx.queue() as reader:
+    written = ctx.zeros(4096, np.uint32)
     read = ctx.zeros(4096, np.uint32, kind="shared")
     coherent, finished = ctx.events(2)
-    with ctx.command_list(in_order=False) as cl:
-        cl.fill(written, 5, signal=coherent)
-        cl.copy(read, written, wait=coherent, signal=finished)
-    queue.submit(cl)
+    with ctx.command_list() as write:
+        write.fill(written, 5, signal=coherent)
+    with ctx.command_list() as copy:
+        copy.copy(read, written, wait=coherent, signal=finished)
+
+    # Submitted in the wrong order on purpose: without the event the copy would read zeros.
+    reader.submit(copy)
+    try:
+        finished.wait(timeout=0.05)
+    except az.TimeoutError:
+        print("ok: the second command waits for the memory of the first")
+    else:
+        raise AssertionError("the second command did not wait")
+    writer.submit(write)
     finished.wait()
     assert (np.asarray(read) == 5).all()
     print("ok: the second command read what the first had written, and the host sees what the second wrote")

@@ -6,14 +6,25 @@ import anyzero as az
 
 with az.device().context() as ctx, ctx.queue() as queue:
     one, other = ctx.buffer(4096, np.uint32), ctx.buffer(4096, np.uint32)
-    back = np.zeros((2, 4096), np.uint32)
+    back = ctx.zeros((2, 4096), np.uint32, kind="shared")
+    go, passed = ctx.events(2)
     with ctx.command_list(in_order=False) as cl:
         cl.fill(one, 1)
         cl.fill(other, 2)
-        cl.barrier(one, other)
+        cl.barrier(one, other, signal=passed, wait=go)  # needs no events; here they show where it is
         cl.copy(back[0], one)
         cl.copy(back[1], other)
-    queue.submit(cl).wait()
-    assert (back[0] == 1).all()
-    assert (back[1] == 2).all()
+
+    done = queue.submit(cl)
+    try:
+        done.wait(timeout=0.05)
+    except az.TimeoutError:
+        print("ok: the copies wait behind the barrier, which waits for us")
+    else:
+        raise AssertionError("the copies passed the barrier")
+    assert not passed.done
+    go.signal()
+    done.wait()
+    assert passed.done
+    assert (np.asarray(back) == [[1], [2]]).all()
     print("ok: both buffers were coherent behind the barrier")

@@ -2,7 +2,7 @@
 
 import os
 
-os.environ.setdefault("ANYZERO_DEVICES", "cpu:tiles=3")
+os.environ.setdefault("ANYZERO_DEVICES", "cpu:tiles=3,memory=96M")
 
 import anyzero as az
 
@@ -12,7 +12,8 @@ tile = device.tiles[2]
 assert tile.is_tile
 assert tile.root == device
 assert tile == az.device("0.2")
-print(f"ok: {tile} is a part of {device}")
+assert len({device.uuid, *(each.uuid for each in device.tiles)}) == 1 + len(device.tiles)
+print(f"ok: {tile} is a part of {device}, with an identity of its own")
 print(
     f"ok: it has {tile.memory_total >> 20} of {device.memory_total >> 20} MiB and {len(tile.queue_groups)} queue groups"
 )
@@ -28,3 +29,16 @@ with tile.context() as ctx, ctx.queue() as queue:
     queue.submit(cl).wait()
     assert (memory.copy_to() == 2).all()
     print("ok: a queue on sub-device 2 filled its memory")
+
+    # The memory of other sub-devices is not touched, unless the whole device is asked.
+    most = tile.memory_total * 3 // 4
+    held = ctx.buffer(most)
+    try:
+        ctx.buffer(most)
+    except az.OutOfDeviceMemory as error:
+        print(f"ok: {error.detail}")
+    else:
+        raise AssertionError("the sub-device has not so much memory")
+    with device.context() as whole:
+        whole.buffer(most)
+    print("ok: the device as a whole has")

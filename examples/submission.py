@@ -1,5 +1,7 @@
 """Record commands, submit the list, wait, submit it again, and empty it for the next commands."""
 
+import threading
+
 import numpy as np
 
 import anyzero as az
@@ -8,15 +10,17 @@ with az.device().context() as ctx, ctx.queue() as queue:
     source = np.arange(1024, dtype=np.uint32) ** 2
     back = np.zeros_like(source)
     device = ctx.buffer(source.shape, source.dtype)
+    go = ctx.event()  # signalled later, so that the list is still to come when `submit` returns
 
     with ctx.command_list() as cl:
-        cl.copy(device, source)
+        cl.copy(device, source, wait=go)
         cl.barrier()
         cl.copy(back, device)
     assert not back.any()
     print("ok: nothing has run yet")
 
     queue.submit(cl)
+    threading.Timer(0.05, go.signal).start()
     queue.synchronize()
     assert np.array_equal(back, source)
     print("ok: the data went to the device and came back")

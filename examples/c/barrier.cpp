@@ -1,4 +1,6 @@
-// A barrier between two commands: everything before it is done, and visible, before anything after it begins.
+// A barrier between two commands: everything in front of it is done, and visible, before anything behind it begins.
+#include <algorithm>
+
 #include "check.h"
 
 int main() {
@@ -6,16 +8,30 @@ int main() {
   Setup s;
   uint32_t* first = s.local<uint32_t>(kCount);
   uint32_t* second = s.host<uint32_t>(kCount);
+  std::fill_n(second, kCount, 0);
+  ze_event_pool_handle_t pool = s.pool(2);
+  ze_event_handle_t go = s.event(pool, 0), passed = s.event(pool, 1);
   ze_command_queue_handle_t queue = s.queue();
   ze_command_list_handle_t list = s.list();
 
   uint32_t pattern = 3;
   CHECK(zeCommandListAppendMemoryFill(list, first, &pattern, sizeof pattern, kCount * sizeof *first, nullptr, 0, nullptr));
-  CHECK(zeCommandListAppendBarrier(list, nullptr, 0, nullptr));
+  // It needs no events; here they show where it is.
+  CHECK(zeCommandListAppendBarrier(list, passed, 1, &go));
   CHECK(zeCommandListAppendMemoryCopy(list, second, first, kCount * sizeof *first, nullptr, 0, nullptr));
-  s.run(queue, list);
-  prove(second[0] == 3 && second[kCount - 1] == 3, "the copy behind the barrier saw the whole fill");
+  CHECK(zeCommandListClose(list));
+  CHECK(zeCommandQueueExecuteCommandLists(queue, 1, &list, nullptr));
+  prove(zeCommandQueueSynchronize(queue, 50'000'000) == ZE_RESULT_NOT_READY && second[0] == 0,
+        "the copy waits behind the barrier, which waits for us");
+  prove(zeEventQueryStatus(passed) == ZE_RESULT_NOT_READY, "and signals its own event later");
 
+  CHECK(zeEventHostSignal(go));
+  CHECK(zeCommandQueueSynchronize(queue, kForever));
+  prove(second[0] == 3 && second[kCount - 1] == 3, "the copy behind the barrier saw the whole fill");
+  prove(zeEventQueryStatus(passed) == ZE_RESULT_SUCCESS, "the barrier was passed");
+
+  for (ze_event_handle_t event : {go, passed}) CHECK(zeEventDestroy(event));
+  CHECK(zeEventPoolDestroy(pool));
   CHECK(zeCommandListDestroy(list));
   CHECK(zeCommandQueueDestroy(queue));
   CHECK(zeMemFree(s.context, first));

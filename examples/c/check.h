@@ -1,10 +1,12 @@
 // What every example needs: calls that must succeed, facts that must hold, and a device to start from.
 #pragma once
 
+#include <chrono>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 #include <vector>
 
 #include "ze_api.h"
@@ -44,6 +46,15 @@ __attribute__((format(printf, 2, 3))) inline void prove(bool holds, const char* 
   std::fflush(stdout);
   va_end(arguments);
   if (!holds) std::exit(1);
+}
+
+// Another thread signals the event a little later: work that waits for it is not done before, so a program that does not wait
+// for the work comes too early.
+inline std::jthread signal_later(ze_event_handle_t event) {
+  return std::jthread([event] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    CHECK(zeEventHostSignal(event));
+  });
 }
 
 // examples/c/discovery.cpp does this at length.
@@ -98,6 +109,17 @@ struct Setup {
         .stype = ZE_STRUCTURE_TYPE_EVENT_POOL_DESC, .flags = ZE_EVENT_POOL_FLAG_HOST_VISIBLE, .count = count};
     ze_event_pool_handle_t made = nullptr;
     CHECK(zeEventPoolCreate(context, &desc, 0, nullptr, &made));
+    return made;
+  }
+
+  // A place in the pool; signalled and waited for by host and device.
+  ze_event_handle_t event(ze_event_pool_handle_t pool, uint32_t index) const {
+    ze_event_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_EVENT_DESC,
+                            .index = index,
+                            .signal = ZE_EVENT_SCOPE_FLAG_HOST,
+                            .wait = ZE_EVENT_SCOPE_FLAG_HOST};
+    ze_event_handle_t made = nullptr;
+    CHECK(zeEventCreate(pool, &desc, &made));
     return made;
   }
 

@@ -4,6 +4,7 @@
 int main() {
   Setup s;
   uint32_t* memory = s.host<uint32_t>(2);
+  memory[0] = memory[1] = 0;
 
   // A pool holds the memory of its events; each event is one place in it.
   ze_event_pool_desc_t pool_desc = {
@@ -36,13 +37,21 @@ int main() {
   // Submitted in the wrong order on purpose.
   CHECK(zeCommandQueueExecuteCommandLists(copier, 1, &copy, nullptr));
   CHECK(zeCommandQueueExecuteCommandLists(compute, 1, &fill, nullptr));
-  prove(zeEventQueryStatus(copied) == ZE_RESULT_NOT_READY, "both queues wait: one for the host, one for the other queue");
-  CHECK(zeEventHostSignal(go));
-  CHECK(zeEventHostSynchronize(copied, kForever));
-  prove(memory[1] == 11, "host -> compute queue -> copy queue -> host");
-  prove(zeEventQueryStatus(go) == ZE_RESULT_SUCCESS, "an event stays signalled until somebody resets it");
+  prove(zeEventHostSynchronize(copied, 50'000'000) == ZE_RESULT_NOT_READY,
+        "both queues wait: one for the host, one for the other queue");
+  {
+    std::jthread later = signal_later(go);  // while this thread waits
+    CHECK(zeEventHostSynchronize(copied, kForever));
+    prove(memory[1] == 11, "host -> compute queue -> copy queue -> host");
+  }
+  prove(zeEventQueryStatus(go) == ZE_RESULT_SUCCESS, "an event stays signalled until it is reset");
   CHECK(zeEventHostReset(go));
-  prove(zeEventQueryStatus(go) == ZE_RESULT_NOT_READY, "which the host may do, and a command too");
+  prove(zeEventQueryStatus(go) == ZE_RESULT_NOT_READY, "which the host may do");
+  CHECK(zeCommandListReset(fill));
+  CHECK(zeCommandListAppendEventReset(fill, filled));
+  prove(zeEventQueryStatus(filled) == ZE_RESULT_SUCCESS, "the event of the fill is signalled still");
+  s.run(compute, fill);
+  prove(zeEventQueryStatus(filled) == ZE_RESULT_NOT_READY, "and a command may reset it too");
 
   for (ze_event_handle_t event : {go, filled, copied}) CHECK(zeEventDestroy(event));
   CHECK(zeEventPoolDestroy(pool));

@@ -4,14 +4,13 @@
 int main() {
   Setup s;
   uint32_t* memory = s.host<uint32_t>(1);
+  *memory = 0;
   ze_command_queue_handle_t queue = s.queue();
   ze_command_list_handle_t list = s.list();
 
   // The list waits for this event, so that we can look at the fence before the work is done.
   ze_event_pool_handle_t pool = s.pool(1);
-  ze_event_desc_t event_desc = {.stype = ZE_STRUCTURE_TYPE_EVENT_DESC};
-  ze_event_handle_t go = nullptr;
-  CHECK(zeEventCreate(pool, &event_desc, &go));
+  ze_event_handle_t go = s.event(pool, 0);
 
   ze_fence_desc_t fence_desc = {.stype = ZE_STRUCTURE_TYPE_FENCE_DESC, .flags = 0};
   ze_fence_handle_t fence = nullptr;
@@ -24,9 +23,11 @@ int main() {
   prove(zeFenceQueryStatus(fence) == ZE_RESULT_NOT_READY, "the fence is not signalled while the list waits");
   prove(zeFenceHostSynchronize(fence, 1000000) == ZE_RESULT_NOT_READY, "a wait of one millisecond runs out");
 
-  CHECK(zeEventHostSignal(go));
-  CHECK(zeFenceHostSynchronize(fence, kForever));
-  prove(*memory == 42, "after the fence the result is there");
+  {
+    std::jthread later = signal_later(go);
+    CHECK(zeFenceHostSynchronize(fence, kForever));
+    prove(*memory == 42, "after the fence the result is there");
+  }
   CHECK(zeFenceReset(fence));
   prove(zeFenceQueryStatus(fence) == ZE_RESULT_NOT_READY, "a reset fence is not signalled any more");
   CHECK(zeCommandQueueExecuteCommandLists(queue, 1, &list, fence));

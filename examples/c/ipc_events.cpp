@@ -24,13 +24,15 @@ int receiver() {
   receive_bytes(STDIN_FILENO, &ready, 1);
   ze_command_queue_handle_t queue = s.queue();
   ze_command_list_handle_t list = s.list();
-  CHECK(zeCommandListAppendSignalEvent(list, event));
+  uint32_t *memory = s.local<uint32_t>(1024), pattern = 1;
+  CHECK(zeCommandListAppendMemoryFill(list, memory, &pattern, sizeof pattern, 4096, event, 0, nullptr));
   s.run(queue, list);
   prove(zeEventQueryStatus(event) == ZE_RESULT_SUCCESS, "receiver %d: a command signalled event %u", static_cast<int>(getpid()),
         kPlace);
 
   CHECK(zeCommandListDestroy(list));
   CHECK(zeCommandQueueDestroy(queue));
+  CHECK(zeMemFree(s.context, memory));
   CHECK(zeEventDestroy(event));
   CHECK(zeEventPoolCloseIpcHandle(pool));
   send_bytes(STDIN_FILENO, "d", 1);
@@ -57,7 +59,7 @@ int main(int argc, char**) {
         kPlace);
   send_bytes(peer.socket, "g", 1);
   CHECK(zeEventHostSynchronize(event, kForever));
-  prove(true, "sender %d: was woken by the other process", static_cast<int>(getpid()));
+  prove(zeEventQueryStatus(event) == ZE_RESULT_SUCCESS, "sender %d: was woken by the other process", static_cast<int>(getpid()));
 
   // First the receiver lets go, then the sender.
   char done = 0;

@@ -1,4 +1,6 @@
 // A barrier that names the memory it is about: only these ranges need to be coherent for what follows.
+#include <algorithm>
+
 #include "check.h"
 
 int main() {
@@ -7,6 +9,9 @@ int main() {
   uint32_t* one = s.local<uint32_t>(kCount);
   uint32_t* other = s.local<uint32_t>(kCount);
   uint32_t* back = s.host<uint32_t>(2 * kCount);
+  std::fill_n(back, 2 * kCount, 0);
+  ze_event_pool_handle_t pool = s.pool(2);
+  ze_event_handle_t go = s.event(pool, 0), passed = s.event(pool, 1);
   ze_command_queue_handle_t queue = s.queue();
   ze_command_list_handle_t list = s.list();
 
@@ -15,12 +20,22 @@ int main() {
   CHECK(zeCommandListAppendMemoryFill(list, other, &patterns[1], sizeof(uint32_t), kBytes, nullptr, 0, nullptr));
   const size_t sizes[2] = {kBytes, kBytes};
   const void* ranges[2] = {one, other};
-  CHECK(zeCommandListAppendMemoryRangesBarrier(list, 2, sizes, ranges, nullptr, 0, nullptr));
+  // It needs no events; here they show where it is.
+  CHECK(zeCommandListAppendMemoryRangesBarrier(list, 2, sizes, ranges, passed, 1, &go));
   CHECK(zeCommandListAppendMemoryCopy(list, back, one, kBytes, nullptr, 0, nullptr));
   CHECK(zeCommandListAppendMemoryCopy(list, back + kCount, other, kBytes, nullptr, 0, nullptr));
-  s.run(queue, list);
-  prove(back[kCount - 1] == 1 && back[kCount] == 2, "both ranges were coherent behind the barrier");
+  CHECK(zeCommandListClose(list));
+  CHECK(zeCommandQueueExecuteCommandLists(queue, 1, &list, nullptr));
+  prove(zeCommandQueueSynchronize(queue, 50'000'000) == ZE_RESULT_NOT_READY && back[0] == 0,
+        "the copies wait behind the barrier, which waits for us");
 
+  CHECK(zeEventHostSignal(go));
+  CHECK(zeCommandQueueSynchronize(queue, kForever));
+  prove(back[kCount - 1] == 1 && back[kCount] == 2, "both ranges were coherent behind the barrier");
+  prove(zeEventQueryStatus(passed) == ZE_RESULT_SUCCESS, "the barrier was passed");
+
+  for (ze_event_handle_t event : {go, passed}) CHECK(zeEventDestroy(event));
+  CHECK(zeEventPoolDestroy(pool));
   CHECK(zeCommandListDestroy(list));
   CHECK(zeCommandQueueDestroy(queue));
   for (uint32_t* memory : {one, other, back}) CHECK(zeMemFree(s.context, memory));

@@ -8,22 +8,23 @@ int main() {
   ze_command_queue_handle_t queue = s.queue();
   ze_command_list_handle_t list = s.list();
 
-  ze_event_pool_handle_t pool = s.pool(1);
-  ze_event_desc_t event_desc = {.stype = ZE_STRUCTURE_TYPE_EVENT_DESC, .wait = ZE_EVENT_SCOPE_FLAG_HOST};
-  ze_event_handle_t done = nullptr;
-  CHECK(zeEventCreate(pool, &event_desc, &done));
+  ze_event_pool_handle_t pool = s.pool(2);
+  ze_event_handle_t go = s.event(pool, 0), done = s.event(pool, 1);
 
   for (unsigned char batch = 1; batch <= 3; ++batch) {
-    CHECK(zeCommandListAppendMemoryFill(list, memory, &batch, 1, kBytes, done, 0, nullptr));
+    CHECK(zeCommandListAppendMemoryFill(list, memory, &batch, 1, kBytes, done, 1, &go));
     CHECK(zeCommandListClose(list));
     CHECK(zeCommandQueueExecuteCommandLists(queue, 1, &list, nullptr));
-    CHECK(zeEventHostSynchronize(done, kForever));
-    prove(memory[0] == batch && memory[kBytes - 1] == batch, "batch %u filled the memory", batch);
-    CHECK(zeEventHostReset(done));
+    {
+      std::jthread later = signal_later(go);  // until then the list is in use
+      CHECK(zeEventHostSynchronize(done, kForever));
+      prove(memory[0] == batch && memory[kBytes - 1] == batch, "batch %u filled the memory", batch);
+    }
+    for (ze_event_handle_t event : {go, done}) CHECK(zeEventHostReset(event));
     CHECK(zeCommandListReset(list));
   }
 
-  CHECK(zeEventDestroy(done));
+  for (ze_event_handle_t event : {go, done}) CHECK(zeEventDestroy(event));
   CHECK(zeEventPoolDestroy(pool));
   CHECK(zeCommandListDestroy(list));
   CHECK(zeCommandQueueDestroy(queue));

@@ -1,4 +1,4 @@
-// needs: ANYZERO_DEVICES=cpu:tiles=3
+// needs: ANYZERO_DEVICES=cpu:tiles=3,memory=96M
 // A device of three tiles: find sub-device 2, take memory from it alone, and run a queue on it.
 #include "check.h"
 
@@ -25,6 +25,19 @@ int main() {
   ze_device_handle_t owner = nullptr;
   CHECK(zeMemGetAllocProperties(s.context, memory, &about, &owner));
   prove(owner == tile, "memory allocated on the sub-device belongs to it");
+
+  // The memory of other sub-devices is not touched, unless the whole device is asked.
+  uint32_t one = 1;
+  ze_device_memory_properties_t room = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES};
+  CHECK(zeDeviceGetMemoryProperties(tile, &one, &room));
+  ze_device_mem_alloc_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC};
+  void *most = nullptr, *more = nullptr;
+  size_t bytes = room.totalSize / 4 * 3;
+  CHECK(zeMemAllocDevice(s.context, &desc, bytes, 0, tile, &most));
+  ze_result_t spent = zeMemAllocDevice(s.context, &desc, bytes, 0, tile, &more);
+  prove(spent == ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY, "the sub-device has no more than its own: %s", last_error());
+  prove(zeMemAllocDevice(s.context, &desc, bytes, 0, s.device, &more) == ZE_RESULT_SUCCESS, "the device as a whole has");
+  for (void* each : {most, more}) CHECK(zeMemFree(s.context, each));
 
   // Ordinals count the queue groups of the sub-device.
   uint32_t groups = 0;

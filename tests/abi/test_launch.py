@@ -163,6 +163,30 @@ def test_arguments_are_those_of_the_append(az: Calls, context: c_void_p, module:
     assert (number(counter), number(other)) == (5, 7)
 
 
+def test_a_launch_keeps_the_group_size_of_its_append(az: Calls, context: c_void_p, module: c_void_p) -> None:
+    """Without one there is a default; one that is set holds for later appends, and no suggestion minds it."""
+    (gate,) = az.events(context, 1)
+    rooms = [az.memory(context, 104) for _ in range(3)]
+    shape = kernel(az, module, "shape")
+    sizes = (c_uint32(), c_uint32(), c_uint32())
+    suggest = ("zeKernelSuggestGroupSize", shape, 1000, 1, 1, *map(byref, sizes))
+    az.ok(*suggest)
+    suggested = [size.value for size in sizes]
+    lst = az.immediate(context)
+    az.barrier(lst, None, [gate])
+    for room, group in zip(rooms, ((), (5, 3, 1), (7, 1, 2)), strict=True):
+        set_arguments(az, shape, room)
+        if group:
+            az.ok("zeKernelSetGroupSize", shape, *group)
+        launch(az, lst, shape, 2)
+    az.ok(*suggest)
+    assert [size.value for size in sizes] == suggested
+    az.ok("zeEventHostSignal", gate)
+    az.ok("zeCommandListHostSynchronize", lst, SOON)
+    found = [struct.unpack("<13Q", read(room, 104))[3:6] for room in rooms]
+    assert found == [(1, 1, 1), (5, 3, 1), (7, 1, 2)]
+
+
 def test_the_grid(az: Calls, context: c_void_p, module: c_void_p) -> None:
     to = az.memory(context, 104)
     shape = kernel(az, module, "shape", to, group=(4, 3, 2))
