@@ -130,6 +130,8 @@ def test_interrupted_by_the_user(client: Client) -> None:
         SLOW
         + dedent("""
         import os, signal, threading
+        # What a shell starts in the background, and everything that this starts, is deaf to it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             for request in requests:
                 request.infer()
