@@ -1,10 +1,11 @@
 #include "slots.h"
 
-#include <pthread.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <new>
+
+#include "../exec/thread.h"
 
 // There when the program, or we ourselves, are built with the leak checker.
 extern "C" __attribute__((weak)) void __lsan_register_root_region(const void* begin, size_t size);
@@ -43,7 +44,7 @@ void* SlotRange::grow(size_t size) {
 SlotPool::SlotPool(size_t object_size)
     : slot_size_(std::max(sizeof(Free), (object_size + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment)) {
   std::lock_guard lock(range_mutex);
-  if (!all_pools) pthread_atfork(nullptr, nullptr, after_fork);
+  if (!all_pools) at_fork_child(after_fork);
   next_pool_ = all_pools;
   all_pools = this;
 }

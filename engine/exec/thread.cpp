@@ -1,7 +1,9 @@
 #include "thread.h"
 
 #include <signal.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <ctime>
 
 namespace anyzero {
@@ -31,12 +33,35 @@ void relax_long(unsigned tries) {
   nanosleep(&kPause, nullptr);
 }
 
-void at_fork_child(void (*run)()) { pthread_atfork(nullptr, nullptr, run); }
-
 std::atomic<uint32_t> fork_generation{0};
 
 namespace {
-const bool counting_forks = (at_fork_child([] { fork_generation.fetch_add(1); }), true);
+
+// Handlers that wait for a fork. A list of our own, because the C library calls nobody who registers while a fork is under way.
+constexpr unsigned kMostHandlers = 32;
+std::atomic<void (*)()> handlers[kMostHandlers];
+std::atomic<unsigned> registered{0};
+std::atomic<pid_t> process{getpid()};
+
+void in_child() {
+  process.store(getpid());
+  fork_generation.fetch_add(1);
+  for (auto& handler : handlers)
+    if (void (*run)() = handler.load()) run();
+}
+
+const bool watching_forks = (pthread_atfork(nullptr, nullptr, in_child), true);
+
 }  // namespace
+
+void at_fork_child(void (*run)()) {
+  const unsigned index = registered.fetch_add(1);
+  if (index >= kMostHandlers) std::abort();  // each is registered once
+  handlers[index].store(run);
+}
+
+void notice_fork() {
+  if (process.load() != getpid()) in_child();
+}
 
 }  // namespace anyzero

@@ -23,6 +23,9 @@ bool start_thread(void* (*run)(void*), void* argument, const char* name);
 // `run` is called in a forked child, where none of our threads exist.
 void at_fork_child(void (*run)());
 
+// Makes up for it in a child whose fork began before this library was loaded: a loader makes forks wait until loading is done.
+void notice_fork();
+
 // One step of a wait that has lasted `ns` so far and will sleep if it lasts much longer. Where processors are few, the thread it
 // waits for may need this one.
 inline void spin_a_while(uint64_t ns) {

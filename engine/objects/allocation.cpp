@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <iterator>
 
+#include "../exec/thread.h"
 #include "device.h"
 #include "ipc.h"
 #include "memory.h"
@@ -43,8 +44,8 @@ uint64_t Allocation::next_id() {
 std::shared_mutex& Allocations::mutex() {
   static std::shared_mutex* mutex = [] {
     // A fork must not catch the map half changed. The child's thread is not the one that took the lock, so it gets a new one.
-    pthread_atfork([] { Allocations::mutex().lock(); }, [] { Allocations::mutex().unlock(); },
-                   [] { mutex = new std::shared_mutex; });
+    pthread_atfork([] { Allocations::mutex().lock(); }, [] { Allocations::mutex().unlock(); }, nullptr);
+    at_fork_child([] { mutex = new std::shared_mutex; });
     return new std::shared_mutex;
   }();
   return *mutex;

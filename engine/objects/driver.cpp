@@ -4,6 +4,7 @@
 
 #include "../abi/error.h"
 #include "../exec/mutex.h"
+#include "../exec/thread.h"
 #include "../exec/trap.h"
 #include "../npu/extension.h"
 #include "../planner.h"
@@ -22,6 +23,7 @@ Mutex start_mutex;
 std::atomic<const std::vector<Driver*>*> all_drivers{nullptr};
 
 ze_result_t start() {
+  notice_fork();
   if (all_drivers.load(std::memory_order_acquire)) return ZE_RESULT_SUCCESS;
   std::vector<unsigned char> bytes;
   std::string reason;

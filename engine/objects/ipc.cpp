@@ -1,7 +1,6 @@
 #include "ipc.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -22,6 +21,7 @@
 #include <vector>
 
 #include "../abi/error.h"
+#include "../exec/thread.h"
 #include "ipc_descriptor.h"
 
 namespace anyzero {
@@ -131,7 +131,7 @@ class Exporter {
   static Exporter& get() {
     static Exporter* exporter = [] {
       // A child's handles must name the child; the parent's table is not its own.
-      pthread_atfork(nullptr, nullptr, [] {
+      at_fork_child([] {
         Exporter::get().close_inherited();
         new (&Exporter::get()) Exporter;
       });

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 
+#include "../exec/thread.h"
 #include "environment.h"
 #include "interpreter.h"
 #include "journal.h"
@@ -57,7 +58,7 @@ void after_fork() { state().books.unlock(); }
 void in_child() {
   if (Connection* line = state().open.exchange(nullptr)) line->abandon();
 }
-const bool watching_forks = (pthread_atfork(before_fork, after_fork, in_child), true);
+const bool watching_forks = (pthread_atfork(before_fork, after_fork, nullptr), at_fork_child(in_child), true);
 
 std::string without_python(const std::string& why) { return "no Python to compile with: " + why + ". " + kRemedy; }
 

@@ -1,7 +1,6 @@
 #include "heap.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "../../exec/memory_file.h"
+#include "../../exec/thread.h"
 #include "mapping.h"
 
 namespace anyzero {
@@ -112,7 +112,7 @@ State& state() {
   static State* state = [] {
     // What the parent's threads were doing to its chunks when they vanished cannot be known, and chunks of which something was
     // exported are the parent's too. So a child neither hands out nor takes back any of them.
-    pthread_atfork(nullptr, nullptr, [] {
+    at_fork_child([] {
       State& s = anyzero::state();
       s.generation.fetch_add(1);
       for (Shard& shard : s.shards) new (&shard) Shard;

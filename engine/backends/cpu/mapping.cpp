@@ -1,7 +1,6 @@
 #include "mapping.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -17,6 +16,7 @@
 #include "../../exec/clock.h"
 #include "../../exec/memory_file.h"
 #include "../../exec/mutex.h"
+#include "../../exec/thread.h"
 #include "../../exec/trap.h"
 
 namespace anyzero {
@@ -50,7 +50,7 @@ struct Kept {
 Kept& kept() {
   static Kept* kept = [] {
     // In a child the parent's other threads are gone, and with them whoever held the lock.
-    pthread_atfork(nullptr, nullptr, [] { new (&anyzero::kept()) Kept; });
+    at_fork_child([] { new (&anyzero::kept()) Kept; });
     return new Kept;
   }();
   return *kept;
