@@ -109,7 +109,7 @@ static int round_of(long microseconds) {
   usleep(microseconds);
   pid_t child = fork();
   if (child == 0) {
-    alarm(10);
+    alarm(120);
     find_driver();
     work();
     _exit(0);
