@@ -380,6 +380,12 @@ def test_descriptors_that_mean_nothing(gpu: Gpu) -> None:
     assert gpu.call("zeImageCreate", gpu.context, gpu.device, desc, None) == INVALID_NULL_POINTER
 
 
+def test_flags_of_an_image(gpu: Gpu) -> None:
+    extent = Extent.of("32", "2D")
+    for flags in (ze.ZE_IMAGE_FLAG_KERNEL_WRITE, ze.ZE_IMAGE_FLAG_BIAS_UNCACHED, 3):
+        assert gpu.create(extent.desc(flags=flags)) == OK
+
+
 def test_an_image_larger_than_the_device(gpu: Gpu) -> None:
     side, levels = gpu.limits.maxImageDims2D, gpu.limits.maxImageArraySlices
     desc = Extent.of("32_32_32_32", "2DARRAY", side, side, levels).desc()

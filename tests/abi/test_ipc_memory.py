@@ -78,6 +78,19 @@ def test_the_same_process_may_open_its_own_handle(az: Calls, context: c_void_p) 
     az.ok("zeMemFree", context, address)
 
 
+def test_flags_of_opening(az: Calls, context: c_void_p) -> None:
+    address = az.memory(context, 1000, "device")
+    write(address, b"one memory")
+    handle = from_hex(ze.ze_ipc_mem_handle_t, memory_handle(az, context, address))
+    for flags in (ze.ZE_IPC_MEMORY_FLAG_BIAS_CACHED, ze.ZE_IPC_MEMORY_FLAG_BIAS_UNCACHED):
+        twin = c_void_p()
+        az.ok("zeMemOpenIpcHandle", context, az.device, handle, flags, byref(twin))
+        assert read(twin.value, 10) == b"one memory"
+        az.ok("zeMemCloseIpcHandle", context, twin)
+    az.error(ze.ZE_RESULT_ERROR_INVALID_ENUMERATION, "zeMemOpenIpcHandle", context, az.device, handle, 4, byref(twin))
+    az.ok("zeMemFree", context, address)
+
+
 def test_a_large_block_keeps_its_contents_when_it_becomes_shareable(az: Calls, context: c_void_p) -> None:
     """Moving it into a file happens under the program's feet: also while a queue writes into it."""
     size = 32 << 20

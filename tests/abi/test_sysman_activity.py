@@ -191,6 +191,18 @@ def test_copies_are_work_of_the_copy_engine(sysman: Sysman, az: Calls, context: 
     az.ok("zeCommandListDestroy", lst)
 
 
+def test_copies_on_a_compute_list_are_work_of_the_compute_engine(sysman: Sysman, az: Calls, context: c_void_p) -> None:
+    size = 1 << 20
+    a, b = az.memory(context, size), az.memory(context, size)
+    lst = az.immediate(context, mode=SYNCHRONOUS)
+    copies, kernels = Meter(sysman, az, "COPY_ALL"), Meter(sysman, az, "COMPUTE_SINGLE")
+    for _ in range(20):
+        az.copy(lst, a, b, size)
+    assert copies.look()[0] == 0
+    assert kernels.look()[0] > 10
+    az.ok("zeCommandListDestroy", lst)
+
+
 def test_two_threads_at_work_are_no_more_than_one_engine(
     sysman: Sysman, az: Calls, context: c_void_p, module: c_void_p
 ) -> None:

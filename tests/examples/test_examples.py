@@ -66,13 +66,6 @@ def test_every_kernel_has_a_source_and_is_used() -> None:
     assert [name for name in sorted(sources) if f'"{name}.spv"' not in code] == []
 
 
-def test_the_guide_map_and_the_examples_agree() -> None:
-    page = (ROOT / "docs" / "guide-map.md").read_text()
-    named = set(re.findall(r"examples/(?:c/)?\w+\.(?:py|cpp)", page))
-    present = {f"examples/{name}" for name in PYTHON} | {f"examples/c/{name}.cpp" for name in CPP}
-    assert named == present
-
-
 BROKEN = """
 #include "check.h"
 int main() {
