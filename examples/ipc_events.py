@@ -26,7 +26,7 @@ def receiver(socket: Connection) -> None:
 
 if __name__ == "__main__":
     ours, theirs = multiprocessing.Pipe()
-    other = multiprocessing.get_context("spawn").Process(target=receiver, args=(theirs,))
+    other = multiprocessing.get_context("spawn").Process(target=receiver, args=(theirs,), daemon=True)
     other.start()
     theirs.close()
 

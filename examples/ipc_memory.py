@@ -24,7 +24,7 @@ def receiver(socket: Connection) -> None:
 if __name__ == "__main__":
     ours, theirs = multiprocessing.Pipe()
     # A new process, not a fork: each has a driver of its own.
-    other = multiprocessing.get_context("spawn").Process(target=receiver, args=(theirs,))
+    other = multiprocessing.get_context("spawn").Process(target=receiver, args=(theirs,), daemon=True)
     other.start()
     theirs.close()
 
