@@ -26,9 +26,16 @@ with az.device().context() as ctx:
     assert np.allclose(np.asarray(out), expected * np.linspace(0, 1, N, dtype=np.float32)[:, None])
     print("ok: a buffer, local memory, a number, a vector and a structure arrived")
 
-    kernel[N, GROUP](out, None, scratch, 100, (1, 2, 3, 4), transform)
-    assert np.array_equal(np.asarray(out), expected)
-    print("ok: None is a null pointer")
+    # Each launch has its own arguments, so two of one list may differ. None is a null pointer.
+    second = ctx.zeros((N, 4), np.float32, kind="shared")
+    with ctx.command_list() as cl:
+        cl.launch(kernel, N, GROUP, args=(out, weights, scratch, 101, (1, 2, 3, 4), transform))
+        cl.launch(kernel, N, GROUP, args=(second, None, scratch, 100, (1, 2, 3, 4), transform))
+    with ctx.queue() as queue:
+        queue.submit(cl).wait(timeout=30)
+    assert np.allclose(np.asarray(out), (expected + 1) * np.linspace(0, 1, N, dtype=np.float32)[:, None])
+    assert np.array_equal(np.asarray(second), expected)
+    print("ok: two launches of a list have arguments of their own")
 
     try:
         kernel[N, GROUP](out, np.zeros(N, np.float32), scratch, 100, (1, 2, 3, 4), transform)

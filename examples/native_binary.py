@@ -1,5 +1,6 @@
 """A module in the device's own code, kept in a file: the next run needs no compiler."""
 
+import hashlib
 import tempfile
 from pathlib import Path
 
@@ -10,32 +11,42 @@ import anyzero as az
 KERNELS = Path(__file__).parent / "kernels"
 
 
-def cached_module(ctx: az.Context, source: Path, cache: Path) -> tuple[az.Module, str]:
+def entry_of(source: Path, folder: Path) -> Path:
+    """The file in the cache for this very code: another version of it has another one."""
+    return folder / f"{hashlib.sha256(source.read_bytes()).hexdigest()}.native"
+
+
+def cached_module(ctx: az.Context, source: Path, folder: Path) -> tuple[az.Module, str]:
     """The module from the cache, or from its source and then in the cache; and which of the two."""
-    if cache.exists():
+    entry = entry_of(source, folder)
+    if entry.exists():
         try:
-            return ctx.module(cache), "read"
+            return ctx.module(entry), "read"
         except az.BuildError:
             pass  # of another version, or damaged: as good as none
     module = ctx.module(source)
-    module.save(cache)
+    module.save(entry)
     return module, "compiled"
 
 
-with az.device().context() as ctx, tempfile.TemporaryDirectory() as folder:
-    cache = Path(folder) / "saxpy.native"
+with az.device().context() as ctx, tempfile.TemporaryDirectory() as name:
+    folder, source = Path(name), KERNELS / "saxpy.spv"
     for expected in ("compiled", "read"):
-        module, how = cached_module(ctx, KERNELS / "saxpy.spv", cache)
+        module, how = cached_module(ctx, source, folder)
         assert how == expected
         x, y = ctx.full(4, 3, np.float32), ctx.zeros(4, np.float32)
         module["saxpy"][4](y, x, 2.0)
         assert (y.copy_to() == 6).all()
         print(f"ok: the module was {how}, and its kernel works")
-    assert module.native == cache.read_bytes()
+    entry = entry_of(source, folder)
+    assert module.native == entry.read_bytes()
     print("ok: the file holds Module.native")
 
-    cache.write_bytes(cache.read_bytes()[:-100])
-    module, how = cached_module(ctx, KERNELS / "saxpy.spv", cache)
+    assert cached_module(ctx, KERNELS / "sampler.spv", folder)[1] == "compiled"
+    print("ok: other code has an entry of its own")
+
+    entry.write_bytes(entry.read_bytes()[:-100])
+    module, how = cached_module(ctx, source, folder)
     assert how == "compiled"
     assert "saxpy" in module
     print("ok: a damaged file is noticed, and made anew")

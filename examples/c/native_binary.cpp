@@ -1,17 +1,28 @@
 // A module in the device's own code, kept in a file: the next run needs no compiler.
 #include <unistd.h>
 
+#include <functional>
+#include <string_view>
+
 #include "kernels.h"
 
 namespace {
 
 namespace fs = std::filesystem;
 
+// The file in the cache for this very code: another version of it has another one.
+fs::path entry_of(const Bytes& code, const fs::path& folder) {
+  std::string_view bytes(reinterpret_cast<const char*>(code.data()), code.size());
+  return folder / (std::to_string(std::hash<std::string_view>()(bytes)) + ".native");
+}
+
 // From the cache, or from its source and then in the cache.
-ze_module_handle_t cached_module(const Setup& s, const char* name, const fs::path& cache, bool* from_cache) {
+ze_module_handle_t cached_module(const Setup& s, const char* name, const fs::path& folder, bool* from_cache) {
   *from_cache = false;
-  if (fs::exists(cache)) {
-    Bytes native = read_file(cache);
+  Bytes code = spirv(name);
+  fs::path entry = entry_of(code, folder);
+  if (fs::exists(entry)) {
+    Bytes native = read_file(entry);
     ze_module_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
                              .format = ZE_MODULE_FORMAT_NATIVE,
                              .inputSize = native.size(),
@@ -23,12 +34,12 @@ ze_module_handle_t cached_module(const Setup& s, const char* name, const fs::pat
       return module;
     }
   }
-  ze_module_handle_t module = make_module(s, name);
+  ze_module_handle_t module = make_module(s, spirv_desc(code));
   size_t size = 0;
   CHECK(zeModuleGetNativeBinary(module, &size, nullptr));
   Bytes native(size);
   CHECK(zeModuleGetNativeBinary(module, &size, native.data()));
-  std::ofstream(cache, std::ios::binary).write(reinterpret_cast<const char*>(native.data()), static_cast<std::streamsize>(size));
+  std::ofstream(entry, std::ios::binary).write(reinterpret_cast<const char*>(native.data()), static_cast<std::streamsize>(size));
   return module;
 }
 
@@ -48,12 +59,16 @@ bool works(const Setup& s, ze_module_handle_t module) {
 
 int main() {
   Setup s;
-  fs::path cache = fs::temp_directory_path() / ("saxpy." + std::to_string(getpid()) + ".native");
+  fs::path folder = fs::temp_directory_path() / ("native." + std::to_string(getpid()));
+  fs::create_directory(folder);
   bool from_cache = true;
-  prove(works(s, cached_module(s, "saxpy", cache, &from_cache)) && !from_cache, "the module was compiled, and its kernel works");
-  prove(works(s, cached_module(s, "saxpy", cache, &from_cache)) && from_cache, "the module was read, and its kernel works");
+  prove(works(s, cached_module(s, "saxpy", folder, &from_cache)) && !from_cache, "the module was compiled, and its kernel works");
+  prove(works(s, cached_module(s, "saxpy", folder, &from_cache)) && from_cache, "the module was read, and its kernel works");
+  CHECK(zeModuleDestroy(cached_module(s, "sampler", folder, &from_cache)));
+  prove(!from_cache, "other code has an entry of its own");
 
-  fs::resize_file(cache, fs::file_size(cache) - 100);
-  prove(works(s, cached_module(s, "saxpy", cache, &from_cache)) && !from_cache, "a damaged file is noticed, and made anew");
-  fs::remove(cache);
+  fs::path entry = entry_of(spirv("saxpy"), folder);
+  fs::resize_file(entry, fs::file_size(entry) - 100);
+  prove(works(s, cached_module(s, "saxpy", folder, &from_cache)) && !from_cache, "a damaged file is noticed, and made anew");
+  fs::remove_all(folder);
 }

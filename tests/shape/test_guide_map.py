@@ -48,6 +48,7 @@ CHAPTERS = {
 
 LINK = re.compile(r"\[([^\]]*)\]\(([^)]+)\)")
 FUNCTION = re.compile(r"^ *def test_(\w+)", re.MULTILINE)
+NAME = re.compile(r"`((?:zes?[A-Z]|ZES?_[A-Z]|zes?_|pfn)\w+)[`.]")
 SOURCES = ("engine", "src/anyzero", "loader", "opencl", "binding", "benchmarks")
 
 
@@ -118,6 +119,14 @@ def test_every_example_is_named() -> None:
     named = {target.removeprefix("../") for row in rows(PAGE.read_text()) for _, target in row.links(3)}
     present = {name for name in files() if re.fullmatch(r"examples/(?:\w+\.py|c/\w+\.c(?:pp)?)", name)}
     assert present - named == set()
+
+
+def test_names_of_the_api_are_those_of_today() -> None:
+    headers = (ROOT / "engine" / "abi" / "gen" / name for name in ("ze_api.h", "ze_npu_ext.h"))
+    known = {word for header in headers for word in re.findall(r"\w+", header.read_text())}
+    named = {word for row in rows(PAGE.read_text()) for word in NAME.findall(row.cells[1])}
+    assert len(named) > 100
+    assert named - known == set()
 
 
 def test_the_page_says_how_many_there_are() -> None:
