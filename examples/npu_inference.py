@@ -75,5 +75,6 @@ with tempfile.TemporaryDirectory() as folder:
     for number, each in inputs.items():
         jobs.start_async(each, number)
     jobs.wait_all()
+    assert found.keys() == inputs.keys()
     assert all(np.allclose(found[number], expected(each), atol=0.02) for number, each in inputs.items())
     print(f"ok: {len(found)} inferences on {len(jobs)} requests")

@@ -171,6 +171,19 @@ def test_device_makes_sense(az: Calls) -> None:
     assert eus.numTotalEUs == device.numSlices * device.numSubslicesPerSlice * device.numEUsPerSubslice
 
 
+def test_every_kind_of_memory_is_for_everything(az: Calls) -> None:
+    """Access, atomics, and both from several sides at a time."""
+    access = az.query("zeDeviceGetMemoryAccessProperties", ze.ze_device_memory_access_properties_t, az.device)
+    everything = (
+        ze.ZE_MEMORY_ACCESS_CAP_FLAG_RW
+        | ze.ZE_MEMORY_ACCESS_CAP_FLAG_ATOMIC
+        | ze.ZE_MEMORY_ACCESS_CAP_FLAG_CONCURRENT
+        | ze.ZE_MEMORY_ACCESS_CAP_FLAG_CONCURRENT_ATOMIC
+    )
+    kinds = ("host", "device", "sharedSingleDevice", "sharedCrossDevice", "sharedSystem")
+    assert {getattr(access, f"{kind}AllocCapabilities") for kind in kinds} == {everything}
+
+
 def test_queue_groups_make_sense(az: Calls) -> None:
     count = c_uint32(2)
     groups = ze.ze_command_queue_group_properties_t.array(2)

@@ -31,6 +31,8 @@ def test_python(removal: Removal, tmp_path: Path) -> None:
         result = run([sys.executable, "-W", "error", changed], removal.variables)
         if result.returncode != 0:
             break
+    if result.stdout.startswith("skipped: "):
+        pytest.skip(result.stdout)
     assert result.returncode != 0, account(result)
     # By its own words, and not because the change is none.
     assert re.search(r"^(?:AssertionError|anyzero\.errors\.)", result.stderr, re.MULTILINE), account(result)
@@ -70,7 +72,7 @@ OTHERS = {
     *("image_scaling.py", "c/image_scaling.cpp"),
     *("larger_local_memory.py", "c/larger_local_memory.cpp"),
     *("memory_kinds.py", "c/memory_kinds.cpp"),
-    *("npu_inference.py", "opencl_interop.py"),
+    "opencl_interop.py",
     *("residency.py", "c/residency.cpp"),
     *("specialization_constants.py", "c/specialization_constants.cpp"),
 }
