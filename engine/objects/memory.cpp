@@ -11,6 +11,11 @@
 #include "allocation.h"
 #include "device.h"
 
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
+#endif
+
 namespace anyzero {
 
 namespace {
@@ -85,6 +90,17 @@ bool take_block(const Request& request, Backend& backend, Backend::Block* block)
   return false;
 }
 
+// Memory that is to be somewhere from the beginning gets its pages at once; others come with the first touch. Kernels before 5.14
+// cannot do that, and it is a hint.
+void place(const Request& request, const Backend::Block& block) {
+  if (!(request.device_flags & ZE_DEVICE_MEM_ALLOC_FLAG_BIAS_INITIAL_PLACEMENT) &&
+      !(request.host_flags & ZE_HOST_MEM_ALLOC_FLAG_BIAS_INITIAL_PLACEMENT))
+    return;
+  const uintptr_t base = reinterpret_cast<uintptr_t>(block.base);
+  const uintptr_t first = base / kPageSize * kPageSize, last = (base + request.size + kPageSize - 1) / kPageSize * kPageSize;
+  madvise(reinterpret_cast<void*>(first), last - first, MADV_POPULATE_WRITE);
+}
+
 ze_result_t allocate(const Request& request, void** pointer) {
   sweep_deferred_frees();
   if (ze_result_t r = check_size(request)) return r;
@@ -104,6 +120,7 @@ ze_result_t allocate(const Request& request, void** pointer) {
   auto allocation = std::make_unique<Allocation>();
   allocation->backend = &(request.device ? *request.device : *request.context.devices().front()).backend();
   if (!take_block(wanted, *allocation->backend, &allocation->block)) return out_of_memory(request);
+  place(request, allocation->block);
   allocation->base = reinterpret_cast<uintptr_t>(allocation->block.base);
   allocation->size = request.size;
   allocation->type = request.type;
@@ -128,10 +145,6 @@ ze_result_t allocate(const Request& request, void** pointer) {
 
 // Faults one page in as an access would; false when an access would be refused. Kernels before 5.14 cannot tell and agree.
 bool reachable(void* page, bool read_only) {
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22
-#define MADV_POPULATE_WRITE 23
-#endif
   alignas(kPageSize) static unsigned char probe[kPageSize];
   static const bool able = madvise(probe, kPageSize, MADV_POPULATE_READ) == 0;
   return !able || madvise(page, kPageSize, read_only ? MADV_POPULATE_READ : MADV_POPULATE_WRITE) == 0;

@@ -19,6 +19,21 @@ if TYPE_CHECKING:
     from anyzero.api.device import Device
 
 MemoryKind = Literal["device", "host", "shared"]
+CacheBias = Literal["cached", "uncached"]
+HostCacheBias = Literal["cached", "uncached", "write_combined"]
+Placement = Literal["device", "host"]
+
+_DEVICE_CACHE: Final[dict[CacheBias | None, int]] = {
+    None: 0,
+    "cached": ze.ZE_DEVICE_MEM_ALLOC_FLAG_BIAS_CACHED,
+    "uncached": ze.ZE_DEVICE_MEM_ALLOC_FLAG_BIAS_UNCACHED,
+}
+_HOST_CACHE: Final[dict[HostCacheBias | None, int]] = {
+    None: 0,
+    "cached": ze.ZE_HOST_MEM_ALLOC_FLAG_BIAS_CACHED,
+    "uncached": ze.ZE_HOST_MEM_ALLOC_FLAG_BIAS_UNCACHED,
+    "write_combined": ze.ZE_HOST_MEM_ALLOC_FLAG_BIAS_WRITE_COMBINED,
+}
 
 _create_list: Final = function("zeCommandListCreateImmediate")
 _destroy_list: Final = function("zeCommandListDestroy")
@@ -135,14 +150,32 @@ class MappedMemory(Allocation):
 
 
 def allocate(
-    context: ContextHandle, device: int, nbytes: int, kind: MemoryKind, alignment: int, uncached: bool
+    context: ContextHandle,
+    device: int,
+    nbytes: int,
+    kind: MemoryKind,
+    alignment: int = 0,
+    device_cache: CacheBias | None = None,
+    host_cache: HostCacheBias | None = None,
+    placement: Placement | None = None,
 ) -> Allocation:
     """New memory of that kind; `device` is the handle of its device."""
     # An empty array is an array too, but no allocation may be empty.
     size = max(size_within(nbytes, 63, "the size"), 1)
     alignment = place_within(alignment, 63, "the alignment")
-    on_device = ctypes.byref(ze.ze_device_mem_alloc_desc_t(flags=_device_flags(uncached)))
-    on_host = ctypes.byref(ze.ze_host_mem_alloc_desc_t(flags=_host_flags(uncached)))
+    if device_cache not in _DEVICE_CACHE:
+        raise ValueError(f"device_cache={device_cache!r}: 'cached' or 'uncached'")
+    if host_cache not in _HOST_CACHE:
+        raise ValueError(f"host_cache={host_cache!r}: 'cached', 'uncached' or 'write_combined'")
+    if placement not in (None, "device", "host"):
+        raise ValueError(f"placement={placement!r}: 'device' or 'host'")
+    device_flags, host_flags = _DEVICE_CACHE[device_cache], _HOST_CACHE[host_cache]
+    if placement == "device":
+        device_flags |= ze.ZE_DEVICE_MEM_ALLOC_FLAG_BIAS_INITIAL_PLACEMENT
+    elif placement == "host":
+        host_flags |= ze.ZE_HOST_MEM_ALLOC_FLAG_BIAS_INITIAL_PLACEMENT
+    on_device = ctypes.byref(ze.ze_device_mem_alloc_desc_t(flags=device_flags))
+    on_host = ctypes.byref(ze.ze_host_mem_alloc_desc_t(flags=host_flags))
     if kind == "device":
         pointer = create(_alloc_device, context.handle, on_device, size, alignment, device)
     elif kind == "host":
@@ -152,14 +185,6 @@ def allocate(
     else:
         raise ValueError(f"kind={kind!r}: memory is 'device', 'host' or 'shared'")
     return Allocation(context, pointer, nbytes)
-
-
-def _device_flags(uncached: bool) -> int:
-    return ze.ZE_DEVICE_MEM_ALLOC_FLAG_BIAS_UNCACHED if uncached else 0
-
-
-def _host_flags(uncached: bool) -> int:
-    return ze.ZE_HOST_MEM_ALLOC_FLAG_BIAS_UNCACHED if uncached else 0
 
 
 def import_system(context: ContextHandle, pointer: int, nbytes: int, source: object) -> ImportedMemory:

@@ -8,6 +8,7 @@ import ctypes
 from typing import TYPE_CHECKING, Final, Literal
 
 from anyzero import errors, ze
+from anyzero.api._flags import QUEUE, together
 from anyzero.api._hot import Address
 from anyzero.api._sizes import place_within
 from anyzero.api.properties import QueueGroup
@@ -27,7 +28,14 @@ _PRIORITIES: Final[dict[str, int]] = {
 
 
 def queue_desc(
-    group: QueueGroup, mode: Mode, priority: Priority, index: int, *, in_order: bool = False
+    group: QueueGroup,
+    mode: Mode,
+    priority: Priority,
+    index: int,
+    *,
+    in_order: bool = False,
+    explicit_only: bool = False,
+    copy_offload: bool = False,
 ) -> ze.ze_command_queue_desc_t:
     """The descriptor of a queue, from words."""
     if mode not in _MODES:
@@ -37,7 +45,7 @@ def queue_desc(
     return ze.ze_command_queue_desc_t(
         ordinal=group.ordinal,
         index=place_within(index, 32, "the queue's index"),
-        flags=ze.ZE_COMMAND_QUEUE_FLAG_IN_ORDER if in_order else 0,
+        flags=together(QUEUE, in_order=in_order, explicit_only=explicit_only, copy_offload=copy_offload),
         # Also where calls wait for their commands: nothing would interrupt a wait inside the driver.
         mode=ze.ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS,
         priority=_PRIORITIES[priority],

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from anyzero import errors, ze
 from anyzero.api._events import NO_WAITS, Waits, pack
+from anyzero.api._flags import LIST, ListFlag, together, told
 from anyzero.api._hot import Address
 from anyzero.api.library import check, create, function
 from anyzero.api.properties import QueueGroup
@@ -28,6 +29,7 @@ __all__ = ["CommandList"]
 
 _create: Final = function("zeCommandListCreate")
 _clone: Final = function("zeCommandListCreateCloneExp")
+_get_flags: Final = function("zeCommandListGetFlags")
 _end: Final = function("zeCommandListClose")
 _reset: Final = function("zeCommandListReset")
 
@@ -67,6 +69,9 @@ class CommandList(Recorder[None]):
         in_order: bool = True,
         cloneable: bool = False,
         mutable: bool = False,
+        maximize_throughput: bool = False,
+        explicit_only: bool = False,
+        copy_offload: bool = False,
         handle: int | None = None,
     ) -> None:
         self.context = context
@@ -76,10 +81,16 @@ class CommandList(Recorder[None]):
         self.calls_host = False
         self._kept: list[object] = []
         self._nbytes = 0
-        flags = ze.ZE_COMMAND_LIST_FLAG_IN_ORDER if in_order else ze.ZE_COMMAND_LIST_FLAG_RELAXED_ORDERING
-        if cloneable:
-            flags |= ze.ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE
         if handle is None:
+            flags = together(
+                LIST,
+                in_order=in_order,
+                relaxed_ordering=not in_order,
+                maximize_throughput=maximize_throughput,
+                explicit_only=explicit_only,
+                cloneable=cloneable,
+                copy_offload=copy_offload,
+            )
             desc = ze.ze_command_list_desc_t(commandQueueGroupOrdinal=group.ordinal, flags=flags)
             changes = ze.ze_mutable_command_list_exp_desc_t()
             if mutable:
@@ -87,6 +98,15 @@ class CommandList(Recorder[None]):
             handle = create(_create, context.handle, device.handle, ctypes.byref(desc))
         self.handle = handle
         self.array = Address((ctypes.c_void_p * 1)(handle))
+
+    @property
+    def flags(self) -> frozenset[ListFlag]:
+        """What it was asked for, as the driver has it.
+
+        >>> sorted(az.device().context().command_list(in_order=False, maximize_throughput=True).flags)
+        ['maximize_throughput', 'relaxed_ordering']
+        """
+        return told(LIST, _get_flags, self.handle)
 
     def _append(
         self,

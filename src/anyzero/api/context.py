@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from anyzero import errors, ze
 from anyzero.api import _memory
-from anyzero.api._memory import ContextHandle, MemoryKind
+from anyzero.api._memory import CacheBias, ContextHandle, HostCacheBias, MemoryKind, Placement
 from anyzero.api._pools import PoolHandle, create_pool
 from anyzero.api._sizes import bytes_of, extents_of
 from anyzero.api.buffer import Buffer, Shape
@@ -34,6 +34,7 @@ from anyzero.api.virtual_memory import page_size as _page_size
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from anyzero.api._flags import EventScope
     from anyzero.api._graph_sources import GraphFormat, GraphOptions, GraphSource
     from anyzero.api._queues import Mode, Priority
     from anyzero.api._sources import Constants, Format, ModuleSource
@@ -128,15 +129,24 @@ class Context(Resource):
         device: Device | None = None,
         alignment: int = 0,
         uncached: bool = False,
+        device_cache: CacheBias | None = None,
+        host_cache: HostCacheBias | None = None,
+        placement: Placement | None = None,
     ) -> Buffer:
         """A new buffer; its contents are whatever was there.
 
         `kind` says who reaches it: ``"device"`` memory only the device, ``"host"`` memory both while it stays on the
         host, ``"shared"`` memory both. `alignment` is in bytes, a power of two; 0 takes what suits the dtype.
 
+        `device_cache` and `host_cache` are hints, whether the caches of either side should keep it; ``uncached=True``
+        is ``"uncached"`` for both. `placement` names the side where the memory should be from the beginning: its pages
+        are there when the call returns, instead of when they are first touched.
+
         >>> ctx = az.device().context()
         >>> ctx.buffer((2, 3), np.float64, kind="host", alignment=4096).pointer % 4096
         0
+        >>> ctx.zeros(4, np.uint8, kind="shared", host_cache="write_combined", placement="host").nbytes
+        4
         """
         extents = extents_of(shape)
         element: np.dtype[Any] = np.dtype(dtype)
@@ -150,7 +160,11 @@ class Context(Resource):
                 f"shape {extents} of {element} takes {nbytes} bytes; the device gives {limit} at a time",
                 remedy="Work in smaller parts, or give the device more with ANYZERO_MEMORY.",
             )
-        memory = _memory.allocate(self.lifetime, where.handle, nbytes, kind, alignment, uncached)
+        if uncached:
+            device_cache, host_cache = device_cache or "uncached", host_cache or "uncached"
+        memory = _memory.allocate(
+            self.lifetime, where.handle, nbytes, kind, alignment, device_cache, host_cache, placement
+        )
         return Buffer(self, where, memory, extents, element, kind)
 
     def empty(self, shape: Shape, dtype: npt.DTypeLike = np.float64, **options: Any) -> Buffer:
@@ -323,19 +337,20 @@ class Context(Resource):
         normalized: bool = False,
         kind: ImageKind | None = None,
         writable: bool = True,
+        uncached: bool = False,
         device: Device | None = None,
     ) -> Image:
         """A new image of pixels that are `channels` numbers of a dtype, or of an `ImageFormat`.
 
         `kind` is ``"1d"``, ``"2d"`` or ``"3d"`` by the number of axes, unless it is said to be ``"1darray"``,
-        ``"2darray"`` or ``"buffer"``.
+        ``"2darray"`` or ``"buffer"``. ``uncached=True`` is a hint that the device's caches need not keep it.
 
         >>> az.device().context().image((4, 64, 64), np.float32, channels=4, kind="2darray")
         <Image (4, 64, 64) 32_32_32_32 float>
         """
         extents = extents_of(shape)
         form = format if isinstance(format, ImageFormat) else ImageFormat.of(format, channels, normalized=normalized)
-        return Image(self, device or self.device, extents, form, kind, writable=writable)
+        return Image(self, device or self.device, extents, form, kind, writable=writable, uncached=uncached)
 
     def sampler(
         self,
@@ -439,19 +454,27 @@ class Context(Resource):
         priority: Priority = "normal",
         index: int = 0,
         sequential: bool = False,
+        explicit_only: bool = False,
         device: Device | None = None,
     ) -> CommandQueue:
         """A queue for recorded lists, of a group that runs everything or only copies (``kind="copy"``).
 
         An NPU may run lists of one queue side by side; with ``sequential=True`` each begins when the one before has
-        ended, as on every other device.
+        ended, as on every other device. ``explicit_only=True`` asks the driver not to spread commands over engines.
 
         >>> az.device().context().queue(kind="copy", priority="high").group.kind
         'copy'
         """
         where = device or self.device
         group = self._group(kind, where)
-        return CommandQueue(self, where, group, mode=mode, priority=priority, index=index, sequential=sequential)
+        return CommandQueue(
+            *(self, where, group),
+            mode=mode,
+            priority=priority,
+            index=index,
+            sequential=sequential,
+            explicit_only=explicit_only,
+        )
 
     def command_list(
         self,
@@ -460,19 +483,31 @@ class Context(Resource):
         in_order: bool = True,
         cloneable: bool = False,
         mutable: bool = False,
+        maximize_throughput: bool = False,
+        explicit_only: bool = False,
+        copy_offload: bool = False,
         device: Device | None = None,
     ) -> CommandList:
         """A list to record; a list of one kind runs on queues of that kind.
 
-        ``in_order=False`` lets the driver reorder commands that no event or barrier orders. ``mutable=True`` is for
-        `CommandList.execute_mutable`.
+        ``in_order=False`` lets the driver reorder commands that no event or barrier orders (relaxed ordering).
+        ``mutable=True`` is for `CommandList.execute_mutable`. Three hints: `maximize_throughput` at the cost of
+        latency, `explicit_only` keeps commands on one engine, `copy_offload` lets copies run on another.
 
         >>> az.device().context().command_list().recording
         True
         """
         where = device or self.device
         group = self._group(kind, where)
-        return CommandList(self, where, group, in_order=in_order, cloneable=cloneable, mutable=mutable)
+        return CommandList(
+            *(self, where, group),
+            in_order=in_order,
+            cloneable=cloneable,
+            mutable=mutable,
+            maximize_throughput=maximize_throughput,
+            explicit_only=explicit_only,
+            copy_offload=copy_offload,
+        )
 
     def immediate(
         self,
@@ -481,9 +516,11 @@ class Context(Resource):
         mode: Mode = "asynchronous",
         priority: Priority = "normal",
         index: int = 0,
+        explicit_only: bool = False,
+        copy_offload: bool = False,
         device: Device | None = None,
     ) -> ImmediateCommandList:
-        """A list whose commands run as they are appended.
+        """A list whose commands run as they are appended; the two hints are those of `command_list`.
 
         >>> with az.device().context().immediate(mode="synchronous") as lst:
         ...     lst.barrier().done
@@ -491,34 +528,61 @@ class Context(Resource):
         """
         where = device or self.device
         group = self._group(kind, where)
-        return ImmediateCommandList(self, where, group, mode=mode, priority=priority, index=index)
+        return ImmediateCommandList(
+            *(self, where, group),
+            mode=mode,
+            priority=priority,
+            index=index,
+            explicit_only=explicit_only,
+            copy_offload=copy_offload,
+        )
 
-    def event(self, *, timing: bool = False) -> Event:
+    def event(
+        self, *, timing: bool = False, signal_scope: EventScope = "host", wait_scope: EventScope = "host"
+    ) -> Event:
         """A new event; with `timing` it remembers when its command ran.
 
-        >>> az.device().context().event().done
+        The scopes say who sees what was written before: when it is signalled, and when somebody has waited for it.
+
+        >>> az.device().context().event(signal_scope="device", wait_scope="none").done
         False
         """
         found = self._event_pools.pop(timing, None)
         pool, index = found or (create_pool(self, _EVENTS_AT_A_TIME, timing=timing), 0)
         if index + 1 < _EVENTS_AT_A_TIME:
             self._event_pools[timing] = (pool, index + 1)
-        return Event(self, pool, index)
+        return Event(self, pool, index, signal_scope=signal_scope, wait_scope=wait_scope)
 
-    def events(self, count: int, *, timing: bool = False, ipc: bool = False) -> list[Event]:
+    def events(
+        self,
+        count: int,
+        *,
+        timing: bool = False,
+        ipc: bool = False,
+        signal_scope: EventScope = "host",
+        wait_scope: EventScope = "host",
+    ) -> list[Event]:
         """Several new events of one pool.
 
         >>> start, done = az.device().context().events(2)
         """
-        return list(EventPool(self, count, timing=timing, ipc=ipc))
+        return list(self.event_pool(count, timing=timing, ipc=ipc, signal_scope=signal_scope, wait_scope=wait_scope))
 
-    def event_pool(self, count: int, *, timing: bool = False, ipc: bool = False) -> EventPool:
-        """Room for `count` events, which another process can share with ``ipc=True``.
+    def event_pool(
+        self,
+        count: int,
+        *,
+        timing: bool = False,
+        ipc: bool = False,
+        signal_scope: EventScope = "host",
+        wait_scope: EventScope = "host",
+    ) -> EventPool:
+        """Room for `count` events, which another process can share with ``ipc=True``; the scopes are those of `event`.
 
         >>> len(az.device().context().event_pool(8))
         8
         """
-        return EventPool(self, count, timing=timing, ipc=ipc)
+        return EventPool(self, count, timing=timing, ipc=ipc, signal_scope=signal_scope, wait_scope=wait_scope)
 
     def open_event_pool(self, handle: bytes, count: int) -> EventPool:
         """Another process's event pool, from what `EventPool.ipc_handle` returned there.

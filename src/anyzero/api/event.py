@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from anyzero import ze
+from anyzero.api._flags import SCOPES, EventScope, scope_of, told, widest
 from anyzero.api._hot import hot
 from anyzero.api._waiting import wait as _wait
 from anyzero.api.completion import Completion
@@ -34,6 +35,8 @@ _synchronize: Final = hot("zeEventHostSynchronize")
 _query: Final = hot("zeEventQueryStatus")
 _signal: Final = hot("zeEventHostSignal")
 _reset: Final = hot("zeEventHostReset")
+_get_signal_scope: Final = function("zeEventGetSignalScope")
+_get_wait_scope: Final = function("zeEventGetWaitScope")
 _timestamp: Final = function("zeEventQueryKernelTimestamp")
 
 
@@ -68,20 +71,42 @@ class Event(Completion, Resource):
     _is_event = True
     _destroy = function("zeEventDestroy")
 
-    def __init__(self, context: Context, pool: PoolHandle, index: int) -> None:
+    def __init__(
+        self,
+        context: Context,
+        pool: PoolHandle,
+        index: int,
+        *,
+        signal_scope: EventScope = "host",
+        wait_scope: EventScope = "host",
+    ) -> None:
         self.context = context
         self._pool = pool
         self.index = index
         # The immediate list that got a command which uses much memory and signals this event.
         self._given_to: Callable[[], ImmediateCommandList | None] | None = None
-        scope = ze.ZE_EVENT_SCOPE_FLAG_HOST
-        desc = ze.ze_event_desc_t(index=index, signal=scope, wait=scope)
+        signal, wait = scope_of(signal_scope, "signal_scope"), scope_of(wait_scope, "wait_scope")
+        desc = ze.ze_event_desc_t(index=index, signal=signal, wait=wait)
         self.handle = create(_create, pool.handle, ctypes.byref(desc))
 
     @property
     def timing(self) -> bool:
         """Whether it remembers when its command ran."""
         return self._pool.timing
+
+    @property
+    def signal_scope(self) -> EventScope:
+        """Who sees what was written before it was signalled, as the driver has it.
+
+        >>> az.device().context().event(signal_scope="device").signal_scope
+        'device'
+        """
+        return widest(told(SCOPES, _get_signal_scope, self.handle))
+
+    @property
+    def wait_scope(self) -> EventScope:
+        """Who sees that once the event was waited for."""
+        return widest(told(SCOPES, _get_wait_scope, self.handle))
 
     def wait(self, timeout: float | None = None) -> None:
         """Return when the event is signalled; raise TimeoutError after `timeout` seconds.

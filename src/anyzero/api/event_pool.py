@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from anyzero import ze
+from anyzero.api._flags import EventScope
 from anyzero.api._pools import create_pool, open_pool
 from anyzero.api._sizes import place_of, size_within
 from anyzero.api.event import Event
@@ -33,7 +34,7 @@ class EventPool(Resource):
     [True, False]
     """
 
-    __slots__ = ("_events", "_lifetime", "context", "count", "timing")
+    __slots__ = ("_events", "_lifetime", "_scopes", "context", "count", "timing")
 
     def __init__(
         self,
@@ -42,8 +43,11 @@ class EventPool(Resource):
         *,
         timing: bool = False,
         ipc: bool = False,
+        signal_scope: EventScope = "host",
+        wait_scope: EventScope = "host",
         handle: bytes | None = None,
     ) -> None:
+        self._scopes: dict[str, EventScope] = {"signal_scope": signal_scope, "wait_scope": wait_scope}
         self.context = context
         self.count = size_within(count, 32, "the number of events")
         self._events: dict[int, Event] = {}
@@ -64,7 +68,7 @@ class EventPool(Resource):
         found = self._events.get(place)
         if found is None or found.closed:
             self.handle  # noqa: B018 (raises when the pool is closed)
-            found = self._events[place] = Event(self.context, self._lifetime, place)
+            found = self._events[place] = Event(self.context, self._lifetime, place, **self._scopes)
         return found
 
     def __len__(self) -> int:

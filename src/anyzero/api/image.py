@@ -70,6 +70,7 @@ class Image(Resource):
         kind: ImageKind | None = None,
         *,
         writable: bool = True,
+        uncached: bool = False,
         source: Image | None = None,
         plane: int | None = None,
     ) -> None:
@@ -85,7 +86,7 @@ class Image(Resource):
         self.format = format
         self.kind: ImageKind = kind
         self.source = source
-        desc = self._desc(writable)
+        desc = self._desc(writable, uncached)
         chained = ze.ze_image_view_planar_ext_desc_t(planeIndex=place_within(plane or 0, 32, "the plane"))
         if plane is not None:
             desc.pNext = ctypes.addressof(chained)
@@ -95,7 +96,7 @@ class Image(Resource):
         else:
             self.handle = create(_create_view, owner, device.handle, ctypes.byref(desc), source.handle)
 
-    def _desc(self, writable: bool) -> Any:
+    def _desc(self, writable: bool, uncached: bool) -> Any:
         number, axes = _KINDS[self.kind]
         for side in self.shape:
             size_within(side, 32, "a side of the image")
@@ -106,7 +107,7 @@ class Image(Resource):
             pixel = self.format.pixel
             width *= pixel[0].itemsize * pixel[1] if pixel else 1
         return ze.ze_image_desc_t(
-            flags=ze.ZE_IMAGE_FLAG_KERNEL_WRITE if writable else 0,
+            flags=writable * ze.ZE_IMAGE_FLAG_KERNEL_WRITE | uncached * ze.ZE_IMAGE_FLAG_BIAS_UNCACHED,
             type=number,
             format=self.format.structure(),
             width=width,

@@ -16,6 +16,7 @@ from anyzero import errors, ze
 from anyzero.api import _keep
 from anyzero.api._captured import Captured, in_progress
 from anyzero.api._events import NO_WAITS, Waits, pack
+from anyzero.api._flags import QUEUE, QueueFlag, told
 from anyzero.api._host_function import watch
 from anyzero.api._hot import hot
 from anyzero.api._keep import HEAVY, Held
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["ImmediateCommandList"]
 
 _create: Final = function("zeCommandListCreateImmediate")
+_get_flags: Final = function("zeCommandListImmediateGetFlags")
 _synchronize: Final = hot("zeCommandListHostSynchronize")
 _signal: Final = hot("zeCommandListAppendSignalEvent")
 _run: Final = hot("zeCommandListImmediateAppendCommandListsExp")
@@ -87,9 +89,13 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
         mode: Mode = "asynchronous",
         priority: Priority = "normal",
         index: int = 0,
+        explicit_only: bool = False,
+        copy_offload: bool = False,
     ) -> None:
         _keep.sweep()
-        desc = queue_desc(group, mode, priority, index, in_order=True)
+        desc = queue_desc(
+            group, mode, priority, index, in_order=True, explicit_only=explicit_only, copy_offload=copy_offload
+        )
         self.context = context
         self._lifetime = context.lifetime
         self.device = device
@@ -102,6 +108,15 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
         self._tickets: deque[_Ticket] = deque()
         self._self = weakref.ref(self)
         self.handle = create(_create, context.handle, device.handle, ctypes.byref(desc))
+
+    @property
+    def flags(self) -> frozenset[QueueFlag]:
+        """What its queue was asked for, as the driver has it.
+
+        >>> sorted(az.device().context().immediate(copy_offload=True).flags)
+        ['copy_offload', 'in_order']
+        """
+        return told(QUEUE, _get_flags, self.handle)
 
     def _append(
         self,

@@ -186,7 +186,7 @@ class Launcher(Appending[Appended]):
             if number.nbytes < 4:
                 raise errors.InvalidArgument(f"the number of launches takes 4 bytes; the buffer has {number.nbytes}")
             return number.pointer, number.allocation
-        memory = allocate(self.context.lifetime, self.device.handle, 4, "host", 0, uncached=False)
+        memory = allocate(self.context.lifetime, self.device.handle, 4, "host")
         np.asarray(memory).view(np.uint32)[0] = count
         return memory.handle, memory
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from anyzero import ze
 from anyzero.api import _keep
+from anyzero.api._flags import QUEUE, QueueFlag, told
 from anyzero.api._graph_extension import queue_extension
 from anyzero.api._host_function import watch
 from anyzero.api._hot import Address, hot
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["CommandQueue"]
 
 _create: Final = function("zeCommandQueueCreate")
+_get_flags: Final = function("zeCommandQueueGetFlags")
 _execute: Final = hot("zeCommandQueueExecuteCommandLists")
 _create_fence: Final = function("zeFenceCreate")
 _reset_fence: Final = hot("zeFenceReset")
@@ -72,9 +74,10 @@ class CommandQueue(Timeline):
         priority: Priority = "normal",
         index: int = 0,
         sequential: bool = False,
+        explicit_only: bool = False,
     ) -> None:
         _keep.sweep()
-        desc = queue_desc(group, mode, priority, index)
+        desc = queue_desc(group, mode, priority, index, explicit_only=explicit_only)
         options = npu.ze_command_queue_desc_npu_ext_2_t(options=npu.ZE_NPU_COMMAND_QUEUE_OPTION_DEVICE_SYNC)
         if sequential and npu.ZE_COMMAND_QUEUE_NPU_EXT_NAME in device.driver.extensions:
             desc.pNext = ctypes.addressof(options)
@@ -89,6 +92,15 @@ class CommandQueue(Timeline):
         # A list without commands; submitted for the sake of its fence.
         self._empty: int | None = None
         self.handle = create(_create, context.handle, device.handle, ctypes.byref(desc))
+
+    @property
+    def flags(self) -> frozenset[QueueFlag]:
+        """What it was asked for, as the driver has it: ``"explicit_only"`` or nothing.
+
+        >>> az.device().context().queue(explicit_only=True).flags
+        frozenset({'explicit_only'})
+        """
+        return told(QUEUE, _get_flags, self.handle)
 
     def set_background(self, background: bool = True) -> None:
         """Let the work of others go first, from the next submission on; False ends that. NPUs have it.
