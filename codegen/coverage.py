@@ -14,16 +14,20 @@ Tables = dict[Table, list[entries.Entry]]
 
 
 def outputs(api: Api, classes: dict[str, Class]) -> Iterator[Output]:
-    core, runtime, sysman = (entries.of_tables(api, classes, namespace) for namespace in ("ze", "zer", "zes"))
-    lines = [*_core(core, runtime, sysman), *_sysman(sysman)]
+    core, runtime, sysman, tools = (
+        entries.of_tables(api, classes, namespace) for namespace in ("ze", "zer", "zes", "zet")
+    )
+    lines = [*_core(core, runtime, sysman, tools), *_sysman(sysman)]
     yield Output("docs/coverage.md", "\n".join(lines) + "\n")
 
 
-def _core(tables: Tables, runtime: Tables, sysman: Tables) -> Iterator[str]:
+def _core(tables: Tables, runtime: Tables, sysman: Tables, tools: Tables) -> Iterator[str]:
+    done = [f"`{each.function.name}`" for found in tools.values() for each in found if each.implemented]
     yield from (f"<!-- {NOTICE} -->", "# Coverage of the core API", "")
     yield f"**{_total(tables)}** functions are implemented. The others are exported too: they check nothing and"
-    yield "return `ZE_RESULT_ERROR_UNSUPPORTED_FEATURE`, and so does all of the tools API (`zet`). Of the runtime API"
-    yield f"(`zer`), {_total(runtime)} are implemented; of [system management](#system-management) (`zes`),"
+    yield "return `ZE_RESULT_ERROR_UNSUPPORTED_FEATURE`, and so does all of the tools API (`zet`) but for"
+    yield f"{', '.join(done)}. Of the runtime API (`zer`), {_total(runtime)} are implemented;"
+    yield "of [system management](#system-management) (`zes`),"
     yield f"{_total(sysman)}, and {sum(map(_absent, sysman.values()))} more are about parts that no device has."
     yield ""
     yield "Ray tracing (`zeRTAS…`) stays out: the functions build acceleration structures in the format of ray tracing"

@@ -138,7 +138,7 @@ def structure_type(api: Api, struct: str) -> int | None:
 
 
 def _functions(api: Api) -> Iterator[str]:
-    core = [function for function in api.functions.values() if function.namespace == "ze"]
+    core = [each for each in api.functions.values() if each.namespace == "ze" or each.name in gaps.PYTHON_TOOLS]
     types = {function.name: [ctypes_types.spell(api, param.type) for param in function.params] for function in core}
     results = {function.name: ctypes_types.spell(api, function.type) for function in core}
     flat = [name for params in types.values() for name in params]

@@ -36,6 +36,9 @@ MAY_BE_NULL: frozenset[tuple[str, str]] = frozenset(
 # the ones of the named version are there for older callers, too.
 SINCE: dict[str, tuple[int, int]] = {"zesEngineGetActivity": (1, 0)}
 
+# Functions of the tools API that the Python package calls.
+PYTHON_TOOLS: frozenset[str] = frozenset({"zetModuleGetDebugInfo"})
+
 # Handles of system management whose names abbreviate the noun of their table.
 SYSMAN_NOUNS: dict[str, str] = {
     "diag": "Diagnostics",

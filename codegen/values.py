@@ -59,7 +59,7 @@ def mask_name(flags: str) -> str:
 
 
 def outputs(api: Api) -> Iterator[Output]:
-    checking = (function for function in api.functions.values() if function.namespace in ("ze", "zes"))
+    checking = (function for function in api.functions.values() if function.namespace in ("ze", "zes", "zet"))
     used = sorted({value.type for function in checking for value in inputs(api, function)})
     lines = [
         slashes(),

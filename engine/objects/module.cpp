@@ -142,7 +142,6 @@ ze_result_t Module::read(Answer& answer) {
   read_texts(answer, &imports_);
   read_texts(answer, &exports);
   property_flags_ = answer.u32();
-  answer.u32();  // bytes of debug information; there are none yet
   if (!answer.good()) return fail(ZE_RESULT_ERROR_UNKNOWN, "the planner's answer to a build is damaged");
   return ZE_RESULT_SUCCESS;
 }
@@ -197,21 +196,30 @@ ze_result_t Module::inspectLinkageExt(ze_linkage_inspection_ext_desc_t* desc, ui
   return conclude("the modules cannot be inspected", answer, log);
 }
 
-ze_result_t Module::getNativeBinary(size_t* size, uint8_t* binary) {
-  std::string bytes = std::exchange(*native_.open(), {});
+ze_result_t Module::getNativeBinary(size_t* size, uint8_t* binary) { return whole("native", native_, size, binary); }
+
+ze_result_t Module::debug_info(size_t* size, uint8_t* elf) { return whole("debug", debug_info_, size, elf); }
+
+ze_result_t Module::whole(const char* what, Guarded<std::string>& kept, size_t* size, uint8_t* to) {
+  std::string bytes = std::exchange(*kept.open(), {});
   if (bytes.empty()) {
     Question question;
     question.u64(plan_->id());
     Answer answer;
-    ask_planner("native", question, &answer);
-    if (answer.status != ZE_RESULT_SUCCESS) return fail(answer.status, "no native binary: %s", answer.log.c_str());
+    ask_planner(what, question, &answer);
+    if (answer.status != ZE_RESULT_SUCCESS)
+      return fail(answer.status, "the module cannot be had as %s: %s", what, answer.log.c_str());
     bytes = answer.text();
     if (!answer.good()) return fail(ZE_RESULT_ERROR_UNKNOWN, "the planner's answer is damaged");
   }
-  const bool all = binary && *size >= bytes.size();
-  const ze_result_t result = copy_out(bytes.data(), bytes.size(), size, binary);
-  if (!all) *native_.open() = std::move(bytes);
+  const bool all = to && *size >= bytes.size();
+  const ze_result_t result = copy_out(bytes.data(), bytes.size(), size, to);
+  if (!all) *kept.open() = std::move(bytes);
   return result;
+}
+
+ze_result_t ToolsModule::getDebugInfo(Module& module, zet_module_debug_info_format_t, size_t* size, uint8_t* elf) {
+  return module.debug_info(size, elf);
 }
 
 ze_result_t Module::getGlobalPointer(const char* name, size_t* size, void** pointer) {

@@ -29,6 +29,9 @@ class Module : public Object<Module, Kind::Module> {
   ze_result_t getProperties(ze_module_properties_t* properties);
   ze_result_t getFunctionPointer(const char* name, void** function);
 
+  // DWARF of the kernels that were built with -g, in one ELF file; no bytes where there are none.
+  ze_result_t debug_info(size_t* size, uint8_t* elf);
+
   Context& context() const { return *context_; }
   Device& device() const { return device_; }
   uintptr_t variables() const { return plan_->variables(); }
@@ -64,10 +67,18 @@ class Module : public Object<Module, Kind::Module> {
   Mutex links_mutex_;
   std::vector<std::shared_ptr<Plan>> links_;  // also those that its links had when it was linked; none before
 
-  Guarded<std::string> native_;  // between the question for its size and the one for its bytes; it never changes
+  // Asks the planner for the module in a form that is handed out in two calls: first the size, then the bytes.
+  ze_result_t whole(const char* what, Guarded<std::string>& kept, size_t* size, uint8_t* to);
+
+  Guarded<std::string> native_, debug_info_;  // between those two calls; they never change
 
   using Codes = std::map<std::pair<CodeKind, std::string>, Code*>;
   Guarded<Codes> codes_;
+};
+
+// What tools ask of a module.
+struct ToolsModule {
+  static ze_result_t getDebugInfo(Module& module, zet_module_debug_info_format_t format, size_t* size, uint8_t* elf);
 };
 
 }  // namespace anyzero

@@ -19,7 +19,7 @@ def test_given_a_known_name_then_there_is_code_for_it() -> None:
         from anyzero.compiler.targets import cpu
         for name in cpu.KNOWN:
             print(name, flush=True)
-            code, _ = cpu.compile_text("define i64 @f(i64 %x) { ret i64 %x }", cpu.target(name, ""), 1)
+            code = cpu.compile_text("define i64 @f(i64 %x) { ret i64 %x }", cpu.target(name, ""), 1).object
             assert code
         """
     )
@@ -71,7 +71,7 @@ define i64 @f(i64 %x) { %y = call i64 @quarter(i64 %x) ret i64 %y }
 
 @pytest.mark.parametrize("level", range(4))
 def test_given_any_effort_then_everything_becomes_one_function(level: int) -> None:
-    code, module = cpu.compile_text(INLINED, cpu.target("", ""), level)
+    code, module, _ = cpu.compile_text(INLINED, cpu.target("", ""), level)
     assert code.startswith(b"\x7fELF")
     assert [function.name for function in module.functions if not function.is_declaration] == ["f"]
     assert "lshr i64 %x, 2" in str(module)

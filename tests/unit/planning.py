@@ -103,8 +103,7 @@ def build(*inputs: bytes | Given, form: int = ze.ZE_MODULE_FORMAT_IL_SPIRV, rele
         pairs = [reply.numbers("QQ") for _ in range(reply.numbers("I")[0])]
         built.relocations = [(offset, target) for offset, target in pairs]
         built.imports, built.exports = reply.texts(), reply.texts()
-        built.flags, debug = reply.numbers("II")
-        assert debug == 0
+        (built.flags,) = reply.numbers("I")
     reply.end()
     return built
 
@@ -116,6 +115,10 @@ def create(plan: int, name: str, kind: int = 0, released: Sequence[int] = ()) ->
 
 def native(plan: int) -> tuple[int, str, bytes]:
     return _blob_reply(modules.native(_released(()) + struct.pack("<Q", plan)))
+
+
+def debug_info(plan: int) -> tuple[int, str, bytes]:
+    return _blob_reply(modules.debug(_released(()) + struct.pack("<Q", plan)))
 
 
 def link(*plans: int) -> tuple[int, str]:

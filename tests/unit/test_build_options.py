@@ -53,6 +53,8 @@ def test_flags_with_a_meaning_for_the_compiler() -> None:
     assert options("-ze-opt-greater-than-4GB-buffer-required").greater_than_4gb
     assert options("-cl-intel-greater-than-4GB-buffer-required").greater_than_4gb
     assert options("-ze-opt-large-register-file").large_registers
+    assert options("-ze-exp-register-file-size=256").large_registers
+    assert options("-ze-exp-register-file-size 256").large_registers
     assert options("-ze-opt-large-register-file, -g,-ze-opt-disable") == Options(
         level=0, debug=True, large_registers=True
     )
@@ -68,8 +70,8 @@ def test_flags_with_a_meaning_for_the_compiler() -> None:
         "-cl-ext=+all,-cl_khr_fp64 -library-compilation",
         "-DNAME=1 -D OTHER=2 -I folder -Ifolder",
         '-D "TEXT=with spaces"',
-        "-ze-exp-register-file-size=256",
-        "-ze-exp-register-file-size 256",
+        "-ze-exp-register-file-size=128",
+        "-ze-exp-register-file-size 128",
     ],
 )
 def test_known_flags_without_an_effect_are_accepted_in_silence(flags: str) -> None:

@@ -33,6 +33,8 @@ constexpr uint32_t known_ze_scheduling_hint_exp_flags = 0x7;
 constexpr uint32_t known_zes_event_type_flags = 0xffff;
 constexpr uint32_t known_zes_init_flags = 0x1;
 constexpr uint32_t known_zes_vf_info_util_exp_flags = 0xf;
+constexpr uint32_t known_zet_debug_event_flags = 0x1;
+constexpr uint32_t known_zet_metric_group_sampling_type_flags = 0x7;
 
 constexpr bool known(ze_cache_ext_region_t value) { return static_cast<uint32_t>(value) <= ZE_CACHE_EXT_REGION_ZE_CACHE_NON_RESERVED_REGION; }
 constexpr bool known(ze_command_queue_mode_t value) { return static_cast<uint32_t>(value) <= ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS; }
@@ -60,5 +62,10 @@ constexpr bool known(zes_reset_type_t value) { return static_cast<uint32_t>(valu
 constexpr bool known(zes_standby_promo_mode_t value) { return static_cast<uint32_t>(value) <= ZES_STANDBY_PROMO_MODE_NEVER; }
 constexpr bool known(zes_vf_array_type_t value) { return static_cast<uint32_t>(value) <= ZES_VF_ARRAY_TYPE_LIVE_VF_ARRAY; }
 constexpr bool known(zes_vf_type_t value) { return static_cast<uint32_t>(value) <= ZES_VF_TYPE_FREQ; }
+constexpr bool known(zet_debug_event_type_t value) { return static_cast<uint32_t>(value) <= ZET_DEBUG_EVENT_TYPE_PAGE_FAULT; }
+constexpr bool known(zet_debug_memory_space_type_t value) { return static_cast<uint32_t>(value) <= ZET_DEBUG_MEMORY_SPACE_TYPE_BARRIER; }
+constexpr bool known(zet_metric_group_calculation_type_t value) { return static_cast<uint32_t>(value) <= ZET_METRIC_GROUP_CALCULATION_TYPE_MAX_METRIC_VALUES; }
+constexpr bool known(zet_metric_query_pool_type_t value) { return static_cast<uint32_t>(value) <= ZET_METRIC_QUERY_POOL_TYPE_EXECUTION; }
+constexpr bool known(zet_module_debug_info_format_t value) { return static_cast<uint32_t>(value) <= ZET_MODULE_DEBUG_INFO_FORMAT_ELF_DWARF; }
 
 }  // namespace anyzero

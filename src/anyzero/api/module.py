@@ -37,6 +37,7 @@ _inspect: Final = function("zeModuleInspectLinkageExt")
 _log_text: Final = function("zeModuleBuildLogGetString")
 _log_destroy: Final = function("zeModuleBuildLogDestroy")
 _native: Final = function("zeModuleGetNativeBinary")
+_debug: Final = function("zetModuleGetDebugInfo")
 _names: Final = function("zeModuleGetKernelNames")
 _global: Final = function("zeModuleGetGlobalPointer")
 _function: Final = function("zeModuleGetFunctionPointer")
@@ -173,11 +174,18 @@ class Module(Resource):
         >>> list(ctx.module(native))
         ['saxpy']
         """
-        size = ctypes.c_size_t()
-        check(_native(self.handle, ctypes.byref(size), None), _native)
-        room = ctypes.create_string_buffer(max(size.value, 1))
-        check(_native(self.handle, ctypes.byref(size), room), _native)
-        return room.raw[: size.value]
+        return _whole(_native, self.handle)
+
+    @property
+    def debug_info(self) -> bytes:
+        """DWARF of the kernels, in one ELF file: lines and names of functions. Empty unless built with ``-g``.
+
+        >>> from importlib.resources import files
+        >>> module = az.device().context().module(files("anyzero.tools") / "saxpy.spv", options="-g")
+        >>> module.debug_info[1:4]
+        b'ELF'
+        """
+        return _whole(_debug, self.handle, 0)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write `native` to a file; whoever reads the file meanwhile sees the old one or the new one."""
@@ -212,6 +220,15 @@ class Module(Resource):
     def __repr__(self) -> str:
         state = ", closed" if self.closed else ""
         return f"<Module of {', '.join(self.kernels) or 'no kernels'}{state}>"
+
+
+def _whole(query: Any, *given: int) -> bytes:
+    """Bytes that are handed out in two calls: first their number."""
+    size = ctypes.c_size_t()
+    check(query(*given, ctypes.byref(size), None), query)
+    room = ctypes.create_string_buffer(max(size.value, 1))
+    check(query(*given, ctypes.byref(size), room), query)
+    return room.raw[: size.value]
 
 
 def link(*modules: Module) -> str:

@@ -110,7 +110,7 @@ class KernelProperties:
 
     `preferred_group_multiple` is what group sizes are best a multiple of, `max_group_size` the most work-items that a
     group may have. `local_memory` is per group, `private_memory` and `spill_memory` are per work-item: the
-    latter is what it keeps in memory while others reach a barrier.
+    latter is what registers have no room for, and what it keeps in memory while others reach a barrier.
     """
 
     arguments: int

@@ -26,7 +26,9 @@ class Options:
     greater_than_4gb: bool = False
     """Buffers may be larger than that, so that narrow indices may wrap around inside of one."""
     large_registers: bool = False
+    """Shall vectors be a single register long, so that as many values as possible stay in registers?"""
     debug: bool = False
+    """Shall there be lines and names for debuggers?"""
     cpu: str = ""
     """LLVM's name of the processor; empty for the one that is there."""
     features: str = ""
@@ -74,7 +76,7 @@ class CompiledKernel:
     private_bytes: int
     """Of each work-item."""
     spill_bytes: int
-    """Of each work-item."""
+    """Of each work-item: registers that are kept on the stack, and what is kept while others come to a barrier."""
     scratch_fixed: int
     scratch_per_vector: int
     required_group_size: tuple[int, int, int] | None

@@ -132,7 +132,7 @@ def lower_kernel(
             per_vector = max(per_vector, size)
         out.functions.append(either_entry(entry, f"rows.{entry}", f"linear.{entry}", choices))
     _write_called(choices, function, out)
-    return Lowered(_module(out, choices.narrow), regions, per_vector)
+    return Lowered(_module(out, choices), regions, per_vector)
 
 
 def _lower(entry: str, body: Body, flow: Flow, choices: Choices, out: Written) -> tuple[int, int]:
@@ -229,7 +229,7 @@ def lower_function(entry: str, body: Body, choices: Choices, function: Translate
     out = Written()
     write_function(entry, ready, choices, out)
     _write_called(choices, function, out)
-    return Lowered(_module(out), 1, ready.storage.size)
+    return Lowered(_module(out, choices), 1, ready.storage.size)
 
 
 def _reducible(body: Body, choices: Choices) -> Flow:
@@ -267,8 +267,10 @@ def _write_combines(ready: Ready, state: int, per_vector: int, choices: Choices,
     return found
 
 
-def _module(out: Written, narrow: bool = False) -> str:
+def _module(out: Written, choices: Choices) -> str:
     declarations = [text for name, text in out.declarations.items() if name not in _DECLARED]
     routines = [routine.text for routine in out.routines.values()]
-    every = f"attributes #0 = {{ nounwind {_NARROW if narrow else ''} }}"
-    return "\n".join([*out.globals.values(), *routines, *out.functions, *declarations, every, _ENDING])
+    # Without a red zone, frames tell how much is spilled.
+    every = f"attributes #0 = {{ nounwind noredzone {_NARROW if choices.narrow else ''} }}"
+    functions, metadata = (out.functions, "") if choices.debug is None else choices.debug.finish(out.functions)
+    return "\n".join([*out.globals.values(), *routines, *functions, *declarations, every, _ENDING, metadata])

@@ -16,6 +16,7 @@ from anyzero.compiler.analysis.waits import may_wait
 from anyzero.compiler.compiled import Argument, CompiledKernel, Options
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Body, Variable
+from anyzero.compiler.lower.debug_info import DebugInfo
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lowering import lower_function, lower_kernel, prepare
 from anyzero.compiler.spirv.float_controls import USUAL, FloatControls
@@ -43,7 +44,7 @@ MOST_PRIVATE = (1 << 31) - 1
 def compile_kernel(module: Module, name: str, options: Options, linked: Sequence[Module] = ()) -> CompiledKernel:
     """One kernel of a verified module. Raises CompileError, whose text says which instruction is the trouble."""
     # Calls inlined and composites taken apart first: everything behind sees scalars in one body.
-    translation = simplified(module, name, linked)
+    translation = simplified(module, name, linked, options.debug)
     body, kernel, uses = translation.body, translation.kernel, translation.uses
     target = cpu.target(options.cpu, options.features)
     flow = prepare(body)
@@ -63,6 +64,7 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
         rows=_rows_of(kernel),
         narrow=narrow,
         args_bytes=translation.args_bytes,
+        debug=DebugInfo() if options.debug else None,
     )
     private = sum(variable.size for variable in body.variables if variable.space == "private")
     modules = [module, *linked]
@@ -71,22 +73,28 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
     def again() -> tuple[Body, Flow]:
         if ready:
             return ready.pop()
-        other = simplified(module, name, linked).body
+        other = simplified(module, name, linked, options.debug).body
         found = prepare(other)
         hoist(found.loops)
         interleave(other, lanes)
         return other, found
 
+    def functions(at: int, id_: int) -> Body:
+        return _function(modules, at, id_, kernel.floats, options.debug)
+
     # Sub-groups are made of neighbours by number, also where rows are no multiple of their size.
     both = uses.sub_groups and lanes > 1
-    lowered = lower_kernel(ENTRY, again, choices, both, lambda at, id_: _function(modules, at, id_, kernel.floats))
+    lowered = lower_kernel(ENTRY, again, choices, both, functions)
     barriers = lowered.regions > 1
     if lowered.per_vector > MOST_PRIVATE:
         raise CompileError(f"its private memory takes {lowered.per_vector} bytes for {lanes} work-items at once")
+    code = _machine_code(name, lowered.text, target, options)
+    # What a vector keeps from one region to the next, beside its private memory.
+    kept = max(0, lowered.per_vector - private * lanes) if barriers else 0
     return CompiledKernel(
         name=name,
         entry=ENTRY,
-        object=_machine_code(name, lowered.text, target, options),
+        object=code.object,
         lanes=lanes,
         flat=choices.flat,
         barriers=barriers,
@@ -96,8 +104,7 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
         args_bytes=translation.args_bytes,
         local_bytes=translation.local_bytes,
         private_bytes=private,
-        # What a vector keeps from one region to the next, beside its private memory.
-        spill_bytes=-(-max(0, lowered.per_vector - private * lanes) // lanes) if barriers else 0,
+        spill_bytes=-(-(kept + code.spilled) // lanes),
         # Without barriers a vector is done before the next one begins, which may use the same memory.
         scratch_fixed=0 if barriers else lowered.per_vector,
         scratch_per_vector=lowered.per_vector if barriers else 0,
@@ -119,9 +126,9 @@ def _deciding(argument: Argument, end: Ends) -> Argument:
     return replace(argument, access=1)
 
 
-def simplified(module: Module, name: str, linked: Sequence[Module] = ()) -> translate.Translation:
+def simplified(module: Module, name: str, linked: Sequence[Module] = (), debug: bool = False) -> translate.Translation:
     """A kernel in the compiler's own form, as it is when lanes are chosen; for those who want to look at it."""
-    translation = translate.kernel(module, name, linked)
+    translation = translate.kernel(module, name, linked, debug)
     _simplify(translation.body)
     return translation
 
@@ -133,14 +140,17 @@ def compile_function(module: Module, name: str, options: Options, linked: Sequen
         raise CompileError(f'the module exports no function "{name}"')
     target = cpu.target(options.cpu, options.features)
     lanes = options.lanes or target.lanes
-    choices = Choices(lanes, target, options)
+    choices = Choices(lanes, target, options, debug=DebugInfo() if options.debug else None)
     modules = [module, *linked]
-    own = _function(modules, 0, id_, USUAL)
-    lowered = lower_function(ENTRY, own, choices, lambda at, id_: _function(modules, at, id_, USUAL))
+
+    def functions(at: int, id_: int) -> Body:
+        return _function(modules, at, id_, USUAL, options.debug)
+
+    lowered = lower_function(ENTRY, functions(0, id_), choices, functions)
     return CompiledKernel(
         name=name,
         entry=ENTRY,
-        object=_machine_code(name, lowered.text, target, options),
+        object=_machine_code(name, lowered.text, target, options).object,
         lanes=lanes,
         flat=False,
         barriers=False,
@@ -166,10 +176,10 @@ def _rows_of(kernel: Kernel) -> int:
     return USUAL_ROWS if kernel.required_group_size is None else kernel.required_group_size[1]
 
 
-def _function(modules: Sequence[Module], at: int, id_: int, floats: FloatControls) -> Body:
+def _function(modules: Sequence[Module], at: int, id_: int, floats: FloatControls, debug: bool) -> Body:
     """A function's body; modules are numbered as in the list, not as the function's own module sees them."""
     order = [at, *(place for place in range(len(modules)) if place != at)]
-    body = translate.function(modules[at], id_, [modules[place] for place in order[1:]], floats=floats)
+    body = translate.function(modules[at], id_, [modules[place] for place in order[1:]], floats=floats, debug=debug)
     for op in body.ops:
         if op.name == "function":
             op.info = order[op.info[0]], op.info[1]
@@ -226,7 +236,8 @@ def choose_lanes(
     if together >= alone:
         return 1, f"a vector would not pay: {costs}"
     flat = is_flat(uses)
-    registers = min(chains(body, shapes, flat), 2 if narrow else 4)
+    # A value of a vector that is several registers long takes as many: few values find room.
+    registers = 1 if options.large_registers else min(chains(body, shapes, flat), 2 if narrow else 4)
     several = f"{registers} registers" if registers > 1 else "one register"
     halves = ", in halves because memory is the limit" if narrow else ""
     rows = "groups are run as one long row" if flat else "groups stay apart"
@@ -254,9 +265,9 @@ def attributes(kernel: Kernel) -> list[str]:
     return found
 
 
-def _machine_code(name: str, text: str, target: cpu.Target, options: Options) -> bytes:
-    object_, optimised = cpu.compile_text(text, target, options.level)
+def _machine_code(name: str, text: str, target: cpu.Target, options: Options) -> cpu.Compiled:
+    made = cpu.compile_text(text, target, options.level)
     if folder := config.read(only=["dump"]).dump:
-        assembly = cpu.assembly(optimised, target, options.level)
-        dump.write(folder, name, {"ll": text, "opt.ll": str(optimised), "s": assembly})
-    return object_
+        assembly = cpu.assembly(made.optimised, target, options.level)
+        dump.write(folder, name, {"ll": text, "opt.ll": str(made.optimised), "s": assembly})
+    return made

@@ -82,7 +82,6 @@ _WITH_VALUE: Final = (
     "-cl-std",
     "-cl-ext",
     "-spir-std",
-    "-ze-exp-register-file-size",
     "-ze-intel-num-thread-per-eu",
     "-ze-opt-num-thread-per-eu",
     "-cl-intel-num-thread-per-eu",
@@ -93,6 +92,9 @@ _FOR_SOURCES: Final = ("-D", "-I")
 """They are for a compiler of source text; their value follows at once or as the next word."""
 
 _LEVEL: Final = "-ze-opt-level"
+_REGISTERS: Final = "-ze-exp-register-file-size"
+_LARGE: Final = frozenset({"256", "512"})
+"""Registers for each thread, where 128 are usual."""
 _COMMA: Final = re.compile(r",(?=-)")
 _WARNINGS_SHOWN: Final = 100
 
@@ -123,6 +125,8 @@ def parse(flags: str, environment: Config) -> tuple[Options, list[str]]:
             given[option] = setting
         elif name == _LEVEL:
             _level(value if equals else next(words, ""), given, warnings)
+        elif name == _REGISTERS:
+            given["large_registers"] = (value if equals else next(words, "")) in _LARGE
         elif name in _WITH_VALUE:
             if not equals:
                 next(words, "")

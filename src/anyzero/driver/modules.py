@@ -7,12 +7,12 @@ Nothing is raised: whatever happens becomes a status. Any thread may call; a pla
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from anyzero import ze
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.spirv import SpirvError
-from anyzero.driver import inputs, kernels, linking, plans
+from anyzero.driver import container, debug_object, inputs, kernels, linking, plans
 from anyzero.driver import native as binaries
 from anyzero.driver.answering import answering, statuses
 from anyzero.driver.build_options import settings
@@ -21,7 +21,7 @@ from anyzero.driver.plans import FUNCTION, KERNEL, Plan
 from anyzero.driver.program import LinkError
 from anyzero.driver.wire import Reader, Refusal, WireError, Writer, reply
 
-__all__ = ["build", "compile", "constants", "inspect", "link", "native", "restore"]
+__all__ = ["build", "compile", "constants", "debug", "inspect", "link", "native", "restore"]
 
 
 def _answering(work: Callable[[Reader], bytes]) -> Callable[[bytes], bytes]:
@@ -125,7 +125,7 @@ def _described(plan: Plan) -> Writer:
     for offset, target in variables.relocations:
         body.u64(offset, target)
     flags = ze.ZE_MODULE_PROPERTY_FLAG_IMPORTS if plan.required else 0
-    return body.texts(plan.required).texts(plan.exports).u32(flags, 0)
+    return body.texts(plan.required).texts(plan.exports).u32(flags)
 
 
 @_answering
@@ -144,16 +144,36 @@ def native(request: Reader) -> bytes:
     """Makes the native binary of a module, with all kernels that can be compiled without other modules."""
     plan = plans.find(request.u64())
     request.end()
+    remarks = _compile_all(plan, plan.module.kernels)
+    with plans.held([plan]):
+        containers = {key: plan.containers[what] for what, key in plan.keys.items() if what in plan.containers}
+    return reply(Writer().blob(binaries.encode([unit.input for unit in plan.units], containers)), "\n".join(remarks))
+
+
+def _compile_all(plan: Plan, names: Iterable[str]) -> list[str]:
+    """Compiles what can be compiled without other modules; gives remarks about the rest."""
     remarks = []
-    for name in plan.module.kernels:
+    for name in names:
         try:
             with statuses(), _build_failures():
                 kernels.create(plan, name, KERNEL)
         except Refusal as refusal:
             remarks.append(f'warning: the kernel "{name}" is not compiled: {refusal.text}')
+    return remarks
+
+
+@_answering
+def debug(request: Reader) -> bytes:
+    """Makes an ELF file with the DWARF of all kernels that were built with -g; no bytes where there are none."""
+    plan = plans.find(request.u64())
+    request.end()
+    names = [name for name in plan.module.kernels if plan.options_of(name, KERNEL).debug]
+    remarks = _compile_all(plan, names)
     with plans.held([plan]):
-        containers = {key: plan.containers[what] for what, key in plan.keys.items() if what in plan.containers}
-    return reply(Writer().blob(binaries.encode([unit.input for unit in plan.units], containers)), "\n".join(remarks))
+        made = {name: plan.containers[name, KERNEL] for name in names if (name, KERNEL) in plan.containers}
+    code = {name: container.decode(each).kernel for name, each in made.items()}
+    merged = debug_object.merge({name: (each.object, each.entry) for name, each in code.items()}) if code else b""
+    return reply(Writer().blob(merged), "\n".join(remarks))
 
 
 @_answering

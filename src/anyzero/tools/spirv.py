@@ -197,6 +197,7 @@ def _kernel(module: spirv.Module, name: str, options: Options) -> dict[str, Any]
         "lanes_because": made.lanes_because,
         "code_bytes": _code(made.object),
         "private_bytes": made.private_bytes,
+        "spill_bytes": made.spill_bytes,
         "local_bytes": made.local_bytes,
         "scratch_bytes": made.scratch_fixed + made.scratch_per_vector,
         "barriers": made.barriers,
@@ -244,7 +245,7 @@ def _rows(kernel: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "arguments" if number == 0 else "", f"{number}: {named}, {each['bytes']} bytes"
     yield "lanes", f"{kernel['lanes']}: {kernel['lanes_because']}"
     yield "code", f"{kernel['code_bytes']} bytes"
-    parts = (("private", "work-item"), ("local", "group"), ("scratch", "vector"))
+    parts = (("private", "work-item"), ("spill", "work-item"), ("local", "group"), ("scratch", "vector"))
     yield "memory", ", ".join(f"{kind} {kernel[f'{kind}_bytes']} bytes a {whose}" for kind, whose in parts)
     said = {"barriers": "barriers", "sub_groups": "sub-groups", "printf": "printf", "waits": "may wait for others"}
     if has := [text for key, text in said.items() if kernel[key]]:

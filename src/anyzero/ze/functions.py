@@ -261,6 +261,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...], tuple[int, int]]] = {
     "zeExecutableGraphDestroyExt": (c_uint32, (c_void_p,), (1, 17)),
     "zeGraphDestroyExt": (c_uint32, (c_void_p,), (1, 17)),
     "zeCommandListAppendHostFunction": (c_uint32, (c_void_p, c_void_p, c_void_p, c_void_p, c_void_p, c_uint32, c_void_p,), (1, 17)),
+    "zetModuleGetDebugInfo": (c_uint32, (c_void_p, c_uint32, c_void_p, c_void_p,), (1, 0)),
     "zeGetRTASBuilderProcAddrTable": (c_uint32, (c_uint32, c_void_p,), (1, 0)),
     "zeGetRTASBuilderExpProcAddrTable": (c_uint32, (c_uint32, c_void_p,), (1, 0)),
     "zeGetRTASParallelOperationProcAddrTable": (c_uint32, (c_uint32, c_void_p,), (1, 0)),

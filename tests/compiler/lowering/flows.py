@@ -162,7 +162,7 @@ def _loaded(body: Body, lanes: int) -> ctypes.CDLL:
 
     choices = Choices(lanes, cpu.target("", ""), Options(gathers=False, cache_bytes=0), flat=True)
     lowered = lower_kernel("entry", once, choices, False, none)
-    object_, _ = cpu.compile_text(lowered.text, choices.target, 1)
+    object_ = cpu.compile_text(lowered.text, choices.target, 1).object
     return load(object_)
 
 

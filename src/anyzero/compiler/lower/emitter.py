@@ -17,6 +17,7 @@ from anyzero.compiler.analysis.shapes import Shape, Shapes
 from anyzero.compiler.compiled import Options
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Block, Op, Slot, Variable
+from anyzero.compiler.lower.debug_info import DebugInfo
 from anyzero.compiler.lower.llvm import I1, I64, PTR, Builder, Type, Value
 from anyzero.compiler.targets.cpu import Target, cache_bytes
 from anyzero.compiler.transform.linearise import Masks
@@ -46,6 +47,8 @@ class Choices:
     """Of the names of everything that is written."""
     args_bytes: int = 0
     """How long the block of arguments is, where that is known."""
+    debug: DebugInfo | None = None
+    """Collects where instructions come from, where the program asks for debug information."""
 
     @property
     def gathers(self) -> bool:
@@ -164,7 +167,9 @@ class Emitter:
         self.write(block.ops)
 
     def write(self, ops: list[Op]) -> None:
+        debug = self.choices.debug
         for op in ops:
+            written = len(self.b.lines)
             handler = HANDLERS.get(op.name)
             if handler is None:
                 raise CompileError(f"{op.name} is not supported", offset=op.word)
@@ -175,6 +180,8 @@ class Emitter:
                 self._look(0)
             else:
                 handler(self, op)
+            if debug is not None:
+                debug.mark(self.b.lines, written, op.word)
 
     def _look(self, row: int) -> None:
         """At values as a row has them, counted from 1, or at those of all rows."""

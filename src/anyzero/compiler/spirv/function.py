@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 # What part instructions play in a block.
 EXTENDED, PLAIN, LABEL, MERGE, TERMINATOR, SKIPPED = range(6)
 
+TERMINATORS = frozenset({Op.Branch, Op.BranchConditional, Op.Switch, Op.Return, Op.ReturnValue, Op.Unreachable})
+"""Instructions that end a block."""
+
 _ROLES = {
     **dict.fromkeys([Op.ExtInst, Op.ExtInstWithForwardRefsKHR], EXTENDED),
     Op.Label: LABEL,
     **dict.fromkeys([Op.LoopMerge, Op.SelectionMerge], MERGE),
-    **dict.fromkeys(
-        [Op.Branch, Op.BranchConditional, Op.Switch, Op.Return, Op.ReturnValue, Op.Unreachable], TERMINATOR
-    ),
+    **dict.fromkeys(TERMINATORS, TERMINATOR),
     # They say nothing about what a function computes; messages find the lines in the words.
     **dict.fromkeys([Op.Nop, Op.Line, Op.NoLine, Op.LoopControlINTEL], SKIPPED),
 }

@@ -14,7 +14,7 @@ from anyzero.compiler.spirv.errors import SpirvError
 from anyzero.compiler.spirv.function import Function
 from anyzero.compiler.spirv.instruction import Instruction
 from anyzero.compiler.spirv.kernel import EntryPoint, ExecutionMode, Kernel
-from anyzero.compiler.spirv.tables import Op
+from anyzero.compiler.spirv.lines import Lines
 from anyzero.compiler.spirv.types import Pointer, Type
 
 Specialization = Mapping[int, "int | float | bytes"]
@@ -131,16 +131,8 @@ class Module:
     def source_at(self, offset: int) -> str:
         """File, line and column of an instruction, as far as the module says; else nothing."""
         function = self.function_at(offset)
-        at = function.offset if function else offset
-        line: tuple[int, int, int] | None = None
-        while at < offset:
-            opcode, count = self.words[at] & 0xFFFF, self.words[at] >> 16
-            if opcode == Op.Line and count == 4:
-                line = self.words[at + 1], self.words[at + 2], self.words[at + 3]
-            elif opcode == Op.NoLine:
-                line = None
-            at += count
-        return f"{self.string(line[0]) or 'source'}:{line[1]}:{line[2]}" if line else ""
+        line = Lines(function).at(offset) if function else None
+        return f"{line.file or 'source'}:{line.line}:{line.column}" if line else ""
 
     def shown(self, offset: int) -> str:
         """An instruction as a message shows it."""

@@ -6,11 +6,12 @@ import threading
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 
 from anyzero.compiler.errors import CompileError
+from anyzero.compiler.targets import frame
 from anyzero.compiler.targets.features import implied
 
 KNOWN = (
@@ -129,8 +130,16 @@ def _make_machine(target: Target, level: int) -> Any:
     )
 
 
-def compile_text(text: str, target: Target, level: int) -> tuple[bytes, Any]:
-    """An ELF object, and the optimised module, whose text is its `str`."""
+class Compiled(NamedTuple):
+    object: bytes
+    """A relocatable ELF file."""
+    optimised: Any
+    """LLVM's module, whose text is its `str`."""
+    spilled: int
+    """Bytes of registers that are kept on the stack."""
+
+
+def compile_text(text: str, target: Target, level: int) -> Compiled:
     try:
         # A context of its own: LLVM's shared one keeps every type and constant for good.
         module = llvm.parse_assembly(text, llvm.create_context())
@@ -145,7 +154,9 @@ def compile_text(text: str, target: Target, level: int) -> tuple[bytes, Any]:
         builder.getModulePassManager().run(module, builder)
     else:
         _simplify(module, _builder(machine, 1))
-    return machine.emit_object(module), module
+    variables = frame.variables(module)
+    made = machine.emit_object(module)
+    return Compiled(made, module, frame.spilled(made, variables))
 
 
 def _builder(machine: Any, speed: int) -> Any:

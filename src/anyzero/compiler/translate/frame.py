@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Block, Op
+from anyzero.compiler.source_place import SourcePlace
 from anyzero.compiler.spirv import verify_function
 from anyzero.compiler.spirv.errors import SpirvError
 from anyzero.compiler.spirv.function import Function
@@ -26,9 +27,18 @@ LIMIT = 1_000_000
 class Frame(Scope):
     """Goes through the blocks, dominators first; stops where another function is called, and comes back after it."""
 
-    def __init__(self, translator: Translator, index: int, function: Function, arguments: list[Tree]) -> None:
+    def __init__(
+        self,
+        translator: Translator,
+        index: int,
+        function: Function,
+        arguments: list[Tree],
+        call: SourcePlace | None = None,
+    ) -> None:
+        """`call` is where it is called, for debug information."""
         super().__init__(translator, index)
         self.function = function
+        self.call = call
         self.flow = verify_function(function)
         self.types = function.body.types
         self.floats = translator.floats.within(self.module, function.id)
@@ -49,14 +59,14 @@ class Frame(Scope):
 
     def advance(self) -> Frame | None:
         """Translates up to the next call, whose frame it gives; None at the end of the function."""
-        b, values = self.b, self.values
+        b, values, debug = self.b, self.values, self.translator.debug
         b.floats = self.floats
         while self.label:
             instruction = self.function.blocks[self.label].terminator
             try:
                 for instruction in self._instructions:
                     opcode = instruction.opcode
-                    b.word = instruction.offset
+                    b.word = self.word(instruction.offset) if debug else instruction.offset
                     if opcode == Opcode.FunctionCall:
                         self._waiting = instruction
                         return self.translator.call(self, instruction)
@@ -64,13 +74,16 @@ class Frame(Scope):
                     if result is not None:
                         values[instruction.result_id] = result
                 instruction = self.function.blocks[self.label].terminator
-                b.word = instruction.offset
+                b.word = self.word(instruction.offset) if debug else instruction.offset
                 ENDINGS[instruction.opcode](self, instruction)
             except SpirvError as error:
                 raise self.placed(error, instruction) from None
             self._next_block()
         self._fill_phis()
         return None
+
+    def word(self, offset: int) -> SourcePlace:
+        return SourcePlace(offset, self.function, self.call)
 
     def placed(self, error: SpirvError, instruction: Instruction) -> SpirvError:
         module, offset = self.module, instruction.offset
@@ -99,7 +112,7 @@ class Frame(Scope):
                 bounded(type_)
             except SpirvError as error:
                 raise self.placed(error, phi) from None
-            self.b.word = phi.offset
+            self.b.word = self.word(phi.offset) if self.translator.debug else phi.offset
             value = build(type_, self._phi)
             self.values[phi.result_id] = value
             self._phis.append((self.label, phi, value))

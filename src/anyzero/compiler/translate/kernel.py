@@ -44,12 +44,12 @@ class Translation:
     kernel: Kernel
 
 
-def kernel(module: Module, name: str, linked: Sequence[Module] = ()) -> Translation:
-    """One kernel of a module that was verified, with all that it calls."""
+def kernel(module: Module, name: str, linked: Sequence[Module] = (), debug: bool = False) -> Translation:
+    """One kernel of a module that was verified, with all that it calls. `debug` keeps where operations come from."""
     found = module.kernels.get(name)
     if found is None:
         raise CompileError(f'the module has no kernel "{name}"')
-    translator = Translator(name, module, linked, found)
+    translator = Translator(name, module, linked, found, debug)
     try:
         arguments, size = layout(found)
         values = [_value(translator, *each) for each in zip(found.parameters, arguments, strict=True)]
@@ -63,7 +63,12 @@ def kernel(module: Module, name: str, linked: Sequence[Module] = ()) -> Translat
 
 
 def function(
-    module: Module, id_: int, linked: Sequence[Module] = (), index: int = 0, floats: FloatControls = USUAL
+    module: Module,
+    id_: int,
+    linked: Sequence[Module] = (),
+    index: int = 0,
+    floats: FloatControls = USUAL,
+    debug: bool = False,
 ) -> Body:
     """A function that is called by its address: each scalar of its parameters is a parameter.
 
@@ -71,7 +76,7 @@ def function(
     kernel that calls it wants.
     """
     found = [module, *linked][index].functions[id_]
-    translator = Translator(found.name or f"function.{id_}", module, linked)
+    translator = Translator(found.name or f"function.{id_}", module, linked, debug=debug)
     translator.floats = floats
     try:
         index, found = translator.resolved(index, found)

@@ -28,8 +28,17 @@ DEPTH = 200
 
 
 class Translator:
-    def __init__(self, name: str, module: Module, linked: Sequence[Module], kernel: Kernel | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        module: Module,
+        linked: Sequence[Module],
+        kernel: Kernel | None = None,
+        debug: bool = False,
+    ) -> None:
         self.body = Body(name)
+        self.debug = debug
+        """Do operations remember the calls they were inlined from?"""
         self.b = Builder(self.body)
         self.modules = [module, *linked]
         self.kernel = kernel
@@ -130,7 +139,8 @@ class Translator:
             value = arguments[place]
             if isinstance(type_, Pointer) and isinstance(value, Op) and _by_value(function, id_):
                 arguments[place] = self.copied(value, type_, function.module.decorations.alignment(id_) or 1)
-        return Frame(self, index, function, arguments)
+        call = caller.word(instruction.offset) if self.debug else None
+        return Frame(self, index, function, arguments, call)
 
     def resolved(self, index: int, function: Function) -> tuple[int, Function]:
         """The function itself, or what another module exports by its name."""

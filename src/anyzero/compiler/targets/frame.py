@@ -1,0 +1,120 @@
+"""How much of a kernel's stack frame are spilled registers.
+
+LLVM tells nobody, so it is read from what it made: the code says how large the frames are, and the optimised IR which
+variables are in them. The rest is registers that did not suffice.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+_SYMBOL = struct.Struct("<IBBHQQ")
+_SYMTAB, _FUNCTION = 2, 2
+
+# sub rsp, with 8 and 32 bits; and what LLVM writes in front of the first: push, mov rbp rsp, and rsp.
+_LOWER = re.compile(rb"\x48(?:\x83\xec(.)|\x81\xec(....))", re.DOTALL)
+_BEFORE = re.compile(rb"(?:[\x50-\x57]|\x41[\x50-\x57]|\x48\x89\xe5|\x48\x83\xe4.|\x48\x81\xe4....)*", re.DOTALL)
+# A large frame is touched page by page: r11 gets its end first.
+_PAGES = re.compile(rb"\x4c\x8d\x9c\x24(....)|\x49\x89\xe3\x49\x81\xeb(....)", re.DOTALL)
+_PAGE = 4096
+_TOUCH = re.compile(rb"(?:\x48\xc7\x04\x24\0\0\0\0|\x48\x81\xec\x00\x10\0\0|\x4c\x39\xdc|\x75.)*", re.DOTALL)
+
+_ALLOCA = re.compile(r"= alloca (.*?)(?:, align (\d+))?$")
+_TYPE = re.compile(r"[<\[](\d+) x (.*)[>\]]")
+_SMALL = {"half": 16, "float": 32, "double": 64, "ptr": 64}
+_ALIGNMENT = 16
+"""Of the stack: what a frame has less than this beyond its variables only keeps it aligned."""
+
+
+def variables(optimised: Any) -> dict[str, int]:
+    """Of each function; asked before code is made of it, which changes the module."""
+    return {each.name: _variables(each) for each in optimised.functions if not each.is_declaration}
+
+
+def spilled(object_: bytes, variables: dict[str, int]) -> int:
+    """Bytes of the function that spills most. Exact where a function has no variables in memory, else at least so
+    many.
+    """
+    most = 0
+    for name, code in _functions(object_):
+        rest = frame(code) - variables.get(name, 0)
+        most = max(most, rest if rest >= _ALIGNMENT else 0)
+    return most
+
+
+def frame(code: bytes) -> int:
+    """Bytes that a function takes from the stack, without the registers it saves for its caller."""
+    found = _BEFORE.match(code)
+    at = found.end() if found else 0
+    pages = _PAGES.match(code, at)
+    if pages:
+        size = _number(pages[1] or pages[2])
+        loop = _TOUCH.match(code, pages.end())
+        rest = _LOWER.match(code, loop.end() if loop else pages.end())
+        return size + (_lowered(rest) if rest else 0)
+    # An early way out may come first.
+    first = _LOWER.match(code, at) or _LOWER.search(code, at)
+    if first is None:
+        return 0
+    size = _lowered(first)
+    while size % _PAGE == 0 and (loop := _TOUCH.match(code, first.end())) and (more := _LOWER.match(code, loop.end())):
+        pages_between = code.count(b"\x48\x81\xec\x00\x10\0\0", first.end(), loop.end())
+        size += pages_between * _PAGE + _lowered(more)
+        first = more
+    return size
+
+
+def _lowered(found: re.Match[bytes]) -> int:
+    return _number(found[2] if found[1] is None else found[1])
+
+
+def _number(data: bytes) -> int:
+    return abs(int.from_bytes(data, "little", signed=True))
+
+
+def _functions(object_: bytes) -> Iterator[tuple[str, bytes]]:
+    start, count = struct.unpack_from("<Q", object_, 40)[0], struct.unpack_from("<H", object_, 60)[0]
+    sections = [_SECTION.unpack_from(object_, start + number * _SECTION.size) for number in range(count)]
+    for table in sections:
+        if table[1] != _SYMTAB:
+            continue
+        names = sections[table[6]][4]
+        for at in range(table[4], table[4] + table[5], _SYMBOL.size):
+            name, info, _, section, value, size = _SYMBOL.unpack_from(object_, at)
+            if info & 0xF == _FUNCTION and 0 < section < len(sections):
+                begin = sections[section][4] + value
+                end = object_.index(b"\0", names + name)
+                yield object_[names + name : end].decode(), object_[begin : begin + size]
+
+
+def _variables(function: Any) -> int:
+    """Bytes of the variables in a function's frame, at most: LLVM lets some of them share their place."""
+    total, widest = 0, 0
+    for instruction in next(iter(function.blocks)).instructions:
+        if instruction.opcode != "alloca":
+            break  # they are in front of everything else
+        found = _ALLOCA.search(str(instruction).strip())
+        if found is not None:
+            size, alignment = _size(found[1]), int(found[2] or 1)
+            total, widest = total + -(-size // alignment) * alignment, max(widest, alignment)
+    # With the guard behind them that `sspstrong` asks for.
+    return total + widest
+
+
+def _size(type_: str) -> int:
+    """Bytes of a type."""
+    many = _TYPE.fullmatch(type_)
+    if many is None:
+        return -(-_bits(type_) // 8)
+    count = int(many[1])
+    if type_[0] == "<":
+        return -(-count * _bits(many[2]) // 8)
+    return count * _size(many[2])
+
+
+def _bits(type_: str) -> int:
+    return _SMALL.get(type_) or int(type_[1:])
