@@ -14,16 +14,21 @@ PAGE = ROOT / "docs" / "guide-map.md"
 CHAPTERS = {
     "Drivers and devices": ("Drivers", "Devices", "Initialization and discovery"),
     "Memory and images": (
-        *("Memory", "Types of memory", "What devices can do with memory", "Cache hints, prefetch and advice"),
-        *("Images", "Cache settings of a device"),
+        *("Memory", "Allocation types", "Memory access capabilities", "Cache hints, prefetch and advice"),
+        *("Images", "Device caches"),
     ),
     "Command queues and command lists": (
-        *("Why there are both", "Command queues: creation", "Command queues: execution", "Command queues: destruction"),
+        *(
+            "Queues apart from lists",
+            "Command queues: creation",
+            "Command queues: execution",
+            "Command queues: destruction",
+        ),
         *("Command lists: creation", "Command lists: appending", "Command lists: submission"),
         *("Command lists: recycling", "Immediate lists"),
     ),
-    "Synchronization primitives": ("Two kinds", "Fences", "Events", "Event pools"),
-    "Barriers": ("Two kinds", "Execution barriers", "Memory barriers", "Barriers for ranges"),
+    "Synchronization primitives": ("Fences and events", "Fences", "Events", "Event pools"),
+    "Barriers": ("Execution and memory barriers", "Execution barriers", "Memory barriers", "Range-based barriers"),
     "Modules and kernels": (
         *("Modules", "Build options", "Specialization constants", "Build log", "Native binaries", "Built-in kernels"),
         *("Kernels", "Kernel attributes", "Group size", "Kernel arguments", "Launches", "Cooperative kernels"),
@@ -33,15 +38,13 @@ CHAPTERS = {
         *("Sub-devices", "Residency", "OpenCL", "Inter-process communication: memory"),
         *("Inter-process communication: events", "Peer-to-peer"),
     ),
-    "Immediate command lists in depth": (
-        *("Introduction", "How to use them", "Availability", "Optimizations and debug keys"),
-    ),
+    "Immediate lists in depth": (*("Introduction", "Usage", "Availability", "Optimizations and debug keys"),),
     "Graphs and the NPU": (
-        *("From a model to an inference", "Memory", "Command lists and fences", "Compiling graphs", "The NPU plugin"),
-        *("Caching of models", "Between plugin and driver", "Running models", "Requests", "Inside of the plugin"),
+        *("From a model to an inference", "Memory", "Command lists and fences", "Graph compilation", "OpenVINO plugin"),
+        *("Model caching", "Compiler adapter", "Model execution", "Inference requests", "Plugin internals"),
         "DirectML",
     ),
-    "Commands of a list on the NPU": ("Lists and queues", "Commands"),
+    "Commands for the NPU": ("Lists and queues", "Commands"),
     "Beyond the guide": ("Examples of later parts of the API",),
 }
 """The chapters and sections of the documents that the map is about, in our words."""
