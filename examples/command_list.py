@@ -25,6 +25,7 @@ with az.device().context() as ctx, ctx.queue() as queue:
     with ctx.command_list(in_order=False) as relaxed:
         relaxed.fill(x[:2], 1)
         relaxed.fill(x[2:], 2)
+    assert "relaxed_ordering" in relaxed.flags
     queue.submit(relaxed).wait()
     assert np.asarray(x).tolist() == [1, 1, 2, 2]
     print("ok: a list with relaxed ordering ran")

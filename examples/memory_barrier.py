@@ -1,7 +1,6 @@
 """An event between two commands also orders memory: what the first wrote is visible to the second.
 
-Events of the Python API reach as far as the host, so it sees the result as well. examples/c/memory_barrier.cpp narrows
-that to the device.
+Scopes say how far that reaches: to the whole device here, and for the last event to the host.
 """
 
 import numpy as np
@@ -11,7 +10,10 @@ import anyzero as az
 with az.device().context() as ctx, ctx.queue() as writer, ctx.queue() as reader:
     written = ctx.zeros(4096, np.uint32)
     read = ctx.zeros(4096, np.uint32, kind="shared")
-    coherent, finished = ctx.events(2)
+    coherent, finished = ctx.event(signal_scope="device", wait_scope="none"), ctx.event()
+    assert coherent.signal_scope == "device"
+    assert finished.signal_scope == "host"
+    print("ok: the first event's signal reaches the whole device, the second one's the host")
     with ctx.command_list() as write:
         write.fill(written, 5, signal=coherent)
     with ctx.command_list() as copy:
