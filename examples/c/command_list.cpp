@@ -8,14 +8,19 @@ int main() {
   CHECK(zeCommandListCreate(s.context, s.device, &desc, &list));
   ze_bool_t immediate = true;
   CHECK(zeCommandListIsImmediate(list, &immediate));
-  prove(!immediate, "a command list records; nothing runs until a queue executes it");
+  prove(!immediate, "the list is a regular one");
+  unsigned char *memory = s.host<unsigned char>(64), pattern = 9;
+  *memory = 0;
+  CHECK(zeCommandListAppendMemoryFill(list, memory, &pattern, 1, 64, nullptr, 0, nullptr));
+  prove(*memory == 0, "a command list records; nothing runs until a queue executes it");
 
   ze_command_queue_handle_t queue = s.queue();
   ze_result_t open = zeCommandQueueExecuteCommandLists(queue, 1, &list, nullptr);
   prove(open == ZE_RESULT_ERROR_INVALID_ARGUMENT, "an open list is refused: %s", last_error());
   s.run(queue, list);
-  prove(true, "a closed list runs, even an empty one");
+  prove(*memory == 9, "once it is closed, it runs");
   CHECK(zeCommandListDestroy(list));
+  CHECK(zeMemFree(s.context, memory));
 
   // Commands of this list may be reordered between barriers.
   desc.flags = ZE_COMMAND_LIST_FLAG_RELAXED_ORDERING;

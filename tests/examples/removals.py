@@ -108,6 +108,7 @@ CPP = [
     Removal("c/build_log.cpp", "code.begin() + 400", "code.end()"),
     Removal("c/capture.cpp", "kBytes, join, 1, &fork", "kBytes, join, 0, nullptr"),
     Removal("c/capture.cpp", "  CHECK(zeCommandListAppendWaitOnEvents(lists[0], 1, &join));\n"),
+    Removal("c/command_list.cpp", "  s.run(queue, list);\n"),
     Removal("c/command_list.cpp", "desc.flags = ZE_COMMAND_LIST_FLAG_RELAXED_ORDERING", "desc.flags = 0"),
     Removal("c/command_list.cpp", ".commandQueueGroupOrdinal = 1", ".commandQueueGroupOrdinal = 0"),
     Removal("c/command_queue.cpp", ".ordinal = count}", ".ordinal = 0}"),
