@@ -1,8 +1,14 @@
-"""Memory that several sides work on: two devices, and memory that no driver allocated."""
+"""Memory that several sides work on: two devices, the host, and memory that no driver allocated."""
 
 from __future__ import annotations
 
+import ctypes
+import shutil
+import subprocess
+from pathlib import Path
+
 import numpy as np
+import pytest
 
 import anyzero as az
 from tests.api.conftest import RunPython
@@ -49,3 +55,25 @@ def test_kernels_use_memory_of_the_system(ctx: az.Context) -> None:
     x, y = np.arange(64, dtype=np.float32), np.ones(64, np.float32)
     ctx.module(SAXPY)["saxpy"][64](y.ctypes.data, x.ctypes.data, 2.0)
     assert np.array_equal(y, 2 * np.arange(64) + 1)
+
+
+COUNT = """
+void count(unsigned *places, unsigned n) {
+  for (unsigned i = 0; i < n; ++i) __atomic_fetch_add(&places[i % 4], 1, __ATOMIC_RELAXED);
+}
+"""
+
+
+@pytest.mark.skipif(not shutil.which("gcc"), reason="NOT TESTED: atomics of the host; apt install gcc")
+def test_host_and_device_count_in_one_place(ctx: az.Context, tmp_path: Path) -> None:
+    library = tmp_path / "count.so"
+    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-xc", "-", "-o", library], input=COUNT.encode(), check=True)
+    n = 1 << 18
+    kernel = ctx.module(EXAMPLES / "peer_to_peer.spv")["count"]
+    for kind in ("host", "shared"):
+        places = ctx.zeros(4, np.uint32, kind=kind)
+        with ctx.immediate() as lst:
+            launched = kernel[n](places, on=lst)
+            ctypes.CDLL(str(library)).count(ctypes.c_void_p(places.pointer), n)
+            launched.wait(timeout=60)
+        assert np.asarray(places).tolist() == [n // 2] * 4, kind
