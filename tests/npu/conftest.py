@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.util
 import os
@@ -14,8 +15,11 @@ from pathlib import Path
 
 import pytest
 
+from tests import hang
+
 ROOT = Path(__file__).resolve().parents[2]
-PRELUDE = """
+PRELUDE = f"""
+{hang.LISTENING}
 import anyzero
 anyzero.enable_openvino()
 import openvino as ov, numpy as np
@@ -51,15 +55,29 @@ class Client:
     def start(
         self, command: Sequence[str | Path], timeout: float = PATIENCE, **variables: str
     ) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        process = subprocess.Popen(
             list(map(str, command)),
             cwd=ROOT,
             env=client_environment(self.cache, **variables),
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=timeout,
         )
+        report = ""
+        with process:
+            try:
+                out, err = process.communicate(timeout=timeout)
+            except subprocess.TimeoutExpired:
+                report = f"the program did not end within {timeout} s\n{hang.describe(process.pid, str(self.cache))}"
+                process.kill()
+                # Not for ever: a process that it has started may have its standard error.
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    out, err = process.communicate(timeout=10)
+                    report += f"\nit said: {out}\n{err}"
+        if report:
+            pytest.fail(report, pytrace=False)
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     def ending(
         self, program: str, *arguments: str | Path, timeout: float = PATIENCE, **variables: str
