@@ -172,7 +172,7 @@ class Device:
         """The IP version, by which libraries choose code for a GPU; 0 where there is none.
 
         >>> hex(az.device("cpu").ip_version)
-        '0x30dc008'
+        '0x3000000'
         """
         told = ze.ze_device_ip_version_ext_t()
         self._filled(_get_properties, ze.ze_device_properties_t(pNext=ctypes.addressof(told)))

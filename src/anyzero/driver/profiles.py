@@ -20,9 +20,10 @@ VENDOR_ANYZERO: Final = 0x415A
 VENDOR_INTEL: Final = 0x8086
 
 
-IP_VERSION_KNOWN_TO_ONEMKL: Final = 0x030DC008
-"""12.55.8. oneMKL raises `unknown GPU architecture` for versions that it does not know, and 0 is one of those. For this
-one it hands over native binaries first, and SPIR-V where a driver refuses these."""
+IP_VERSION_KNOWN_TO_ONEMKL: Final = 0x03000000
+"""12.0.0. oneMKL raises `unknown GPU architecture` for versions that it does not know, and 0 is one of those. For this
+one it has SPIR-V for everything, to go on with where a driver refuses a GPU's native binaries. For newer ones (12.55 to
+12.74) it has batched factorisations as native binaries only."""
 
 LEAST_EUS: Final = 16
 """oneMKL's FFT counts EUs in sixteenths and divides by the number of those."""
