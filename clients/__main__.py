@@ -45,14 +45,15 @@ def record_of(client: Client, side: Side, count: int) -> Path:
     return place.BUILD / "results" / f"{client.name}-{count or 'all'}-{whose}.jsonl"
 
 
-def run_side(client: Client, side: Side, count: int, *, fresh: bool) -> Results:
+def run_side(client: Client, side: Side, count: int, chosen: argparse.Namespace) -> Results:
     record = record_of(client, side, count)
-    if fresh:
+    if chosen.fresh:
         record.unlink(missing_ok=True)
     found = results.read(record)
     if found.complete:
         return found
-    python = place.environment(client.environment, client.packages)
+    python = chosen.slice and place.at_hand(client.environment, client.packages, client.modules)
+    python = python or place.environment(client.environment, client.packages)
     command, variables = side.command(python, count)
     return drive(command, record, f"{client.name} on {side.name}", variables)
 
@@ -62,14 +63,14 @@ def run(client: Client, chosen: argparse.Namespace) -> bool:
     count = client.slice if chosen.slice else client.sample if chosen.sample is None else chosen.sample
     if chosen.side == "peer":
         if client.peer:
-            run_side(client, client.peer, count, fresh=chosen.fresh)
+            run_side(client, client.peer, count, chosen)
         return True
-    ours = run_side(client, client.ours, count, fresh=chosen.fresh)
+    ours = run_side(client, client.ours, count, chosen)
     failed = [test for test, outcome in ours.outcomes.items() if outcome in ("failed", "crashed")]
     if chosen.side == "ours" or (chosen.slice and not failed):
         return True
     if client.peer:
-        peer = run_side(client, client.peer, count, fresh=chosen.fresh)
+        peer = run_side(client, client.peer, count, chosen)
         failed = [test for test, known in client.differences(ours, peer).items() if known is None]
     for test in failed:
         print(f"{client.name}: {test} fails:\n{ours.details[test]}\n")

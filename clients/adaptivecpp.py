@@ -23,6 +23,7 @@ ADAPTIVECPP = Client(
     title="modules as AdaptiveCpp's compiler makes them, beside numpy",
     environment="",
     packages=(),
+    modules=(),
     version_of=(),
     ours=Side("anyzero", _command),
     peer=None,

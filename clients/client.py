@@ -38,13 +38,15 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A client; `slice` is how many of its tests `make test` runs where its packages are there."""
+    """A client; `slice` is how many of its tests `make test` runs."""
 
     name: str
     title: str
     environment: str
     """Empty for the environment of this repository."""
     packages: tuple[str, ...]
+    modules: tuple[str, ...]
+    """A Python that can import these runs a slice as well, without an environment of its own."""
     version_of: tuple[str, ...]
     ours: Side
     peer: Side | None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import subprocess
 import sys
 import venv
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["BUILD", "ROOT", "NotAvailableError", "environment", "is_there", "version"]
+__all__ = ["BUILD", "ROOT", "NotAvailableError", "at_hand", "environment", "version"]
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "clients"
@@ -26,8 +27,11 @@ def _mark(name: str, packages: Sequence[str]) -> Path:
     return BUILD / name / f"complete-{digest}"
 
 
-def is_there(name: str, packages: Sequence[str]) -> bool:
-    return _mark(name, packages).exists()
+def at_hand(name: str, packages: Sequence[str], modules: Sequence[str]) -> Path | None:
+    """A Python with these packages that needs no fetching: the environment, or this one if it has the modules."""
+    if name and _mark(name, packages).exists():
+        return BUILD / name / "bin" / "python"
+    return Path(sys.executable) if all(map(importlib.util.find_spec, modules)) else None
 
 
 def environment(name: str, packages: Sequence[str]) -> Path:
@@ -36,7 +40,7 @@ def environment(name: str, packages: Sequence[str]) -> Path:
     python = folder / "bin" / "python"
     if not name:
         return Path(sys.executable)
-    if is_there(name, packages):
+    if _mark(name, packages).exists():
         return python
     print(f"fetching {', '.join(packages)} into {folder.relative_to(ROOT)}", flush=True)
     if not python.exists():

@@ -14,15 +14,14 @@ PACKAGES = ("dpctl==0.22.1", "dpnp==0.20.0", "intel-opencl-rt", "pytest", "scipy
 
 
 QUICK = 30
-QUICK_PART = "dpnp.tests.third_party.cupy.linalg_tests.test_solve"
-"""Collecting all of dpnp's tests takes longer than a slice may; this part needs oneMKL's solvers."""
+QUICK_PARTS = [f"dpnp.tests.third_party.cupy.linalg_tests.{name}" for name in ("test_solve", "test_decomposition")]
+"""Collecting all of dpnp's tests takes longer than a slice may; these need oneMKL's solvers, also those for batches."""
 
 
 def _pytest(python: Path, package: str, count: int) -> tuple[list[str], dict[str, str]]:
-    if package == "dpnp.tests" and count == QUICK:
-        package = QUICK_PART
+    parts = QUICK_PARTS if package == "dpnp.tests" and count == QUICK else [package]
     alone = ["-c", str(ROOT / "clients" / "inside" / "pytest.ini"), "-p", "no:cacheprovider"]
-    options = ["-q", *alone, "-p", "recorder", "--pyargs", package]
+    options = ["-q", *alone, "-p", "recorder", "--pyargs", *parts]
     return [str(python), "-m", "pytest", *options], {"SAMPLE": str(count)}
 
 
@@ -48,6 +47,7 @@ DPCTL = Client(
     title="dpctl's own tests, all of them",
     environment=ENVIRONMENT,
     packages=PACKAGES,
+    modules=("dpctl",),
     version_of=("dpctl", "intel-sycl-rt"),
     ours=_ours("dpctl"),
     peer=_intel("dpctl"),
@@ -60,6 +60,7 @@ DPNP = Client(
     title="a sample of dpnp's own tests",
     environment=ENVIRONMENT,
     packages=PACKAGES,
+    modules=("dpnp",),
     version_of=("dpnp", "mkl"),
     ours=_ours("dpnp.tests"),
     peer=_intel("dpnp.tests"),

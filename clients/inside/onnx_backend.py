@@ -1,6 +1,7 @@
-"""ONNX's backend tests: `onnx_backend.py RUNTIME DEVICE`, through openvino or onnxruntime.
+"""ONNX's backend tests: `onnx_backend.py RUNTIME DEVICE [--models]`, through openvino or onnxruntime.
 
-Single operators with the outputs that ONNX's reference has for them, and small models that come with their data.
+Single operators with the outputs that ONNX's reference has for them, and small models that come with their data. With
+`--models` only those.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ def _tensor(path: Path) -> Any:
     return numpy_helper.to_array(onnx.load_tensor(path))
 
 
-def collect(infer: Infer) -> dict[str, Callable[[], None]]:
+def operators(infer: Infer) -> dict[str, Callable[[], None]]:
     from onnx.backend.test.case.node import collect_testcases
 
     found: dict[str, Callable[[], None]] = {}
@@ -116,6 +117,11 @@ def collect(infer: Infer) -> dict[str, Callable[[], None]]:
         for case in collect_testcases(None):
             kept = partial(lambda case: (case.model, case.data_sets), case)
             found[f"node/{case.name}"] = partial(check, infer, kept, case.rtol, case.atol)
+    return found
+
+
+def models(infer: Infer) -> dict[str, Callable[[], None]]:
+    found: dict[str, Callable[[], None]] = {}
     folder = Path(onnx.__file__).parent / "backend" / "test" / "data"
     for kind in KINDS:
         for path in sorted(folder.joinpath(kind).glob("*/model.onnx")):
@@ -124,5 +130,6 @@ def collect(infer: Infer) -> dict[str, Callable[[], None]]:
 
 
 if __name__ == "__main__":
-    runtime, device = sys.argv[1:]
-    cases.run(collect({"openvino": by_openvino, "onnxruntime": by_onnxruntime}[runtime](device)))
+    runtime, device, *options = sys.argv[1:]
+    infer = {"openvino": by_openvino, "onnxruntime": by_onnxruntime}[runtime](device)
+    cases.run(models(infer) if "--models" in options else operators(infer) | models(infer))

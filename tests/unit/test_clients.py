@@ -34,7 +34,7 @@ def side(name: str) -> Side:
 
 
 def client(known: tuple[Known, ...] = ()) -> Client:
-    return Client("some", "some tests", "", (), (), side("anyzero"), side("another"), 0, 0, known)
+    return Client("some", "some tests", "", (), (), (), side("anyzero"), side("another"), 0, 0, known)
 
 
 def test_a_run_goes_on_behind_the_test_that_ends_its_process(tmp_path: Path) -> None:
