@@ -32,6 +32,8 @@ class Options:
     cpu: str = ""
     """LLVM's name of the processor; empty for the one that is there."""
     features: str = ""
+    residency_checks: bool = False
+    """Does the kernel ask the engine before it touches memory? For devices without on-demand paging."""
     cache_bytes: int | None = None
     """What the caches are taken to hold; None for what the processor that is there has."""
 

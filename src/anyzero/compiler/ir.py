@@ -51,6 +51,7 @@ Written by transformations that come after the translation:
     any(mask)        i1, one for the whole vector
     mask_and(mask, condition) mask_andn(mask, condition) mask_or(mask, mask)
     prefetch(pointer) bytes of each lane that are read some time later
+    resident(pointer, [elements, [stride]]) Reach: the kernel ends where that memory is not resident
 """
 
 from __future__ import annotations
@@ -155,6 +156,16 @@ class ImageAccess:
     float_coordinates: bool = False
     sampler: bool = False
     lod: bool = False
+
+
+@dataclass(slots=True, frozen=True)
+class Reach:
+    """How much memory is about to be touched."""
+
+    bytes: int
+    """By each lane; of each element where their number is an operand."""
+    rows: int = 0
+    """Of a sub-group's block: so many rows of neighbours from the address of the first lane on."""
 
 
 @dataclass(slots=True, eq=False)

@@ -28,6 +28,7 @@ from anyzero.compiler.transform.one_latch import one_latch
 from anyzero.compiler.transform.reach import repair
 from anyzero.compiler.transform.read_ahead import read_ahead
 from anyzero.compiler.transform.regions import ends_in_barrier, split
+from anyzero.compiler.transform.residency_checks import check_residency
 from anyzero.compiler.transform.settle import Granted, settle
 from anyzero.compiler.transform.way_out import way_out
 
@@ -87,6 +88,9 @@ def _ready(body: Body, flow: Flow, choices: Choices) -> Ready:
     same = agreed(body, flow) if waits else set()
     streams = find_streams(body, flow.loops, shapes, choices.lanes)
     read_ahead(body, flow, shapes)
+    if choices.options.residency_checks:
+        # Behind everything that moves or removes accesses; each stays with its check from here on.
+        check_residency(body, shapes)
     masks = linearise(body, flow, shapes)
     connect(body)
     repair(body, shapes, masks)

@@ -21,7 +21,7 @@ OPERATIONS = 800
 """That the code for several rows may have."""
 
 _ONCE = {"load", "store", "read", "write", "udiv", "sdiv", "urem", "srem", "fence", "barrier", "mask_and", "mask_andn",
-         "mask_or", "prefetch"}  # fmt: skip
+         "mask_or", "prefetch", "resident"}  # fmt: skip
 """Not pure, but the same for all rows where their operands are."""
 _NEVER = {"call", "group", "group_copy", "printf", "parameter", "result", "function", "copy", "space_of"}
 

@@ -1,0 +1,75 @@
+"""Checks of residency: the engine knows what a launch may touch, and ends the kernel where it touches anything else."""
+
+from __future__ import annotations
+
+from anyzero.compiler.ir import Op, Reach
+from anyzero.compiler.lower.emitter import Emitter, handles
+from anyzero.compiler.lower.llvm import I64, Value
+
+_RESIDENT = "declare void @az_resident(ptr, ptr, i64, i64)"
+
+
+@handles("resident")
+def resident(e: Emitter, op: Op) -> None:
+    reach: Reach = op.info
+    pointer, *sizes = op.args
+    if sizes:
+        _run_time_size(e, pointer, sizes, reach.bytes)
+    elif reach.rows:
+        _block(e, pointer, reach)
+    elif not e.lanes or e.shape(pointer).uniform:
+        _one(e, e.scalar(pointer), e.b.constant(reach.bytes, I64))
+    else:
+        _each(e, e.vector(pointer), reach.bytes)
+
+
+def _call(e: Emitter, addresses: Value, lanes: Value, size: Value) -> None:
+    e.b.intrinsics.setdefault("az_resident", _RESIDENT)
+    e.b.line(
+        f"call void @az_resident({e.frame.worker.typed}, {addresses.typed}, {lanes.typed}, {size.typed})",
+    )
+
+
+def _one(e: Emitter, address: Value, size: Value) -> None:
+    place = e.allocate(address.type)
+    e.b.line(f"store {address.typed}, {place.typed}")
+    _call(e, place, e.b.constant(1, I64), size)
+
+
+def _each(e: Emitter, addresses: Value, size: int) -> None:
+    """Of the lanes that are here."""
+    mask = e.mask
+    assert mask is not None
+    place = e.allocate(addresses.type)
+    e.b.line(f"store {addresses.typed}, {place.typed}")
+    _call(e, place, e.bits(mask), e.b.constant(size, I64))
+
+
+def _block(e: Emitter, pointer: Op, reach: Reach) -> None:
+    """Rows of neighbours, from the address that the first lane has."""
+    address = e.value(pointer)
+    if address.type.lanes:
+        address = e.b.lane(address, e.first_lane() or 0)
+    for row in range(reach.rows):
+        first = e.moved(address, row * max(e.lanes, 1) * reach.bytes)
+        if e.lanes:
+            _each(e, e.apart(first, reach.bytes), reach.bytes)
+        else:
+            _one(e, first, e.b.constant(reach.bytes, I64))
+
+
+def _run_time_size(e: Emitter, pointer: Op, sizes: list[Op], element: int) -> None:
+    """So many elements side by side, or a stride apart."""
+
+    def one(_: Value, address: Value, count: Value, *stride: Value) -> list[Value]:
+        if stride:
+            none = e.b.compare("eq", count, 0)
+            count = e.b.select(none, count, (count - 1) * stride[0] + 1)
+        _one(e, address, count * element)
+        return []
+
+    operands = [pointer, *sizes]
+    if not e.lanes or all(e.shape(each).uniform for each in operands):
+        one(e.b.constant(0, I64), *(e.scalar(each) for each in operands))
+    else:
+        e.for_each_lane([e.value(each) for each in operands], [], one)
