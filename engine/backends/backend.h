@@ -13,6 +13,9 @@ struct Box {
   size_t slice_pitch;
 };
 
+// How written memory should be treated by the caches: as its size suggests, kept in them, or written past them.
+enum class Caching : uint8_t { Usual, Keep, Bypass };
+
 // Threading: every verb from any thread. Verbs run under a fault trap and hold no lock across user memory.
 class Backend {
  public:
@@ -31,8 +34,8 @@ class Backend {
   virtual bool share(Block* block) = 0;
 
   // Ordinary copies behave as memmove. Large ones are shared out over the worker pool.
-  virtual void copy(void* to, const void* from, size_t size) = 0;
-  virtual void fill(void* to, const void* pattern, size_t pattern_size, size_t size) = 0;
+  virtual void copy(void* to, const void* from, size_t size, Caching caching) = 0;
+  virtual void fill(void* to, const void* pattern, size_t pattern_size, size_t size, Caching caching) = 0;
   virtual void copy_box(const Box& to, const Box& from, size_t row, size_t rows, size_t slices) = 0;
 };
 

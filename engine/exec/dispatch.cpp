@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstring>
 
+#include "../objects/device.h"
+#include "../objects/residency.h"
 #include "clock.h"
 #include "code.h"
 #include "cooperate.h"
@@ -152,8 +154,9 @@ uint64_t divide(Grid& grid, const Code& code, uint64_t groups) {
   return groups;
 }
 
-void run(const Launch& launch, Busy& busy) {
+void run(const Launch& launch, Busy& busy, const Reach* reach) {
   RunningLaunch running;
+  running.reach = reach;
   uint32_t count[3];
   std::copy_n(launch.group_count, 3, count);
   if (launch.count_at) {
@@ -198,6 +201,7 @@ void run_groups(RunningLaunch& running, uint64_t first, uint64_t last) {
   void* stack = provide_memory(running.local_bytes, running.scratch_bytes, &worker);
   if (!stack) raise({Fault::kNoMemory, 0, 0});
   worker.launch = &running;
+  worker.reached.count = worker.reached.next = 0;
   UsualRounding rounding;
   if (running.limited()) {
     if (int how = running.limit.passed()) raise({how, 0, 0});
@@ -208,11 +212,18 @@ void run_groups(RunningLaunch& running, uint64_t first, uint64_t last) {
   }
 }
 
-void run_launches(const LaunchPacket& packet, Busy& busy) {
+void run_launches(const LaunchPacket& packet, const Context& context, const Device& device, Busy& busy) {
   uint64_t enabled = packet.count;
   if (packet.enabled_at) enabled = std::min<uint64_t>(enabled, *packet.enabled_at);
   const Launch* launch = packet.first();
-  for (uint64_t i = 0; i < enabled; ++i, launch = launch->next()) run(*launch, busy);
+  for (uint64_t i = 0; i < enabled; ++i, launch = launch->next()) {
+    if (device.pages_on_demand()) {
+      run(*launch, busy, nullptr);
+    } else {
+      const Reach reach{context, device, *launch};
+      run(*launch, busy, &reach);
+    }
+  }
 }
 
 uint64_t cost_of(const LaunchPacket& packet) {

@@ -9,9 +9,11 @@
 
 namespace anyzero {
 
+class Context;
+
 // Every launch of the packet, one behind the other, and tells how long it was busy. Runs in a trap, which a fault of the kernel
 // leaves for.
-void run_launches(const LaunchPacket& packet, Busy& busy);
+void run_launches(const LaunchPacket& packet, const Context& context, const Device& device, Busy& busy);
 
 // Rough nanoseconds that it will take on one thread alone; UINT64_MAX / 2 while nobody knows, or where it may never end.
 uint64_t cost_of(const LaunchPacket& packet);

@@ -26,6 +26,8 @@ class LoadedObject {
   uintptr_t text() const { return base_; }
   size_t text_bytes() const { return text_bytes_; }
   bool contains(uintptr_t address) const { return address - base_ < text_bytes_; }
+  // With all that lies beside the code.
+  bool holds(uintptr_t address) const { return address - base_ < bytes_; }
 
  private:
   LoadedObject() = default;

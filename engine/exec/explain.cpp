@@ -33,6 +33,17 @@ void explain_raised(int kind, uintptr_t value, char* text, size_t size) {
   }
 }
 
+void explain_not_resident(uintptr_t address, char* text, size_t size) {
+  const bool ours = with_allocation(reinterpret_cast<void*>(address), [](Allocation&) {});
+  char where[256];
+  describe_address(address, where, sizeof where);
+  std::snprintf(text, size, "it reached %#zx, which is not resident, and this device has no on-demand paging (%s); %s",
+                static_cast<size_t>(address), where,
+                ours ? "make it resident (zeContextMakeMemoryResident) or let the kernel reach all memory of that kind "
+                       "(zeKernelSetIndirectAccess)"
+                     : "allocate it with zeMemAlloc*: memory of the system's allocator is out of its reach");
+}
+
 void explain_kind(const Fault& fault, char* text, size_t size) {
   switch (fault.signal) {
     case Fault::kStackOverflow:
@@ -69,6 +80,9 @@ void explain_kind(const Fault& fault, char* text, size_t size) {
       std::snprintf(text, size, "it jumped to %#zx, where no code is: a return address or a function's address was overwritten",
                     static_cast<size_t>(fault.address));
       return;
+    case Fault::kNotResident:
+      explain_not_resident(fault.address, text, size);
+      return;
     default:
       break;
   }
@@ -96,7 +110,7 @@ void explain(const Fault& fault, const Packet* packet, char* text, size_t size) 
   for_each_launch(launches, [&](const Launch& launch) {
     size_t offset;
     if (!launch.code->offset_of(fault.instruction, &offset)) return;
-    char kind[400];
+    char kind[512];
     std::snprintf(kind, sizeof kind, "%s", text);
     std::snprintf(text, size, "%s; at offset %#zx of the code of %s", kind, offset, launch.code->facts().name.c_str());
   });

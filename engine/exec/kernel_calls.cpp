@@ -1,11 +1,16 @@
 #include "kernel_calls.h"
 
+#include <bit>
 #include <string>
 #include <utility>
 
+#include "../objects/residency.h"
+#include "code.h"
+#include "kernel_memory.h"
 #include "kernel_stack.h"
 #include "output.h"
 #include "printf.h"
+#include "running.h"
 #include "trap.h"
 
 // A kernel that is called without az_enter_kernel has no other stack.
@@ -37,6 +42,7 @@ asm(R"(
   .endm
   AZ_ON_HOST_STACK az_printf, az_printf_on_host_stack
   AZ_ON_HOST_STACK az_fault, az_fault_on_host_stack
+  AZ_ON_HOST_STACK az_resident, az_resident_on_host_stack
 
   .p2align 4
   .globl az_private_overrun
@@ -51,6 +57,36 @@ az_private_overrun:
   .size az_private_overrun, . - az_private_overrun
 )");
 
+namespace anyzero {
+
+namespace {
+
+// Generic pointers may lead to the memory of the work-group itself. An overrun of it has a report of its own.
+bool belongs_to_kernel(const Launch& launch, uintptr_t address) {
+  const auto args = reinterpret_cast<uintptr_t>(launch.args());
+  return address - args < launch.code->facts().args_bytes || launch.code->holds(address) || in_kernel_memory(address);
+}
+
+// Where the memory around `address` ends that the kernel may touch; `address` itself where it may not.
+uintptr_t reach_end(Worker& worker, uintptr_t address) {
+  constexpr uintptr_t kNull = 4096;  // an access faults by itself, and is reported as what it is
+  ReachedRanges& reached = worker.reached;
+  for (uint32_t i = 0; i < reached.count; ++i)
+    if (reached.ranges[i].contains(address)) return reached.ranges[i].end;
+  const Reach* reach = static_cast<RunningLaunch*>(worker.launch)->reach;
+  if (!reach || address < kNull || belongs_to_kernel(reach->launch, address)) return UINTPTR_MAX;
+  AddressRange range;
+  if (!residency_reaches(*reach, address, &range)) return address;
+  reached.ranges[reached.next] = range;
+  reached.next = (reached.next + 1) % ReachedRanges::kMost;
+  if (reached.count < ReachedRanges::kMost) ++reached.count;
+  return range.end;
+}
+
+}  // namespace
+
+}  // namespace anyzero
+
 extern "C" {
 __attribute__((visibility("hidden"), used)) void az_printf_on_host_stack(anyzero::Worker*, const char* format,
                                                                          const uint64_t* slots, uint32_t n_slots) {
@@ -61,6 +97,23 @@ __attribute__((visibility("hidden"), used)) void az_printf_on_host_stack(anyzero
     keep_output(format_printf(format, slots, n_slots));
   } catch (...) {
     // No memory for the text: it is lost, the kernel goes on.
+  }
+  current_limit = limit;
+}
+
+__attribute__((visibility("hidden"), used)) void az_resident_on_host_stack(anyzero::Worker* worker, const uintptr_t* addresses,
+                                                                           uint64_t lanes, uint64_t bytes, uintptr_t instruction) {
+  using namespace anyzero;
+  if (bytes == 0) return;
+  const Limit* limit = std::exchange(current_limit, nullptr);  // not to be torn from a lock
+  for (; lanes; lanes &= lanes - 1) {
+    uintptr_t at = addresses[std::countr_zero(lanes)];
+    const uintptr_t last = bytes - 1 > UINTPTR_MAX - at ? UINTPTR_MAX - 1 : at + (bytes - 1);
+    while (at <= last) {
+      const uintptr_t end = reach_end(*worker, at);
+      if (end == at) raise({Fault::kNotResident, at, instruction});
+      at = end;
+    }
   }
   current_limit = limit;
 }

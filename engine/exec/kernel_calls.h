@@ -1,4 +1,4 @@
-// What compiled code calls in the engine, in the midst of a kernel. Both change to the thread's own stack: how much room is left on
+// What compiled code calls in the engine, in the midst of a kernel. All change to the thread's own stack: how much room is left on
 // the kernel's, nobody knows, and neither locks nor Python's stack checks allow for one that ends.
 #pragma once
 
@@ -10,6 +10,10 @@ extern "C" {
 
 // Prints as OpenCL's printf: one slot for each scalar, or each component of a vector.
 void az_printf(anyzero::Worker* worker, const char* format, const uint64_t* slots, uint32_t n_slots);
+
+// Ends the kernel where it is about to touch memory that is not resident: `bytes` at the address of each lane in the mask.
+// Only kernels for devices without on-demand paging ask.
+void az_resident(anyzero::Worker* worker, const uintptr_t* addresses, uint64_t lanes, uint64_t bytes);
 
 // The kernel cannot go on: 1 integer division by zero, 2 unreachable code reached, 3 bad function pointer (value), 4 barrier that
 // not all work-items reach, 5 private memory overrun.

@@ -48,6 +48,10 @@ struct Room {
     capacity = wanted;
     return true;
   }
+  bool holds(uintptr_t address) const {
+    const uintptr_t behind = reinterpret_cast<uintptr_t>(end) + overrun_slack() + kGuard;
+    return end && address - (behind - mapped(capacity)) < mapped(capacity);
+  }
   bool guards(uintptr_t address) const {
     if (!end) return false;
     const uintptr_t behind = reinterpret_cast<uintptr_t>(end) + overrun_slack();
@@ -111,6 +115,10 @@ void* provide_memory(uint64_t local_bytes, uint64_t scratch_bytes, Worker* worke
     worker->scratch = rooms->scratch.last(scratch_bytes);
   }
   return rooms->stack.top;
+}
+
+bool in_kernel_memory(uintptr_t address) {
+  return rooms && (rooms->local.holds(address) || rooms->scratch.holds(address) || rooms->stack.holds(address));
 }
 
 int memory_overrun(uintptr_t address, uintptr_t stack_pointer) {

@@ -16,6 +16,9 @@ uint64_t overrun_slack();
 // when the system has no memory left. Threading: each thread has its own, for one kernel at a time.
 void* provide_memory(uint64_t local_bytes, uint64_t scratch_bytes, Worker* worker);
 
+// True for an address in the local memory, scratch or stack of the kernel that this thread runs, or in a guard beside them.
+bool in_kernel_memory(uintptr_t address);
+
 // Says of a bad address whether it is beside the memory of the kernel that this thread runs: the kind of fault, else 0.
 // Signal-safe.
 int memory_overrun(uintptr_t address, uintptr_t stack_pointer);

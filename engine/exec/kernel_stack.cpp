@@ -138,6 +138,11 @@ void KernelStack::give_back() {
   top = nullptr;
 }
 
+bool KernelStack::holds(uintptr_t address) const {
+  const uint64_t whole = kGuard + kBytes + overrun_slack() + kGuard;
+  return address - (reinterpret_cast<uintptr_t>(top) - kBytes - kGuard) < whole;
+}
+
 int KernelStack::overrun(uintptr_t address, uintptr_t stack_pointer) const {
   constexpr uint64_t kBelow = uint64_t{64} << 10;
   const auto end = reinterpret_cast<uintptr_t>(top), bottom = end - kBytes;

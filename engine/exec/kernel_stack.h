@@ -33,6 +33,9 @@ struct KernelStack {
   bool make();
   void give_back();
 
+  // True for an address in it or in its guards.
+  bool holds(uintptr_t address) const;
+
   // The kind of fault that an access to `address` is if it lies outside of this stack and beside it, else 0. Signal-safe.
   int overrun(uintptr_t address, uintptr_t stack_pointer) const;
 };

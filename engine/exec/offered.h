@@ -1,10 +1,24 @@
 // What compiled code may call: C's memory functions, the compiler's own helpers, and what the engine does for kernels.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
 namespace anyzero {
+
+struct AddressRange {
+  uintptr_t begin, end;
+  bool contains(uintptr_t address) const { return address - begin < end - begin; }
+};
+
+// The memory that a kernel on a device without on-demand paging touched last, and is known to be within its reach.
+struct ReachedRanges {
+  static constexpr uint32_t kMost = 4;
+  uint32_t count;
+  uint32_t next;
+  AddressRange ranges[kMost];
+};
 
 // What a thread brings along when it runs work-groups. Compiled code knows this layout.
 struct Worker {
@@ -12,9 +26,10 @@ struct Worker {
   unsigned char* scratch;
   uint64_t local_bytes;
   uint64_t scratch_bytes;
-  void* launch;  // the engine's own
+  void* launch;  // from here on the engine's own
+  ReachedRanges reached;
 };
-static_assert(sizeof(Worker) == 40);
+static_assert(offsetof(Worker, launch) == 32);
 
 // One per launch, read-only for the code, which knows this layout too.
 struct Grid {

@@ -72,7 +72,7 @@ void for_each_held(Packet& packet, Visit visit) {
 
 bool names(const Launch& launch, const MemoryRange& range) {
   if (launch.indirect && reaches_all_of(launch.indirect, range.type)) return true;
-  auto inside = [&](const void* at) { return reinterpret_cast<uintptr_t>(at) - range.begin < range.end - range.begin; };
+  auto inside = [&](const void* at) { return range.contains(reinterpret_cast<uintptr_t>(at)); };
   if (launch.count_at && inside(launch.count_at)) return true;
   for (const Argument& argument : launch.code->facts().arguments) {
     if (!argument.pointer()) continue;

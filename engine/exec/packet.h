@@ -200,6 +200,8 @@ struct PrefetchPacket : MemoryHintPacket {
 };
 struct AdvisePacket : MemoryHintPacket {
   static constexpr Op kOp = Op::Advise;
+  Device* device;
+  ze_memory_advice_t advice;
 };
 
 struct HostFunctionPacket : Packet {
@@ -262,6 +264,8 @@ struct MemoryRange {
   uintptr_t begin;
   uintptr_t end;
   ze_memory_type_t type;
+
+  bool contains(uintptr_t address) const { return address - begin < end - begin; }
 };
 
 // True when a kernel with these flags (ze_kernel_indirect_access_flags_t) may reach any memory of that type.

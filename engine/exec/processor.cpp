@@ -1,7 +1,5 @@
 #include "processor.h"
 
-#include <sys/mman.h>
-
 #include <cstdio>
 #include <cstring>
 #include <mutex>
@@ -14,6 +12,7 @@
 #include "../objects/external_semaphore.h"
 #include "../objects/fence.h"
 #include "../objects/image.h"
+#include "../objects/memory_advice.h"
 #include "../objects/residency.h"
 #include "clock.h"
 #include "code.h"
@@ -50,17 +49,6 @@ uint32_t settled_waits(const Packet& packet) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < packet.n_waits; ++i) count += settled_at_execution(packet.waits()[i]);
   return count;
-}
-
-void prefetch(const MemoryHintPacket& packet) {
-  constexpr uintptr_t kPage = 4096;
-  uintptr_t from = reinterpret_cast<uintptr_t>(packet.at) & ~(kPage - 1);
-  uintptr_t to = reinterpret_cast<uintptr_t>(packet.at) + packet.bytes;
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
-  // Only a hint: a kernel or a mapping that cannot do it changes nothing.
-  madvise(reinterpret_cast<void*>(from), to - from, MADV_POPULATE_WRITE);
 }
 
 void query_timestamps(const QueryTimestampsPacket& packet) {
@@ -259,16 +247,15 @@ void Walk::act(const Packet& packet) {
   Backend& backend = ring.device_.backend();
   switch (packet.op) {
     case Op::Barrier:
-    case Op::Advise:  // one memory, one cache hierarchy: nothing to move
       break;
     case Op::Copy: {
       auto& p = static_cast<const CopyPacket&>(packet);
-      move(p.bytes, [&] { backend.copy(p.to, p.from, p.bytes); });
+      move(p.bytes, [&] { backend.copy(p.to, p.from, p.bytes, caching_of(p.to, p.bytes)); });
       break;
     }
     case Op::Fill: {
       auto& p = static_cast<const FillPacket&>(packet);
-      move(p.bytes, [&] { backend.fill(p.to, p.pattern(), p.pattern_size, p.bytes); });
+      move(p.bytes, [&] { backend.fill(p.to, p.pattern(), p.pattern_size, p.bytes, caching_of(p.to, p.bytes)); });
       break;
     }
     case Op::CopyBoxes: {
@@ -281,7 +268,7 @@ void Walk::act(const Packet& packet) {
     }
     case Op::Launch:
       worked += kUnlooked;
-      run_launches(static_cast<const LaunchPacket&>(packet), ring.busy_);
+      run_launches(static_cast<const LaunchPacket&>(packet), ring.context_, ring.device_, ring.busy_);
       break;
     case Op::Reset:
       static_cast<const ResetPacket&>(packet).event->signal().reset();
@@ -294,8 +281,13 @@ void Walk::act(const Packet& packet) {
     case Op::QueryTimestamps:
       query_timestamps(static_cast<const QueryTimestampsPacket&>(packet));
       break;
-    case Op::Prefetch:
-      prefetch(static_cast<const MemoryHintPacket&>(packet));
+    case Op::Prefetch: {
+      auto& p = static_cast<const PrefetchPacket&>(packet);
+      prefetch_memory(ring.device_, p.at, p.bytes);
+      break;
+    }
+    case Op::Advise:
+      advise_memory(static_cast<const AdvisePacket&>(packet));
       break;
     case Op::HostFunction: {
       TrapPause users_code;
@@ -355,17 +347,9 @@ bool Walk::resident(const Packet& packet) {
     auto& p = static_cast<const LaunchPacket&>(packet);
     if (p.enabled_at) need(p.enabled_at, sizeof *p.enabled_at);
     for_each_launch(p, [&](const Launch& launch) {
-      // What it reaches through pointers in memory is what there is when it runs, unless the program sees to that itself.
-      const uint32_t indirect = launch.flags & Launch::kOwnResidency ? 0 : launch.indirect;
-      const uint32_t kinds = launch.flags & Launch::kAllResident ? UINT32_MAX : indirect;
-      if (kinds) residency_note_kinds(ring.context_, device, kinds);
       if (launch.count_at) need(launch.count_at, sizeof *launch.count_at);
-      for (const Argument& argument : launch.code->facts().arguments) {
-        if (!argument.pointer()) continue;
-        const void* address;
-        std::memcpy(&address, launch.args() + argument.offset, sizeof address);
-        need(address, 1);
-      }
+      if (!missing) missing = residency_missing({ring.context_, device, launch});
+      if (launch.flags & Launch::kAllResident) return;
       for (uint32_t i = 0; i < launch.n_images; ++i)
         if (const Image* image = launch.images()[i]; image && !image->resident(device)) missing = image;
     });

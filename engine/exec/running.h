@@ -7,6 +7,8 @@
 
 namespace anyzero {
 
+struct Reach;
+
 struct RunningLaunch {
   const void* args;
   Entry entry;
@@ -15,6 +17,7 @@ struct RunningLaunch {
   Grid grid;
   Limit limit;
   TurnsSource turns{};
+  const Reach* reach = nullptr;  // what it may touch, on a device without on-demand paging
 
   bool limited() const { return limit.deadline != UINT64_MAX || limit.given_up; }
 };

@@ -27,6 +27,7 @@ struct Fault {
   static constexpr int kPrivateOverrun = 1008;
   static constexpr int kLocalOverrun = 1009;
   static constexpr int kNoCode = 1010;  // a jump to where no code is
+  static constexpr int kNotResident = 1011;
   static constexpr int kRaised = 1100;  // + the kind that compiled code gave
 };
 

@@ -11,7 +11,7 @@
 #include "../exec/thread.h"
 #include "device.h"
 #include "ipc.h"
-#include "memory.h"
+#include "memory_account.h"
 #include "virtual_memory.h"
 
 namespace anyzero {
@@ -175,11 +175,7 @@ void discard(std::unique_ptr<Allocation> allocation) {
     case Origin::Physical:
       break;
   }
-  if (a.device) {
-    a.device->refund(a.charged);
-  } else {
-    refund_host(a.charged);
-  }
+  refund(a);
 }
 
 }  // namespace anyzero

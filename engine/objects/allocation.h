@@ -44,13 +44,18 @@ struct Allocation {
   Backend* backend = nullptr;
   Backend::Block block;    // Heap: the backend's; Descriptor and Ipc: a mapping of ours; Physical: the physical memory object's
   size_t shared_size = 0;  // Physical: bytes of the whole object, which is what another process opens
-  uint64_t charged = 0;    // bytes on the account of `device`, or of the host when there is none
-  uint32_t imports = 1;    // System: the same range may be imported again and is then freed as often
-  bool exported = false;   // changed under the export lock only
+  uint64_t charged = 0;    // bytes on the account of `home`, or of the host when there is none
+  Device* home = nullptr;
+  std::vector<Device*> copies;  // more devices that account for it, because it is resident on them at the same time
+  uint32_t imports = 1;         // System: the same range may be imported again and is then freed as often
+  bool exported = false;        // changed under the export lock only
 
-  std::atomic<uint64_t> resident{0};  // a bit per Device::index()
-  Mutex attributes_mutex;
+  // A bit per Device::index() each: made resident by the program, and named by a command since it was last evicted.
+  std::atomic<uint64_t> resident{0}, named{0};
+  std::atomic<Caching> caching{Caching::Usual};
+  Mutex attributes_mutex;  // guards all below, and `home` and `copies` of shared memory
   std::vector<std::pair<const Device*, uint32_t>> atomic_attributes;
+  const Device* preferred = nullptr;  // where memory advice wants it
 
   // The bytes of a file that stand for this allocation in another process; fd is -1 while there is no file.
   struct FileRange {

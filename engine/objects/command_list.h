@@ -159,7 +159,7 @@ class CommandList : public Object<CommandList, Kind::CommandList> {
   // While captures go on: true when the command was recorded into a graph, or may not be appended, as `result` says.
   bool append_captured(const Capturable& command, ze_result_t* result);
   void note_use(const void* pointer);
-  void note_use(const Kernel& kernel);
+  ze_result_t note_use(const Kernel& kernel);
   // `count` is unknown where the device finds it at execution.
   ze_result_t check_launch(const Kernel& kernel, const ze_group_count_t* count, uint32_t flags);
   ze_result_t launch(const Kernel& kernel, const ze_group_count_t& count, uint32_t flags, Event* signal, uint32_t n,

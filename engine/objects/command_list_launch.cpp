@@ -35,9 +35,14 @@ ze_result_t CommandList::check_local_memory(const KernelFacts& facts, uint64_t b
               facts.name.c_str(), static_cast<unsigned long long>(bytes), limits->maxSharedLocalMemory);
 }
 
-// On a device without on-demand paging, what the kernel names becomes resident, unless the program sees to that itself.
-void CommandList::note_use(const Kernel& kernel) {
-  if (device_.pages_on_demand() || (kernel.flags() & ZE_KERNEL_FLAG_EXPLICIT_RESIDENCY)) return;
+// On a device without on-demand paging, a launch may touch what the kernel names, unless the program sees to that itself.
+ze_result_t CommandList::note_use(const Kernel& kernel) {
+  if (device_.pages_on_demand()) return ZE_RESULT_SUCCESS;
+  const bool forced = kernel.flags() & ZE_KERNEL_FLAG_FORCE_RESIDENCY, own = kernel.flags() & ZE_KERNEL_FLAG_EXPLICIT_RESIDENCY;
+  // Recorded launches are asked when they are executed.
+  if (immediate())
+    if (ze_result_t r = residency_check(*context_, device_, forced ? UINT32_MAX : own ? 0 : kernel.indirect())) return r;
+  if (own) return ZE_RESULT_SUCCESS;
   for (const Argument& argument : kernel.code().facts().arguments) {
     if (!argument.pointer()) continue;
     const void* address;
@@ -46,12 +51,13 @@ void CommandList::note_use(const Kernel& kernel) {
   }
   for (const Ref<Image>& image : kernel.images())
     if (image) image->set_resident(device_, true);
+  return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t CommandList::launch(const Kernel& kernel, const ze_group_count_t& count, uint32_t flags, Event* signal, uint32_t n,
                                 Event* const* waits) {
   if (ze_result_t r = check_launch(kernel, &count, flags)) return r;
-  note_use(kernel);
+  if (ze_result_t r = note_use(kernel)) return r;
   // A recorded launch is asked what it costs when it is executed.
   const TurnsSource turns{kernel.args(), &count.groupCountX, kernel.group_size(), kernel.global_offset()};
   const uint64_t cost = immediate() ? cost_of_launch(kernel.code(), turns, flags) : 0;
@@ -132,7 +138,7 @@ ze_result_t CommandList::launch_indirect(uint32_t count, Kernel* const* kernels,
   size_t bytes = 0;
   for (uint32_t i = 0; i < count; ++i) {
     if (ze_result_t r = check_launch(*kernels[i], nullptr, 0)) return r;
-    note_use(*kernels[i]);
+    if (ze_result_t r = note_use(*kernels[i])) return r;
     note_use(counts_at + i);
     bytes += kernels[i]->launch_bytes();
   }

@@ -1,6 +1,7 @@
 // Appends that move, fill or hint at memory.
 #include <cstring>
 
+#include "allocation.h"
 #include "command_list_append.h"
 #include "image.h"
 
@@ -154,17 +155,42 @@ ze_result_t CommandList::append_boxes(const BoxCopy* boxes, uint32_t count, Imag
   });
 }
 
+namespace {
+
+// A hint is about memory that the device can reach, and about no more than there is of it.
+ze_result_t check_hint(const Device& device, const void* pointer, size_t size) {
+  uintptr_t end = 0;
+  const bool known = with_allocation(pointer, [&](Allocation& allocation) { end = allocation.base + allocation.size; });
+  if (!known && !device.pages_on_demand())
+    return fail(
+        ZE_RESULT_ERROR_INVALID_ARGUMENT,
+        "%p does not lie in an allocation, and memory of the system's allocator is out of reach of a device without on-demand "
+        "paging",
+        pointer);
+  const size_t left = end - reinterpret_cast<uintptr_t>(pointer);
+  if (!known || size <= left) return ZE_RESULT_SUCCESS;
+  return fail(ZE_RESULT_ERROR_INVALID_SIZE, "%zu bytes at %p go beyond the end of their allocation, which has %zu left", size,
+              pointer, left);
+}
+
+}  // namespace
+
 ze_result_t CommandList::appendMemoryPrefetch(const void* pointer, size_t size) {
+  if (ze_result_t r = check_hint(device_, pointer, size)) return r;
   return append<PrefetchPacket>(cost_of_bytes(size), 0, nullptr, 0, nullptr, [&](PrefetchPacket& packet) {
     packet.at = pointer;
     packet.bytes = size;
   });
 }
 
-ze_result_t CommandList::appendMemAdvise(Device&, const void* pointer, size_t size, ze_memory_advice_t) {
+ze_result_t CommandList::appendMemAdvise(Device& device, const void* pointer, size_t size, ze_memory_advice_t advice) {
+  if (ze_result_t r = context_->require(device)) return r;
+  if (ze_result_t r = check_hint(device, pointer, size)) return r;
   return append<AdvisePacket>(kTiny, 0, nullptr, 0, nullptr, [&](AdvisePacket& packet) {
     packet.at = pointer;
     packet.bytes = size;
+    packet.device = &device;
+    packet.advice = advice;
   });
 }
 

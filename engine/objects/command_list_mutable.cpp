@@ -108,7 +108,7 @@ ze_result_t CommandList::updateMutableCommandKernelsExp(uint32_t count, uint64_t
     ze_group_count_t groups;
     std::memcpy(&groups, launch->group_count, sizeof groups);
     if (ze_result_t r = check_launch(*kernels[i], &groups, launch->flags & Launch::kCooperative)) return r;
-    note_use(*kernels[i]);
+    if (ze_result_t r = note_use(*kernels[i])) return r;
     const uint32_t room = launch->size;
     const ze_group_count_t* count_at = launch->count_at;
     let_go(*launch);

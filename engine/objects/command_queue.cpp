@@ -142,6 +142,8 @@ ze_result_t execute_on(Ring& ring, bool copy_only, uint32_t count, CommandList* 
   TakenPrograms programs(count);
   for (uint32_t i = 0; i < count; ++i) {
     if (ze_result_t r = lists[i]->take_program(ring.device(), copy_only, &programs.next())) return r;
+    if (!ring.device().pages_on_demand())
+      if (ze_result_t r = residency_check(ring.context(), ring.device(), programs[i])) return r;
     cost += std::min(programs[i].cost(), kNeverInline / (count + 1));
     targets += programs[i].settled_waits();
   }

@@ -167,6 +167,11 @@ bool Device::charge_own(uint64_t size) {
   return true;
 }
 
+uint64_t Device::memory_free() const {
+  const uint64_t own = memory_total_ - std::min(memory_total_, memory_used());
+  return parent_ ? std::min(own, parent_->memory_free()) : own;
+}
+
 bool Device::charge(uint64_t size) {
   if (!charge_own(size)) return false;
   if (!parent_ || parent_->charge_own(size)) return true;

@@ -78,6 +78,8 @@ class Device : public Object<Device, Kind::Device> {
   bool pages_on_demand() const { return pages_on_demand_; }
   uint64_t memory_total() const { return memory_total_; }
   uint64_t memory_used() const { return memory_used_.load(std::memory_order_relaxed); }
+  // What may still be charged: of a tile, no more than its device has left.
+  uint64_t memory_free() const;
   uint64_t max_allocation() const { return max_allocation_; }
   uint32_t memories() const { return memories_; }
 

@@ -1,11 +1,13 @@
 #include "image.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "../abi/error.h"
 #include "../abi/properties.h"
 #include "context.h"
 #include "device.h"
+#include "memory_account.h"
 
 namespace anyzero {
 namespace {
@@ -188,7 +190,7 @@ ImageStorage::ImageStorage(Device& device, size_t size) : device_(device), size_
 
 std::shared_ptr<ImageStorage> ImageStorage::allocate(Device& device, size_t size) {
   auto storage = std::make_shared<ImageStorage>(device, size);
-  if (device.charge(size)) {
+  if (charge(&device, size)) {
     if (device.backend().allocate(size, kRowAlignment, &storage->block_)) {
       storage->owned_ = true;
       return storage;
@@ -216,6 +218,10 @@ unsigned char* ImageStorage::base() const { return static_cast<unsigned char*>(b
 
 Image::Image(Context& context, Device& device, const ImageView& view, std::shared_ptr<ImageStorage> storage)
     : context_(&context), device_(device), view_(view), storage_(std::move(storage)) {}
+
+Image::~Image() {
+  for (Device* copy : *copies_.open()) copy->refund(storage_->size());
+}
 
 ze_result_t Image::getProperties(Device& device, const ze_image_desc_t* desc, ze_image_properties_t* properties) {
   auto* limits = limits_of(device);
@@ -323,6 +329,19 @@ void Image::set_resident(Device& device, bool resident) {
   } else {
     resident_.fetch_and(~bit, std::memory_order_acq_rel);
   }
+}
+
+bool Image::take_room(Device& device) {
+  if (&device.root() == &device_.root()) return true;
+  auto copies = copies_.open();
+  if (std::find(copies->begin(), copies->end(), &device) != copies->end()) return true;
+  if (!charge(&device, storage_->size())) return false;
+  copies->push_back(&device);
+  return true;
+}
+
+void Image::give_room_back(Device& device) {
+  if (std::erase(*copies_.open(), &device)) device.refund(storage_->size());
 }
 
 bool Image::resident(Device& device) const { return resident_.load(std::memory_order_acquire) >> device.index() & 1; }

@@ -3,9 +3,11 @@
 
 #include <atomic>
 #include <memory>
+#include <vector>
 
 #include "../abi/handle.h"
 #include "../backends/backend.h"
+#include "../exec/mutex.h"
 #include "image_format.h"
 #include "sampler.h"
 
@@ -77,8 +79,12 @@ class Image : public Object<Image, Kind::Image> {
 
   void set_resident(Device& device, bool resident);
   bool resident(Device& device) const;
+  // An image has room on its own device as long as it lives; on others while it is resident there. False when there is none.
+  bool take_room(Device& device);
+  void give_room_back(Device& device);
 
   Image(Context& context, Device& device, const ImageView& view, std::shared_ptr<ImageStorage> storage);
+  ~Image();
 
  private:
   Ref<Context> context_;
@@ -86,6 +92,7 @@ class Image : public Object<Image, Kind::Image> {
   ImageView view_;
   std::shared_ptr<ImageStorage> storage_;  // shared with views, so that each may outlive the other
   std::atomic<uint64_t> resident_{0};      // a bit per Device::index()
+  Guarded<std::vector<Device*>> copies_;   // other devices that account for it
 };
 
 }  // namespace anyzero

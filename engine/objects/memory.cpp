@@ -4,12 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cstdio>
 
 #include "../abi/error.h"
 #include "allocation.h"
 #include "device.h"
+#include "memory_account.h"
+#include "memory_advice.h"
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
@@ -23,36 +23,10 @@ namespace {
 constexpr size_t kPageSize = 4096;
 constexpr size_t kPitchAlignment = 64;
 
-std::atomic<uint64_t> host_used{0};
-
-// What the machine, or the container we are in, has.
-uint64_t physical_memory() {
-  static const uint64_t total = [] {
-    uint64_t machine = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-    unsigned long long container = 0;
-    if (FILE* file = std::fopen("/sys/fs/cgroup/memory.max", "re")) {
-      if (std::fscanf(file, "%llu", &container) != 1) container = 0;
-      std::fclose(file);
-    }
-    return container ? std::min<uint64_t>(machine, container) : machine;
-  }();
-  return total;
-}
-
-bool charge(Device* device, uint64_t size) { return device ? device->charge(size) : charge_host(size); }
-
-void refund(Device* device, uint64_t size) {
-  if (device) {
-    device->refund(size);
-  } else {
-    refund_host(size);
-  }
-}
-
 ze_result_t out_of_memory(const Request& request) {
   if (!request.device) {
     return fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "%zu bytes of host memory: %llu of %llu bytes are in use", request.size,
-                static_cast<unsigned long long>(host_used.load()), static_cast<unsigned long long>(physical_memory()));
+                static_cast<unsigned long long>(host_memory_used()), static_cast<unsigned long long>(host_memory_total()));
   }
   return fail(ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY, "%zu bytes of device memory: %llu of %llu bytes are in use", request.size,
               static_cast<unsigned long long>(request.device->memory_used()),
@@ -77,16 +51,22 @@ ze_result_t check_size(const Request& request) {
               request.size, static_cast<unsigned long long>(limit));
 }
 
-bool take_block(const Request& request, Backend& backend, Backend::Block* block) {
+// `home` is the device that accounts for the block, or nullptr for the host.
+bool charge(const Request& request, Device** home) {
+  if (request.device && request.type == ZE_MEMORY_TYPE_SHARED) return charge_shared(*request.device, request.size, home);
+  *home = request.device;
+  return charge(request.device, request.size);
+}
+
+bool take_block(const Request& request, Backend& backend, Backend::Block* block, Device** home) {
   // Memory on its way to being free counts as free, if it arrives in time.
-  if (!charge(request.device, request.size)) {
-    bool charged = (sweep_deferred_frees() && charge(request.device, request.size)) ||
-                   (await_deferred_frees() && charge(request.device, request.size));
+  if (!charge(request, home)) {
+    bool charged = (sweep_deferred_frees() && charge(request, home)) || (await_deferred_frees() && charge(request, home));
     if (!charged) return false;
   }
   if (backend.allocate(request.size, request.alignment, block)) return true;
   if (await_deferred_frees() && backend.allocate(request.size, request.alignment, block)) return true;
-  refund(request.device, request.size);
+  refund(*home, request.size);
   return false;
 }
 
@@ -119,7 +99,7 @@ ze_result_t allocate(const Request& request, void** pointer) {
   if (exports) wanted.alignment = std::max(wanted.alignment, kOwnFile);
   auto allocation = std::make_unique<Allocation>();
   allocation->backend = &(request.device ? *request.device : *request.context.devices().front()).backend();
-  if (!take_block(wanted, *allocation->backend, &allocation->block)) return out_of_memory(request);
+  if (!take_block(wanted, *allocation->backend, &allocation->block, &allocation->home)) return out_of_memory(request);
   place(request, allocation->block);
   allocation->base = reinterpret_cast<uintptr_t>(allocation->block.base);
   allocation->size = request.size;
@@ -129,6 +109,7 @@ ze_result_t allocate(const Request& request, void** pointer) {
   allocation->device_flags = request.device_flags;
   allocation->host_flags = request.host_flags;
   allocation->charged = request.size;
+  set_caching_by_flags(*allocation);
   if (exports)
     if (ze_result_t r = make_shareable(*allocation)) {
       discard(std::move(allocation));
@@ -211,16 +192,6 @@ ze_result_t check_host_flags(uint32_t flags) {
 }
 
 }  // namespace
-
-bool charge_host(uint64_t size) {
-  uint64_t used = host_used.load(std::memory_order_relaxed);
-  do {
-    if (size > physical_memory() || used > physical_memory() - size) return false;
-  } while (!host_used.compare_exchange_weak(used, used + size, std::memory_order_relaxed));
-  return true;
-}
-
-void refund_host(uint64_t size) { host_used.fetch_sub(size, std::memory_order_relaxed); }
 
 ze_result_t Mem::allocDevice(Context& context, const ze_device_mem_alloc_desc_t* desc, size_t size, size_t alignment,
                              Device& device, void** pointer) {

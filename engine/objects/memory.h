@@ -1,6 +1,8 @@
 // Host, device and shared memory: allocating, freeing, asking about it and handing it to other processes.
 #pragma once
 
+#include <functional>
+
 #include "allocation.h"
 
 namespace anyzero {
@@ -67,14 +69,12 @@ ze_result_t lend_bytes(const Allocation::FileRange& range, uint32_t type, int* f
 // Moves the allocation's block to where other processes can map it.
 ze_result_t make_shareable(Allocation& allocation);
 
-// Memory of the machine that no device accounts for. False when the machine has not that much.
-bool charge_host(uint64_t size);
-void refund_host(uint64_t size);
-
 // Frees what waits for commands that have completed since; true when something was freed.
 bool sweep_deferred_frees();
 // The same, but gives commands that are running a moment to complete.
 bool await_deferred_frees();
+// Calls `look` for the allocation around `address` that commands may still use, though it was freed; false when there is none.
+bool with_deferred(uintptr_t address, const std::function<void(const Allocation&)>& look);
 
 // Everything that the context has not freed, once it is being destroyed and its queues have done what they were given.
 void free_all(Context& context);

@@ -91,10 +91,14 @@ std::vector<RingPoint> last_uses(Context& context, const MemoryRange& memory, bo
   return points;
 }
 
-void defer(std::unique_ptr<Allocation> allocation, std::vector<RingPoint> points) {
+// Defers what `take_out(add)` takes out of Allocations, under one lock: a kernel that looks for memory finds it here or there.
+template <class F>
+void defer(F&& take_out) {
   DeferredFrees& frees = deferred();
   auto waiting = frees.waiting.open();
-  waiting->push_back({std::move(allocation), std::move(points)});
+  take_out([&](std::unique_ptr<Allocation> allocation, std::vector<RingPoint> points) {
+    waiting->push_back({std::move(allocation), std::move(points)});
+  });
   frees.count.store(waiting->size(), std::memory_order_release);
 }
 
@@ -123,6 +127,15 @@ bool sweep_deferred_frees() {
   }
   for (Deferred& free : done) discard(std::move(free.allocation));
   return !done.empty();
+}
+
+bool with_deferred(uintptr_t address, const std::function<void(const Allocation&)>& look) {
+  for (auto waiting = deferred().waiting.open(); const Deferred& free : *waiting) {
+    if (!free.allocation->range().contains(address)) continue;
+    look(*free.allocation);
+    return true;
+  }
+  return false;
 }
 
 bool await_deferred_frees() {
@@ -162,18 +175,24 @@ ze_result_t Mem::freeExt(Context& context, const ze_memory_free_ext_desc_t* desc
     for (RingPoint& point : points) point.wait();
     return free(context, pointer);
   }
-  Taken taken = take(context, pointer);
-  if (!taken.found) return refuse(context, pointer);
-  if (taken.allocation) defer(std::move(taken.allocation), std::move(points));
+  bool found = false;
+  defer([&](auto&& add) {
+    Taken taken = take(context, pointer);
+    found = taken.found;
+    if (taken.allocation) add(std::move(taken.allocation), std::move(points));
+  });
+  if (!found) return refuse(context, pointer);
   sweep_deferred_frees();
   return ZE_RESULT_SUCCESS;
 }
 
 void free_all(Context& context) {
-  for (auto& allocation : Allocations::take_all(context)) {
-    std::vector<RingPoint> points = last_uses(context, allocation->range(), false);
-    defer(std::move(allocation), std::move(points));
-  }
+  defer([&](auto&& add) {
+    for (auto& allocation : Allocations::take_all(context)) {
+      std::vector<RingPoint> points = last_uses(context, allocation->range(), false);
+      add(std::move(allocation), std::move(points));
+    }
+  });
   sweep_deferred_frees();
 }
 

@@ -76,9 +76,10 @@ std::vector<ConstantSizes> constant_sizes(const std::vector<Input>& inputs) {
   return sizes;
 }
 
-void add_inputs(Question& question, ze_module_format_t format, const std::vector<Input>& inputs) {
+void add_inputs(Question& question, ze_module_format_t format, const Device& device, const std::vector<Input>& inputs) {
   const std::vector<ConstantSizes> sizes = constant_sizes(inputs);
   question.u32(format);
+  question.u32(device.pages_on_demand());
   question.u32(static_cast<uint32_t>(inputs.size()));
   for (size_t i = 0; i < inputs.size(); ++i) {
     const ze_module_constants_t* constants = inputs[i].constants;
@@ -118,7 +119,7 @@ ze_result_t Module::create(Context& context, Device& device, const ze_module_des
   std::vector<Input> inputs;
   if (ze_result_t r = gather_inputs(*desc, &inputs)) return r;
   Question question;
-  add_inputs(question, desc->format, inputs);
+  add_inputs(question, desc->format, device, inputs);
   Answer answer;
   ask_planner("build", question, &answer);
   if (ze_result_t r = conclude("the module cannot be built", answer, log)) return r;

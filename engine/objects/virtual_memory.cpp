@@ -18,6 +18,7 @@
 #include "ipc.h"
 #include "ipc_descriptor.h"
 #include "memory.h"
+#include "memory_account.h"
 #include "range_map.h"
 
 namespace anyzero {
@@ -110,23 +111,15 @@ bool overlaps(const Reservation& reservation, uintptr_t begin, uintptr_t end) {
          (next != reservation.mappings.begin() && std::prev(next)->second.end > begin);
 }
 
-void refund(Device* device, uint64_t size) {
-  if (device) {
-    device->refund(size);
-  } else {
-    refund_host(size);
-  }
-}
-
 ze_result_t take_memory(Device& device, bool on_host, size_t size, Backend::Block* block) {
-  auto charge = [&] { return on_host ? charge_host(size) : device.charge(size); };
-  if (!charge() && !(await_deferred_frees() && charge())) {
+  Device* const account = on_host ? nullptr : &device;
+  if (!charge(account, size) && !(await_deferred_frees() && charge(account, size))) {
     return fail(on_host ? ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY : ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY,
                 "%zu bytes of physical memory: not that much is left", size);
   }
   if (device.backend().allocate(size, kPageSize, block) && device.backend().share(block)) return ZE_RESULT_SUCCESS;
   device.backend().free(*block);
-  refund(on_host ? nullptr : &device, size);
+  refund(account, size);
   return fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "%zu bytes of physical memory: the system has no memory or descriptors left",
               size);
 }

@@ -181,7 +181,7 @@ class Planner(ModuleType):
 
     def build(self, request: bytes) -> bytes:
         reader = self.open(request)
-        form, sources = reader.u32(), []
+        form, _pages, sources = reader.u32(), reader.u32(), []
         for _ in range(reader.u32()):
             data, flags = reader.blob(), reader.blob()
             constants = {reader.u32(): reader.blob() for _ in range(reader.u32())}

@@ -270,7 +270,9 @@ def test_exhaustion_and_accounting() -> None:
         assert len(made) == 64 and usable() == 0, (len(made), usable())
         assert "64" in az.last_error() or "67108864" in az.last_error(), az.last_error()
         az.error(OUT_OF_DEVICE_MEMORY, "zeMemAllocDevice", context, byref(d), 1, 0, az.device, byref(out))
-        az.error(OUT_OF_DEVICE_MEMORY, "zeMemAllocShared", context, byref(d), byref(h), 1, 0, az.device, byref(out))
+        # Shared memory may be on the host, and goes back there.
+        az.ok("zeMemAllocShared", context, byref(d), byref(h), 1, 0, az.device, byref(out))
+        az.ok("zeMemFree", context, out)
         p = ze.ze_physical_mem_desc_t(size=1 << 16)
         az.error(OUT_OF_DEVICE_MEMORY, "zePhysicalMemCreate", context, az.device, byref(p), byref(out))
         i = ze.ze_image_desc_t(width=64, height=64, depth=1)

@@ -438,7 +438,7 @@ def test_a_planner_that_fails(az: Calls, context: c_void_p, plan: Planner) -> No
         assert result in (ze.ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE, ze.ZE_RESULT_ERROR_UNKNOWN)
         assert log_text(az, log)
     whole = Planner().build(
-        struct.pack("<III", 0, 0, 1) + struct.pack("<Q", len(VARIABLES)) + VARIABLES.encode() + bytes(12)
+        struct.pack("<IIII", 0, 0, 1, 1) + struct.pack("<Q", len(VARIABLES)) + VARIABLES.encode() + bytes(12)
     )
     for size in range(16, len(whole), 5):
         plan.build = lambda _, size=size: whole[:size]  # type: ignore[method-assign]

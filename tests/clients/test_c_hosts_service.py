@@ -68,7 +68,7 @@ def lines() -> Iterator[list[Line]]:
 
 
 def build(data: bytes) -> bytes:
-    return struct.pack("<II", SPIRV, 1) + blob(data) + text("") + struct.pack("<I", 0)
+    return struct.pack("<III", SPIRV, 1, 1) + blob(data) + text("") + struct.pack("<I", 0)
 
 
 def plan_of(line: Line, data: bytes) -> int:

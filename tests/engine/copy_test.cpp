@@ -109,6 +109,25 @@ void check_box(size_t row, size_t rows, size_t slices, size_t to_gap, size_t fro
   assert(mine == plain);
 }
 
+// Past the caches or not, the bytes are the same.
+void test_caching() {
+  assert(!written_past_caches(kMiB, Caching::Usual) && written_past_caches(8 * kMiB, Caching::Usual));
+  assert(!written_past_caches(8 * kMiB, Caching::Keep));
+  assert(written_past_caches(4 * kKiB, Caching::Bypass) && !written_past_caches(64, Caching::Bypass));
+  const std::vector<unsigned char> from = random_bytes(6 * kMiB + kSlack);
+  for (Caching caching : {Caching::Usual, Caching::Keep, Caching::Bypass}) {
+    for (size_t size : {size_t{64}, 4 * kKiB + 1, 100 * kKiB + 7, 6 * kMiB + 3}) {
+      std::vector<unsigned char> to(size + kSlack, 0xee), plain = to;
+      copy_memory(to.data() + 5, from.data() + 3, size, caching);
+      std::memcpy(plain.data() + 5, from.data() + 3, size);
+      assert(to == plain);
+      fill_memory(to.data() + 9, "abc", 3, size, caching);
+      for (size_t i = 0; i < size; ++i) plain[9 + i] = static_cast<unsigned char>("abc"[i % 3]);
+      assert(to == plain);
+    }
+  }
+}
+
 void test_boxes() {
   for (int i = 0; i < 300; ++i) {
     size_t gaps[4];
@@ -135,6 +154,7 @@ int main() {
     test_overlap();
     test_fill();
     test_boxes();
+    test_caching();
   }
   std::puts("copy_test: ok");
   std::fflush(stdout);

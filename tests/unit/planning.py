@@ -83,8 +83,13 @@ class Built:
 Given = tuple[bytes, str, dict[int, bytes]]
 
 
-def build(*inputs: bytes | Given, form: int = ze.ZE_MODULE_FORMAT_IL_SPIRV, released: Sequence[int] = ()) -> Built:
-    request = _released(released) + struct.pack("<II", form, len(inputs))
+def build(
+    *inputs: bytes | Given,
+    form: int = ze.ZE_MODULE_FORMAT_IL_SPIRV,
+    released: Sequence[int] = (),
+    pages: bool = True,
+) -> Built:
+    request = _released(released) + struct.pack("<III", form, pages, len(inputs))
     for each in inputs:
         data, flags, constants = each if isinstance(each, tuple) else (each, "", {})
         request += blob(data) + text(flags) + struct.pack("<I", len(constants))

@@ -118,6 +118,12 @@ def test_other_flags_are_another_kernel(compiler: Compiler, flags: str) -> None:
     assert len(compiler.calls) == 2
 
 
+def test_a_device_without_paging_has_kernels_of_its_own(compiler: Compiler) -> None:
+    for pages in (True, False):
+        create(build(MODULES["saxpy"], pages=pages).plan, "saxpy")
+    assert [call.options.residency_checks for call in compiler.calls] == [False, True]
+
+
 def test_no_cache_means_compiling_each_time(compiler: Compiler, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANYZERO_CACHE", "off")
     build_options.settings.cache_clear()

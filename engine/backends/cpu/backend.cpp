@@ -12,9 +12,9 @@ class CpuBackend final : public Backend {
   bool allocate(size_t size, size_t alignment, Block* block) override { return Heap::allocate(size, alignment, block); }
   void free(const Block& block) override { Heap::free(block); }
   bool share(Block* block) override { return Heap::share(block); }
-  void copy(void* to, const void* from, size_t size) override { copy_memory(to, from, size); }
-  void fill(void* to, const void* pattern, size_t pattern_size, size_t size) override {
-    fill_memory(to, pattern, pattern_size, size);
+  void copy(void* to, const void* from, size_t size, Caching caching) override { copy_memory(to, from, size, caching); }
+  void fill(void* to, const void* pattern, size_t pattern_size, size_t size, Caching caching) override {
+    fill_memory(to, pattern, pattern_size, size, caching);
   }
   void copy_box(const Box& to, const Box& from, size_t row, size_t rows, size_t slices) override {
     copy_rows(to, from, row, rows, slices);

@@ -16,6 +16,7 @@ constexpr size_t kLine = 64;
 constexpr size_t kStep = 4 * kLine;
 constexpr size_t kAlone = size_t{256} << 10;    // up to here another thread costs more than it brings
 constexpr size_t kStreaming = size_t{4} << 20;  // from here the data would push everything else out of the caches
+constexpr size_t kLeastStreaming = 2 * kStep;   // what is shorter is mostly head and tail
 constexpr size_t kCachedChunk = size_t{128} << 10;
 constexpr size_t kStreamChunk = size_t{1} << 20;
 constexpr size_t kAhead = size_t{1} << 10;  // how far before its use a line is asked for
@@ -197,20 +198,25 @@ void run_rows(void* context, uint32_t i) {
 
 }  // namespace
 
-void copy_memory(void* to, const void* from, size_t size) {
-  if (size <= kAlone || overlap(to, from, size)) {
+bool written_past_caches(size_t size, Caching caching) {
+  return caching == Caching::Usual ? size >= kStreaming : caching == Caching::Bypass && size >= kLeastStreaming;
+}
+
+void copy_memory(void* to, const void* from, size_t size, Caching caching) {
+  const bool streaming = written_past_caches(size, caching);
+  if ((size <= kAlone && !streaming) || overlap(to, from, size)) {
     std::memmove(to, from, size);
     return;
   }
-  bool streaming = size >= kStreaming;
   CopyJob job{static_cast<unsigned char*>(to), static_cast<const unsigned char*>(from), Cut(to, size, streaming), streaming};
   parallel(job.cut.chunks(), run_copy, &job);
 }
 
-void fill_memory(void* to, const void* pattern, size_t pattern_size, size_t size) {
+void fill_memory(void* to, const void* pattern, size_t pattern_size, size_t size, Caching caching) {
   if (size == 0 || pattern_size == 0) return;
   auto* bytes = static_cast<unsigned char*>(to);
-  if (size <= kAlone) {
+  const bool streaming = written_past_caches(size, caching);
+  if (size <= kAlone && !streaming) {
     if (pattern_size == 1) {
       std::memset(bytes, *static_cast<const unsigned char*>(pattern), size);
     } else {
@@ -228,7 +234,6 @@ void fill_memory(void* to, const void* pattern, size_t pattern_size, size_t size
     fill_by_doubling(buffer, pattern, pattern_size, tile_size);
     tile = buffer;
   }
-  bool streaming = size >= kStreaming;
   FillJob job{bytes, tile, tile_size, Cut(to, size, streaming), streaming};
   parallel(job.cut.chunks(), run_fill, &job);
 }

@@ -301,7 +301,7 @@ class Context(Resource):
         return PhysicalMemory(self, device or self.device, nbytes, on_host=on_host)
 
     def make_resident(self, memory: Buffer | Image, *, device: Device | None = None) -> None:
-        """Bring memory to a device and keep it there, for devices without on-demand paging.
+        """Bring memory to a device without on-demand paging and keep it there; `OutOfDeviceMemory` when that is full.
 
         >>> ctx = az.device().context()
         >>> x = ctx.zeros(4)

@@ -33,6 +33,8 @@ Advice = Literal[
     "not_read_mostly",
     "preferred_location",
     "no_preferred_location",
+    "preferred_on_host",
+    "no_preferred_on_host",
     "non_atomic_mostly",
     "not_non_atomic_mostly",
     "cached",
@@ -43,6 +45,8 @@ _ADVICE: Final[dict[str, int]] = {
     "not_read_mostly": ze.ZE_MEMORY_ADVICE_CLEAR_READ_MOSTLY,
     "preferred_location": ze.ZE_MEMORY_ADVICE_SET_PREFERRED_LOCATION,
     "no_preferred_location": ze.ZE_MEMORY_ADVICE_CLEAR_PREFERRED_LOCATION,
+    "preferred_on_host": ze.ZE_MEMORY_ADVICE_SET_SYSTEM_MEMORY_PREFERRED_LOCATION,
+    "no_preferred_on_host": ze.ZE_MEMORY_ADVICE_CLEAR_SYSTEM_MEMORY_PREFERRED_LOCATION,
     "non_atomic_mostly": ze.ZE_MEMORY_ADVICE_SET_NON_ATOMIC_MOSTLY,
     "not_non_atomic_mostly": ze.ZE_MEMORY_ADVICE_CLEAR_NON_ATOMIC_MOSTLY,
     "cached": ze.ZE_MEMORY_ADVICE_BIAS_CACHED,
@@ -333,7 +337,7 @@ class Recorder(Launcher[Appended]):
         return self._append(command, (), signal, wait, kept, graph._nbytes)
 
     def prefetch(self, target: Buffer) -> Appended:
-        """Bring shared memory to the device before it is used there; a hint.
+        """Bring shared memory to the device before it is used there, as far as the device has room; a hint.
 
         >>> ctx = az.device().context()
         >>> with ctx.immediate() as lst:
@@ -343,7 +347,10 @@ class Recorder(Launcher[Appended]):
         return self._append_bare(_prefetch, (target.pointer, target.nbytes), memory, memory.nbytes)
 
     def advise(self, target: Buffer, advice: Advice, *, device: Device | None = None) -> Appended:
-        """Say how shared memory will be used; a hint.
+        """Say how shared memory will be used; a hint, which holds for the whole allocation.
+
+        ``"preferred_location"`` and ``"preferred_on_host"`` decide whose memory it takes (`Device.memory_free`),
+        ``"cached"`` and ``"uncached"`` whether copies and fills to it write past the caches. The others have no effect.
 
         >>> ctx = az.device().context()
         >>> with ctx.immediate() as lst:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from anyzero.compiler import spirv
 from anyzero.compiler.compiled import Options
@@ -34,9 +34,13 @@ class Unit:
     warnings: tuple[str, ...]
 
 
-def read(data: bytes, flags: str, values: Mapping[int, bytes], environment: Config) -> Unit:
-    """Reads an input and verifies its declarations; raises SpirvError where they are wrong."""
+def read(data: bytes, flags: str, values: Mapping[int, bytes], environment: Config, *, pages: bool = True) -> Unit:
+    """Reads an input and verifies its declarations; raises SpirvError where they are wrong.
+
+    `pages` says whether the device pages memory in on demand; where it does not, kernels check what they touch.
+    """
     options, warnings = build_options.parse(flags, environment)
+    options = replace(options, residency_checks=not pages)
     module = spirv.read(data, {number: value for number, value in values.items() if value})
     spirv.verify_declarations(module)
     warnings += [_unknown(number) for number in sorted(values.keys() - module.specializable.keys())]

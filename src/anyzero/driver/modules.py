@@ -68,7 +68,7 @@ def restore(request: Reader) -> bytes:
 
 
 def _plan(request: Reader, id_: int | None = None) -> tuple[Plan, list[str]]:
-    form, number = request.u32(), request.count(20)
+    form, pages, number = request.u32(), request.u32(), request.count(20)
     if form not in (ze.ZE_MODULE_FORMAT_IL_SPIRV, ze.ZE_MODULE_FORMAT_NATIVE):
         raise Refusal(ze.ZE_RESULT_ERROR_INVALID_ENUMERATION, f"there is no module format {form}")
     given = [(request.blob(), request.text(), _constants(request)) for _ in range(number)]
@@ -84,9 +84,9 @@ def _plan(request: Reader, id_: int | None = None) -> tuple[Plan, list[str]]:
             found = _native(data, where)
             if settings().native:
                 shipped |= found.containers
-            units += [_unit(each.data, each.flags, dict(each.constants), where) for each in found.inputs]
+            units += [_unit(each.data, each.flags, dict(each.constants), bool(pages), where) for each in found.inputs]
         else:
-            unit = _unit(data, flags, values, where)
+            unit = _unit(data, flags, values, bool(pages), where)
             units.append(unit)
             warnings += [f"warning: {where}{text}" for text in unit.warnings]
     return plans.build(units, shipped, settings(), id_), warnings
@@ -103,9 +103,9 @@ def _native(data: bytes, where: str) -> binaries.Native:
         raise Refusal(ze.ZE_RESULT_ERROR_INVALID_NATIVE_BINARY, f"error: {where}the module {error}") from None
 
 
-def _unit(data: bytes, flags: str, values: dict[int, bytes], where: str) -> Unit:
+def _unit(data: bytes, flags: str, values: dict[int, bytes], pages: bool, where: str) -> Unit:
     try:
-        return inputs.read(data, flags, values, settings())
+        return inputs.read(data, flags, values, settings(), pages=pages)
     except SpirvError as error:
         status = ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE
         hint = ""
