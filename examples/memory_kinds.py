@@ -1,10 +1,15 @@
-"""Host, device and shared memory, and the two hints for memory that may move."""
+"""Host, device and shared memory: who reaches it, how much there may be of it, and hints for memory that may move."""
+
+import os
+
+os.environ.setdefault("ANYZERO_DEVICES", "cpu:memory=64M")
 
 import numpy as np
 
 import anyzero as az
 
-with az.device().context() as ctx:
+processor = az.device()
+with processor.context() as ctx:
     values = np.arange(1024, dtype=np.float32)
 
     # Device memory belongs to the device: data travels by copies.
@@ -31,8 +36,21 @@ with az.device().context() as ctx:
     assert (base, size) == (device.pointer, device.nbytes)
     print("ok: a slice knows the allocation it is a part of")
 
-    shared = ctx.zeros(values.shape, values.dtype, kind="shared")
+    # Shared memory may exceed the memory of its device: what does not fit is on the host until it is needed.
+    half = processor.memory_total // 2
+    shared = [ctx.buffer(half, np.uint8, kind="shared") for _ in range(3)]
+    for number, buffer in enumerate(shared):
+        np.asarray(buffer)[-1] = number
+    assert [int(buffer.copy_to()[-1]) for buffer in shared] == [0, 1, 2]
+    print(f"ok: {3 * half >> 20} MiB of shared memory on a device with {processor.memory_total >> 20} MiB")
+
+    # Two hints say where it should be. They are commands like any other.
+    moving = shared[0]
+    before = processor.memory_free
     with ctx.immediate() as lst:
-        lst.prefetch(shared)
-        lst.advise(shared, "read_mostly")
-    print("ok: prefetch and advice are commands like any other")
+        lst.advise(moving, "preferred_on_host").wait()
+        assert processor.memory_free == before + moving.nbytes
+        print("ok: memory that prefers the host leaves its room on the device to others")
+        lst.prefetch(moving).wait()
+        assert processor.memory_free == before
+        print("ok: a prefetch brings it back before it is used")

@@ -7,25 +7,48 @@ import os
 
 os.environ.setdefault("ANYZERO_DEVICES", "cpu:paging=off")
 
+from collections.abc import Callable
+from pathlib import Path
+
 import numpy as np
 
 import anyzero as az
 
-with az.device().context() as ctx:
-    memory = ctx.buffer(1024, np.uint32)
+KERNELS = Path(__file__).parent / "kernels"
+NODE = np.dtype([("next", np.uint64), ("value", np.uint64)])
+
+
+def lost(ctx: az.Context, record: Callable[[az.CommandList], object], evicted: az.Buffer) -> str:
+    """The report of a list that is recorded, and then submitted while some of the memory it needs is evicted."""
     with ctx.command_list() as cl:
-        cl.fill(memory, 1)
-    ctx.evict(memory)
+        record(cl)
+    ctx.make_resident(evicted)
+    ctx.evict(evicted)
     queue = ctx.queue()
     try:
         queue.submit(cl).wait()
     except az.DeviceLost as error:
-        print(f"ok: the fault is reported:\n{error}")
-    else:
-        raise AssertionError("the device reached memory that is not resident")
+        return str(error)
+    finally:
+        queue.close()
+    raise AssertionError("the device reached memory that is not resident")
+
+
+with az.device().context() as ctx:
+    memory = ctx.buffer(1024, np.uint32)
+    print(f"ok: a command misses memory that it names:\n{lost(ctx, lambda cl: cl.fill(memory, 1), memory)}")
+
+    # begin -> end: the kernel is given the first node and follows the link.
+    begin, end = (ctx.zeros(1, NODE, kind="host") for _ in range(2))
+    np.asarray(begin)[0] = (end.pointer, 1)
+    total = ctx.zeros(1, np.uint64, kind="shared")
+    add_up = ctx.module(KERNELS / "residency.spv")["add_up"]
+    report = lost(ctx, lambda cl: cl.launch(add_up, 1, args=(begin, total)), end)
+    assert f"{end.pointer:#x}" in report
+    print(f"ok: a kernel misses memory that it comes to by a link:\n{report}")
+
     assert ctx.status == "lost"
     print("ok: the context knows that it lost a queue")
-    queue.close()
 
 with az.device().context() as other:
     assert other.status == "ok"

@@ -1,4 +1,6 @@
-// Host, device and shared memory, what the driver knows about a pointer, and the two hints for memory that may move.
+// needs: ANYZERO_DEVICES=cpu:memory=64M
+// Host, device and shared memory: what the driver knows about a pointer, how much there may be of it, and the hints for memory
+// that may move.
 #include "check.h"
 
 namespace {
@@ -20,6 +22,13 @@ ze_memory_type_t type_of(const Setup& s, const void* pointer, ze_device_handle_t
   ze_memory_allocation_properties_t properties = {.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES};
   CHECK(zeMemGetAllocProperties(s.context, pointer, &properties, owner));
   return properties.type;
+}
+
+uint64_t usable_bytes(ze_device_handle_t device) {
+  ze_device_usablemem_size_ext_properties_t usable = {.stype = ZE_STRUCTURE_TYPE_DEVICE_USABLEMEM_SIZE_EXT_PROPERTIES};
+  ze_device_properties_t properties = {.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES, .pNext = &usable};
+  CHECK(zeDeviceGetProperties(device, &properties));
+  return usable.currUsableMemSize;
 }
 
 }  // namespace
@@ -48,15 +57,33 @@ int main() {
     prove(type == c.type, "%p is %s memory%s", c.pointer, name_of(type), owner == s.device ? " of the first device" : "");
   }
 
-  // Shared memory may move; a program can ask for it early, and say how it will be used.
-  ze_command_queue_handle_t queue = s.queue();
-  ze_command_list_handle_t list = s.list();
-  CHECK(zeCommandListAppendMemoryPrefetch(list, shared, kBytes));
-  CHECK(zeCommandListAppendMemAdvise(list, s.device, shared, kBytes, ZE_MEMORY_ADVICE_SET_READ_MOSTLY));
-  s.run(queue, list);
-  prove(true, "prefetch and advice are commands like any other");
+  // Shared memory may exceed the memory of its device: what does not fit is on the host until it is needed.
+  const uint64_t half = usable_bytes(s.device) / 2;
+  char* more[3];
+  for (char*& each : more) {
+    void* made = nullptr;
+    CHECK(zeMemAllocShared(s.context, &on_device, &on_host, half, 64, s.device, &made));
+    each = static_cast<char*>(made);
+    each[half - 1] = 1;
+  }
+  prove(more[0][half - 1] + more[1][half - 1] + more[2][half - 1] == 3, "%llu MiB of shared memory on a device with %llu MiB",
+        static_cast<unsigned long long>(3 * half >> 20), static_cast<unsigned long long>(2 * half >> 20));
 
-  CHECK(zeCommandListDestroy(list));
+  // Two hints say where it should be. They are commands like any other.
+  ze_command_queue_handle_t queue = s.queue();
+  ze_command_list_handle_t away = s.list(), back = s.list();
+  CHECK(zeCommandListAppendMemAdvise(away, s.device, more[0], half, ZE_MEMORY_ADVICE_SET_SYSTEM_MEMORY_PREFERRED_LOCATION));
+  CHECK(zeCommandListAppendMemoryPrefetch(back, more[0], half));
+  const uint64_t before = usable_bytes(s.device);
+  s.run(queue, away);
+  prove(usable_bytes(s.device) == before + half, "memory that prefers the host leaves its room on the device to others");
+  s.run(queue, back);
+  prove(usable_bytes(s.device) == before, "a prefetch brings it back before it is used");
+  prove(zeCommandListAppendMemoryPrefetch(back, more[0], half + 1) == ZE_RESULT_ERROR_INVALID_SIZE,
+        "there is nothing to prefetch behind the end of an allocation");
+
+  for (ze_command_list_handle_t list : {away, back}) CHECK(zeCommandListDestroy(list));
   CHECK(zeCommandQueueDestroy(queue));
   for (void* memory : {host, device, shared}) CHECK(zeMemFree(s.context, memory));
+  for (char* memory : more) CHECK(zeMemFree(s.context, memory));
 }

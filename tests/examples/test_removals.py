@@ -71,8 +71,6 @@ OTHERS = {
     *("cache_hints.py", "c/cache_hints.cpp"),
     *("image_scaling.py", "c/image_scaling.cpp"),
     *("larger_local_memory.py", "c/larger_local_memory.cpp"),
-    *("memory_kinds.py", "c/memory_kinds.cpp"),
     "opencl_interop.py",
-    *("residency.py", "c/residency.cpp"),
     *("specialization_constants.py", "c/specialization_constants.cpp"),
 }
