@@ -106,7 +106,7 @@ corpus: build  ## compile every kernel of dpctl and dpnp (fetches them; goes on 
 	@$(BIN)/python -m tests.corpus.compile_all
 
 .PHONY: clients
-clients: build  ## other people's programs beside a peer, and docs/clients.md from them (fetches several GB; takes hours; resumes)
+clients: build  ## other people's programs beside a peer, and docs/clients.md from them (fetches several GB; takes an hour or two; resumes)
 	@$(BIN)/python -m clients
 
 # So many in some twenty minutes on two processors; the same ones each time.

@@ -15,8 +15,9 @@ from clients.results import Results
 
 HELP: Final = """
 Runs programs of other people on this driver, each in an environment of its own under build/clients that is fetched
-from PyPI the first time (several GB), and the same tests on a peer. It takes hours. A run that was broken off goes on
-where it was. The table in docs/clients.md is made from what is there afterwards.
+from PyPI the first time (several GB), and the same tests on a peer. It takes an hour or two. A run that was broken off
+goes on where it was. The table in docs/clients.md is made from what is there afterwards. A slice also runs in this
+Python, if it has what the client needs.
 
   python -m clients                    everything
   python -m clients --only dpnp        one of them
