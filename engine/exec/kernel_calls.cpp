@@ -1,5 +1,6 @@
 #include "kernel_calls.h"
 
+#include <algorithm>
 #include <bit>
 #include <string>
 #include <utility>
@@ -28,7 +29,7 @@ asm(R"(
   .cfi_offset %rbp, -16
   movq %rsp, %rbp
   .cfi_def_cfa_register %rbp
-  movq 8(%rbp), %r8
+  movq 8(%rbp), %r9
   movq az_host_stack@gottpoff(%rip), %rax
   movq %fs:(%rax), %rax
   testq %rax, %rax
@@ -43,6 +44,7 @@ asm(R"(
   AZ_ON_HOST_STACK az_printf, az_printf_on_host_stack
   AZ_ON_HOST_STACK az_fault, az_fault_on_host_stack
   AZ_ON_HOST_STACK az_resident, az_resident_on_host_stack
+  AZ_ON_HOST_STACK az_resident_apart, az_resident_apart_on_host_stack
 
   .p2align 4
   .globl az_private_overrun
@@ -67,6 +69,14 @@ bool belongs_to_kernel(const Launch& launch, uintptr_t address) {
   return address - args < launch.code->facts().args_bytes || launch.code->holds(address) || in_kernel_memory(address);
 }
 
+// True when all of that lies in memory that was found to be within reach.
+bool was_reached(const Worker& worker, uintptr_t begin, uintptr_t end) {
+  const ReachedRanges& reached = worker.reached;
+  for (uint32_t i = 0; i < reached.count; ++i)
+    if (begin >= reached.ranges[i].begin && end <= reached.ranges[i].end && begin < end) return true;
+  return false;
+}
+
 // Where the memory around `address` ends that the kernel may touch; `address` itself where it may not.
 uintptr_t reach_end(Worker& worker, uintptr_t address) {
   constexpr uintptr_t kNull = 4096;  // an access faults by itself, and is reported as what it is
@@ -81,6 +91,23 @@ uintptr_t reach_end(Worker& worker, uintptr_t address) {
   reached.next = (reached.next + 1) % ReachedRanges::kMost;
   if (reached.count < ReachedRanges::kMost) ++reached.count;
   return range.end;
+}
+
+// Ends the kernel where it may not touch `bytes` at the address of some lane.
+template <class Address>
+void require_reach(Worker& worker, Address&& address, uint64_t lanes, uint64_t bytes, uintptr_t instruction) {
+  if (bytes == 0) return;
+  const Limit* limit = std::exchange(current_limit, nullptr);  // not to be torn from a lock
+  for (; lanes; lanes &= lanes - 1) {
+    uintptr_t at = address(static_cast<unsigned>(std::countr_zero(lanes)));
+    const uintptr_t last = bytes - 1 > UINTPTR_MAX - at ? UINTPTR_MAX - 1 : at + (bytes - 1);
+    while (at <= last) {
+      const uintptr_t end = reach_end(worker, at);
+      if (end == at) raise({Fault::kNotResident, at, instruction});
+      at = end;
+    }
+  }
+  current_limit = limit;
 }
 
 }  // namespace
@@ -101,25 +128,25 @@ __attribute__((visibility("hidden"), used)) void az_printf_on_host_stack(anyzero
   current_limit = limit;
 }
 
+// The last argument of each is where the kernel goes on.
 __attribute__((visibility("hidden"), used)) void az_resident_on_host_stack(anyzero::Worker* worker, const uintptr_t* addresses,
-                                                                           uint64_t lanes, uint64_t bytes, uintptr_t instruction) {
-  using namespace anyzero;
-  if (bytes == 0) return;
-  const Limit* limit = std::exchange(current_limit, nullptr);  // not to be torn from a lock
-  for (; lanes; lanes &= lanes - 1) {
-    uintptr_t at = addresses[std::countr_zero(lanes)];
-    const uintptr_t last = bytes - 1 > UINTPTR_MAX - at ? UINTPTR_MAX - 1 : at + (bytes - 1);
-    while (at <= last) {
-      const uintptr_t end = reach_end(*worker, at);
-      if (end == at) raise({Fault::kNotResident, at, instruction});
-      at = end;
-    }
-  }
-  current_limit = limit;
+                                                                           uint64_t lanes, uint64_t bytes, uint64_t,
+                                                                           uintptr_t instruction) {
+  anyzero::require_reach(*worker, [&](unsigned lane) { return addresses[lane]; }, lanes, bytes, instruction);
+}
+
+__attribute__((visibility("hidden"), used)) void az_resident_apart_on_host_stack(anyzero::Worker* worker, uintptr_t first,
+                                                                                 int64_t stride, uint64_t lanes, uint64_t bytes,
+                                                                                 uintptr_t instruction) {
+  if (lanes == 0) return;
+  auto address = [&](unsigned lane) { return first + static_cast<uint64_t>(stride) * lane; };
+  const uintptr_t one = address(std::countr_zero(lanes)), other = address(63 - std::countl_zero(lanes));
+  if (anyzero::was_reached(*worker, std::min(one, other), std::max(one, other) + bytes)) return;
+  anyzero::require_reach(*worker, address, lanes, bytes, instruction);
 }
 
 __attribute__((visibility("hidden"), used)) void az_fault_on_host_stack(anyzero::Worker*, uint32_t kind, uint64_t value, uint64_t,
-                                                                        uintptr_t instruction) {
+                                                                        uint64_t, uintptr_t instruction) {
   using namespace anyzero;
   raise({Fault::kRaised + static_cast<int>(kind & 0xFF), static_cast<uintptr_t>(value), instruction});
 }

@@ -14,6 +14,8 @@ void az_printf(anyzero::Worker* worker, const char* format, const uint64_t* slot
 // Ends the kernel where it is about to touch memory that is not resident: `bytes` at the address of each lane in the mask.
 // Only kernels for devices without on-demand paging ask.
 void az_resident(anyzero::Worker* worker, const uintptr_t* addresses, uint64_t lanes, uint64_t bytes);
+// The same for addresses a constant apart, counted from lane 0.
+void az_resident_apart(anyzero::Worker* worker, uintptr_t first, int64_t stride, uint64_t lanes, uint64_t bytes);
 
 // The kernel cannot go on: 1 integer division by zero, 2 unreachable code reached, 3 bad function pointer (value), 4 barrier that
 // not all work-items reach, 5 private memory overrun.

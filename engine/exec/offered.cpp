@@ -42,6 +42,7 @@ const Offer kOffers[] = {{"memcpy", address_of(static_cast<void* (*)(void*, cons
                          {"az_printf", address_of(az_printf)},
                          {"az_fault", address_of(az_fault)},
                          {"az_resident", address_of(az_resident)},
+                         {"az_resident_apart", address_of(az_resident_apart)},
                          {"__stack_chk_fail", address_of(az_private_overrun)},
                          {"az_image_read", address_of(az_image_read)},
                          {"az_image_write", address_of(az_image_write)},

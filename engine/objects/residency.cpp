@@ -160,11 +160,14 @@ ze_result_t Context::makeMemoryResident(Device& device, void* pointer, size_t si
   auto make = [&] {
     missing = 0;
     return change_residency(*this, pointer, size, [&](Allocation& allocation) {
-      if (!move_to(allocation, device)) {
-        missing += allocation.charged;
-      } else if (!(allocation.resident.fetch_or(bit(device)) & bit(device))) {
-        made.push_back(allocation.id);
+      // Resident first: from then on it gives way to nothing.
+      const bool fresh = !(allocation.resident.fetch_or(bit(device)) & bit(device));
+      if (move_to(allocation, device)) {
+        if (fresh) made.push_back(allocation.id);
+        return;
       }
+      missing += allocation.charged;
+      if (fresh) allocation.resident.fetch_and(~bit(device));
     });
   };
   if (!make()) return unknown(pointer);

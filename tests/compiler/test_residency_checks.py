@@ -22,21 +22,32 @@ from tests.compiler.reference.kernels import kernel
 
 _RESIDENT = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(ctypes.c_uint64), ctypes.c_uint64, ctypes.c_uint64)
 
+_APART = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_uint64] * 4)
+
 
 def asked(module: Module, arrays: list[np.ndarray], items: int, lanes: int) -> list[tuple[int, int, int]]:
     """What the kernel "main" asks for when it runs in one group: the number of an array, an offset in it, and bytes."""
     found: list[tuple[int, int, int]] = []
 
+    def note(address: int, size: int) -> None:
+        homes = [(place, address - each.ctypes.data) for place, each in enumerate(arrays)]
+        place, offset = next(home for home in homes if 0 <= home[1] < 1 << 20)
+        found.append((place, offset, size))
+
     @_RESIDENT
     def resident(_: int, addresses: ctypes._Pointer[ctypes.c_uint64], mask: int, size: int) -> None:
         for lane in range(64):
             if mask >> lane & 1:
-                homes = [(place, addresses[lane] - each.ctypes.data) for place, each in enumerate(arrays)]
-                place, offset = next(home for home in homes if 0 <= home[1] < 1 << 20)
-                found.append((place, offset, size))
+                note(addresses[lane], size)
+
+    @_APART
+    def apart(_: int, first: int, stride: int, mask: int, size: int) -> None:
+        for lane in range(64):
+            if mask >> lane & 1:
+                note(first + lane * stride, size)
 
     made = pipeline.compile_kernel(module, "main", Options(level=1, lanes=lanes, residency_checks=True))
-    Loaded(made, engine={"az_resident": resident})(list(arrays), (items,), (items,))
+    Loaded(made, engine={"az_resident": resident, "az_resident_apart": apart})(list(arrays), (items,), (items,))
     return found
 
 

@@ -51,11 +51,11 @@ def load(e: Emitter, op: Op) -> None:
     size = SIZES[op.type]
     if not e.lanes or shape.uniform:
         parts = _load_once(e, e.scalar(pointer), op.type, access)
-    elif shape.stride is not None and _dense(e, shape.stride, size, access.count) and _placed(e, pointer):
+    elif shape.stride is not None and _dense(e, shape.stride, size, access.count) and placed(e, pointer):
         parts = _load_dense(e, pointer, op.type, access, shape.stride // size)
-    elif shape.stride == -size and access.count == 1 and _placed(e, pointer):
+    elif shape.stride == -size and access.count == 1 and placed(e, pointer):
         parts = [_load_backwards(e, pointer, op.type, access)]
-    elif shape.stride is not None and _placed(e, pointer) and e.lanes <= MOST_APART:
+    elif shape.stride is not None and placed(e, pointer) and e.lanes <= MOST_APART:
         parts = _load_apart(e, pointer, op.type, access, shape.stride)
     elif access.count == 1 and likely_stride(pointer, e.shapes) == size:
         parts = [runs.load(e, pointer, op.type, access)]
@@ -75,9 +75,9 @@ def store(e: Emitter, op: Op) -> None:
     size = SIZES[element]
     if not e.lanes or shape.uniform:
         _store_once(e, pointer, values, access)
-    elif shape.stride is not None and _dense(e, shape.stride, size, access.count) and _placed(e, pointer):
+    elif shape.stride is not None and _dense(e, shape.stride, size, access.count) and placed(e, pointer):
         _store_dense(e, op, [e.vector(each) for each in values], access, shape.stride // size)
-    elif shape.stride is not None and _placed(e, pointer) and e.lanes <= MOST_APART:
+    elif shape.stride is not None and placed(e, pointer) and e.lanes <= MOST_APART:
         _store_apart(e, pointer, [e.vector(each) for each in values], access, shape.stride)
     elif access.count == 1 and likely_stride(pointer, e.shapes) == size:
         runs.store(e, pointer, e.vector(values[0]), access)
@@ -85,7 +85,7 @@ def store(e: Emitter, op: Op) -> None:
         scatter(e, e.vector(pointer), [e.vector(each) for each in values], access)
 
 
-def _placed(e: Emitter, pointer: Op) -> bool:
+def placed(e: Emitter, pointer: Op) -> bool:
     """May all lanes be found from one of them? Not where a wrapped index can point into the same buffer again."""
     return e.shape(pointer).exact or not e.choices.options.greater_than_4gb
 

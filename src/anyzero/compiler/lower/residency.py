@@ -5,35 +5,49 @@ from __future__ import annotations
 from anyzero.compiler.ir import Op, Reach
 from anyzero.compiler.lower.emitter import Emitter, handles
 from anyzero.compiler.lower.llvm import I64, Value
+from anyzero.compiler.lower.memory import placed
 
 _RESIDENT = "declare void @az_resident(ptr, ptr, i64, i64)"
+_APART = "declare void @az_resident_apart(ptr, ptr, i64, i64, i64)"
 
 
 @handles("resident")
 def resident(e: Emitter, op: Op) -> None:
     reach: Reach = op.info
     pointer, *sizes = op.args
+    shape = e.shape(pointer)
     if sizes:
         _run_time_size(e, pointer, sizes, reach.bytes)
     elif reach.rows:
         _block(e, pointer, reach)
-    elif not e.lanes or e.shape(pointer).uniform:
+    elif not e.lanes or shape.uniform:
         _one(e, e.scalar(pointer), e.b.constant(reach.bytes, I64))
+    elif shape.stride is not None and placed(e, pointer):
+        _apart(e, e.base(pointer), shape.stride, reach.bytes)
     else:
         _each(e, e.vector(pointer), reach.bytes)
 
 
 def _call(e: Emitter, addresses: Value, lanes: Value, size: Value) -> None:
     e.b.intrinsics.setdefault("az_resident", _RESIDENT)
-    e.b.line(
-        f"call void @az_resident({e.frame.worker.typed}, {addresses.typed}, {lanes.typed}, {size.typed})",
-    )
+    e.b.line(f"call void @az_resident({e.frame.worker.typed}, {addresses.typed}, {lanes.typed}, {size.typed})")
 
 
 def _one(e: Emitter, address: Value, size: Value) -> None:
     place = e.allocate(address.type)
     e.b.line(f"store {address.typed}, {place.typed}")
     _call(e, place, e.b.constant(1, I64), size)
+
+
+def _apart(e: Emitter, first: Value, stride: int, size: int) -> None:
+    """Lanes a constant apart, counted from where lane 0 is or would be: the engine looks at the first and the last."""
+    mask = e.mask
+    assert mask is not None
+    e.b.intrinsics.setdefault("az_resident_apart", _APART)
+    e.b.line(
+        f"call void @az_resident_apart({e.frame.worker.typed}, {first.typed}, i64 {stride}, {e.bits(mask).typed}, "
+        f"i64 {size})"
+    )
 
 
 def _each(e: Emitter, addresses: Value, size: int) -> None:
@@ -53,7 +67,7 @@ def _block(e: Emitter, pointer: Op, reach: Reach) -> None:
     for row in range(reach.rows):
         first = e.moved(address, row * max(e.lanes, 1) * reach.bytes)
         if e.lanes:
-            _each(e, e.apart(first, reach.bytes), reach.bytes)
+            _apart(e, first, reach.bytes, reach.bytes)
         else:
             _one(e, first, e.b.constant(reach.bytes, I64))
 
