@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.abi.calls import ROOT, run_python
 
 LINKS = f"""
@@ -111,6 +113,26 @@ links.link(0, plain.ctypes.data, 0)
 assert paging.run() == 1 + 10 + 5
 """,
         ANYZERO_DEVICES="cpu:paging=off,cpu",
+    )
+
+
+@pytest.mark.parametrize("strict", ["", "1"])
+def test_the_rest_of_a_page_is_for_careless_kernels(strict: str) -> None:
+    run_python(
+        f"""
+import anyzero, numpy as np
+ctx = anyzero.device().context()
+x, y = ctx.zeros(4, np.float32), ctx.zeros(4, np.float32)
+saxpy = ctx.module({str(ROOT / "examples" / "kernels" / "saxpy.spv")!r})["saxpy"]
+try:
+    saxpy[5](y, x, 2.0)
+except anyzero.DeviceLost as error:
+    assert {strict!r} and "0 bytes behind the end" in str(error), error
+else:
+    assert not {strict!r}
+""",
+        ANYZERO_DEVICES="cpu:paging=off",
+        **({"ANYZERO_STRICT": strict} if strict else {}),
     )
 
 
