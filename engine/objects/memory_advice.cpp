@@ -9,14 +9,13 @@
 
 namespace anyzero {
 
-namespace {
+std::atomic<bool> any_caching_advice{false};
 
-// Nobody looks for biased memory before there is some.
-std::atomic<bool> any_bias{false};
+namespace {
 
 void set_bias(Allocation& allocation, Caching caching) {
   allocation.caching.store(caching, std::memory_order_relaxed);
-  if (caching != Caching::Usual) any_bias.store(true, std::memory_order_relaxed);
+  if (caching != Caching::Usual) any_caching_advice.store(true, std::memory_order_relaxed);
 }
 
 void prefer(Allocation& allocation, const Device* device) {
@@ -71,10 +70,8 @@ void advise_memory(const AdvisePacket& advice) {
   });
 }
 
-Caching caching_of(const void* to, size_t bytes) {
-  constexpr size_t kTrifle = 4096;  // not worth a look
+Caching advised_caching(const void* to) {
   Caching found = Caching::Usual;
-  if (bytes < kTrifle || !any_bias.load(std::memory_order_relaxed)) return found;
   with_allocation(to, [&](Allocation& allocation) { found = allocation.caching.load(std::memory_order_relaxed); });
   return found;
 }

@@ -1,6 +1,7 @@
 // Hints about memory: what a prefetch and an advice do when their command runs.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 
 #include "../backends/backend.h"
@@ -20,8 +21,14 @@ void prefetch_memory(Device& device, const void* at, size_t bytes);
 // whether copies and fills write past the caches. The rest has no effect: there is one memory, which needs no duplicates.
 void advise_memory(const AdvisePacket& advice);
 
+// Nobody looks for biased memory before there is some.
+extern std::atomic<bool> any_caching_advice;
+Caching advised_caching(const void* to);
 // How a copy or fill of so many bytes should write there.
-Caching caching_of(const void* to, size_t bytes);
+inline Caching caching_of(const void* to, size_t bytes) {
+  constexpr size_t kTrifle = 4096;  // not worth a look
+  return bytes < kTrifle || !any_caching_advice.load(std::memory_order_relaxed) ? Caching::Usual : advised_caching(to);
+}
 
 // The flags that an allocation is made with say the same.
 void set_caching_by_flags(Allocation& allocation);
