@@ -12,7 +12,7 @@ from tests.examples.removals import CPP, PYTHON, Removal
 from tests.examples.running import EXAMPLES, ROOT, account, run
 from tests.thorough import every
 
-ATTEMPTS = 3
+ATTEMPTS = 5
 """Without a wait a program may still come late enough by chance."""
 
 
