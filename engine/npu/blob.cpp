@@ -2,11 +2,13 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <new>
 
 #include "checksum.h"
+#include "foreign_format.h"
 
 namespace anyzero {
 
@@ -76,15 +78,17 @@ bool take_apart(std::span<const unsigned char> all, const Head& head, BlobView* 
 }
 
 bool head_of(std::span<const unsigned char> bytes, Head* head, std::string* reason) {
+  const std::string_view begin(reinterpret_cast<const char*>(bytes.data()), std::min(bytes.size(), sizeof kMagic));
+  if (!begin.empty() && begin != std::string_view(kMagic, begin.size())) {
+    *reason = describe_foreign_format(bytes);
+    if (reason->empty()) *reason = "these bytes are not a native blob of anyzero; compile the model for this device again";
+    return false;
+  }
   if (bytes.size() < sizeof *head) {
     *reason = "these " + std::to_string(bytes.size()) + " bytes are too few for a native blob";
     return false;
   }
   std::memcpy(head, bytes.data(), sizeof *head);
-  if (std::memcmp(head->magic, kMagic, sizeof kMagic) != 0) {
-    *reason = "this is not a native blob of anyzero; compile the model for this device again";
-    return false;
-  }
   if (head->version < kOldestBlobVersion || head->version > kBlobVersion) {
     *reason = "the blob has version " + std::to_string(head->version) + " and this driver reads version " +
               std::to_string(kBlobVersion) + "; compile the model again, or use the anyzero that made it";

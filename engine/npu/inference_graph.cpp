@@ -134,16 +134,25 @@ ze_result_t InferenceGraph::evict() {
   return ZE_RESULT_SUCCESS;
 }
 
+// Copy-only lists go to engines that run no graphs, and neither do another device's.
+ze_result_t InferenceGraph::require_runs_on(const CommandList& list) const {
+  if (list.copy_only())
+    return fail(ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE,
+                "a copy-only command list takes no graph: create the list with a compute queue group");
+  if (!list.device().is_or_is_tile_of(device_))
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the graph was made for another device");
+  return ZE_RESULT_SUCCESS;
+}
+
 ze_result_t InferenceGraph::append_initialize(CommandList& list, Event* signal, uint32_t n, Event* const* waits) {
+  if (ze_result_t r = require_runs_on(list)) return r;
   if (ze_result_t r = initialize()) return r;
   return list.appendBarrier(signal, n, waits);
 }
 
 ze_result_t InferenceGraph::append_execute(CommandList& list, ProfilingQuery* query, Event* signal, uint32_t n,
                                            Event* const* waits) {
-  if (list.copy_only()) return fail(ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE, "a copy-only command list executes no graph");
-  if (!list.device().is_or_is_tile_of(device_))
-    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the graph was made for another device");
+  if (ze_result_t r = require_runs_on(list)) return r;
   Inference* inference = nullptr;
   if (ze_result_t r = Inference::make(image_, values_, query, &inference)) return r;
   const ze_result_t result = list.append_inference(*inference, signal, n, waits);

@@ -46,6 +46,7 @@ class InferenceGraph : public Object<InferenceGraph, Kind::InferenceGraph> {
 
  private:
   ze_result_t refuse_index(uint32_t index) const;
+  ze_result_t require_runs_on(const CommandList& list) const;
 
   Ref<Context> context_;
   Device& device_;

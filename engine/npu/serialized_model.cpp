@@ -1,7 +1,8 @@
 #include "serialized_model.h"
 
-#include <algorithm>
 #include <cstring>
+
+#include "foreign_format.h"
 
 namespace anyzero {
 
@@ -72,16 +73,17 @@ bool split_pointing(Bytes input, SerializedModel* model, std::string* reason) {
   return true;
 }
 
-// What people hand over by mistake.
-const char* mistaken_for(Bytes input) {
-  const std::string_view begin = text(input.first(std::min<size_t>(input.size(), 16)));
-  if (begin.starts_with("AZGRAPH\n")) return "a native blob of anyzero, to be created with the native format";
-  if (begin.starts_with('<') || begin.starts_with("\xEF\xBB\xBF<"))
-    return "XML alone, without the envelope that holds the weights too";
-  if (begin.starts_with("\x7F"
-                        "ELF"))
-    return "an ELF file, perhaps compiled for another driver";
-  return nullptr;
+bool points(Bytes input) { return input.size() >= sizeof(PointingHead) && number<uint64_t>(input, 0) == sizeof(PointingHead); }
+
+bool begins_as_envelope(Bytes input) {
+  return points(input) || (input.size() >= kWholeHead && number<uint32_t>(input, 2 * sizeof(uint16_t)) == kParts);
+}
+
+// Formats that are handed over by mistake; none of them begins like an envelope.
+std::string mistaken_for(Bytes input) {
+  if (text(input).starts_with("AZGRAPH\n"))
+    return "this is a native blob of anyzero; create the graph with the format ZE_GRAPH_FORMAT_NATIVE";
+  return begins_as_envelope(input) ? std::string() : describe_foreign_format(input);
 }
 
 }  // namespace
@@ -89,10 +91,13 @@ const char* mistaken_for(Bytes input) {
 bool SerializedModel::split(Bytes input, SerializedModel* model, std::string* reason) {
   *model = {};
   if (!input.data()) return refuse(reason, "there is none");
-  if (const char* other = mistaken_for(input)) return refuse(reason, std::string("this is ") + other);
+  if (std::string other = mistaken_for(input); !other.empty()) {
+    *reason = "this is no serialised model: " + std::move(other);
+    return false;
+  }
   if (input.size() < kWholeHead) return refuse(reason, "it has " + std::to_string(input.size()) + " bytes and no header");
   bool good;
-  if (input.size() >= sizeof(PointingHead) && number<uint64_t>(input, 0) == sizeof(PointingHead)) {
+  if (points(input)) {
     good = split_pointing(input, model, reason);
   } else if (const uint32_t parts = number<uint32_t>(input, 2 * sizeof(uint16_t)); parts != kParts) {
     return refuse(reason, "it begins like none of the envelopes of OpenVINO's NPU plugin (" + std::to_string(parts) +

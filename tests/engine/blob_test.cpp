@@ -143,6 +143,38 @@ void padding_is_harmless() {
   }
 }
 
+Raw beginning_with(std::string_view begin, size_t size = 5000) {
+  Raw bytes(size, 'x');
+  std::copy(begin.begin(), begin.end(), bytes.begin());
+  return bytes;
+}
+
+// Each is told by its name, and with what to do instead.
+void other_formats_are_named() {
+  using namespace std::string_view_literals;
+  Raw elf = beginning_with(
+      "\x7F"
+      "ELF\2\1\1");
+  put<uint16_t>(elf, 18, 0x7777);
+  assert(refused(elf, "compiler for NPU hardware") && refused(elf, "compile the model for this device again"));
+  put<uint16_t>(elf, 18, 62);
+  assert(refused(elf, "code for a processor"));
+  for (auto xml : {"<?xml version=\"1.0\"?><net"sv, "<net name=\"x\""sv, "\xEF\xBB\xBF<net"sv})
+    assert(refused(beginning_with(xml), "OpenVINO IR") && refused(beginning_with(xml), "ZE_GRAPH_FORMAT_NGRAPH_LITE"));
+  const auto model = "\7\0\x1e\0\2\0\0\0\x10\0\0\0\0\0\0\0<net"sv;
+  assert(refused(beginning_with(model), "not compiled") && refused(beginning_with(model), "ZE_GRAPH_FORMAT_NGRAPH_LITE"));
+  assert(refused(beginning_with("\3\2\x23\7"sv), "zeModuleCreate"));
+  assert(refused(beginning_with("AZSEALED"), "encrypted graph"));
+  assert(refused(beginning_with("\x1c\0\0\0TFL3"sv), "TensorFlow Lite"));
+  assert(refused(beginning_with("\x08\x0a\x12\x07pytorch"sv), "ONNX"));
+  assert(refused(beginning_with("PK\3\4"), "ZIP"));
+  assert(refused(beginning_with("\x1f\x8b"), "gzip"));
+  // A name is told however little there is of it; of other bytes nothing is claimed.
+  assert(refused(beginning_with("<net>", 5), "OpenVINO IR"));
+  assert(refused(beginning_with("hello", 5), "not a native blob of anyzero"));
+  assert(refused(beginning_with("AZG", 3), "too few"));
+}
+
 void reasons_are_clear() {
   const Raw good = copy(make(100));
   assert(refused({}, "too few"));
@@ -150,7 +182,7 @@ void reasons_are_clear() {
   assert(refused(std::span(good).first(64), "cut short"));
   assert(refused(std::span(good).first(good.size() - 1), "cut short"));
   const Raw zeros(5000);
-  assert(refused(zeros, "not a native blob of anyzero"));
+  assert(refused(zeros, "nothing but zeros"));
   Raw bad = good;
   bad[1] = 'y';
   assert(refused(bad, "not a native blob of anyzero"));
@@ -253,6 +285,7 @@ int main() {
   the_same_makes_the_same();
   padding_is_harmless();
   reasons_are_clear();
+  other_formats_are_named();
   every_bit_matters();
   lies_are_not_followed();
   making_can_fail();

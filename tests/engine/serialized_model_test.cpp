@@ -83,7 +83,7 @@ void reasons_are_clear() {
   assert(!SerializedModel::split({}, &model, &reason) && reason.find("there is none") != std::string::npos);
   assert(refused({1, 2, 3}, "3 bytes and no header"));
   assert(refused(with<uint32_t>(whole(), 4, 3), "3 parts instead of 2"));
-  assert(refused(raw(std::string(kXml)), "XML alone"));
+  assert(refused(raw(std::string(kXml)), "its weights belong to it"));
   assert(refused(raw("AZGRAPH\n and so on"), "native blob of anyzero"));
   assert(refused(raw("\x7F"
                      "ELF and so on and so on"),

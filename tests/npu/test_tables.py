@@ -225,6 +225,39 @@ def test_an_evicted_graph_comes_back(ctx: az.Context, graphs: Any, graph: az.Gra
     assert np.array_equal(infer(ctx, graph, x), before)
 
 
+def test_a_list_initializes_a_graph(ctx: az.Context, graphs: Any, graph: az.Graph) -> None:
+    """In its place among the list's commands: behind what it waits for, and before what waits for it."""
+    x = np.random.default_rng(2).standard_normal(graph.inputs[0].shape).astype(np.float32)
+    expected = infer(ctx, graph, x)
+    buffers = graph.buffers()
+    np.asarray(buffers[graph.inputs[0].name])[...] = x
+    assert graphs.pfnEvict(graph.handle) == 0
+    with ctx.event() as gate, ctx.event() as ready, ctx.command_list() as lst:
+        waits = (ctypes.c_void_p * 1)(gate.handle)
+        assert graphs.pfnAppendGraphInitialize(lst.handle, graph.handle, ready.handle, 1, waits) == 0
+        lst.execute(graph, buffers)
+        lst.end()
+        with ctx.queue() as queue:
+            submitted = queue.submit(lst)
+            assert not ready.done
+            gate.signal()
+            submitted.wait(timeout=60)
+        assert ready.done
+    assert np.array_equal(np.asarray(buffers[graph.outputs[0].name]), expected)
+
+
+def test_a_list_that_only_copies_takes_no_graph(ctx: az.Context, graphs: Any, graph: az.Graph) -> None:
+    copies = next(index for index, group in enumerate(ctx.device.queue_groups) if not group.compute)
+    desc = ze.ze_command_list_desc_t(commandQueueGroupOrdinal=copies)
+    handle = ctypes.c_void_p()
+    create, destroy = function("zeCommandListCreate"), function("zeCommandListDestroy")
+    assert create(ctx.handle, ctx.device.handle, ctypes.byref(desc), ctypes.byref(handle)) == 0
+    refused = ze.ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE
+    assert graphs.pfnAppendGraphInitialize(handle, graph.handle, None, 0, None) == refused
+    assert graphs.pfnAppendGraphExecute(handle, graph.handle, None, None, 0, None) == refused
+    assert destroy(handle) == 0
+
+
 def test_runtime_requirements(ctx: az.Context, graph: az.Graph) -> None:
     size, desc = ctypes.c_size_t(), ze.ze_runtime_requirements_graph_desc_t(requirementsSrc=graph.handle)
     desc.stype = ze.ZE_STRUCTURE_TYPE_RUNTIME_REQUIREMENTS_GRAPH_DESC
