@@ -48,10 +48,25 @@ typedef struct _ze_handle_t {
 """
 
 
+# Headers of the specification are taken instead of ours if a program includes them first, and are skipped if it
+# includes them later: ours has what is in all four.
+_GUARDS = ("_ZE_API_H", "_ZET_API_H", "_ZES_API_H", "_ZER_API_H")
+
+# Core headers before 1.17 do not have it; both may declare it.
+_NPU_PREAMBLE = """
+// Extensions for NPUs: graphs, profiling of graphs, and additions to queues, contexts and drivers. Their functions are
+// in tables: zeDriverGetExtensionFunctionAddress(driver, ZE_GRAPH_EXT_NAME, &table), likewise with the other names.
+#include "ze_api.h"
+
+typedef struct _ze_graph_handle_t *ze_graph_handle_t;
+"""
+
+
 def outputs(api: Api, npu: Api) -> Iterator[Output]:
-    core = [_PREAMBLE.strip(), "", *_types(api), _HANDLE.strip(), "", *c_types.prototypes(api)]
-    yield Output(f"{FOLDER}/ze_api.h", _guarded("ZE_API_H", core))
-    yield Output(f"{FOLDER}/ze_npu_ext.h", _guarded("ZE_NPU_EXT_H", ['#include "ze_api.h"', "", *_types(npu)]))
+    guards = [f"#ifndef {guard}\n#define {guard}\n#endif" for guard in _GUARDS[1:]]
+    core = [*guards, "", _PREAMBLE.strip(), "", *_types(api), _HANDLE.strip(), "", *c_types.prototypes(api)]
+    yield Output(f"{FOLDER}/ze_api.h", _guarded(_GUARDS[0], core))
+    yield Output(f"{FOLDER}/ze_npu_ext.h", _guarded("ZE_NPU_EXT_H", [_NPU_PREAMBLE.strip(), "", *_types(npu)]))
 
 
 def _types(api: Api) -> Iterator[str]:

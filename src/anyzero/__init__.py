@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from anyzero.errors import UnsupportedFeature as UnsupportedFeature
     from anyzero.errors import UnsupportedModel as UnsupportedModel
     from anyzero.errors import UnsupportedSize as UnsupportedSize
+    from anyzero.headers import get_include as get_include
 
 # Loaded when first asked for: the driver imports this package at start-up and needs none of it, nor numpy.
 _HOMES = {
@@ -143,6 +144,7 @@ _HOMES = {
         "UnsupportedModel",
         "UnsupportedSize",
     ],
+    "anyzero.headers": ["get_include"],
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

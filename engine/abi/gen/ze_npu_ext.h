@@ -6,7 +6,11 @@
 extern "C" {
 #endif
 
+// Extensions for NPUs: graphs, profiling of graphs, and additions to queues, contexts and drivers. Their functions are
+// in tables: zeDriverGetExtensionFunctionAddress(driver, ZE_GRAPH_EXT_NAME, &table), likewise with the other names.
 #include "ze_api.h"
+
+typedef struct _ze_graph_handle_t *ze_graph_handle_t;
 
 typedef struct _ze_graph_profiling_pool_handle_t *ze_graph_profiling_pool_handle_t;
 typedef struct _ze_graph_profiling_query_handle_t *ze_graph_profiling_query_handle_t;
