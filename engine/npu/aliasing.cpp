@@ -39,13 +39,13 @@ void find_aliased_outputs(const OpenVino& openvino, const OpenVino::Compiled* co
   if (openvino.create_request(compiled, &request)) return;  // an execution will not get one either, and say why
   std::vector<Place> places(all.size());
   for (size_t i = 0; i < all.size(); ++i)
-    if (all[i].role != GraphRole::Shape && !all[i].dynamic()) places[i] = place_of(openvino, request, all[i]);
+    if (all[i].has_port() && !all[i].dynamic()) places[i] = place_of(openvino, request, all[i]);
   openvino.request_free(request);
   for (size_t i = 0; i < all.size(); ++i) {
     GraphArgument& output = all[i];
-    if (output.input() || output.role == GraphRole::Shape) continue;
+    if (output.input() || !output.has_port()) continue;
     for (size_t k = 0; k < all.size() && !output.aliased; ++k)
-      if (all[k].input() && all[k].role != GraphRole::Shape)
+      if (all[k].input() && all[k].has_port())
         output.aliased = output.dynamic() ? could_be(output, all[k]) : places[i].overlaps(places[k]);
   }
 }

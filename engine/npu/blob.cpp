@@ -48,14 +48,6 @@ uint32_t checksum_of(Head head, std::span<const unsigned char> all) {
   return checksum(all.subspan(sizeof head), first);
 }
 
-// Memory of its own, zeroed; nothing where there is none.
-std::shared_ptr<Mapping> allocate(uint64_t size) {
-  void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  // Weights are read from one end to the other, so fewer and larger pages are all gain.
-  if (memory != MAP_FAILED && size >= 2 * kHugePage) madvise(memory, size, MADV_HUGEPAGE);
-  return Mapping::of(memory, size);
-}
-
 bool no_memory(uint64_t size, std::string* reason) {
   *reason = "there is no memory for a blob of " + std::to_string(size) + " bytes";
   return false;
@@ -118,6 +110,13 @@ std::shared_ptr<Mapping> Mapping::of(void* mapped, size_t size) try {
   return nullptr;
 }
 
+std::shared_ptr<Mapping> allocate_mapping(uint64_t size) {
+  void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  // Weights are read from one end to the other, so fewer and larger pages are all gain.
+  if (memory != MAP_FAILED && size >= 2 * kHugePage) madvise(memory, size, MADV_HUGEPAGE);
+  return Mapping::of(memory, size);
+}
+
 Mapping::~Mapping() { munmap(address_, size_); }
 
 bool read_blob(std::span<const unsigned char> bytes, BlobView* view, std::string* reason) try {
@@ -146,7 +145,7 @@ bool make_blob(std::string_view manifest, uint64_t weights_size, const FillWeigh
   head.weights_bytes = weights_size;
   const uint64_t offset = weights_offset(manifest.size());
   head.total_bytes = offset + weights_size;
-  const auto memory = allocate(head.total_bytes);
+  const auto memory = allocate_mapping(head.total_bytes);
   if (!memory) return no_memory(head.total_bytes, reason);
   std::memcpy(memory->address() + sizeof head, manifest.data(), manifest.size());
   BlobView view;
@@ -170,7 +169,7 @@ bool extend_blob(const BlobView& from, std::span<const unsigned char> form, cons
   head.form_bytes = form.size();
   head.form_identity = identity;
   head.total_bytes = total_bytes(head);
-  const auto memory = allocate(head.total_bytes);
+  const auto memory = allocate_mapping(head.total_bytes);
   if (!memory) return no_memory(head.total_bytes, reason);
   std::memcpy(memory->address(), from.all.data(), without);
   if (!form.empty()) std::memcpy(memory->address() + form_offset(head), form.data(), form.size());
@@ -186,7 +185,7 @@ bool extend_blob(const BlobView& from, std::span<const unsigned char> form, cons
 
 bool copy_blob(const BlobView& from, MappedBlob* blob, std::string* reason) try {
   *blob = {};
-  const auto memory = allocate(from.all.size());
+  const auto memory = allocate_mapping(from.all.size());
   if (!memory) return no_memory(from.all.size(), reason);
   std::memcpy(memory->address(), from.all.data(), from.all.size());
   // The bytes may have changed since they were read, so the head is read again.

@@ -50,6 +50,9 @@ class Mapping {
   size_t size_;
 };
 
+// Memory of its own, zeroed; nothing where there is none.
+std::shared_ptr<Mapping> allocate_mapping(uint64_t size);
+
 // A blob and what keeps its bytes; copies share them.
 struct MappedBlob {
   std::shared_ptr<const Mapping> memory;

@@ -224,6 +224,20 @@ ze_result_t CompiledGraph::load(const BlobView& blob, std::shared_ptr<const void
 ze_result_t CompiledGraph::compile(const Manifest& manifest, std::span<const unsigned char> weights,
                                    std::shared_ptr<const void> keeps_weights, std::shared_ptr<CompiledGraph>* out,
                                    std::string* log) {
+  return make(manifest, weights, std::move(keeps_weights), Depth::Compiled, out, log);
+}
+
+ze_result_t CompiledGraph::describe(const Manifest& manifest, std::span<const unsigned char> weights,
+                                    std::vector<GraphArgument>* arguments, std::string* log) {
+  std::shared_ptr<CompiledGraph> described;
+  if (ze_result_t r = make(manifest, weights, nullptr, Depth::Described, &described, log)) return r;
+  *arguments = described->arguments_;
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t CompiledGraph::make(const Manifest& manifest, std::span<const unsigned char> weights,
+                                std::shared_ptr<const void> keeps_weights, Depth depth, std::shared_ptr<CompiledGraph>* out,
+                                std::string* log) {
   std::string reason;
   const OpenVino* openvino = OpenVino::open(&reason);
   if (!openvino) {
@@ -235,9 +249,9 @@ ze_result_t CompiledGraph::compile(const Manifest& manifest, std::span<const uns
     say(log, OpenVinoCall::refusal());
     return ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
   }
-  if (weights.size() != manifest.weights_size) {
+  if (weights.size() != manifest.weights_extent) {
     say(log, "the graph has " + std::to_string(weights.size()) + " bytes of weights where its manifest names " +
-                 std::to_string(manifest.weights_size));
+                 std::to_string(manifest.weights_extent));
     return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
   }
   TrapPause not_device_work;
@@ -245,6 +259,10 @@ ze_result_t CompiledGraph::compile(const Manifest& manifest, std::span<const uns
   Owned<OpenVino::Model> model(openvino->model_free);
   if (ze_result_t r = read_model(*openvino, manifest.xml, weights, &model, log)) return r;
   if (ze_result_t r = graph->agree(ModelPorts{*openvino, model}, log)) return r;
+  if (depth == Depth::Described) {
+    *out = std::move(graph);
+    return ZE_RESULT_SUCCESS;
+  }
   if (ze_result_t r = compile_model(*openvino, model, manifest.properties, &graph->compiled_, log)) return r;
   graph->finish();
   *out = std::move(graph);
@@ -286,7 +304,7 @@ ze_result_t CompiledGraph::agree(const Ports& ports, std::string* log) {
   size_t named[2] = {0, 0};
   const size_t inputs = ports.count(true), outputs = ports.count(false);
   for (GraphArgument& argument : arguments_) {
-    if (argument.role == GraphRole::Shape) continue;
+    if (!argument.has_port()) continue;
     ++named[argument.type];
     Owned<OpenVino::Port> port(openvino_->port_free);
     if (argument.port >= (argument.input() ? inputs : outputs) || ports.get(argument.input(), argument.port, port.out())) {

@@ -25,6 +25,9 @@ class CompiledGraph : public std::enable_shared_from_this<CompiledGraph> {
   // The same for a blob that somebody keeps: from its form where that was made here.
   static ze_result_t load(const BlobView& blob, std::shared_ptr<const void> keeps_blob, std::shared_ptr<CompiledGraph>* out,
                           std::string* log);
+  // What the arguments of a model are, without compiling it. Weights that no shape follows from may have any value.
+  static ze_result_t describe(const Manifest& manifest, std::span<const unsigned char> weights,
+                              std::vector<GraphArgument>* arguments, std::string* log);
   // Whether a model by itself compiles; the log tells why not.
   static bool can_compile(std::string_view xml, std::span<const unsigned char> weights, std::string* log);
   ~CompiledGraph();
@@ -45,7 +48,11 @@ class CompiledGraph : public std::enable_shared_from_this<CompiledGraph> {
 
  private:
   friend class Execution;
+  enum class Depth { Described, Compiled };
   CompiledGraph() = default;
+  static ze_result_t make(const Manifest& manifest, std::span<const unsigned char> weights,
+                          std::shared_ptr<const void> keeps_weights, Depth depth, std::shared_ptr<CompiledGraph>* out,
+                          std::string* log);
   static std::shared_ptr<CompiledGraph> begin(const OpenVino& openvino, const Manifest& manifest,
                                               std::shared_ptr<const void> keeps_weights);
   bool import(std::span<const unsigned char> form);

@@ -53,6 +53,7 @@ Execution::Execution(std::shared_ptr<CompiledGraph> graph, OpenVino::Request* re
     slot.element = element_bits(argument.element_type) / 8;
     slot.dynamic = argument.dynamic();
     slot.kept = argument.aliased;
+    slot.stale = !slot.weights();
     for (uint32_t d = 0; d < slot.rank; ++d) slot.dims[d] = argument.dims[d];
   }
 }
@@ -79,6 +80,7 @@ bool Execution::bind(uint32_t argument, void* pointer, const uint32_t* byte_stri
     *reason = "a null pointer is no memory for " + slot.argument->name;
     return false;
   }
+  if (slot.weights()) return true;
   bool strided = false;
   if (byte_strides) {
     uint64_t packed = slot.element;
@@ -114,7 +116,7 @@ bool Execution::bind(uint32_t argument, void* pointer, const uint32_t* byte_stri
 
 bool Execution::complete(std::string* reason) const {
   for (const Slot& slot : slots_)
-    if (!slot.memory && slot.argument->bytes) {
+    if (!slot.memory && slot.argument->bytes && !slot.weights()) {
       *reason = "argument " + std::to_string(index_of(slot)) + " (" + slot.argument->name +
                 ") has no memory: set its value before the graph is executed";
       return false;
@@ -133,6 +135,7 @@ bool Execution::settle(std::string* reason) {
       slot.stale = true;
     }
   for (Slot& slot : slots_) {
+    if (slot.weights()) continue;
     if (slot.shape()) {
       delivers_ |= !slot.input();
       continue;
@@ -141,7 +144,7 @@ bool Execution::settle(std::string* reason) {
     if (!slot.input()) {
       // An output is written while inputs are still read: a state's old value, or whatever else the caller keeps there.
       for (const Slot& other : slots_)
-        staged |= other.input() && !other.shape() && other.memory < slot.memory + slot.extent() &&
+        staged |= other.input() && !other.shape() && !other.weights() && other.memory < slot.memory + slot.extent() &&
                   slot.memory < other.memory + other.extent();
       // How much of it is written turns out later; it has to be large enough for everything, or to be written then.
       staged |= slot.dynamic && !slot.kept && !of_our_heap(slot.memory, slot.argument->bytes);
@@ -211,12 +214,13 @@ void Execution::blame(const Slot& slot, const Fault& fault, std::string* reason)
 bool Execution::fetch_inputs(std::string* reason) {
   for (Slot& slot : slots_) {
     const uint64_t bytes = slot.argument->bytes;
-    slot.trusted = bytes >= kWorthAsking && !slot.strided && of_our_heap(slot.memory, bytes);
+    slot.trusted = bytes >= kWorthAsking && !slot.strided && !slot.weights() && of_our_heap(slot.memory, bytes);
   }
   Slot* volatile at = slots_.data();
   bool volatile shaped = true;
   const Fault fault = trapped([&] {
     for (Slot& slot : slots_) {
+      if (slot.weights()) continue;
       if (slot.dynamic && slot.input() && slot.argument->companion != GraphArgument::kNone) {
         at = &slots_[slot.argument->companion];
         shaped = read_shape(slot);
@@ -310,7 +314,7 @@ bool Execution::find_kept(Slot& slot, std::string* reason) {
 bool Execution::in_an_input(const Slot& slot) const {
   return std::any_of(slots_.begin(), slots_.end(), [&](const Slot& other) {
     const unsigned char* begin = other.staged ? other.stage.get() : other.memory;
-    return other.input() && !other.shape() && begin <= slot.result && slot.result < begin + other.packed();
+    return other.input() && !other.shape() && !other.weights() && begin <= slot.result && slot.result < begin + other.packed();
   });
 }
 

@@ -71,8 +71,9 @@ class Execution {
 
     bool input() const { return argument->input(); }
     bool shape() const { return argument->role == GraphRole::Shape; }
-    uint64_t packed() const;  // bytes of `dims`
-    uint64_t extent() const;  // bytes from the first to the last that belongs to it
+    bool weights() const { return argument->role == GraphRole::Weights; }  // the model has them already
+    uint64_t packed() const;                                               // bytes of `dims`
+    uint64_t extent() const;                                               // bytes from the first to the last that belongs to it
   };
 
   Execution(std::shared_ptr<CompiledGraph> graph, OpenVino::Request* request);

@@ -10,6 +10,7 @@
 #include "compiled_graph.h"
 #include "content_hash.h"
 #include "form_keeper.h"
+#include "inference.h"
 #include "model_cache.h"
 #include "model_key.h"
 #include "openvino.h"
@@ -38,10 +39,14 @@ struct Planned {
   uint64_t weights_size = 0;
 };
 
-ze_result_t ask_for_plan(const SerializedModel& model, const char* build_flags, Planned* planned, std::string* log) {
+enum class Purpose : uint32_t { Query = 0, Execution = 1 };
+
+ze_result_t ask_for_plan(const SerializedModel& model, const char* build_flags, Purpose purpose, Planned* planned,
+                         std::string* log) {
   Question question;
   question.blob(build_flags ? build_flags : "");
   question.u32(static_cast<uint32_t>(model.serializer));
+  question.u32(static_cast<uint32_t>(purpose));
   question.u64(model.weights.size());
   question.blob(model.xml);
   Answer answer;
@@ -61,15 +66,29 @@ ze_result_t ask_for_plan(const SerializedModel& model, const char* build_flags, 
   return ZE_RESULT_SUCCESS;
 }
 
-bool gather(const SerializedModel& model, const Planned& planned, std::span<unsigned char> weights, std::string* reason) {
-  if (model.serializer == ModelSerializer::Whole) {
-    if (model.weights.size() != weights.size()) {
-      *reason = "the planner changed the size of the weights";
+bool inside(std::span<const unsigned char> bytes, uint64_t offset, uint64_t size) {
+  return offset <= bytes.size() && size <= bytes.size() - offset;
+}
+
+// All weights as they came; of a weightless graph only constants that stay in it.
+bool gather_whole(const SerializedModel& model, const Planned& planned, std::span<unsigned char> weights, std::string* reason) {
+  if (planned.pieces.empty() && model.weights.size() != weights.size()) {
+    *reason = "the planner changed the size of the weights";
+    return false;
+  }
+  if (planned.pieces.empty() && !weights.empty()) std::memcpy(weights.data(), model.weights.data(), weights.size());
+  for (const Piece& piece : planned.pieces) {
+    if (!inside(weights, piece.offset, piece.size) || !inside(model.weights, piece.address, piece.size)) {
+      *reason = "a constant lies outside of the weights";
       return false;
     }
-    if (!weights.empty()) std::memcpy(weights.data(), model.weights.data(), weights.size());
-    return true;
+    if (piece.size) std::memcpy(weights.data() + piece.offset, model.weights.data() + piece.address, piece.size);
   }
+  return true;
+}
+
+bool gather(const SerializedModel& model, const Planned& planned, std::span<unsigned char> weights, std::string* reason) {
+  if (model.serializer == ModelSerializer::Whole) return gather_whole(model, planned, weights, reason);
   // Constants that came along lie in front of those that were pointed to.
   if (model.weights.size() > weights.size()) {
     *reason = "the planner left constants out";
@@ -77,7 +96,7 @@ bool gather(const SerializedModel& model, const Planned& planned, std::span<unsi
   }
   if (!model.weights.empty()) std::memcpy(weights.data(), model.weights.data(), model.weights.size());
   for (const Piece& piece : planned.pieces) {
-    if (piece.offset > weights.size() || piece.size > weights.size() - piece.offset) {
+    if (!inside(weights, piece.offset, piece.size)) {
       *reason = "a constant lies outside of the weights";
       return false;
     }
@@ -93,10 +112,10 @@ bool gather(const SerializedModel& model, const Planned& planned, std::span<unsi
   return true;
 }
 
-ze_result_t lay_out(const SerializedModel& model, const char* build_flags, MappedBlob* blob, std::string* log) {
+ze_result_t lay_out(const SerializedModel& model, const char* build_flags, Purpose purpose, MappedBlob* blob, std::string* log) {
   Planned planned;
   std::string reason;
-  if (ze_result_t r = ask_for_plan(model, build_flags, &planned, log)) return r;
+  if (ze_result_t r = ask_for_plan(model, build_flags, purpose, &planned, log)) return r;
   auto fill = [&](std::span<unsigned char> weights, std::string* why) { return gather(model, planned, weights, why); };
   if (make_blob(planned.manifest, planned.weights_size, fill, blob, &reason)) return ZE_RESULT_SUCCESS;
   *log += reason;
@@ -117,7 +136,7 @@ uint64_t cached_model_bytes() { return model_cache().bytes(); }
 ze_result_t plan_model(const ze_graph_desc_2_t& desc, MappedBlob* blob, std::string* log) {
   SerializedModel model;
   if (ze_result_t r = split(desc, &model, log)) return r;
-  return lay_out(model, desc.pBuildFlags, blob, log);
+  return lay_out(model, desc.pBuildFlags, Purpose::Query, blob, log);
 }
 
 ze_result_t GraphImage::make(const ze_graph_desc_2_t& desc, std::shared_ptr<GraphImage>* image, std::string* log) {
@@ -183,13 +202,14 @@ ze_result_t GraphImage::build(const ze_graph_desc_2_t& desc, std::string* log) {
   const bool cached = !secure_ && !(desc.flags & ZE_GRAPH_FLAG_DISABLE_CACHING) && model_key(model, desc.pBuildFlags, &key);
   if (cached && find_in_cache(key)) return compile(log);
   MappedBlob made;
-  if (ze_result_t r = lay_out(model, desc.pBuildFlags, &made, log)) return r;
+  if (ze_result_t r = lay_out(model, desc.pBuildFlags, Purpose::Execution, &made, log)) return r;
   blob_ = std::move(made.view);
   memory_ = std::move(made.memory);
   flags_ = ZE_GRAPH_PROPERTIES_FLAG_COMPILED;
   if (ze_result_t r = compile(log)) return r;
   if (!cached) return ZE_RESULT_SUCCESS;
   model_cache().keep(key, blob_.all);
+  if (manifest().weightless()) return ZE_RESULT_SUCCESS;
   keep_form_later([image = shared_from_this(), compiled = compiled_, key] {
     MappedBlob extended;
     if (image->extend(*compiled, &extended)) model_cache().keep(key, extended.view.all);
@@ -199,7 +219,7 @@ ze_result_t GraphImage::build(const ze_graph_desc_2_t& desc, std::string* log) {
 
 // A copy of the blob with the compiled form. False where there is none, or no memory.
 bool GraphImage::extend(const CompiledGraph& compiled, MappedBlob* extended) const {
-  if (!blob_.form.empty()) return false;
+  if (!blob_.form.empty() || manifest().weightless()) return false;  // a form has weights in it
   const std::shared_ptr<const Mapping> form = compiled.form();
   std::string ignored;
   return form && extend_blob(blob_, form->bytes(), compiled.form_identity(), extended, &ignored);
@@ -223,7 +243,19 @@ ze_result_t GraphImage::native_binary(std::span<const unsigned char>* bytes) {
   return ZE_RESULT_SUCCESS;
 }
 
+// Its weights come later. Where no shape follows from them, zeros will do in their place, and those need no memory.
+ze_result_t GraphImage::describe(std::string* log) {
+  const std::shared_ptr<Mapping> weights = allocate_mapping(manifest().weights_extent);
+  if (!weights) {
+    *log += "there is no memory for " + std::to_string(manifest().weights_extent) + " bytes of weights";
+    return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+  }
+  if (!blob_.weights.empty()) std::memcpy(weights->address(), blob_.weights.data(), blob_.weights.size());
+  return CompiledGraph::describe(manifest(), weights->bytes(), &arguments_, log);
+}
+
 ze_result_t GraphImage::compile(std::string* log) {
+  if (manifest().weightless()) return describe(log);
   if (ze_result_t r = CompiledGraph::load(blob_, memory_, &compiled_, log)) return r;
   // The same again after an eviction, when others may be reading them.
   if (arguments_.empty()) arguments_ = compiled_->arguments();
@@ -236,6 +268,46 @@ ze_result_t GraphImage::compiled(std::shared_ptr<CompiledGraph>* compiled) {
   if (!compiled_)
     if (ze_result_t r = compile(&log)) return fail(r, "the graph was evicted and does not compile again: %s", log.c_str());
   *compiled = compiled_;
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t GraphImage::compiled_with(const std::vector<ArgumentValue>& values, bool anew, std::shared_ptr<CompiledGraph>* compiled,
+                                      std::string* log) {
+  std::vector<const void*> at;
+  for (size_t i = 0; i < arguments_.size(); ++i)
+    if (arguments_[i].role == GraphRole::Weights) at.push_back(values[i].pointer);
+  std::lock_guard lock(mutex_);
+  if (!anew && compiled_ && at == weights_at_) {
+    *compiled = compiled_;
+    return ZE_RESULT_SUCCESS;
+  }
+  const std::shared_ptr<Mapping> weights = allocate_mapping(manifest().weights_extent);
+  if (!weights) {
+    *log = "there is no memory for " + std::to_string(manifest().weights_extent) + " bytes of weights";
+    return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+  }
+  TrapPause not_device_work;
+  if (!blob_.weights.empty()) std::memcpy(weights->address(), blob_.weights.data(), blob_.weights.size());
+  const GraphArgument* volatile current = nullptr;
+  const Fault fault = trapped([&] {
+    for (size_t i = 0; i < arguments_.size(); ++i) {
+      const GraphArgument& argument = arguments_[i];
+      if (argument.role != GraphRole::Weights) continue;
+      current = &argument;
+      std::memcpy(weights->address() + argument.place, values[i].pointer, argument.bytes);
+    }
+  });
+  if (fault.signal) {
+    *log =
+        "the weights " + current->name + " (" + std::to_string(current->bytes) + " bytes) cannot be read where its value points to";
+    return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+  }
+  std::shared_ptr<CompiledGraph> made;
+  if (ze_result_t r = CompiledGraph::compile(manifest(), weights->bytes(), weights, &made, log)) return r;
+  compiled_ = made;
+  weights_at_ = std::move(at);
+  if (anew) initializations_.fetch_add(1, std::memory_order_release);
+  *compiled = std::move(made);
   return ZE_RESULT_SUCCESS;
 }
 

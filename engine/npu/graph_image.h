@@ -1,6 +1,7 @@
 // What a graph is made of: the native blob, wherever it lies, and what OpenVINO has compiled of it.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <span>
 #include <string>
@@ -14,6 +15,7 @@
 namespace anyzero {
 
 class CompiledGraph;
+struct ArgumentValue;
 
 // Has a serialised model planned and laid out, without compiling it.
 ze_result_t plan_model(const ze_graph_desc_2_t& desc, MappedBlob* blob, std::string* log);
@@ -36,8 +38,14 @@ class GraphImage : public std::enable_shared_from_this<GraphImage> {
   ze_result_t native_binary(std::span<const unsigned char>* bytes);
   uint32_t flags() const { return flags_; }  // ze_graph_properties_flag_t
 
-  // Compiles again what was evicted.
+  // Compiles again what was evicted. Not for weightless graphs.
   ze_result_t compiled(std::shared_ptr<CompiledGraph>* compiled);
+  // A weightless graph, compiled with weights that lie where the values of its weights arguments point to: compiled anew where they
+  // point elsewhere than the last time, or `anew`. It has a copy of them. `log` tells why it failed.
+  ze_result_t compiled_with(const std::vector<ArgumentValue>& values, bool anew, std::shared_ptr<CompiledGraph>* compiled,
+                            std::string* log);
+  // How often that was done anew: executions from before have old weights.
+  uint64_t initializations() const { return initializations_.load(std::memory_order_acquire); }
   // Gives up what was compiled, as soon as the inferences that use it are gone.
   void evict();
 
@@ -47,6 +55,7 @@ class GraphImage : public std::enable_shared_from_this<GraphImage> {
   ze_result_t adopt(const ze_graph_desc_2_t& desc, std::string* log);
   ze_result_t build(const ze_graph_desc_2_t& desc, std::string* log);
   ze_result_t compile(std::string* log);
+  ze_result_t describe(std::string* log);
   bool find_in_cache(const ContentHash& key);
   bool extend(const CompiledGraph& compiled, MappedBlob* extended) const;
 
@@ -59,6 +68,8 @@ class GraphImage : public std::enable_shared_from_this<GraphImage> {
   uint32_t flags_ = 0;
   Mutex mutex_;
   std::shared_ptr<CompiledGraph> compiled_;
+  std::vector<const void*> weights_at_;  // of a weightless graph: what `compiled_` has its weights from
+  std::atomic<uint64_t> initializations_{0};
 };
 
 }  // namespace anyzero

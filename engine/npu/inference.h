@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "../abi/gen/ze_npu_ext.h"
@@ -32,6 +33,9 @@ class Inference {
   // `query`, if given, gets the times of each run.
   static ze_result_t make(std::shared_ptr<GraphImage> graph, const std::vector<ArgumentValue>& values, ProfilingQuery* query,
                           Inference** inference);
+  // One that computes nothing: a run takes the weights of a weightless graph from where they are then.
+  static ze_result_t make_initialization(std::shared_ptr<GraphImage> graph, const std::vector<ArgumentValue>& values,
+                                         Inference** inference);
 
   void retain() { users_.fetch_add(1, std::memory_order_relaxed); }
   void release() {
@@ -49,11 +53,17 @@ class Inference {
  private:
   Inference(std::shared_ptr<GraphImage> graph, std::unique_ptr<Execution> execution, ProfilingQuery* query);
   ~Inference();
+  ze_result_t check(uint32_t argument, const ArgumentValue& value) const;
+  bool bind(uint32_t argument, const ArgumentValue& value, std::string* reason);
+  bool take_weights(std::string* reason);
 
   std::atomic<uint32_t> users_{1};
   std::shared_ptr<GraphImage> graph_;
   Mutex mutex_;
-  std::unique_ptr<Execution> execution_;
+  std::unique_ptr<Execution> execution_;  // of a weightless graph: from the first run on
+  const bool weightless_;
+  bool initializes_ = false;
+  uint64_t initializations_ = 0;  // of the graph, when the execution was made
   std::vector<ArgumentValue> values_;
   Ref<ProfilingQuery> query_;
 };

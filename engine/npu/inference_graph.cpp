@@ -125,6 +125,7 @@ ze_result_t InferenceGraph::getNativeBinary(size_t* size, const uint8_t** binary
 }
 
 ze_result_t InferenceGraph::initialize() {
+  if (image_->manifest().weightless()) return ZE_RESULT_SUCCESS;  // its weights are those of each execution
   std::shared_ptr<CompiledGraph> compiled;
   return image_->compiled(&compiled);
 }
@@ -146,8 +147,15 @@ ze_result_t InferenceGraph::require_runs_on(const CommandList& list) const {
 
 ze_result_t InferenceGraph::append_initialize(CommandList& list, Event* signal, uint32_t n, Event* const* waits) {
   if (ze_result_t r = require_runs_on(list)) return r;
-  if (ze_result_t r = initialize()) return r;
-  return list.appendBarrier(signal, n, waits);
+  if (!image_->manifest().weightless()) {
+    if (ze_result_t r = initialize()) return r;
+    return list.appendBarrier(signal, n, waits);
+  }
+  Inference* initialization = nullptr;
+  if (ze_result_t r = Inference::make_initialization(image_, values_, &initialization)) return r;
+  const ze_result_t result = list.append_inference(*initialization, signal, n, waits);
+  initialization->release();  // the packet has its own hold
+  return result;
 }
 
 ze_result_t InferenceGraph::append_execute(CommandList& list, ProfilingQuery* query, Event* signal, uint32_t n,

@@ -164,7 +164,7 @@ class ManifestReader {
     if (!reader_.good()) return;
 
     if (type > ZE_GRAPH_ARGUMENT_TYPE_OUTPUT) return wrong(that(argument) + " is neither an input nor an output");
-    if (role > static_cast<uint32_t>(GraphRole::Shape)) return wrong(that(argument) + " has role " + std::to_string(role));
+    if (role > static_cast<uint32_t>(GraphRole::Weights)) return wrong(that(argument) + " has role " + std::to_string(role));
     // The client knows more of these than we do; but an enumeration can only hold so much.
     if (std::max({precision, metadata_type, layout}) > ZE_GRAPH_ARGUMENT_PRECISION_FORCE_UINT32)
       return wrong(that(argument) + " has a precision, type or layout that cannot be");
@@ -198,15 +198,26 @@ class ManifestReader {
     argument.bytes = (elements * bits + 7) / 8;
   }
 
+  void lay_out(GraphArgument& argument) {
+    if (!argument.input() || argument.dynamic() || argument.bytes == 0) return wrong(that(argument) + " cannot be weights");
+    uint64_t& end = manifest_.weights_extent;
+    if (end > kMostArgumentBytes) return wrong("its weights are larger than any memory");
+    argument.place = (end + Manifest::kWeightsAlignment - 1) / Manifest::kWeightsAlignment * Manifest::kWeightsAlignment;
+    end = argument.place + argument.bytes;
+  }
+
   // Who belongs to whom, once all are there.
   void relations() {
     auto& all = manifest_.arguments;
+    manifest_.weights_extent = manifest_.weights_size;
     std::vector<char> taken[2] = {std::vector<char>(all.size()), std::vector<char>(all.size())};
     for (uint32_t i = 0; i < all.size() && wrong_.empty(); ++i) {
       GraphArgument& argument = all[i];
       if (argument.port >= all.size()) return wrong(that(argument) + " belongs to a port that cannot be");
       if (argument.role == GraphRole::Shape) {
         shape_of(i);
+      } else if (argument.role == GraphRole::Weights) {
+        lay_out(argument);
       } else if (std::exchange(taken[argument.type][argument.port], 1)) {
         wrong("two arguments belong to " + std::string(argument.input() ? "input " : "output ") + std::to_string(argument.port));
       }

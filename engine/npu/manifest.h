@@ -15,8 +15,9 @@ namespace anyzero {
 
 enum class GraphRole : uint32_t {
   Data = 0,
-  State = 1,  // an input and an output that get the same buffer
-  Shape = 2,  // the dimensions of another argument, 1-D, the last one first
+  State = 1,    // an input and an output that get the same buffer
+  Shape = 2,    // the dimensions of another argument, 1-D, the last one first
+  Weights = 3,  // a part of the weights that is not in the blob
 };
 
 struct GraphArgument {
@@ -25,7 +26,7 @@ struct GraphArgument {
 
   ze_graph_argument_type_t type = ZE_GRAPH_ARGUMENT_TYPE_INPUT;
   GraphRole role = GraphRole::Data;
-  uint32_t port = 0;          // data and state: the input or output of the model; shape: the argument whose shape it holds
+  uint32_t port = 0;          // data and state: the input or output of the model; shape: the argument whose shape it holds; else 0
   uint32_t element_type = 0;  // as OpenVINO's C library counts them
   ze_graph_argument_precision_t precision = ZE_GRAPH_ARGUMENT_PRECISION_UNKNOWN;
   ze_graph_metadata_type metadata_type = ZE_GRAPH_METADATA_TYPE_UNDEFINED;
@@ -38,27 +39,33 @@ struct GraphArgument {
 
   // Not in the bytes, but found while reading.
   uint64_t bytes = 0;          // of a buffer for `dims`
+  uint64_t place = 0;          // weights: where they are among all weights
   uint32_t companion = kNone;  // state: the argument for the other direction; dynamic data: its shape argument; shape: `port`
 
   // Found by the compiler: its memory may be an input's as well, so it is copied to the caller after each run.
   bool aliased = false;
 
   bool input() const { return type == ZE_GRAPH_ARGUMENT_TYPE_INPUT; }
+  bool has_port() const { return role == GraphRole::Data || role == GraphRole::State; }
   bool dynamic() const;
 };
 
 struct Manifest {
   static constexpr uint32_t kVersion = 1;
+  static constexpr uint64_t kWeightsAlignment = 64;
   enum Flag : uint32_t { kProfiling = 1 };
 
   std::string model_name;
-  std::string_view xml;  // inside the bytes that were read
-  uint64_t weights_size = 0;
+  std::string_view xml;         // inside the bytes that were read
+  uint64_t weights_size = 0;    // of what the blob holds
+  uint64_t weights_extent = 0;  // with what is given by arguments: each at the next multiple of kWeightsAlignment
   uint32_t flags = 0;
   std::vector<std::pair<std::string, std::string>> properties;  // for compile_model
   std::vector<GraphArgument> arguments;                         // inputs before outputs
 
   bool profiling() const { return flags & kProfiling; }
+  // It can be compiled once its weights arguments are set.
+  bool weightless() const { return weights_extent != weights_size; }
 
   // False with a reason: the bytes may come from a file, so nothing in them is trusted. `xml` stays inside `bytes`.
   static bool read(std::string_view bytes, Manifest* manifest, std::string* reason);

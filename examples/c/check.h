@@ -64,8 +64,8 @@ struct Setup {
   std::vector<ze_device_handle_t> devices;
   ze_device_handle_t device = nullptr;  // the first one
 
-  Setup() {
-    CHECK(zeInit(ZE_INIT_FLAG_GPU_ONLY));
+  explicit Setup(ze_init_flags_t kind = ZE_INIT_FLAG_GPU_ONLY) {
+    CHECK(zeInit(kind));
     uint32_t count = 1;
     CHECK(zeDriverGet(&count, &driver));
     count = 0;

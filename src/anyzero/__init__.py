@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from anyzero.api.graph_profiler import GraphProfile as GraphProfile
     from anyzero.api.graph_profiler import GraphProfiler as GraphProfiler
     from anyzero.api.graph_profiler import LayerTime as LayerTime
+    from anyzero.api.headers import get_include as get_include
     from anyzero.api.image import Image as Image
     from anyzero.api.image import ImageRegion as ImageRegion
     from anyzero.api.image_format import ImageFormat as ImageFormat
@@ -85,7 +86,6 @@ if TYPE_CHECKING:
     from anyzero.errors import UnsupportedFeature as UnsupportedFeature
     from anyzero.errors import UnsupportedModel as UnsupportedModel
     from anyzero.errors import UnsupportedSize as UnsupportedSize
-    from anyzero.headers import get_include as get_include
 
 # Loaded when first asked for: the driver imports this package at start-up and needs none of it, nor numpy.
 _HOMES = {
@@ -103,6 +103,7 @@ _HOMES = {
     "anyzero.api.graph_argument": ["GraphArgument"],
     "anyzero.api.graph_command": ["GraphCommand"],
     "anyzero.api.graph_profiler": ["GraphProfile", "GraphProfiler", "LayerTime"],
+    "anyzero.api.headers": ["get_include"],
     "anyzero.api.image": ["Image", "ImageRegion"],
     "anyzero.api.image_format": ["ImageFormat"],
     "anyzero.api.immediate": ["ImmediateCommandList"],
@@ -144,7 +145,6 @@ _HOMES = {
         "UnsupportedModel",
         "UnsupportedSize",
     ],
-    "anyzero.headers": ["get_include"],
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -52,6 +52,23 @@ void a_good_one_is_read_whole() {
          all[0].layout == ZE_GRAPH_ARGUMENT_LAYOUT_NC && all[0].element_type == kF32);
 }
 
+// They lie behind what the blob holds, each at a multiple of 64, and have no port.
+void weights_have_places() {
+  Graph graph;
+  graph.weights_size = 10;
+  graph.arguments.clear();
+  for (uint32_t size : {100u, 28u, 1u})
+    graph.arguments.push_back({.role = 3, .element_type = kU8, .precision = 4, .name = "w", .dims = {size}, .shape = {size}});
+  const std::string bytes = manifest(graph);
+  const Manifest found = read(bytes);
+  assert(found.weightless() && found.weights_size == 10 && found.weights_extent == 257);
+  assert(found.arguments[0].place == 64 && found.arguments[1].place == 192 && found.arguments[2].place == 256);
+  assert(!found.arguments[0].has_port());
+  graph.arguments.clear();
+  const std::string without = manifest(graph);
+  assert(!read(without).weightless() && read(without).weights_extent == 10);
+}
+
 void sizes_follow_from_elements() {
   struct Case {
     uint32_t element_type, precision;
@@ -94,7 +111,10 @@ void nonsense_is_refused() {
   bad([](Graph& g) { g.flags = 4; }, "flags");
   bad([](Graph& g) { g.name = std::string("a\0b", 3); }, "damaged");
   bad([](Graph& g) { g.arguments[0].type = 2; }, "neither an input nor an output");
-  bad([](Graph& g) { g.arguments[0].role = 3; }, "argument 0 (x) has role 3");
+  bad([](Graph& g) { g.arguments[0].role = 4; }, "argument 0 (x) has role 4");
+  bad([](Graph& g) { g.arguments[4].role = 3; }, "cannot be weights");
+  bad([](Graph& g) { g.arguments[0].role = 3, g.arguments[0].dims = {0}, g.arguments[0].shape = {0}; }, "cannot be weights");
+  bad([](Graph& g) { g.arguments[0].role = 3, g.weights_size = uint64_t{1} << 60; }, "weights are larger than any memory");
   bad([](Graph& g) { g.arguments[0].type = 1; }, "an input behind outputs");
   bad([](Graph& g) { g.arguments[0].dims = {1, 1, 1, 1, 1, 1}; }, "6 dimensions");
   bad([](Graph& g) { g.arguments[0].shape = {6}; }, "shape unlike");
@@ -160,6 +180,7 @@ void fuzz() {
 
 int main() {
   a_good_one_is_read_whole();
+  weights_have_places();
   sizes_follow_from_elements();
   nonsense_is_refused();
   every_cut_is_refused();

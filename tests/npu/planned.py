@@ -10,7 +10,7 @@ from anyzero.driver import graphs
 from anyzero.driver.wire import Reader, Writer
 
 DYNAMIC = (1 << 64) - 1
-DATA, STATE, SHAPE = 0, 1, 2
+DATA, STATE, SHAPE, WEIGHTS = 0, 1, 2, 3
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Refused:
 
 
 def request(xml: bytes, flags: str = "", serializer: int = 1, weights_size: int = 0) -> bytes:
-    return Writer().u32(0).text(flags).u32(serializer).u64(weights_size).blob(xml).done()
+    return Writer().u32(0).text(flags).u32(serializer, graphs.FOR_EXECUTION).u64(weights_size).blob(xml).done()
 
 
 def ask(xml: bytes, flags: str = "", serializer: int = 1, weights_size: int = 0) -> Planned | Refused:

@@ -16,7 +16,16 @@ import numpy.typing as npt
 from anyzero import errors
 from anyzero.ze import npu
 
-__all__ = ["GraphFormat", "GraphOptions", "GraphSource", "Serialized", "build_flags", "envelope", "serialize"]
+__all__ = [
+    "GraphFormat",
+    "GraphOptions",
+    "GraphSource",
+    "Serialized",
+    "build_flags",
+    "bytes_of",
+    "envelope",
+    "serialize",
+]
 
 GraphSource = str | os.PathLike[str] | bytes | bytearray | memoryview | mmap.mmap | npt.NDArray[Any]
 GraphOptions = str | Mapping[str, object]
@@ -68,10 +77,10 @@ def serialize(
     """A source as the driver takes it. XML is joined with its weights, everything else goes as it is."""
     if form not in (None, "ir", "native"):
         raise ValueError(f"format={form!r}: 'ir' or 'native'")
-    data = _bytes_of(source)
+    data = bytes_of(source)
     is_xml = form != "native" and bytes(data[:8]).removeprefix(_BOM).lstrip()[:1] == b"<"
     if is_xml:
-        beside = _bytes_of(weights) if weights is not None else _beside(source)
+        beside = bytes_of(weights) if weights is not None else _beside(source)
         return Serialized(envelope(data, beside, compiler), npu.ZE_GRAPH_FORMAT_NGRAPH_LITE)
     if weights is not None:
         raise errors.InvalidArgument("weights= goes with a model in XML; a blob has its own")
@@ -134,11 +143,11 @@ def _beside(source: object) -> npt.NDArray[np.uint8]:
     if isinstance(source, str | os.PathLike):
         neighbour = Path(source).with_suffix(".bin")
         if neighbour.exists():
-            return _bytes_of(neighbour)
+            return bytes_of(neighbour)
     return np.empty(0, np.uint8)
 
 
-def _bytes_of(source: object) -> npt.NDArray[np.uint8]:
+def bytes_of(source: object) -> npt.NDArray[np.uint8]:
     """What a file or memory holds, without a copy; a file is mapped."""
     if isinstance(source, str | os.PathLike):
         with Path(source).open("rb") as file:

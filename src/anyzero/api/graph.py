@@ -18,7 +18,7 @@ import numpy as np
 from anyzero import errors
 from anyzero.api._arrays import HostArray
 from anyzero.api._graph_extension import Extension, extension, text_of
-from anyzero.api._graph_sources import GraphFormat, GraphOptions, GraphSource, build_flags, serialize
+from anyzero.api._graph_sources import GraphFormat, GraphOptions, GraphSource, build_flags, bytes_of, serialize
 from anyzero.api._memory import ContextHandle
 from anyzero.api._saving import save
 from anyzero.api.buffer import Buffer
@@ -256,12 +256,31 @@ class Graph(Resource):
             check(result, set_value)
         self._values[place] = memory.allocation
 
+    def set_weights(self, weights: GraphSource) -> None:
+        """Let the weights of a weightless graph be those of a model's file of weights, or of its bytes.
+
+        They are read when the graph first runs with them; a later change there means nothing to what has run.
+        """
+        values = bytes_of(weights)
+        for each in self.arguments:
+            if each.role != "weights":
+                continue
+            begin = int(each.of)
+            if begin + each.nbytes > values.nbytes:
+                raise errors.InvalidArgument(
+                    f"{each.friendly_name} is {each.nbytes} bytes at {begin}, and these weights have {values.nbytes}",
+                    remedy="Give the weights of the model that the graph was compiled from.",
+                )
+            self.set(each, values[begin : begin + each.nbytes])
+
     def buffers(self, *, kind: Any = "host", context: Context | None = None) -> dict[str, Buffer]:
-        """New memory for all arguments, by their names, zeroed; both sides of a state get the same."""
+        """New memory for all arguments but weights, by their names, zeroed; both sides of a state get the same."""
         where = context or self.context
         made: dict[str, Buffer] = {}
         states: dict[str, Buffer] = {}
         for each in self.arguments:
+            if each.role == "weights":
+                continue
             if each.role == "state" and each.of in states:
                 made[each.name] = states[each.of]
                 continue
@@ -312,7 +331,8 @@ class Graph(Resource):
         if missing:
             raise errors.InvalidArgument(
                 f"no memory is set for {', '.join(missing)}",
-                remedy="Pass it to execute(), or set() it before; graph.buffers() makes memory for all arguments.",
+                remedy="Pass it to execute(), or set() it before; graph.buffers() makes memory for all arguments, and "
+                "set_weights() has the weights of a weightless graph.",
             )
 
     def profiler(self, count: int = 1) -> GraphProfiler:
@@ -339,7 +359,7 @@ def _names_of(arguments: tuple[GraphArgument, ...]) -> dict[str, GraphArgument]:
     found = {each.name: each for each in arguments}
     for each in arguments:
         for name in (*each.tensor_names, each.friendly_name):
-            if name and each.role == "data":
+            if name and each.role in ("data", "weights"):
                 found.setdefault(name, each)
     return found
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["GraphArgument", "arguments_of"]
 
 Direction = Literal["input", "output"]
-Role = Literal["data", "state", "shape"]
+Role = Literal["data", "state", "shape", "weights"]
 
 # Their name as OpenVINO says it, bits of one, and what numpy makes of the memory. Where numpy has no such numbers, it
 # sees whole bytes or words.
@@ -57,6 +57,7 @@ _DYNAMIC: Final = (1 << 64) - 1
 _STATE_IN: Final = "vpux_ie_read_value_"
 _STATE_OUT: Final = "vpux_ie_assign_"
 _SHAPE: Final = "vpux_ie_shape_"
+_WEIGHTS: Final = "vpux_tw_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +66,9 @@ class GraphArgument:
 
     `direction` is ``"input"`` or ``"output"``. `role` is ``"data"`` for what the model itself takes and gives,
     ``"state"`` for what it keeps between inferences (an input and an output on the same memory), and ``"shape"`` for
-    the actual shape of an argument whose shape varies; `of` names the state, or that argument. `shape` has None where
-    it varies and `bounds` the largest there; memory is always as large as `bounds` say, which is `nbytes`.
+    the actual shape of an argument whose shape varies; `of` names the state, or that argument. ``"weights"`` is a
+    constant of a model that was compiled weightless, and `of` where in the file of weights it begins. `shape` has None
+    where it varies and `bounds` the largest there; memory is always as large as `bounds` say, which is `nbytes`.
     `precision` is the type of the elements as OpenVINO calls it, `dtype` what numpy makes of the memory.
     """
 
@@ -148,4 +150,6 @@ def _role_of(name: str) -> tuple[Role, str]:
             return "state", name.removeprefix(prefix)
     if name.startswith(_SHAPE):
         return "shape", name.removeprefix(_SHAPE)
+    if name.startswith(_WEIGHTS):
+        return "weights", name.removeprefix(_WEIGHTS)
     return "data", ""

@@ -11,14 +11,16 @@ from anyzero.driver.graph_flags import DEFAULT_LAYOUTS, Wish, layout_number
 from anyzero.driver.ir_boundary import Boundary, Dimension
 from anyzero.driver.ir_rewrite import permuted
 from anyzero.driver.ir_states import State
+from anyzero.driver.ir_weightless import Weight
 from anyzero.driver.wire import Writer
 from anyzero.ze import npu_constants as npu
 
-__all__ = ["Argument", "arguments"]
+__all__ = ["Argument", "arguments", "of_weights"]
 
 DATA: Final = 0
 STATE: Final = 1
 SHAPE: Final = 2
+WEIGHTS: Final = 3
 
 INPUT: Final = npu.ZE_GRAPH_ARGUMENT_TYPE_INPUT
 OUTPUT: Final = npu.ZE_GRAPH_ARGUMENT_TYPE_OUTPUT
@@ -27,6 +29,8 @@ OUTPUT: Final = npu.ZE_GRAPH_ARGUMENT_TYPE_OUTPUT
 _READ: Final = "vpux_ie_read_value_"
 _WRITE: Final = "vpux_ie_assign_"
 _SHAPE: Final = "vpux_ie_shape_"
+_ORIGINAL: Final = "vpux_ow_"
+_PREPARED: Final = "vpux_tw_"
 _RESERVED: Final = "vpux_"
 _DYNAMIC: Final = (1 << 64) - 1
 _ROOM: Final = npu.ZE_MAX_GRAPH_ARGUMENT_NAME - 1 - len(_READ)
@@ -58,11 +62,31 @@ class Argument:
 
 
 def arguments(
-    inputs: list[tuple[Boundary, Wish]], outputs: list[tuple[Boundary, Wish]], states: list[State]
+    inputs: list[tuple[Boundary, Wish]],
+    outputs: list[tuple[Boundary, Wish]],
+    states: list[State],
+    weights: Iterable[Weight] = (),
 ) -> list[Argument]:
-    """In the order that clients rely on: what the model takes, states, shapes; then the same of what it gives."""
+    """In the order that clients rely on: what the model takes, states, shapes; then the same of what it gives.
+
+    Weights come behind what is taken. A client knows them by their offsets in the file that they are from.
+    """
     taken = _side(INPUT, inputs, states, 0)
+    taken += [_weight(INPUT, WEIGHTS, 0, _PREPARED, weight) for weight in weights]
     return taken + _side(OUTPUT, outputs, states, len(taken))
+
+
+def of_weights(weights: list[Weight]) -> list[Argument]:
+    """Those of a graph that prepares weights."""
+    return [
+        _weight(direction, DATA, port, prefix, weight)
+        for direction, prefix in ((INPUT, _ORIGINAL), (OUTPUT, _PREPARED))
+        for port, weight in enumerate(weights)
+    ]
+
+
+def _weight(direction: int, role: int, port: int, prefix: str, weight: Weight) -> Argument:
+    return _special(direction, role, port, f"{prefix}{weight.offset}", weight.name, weight.type, weight.shape)
 
 
 def _side(direction: int, listed: list[tuple[Boundary, Wish]], states: list[State], first: int) -> list[Argument]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-__all__ = ["PROFILING", "properties", "wants_profiling"]
+__all__ = ["PROFILING", "call_number", "properties", "wants_profiling", "weightless"]
 
 PROFILING: Final = 1
 """A flag of the manifest."""
@@ -32,6 +32,7 @@ _PASSED: Final[dict[str, Callable[[str], bool]]] = {
 
 # What says something about an NPU, or about its compiler, and nothing about a processor. The precision to compute in
 # is among it: f16 and i8 are what an NPU has, and the CPU plugin knows best what this machine is good at.
+# How weightless models are compiled is read by the planner itself.
 _WITHOUT_MEANING: Final = frozenset(
     {
         "CACHE_MODE",
@@ -52,6 +53,16 @@ _WITHOUT_MEANING: Final = frozenset(
 
 def wants_profiling(config: dict[str, str]) -> bool:
     return config.get("PERF_COUNT", "").upper() in _YES
+
+
+def weightless(config: dict[str, str]) -> bool:
+    return config.get("ENABLE_WEIGHTLESS", "").upper() in _YES
+
+
+def call_number(config: dict[str, str]) -> int | None:
+    """Which of the graphs of a weightless model is asked for; None where the client does not count."""
+    given = config.get("WS_COMPILE_CALL_NUMBER", "")
+    return int(given) if given.isascii() and given.isdigit() and len(given) < 10 else None
 
 
 def properties(config: dict[str, str], remarks: list[str]) -> dict[str, str]:

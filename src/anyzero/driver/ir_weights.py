@@ -4,32 +4,80 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from anyzero.driver.element_types import ElementType
 from anyzero.driver.ir import Layer, Model, element_type, number
 from anyzero.driver.ir_text import Element, damaged
 from anyzero.driver.ir_write import Edit, attributes
 
-__all__ = ["Piece", "check_constants", "place_constants"]
+__all__ = [
+    "ALIGNMENT",
+    "Constant",
+    "Layout",
+    "Piece",
+    "aligned",
+    "check_constants",
+    "constants",
+    "place",
+    "place_constants",
+]
 
 _POINTER: Final = "WeightsPointerAttribute"
 _BRACKETS: Final = re.compile(r"[\s\[\]]")
-_ALIGNMENT: Final = 64
+ALIGNMENT: Final = 64
 """So that constants are used where they lie."""
 
 
 class Piece(NamedTuple):
-    """Values in the client's memory, and their place in the weights."""
+    """Values in the client's memory, or in weights that came along, and their place in the weights of the graph."""
 
     address: int
     size: int
     offset: int
 
 
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A layer with values, which fit its type and shape."""
+
+    layer: Layer
+    data: dict[str, str]
+    text: Element | None
+    """The layer's, where its values are in the client's memory."""
+    address: int
+    """Of its values: in the client's memory, or in the weights."""
+    size: int
+
+    @property
+    def type(self) -> ElementType:
+        return element_type(self.data["element_type"], self.layer)
+
+    @property
+    def shape(self) -> list[int]:
+        return _shape(self.data["shape"], self.layer)
+
+
+def constants(model: Model, weights_size: int, *, pointed: bool) -> list[Constant]:
+    """All of them, those of the net first; with `pointed`, some may point into the client's memory."""
+    found = []
+    for layer in _constants(model):
+        data = layer.data or {}
+        text = _with_pointer(model, layer) if pointed and data.get("size") == "0" else None
+        if text is None:
+            _check(data, layer, weights_size)
+            found.append(Constant(layer, data, None, int(data["offset"]), int(data["size"])))
+        else:
+            address, size = _pointer(text, layer)
+            _check({**data, "offset": "0", "size": str(size)}, layer, size)
+            found.append(Constant(layer, data, text, address, size))
+    return found
+
+
 def check_constants(model: Model, weights_size: int) -> None:
     """Every constant lies inside the weights, and is as large as its shape says."""
-    for layer in _constants(model):
-        _check(layer.data or {}, layer, weights_size)
+    constants(model, weights_size, pointed=False)
 
 
 def place_constants(model: Model, edit: Edit, weights_size: int) -> tuple[list[Piece], int]:
@@ -37,25 +85,41 @@ def place_constants(model: Model, edit: Edit, weights_size: int) -> tuple[list[P
 
     Also tells how large the weights become.
     """
-    pieces: dict[tuple[int, int], Piece] = {}
-    end = weights_size
-    for layer in _constants(model):
-        data = layer.data or {}
-        whole = _with_pointer(model, layer) if data.get("size") == "0" else None
-        if whole is None:
-            _check(data, layer, weights_size)
-            continue
-        address, size = _pointer(whole, layer)
-        if (piece := pieces.get((address, size))) is None:
-            offset = -(-end // _ALIGNMENT) * _ALIGNMENT
-            piece = pieces[address, size] = Piece(address, size, offset)
-            end = offset + size
-            if end >= 1 << 63:
-                raise damaged(f"{layer}: {size} bytes of weights are more than there can be")
-        data = {**data, "offset": str(piece.offset), "size": str(size)}
-        _check(data, layer, end)
-        _place(edit, layer, whole, data)
-    return list(pieces.values()), end
+    layout = Layout(weights_size)
+    for constant in constants(model, weights_size, pointed=True):
+        if constant.text is not None:
+            place(model, edit, constant, layout.add(constant))
+    return layout.pieces, layout.end
+
+
+class Layout:
+    """Places in the weights of a graph, one behind the other."""
+
+    def __init__(self, begin: int = 0) -> None:
+        self.end = begin
+        self._pieces: dict[tuple[int, int], Piece] = {}
+
+    @property
+    def pieces(self) -> list[Piece]:
+        return list(self._pieces.values())
+
+    def reserve(self, size: int, layer: Layer) -> int:
+        offset = aligned(self.end)
+        self.end = offset + size
+        if self.end >= 1 << 63:
+            raise damaged(f"{layer}: {size} bytes of weights are more than there can be")
+        return offset
+
+    def add(self, constant: Constant) -> int:
+        """Its values are copied to a place of their own, or are there already."""
+        key = constant.address, constant.size
+        if key not in self._pieces:
+            self._pieces[key] = Piece(*key, self.reserve(constant.size, constant.layer))
+        return self._pieces[key].offset
+
+
+def aligned(offset: int) -> int:
+    return -(-offset // ALIGNMENT) * ALIGNMENT
 
 
 def _constants(model: Model) -> list[Layer]:
@@ -101,9 +165,11 @@ def _pointer(whole: Element, layer: Layer) -> tuple[int, int]:
     return address, size
 
 
-def _place(edit: Edit, layer: Layer, whole: Element, data: dict[str, str]) -> None:
-    """The constant is as it would be with copied weights."""
-    for said in _said(whole):
+def place(model: Model, edit: Edit, constant: Constant, offset: int) -> None:
+    """The constant becomes one whose values are copied to `offset`."""
+    layer, text = constant.layer, constant.text or model.element(constant.layer)
+    data = {**constant.data, "offset": str(offset), "size": str(constant.size)}
+    for said in _said(text) if constant.text else ():
         edit.replace(layer.start + said.start, layer.start + said.end, "")
-    for old in whole.all("data")[:1]:
+    for old in text.all("data")[:1]:
         edit.replace(layer.start + old.start, layer.start + old.end, f"<data{attributes(data)} />")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from anyzero.driver.ir import Edge, Layer, Model, Port
+from anyzero.driver.ir import Layer, Model, Port
 from anyzero.driver.ir_text import escape
 
-__all__ = ["Edit", "attributes", "layer"]
+__all__ = ["Edit", "attributes", "edge", "layer"]
 
 
 class Edit:
@@ -46,7 +46,7 @@ class Edit:
             end = net.parts["layers"][1]
             spans[end, end] = "".join(self._added)
         if self.edges != net.edges:
-            spans[net.parts["edges"]] = "".join(map(_edge, self.edges))
+            spans[net.parts["edges"]] = "".join(edge(*each) for each in self.edges)
         if not spans:
             return xml
         parts: list[bytes] = []
@@ -59,9 +59,9 @@ class Edit:
         return b"".join([*parts, xml[place:]])
 
 
-def _edge(edge: Edge) -> str:
-    keys = ("from-layer", "from-port", "to-layer", "to-port")
-    return "<edge " + " ".join(f'{key}="{value}"' for key, value in zip(keys, edge, strict=True)) + " />"
+def edge(from_layer: int, from_port: int, to_layer: int, to_port: int) -> str:
+    """The text of an edge."""
+    return f'<edge from-layer="{from_layer}" from-port="{from_port}" to-layer="{to_layer}" to-port="{to_port}" />'
 
 
 def layer(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import prod
+from pathlib import Path
 from typing import Any
 
 import anyzero as az
@@ -57,7 +58,7 @@ class Core:
         batch = source.batch if source.batch > 1 else max(settings.npu_batch, 1)
         folder = settings.cache_path
         if folder is None:
-            return self._finished(self._built(source, settings), source.name, batch, settings, from_cache=False)
+            return self._compiled(source, batch, settings)
         cache = BlobCache(folder)
         besides = self._besides(source, settings)
         identity = source.identity(*besides)
@@ -69,11 +70,11 @@ class Core:
         kept = cache.find(digest)
         if kept is not None:
             try:
-                return self._imported(exported_model.read(kept), settings, from_cache=True)
+                return self._imported(exported_model.read(kept), settings, source.weights, from_cache=True)
             except (errors.BuildError, errors.InvalidArgument, OSError):
                 # Damaged, or of a driver that was other than its version says.
                 cache.forget(digest)
-        made = self._finished(self._built(source, settings), source.name, batch, settings, from_cache=False)
+        made = self._compiled(source, batch, settings)
         cache.keep(digest, list(exported_model.parts_of(made.graph.native, source.name, batch)))
         return made
 
@@ -82,10 +83,12 @@ class Core:
     ) -> CompiledModel:
         """A model that `CompiledModel.export_model` wrote: the name of a file, bytes or a stream.
 
-        A file is mapped and used where it lies, so its weights are neither read nor copied before they are needed.
+        A file is mapped and used where it lies, so its weights are neither read nor copied before they are needed. One
+        that was compiled with ENABLE_WEIGHTLESS has none, and takes them from the file that WEIGHTS_PATH names.
         """
         settings = self._settings.updated(_config(device_name, config), self._options)
-        return self._imported(exported_model.read(source), settings, from_cache=False)
+        weights = Path(settings.weights_path).expanduser() if settings.weights_path else None
+        return self._imported(exported_model.read(source), settings, weights, from_cache=False)
 
     def query_model(
         self, model: Any, device_name: Any = None, config: Mapping[Any, Any] | None = None
@@ -129,26 +132,34 @@ class Core:
 
     # How models come to be
 
-    def _built(self, source: ModelSource, settings: Settings) -> az.Graph:
+    def _compiled(self, source: ModelSource, batch: int, settings: Settings) -> CompiledModel:
         # With a cache of its own, the plugin does without the driver's: one copy of each model is enough.
-        return self.context.graph(
+        graph = self.context.graph(
             source.xml,
             weights=source.weights,
             options=settings.for_compiler(self._options),
             cache=not (settings.cache_dir or settings.npu_bypass_umd_caching),
             profiling=settings.perf_count,
         )
+        return self._finished(graph, source.name, batch, settings, source.weights, from_cache=False)
 
     def _imported(
-        self, exported: exported_model.ExportedModel, settings: Settings, *, from_cache: bool
+        self, exported: exported_model.ExportedModel, settings: Settings, weights: Any, *, from_cache: bool
     ) -> CompiledModel:
         graph = self.context.graph(exported.blob, format="native", profiling=settings.perf_count)
         exported.check(graph.native)
-        return self._finished(graph, exported.name, exported.batch, settings, from_cache=from_cache)
+        return self._finished(graph, exported.name, exported.batch, settings, weights, from_cache=from_cache)
 
     def _finished(
-        self, graph: az.Graph, name: str, batch: int, settings: Settings, *, from_cache: bool
+        self, graph: az.Graph, name: str, batch: int, settings: Settings, weights: Any, *, from_cache: bool
     ) -> CompiledModel:
+        if any(each.role == "weights" for each in graph.arguments):
+            if weights is None:
+                raise errors.InvalidArgument(
+                    "this compiled model is without its weights",
+                    remedy='Name the file they are in: import_model(blob, {"WEIGHTS_PATH": "model.bin"}).',
+                )
+            graph.set_weights(weights)
         if settings.perf_count and not graph.properties.profiling:
             raise errors.InvalidArgument(
                 "this compiled model holds no profiling", remedy="Compile it with PERF_COUNT, then export it again."

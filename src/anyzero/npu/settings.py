@@ -47,6 +47,7 @@ class Settings:
     run_inferences_sequentially: bool = False
     workload_type: WorkloadType = "DEFAULT"
     npu_bypass_umd_caching: bool = False
+    weights_path: str = ""
     compiler: tuple[tuple[str, str], ...] = ()
 
     @classmethod

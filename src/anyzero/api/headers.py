@@ -14,4 +14,4 @@ def get_include() -> str:
 
         g++ -I$(python -c 'import anyzero; print(anyzero.get_include())') program.cpp -lze_loader
     """
-    return str(Path(__file__).with_name("include"))
+    return str(Path(__file__).parents[1] / "include")
