@@ -10,6 +10,7 @@ from anyzero import get_include
 from tests.clients.building import ROOT, program
 from tests.clients.debian import NEWEST, OLDEST
 from tests.clients.ways import Outcome, Way, debian, run
+from tests.thorough import THOROUGH
 
 EXAMPLES = ROOT / "examples" / "c"
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.cpp"))
@@ -38,6 +39,9 @@ UNWRAPPED = ("build_log", "dynamic_linking")
 """What loaders cannot do that wrap every handle: read the log of a module that was not made, and link modules. Newer
 ones ask the driver, and ours says that its handles need no wrapping."""
 
+SHOWN = NAMES if THOROUGH else sorted({*EVERY_HANDLE, *NEWER, *UNWRAPPED})
+"""Each takes a second to compile; tests/examples has all of them."""
+
 
 def run_example(name: str, way: Way, headers: str) -> Outcome:
     source = EXAMPLES / f"{name}.cpp"
@@ -54,13 +58,13 @@ def headers_for(name: str) -> str:
     return NEWEST if name in NEWER else OLDEST
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SHOWN)
 def test_on_our_loader(name: str) -> None:
     outcome = run_example(name, Way(), headers_for(name))
     assert outcome.good, outcome
 
 
-@pytest.mark.parametrize("name", sorted({*NAMES} - NEWER))
+@pytest.mark.parametrize("name", sorted({*SHOWN} - NEWER))
 def test_on_the_oldest_loader_with_validation(name: str) -> None:
     outcome = run_example(name, Way(OLDEST, "validated"), OLDEST)
     assert outcome.good, outcome

@@ -85,7 +85,8 @@ def test_only_imports_that_are_needed_count(compiler: Compiler) -> None:
     assert create(built.plan, "main")[0] == SUCCESS
 
 
-def test_a_kernel_becomes_a_container(compiler: Compiler) -> None:
+def test_a_kernel_becomes_a_container(compiler: Compiler, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ANYZERO_TARGET", raising=False)
     built = build(MODULES["saxpy"])
     status, log, data = create(built.plan, "saxpy")
     assert (status, log) == (SUCCESS, "")
