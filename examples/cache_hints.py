@@ -1,4 +1,7 @@
-"""What a device says of its caches, and the hint that a program may give when it allocates memory."""
+"""What a device says of its caches, and the hints that a program gives when it makes memory and images."""
+
+import ctypes
+import mmap
 
 import numpy as np
 
@@ -6,13 +9,38 @@ import anyzero as az
 
 device = az.device()
 for cache in device.caches:
-    print(f"cache: {cache.size >> 10} KiB")
+    print(
+        f"cache: {cache.size >> 10} KiB{', shared with local memory as kernels prefer' if cache.user_control else ''}"
+    )
 assert device.caches
 print(f"ok: the device describes {len(device.caches)} cache(s)")
 
+
+def present(buffer: az.Buffer) -> int:
+    """How many of its pages are in memory."""
+    pages = (ctypes.c_ubyte * (buffer.nbytes // mmap.PAGESIZE))()
+    failed = ctypes.CDLL(None).mincore(ctypes.c_void_p(buffer.pointer), ctypes.c_size_t(buffer.nbytes), pages)
+    assert not failed
+    return sum(page & 1 for page in pages)
+
+
 with device.context() as ctx:
-    # A hint changes how fast memory is, never what it means.
-    for uncached in (False, True):
-        buffer = ctx.full(1024, 3, np.int32, uncached=uncached)
-        assert (buffer.copy_to() == 3).all()
-print("ok: memory holds what was written, whatever the hint")
+    # Shared memory goes where it is first touched, unless a side is named where it shall be from the beginning.
+    size = 16 << 20
+    somewhere = ctx.buffer(size, kind="shared")
+    here = ctx.buffer(size, kind="shared", placement="host")
+    assert present(somewhere) == 0
+    assert present(here) == size // mmap.PAGESIZE
+    print(f"ok: all {size // mmap.PAGESIZE} pages of memory that was placed are there, and none of the other")
+
+    # Hints for the caches change how fast memory is, never what it means.
+    buffers = [
+        ctx.full(1024, 3, np.int32, device_cache="cached"),
+        ctx.full(1024, 3, np.int32, uncached=True),
+        ctx.full(1024, 3, np.int32, kind="host", host_cache="write_combined"),
+    ]
+    assert all((buffer.copy_to() == 3).all() for buffer in buffers)
+    image = ctx.image((8, 8), np.int32, uncached=True)
+    image.copy_from(np.arange(64, dtype=np.int32).reshape(8, 8))
+    assert (image.copy_to().ravel() == np.arange(64)).all()
+    print("ok: memory and an image hold what was written, whatever the hint")

@@ -1,4 +1,4 @@
-"""Scale an image with a kernel: two images and a sampler as arguments, recorded in a list with its transfers."""
+"""Scale images with a kernel that has its sampler in the program, and bind other images between two launches."""
 
 from pathlib import Path
 
@@ -7,33 +7,43 @@ import numpy as np
 import anyzero as az
 
 KERNELS = Path(__file__).parent / "kernels"
+WIDTH, HEIGHT = 96, 64
 
 with az.device().context() as ctx:
-    image_scaling = ctx.module(KERNELS / "image_scaling.spv")["image_scaling"]
-    small = ctx.image((64, 96), np.float32, channels=4)
-    large = ctx.image((128, 192), np.float32, channels=4)
-    smooth = ctx.sampler(filter="linear", address="clamp", normalized=True)
+    module = ctx.module(KERNELS / "image_scaling.spv")
+    scale = module["scale"]
+    ramp, steep = (ctx.image((HEIGHT, WIDTH), np.float32, channels=4) for _ in range(2))
+    large, wide = (ctx.image((2 * HEIGHT, 2 * WIDTH), np.float32, channels=4) for _ in range(2))
 
     # A ramp stays a ramp when it is scaled, and its slope becomes half.
-    y, x = np.mgrid[:64, :96].astype(np.float32)
+    y, x = np.mgrid[:HEIGHT, :WIDTH].astype(np.float32)
     pixels = np.stack([x, y, x + y, np.ones_like(x)], axis=-1)
-    result = np.empty((128, 192, 4), np.float32)
+    results = [np.zeros((2 * HEIGHT, 2 * WIDTH, 4), np.float32) for _ in range(2)]
 
     with ctx.command_list() as cl:
-        cl.copy_image(small, pixels)
-        cl.launch(image_scaling, (192, 128), args=(small, large, smooth))
-        cl.copy_image(result, large)
+        cl.copy_image(ramp, pixels)
+        cl.copy_image(steep, 3 * pixels)
+        # How the source is read, between pixels and beside the last, is a constant of the program: no sampler is bound.
+        cl.launch(scale, (2 * WIDTH, 2 * HEIGHT), args=(ramp, large, 2 * WIDTH, 2 * HEIGHT))
+        # The launch has its arguments; the next gets other images.
+        cl.launch(scale, (2 * WIDTH, 2 * HEIGHT), args=(steep, wide, 2 * WIDTH, 2 * HEIGHT))
+        cl.copy_image(results[0], large)
+        cl.copy_image(results[1], wide)
     with ctx.queue() as queue:
         queue.submit(cl).wait(timeout=30)
 
-    inner = result[1:-1, 1:-1]  # beyond the middle of the last pixel there is nothing to interpolate with
-    assert np.allclose(inner[:, 1:, 0] - inner[:, :-1, 0], 0.5, atol=1e-3)
-    assert np.allclose(inner[1:, :, 1] - inner[:-1, :, 1], 0.5, atol=1e-3)
-    assert np.allclose(inner[..., 2], inner[..., 0] + inner[..., 1], atol=1e-3)
-    assert (result[..., 3] == 1).all()
-    print("ok: 96 × 64 pixels became 192 × 128, and their slopes half as steep")
+    for result, slope in zip(results, (0.5, 1.5), strict=True):
+        inner = result[1:-1, 1:-1]  # beyond the middle of the last pixel there is nothing to interpolate with
+        assert np.allclose(inner[:, 1:, 0] - inner[:, :-1, 0], slope, atol=1e-3)
+        assert np.allclose(inner[1:, :, 1] - inner[:-1, :, 1], slope, atol=1e-3)
+        assert np.allclose(inner[..., 2], inner[..., 0] + inner[..., 1], atol=1e-3)
+        assert np.allclose(result[0], result[1] - [0, slope / 2, slope / 2, 0], atol=1e-3), (
+            "beyond the edge is the edge"
+        )
+    print(f"ok: {WIDTH} × {HEIGHT} pixels became {2 * WIDTH} × {2 * HEIGHT}, and their slopes half as steep")
+    print("ok: the second launch had other images, with three times the slope")
 
     nearest = ctx.sampler(filter="nearest", normalized=True)
-    image_scaling[(192, 128), None](small, large, nearest)
+    module["image_scaling"][(2 * WIDTH, 2 * HEIGHT), None](ramp, large, nearest)
     assert np.array_equal(large.copy_to(), pixels.repeat(2, axis=0).repeat(2, axis=1))
-    print("ok: with the nearest pixel instead, every pixel is there four times")
+    print("ok: with a sampler as an argument, here of the nearest pixel, every pixel is there four times")

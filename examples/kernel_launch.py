@@ -46,6 +46,17 @@ with az.device().context() as ctx, ctx.immediate() as lst:
     else:
         raise AssertionError("another group size was accepted")
 
+    # Attributes: what the source gave it, what the compiler made of it, and what the program says of it.
+    assert tiles.attributes == "reqd_work_group_size(8,4,1)"
+    assert places.attributes == ""
+    found = places.properties
+    print(f"ok: {places.name} takes {found.arguments} argument and {found.private_memory} bytes for each work-item,")
+    print(f"    beside {found.spill_memory} that registers have no room for")
+    assert places.indirect_access == frozenset()
+    places.set_indirect_access("device", "shared")
+    assert places.indirect_access == {"device", "shared"}
+    print("ok: it may now follow pointers to device and shared memory")
+
     # What does not fit is told with a way out.
     try:
         places[1000, 64]

@@ -25,5 +25,15 @@ with az.device().context() as ctx:
     assert y.copy_to().tolist() == [0.5, 1.5, 3.5, 6.5]
     print("ok: with others it is (x² + x + 1) / 2")
 
+    # The size of a kernel's groups may be such numbers, too.
+    group_size = {2: 16, 3: 2, 4: 1}
+    for constants, size in (({}, (8, 4, 1)), (group_size, (16, 2, 1))):
+        groups = ctx.module(KERNELS / "specialization_constants.spv", constants=constants)["groups"]
+        assert groups.properties.required_group_size == size
+        seen = ctx.zeros((8, 16, 4), np.int32, kind="shared")
+        groups[(16, 8), None](seen)
+        assert (np.asarray(seen) == [size[0] * size[1], *size]).all()
+        print(f"ok: groups have {size[0]} × {size[1]} work-items, and every work-item knows it")
+
     assert "17" in ctx.module(KERNELS / "specialization_constants.spv", constants={17: 1}).log
     print("ok: a constant that the module does not have is named in the log")

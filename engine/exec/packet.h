@@ -133,7 +133,7 @@ struct CopyBoxesPacket : Packet {
 // One launch of a kernel, as the kernel was when it was appended. Behind it lie the images and the samplers that its arguments
 // name, one place for each such argument, and the block of arguments.
 struct Launch {
-  enum Flag : uint32_t { kCooperative = 1, kAllResident = 2, kOwnResidency = 4 };
+  enum Flag : uint32_t { kCooperative = 1, kAllResident = 2, kOwnResidency = 4, kLargeLocal = 8 };
 
   uint32_t size;  // with all that lies behind it
   uint32_t args_at;

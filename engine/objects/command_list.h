@@ -166,7 +166,7 @@ class CommandList : public Object<CommandList, Kind::CommandList> {
                      Event* const* waits);
   ze_result_t launch_indirect(uint32_t count, Kernel* const* kernels, const uint32_t* enabled_at, const ze_group_count_t* counts_at,
                               Event* signal, uint32_t n, Event* const* waits);
-  ze_result_t check_local_memory(const KernelFacts& facts, uint64_t bytes) const;
+  ze_result_t check_local_memory(const KernelFacts& facts, uint64_t bytes, bool large) const;
   size_t launch_room(const Kernel& kernel) const;
   ze_result_t find_mutable(uint64_t id, uint32_t change, Packet** packet);
   ze_result_t find_mutable_launch(uint64_t id, uint32_t change, Launch** launch);

@@ -15,7 +15,7 @@ ze_result_t CommandList::check_launch(const Kernel& kernel, const ze_group_count
   if (!device_.is_or_is_tile_of(made_for) && !made_for.is_or_is_tile_of(device_))
     return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "kernel %s belongs to a module of another device",
                 kernel.code().facts().name.c_str());
-  if (ze_result_t r = check_local_memory(kernel.code().facts(), kernel.local_bytes())) return r;
+  if (ze_result_t r = check_local_memory(kernel.code().facts(), kernel.local_bytes(), kernel.large_local())) return r;
   uint64_t groups = 0;
   if (count && !count_groups(&count->groupCountX, &groups))
     return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%u x %u x %u groups are more than can be launched", count->groupCountX,
@@ -27,12 +27,18 @@ ze_result_t CommandList::check_launch(const Kernel& kernel, const ze_group_count
   return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t CommandList::check_local_memory(const KernelFacts& facts, uint64_t bytes) const {
+ze_result_t CommandList::check_local_memory(const KernelFacts& facts, uint64_t bytes, bool large) const {
   if (bytes == 0) return ZE_RESULT_SUCCESS;
   auto* limits = device_.properties().get<ze_device_compute_properties_t>(ZE_STRUCTURE_TYPE_DEVICE_COMPUTE_PROPERTIES);
-  if (!limits || bytes <= limits->maxSharedLocalMemory) return ZE_RESULT_SUCCESS;
-  return fail(ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY, "kernel %s wants %llu bytes of local memory; a group has %u",
-              facts.name.c_str(), static_cast<unsigned long long>(bytes), limits->maxSharedLocalMemory);
+  if (!limits) return ZE_RESULT_SUCCESS;
+  // Four times as much still leaves room in the second cache of common processors.
+  constexpr uint64_t kLarge = 4;
+  const uint64_t most = limits->maxSharedLocalMemory * (large ? kLarge : 1);
+  if (bytes <= most) return ZE_RESULT_SUCCESS;
+  const bool helps = !large && bytes <= most * kLarge;
+  return fail(ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY, "kernel %s wants %llu bytes of local memory; a group has %llu%s",
+              facts.name.c_str(), static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(most),
+              helps ? ", and four times as much with zeKernelSetCacheConfig(ZE_CACHE_CONFIG_FLAG_LARGE_SLM)" : "");
 }
 
 // On a device without on-demand paging, a launch may touch what the kernel names, unless the program sees to that itself.

@@ -160,7 +160,8 @@ ze_result_t CommandList::change_argument(Launch& launch, const ze_mutable_kernel
     case ArgumentKind::Local: {
       std::vector<uint32_t> sizes = local_sizes(launch);
       sizes[desc.argIndex] = static_cast<uint32_t>(desc.argSize);
-      if (ze_result_t r = check_local_memory(facts, place_locals(facts, sizes.data(), nullptr))) return r;
+      const uint64_t bytes = place_locals(facts, sizes.data(), nullptr);
+      if (ze_result_t r = check_local_memory(facts, bytes, launch.flags & Launch::kLargeLocal)) return r;
       launch.local_bytes = static_cast<uint32_t>(place_locals(facts, sizes.data(), launch.args()));
       return ZE_RESULT_SUCCESS;
     }

@@ -35,7 +35,11 @@ ze_result_t Kernel::destroy() {
   return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t Kernel::setCacheConfig(ze_cache_config_flags_t) { return ZE_RESULT_SUCCESS; }  // local memory and caches are one here
+// Local memory lies in the same caches as all other memory: a group that prefers it gets more of it. For launches from now on.
+ze_result_t Kernel::setCacheConfig(ze_cache_config_flags_t flags) {
+  cache_config_ = flags;
+  return ZE_RESULT_SUCCESS;
+}
 
 ze_result_t Kernel::schedulingHintExp(ze_scheduling_hint_exp_desc_t*) { return ZE_RESULT_SUCCESS; }
 
@@ -220,7 +224,8 @@ void Kernel::write_launch(Launch* to, const ze_group_count_t& count, uint32_t fl
   std::copy_n(global_offset_, 3, to->global_offset);
   to->local_bytes = static_cast<uint32_t>(local_bytes_);
   to->flags = flags | (flags_ & ZE_KERNEL_FLAG_FORCE_RESIDENCY ? Launch::kAllResident : 0u) |
-              (flags_ & ZE_KERNEL_FLAG_EXPLICIT_RESIDENCY ? Launch::kOwnResidency : 0u);
+              (flags_ & ZE_KERNEL_FLAG_EXPLICIT_RESIDENCY ? Launch::kOwnResidency : 0u) |
+              (large_local() ? Launch::kLargeLocal : 0u);
   to->indirect = indirect_;
   to->n_images = static_cast<uint32_t>(images_.size());
   to->n_samplers = static_cast<uint32_t>(samplers_.size());

@@ -39,6 +39,8 @@ class Kernel : public Object<Kernel, Kind::Kernel> {
   Module& module() const { return *module_; }
   Code& code() const { return *code_; }
   ze_kernel_flags_t flags() const { return flags_; }
+  // Does it prefer more local memory to more cache for other data?
+  bool large_local() const { return cache_config_ & ZE_CACHE_CONFIG_FLAG_LARGE_SLM; }
   uint32_t indirect() const { return indirect_; }
   const uint32_t* group_size() const { return group_size_; }
   const uint32_t* global_offset() const { return global_offset_; }
@@ -61,6 +63,7 @@ class Kernel : public Object<Kernel, Kind::Kernel> {
   Code* code_;
   ze_kernel_flags_t flags_;
   uint32_t indirect_ = 0;
+  ze_cache_config_flags_t cache_config_ = 0;
   uint32_t group_size_[3] = {1, 1, 1};
   uint32_t global_offset_[3] = {};
   uint64_t local_bytes_;

@@ -1,5 +1,23 @@
 // What a device says of its caches, and the hints that a program may give when it allocates memory or an image.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+
 #include "check.h"
+
+namespace {
+
+size_t page_size() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
+
+// How many pages are in memory.
+size_t present(void* memory, size_t size) {
+  std::vector<unsigned char> pages(size / page_size());
+  prove(mincore(memory, size, pages.data()) == 0, "%zu pages are looked at", pages.size());
+  return static_cast<size_t>(std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return page & 1; }));
+}
+
+}  // namespace
 
 int main() {
   Setup s;
@@ -10,6 +28,21 @@ int main() {
   CHECK(zeDeviceGetCacheProperties(s.device, &count, caches.data()));
   for (const auto& cache : caches) std::printf("cache: %zu KiB\n", cache.cacheSize / 1024);
   prove(count > 0, "the device describes %u cache(s)", count);
+
+  // Shared memory goes where it is first touched, unless a side is named where it shall be from the beginning.
+  constexpr size_t kSize = 16 << 20;
+  auto shared = [&](ze_host_mem_alloc_flags_t hint) {
+    ze_device_mem_alloc_desc_t on_device = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC};
+    ze_host_mem_alloc_desc_t on_host = {.stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, .flags = hint};
+    void* memory = nullptr;
+    CHECK(zeMemAllocShared(s.context, &on_device, &on_host, kSize, page_size(), s.device, &memory));
+    return memory;
+  };
+  void* somewhere = shared(0);
+  void* here = shared(ZE_HOST_MEM_ALLOC_FLAG_BIAS_INITIAL_PLACEMENT);
+  prove(present(somewhere, kSize) == 0, "no page is there of memory that nobody has touched");
+  prove(present(here, kSize) == kSize / page_size(), "and all of memory that was placed");
+  for (void* memory : {somewhere, here}) CHECK(zeMemFree(s.context, memory));
 
   // Hints change how fast memory is, never what it means: both kinds hold what was written.
   for (ze_device_mem_alloc_flags_t hint : {ZE_DEVICE_MEM_ALLOC_FLAG_BIAS_CACHED, ZE_DEVICE_MEM_ALLOC_FLAG_BIAS_UNCACHED}) {
@@ -31,6 +64,10 @@ int main() {
   prove(true, "memory and an image were allocated with cache hints");
 
   // Splitting a cache between data and local memory needs caches that software can divide; a processor's are not.
+  ze_cache_reservation_ext_desc_t most = {.stype = ZE_STRUCTURE_TYPE_CACHE_RESERVATION_EXT_DESC, .maxCacheReservationSize = 1};
+  caches[0].pNext = &most;
+  CHECK(zeDeviceGetCacheProperties(s.device, &count, caches.data()));
+  prove(most.maxCacheReservationSize == 0, "of its caches nothing can be reserved");
   ze_result_t reserved = zeDeviceReserveCacheExt(s.device, 3, 1 << 20);
   prove(reserved == ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "reserving a part of a cache is refused: %s", last_error());
 }

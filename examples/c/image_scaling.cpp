@@ -1,4 +1,4 @@
-// Scale an image with a kernel: two images and a sampler as arguments, recorded in a list with its transfers.
+// Scale images with a kernel that has its sampler in the program, and bind other images between two launches.
 #include <cmath>
 
 #include "kernels.h"
@@ -6,6 +6,7 @@
 namespace {
 
 constexpr uint32_t kWidth = 96, kHeight = 64, kScale = 2;
+constexpr uint32_t kLargeWidth = kScale * kWidth, kLargeHeight = kScale * kHeight;
 
 struct Pixel {
   float r, g, b, a;
@@ -44,58 +45,75 @@ ze_sampler_handle_t make_sampler(const Setup& s, ze_sampler_filter_mode_t filter
 int main() {
   Setup s;
   ze_module_handle_t module = make_module(s, "image_scaling");
-  ze_kernel_handle_t kernel = make_kernel(module, "image_scaling");
-  ze_image_handle_t small = make_image(s, kWidth, kHeight, 0);
-  ze_image_handle_t large = make_image(s, kScale * kWidth, kScale * kHeight, ZE_IMAGE_FLAG_KERNEL_WRITE);
-  ze_sampler_handle_t smooth = make_sampler(s, ZE_SAMPLER_FILTER_MODE_LINEAR);
-  ze_sampler_handle_t nearest = make_sampler(s, ZE_SAMPLER_FILTER_MODE_NEAREST);
+  ze_kernel_handle_t scale = make_kernel(module, "scale");
+  ze_image_handle_t ramp = make_image(s, kWidth, kHeight, 0), steep = make_image(s, kWidth, kHeight, 0);
+  ze_image_handle_t large = make_image(s, kLargeWidth, kLargeHeight, ZE_IMAGE_FLAG_KERNEL_WRITE);
+  ze_image_handle_t wide = make_image(s, kLargeWidth, kLargeHeight, ZE_IMAGE_FLAG_KERNEL_WRITE);
 
   // A ramp stays a ramp when it is scaled, and its slope becomes half.
-  Pixel* pixels = s.host<Pixel>(kWidth * kHeight);
+  Pixel *pixels = s.host<Pixel>(kWidth * kHeight), *triple = s.host<Pixel>(kWidth * kHeight);
   for (uint32_t y = 0; y < kHeight; ++y)
-    for (uint32_t x = 0; x < kWidth; ++x)
-      pixels[y * kWidth + x] = {static_cast<float>(x), static_cast<float>(y), static_cast<float>(x + y), 1};
-  Pixel* scaled = s.host<Pixel>(kScale * kWidth * kScale * kHeight);
+    for (uint32_t x = 0; x < kWidth; ++x) {
+      auto fx = static_cast<float>(x), fy = static_cast<float>(y);
+      pixels[y * kWidth + x] = {fx, fy, fx + fy, 1};
+      triple[y * kWidth + x] = {3 * fx, 3 * fy, 3 * (fx + fy), 3};
+    }
+  Pixel *scaled = s.host<Pixel>(kLargeWidth * kLargeHeight), *second = s.host<Pixel>(kLargeWidth * kLargeHeight);
 
   uint32_t width = 0, height = 0, depth = 0;
-  CHECK(zeKernelSuggestGroupSize(kernel, kScale * kWidth, kScale * kHeight, 1, &width, &height, &depth));
-  CHECK(zeKernelSetGroupSize(kernel, width, height, depth));
-  ze_group_count_t groups = {kScale * kWidth / width, kScale * kHeight / height, 1};
+  CHECK(zeKernelSuggestGroupSize(scale, kLargeWidth, kLargeHeight, 1, &width, &height, &depth));
+  CHECK(zeKernelSetGroupSize(scale, width, height, depth));
+  ze_group_count_t groups = {kLargeWidth / width, kLargeHeight / height, 1};
   ze_command_queue_handle_t queue = s.queue();
-  auto scale = [&](ze_sampler_handle_t sampler) {
-    ze_command_list_handle_t list = s.list();
-    CHECK(zeCommandListAppendImageCopyFromMemory(list, small, pixels, nullptr, nullptr, 0, nullptr));
-    CHECK(zeCommandListAppendBarrier(list, nullptr, 0, nullptr));
-    set_arguments(kernel, small, large, sampler);
-    CHECK(zeCommandListAppendLaunchKernel(list, kernel, &groups, nullptr, 0, nullptr));
-    CHECK(zeCommandListAppendBarrier(list, nullptr, 0, nullptr));
-    CHECK(zeCommandListAppendImageCopyToMemory(list, scaled, large, nullptr, nullptr, 0, nullptr));
-    s.run(queue, list);
-    CHECK(zeCommandListDestroy(list));
-  };
+  ze_command_list_handle_t list = s.list();
+  CHECK(zeCommandListAppendImageCopyFromMemory(list, ramp, pixels, nullptr, nullptr, 0, nullptr));
+  CHECK(zeCommandListAppendImageCopyFromMemory(list, steep, triple, nullptr, nullptr, 0, nullptr));
+  CHECK(zeCommandListAppendBarrier(list, nullptr, 0, nullptr));
+  // How the source is read, between pixels and beside the last, is a constant of the program: no sampler is bound.
+  set_arguments(scale, ramp, large, kLargeWidth, kLargeHeight);
+  CHECK(zeCommandListAppendLaunchKernel(list, scale, &groups, nullptr, 0, nullptr));
+  // The launch has its arguments; the next gets other images and the sizes as they are.
+  set_arguments(scale, steep, wide);
+  CHECK(zeCommandListAppendLaunchKernel(list, scale, &groups, nullptr, 0, nullptr));
+  CHECK(zeCommandListAppendBarrier(list, nullptr, 0, nullptr));
+  CHECK(zeCommandListAppendImageCopyToMemory(list, scaled, large, nullptr, nullptr, 0, nullptr));
+  CHECK(zeCommandListAppendImageCopyToMemory(list, second, wide, nullptr, nullptr, 0, nullptr));
+  s.run(queue, list);
 
-  scale(smooth);
-  bool good = true;
   auto near = [](float a, float b) { return std::fabs(a - b) < 1e-3f; };
-  // Beyond the middle of the last pixel there is nothing to interpolate with.
-  for (uint32_t y = 1; y + 2 < kScale * kHeight; ++y)
-    for (uint32_t x = 1; x + 2 < kScale * kWidth; ++x) {
-      const Pixel *at = scaled + y * kScale * kWidth + x, *right = at + 1, *below = at + kScale * kWidth;
-      good &= near(right->r - at->r, 0.5f) && near(below->g - at->g, 0.5f) && near(at->b, at->r + at->g) && at->a == 1;
-    }
-  prove(good, "%u x %u pixels became %u x %u, and their slopes half as steep", kWidth, kHeight, kScale * kWidth, kScale * kHeight);
+  auto sloped = [&](const Pixel* image, float slope) {
+    bool good = true;
+    // Beyond the middle of the last pixel there is nothing to interpolate with.
+    for (uint32_t y = 1; y + 2 < kLargeHeight; ++y)
+      for (uint32_t x = 1; x + 2 < kLargeWidth; ++x) {
+        const Pixel *at = image + y * kLargeWidth + x, *right = at + 1, *below = at + kLargeWidth;
+        good &= near(right->r - at->r, slope) && near(below->g - at->g, slope) && near(at->b, at->r + at->g);
+      }
+    return good;
+  };
+  prove(sloped(scaled, 0.5f), "%u x %u pixels became %u x %u, and their slopes half as steep", kWidth, kHeight, kLargeWidth,
+        kLargeHeight);
+  prove(sloped(second, 1.5f), "the second launch had other images, with three times the slope");
 
-  scale(nearest);
-  for (uint32_t y = 0; y < kScale * kHeight; ++y)
-    for (uint32_t x = 0; x < kScale * kWidth; ++x)
-      good &= scaled[y * kScale * kWidth + x].b == static_cast<float>(x / kScale + y / kScale);
-  prove(good, "with the nearest pixel instead, every pixel is there four times");
+  ze_kernel_handle_t chosen = make_kernel(module, "image_scaling");
+  ze_sampler_handle_t nearest = make_sampler(s, ZE_SAMPLER_FILTER_MODE_NEAREST);
+  CHECK(zeCommandListReset(list));
+  set_arguments(chosen, ramp, large, nearest);
+  CHECK(zeKernelSetGroupSize(chosen, width, height, depth));
+  CHECK(zeCommandListAppendLaunchKernel(list, chosen, &groups, nullptr, 0, nullptr));
+  CHECK(zeCommandListAppendBarrier(list, nullptr, 0, nullptr));
+  CHECK(zeCommandListAppendImageCopyToMemory(list, scaled, large, nullptr, nullptr, 0, nullptr));
+  s.run(queue, list);
+  bool good = true;
+  for (uint32_t y = 0; y < kLargeHeight; ++y)
+    for (uint32_t x = 0; x < kLargeWidth; ++x) good &= scaled[y * kLargeWidth + x].b == static_cast<float>(x / kScale + y / kScale);
+  prove(good, "with a sampler as an argument, here of the nearest pixel, every pixel is there four times");
 
+  CHECK(zeCommandListDestroy(list));
   CHECK(zeCommandQueueDestroy(queue));
-  for (ze_sampler_handle_t sampler : {smooth, nearest}) CHECK(zeSamplerDestroy(sampler));
-  for (ze_image_handle_t image : {small, large}) CHECK(zeImageDestroy(image));
-  CHECK(zeKernelDestroy(kernel));
+  CHECK(zeSamplerDestroy(nearest));
+  for (ze_image_handle_t image : {ramp, steep, large, wide}) CHECK(zeImageDestroy(image));
+  for (ze_kernel_handle_t kernel : {scale, chosen}) CHECK(zeKernelDestroy(kernel));
   CHECK(zeModuleDestroy(module));
-  CHECK(zeMemFree(s.context, pixels));
-  CHECK(zeMemFree(s.context, scaled));
+  for (Pixel* memory : {pixels, triple, scaled, second}) CHECK(zeMemFree(s.context, memory));
 }

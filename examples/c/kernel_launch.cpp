@@ -72,6 +72,23 @@ int main() {
   for (int i = 0; i < 2 * 8 * 2 * 4; ++i) good &= sizes[i] == 84;
   prove(good, "its work-items see that size");
 
+  // Attributes: what the source gave it, what the compiler made of it, and what the program says of it.
+  uint32_t length = 0;
+  CHECK(zeKernelGetSourceAttributes(tiles, &length, nullptr));
+  std::string attributes(length, '\0');
+  char* text = attributes.data();
+  CHECK(zeKernelGetSourceAttributes(tiles, &length, &text));
+  prove(std::strcmp(text, "reqd_work_group_size(8,4,1)") == 0, "the source of tiles says %s", text);
+  CHECK(zeKernelGetProperties(places, &properties));
+  prove(properties.privateMemSize == 0, "a work-item of places has no private memory, and %u bytes that registers have no room for",
+        properties.spillMemSize);
+  constexpr ze_kernel_indirect_access_flags_t kReached =
+      ZE_KERNEL_INDIRECT_ACCESS_FLAG_DEVICE | ZE_KERNEL_INDIRECT_ACCESS_FLAG_SHARED;
+  CHECK(zeKernelSetIndirectAccess(places, kReached));
+  ze_kernel_indirect_access_flags_t reached = 0;
+  CHECK(zeKernelGetIndirectAccess(places, &reached));
+  prove(reached == kReached, "it may now follow pointers to device and shared memory");
+
   CHECK(zeCommandListDestroy(list));
   CHECK(zeMemFree(s.context, items));
   CHECK(zeMemFree(s.context, sizes));

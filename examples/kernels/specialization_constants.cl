@@ -9,3 +9,10 @@ kernel void polynomial(global float *y, global const float *x) {
         sum = sum * x[i] + __spirv_SpecConstant(1, 1.0f);
     y[i] = sum;
 }
+
+// The size of its groups is three of them, too: `build` says so in the SPIR-V, because OpenCL C has no words for it.
+kernel __attribute__((reqd_work_group_size(8, 4, 1))) void groups(global int4 *out) {
+    out[get_global_linear_id()] =
+        (int4)(__spirv_SpecConstant(2, 8) * __spirv_SpecConstant(3, 4) * __spirv_SpecConstant(4, 1),
+               get_local_size(0), get_local_size(1), get_local_size(2));
+}

@@ -12,7 +12,15 @@ import pytest
 
 from anyzero import ze
 from tests.abi.appends import image
-from tests.abi.calls import INVALID_ARGUMENT, INVALID_NULL_POINTER, Calls, read
+from tests.abi.calls import (
+    INVALID_ARGUMENT,
+    INVALID_ENUMERATION,
+    INVALID_NULL_POINTER,
+    OK,
+    OUT_OF_DEVICE_MEMORY,
+    Calls,
+    read,
+)
 from tests.abi.kernels_in_c import Local, Planner, build, kernel, launch, planner, set_arguments
 
 SOURCE = """
@@ -242,6 +250,29 @@ def test_flags_and_hints(az: Calls, module: c_void_p) -> None:
     az.ok("zeKernelSetCacheConfig", made, ze.ZE_CACHE_CONFIG_FLAG_LARGE_SLM)
     az.ok("zeKernelSchedulingHintExp", made, byref(ze.ze_scheduling_hint_exp_desc_t(flags=1)))
     az.ok("zeKernelSetGlobalOffsetExp", made, 1, 2, 3)
+
+
+def test_a_kernel_may_prefer_local_memory(az: Calls, context: c_void_p, module: c_void_p) -> None:
+    """Then its groups have four times as much, from the next launch on."""
+    limits = az.query("zeDeviceGetComputeProperties", ze.ze_device_compute_properties_t, az.device)
+    usual, most = limits.maxSharedLocalMemory, 4 * limits.maxSharedLocalMemory
+    made, lst, one = kernel(az, module, "all"), az.list(context), ze.ze_group_count_t(1, 1, 1)
+
+    def append(local: int) -> int:
+        # The kernel has 100 bytes of its own, which become 128.
+        az.ok("zeKernelSetArgumentValue", made, 6, local - 128, None)
+        return az.call("zeCommandListAppendLaunchKernel", lst, made, byref(one), None, 0, None)
+
+    large = ze.ZE_CACHE_CONFIG_FLAG_LARGE_SLM
+    assert [append(usual), append(usual + 128)] == [OK, OUT_OF_DEVICE_MEMORY]
+    assert "ZE_CACHE_CONFIG_FLAG_LARGE_SLM" in az.last_error()
+    az.ok("zeKernelSetCacheConfig", made, large)
+    assert [append(usual + 128), append(most), append(most + 128)] == [OK, OK, OUT_OF_DEVICE_MEMORY]
+    for other in (0, ze.ZE_CACHE_CONFIG_FLAG_LARGE_DATA):
+        az.ok("zeKernelSetCacheConfig", made, large)
+        az.ok("zeKernelSetCacheConfig", made, other)
+        assert [append(usual), append(usual + 128)] == [OK, OUT_OF_DEVICE_MEMORY]
+    az.error(INVALID_ENUMERATION, "zeKernelSetCacheConfig", made, 4)
 
 
 def test_the_binary_is_an_object(az: Calls, module: c_void_p) -> None:

@@ -328,6 +328,19 @@ def test_no_copy_group_and_many_queues() -> None:
     )
 
 
+def test_caches_tell_what_can_be_asked_of_them(az: Calls) -> None:
+    count = c_uint32()
+    az.ok("zeDeviceGetCacheProperties", az.device, byref(count), None)
+    rooms = [ze.ze_cache_reservation_ext_desc_t(maxCacheReservationSize=1) for _ in range(count.value)]
+    caches = (ze.ze_device_cache_properties_t * count.value)()
+    for cache, room in zip(caches, rooms, strict=True):
+        cache.stype, cache.pNext = ze.ZE_STRUCTURE_TYPE_DEVICE_CACHE_PROPERTIES, addressof(room)
+    az.ok("zeDeviceGetCacheProperties", az.device, byref(count), caches)
+    assert [room.maxCacheReservationSize for room in rooms] == [0] * count.value
+    control = [cache.flags & ze.ZE_DEVICE_CACHE_PROPERTY_FLAG_USER_CONTROL for cache in caches]
+    assert [bool(each) for each in control] == [level == 1 for level in range(count.value)]
+
+
 def test_cache_configuration_is_refused_not_ignored(az: Calls) -> None:
     assert az.call("zeDeviceReserveCacheExt", az.device, 3, 1 << 20) != OK
     assert az.call("zeDeviceReserveCacheExt", az.device, 99, 0) != OK

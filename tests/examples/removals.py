@@ -40,6 +40,7 @@ PYTHON = [
     Removal(
         "build_log.py", '.to_bytes(4, "little")  # OpIMul', '.to_bytes(4, "little") if False else words[at : at + 4]'
     ),
+    Removal("cache_hints.py", ', placement="host"'),
     Removal("capture.py", ", wait=uploaded)", ")"),
     Removal("capture.py", "        lst.wait(copied)  # and its join\n"),
     Removal("command_list.py", "    cl.end()\n"),
@@ -72,6 +73,14 @@ PYTHON = [
     Removal("ipc_events.py", "        event.wait(timeout=30)\n"),
     Removal("ipc_memory.py", "        memory.copy_from(values * 2)\n"),
     Removal("kernel_arguments.py", "np.array((2.0, 5), TRANSFORM)", "np.array((2.0, 6), TRANSFORM)"),
+    Removal(
+        "image_scaling.py", "args=(steep, wide, 2 * WIDTH, 2 * HEIGHT)", "args=(ramp, wide, 2 * WIDTH, 2 * HEIGHT)"
+    ),
+    Removal("image_scaling.py", "args=(ramp, large, 2 * WIDTH, 2 * HEIGHT)", "args=(ramp, large, WIDTH, HEIGHT)"),
+    Removal(
+        "image_scaling.py", '    nearest = ctx.sampler(filter="nearest"', '    nearest = ctx.sampler(filter="linear"'
+    ),
+    Removal("kernel_launch.py", '    places.set_indirect_access("device", "shared")\n'),
     Removal("kernel_launch.py", ", offset=100"),
     Removal("kernel_launch.py", "tiles[(16, 8), (16, 1)]", "tiles[(16, 8), (8, 4)]"),
     Removal("memory_barrier.py", "wait=coherent, "),
@@ -103,6 +112,9 @@ PYTHON = [
     Removal("sub_devices.py", "    held = ctx.buffer(most)\n"),
     Removal("submission.py", "    queue.synchronize()\n"),
     Removal("submission.py", "    cl.reset()\n"),
+    Removal("larger_local_memory.py", '    reverse.set_cache_config("local")\n'),
+    Removal("specialization_constants.py", "group_size = {2: 16, 3: 2, 4: 1}", "group_size = {}"),
+    Removal("specialization_constants.py", "TERMS: 3, "),
 ]
 
 CPP = [
@@ -110,6 +122,7 @@ CPP = [
     Removal("c/barrier.cpp", "passed, 1, &go", "passed, 0, nullptr"),
     Removal("c/build_log.cpp", "-ze-opt-level=1 -ze-sing", "-ze-opt-level=1"),
     Removal("c/build_log.cpp", "code.begin() + 400", "code.end()"),
+    Removal("c/cache_hints.cpp", "shared(ZE_HOST_MEM_ALLOC_FLAG_BIAS_INITIAL_PLACEMENT)", "shared(0)"),
     Removal("c/capture.cpp", "kBytes, join, 1, &fork", "kBytes, join, 0, nullptr"),
     Removal("c/capture.cpp", "  CHECK(zeCommandListAppendWaitOnEvents(lists[0], 1, &join));\n"),
     Removal("c/command_list.cpp", "  s.run(queue, list);\n"),
@@ -157,6 +170,10 @@ CPP = [
     Removal("c/ipc_events.cpp", "  CHECK(zeEventHostSynchronize(event, kForever));\n"),
     Removal("c/ipc_memory.cpp", "  copy(s, memory, values.data());\n\n  CHECK(zeMemClose", "  CHECK(zeMemClose"),
     Removal("c/kernel_arguments.cpp", "  CHECK(zeKernelSetArgumentValue(kernel, 0, sizeof second, &second));\n"),
+    Removal("c/image_scaling.cpp", "  set_arguments(scale, steep, wide);\n"),
+    Removal("c/image_scaling.cpp", "ramp, large, kLargeWidth, kLargeHeight", "ramp, large, kWidth, kHeight"),
+    Removal("c/image_scaling.cpp", "ZE_SAMPLER_FILTER_MODE_NEAREST);", "ZE_SAMPLER_FILTER_MODE_LINEAR);"),
+    Removal("c/kernel_launch.cpp", "  CHECK(zeKernelSetIndirectAccess(places, kReached));\n"),
     Removal("c/kernel_launch.cpp", "  CHECK(zeKernelSetGlobalOffsetExp(places, 100, 0, 0));\n"),
     Removal("c/memory_barrier.cpp", "nullptr, 1, &coherent", "nullptr, 0, nullptr"),
     Removal("c/memory_barrier.cpp", ".signal = ZE_EVENT_SCOPE_FLAG_DEVICE", ".signal = 0"),
@@ -191,4 +208,9 @@ CPP = [
     Removal("c/sub_devices.cpp", "bytes, 0, tile, &most", "bytes, 0, s.device, &most"),
     Removal("c/submission.cpp", "    CHECK(zeCommandQueueSynchronize(queue, kForever));\n    prove", "    prove"),
     Removal("c/submission.cpp", "  CHECK(zeCommandListReset(list));\n  from", "  from"),
+    Removal("c/larger_local_memory.cpp", "  CHECK(zeKernelSetCacheConfig(reverse, ZE_CACHE_CONFIG_FLAG_LARGE_SLM));\n"),
+    Removal(
+        "c/specialization_constants.cpp", "has_groups_of(s, &group_size, 16, 2)", "has_groups_of(s, nullptr, 16, 2)"
+    ),
+    Removal("c/specialization_constants.cpp", "int32_t terms = 3;", "int32_t terms = 2;"),
 ]

@@ -67,10 +67,4 @@ def test_every_example_has_one() -> None:
     assert present - {removal.example for removal in [*PYTHON, *CPP]} == OTHERS
 
 
-OTHERS = {
-    *("cache_hints.py", "c/cache_hints.cpp"),
-    *("image_scaling.py", "c/image_scaling.cpp"),
-    *("larger_local_memory.py", "c/larger_local_memory.cpp"),
-    "opencl_interop.py",
-    *("specialization_constants.py", "c/specialization_constants.cpp"),
-}
+OTHERS = {"opencl_interop.py"}

@@ -225,7 +225,15 @@ class Kernel(Resource):
             check(_set_access(self.handle, flags), _set_access)
 
     def set_cache_config(self, prefer: Literal["local", "data"] | None) -> None:
-        """Prefer a larger local memory, or a larger cache for data, where both share the same memory."""
+        """Prefer a larger local memory, or a larger cache for data, for launches from now on.
+
+        With ``"local"`` a group may have four times `Device.local_memory` here, where local memory is cached as all
+        other memory is. ``"data"`` and None leave it at that.
+
+        >>> from importlib.resources import files
+        >>> saxpy = az.device().context().module(files("anyzero.tools") / "saxpy.spv")["saxpy"]
+        >>> saxpy.set_cache_config("local")
+        """
         if prefer not in _CACHE:
             raise ValueError(f"prefer={prefer!r}: None, 'local' or 'data'")
         with self._enqueue.turn:

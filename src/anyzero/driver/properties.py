@@ -356,8 +356,19 @@ def memory(part: Part) -> tuple[Blob, ...]:
 def caches(part: Part) -> tuple[Blob, ...]:
     """For zeDeviceGetCacheProperties: one entry a level, nearest first."""
     found = part.machine.caches
+    # Kernels may prefer local memory to other data in the second cache; no part of any can be set aside.
+    control = [ze.ZE_DEVICE_CACHE_PROPERTY_FLAG_USER_CONTROL if level == 2 else 0 for level in range(1, len(found) + 1)]
     return (
-        Blob.of(*(ze.ze_device_cache_properties_t(flags=0, cacheSize=cache.size) for cache in found)),
+        Blob.of(
+            *(
+                ze.ze_device_cache_properties_t(flags=flags, cacheSize=cache.size)
+                for flags, cache in zip(control, found, strict=True)
+            )
+        ),
+        Blob.behind(
+            ze.ze_device_cache_properties_t,
+            *(ze.ze_cache_reservation_ext_desc_t(maxCacheReservationSize=0) for _ in found),
+        ),
         Blob.behind(
             ze.ze_device_cache_properties_t,
             *(ze.ze_device_cache_line_size_ext_t(cacheLineSize=part.machine.cache_line) for _ in found),
