@@ -249,9 +249,9 @@ ze_result_t CompiledGraph::make(const Manifest& manifest, std::span<const unsign
     say(log, OpenVinoCall::refusal());
     return ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
   }
-  if (weights.size() != manifest.weights_extent) {
+  if (weights.size() != manifest.weights_extent()) {
     say(log, "the graph has " + std::to_string(weights.size()) + " bytes of weights where its manifest names " +
-                 std::to_string(manifest.weights_extent));
+                 std::to_string(manifest.weights_extent()));
     return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
   }
   TrapPause not_device_work;

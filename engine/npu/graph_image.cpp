@@ -245,9 +245,9 @@ ze_result_t GraphImage::native_binary(std::span<const unsigned char>* bytes) {
 
 // Its weights come later. Where no shape follows from them, zeros will do in their place, and those need no memory.
 ze_result_t GraphImage::describe(std::string* log) {
-  const std::shared_ptr<Mapping> weights = allocate_mapping(manifest().weights_extent);
+  const std::shared_ptr<Mapping> weights = allocate_mapping(manifest().weights_extent());
   if (!weights) {
-    *log += "there is no memory for " + std::to_string(manifest().weights_extent) + " bytes of weights";
+    *log += "there is no memory for " + std::to_string(manifest().weights_extent()) + " bytes of weights";
     return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
   }
   if (!blob_.weights.empty()) std::memcpy(weights->address(), blob_.weights.data(), blob_.weights.size());
@@ -281,9 +281,9 @@ ze_result_t GraphImage::compiled_with(const std::vector<ArgumentValue>& values, 
     *compiled = compiled_;
     return ZE_RESULT_SUCCESS;
   }
-  const std::shared_ptr<Mapping> weights = allocate_mapping(manifest().weights_extent);
+  const std::shared_ptr<Mapping> weights = allocate_mapping(manifest().weights_extent());
   if (!weights) {
-    *log = "there is no memory for " + std::to_string(manifest().weights_extent) + " bytes of weights";
+    *log = "there is no memory for " + std::to_string(manifest().weights_extent()) + " bytes of weights";
     return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
   }
   TrapPause not_device_work;

@@ -200,16 +200,15 @@ class ManifestReader {
 
   void lay_out(GraphArgument& argument) {
     if (!argument.input() || argument.dynamic() || argument.bytes == 0) return wrong(that(argument) + " cannot be weights");
-    uint64_t& end = manifest_.weights_extent;
+    const uint64_t end = manifest_.weights_extent();
     if (end > kMostArgumentBytes) return wrong("its weights are larger than any memory");
     argument.place = (end + Manifest::kWeightsAlignment - 1) / Manifest::kWeightsAlignment * Manifest::kWeightsAlignment;
-    end = argument.place + argument.bytes;
+    manifest_.weights_added = argument.place + argument.bytes - manifest_.weights_size;
   }
 
   // Who belongs to whom, once all are there.
   void relations() {
     auto& all = manifest_.arguments;
-    manifest_.weights_extent = manifest_.weights_size;
     std::vector<char> taken[2] = {std::vector<char>(all.size()), std::vector<char>(all.size())};
     for (uint32_t i = 0; i < all.size() && wrong_.empty(); ++i) {
       GraphArgument& argument = all[i];

@@ -56,16 +56,17 @@ struct Manifest {
   enum Flag : uint32_t { kProfiling = 1 };
 
   std::string model_name;
-  std::string_view xml;         // inside the bytes that were read
-  uint64_t weights_size = 0;    // of what the blob holds
-  uint64_t weights_extent = 0;  // with what is given by arguments: each at the next multiple of kWeightsAlignment
+  std::string_view xml;        // inside the bytes that were read
+  uint64_t weights_size = 0;   // of what the blob holds
+  uint64_t weights_added = 0;  // by arguments: each at the next multiple of kWeightsAlignment
   uint32_t flags = 0;
   std::vector<std::pair<std::string, std::string>> properties;  // for compile_model
   std::vector<GraphArgument> arguments;                         // inputs before outputs
 
   bool profiling() const { return flags & kProfiling; }
   // It can be compiled once its weights arguments are set.
-  bool weightless() const { return weights_extent != weights_size; }
+  bool weightless() const { return weights_added > 0; }
+  uint64_t weights_extent() const { return weights_size + weights_added; }
 
   // False with a reason: the bytes may come from a file, so nothing in them is trusted. `xml` stays inside `bytes`.
   static bool read(std::string_view bytes, Manifest* manifest, std::string* reason);

@@ -61,12 +61,12 @@ void weights_have_places() {
     graph.arguments.push_back({.role = 3, .element_type = kU8, .precision = 4, .name = "w", .dims = {size}, .shape = {size}});
   const std::string bytes = manifest(graph);
   const Manifest found = read(bytes);
-  assert(found.weightless() && found.weights_size == 10 && found.weights_extent == 257);
+  assert(found.weightless() && found.weights_size == 10 && found.weights_extent() == 257);
   assert(found.arguments[0].place == 64 && found.arguments[1].place == 192 && found.arguments[2].place == 256);
   assert(!found.arguments[0].has_port());
   graph.arguments.clear();
   const std::string without = manifest(graph);
-  assert(!read(without).weightless() && read(without).weights_extent == 10);
+  assert(!read(without).weightless() && read(without).weights_extent() == 10);
 }
 
 void sizes_follow_from_elements() {
