@@ -1,4 +1,6 @@
 // Executions of graphs: right results from memory of every kind, and a reason where the memory is bad.
+#include <utility>
+
 #include "graph_scene.h"
 
 using namespace scene;
@@ -32,6 +34,37 @@ void computes_in_place() {
   graph.reset();
   run(*execution);
   assert(execution->layers().empty());
+}
+
+// A weightless graph is described without its weights, and computes with those that it is compiled with.
+void weights_may_come_later() {
+  std::string text, log;
+  Manifest manifest = add_relu(&text, {"1..4,16"});
+  manifest.weights_added = std::exchange(manifest.weights_size, 0);
+  GraphArgument given = manifest.arguments[0];
+  given.role = GraphRole::Weights;
+  given.name = "vpux_tw_0";
+  given.shape = {16}, given.dims = {16}, given.bytes = 64;
+  given.companion = GraphArgument::kNone;
+  const size_t place = 2;  // behind the input and its shape
+  for (GraphArgument& each : manifest.arguments) {
+    if (each.companion != GraphArgument::kNone && each.companion >= place) ++each.companion;
+    if (each.role == GraphRole::Shape && each.port >= place) ++each.port;
+  }
+  manifest.arguments.insert(manifest.arguments.begin() + place, given);
+  std::vector<GraphArgument> arguments;
+  const std::vector<unsigned char> nothing(64);
+  assert(CompiledGraph::describe(manifest, nothing, &arguments, &log) == ZE_RESULT_SUCCESS && arguments.size() == 5);
+  assert(CompiledGraph::describe(manifest, {}, &arguments, &log) == ZE_RESULT_ERROR_INVALID_NATIVE_BINARY);
+  auto execution = prepare(compile(manifest, weights.bytes()));
+  AtTheEdge x(4 * 64), y(4 * 64);
+  int32_t taken[2] = {16, 2}, made[2] = {};
+  // The model has its weights already, so their memory is not looked at.
+  bind(*execution, {x.floats(), taken, reinterpret_cast<void*>(64), y.floats(), made});
+  std::iota(x.floats(), x.floats() + 32, -16.f);
+  run(*execution);
+  assert(made[0] == 16 && made[1] == 2);
+  for (size_t i = 0; i < 32; ++i) assert(y.floats()[i] == add_relu_of(x.floats()[i], i));
 }
 
 void inputs_have_an_order() {
@@ -267,6 +300,7 @@ void profiling() {
 int main() {
   if (!openvino_found("execution")) return 0;
   computes_in_place();
+  weights_may_come_later();
   inputs_have_an_order();
   states_share_a_buffer();
   dynamic_shapes();
