@@ -227,7 +227,8 @@ bool GraphImage::extend(const CompiledGraph& compiled, MappedBlob* extended) con
 
 uint64_t GraphImage::bytes_held() {
   std::lock_guard lock(mutex_);
-  return blob_.all.size() + extended_.view.all.size() + (sealed_ ? sealed_->bytes().size() : 0);
+  const uint64_t weights = compiled_ && manifest().weightless() ? manifest().weights_extent() : 0;
+  return blob_.all.size() + extended_.view.all.size() + (sealed_ ? sealed_->bytes().size() : 0) + weights;
 }
 
 ze_result_t GraphImage::native_binary(std::span<const unsigned char>* bytes) {

@@ -32,7 +32,7 @@ class GraphImage : public std::enable_shared_from_this<GraphImage> {
   const Manifest& manifest() const { return blob_.manifest; }
   // The manifest's, with the bounds that only the compiler could tell.
   const std::vector<GraphArgument>& arguments() const { return arguments_; }
-  // Bytes of memory that the blob takes, and its copy with the compiled form.
+  // Bytes of memory that the blob takes, its copy with the compiled form, and the weights that a weightless graph was given.
   uint64_t bytes_held();
   // The blob to be kept elsewhere, with the compiled form where there is one. Valid as long as the image.
   ze_result_t native_binary(std::span<const unsigned char>* bytes);

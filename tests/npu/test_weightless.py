@@ -18,6 +18,7 @@ from openvino import opset13 as op
 import anyzero as az
 from anyzero.api._graph_extension import extension
 from anyzero.npu import Core
+from anyzero.ze import npu
 from tests.npu import models
 
 WEIGHTLESS = {"ENABLE_WEIGHTLESS": True}
@@ -89,6 +90,20 @@ class TestArguments:
         assert np.allclose(infer(ctx, again), expected(X, weights(-3)), **CLOSE)
         again.set("w", weights())
         assert np.allclose(infer(ctx, again), expected(X, weights()), **CLOSE)
+
+    def test_its_copy_of_the_weights_counts_as_memory(self, ctx: az.Context, graph: az.Graph) -> None:
+        def used() -> int:
+            answer = npu.ze_graph_memory_query_t()
+            kind = npu.ZE_GRAPH_QUERY_MEMORY_PROGRAM_CACHE
+            assert extension(ctx.device.driver).QueryContextMemory(ctx.handle, kind, ctypes.byref(answer)) == 0
+            return int(answer.allocated)
+
+        graph.set("w", weights())
+        before = used()
+        infer(ctx, graph)
+        assert used() == before + weights().nbytes
+        graph.evict()
+        assert used() == before
 
     def test_without_weights_it_is_not_executed(self, ctx: az.Context, graph: az.Graph) -> None:
         with pytest.raises(az.InvalidArgument, match="set_weights"):
