@@ -30,8 +30,8 @@ def asked(module: Module, arrays: list[np.ndarray], items: int, lanes: int) -> l
     found: list[tuple[int, int, int]] = []
 
     def note(address: int, size: int) -> None:
-        homes = [(place, address - each.ctypes.data) for place, each in enumerate(arrays)]
-        place, offset = next(home for home in homes if 0 <= home[1] < 1 << 20)
+        offsets = [(place, address - each.ctypes.data) for place, each in enumerate(arrays)]
+        place, offset = next(one for one in offsets if 0 <= one[1] < arrays[one[0]].nbytes)
         found.append((place, offset, size))
 
     @_RESIDENT
