@@ -43,9 +43,19 @@ RECORD: Final = "recording into a regular list, per command"
 EXECUTE: Final = "executing on a queue"
 IMMEDIATE: Final = "immediate lists"
 EVENTS: Final = "events"
+BESIDE: Final = "immediate lists beside regular lists on a queue, taking turns (ratio: regular ÷ immediate)"
 MEMORY: Final = "device memory, allocate and free"
 OWN: Final = "64 MiB, taking turns, each on device buffers of its own"
 SAME: Final = "64 MiB, taking turns, all on the same device buffers"
+
+
+def _beside(key: str, immediate: str, regular: str = "… recorded, executed") -> tuple[Item, Item]:
+    """The same work through an immediate list and through a regular one."""
+    return (
+        Item(f"{key}_immediate", BESIDE, immediate, against=f"{key}_regular"),
+        Item(f"{key}_regular", BESIDE, regular),
+    )
+
 
 ITEMS: Final = (
     Item("append_copy", RECORD, "copy of 64 bytes", at_most=APPEND),
@@ -66,6 +76,13 @@ ITEMS: Final = (
     Item("event_query", EVENTS, "query"),
     Item("event_reset", EVENTS, "host reset"),
     Item("event_create", EVENTS, "create and destroy"),
+    *_beside("create", "create and destroy", "a queue and a list: create and destroy"),
+    *_beside("submit", "copy of 64 bytes, the call alone", "… reset, append, close, execute"),
+    *_beside("wait", "copy of 64 bytes: append, synchronize", "… reset, append, close, execute, synchronize"),
+    *_beside("barrier", "copies with barriers between: append, synchronize, per pair"),
+    *_beside("event_to_host", "copy that signals an event the host waits for", "… recorded before: execute, wait"),
+    *_beside("event_from_host", "copy that waits for an event of the host, and back", "… recorded before"),
+    *_beside("event_chain", "copies that each wait for the event of the one before, per copy"),
     Item("alloc_4k", MEMORY, "4 KiB"),
     Item("alloc_64m", MEMORY, "64 MiB"),
     Item("copy_immediate", OWN, "copy, immediate list", against="stream_copy", at_least=COPY, bandwidth=True),

@@ -35,6 +35,15 @@ struct Contestant {
   std::function<void()> check;  // after its turn, not measured: did it do all of the work this time?
 };
 
+// One of several ways to do the same, measured in rounds that take turns.
+struct Turn {
+  const char* item;
+  size_t count;  // operations of a round
+  std::function<void()> operation;
+  std::function<void()> between = {};  // after each round, not measured
+  size_t parts = 1;                    // commands of an operation: times are of one
+};
+
 inline constexpr double kJudgeable = 250e6;  // the kernel's books go by hundredths of a second
 
 // How busy the rest of the machine was: a neighbour that takes a core makes two threads take turns, and then nothing measured with
@@ -146,6 +155,28 @@ class Report {
       if (round >= 0) samples.push_back(took / static_cast<double>(count));
     }
     add(item, samples, count, 0, bystanders.cores());
+  }
+
+  // One round of each, then the next, in another order each time.
+  void turns(std::vector<Turn> turns) const {
+    std::erase_if(turns, [&](const Turn& turn) { return !wanted(turn.item); });
+    std::vector<std::vector<double>> times(turns.size());
+    std::vector<size_t> order(turns.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::minstd_rand random;  // the same order in every run
+    Bystanders bystanders;
+    for (int round = -1; round < rounds_; ++round) {
+      std::shuffle(order.begin(), order.end(), random);
+      for (size_t at : order) {
+        const Turn& turn = turns[at];
+        double begin = now_ns();
+        for (size_t i = 0; i < turn.count; ++i) turn.operation();
+        double took = now_ns() - begin;
+        if (turn.between) turn.between();
+        if (round >= 0) times[at].push_back(took / static_cast<double>(turn.count * turn.parts));
+      }
+    }
+    for (size_t i = 0; i < turns.size(); ++i) add(turns[i].item, times[i], turns[i].count * turns[i].parts, 0, bystanders.cores());
   }
 
   // Each contestant once a round, in another order each time. All begin with the same caches: one that leaves them full of lines to

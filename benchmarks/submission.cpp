@@ -1,9 +1,10 @@
-// What submission costs a C program: appends, executions, round trips, events, fences, allocations. bandwidth.cpp has the rest.
-// The items' meanings and targets stand in items.py; this program only prints numbers for their keys.
+// What submission costs a C program: appends, executions, round trips, events, fences, allocations. latency.cpp and bandwidth.cpp
+// have the rest. The items' meanings and targets stand in items.py; this program only prints numbers for their keys.
 #include <atomic>
 #include <thread>
 
 #include "bandwidth.h"
+#include "latency.h"
 #include "measure.h"
 #include "rig.h"
 
@@ -182,6 +183,7 @@ int main(int argc, char** argv) {
   bench::two_threads(rig, report);
   bench::engine_round_trip(rig, report);
   bench::allocations(rig, report);
+  bench::latency(rig, report);
   bench::bandwidth(rig, report);
   return 0;
 }
