@@ -13,7 +13,7 @@
 
 namespace anyzero {
 
-thread_local UseRecord* use_record __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit thread_local UseRecord* use_record __attribute__((tls_model("initial-exec"))) = nullptr;
 
 namespace {
 
@@ -78,7 +78,7 @@ void take_unused(std::vector<Destroyed>& waiting, std::vector<Destroyed>* free) 
 
 }  // namespace
 
-UseRecord& introduce_user() {
+UseRecord* introduce_user() {
   static const pthread_key_t key = [] {
     pthread_key_t made;
     pthread_key_create(&made, leave_record);
@@ -96,7 +96,7 @@ UseRecord& introduce_user() {
     while (!records.compare_exchange_weak(record->next, record, std::memory_order_release)) continue;
   }
   pthread_setspecific(key, record);
-  return *(use_record = record);
+  return use_record = record;
 }
 
 void note_user(Header& object, UseRecord& user) {

@@ -22,9 +22,13 @@ struct alignas(64) UseRecord {
   UseRecord* next = nullptr;
 };
 
-extern thread_local UseRecord* use_record __attribute__((tls_model("initial-exec")));
-UseRecord& introduce_user();
-inline UseRecord& this_user() { return use_record ? *use_record : introduce_user(); }
+// constinit: without it every look first asks whether there is something to initialize.
+extern constinit thread_local UseRecord* use_record __attribute__((tls_model("initial-exec")));
+[[gnu::cold]] UseRecord* introduce_user();
+inline UseRecord* this_user() {
+  UseRecord* known = use_record;
+  return known ? known : introduce_user();
+}
 
 // Another thread than before uses the object.
 [[gnu::cold]] void note_user(Header& object, UseRecord& user);
@@ -37,27 +41,31 @@ void barrier_everywhere();
 void end_solitude(Header& object);
 
 // As long as it lives, a handle's object does, if it was alive at the beginning. Each object of a call has a place of its own; the
-// first is the last to be left.
+// first is the last to be left. Always inlined, error paths included: one call of the destructor would keep all of it in memory
+// instead of registers.
 template <class T, uint32_t Place = 0>
 class Using {
  public:
-  explicit Using(const void* handle) {
-    if (!SlotRange::contains(handle)) return;
-    user_ = &this_user();
+  [[gnu::always_inline]] explicit Using(const void* handle) {
+    if (!SlotRange::contains(handle)) [[unlikely]]
+      return;
+    user_ = this_user();
     auto* header = static_cast<Header*>(const_cast<void*>(handle));
     outer_ = user_->used[Place].load(std::memory_order_relaxed);  // of a call that this one is inside of
     user_->used[Place].store(header, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
     // The tag first: what is no object of this kind is not to be written to.
-    if (header->tag.load(std::memory_order_acquire) != T::kTag) return;
+    if (header->tag.load(std::memory_order_acquire) != T::kTag) [[unlikely]]
+      return;
     if (header->user.load(std::memory_order_relaxed) != user_) [[unlikely]] {
       note_user(*header, *user_);
       if (header->tag.load(std::memory_order_acquire) != T::kTag) return;
     }
     object_ = static_cast<T*>(header);
   }
-  ~Using() {
-    if (!user_) return;
+  [[gnu::always_inline]] ~Using() {
+    if (!user_) [[unlikely]]
+      return;
     user_->used[Place].store(outer_, std::memory_order_release);
     if constexpr (Place == 0) {
       std::atomic_signal_fence(std::memory_order_seq_cst);

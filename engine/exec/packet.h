@@ -89,6 +89,9 @@ struct Packet {
   uint16_t n_waits;
   Event* signal;
 
+  // Whether its body names objects, which the packet holds besides its events.
+  static constexpr bool kNamesObjects = true;
+
   const WaitFor* waits() const {
     return reinterpret_cast<const WaitFor*>(reinterpret_cast<const unsigned char*>(this) + size) - n_waits;
   }
@@ -99,6 +102,7 @@ static_assert(sizeof(Packet) == 16);
 
 struct CopyPacket : Packet {
   static constexpr Op kOp = Op::Copy;
+  static constexpr bool kNamesObjects = false;
   void* to;
   const void* from;
   size_t bytes;
@@ -106,6 +110,7 @@ struct CopyPacket : Packet {
 
 struct FillPacket : Packet {
   static constexpr Op kOp = Op::Fill;
+  static constexpr bool kNamesObjects = false;
   void* to;
   size_t bytes;
   size_t pattern_size;
@@ -168,6 +173,7 @@ struct LaunchPacket : Packet {
 
 struct BarrierPacket : Packet {
   static constexpr Op kOp = Op::Barrier;
+  static constexpr bool kNamesObjects = false;
 };
 
 struct ResetPacket : Packet {
@@ -177,6 +183,7 @@ struct ResetPacket : Packet {
 
 struct TimestampPacket : Packet {
   static constexpr Op kOp = Op::Timestamp;
+  static constexpr bool kNamesObjects = false;
   uint64_t* to;
 };
 
@@ -192,6 +199,7 @@ struct QueryTimestampsPacket : Packet {
 };
 
 struct MemoryHintPacket : Packet {
+  static constexpr bool kNamesObjects = false;
   const void* at;
   size_t bytes;
 };
@@ -206,6 +214,7 @@ struct AdvisePacket : MemoryHintPacket {
 
 struct HostFunctionPacket : Packet {
   static constexpr Op kOp = Op::HostFunction;
+  static constexpr bool kNamesObjects = false;
   ze_host_function_callback_t function;
   void* argument;
 };

@@ -106,13 +106,21 @@ void Walk::pop(Packet& packet) {
     ring.given_up_ = ring.done_;
   }
   let_go(packet);
-  if (!ring.lost_.load(std::memory_order_relaxed)) ring.completed_.set(ring.done_);
+  if (ring.lost_.load(std::memory_order_relaxed)) return;
+  // Whoever sleeps is woken before the next packet, or by whoever called when the walk has ended: one barrier less for each walk.
+  ring.completed_.put(ring.done_);
+  untold = true;
 }
 
 Progress Walk::walk() {
   while (ring.done_ < ring.submitted_.load(std::memory_order_acquire)) {
     if (ring.done_ >= until) return Progress::Yield;
     Packet& packet = front();
+    if (untold && packet.op != Op::SignalFence) {
+      full_barrier();
+      ring.completed_.wake_sleepers();
+      untold = false;
+    }
     if (ring.lost_.load(std::memory_order_relaxed)) {
       if (ring.inside_) {
         forsake(packet, ring.inside_ - 1, ring.inner_done_);
@@ -148,13 +156,14 @@ Progress Walk::execute(ExecutePacket& packet) {
     ring.inside_ = 1;
     ring.targets_ = packet.targets();
     ring.inner_ = {packet.programs()[0]->stream().first(), 0};
-    ring.inner_done_ = ring.inner_commands_ = 0;
+    ring.inner_done_ = ring.inner_before_ = 0;
     ring.execute_start_ = packet.signal && packet.signal->timed() ? now_ns() : 0;
   }
   while (!ring.lost_.load(std::memory_order_relaxed)) {
     Program& program = *packet.programs()[ring.inside_ - 1];
     if (ring.inner_done_ == program.count()) {
       if (ring.inside_ == packet.count) break;
+      ring.inner_before_ += ring.inner_done_;
       ring.inner_ = {packet.programs()[ring.inside_++]->stream().first(), 0};
       ring.inner_done_ = 0;
       continue;
@@ -166,9 +175,7 @@ Progress Walk::execute(ExecutePacket& packet) {
     if (ring.lost_.load(std::memory_order_relaxed)) break;
     if (inner.n_waits) ring.targets_ += settled_waits(inner);
     ring.inner_.advance(inner);
-    ++ring.inner_done_;
-    ++ring.inner_commands_;
-    const uint64_t done = ring.done_ + ring.inner_commands_;
+    const uint64_t done = ring.done_ + ring.inner_before_ + ++ring.inner_done_;
     if (inner.announced) ring.completed_.set(done);
     if (done >= until || should_yield()) return Progress::Yield;
   }

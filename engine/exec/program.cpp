@@ -10,19 +10,6 @@ namespace {
 uint64_t sum(uint64_t a, uint64_t b) { return b > UINT64_MAX - a ? UINT64_MAX : a + b; }
 }  // namespace
 
-void Program::added(Packet& packet, uint64_t cost) {
-  hold(packet);
-  note_unsettled(packet, count_);
-  if (!named_.empty() && !named_.back().packet) named_.back().packet = &packet;
-  stream_.commit(packet.size);
-  ++count_;
-  if (packet.op == Op::Launch) {
-    ++launches_;
-  } else {
-    add_cost(cost);
-  }
-}
-
 uint64_t Program::cost() const {
   constexpr uint64_t kShort = 16, kLong = UINT64_MAX / 2;
   if (launches_ == 0) return cost_;
@@ -37,8 +24,6 @@ uint64_t Program::cost() const {
   return cost;
 }
 
-void Program::add_cost(uint64_t cost) { cost_ = sum(cost_, cost); }
-
 void Program::note_unsettled(Packet& packet, uint64_t command) {
   for (uint32_t i = 0; i < packet.n_waits; ++i) {
     const WaitFor& wait = packet.waits()[i];
@@ -46,7 +31,12 @@ void Program::note_unsettled(Packet& packet, uint64_t command) {
     unsettled_.push_back({wait.event, false, 0, wait.event ? GraphPlace{} : GraphPlace::of(wait)});
     ++settled_waits_;
   }
-  if (!packet.signal || !packet.signal->counts()) return;
+  if (!packet.signal) return;
+  if (!packet.signal->counts()) {
+    last_signal_ = packet.signal;
+    last_signal_at_ = command;
+    return;
+  }
   packet.announced = true;
   unsettled_.push_back({packet.signal, true, command, {}});
 }
@@ -63,6 +53,7 @@ WaitFor* Program::settle(Ring& ring, uint64_t before, WaitFor* targets, const Po
       *targets++ = {nullptr, {branch.ring, branch.position + use.source.command + 1}};
     }
   }
+  if (last_signal_) last_signal_->track(ring, before + last_signal_at_ + 1);
   return targets;
 }
 
@@ -79,6 +70,7 @@ void Program::clear() {
   launches_ = 0;
   unsettled_.clear();
   settled_waits_ = 0;
+  last_signal_ = nullptr;
   named_.clear();
 }
 
@@ -96,6 +88,7 @@ const Program::Named* Program::named(uint64_t id) const {
 void Program::events_changed() {
   unsettled_.clear();
   settled_waits_ = 0;
+  last_signal_ = nullptr;
   Cursor at{stream_.first()};
   for (uint64_t i = 0; i < count_; ++i) {
     Packet& packet = at.packet();

@@ -23,14 +23,32 @@ class Program {
   uint64_t cost() const;
   // Counting events and commands of other branches mean something else in every execution. When one is about to be submitted to
   // `ring`, as the commands behind `before`: each signal moves its event there, and each wait, in order, finds what it waits for,
-  // written to `targets`. Returns the end of that. `branches`: where each branch of the graph, if it is one, begins.
+  // written to `targets`. Returns the end of that. The last binary event learns where it comes from, so that its waiters help.
+  // `branches`: where each branch of the graph, if it is one, begins.
   WaitFor* settle(Ring& ring, uint64_t before, WaitFor* targets, const Point* branches = nullptr) const;
   size_t settled_waits() const { return settled_waits_; }
   // Of everything but launches, whose cost is asked of the kernels.
   uint64_t cost_without_launches() const { return cost_; }
-  void add_cost(uint64_t cost);
+  void add_cost(uint64_t cost) { cost_ = cost > UINT64_MAX - cost_ ? UINT64_MAX : cost_ + cost; }
 
-  void added(Packet& packet, uint64_t cost);
+  // The packet at the end of the stream is complete; it takes hold of what it names.
+  void added(Packet& packet, uint64_t cost) {
+    hold(packet);
+    added_held(packet, cost);
+  }
+  // The same for a packet that holds what it names.
+  void added_held(Packet& packet, uint64_t cost) {
+    if (packet.n_waits || packet.signal) note_unsettled(packet, count_);
+    if (names_next()) [[unlikely]]
+      named_.back().packet = &packet;
+    stream_.commit(packet.size);
+    ++count_;
+    if (packet.op == Op::Launch) {
+      ++launches_;
+    } else {
+      add_cost(cost);
+    }
+  }
 
   // The next packet added can be changed later, under the identifier returned; `may_change` says in what
   // (ze_mutable_command_exp_flags_t).
@@ -69,6 +87,8 @@ class Program {
   };
   void note_unsettled(Packet& packet, uint64_t command);
   std::vector<Unsettled> unsettled_;
+  Event* last_signal_ = nullptr;  // the last binary event, and the command that signals it
+  uint64_t last_signal_at_ = 0;
   size_t settled_waits_ = 0;
   std::vector<Named> named_;
 };

@@ -9,6 +9,7 @@
 #include "../objects/device.h"
 #include "../objects/event.h"
 #include "engine.h"
+#include "output.h"
 #include "processor.h"
 #include "settings.h"
 #include "wait.h"
@@ -62,15 +63,6 @@ void Ring::release() {
   slots().give_back(this);
 }
 
-uint64_t Ring::publish(Packet& packet, uint64_t commands) {
-  hold(packet);
-  stream_.commit(packet.size);
-  uint64_t position = before() + commands;
-  submitted_.store(position, std::memory_order_release);
-  write_lock_.unlock();
-  return position;
-}
-
 void Ring::start(bool cheap, uint64_t before, uint64_t position) {
   bool first = completed_.value.load(std::memory_order_acquire) >= before;
   if (cheap && first && process(false, nullptr, position) == Progress::Idle) return;
@@ -85,6 +77,7 @@ Progress Ring::process(bool on_engine_thread, Blocker* blocker, uint64_t until, 
     if (progress == Progress::Blocked && blocker) *blocker = Blocker(blocked_on_);
     uint64_t seen = done_;
     turn_.unlock_then_look();
+    completed_.wake_sleepers();  // of what pop() has put, behind the barrier that the line above is
     if (progress != Progress::Idle) return progress;
     // A submitter that found us busy relies on this look after we let go.
     if (seen == submitted_.load(std::memory_order_seq_cst)) return Progress::Idle;
@@ -126,6 +119,10 @@ void Ring::help(uint64_t position, uint64_t deadline) {
 }
 
 ze_result_t Ring::wait(uint64_t position, uint64_t timeout) {
+  if (completed_.state(position) == Signal::State::Reached && !lost()) [[likely]] {
+    show_output();
+    return ZE_RESULT_SUCCESS;
+  }
   Signal::State state = host_wait(completed_, position, timeout, this, position);
   if (lost()) return tell_lost();
   return state == Signal::State::Reached ? ZE_RESULT_SUCCESS : ZE_RESULT_NOT_READY;

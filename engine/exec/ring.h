@@ -81,12 +81,28 @@ class Ring {
       throw;
     }
   }
+  // Another packet, right behind one that is complete, in room that was reserved for both. They are published together.
+  void* begin_next(Packet& complete) {
+    stream_.commit(complete.size);
+    return reinterpret_cast<unsigned char*>(&complete) + complete.size;
+  }
   // How many commands had been submitted when the lock was taken.
   uint64_t before() const { return submitted_.load(std::memory_order_relaxed); }
   // Instead of publishing: nothing was written.
   void cancel() { write_lock_.unlock(); }
   // The packet stands for so many commands. Returns how many have been submitted with it.
-  uint64_t publish(Packet& packet, uint64_t commands = 1);
+  uint64_t publish(Packet& packet, uint64_t commands = 1) {
+    hold(packet);
+    return publish_held(packet, commands);
+  }
+  // The same for a packet that holds what it names.
+  uint64_t publish_held(Packet& packet, uint64_t commands = 1) {
+    stream_.commit(packet.size);
+    const uint64_t position = before() + commands;
+    submitted_.store(position, std::memory_order_release);
+    write_lock_.unlock();
+    return position;
+  }
 
   // After publishing: runs the work here and now when it is `cheap` and the commands `before` it are done, else hands it to the
   // engine. It ends at `position`; what others submit behind it is not for this thread.
@@ -144,7 +160,7 @@ class Ring {
   uint64_t inside_ = 0;  // index of the program + 1; 0 when not inside
   Cursor inner_;
   uint64_t inner_done_ = 0;
-  uint64_t inner_commands_ = 0;       // done of all programs of the packet
+  uint64_t inner_before_ = 0;         // commands of the packet's programs before this one
   const WaitFor* targets_ = nullptr;  // of the next packet's waits that this execution settled
   uint64_t execute_start_ = 0;
   const Packet* running_ = nullptr;

@@ -28,22 +28,27 @@ struct alignas(64) Signal {
 
   void set(uint64_t to) {
     value.store(to, std::memory_order_seq_cst);
+    wake_sleepers();
+  }
+  // The two halves of set(), for who passes a full barrier between them anyway.
+  void put(uint64_t to) { value.store(to, std::memory_order_release); }
+  void wake_sleepers() {
     if (sleepers.load(std::memory_order_seq_cst)) wake();
   }
   void advance() {
     value.fetch_add(1, std::memory_order_seq_cst);
-    if (sleepers.load(std::memory_order_seq_cst)) wake();
+    wake_sleepers();
   }
   // To a larger value; a smaller one changes nothing.
   void raise(uint64_t to) {
     uint64_t now = value.load(std::memory_order_relaxed);
     while (now < to && !value.compare_exchange_weak(now, to, std::memory_order_seq_cst)) {
     }
-    if (sleepers.load(std::memory_order_seq_cst)) wake();
+    wake_sleepers();
   }
   void fail() {
     value.fetch_or(kFailed, std::memory_order_seq_cst);
-    if (sleepers.load(std::memory_order_seq_cst)) wake();
+    wake_sleepers();
   }
   void reset() { value.store(0, std::memory_order_release); }
 

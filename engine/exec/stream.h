@@ -97,7 +97,7 @@ class Stream {
   }
 
  private:
-  void grow(size_t size) {
+  [[gnu::cold, gnu::noinline]] void grow(size_t size) {
     Chunk* chunk = spare_.exchange(nullptr, std::memory_order_acq_rel);
     if (chunk && chunk->capacity < size) {
       std::free(chunk);

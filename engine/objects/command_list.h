@@ -148,7 +148,8 @@ class CommandList : public Object<CommandList, Kind::CommandList> {
   // Writes one packet of type P with `extra` bytes behind it: `fill` sets the body, then waits and signal are added. `cost` is a
   // rough number of nanoseconds, which decides whether an immediate command is worth a hand-over to the engine.
   template <class P, class Fill>
-  ze_result_t append(uint64_t cost, size_t extra, Event* signal, uint32_t n, Event* const* waits, Fill&& fill);
+  [[gnu::always_inline]] ze_result_t append(uint64_t cost, size_t extra, Event* signal, uint32_t n, Event* const* waits,
+                                            Fill&& fill);
   ze_result_t submit(uint64_t before, uint64_t position, bool cheap);
   ze_result_t refuse_closed() const;
   ze_result_t ignore_closed() const;

@@ -22,10 +22,22 @@ inline constexpr uint64_t kNeverInline = UINT64_MAX / 2;
 
 inline constexpr uint32_t kMostWaits = 65535;
 
+// Takes hold of what a packet names, which for most kinds is known to be its events alone.
+template <class P>
+inline void hold_all_of(P& packet) {
+  if constexpr (P::kNamesObjects) {
+    hold(packet);
+  } else if (packet.signal) {
+    packet.signal->retain();
+  }
+}
+
+// Inlined into each append, of which each kind has one: body, size and what it holds are then known.
 template <class P, class Fill>
-ze_result_t CommandList::append(uint64_t cost, size_t extra, Event* signal, uint32_t n, Event* const* waits, Fill&& fill) {
+inline ze_result_t CommandList::append(uint64_t cost, size_t extra, Event* signal, uint32_t n, Event* const* waits, Fill&& fill) {
   Exclusive turn(*this, solitude());
-  if (closed_) return settings.strict ? refuse_closed() : ignore_closed();
+  if (closed_) [[unlikely]]
+    return settings.strict ? refuse_closed() : ignore_closed();
   if (n > kMostWaits) return fail(ZE_RESULT_ERROR_INVALID_SIZE, "%u wait events: more than %u", n, kMostWaits);
   const size_t size = sizeof(P) + (extra + 7) / 8 * 8 + n * sizeof(WaitFor);
   if (size > kLargestPacket) return fail(ZE_RESULT_ERROR_INVALID_SIZE, "the command is too large");
@@ -45,14 +57,15 @@ ze_result_t CommandList::append(uint64_t cost, size_t extra, Event* signal, uint
   WaitFor* entry = packet->waits();
   for (uint32_t i = 0; i < n; ++i) entry[i] = ring_ ? waits[i]->wait_from_now() : waits[i]->wait_when_executed();
   fill(*packet);  // it may change what a wait is for
+  hold_all_of(*packet);
   if (!ring_) {
-    program_->added(*packet, cost);
+    program_->added_held(*packet, cost);
     return ZE_RESULT_SUCCESS;
   }
   const uint64_t before = ring_->before();
   // Before anybody can run the packet: the event may be destroyed as soon as it is signalled.
   if (signal) signal->track(*ring_, before + 1);
-  const uint64_t position = ring_->publish(*packet);
+  const uint64_t position = ring_->publish_held(*packet);
   return submit(before, position, cost <= cheap_limit());
 }
 

@@ -75,8 +75,7 @@ CommandQueue::~CommandQueue() {
   for (Ring* ring : rings_) ring->release();
 }
 
-Ring& CommandQueue::choose_ring() {
-  if (!choice_.spread) return *rings_.front();
+Ring& CommandQueue::choose_among_rings() {
   std::lock_guard lock(mutex_);
   auto pending = [](Ring* ring) { return ring->lost() ? UINT64_MAX : ring->submitted() - ring->completed().value.load(); };
   Ring* least = *std::min_element(rings_.begin(), rings_.end(), [&](Ring* a, Ring* b) { return pending(a) < pending(b); });
@@ -121,6 +120,8 @@ class TakenPrograms {
   }
   Program*& next() { return at_[taken_++]; }
   Program& operator[](uint32_t index) const { return *at_[index]; }
+  // Their packet holds them from here on.
+  void hand_over() { taken_ = 0; }
 
  private:
   static constexpr uint32_t kFew = 8;
@@ -149,7 +150,7 @@ ze_result_t execute_on(Ring& ring, bool copy_only, uint32_t count, CommandList* 
   }
   size_t size = sizeof(ExecutePacket) + count * sizeof(Program*) + (targets + n_waits) * sizeof(WaitFor);
   if (size > kLargestPacket) return fail(ZE_RESULT_ERROR_INVALID_SIZE, "too many command lists at once");
-  auto* packet = static_cast<ExecutePacket*>(ring.begin(size));
+  auto* packet = static_cast<ExecutePacket*>(ring.begin(size + (fence ? sizeof(SignalFencePacket) : 0)));
   const uint64_t before = ring.before();
   packet->size = static_cast<uint32_t>(size);
   packet->op = Op::Execute;
@@ -168,18 +169,24 @@ ze_result_t execute_on(Ring& ring, bool copy_only, uint32_t count, CommandList* 
     packet->commands += program.count();
   }
   const uint64_t commands = packet->commands + 1;
-  if (signal) signal->track(ring, before + commands);
-  *position = ring.publish(*packet, commands);
+  if (signal) {
+    signal->retain();
+    signal->track(ring, before + commands);
+  }
+  programs.hand_over();
   if (fence) {
-    auto* last = static_cast<SignalFencePacket*>(ring.begin(sizeof(SignalFencePacket)));
+    auto* last = static_cast<SignalFencePacket*>(ring.begin_next(*packet));
     last->size = sizeof(SignalFencePacket);
     last->op = Op::SignalFence;
     last->announced = false;
     last->n_waits = 0;
     last->signal = nullptr;
     last->fence = fence;
-    fence->comes_at(ring, ring.before() + 1);
-    *position = ring.publish(*last);
+    fence->comes_at(ring, before + commands + 1);
+    fence->retain();
+    *position = ring.publish_held(*last, commands + 1);
+  } else {
+    *position = ring.publish_held(*packet, commands);
   }
   ring.start(cost <= cheap_limit(), before, *position);
   return ZE_RESULT_SUCCESS;

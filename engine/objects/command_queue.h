@@ -53,7 +53,8 @@ class CommandQueue : public Object<CommandQueue, Kind::CommandQueue> {
 
  private:
   // A ring that is idle, if there is one or another can be made; else the one with the least to do.
-  Ring& choose_ring();
+  Ring& choose_ring() { return choice_.spread ? choose_among_rings() : *rings_.front(); }
+  Ring& choose_among_rings();
 
   Ref<Context> context_;
   Device& device_;

@@ -59,12 +59,7 @@ void Event::die() {
   if (retire()) pool->give_back(index);
 }
 
-void Event::track(Ring& ring, uint64_t position) {
-  if (!counts_) {
-    std::lock_guard lock(point_lock_);
-    point_ = {&ring, position};
-    return;
-  }
+void Event::move_to(Ring& ring, uint64_t position) {
   if (shared_) promised_.fetch_add(1, std::memory_order_acq_rel);
   ring.retain();
   Ring* before;
@@ -75,9 +70,22 @@ void Event::track(Ring& ring, uint64_t position) {
   if (before) before->release();
 }
 
+Point Event::hint() {
+  std::atomic_ref<Ring*> where(point_.ring);
+  Ring* ring = where.load(std::memory_order_acquire);
+  const uint64_t position = std::atomic_ref(point_.position).load(std::memory_order_acquire);
+  return {where.load(std::memory_order_relaxed) == ring ? ring : nullptr, position};
+}
+
 Point Event::point() {
-  std::lock_guard lock(point_lock_);
-  Point now = point_;
+  Point now;
+  if (counts_) {
+    std::lock_guard lock(point_lock_);
+    now = point_;
+    if (now.ring) now.ring->retain();  // the event holds it
+    return now;
+  }
+  now = hint();
   if (now.ring && !now.ring->retain_if_alive()) now.ring = nullptr;
   return now;
 }

@@ -60,7 +60,14 @@ class Event : public Object<Event, Kind::Event> {
 
   // A command that signals this event is the `position`th of `ring`. A counting event stands for that point from now on. For a
   // binary one it is only a hint where its waiters can help; the ring may be gone when they look.
-  void track(Ring& ring, uint64_t position);
+  void track(Ring& ring, uint64_t position) {
+    if (counts_) return move_to(ring, position);
+    // Whoever reads the hint meanwhile finds no ring, see hint(): a lock would cost every command that signals.
+    std::atomic_ref<Ring*> where(point_.ring);
+    where.store(nullptr, std::memory_order_relaxed);
+    std::atomic_ref(point_.position).store(position, std::memory_order_release);
+    where.store(&ring, std::memory_order_release);
+  }
 
   // The command that signals this event is done; it began at `start`.
   void complete(uint64_t start) {
@@ -87,6 +94,9 @@ class Event : public Object<Event, Kind::Event> {
   void die();
   // The point and a hold on its ring; no ring when there is none, or it is gone.
   Point point();
+  // The same of a binary event, as it was stored last; its ring may be gone, and is not held.
+  Point hint();
+  void move_to(Ring& ring, uint64_t position);
   // DEVICE_LOST, with what is known of the loss as this thread's error text.
   ze_result_t tell_failed() const;
   void stamp(uint64_t start);
@@ -106,7 +116,7 @@ class Event : public Object<Event, Kind::Event> {
   bool shared_ = false;  // a counting event that other processes wait for, by its own counter: what it promises, and what it has
 
   SpinLock point_lock_;
-  Point point_{};  // held if counting, else a hint
+  Point point_{};  // held and under the lock if counting, else a hint
   std::atomic<uint64_t> promised_{0};
   std::atomic<Capture*> capture_{nullptr};
 };

@@ -21,29 +21,29 @@ class Exclusive {
  public:
   // The thread uses the object, see use.h. Without a `solitude`, for objects that stand several threads by themselves, it does
   // nothing.
-  Exclusive(Header& object, Solitude* solitude) {
+  [[gnu::always_inline]] Exclusive(Header& object, Solitude* solitude) {
     if (solitude && object.user.load(std::memory_order_relaxed) != use_record) [[unlikely]]
-      enter(object, *solitude);
+      entered_ = enter(object, *solitude);
   }
-  ~Exclusive() {
+  [[gnu::always_inline]] ~Exclusive() {
     if (entered_) [[unlikely]]
-      leave();
+      leave(*entered_);
   }
   Exclusive(const Exclusive&) = delete;
   Exclusive& operator=(const Exclusive&) = delete;
 
  private:
-  [[gnu::noinline]] void enter(Header& object, Solitude& solitude) {
-    this_user().waits_for.store(&object, std::memory_order_release);
+  [[gnu::cold, gnu::noinline]] static Solitude* enter(Header& object, Solitude& solitude) {
+    this_user()->waits_for.store(&object, std::memory_order_release);
     if (!solitude.ending_.load(std::memory_order_relaxed) && !solitude.ending_.exchange(true, std::memory_order_acq_rel)) {
       end_solitude(object);
       solitude.lock_.unlock();
     }
     solitude.lock_.lock();
-    entered_ = &solitude;
+    return &solitude;
   }
-  [[gnu::noinline]] void leave() {
-    entered_->lock_.unlock();
+  [[gnu::cold, gnu::noinline]] static void leave(Solitude& solitude) {
+    solitude.lock_.unlock();
     use_record->waits_for.store(nullptr, std::memory_order_release);
   }
 
