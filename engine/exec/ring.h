@@ -129,6 +129,8 @@ class Ring {
   // DEVICE_LOST, with the report as this thread's error text.
   ze_result_t tell_lost() const;
 
+  // Where the device keeps it, under the device's lock.
+  size_t place = 0;
   // Bookkeeping of the engine's lists.
   std::atomic<bool> queued{false};
   Ring* next_queued = nullptr;

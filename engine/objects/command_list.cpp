@@ -12,11 +12,15 @@ CommandList::CommandList(Context& context, Device& device, uint32_t ordinal, ze_
     : context_(&context), device_(device), ordinal_(ordinal), flags_(flags), mutable_(is_mutable), program_(new Program) {}
 
 CommandList::CommandList(Context& context, Device& device, const QueueChoice& choice)
-    : context_(&context), device_(device), ordinal_(choice.ordinal), choice_(choice), ring_(choice.make_ring(context, device)) {}
+    : context_(&context), device_(device), ordinal_(choice.ordinal), choice_(choice), ring_(choice.make_ring(context, device)) {
+  device_.queues.fetch_add(1, std::memory_order_relaxed);
+}
 
 CommandList::~CommandList() {
   if (program_) program_->release();
-  if (ring_) ring_->release();
+  if (!ring_) return;
+  ring_->release();
+  device_.queues.fetch_sub(1, std::memory_order_relaxed);
 }
 
 ze_result_t CommandList::create(Context& context, Device& device, const ze_command_list_desc_t* desc,

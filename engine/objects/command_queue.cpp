@@ -35,7 +35,9 @@ ze_result_t check_list(const Device& device, bool copy_only, const CommandList& 
     return fail(ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE, "a %s command list cannot run on a %s queue",
                 list.copy_only() ? "copy-only" : "compute", copy_only ? "copy-only" : "compute");
   if (!list.device().is_or_is_tile_of(device) && !device.is_or_is_tile_of(list.device()))
-    return fail(ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE, "the command list was made for another device");
+    return fail(ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE,
+                "the command list was made for another device, and a clone of it would be, too: record its commands into a list of "
+                "this one");
   return ZE_RESULT_SUCCESS;
 }
 
@@ -48,6 +50,12 @@ ze_result_t QueueChoice::check(Context& context, Device& device, const ze_comman
   size_t engines = groups[desc->ordinal].engines.size();
   if (desc->index >= engines)
     return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "queue index %u: group %u has %zu queues", desc->index, desc->ordinal, engines);
+  if (device.queues.load(std::memory_order_relaxed) >= device.most_queues())
+    return fail(
+        ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY,
+        "the device has %zu logical hardware contexts (maxHardwareContexts), and as many command queues and immediate lists; "
+        "destroy some of them",
+        device.most_queues());
   const bool infers = device.driver().type() == Driver::Type::Npu && !groups[desc->ordinal].copy_only();
   *choice = {desc->ordinal, desc->index, desc->flags, desc->mode, desc->priority, infers && !keeps_order(desc->pNext)};
   return ZE_RESULT_SUCCESS;
@@ -69,9 +77,12 @@ Ring* QueueChoice::make_ring(Context& context, Device& device) const {
 }
 
 CommandQueue::CommandQueue(Context& context, Device& device, const QueueChoice& choice)
-    : context_(&context), device_(device), choice_(choice), rings_{choice.make_ring(context, device)} {}
+    : context_(&context), device_(device), choice_(choice), rings_{choice.make_ring(context, device)} {
+  device_.queues.fetch_add(1, std::memory_order_relaxed);
+}
 
 CommandQueue::~CommandQueue() {
+  device_.queues.fetch_sub(1, std::memory_order_relaxed);
   for (Ring* ring : rings_) ring->release();
 }
 

@@ -195,11 +195,26 @@ std::vector<RingPoint> Device::submitted() {
   return points;
 }
 
-void Device::add_ring(Ring* ring) { rings_.open()->push_back(ring); }
+void Device::add_ring(Ring* ring) {
+  auto open = rings_.open();
+  ring->place = open->size();
+  open->push_back(ring);
+}
+
+size_t Device::most_queues() const {
+  auto* limits = properties().get<ze_device_properties_t>(ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES);
+  return limits ? limits->maxHardwareContexts : SIZE_MAX;
+}
 
 void Device::remove_ring(Ring* ring) {
   auto open = rings_.open();
-  std::erase(*open, ring);
+  // In a forked child the list may have begun anew.
+  if (ring->place < open->size() && (*open)[ring->place] == ring) {
+    Ring* last = open->back();
+    last->place = ring->place;
+    (*open)[ring->place] = last;
+    open->pop_back();
+  }
   // Under the lock, so that who adds up what all rings have done finds it once.
   ring->engine().keep_busy(ring->busy(now_ns()));
 }

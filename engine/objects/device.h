@@ -90,6 +90,10 @@ class Device : public Object<Device, Kind::Device> {
   // Every ring that feeds this device announces itself.
   void add_ring(Ring* ring);
   void remove_ring(Ring* ring);
+  // Command queues and immediate lists of this device, not of its tiles, that there are and that there can be. A ring may outlast
+  // its queue.
+  std::atomic<size_t> queues{0};
+  size_t most_queues() const;
   // Looks at every ring of this device, not of its tiles, under a lock.
   template <class F>
   void each_ring(F&& look) {

@@ -384,3 +384,34 @@ def test_append_of_no_lists() -> None:
             az.ok("zeContextGetStatus", context)
         """
     )
+
+
+def test_a_device_has_so_many_queues_and_runs_no_list_of_another() -> None:
+    run_python(
+        """
+        az = Calls()
+        context = az.context()
+        here, there = az.devices
+        most = az.query("zeDeviceGetProperties", ze.ze_device_properties_t, here).maxHardwareContexts
+        desc, out, made = ze.ze_command_queue_desc_t(), c_void_p(), []
+        for create in ("zeCommandQueueCreate", "zeCommandListCreateImmediate"):
+            while len(made) < most // (2 if "Queue" in create else 1):
+                made.append(az.new(create, context, here, byref(desc)))
+        for create in ("zeCommandQueueCreate", "zeCommandListCreateImmediate"):
+            az.error(ze.ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY, create, context, here, byref(desc), byref(out))
+            assert "maxHardwareContexts" in az.last_error()
+        az.ok("zeCommandListDestroy", made.pop())
+        az.queue(context, here)
+        other = az.queue(context, there)
+
+        recorded = az.list(context, here, flags=ze.ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE)
+        az.close(recorded)
+        clone = az.new("zeCommandListCreateCloneExp", recorded)
+        for each in (recorded, clone):
+            az.execute(made[0], each)
+            az.error(INVALID_LIST_TYPE, "zeCommandQueueExecuteCommandLists", other, 1, handles([each]), None)
+            assert "record its commands into a list of this one" in az.last_error()
+        az.ok("zeCommandQueueSynchronize", made[0], SOON)
+        """,
+        ANYZERO_DEVICES="cpu,cpu",
+    )
