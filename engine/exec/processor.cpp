@@ -21,6 +21,7 @@
 #include "engine.h"
 #include "explain.h"
 #include "program.h"
+#include "settings.h"
 
 namespace anyzero {
 
@@ -168,6 +169,10 @@ Progress Walk::execute(ExecutePacket& packet) {
       ring.inner_done_ = 0;
       continue;
     }
+    if (program.overlaps() && overlap(program)) [[unlikely]] {
+      if (ring.done_ + ring.inner_before_ + ring.inner_done_ >= until || should_yield()) return Progress::Yield;
+      continue;
+    }
     const Packet& inner = ring.inner_.packet();
     Step result = step(inner, ring.targets_);
     if (result == Step::Blocked) return Progress::Blocked;
@@ -183,6 +188,33 @@ Progress Walk::execute(ExecutePacket& packet) {
   ring.inside_ = 0;
   if (packet.signal) packet.signal->complete(ring.execute_start_);
   return Progress::Idle;
+}
+
+// Runs the commands that come next at the same time, where the list permits it and that is worth the trouble.
+bool Walk::overlap(const Program& program) {
+  constexpr uint64_t kWorthSharing = 20'000;
+  constexpr uint64_t kBrief = 500'000;  // what does not hold up who waits for something else
+  const Overlap* next = program.overlap_at(ring.inner_done_);
+  if (!next || settings.threads == 1 || !ring.device_.pages_on_demand()) return false;
+  uint64_t cost = next->cost;
+  bool brief = true;
+  for (const OverlapShare& share : next->shares) {
+    Cursor at = share.begin;
+    const Packet& packet = at.packet();
+    if (packet.op != Op::Launch) continue;
+    if (!on_engine_thread && needs_engine(packet)) return false;
+    const uint64_t launch = cost_of(static_cast<const LaunchPacket&>(packet));
+    cost = launch > UINT64_MAX - cost ? UINT64_MAX : cost + launch;
+    brief = brief && launch <= kBrief;
+  }
+  if (cost < kWorthSharing) return false;
+  worked += kUnlooked;
+  ring.busy_.begin(now_ns());
+  run_overlap(*next, ring.context_, ring.device_, brief, &ring.running_);
+  ring.busy_.end(now_ns());
+  for (uint64_t i = 0; i < next->count; ++i) ring.inner_.advance(ring.inner_.packet());
+  ring.inner_done_ += next->count;
+  return true;
 }
 
 Walk::Step Walk::ready(const Packet& packet, const WaitFor* targets) {

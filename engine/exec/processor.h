@@ -19,6 +19,7 @@ class Walk {
 
   Progress walk();
   Progress execute(ExecutePacket& packet);
+  [[gnu::noinline]] bool overlap(const Program& program);
   Packet& front();
   void pop(Packet& packet);
   // `targets`: where the waits of a recorded packet that each execution settles anew find what they wait for.

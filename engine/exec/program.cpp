@@ -1,5 +1,7 @@
 #include "program.h"
 
+#include <algorithm>
+
 #include "../objects/event.h"
 #include "dispatch.h"
 #include "ring.h"
@@ -72,6 +74,14 @@ void Program::clear() {
   settled_waits_ = 0;
   last_signal_ = nullptr;
   named_.clear();
+  overlaps_.clear();
+  overlaps_any_ = false;
+}
+
+const Overlap* Program::overlap_at(uint64_t command) const {
+  auto found = std::lower_bound(overlaps_.begin(), overlaps_.end(), command,
+                                [](const Overlap& each, uint64_t first) { return each.first < first; });
+  return found != overlaps_.end() && found->first == command ? &*found : nullptr;
 }
 
 uint64_t Program::name_next(uint32_t may_change) {

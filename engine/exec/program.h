@@ -4,6 +4,7 @@
 #include <atomic>
 #include <vector>
 
+#include "overlap.h"
 #include "stream.h"
 
 namespace anyzero {
@@ -64,6 +65,15 @@ class Program {
   // A packet signals or awaits other events than before.
   void events_changed();
 
+  // Nothing is added any more, and commands that no event or barrier orders may run at the same time.
+  void relax_order() {
+    overlaps_ = find_overlaps({stream_.first(), 0}, count_);
+    overlaps_any_ = !overlaps_.empty();
+  }
+  // What begins with the command at that index.
+  const Overlap* overlap_at(uint64_t command) const;
+  bool overlaps() const { return overlaps_any_; }
+
   // Forgets every packet but keeps the memory. Only while nobody else uses the program.
   void clear();
 
@@ -78,6 +88,7 @@ class Program {
   uint64_t count_ = 0;
   uint64_t cost_ = 0;  // without launches
   uint64_t launches_ = 0;
+  bool overlaps_any_ = false;  // beside the count, which every step of an execution looks at
   // What an execution has to settle: a signal or a wait of a counting event, or a wait for a command of another branch.
   struct Unsettled {
     Event* event;
@@ -91,6 +102,7 @@ class Program {
   uint64_t last_signal_at_ = 0;
   size_t settled_waits_ = 0;
   std::vector<Named> named_;
+  std::vector<Overlap> overlaps_;  // by their first commands
 };
 
 }  // namespace anyzero

@@ -74,7 +74,11 @@ ze_result_t CommandList::destroy() {
 
 ze_result_t CommandList::close() {
   Exclusive turn(*this, solitude());
-  if (!immediate()) closed_ = true;
+  if (immediate() || closed_) return ZE_RESULT_SUCCESS;
+  closed_ = true;
+  // Commands that may be changed later stay in order.
+  constexpr uint32_t kOrder = ZE_COMMAND_LIST_FLAG_RELAXED_ORDERING | ZE_COMMAND_LIST_FLAG_EXPLICIT_ONLY;
+  if ((flags_ & kOrder) == ZE_COMMAND_LIST_FLAG_RELAXED_ORDERING && !mutable_) program_->relax_order();
   return ZE_RESULT_SUCCESS;
 }
 

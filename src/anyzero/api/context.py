@@ -490,7 +490,7 @@ class Context(Resource):
     ) -> CommandList:
         """A list to record; a list of one kind runs on queues of that kind.
 
-        ``in_order=False`` lets the driver reorder commands that no event or barrier orders (relaxed ordering).
+        ``in_order=False`` (relaxed ordering) lets the driver overlap commands that no event or barrier orders.
         ``mutable=True`` is for `CommandList.execute_mutable`. Three hints: `maximize_throughput` at the cost of
         latency, `explicit_only` keeps commands on one engine, `copy_offload` lets copies run on another.
 

@@ -217,6 +217,14 @@ KERNEL(meet) {
   }
 }
 
+// Waits until so many groups, of whichever launches, have come to the same place.
+KERNEL(rendezvous) {
+  auto* here = arg<uint64_t*>(args, 0);
+  const uint64_t wanted = arg<uint64_t>(args, 8);
+  __atomic_fetch_add(here, last - first, __ATOMIC_ACQ_REL);
+  while (__atomic_load_n(here, __ATOMIC_ACQUIRE) < wanted) __builtin_ia32_pause();
+}
+
 KERNEL(print) {
   for (uint64_t group = first; group < last; ++group) {
     uint64_t slots[1] = {group};
