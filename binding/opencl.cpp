@@ -5,85 +5,47 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include <atomic>
 #include <condition_variable>
-#include <cstdint>
-#include <deque>
-#include <memory>
 #include <mutex>
 #include <new>
 
-#define EXPORTED extern "C" __attribute__((visibility("default")))
+#include "links.h"
 
 namespace {
-
 constexpr uint32_t kNotReady = 1;            // ZE_RESULT_NOT_READY
 constexpr uint32_t kStatusOfEvent = 0x11D3;  // CL_EVENT_COMMAND_EXECUTION_STATUS
-constexpr int32_t kPending = 1;              // OpenCL's own: complete is 0, and a failure is negative
+}  // namespace
 
-// The functions that links need, filled by Python.
-struct Functions {
-  uint32_t (*signal)(void* event);
-  uint32_t (*synchronize)(void* event, uint64_t timeout);
-  int32_t (*wait_for_events)(uint32_t count, void* const* events);
-  int32_t (*event_info)(void* event, uint32_t name, size_t size, void* value, size_t* size_needed);
-  int32_t (*set_status)(void* event, int32_t status);
-  int32_t (*release)(void* event);
-};
+void Link::wait_and_pass_on() {
+  // Before anybody is told, so that whoever was woken finds it.
+  status.store(to_opencl ? outcome_of_level_zero() : outcome_of_opencl(), std::memory_order_release);
+  if (to_opencl)
+    call.set_status(opencl, status.load(std::memory_order_relaxed));
+  else
+    call.signal(level_zero);
+  call.release(opencl);
+  if (ended) ended();
+  // From here on Python may end the event of Level Zero.
+  done.store(true, std::memory_order_release);
+  drop();
+}
 
-struct Link;
+int32_t Link::outcome_of_level_zero() {
+  uint32_t result;
+  do result = call.synchronize(level_zero, UINT64_MAX);
+  while (result == kNotReady);
+  return result ? failure : 0;
+}
 
-// Links that come to their ends in the order in which they were made, so that one thread is enough for all of them.
-struct Line {
-  std::deque<Link*> waiting;
-  bool taken = false;  // by a thread that sees to it
-};
+// Not by a callback: PoCL 3.1 calls none for a command that failed.
+int32_t Link::outcome_of_opencl() {
+  int32_t result = call.wait_for_events(1, &opencl);
+  if (!result) return 0;
+  int32_t found = 0;
+  return !call.event_info(opencl, kStatusOfEvent, sizeof found, &found, nullptr) && found < 0 ? found : result;
+}
 
-// Owned by Python and by the thread that waits.
-struct Link {
-  Functions call;
-  std::shared_ptr<Line> line;
-  void* opencl;
-  void* level_zero;
-  bool to_opencl;
-  int32_t failure;
-  std::atomic<int32_t> status{kPending};
-  std::atomic<bool> done{false};
-  std::atomic<int> owners{2};
-
-  void drop() {
-    if (owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
-  }
-
-  void wait_and_pass_on() {
-    // Before anybody is told, so that whoever was woken finds it.
-    status.store(to_opencl ? outcome_of_level_zero() : outcome_of_opencl(), std::memory_order_release);
-    if (to_opencl)
-      call.set_status(opencl, status.load(std::memory_order_relaxed));
-    else
-      call.signal(level_zero);
-    call.release(opencl);
-    // From here on Python may end the event of Level Zero.
-    done.store(true, std::memory_order_release);
-    drop();
-  }
-
- private:
-  int32_t outcome_of_level_zero() {
-    uint32_t result;
-    do result = call.synchronize(level_zero, UINT64_MAX);
-    while (result == kNotReady);
-    return result ? failure : 0;
-  }
-
-  // Not by a callback: PoCL 3.1 calls none for a command that failed.
-  int32_t outcome_of_opencl() {
-    int32_t result = call.wait_for_events(1, &opencl);
-    if (!result) return 0;
-    int32_t found = 0;
-    return !call.event_info(opencl, kStatusOfEvent, sizeof found, &found, nullptr) && found < 0 ? found : result;
-  }
-};
+namespace {
 
 // Threads that wait, one per line, and one per link without a line: any of these waits may depend on any other's end. The pool is
 // leaked: threads may be waiting when the process exits.
@@ -155,21 +117,21 @@ class Waiters {
   size_t idle_ = 0;
 };
 
-Waiters& waiters() {
-  static auto* all = new Waiters;
-  return *all;
-}
-
 }  // namespace
+
+bool see_to(Link* link) {
+  static auto* waiters = new Waiters;
+  return waiters->take(link);
+}
 
 // A link that completes one event when the other is complete or has failed: a user event of OpenCL, or an event of Level Zero. A
 // failed command of OpenCL signals too, so that nothing waits in vain; whoever asks is told the status. It takes over one reference
 // of `opencl`, and `level_zero` must stay until it is done. nullptr where the system grants no thread. `line` may be null.
-EXPORTED Link* anyzero_link(const Functions* functions, const std::shared_ptr<Line>* line, void* opencl, void* level_zero,
+EXPORTED Link* anyzero_link(const LinkFunctions* functions, const std::shared_ptr<Line>* line, void* opencl, void* level_zero,
                             bool to_opencl, int32_t failure) {
   auto* link = new (std::nothrow) Link{*functions, line ? *line : nullptr, opencl, level_zero, to_opencl, failure};
   if (!link) return nullptr;
-  if (waiters().take(link)) return link;
+  if (see_to(link)) return link;
   delete link;
   return nullptr;
 }

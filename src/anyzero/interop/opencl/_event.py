@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import ctypes
 import threading
 import weakref
 from typing import TYPE_CHECKING, Final
 
 import pyopencl as cl
 
-from anyzero import errors
+from anyzero import errors, ze
 from anyzero.api._events import handle_of
 from anyzero.api._pools import PoolHandle, create_pool
 from anyzero.api.completion import Completion
 from anyzero.api.context import Context
 from anyzero.api.event import Event
+from anyzero.api.library import create, function
 from anyzero.interop.opencl._native import Line, Link, link_to_level_zero, link_to_opencl
 from anyzero.interop.opencl._objects import require
 
 if TYPE_CHECKING:
     from anyzero.api.device import Device
 
-__all__ = ["ClEvent", "LinkedEvent", "event", "user_event"]
+__all__ = ["ClEvent", "LinkedEvent", "event", "two_events", "user_event"]
 
+_create: Final = function("zeEventCreate")
 _EVENTS_AT_A_TIME: Final = 64
 
 _lock: Final = threading.Lock()
@@ -59,6 +62,15 @@ def _next_place(context: Context) -> tuple[PoolHandle, int]:
     if index + 1 < _EVENTS_AT_A_TIME:
         _pools[context] = (pool, index + 1)
     return pool, index
+
+
+def two_events(context: Context) -> tuple[int, int]:
+    """The handles of two events, which hold their pool."""
+    with create_pool(context, 2, timing=False) as pool:
+        first, second = (
+            create(_create, pool.handle, ctypes.byref(ze.ze_event_desc_t(index=index))) for index in range(2)
+        )
+    return first, second
 
 
 class LinkedEvent(Event):

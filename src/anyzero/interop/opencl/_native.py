@@ -9,9 +9,9 @@ from typing import Any, Final
 import pyopencl as cl
 
 from anyzero import errors
-from anyzero.api.library import LIBRARY_PATH, function
+from anyzero.api.library import LIBRARY_PATH, check, function
 
-__all__ = ["Line", "Link", "intermediate_language", "link_to_level_zero", "link_to_opencl"]
+__all__ = ["Line", "Link", "Turns", "intermediate_language", "link_to_level_zero", "link_to_opencl"]
 
 _POINTER: Final = ctypes.c_void_p
 _POCL: Final = "Portable Computing Language"
@@ -42,6 +42,11 @@ _own: Final = _functions(
     anyzero_link_status=(ctypes.c_int32, (_POINTER,)),
     anyzero_link_done=(ctypes.c_bool, (_POINTER,)),
     anyzero_link_drop=(None, (_POINTER,)),
+    anyzero_turns=(_POINTER, (_POINTER, _POINTER, _POINTER, _POINTER, _POINTER, ctypes.c_int32)),
+    anyzero_turns_drop=(None, (_POINTER,)),
+    anyzero_turns_give=(None, (_POINTER, _POINTER, _POINTER)),
+    anyzero_turn_begin=(ctypes.c_int32, (_POINTER, _POINTER)),
+    anyzero_turn_end=(ctypes.c_int32, (_POINTER, _POINTER)),
 )
 _drop: Final[Callable[[int], None]] = _own["anyzero_link_drop"]
 _status: Final[Callable[[int], int]] = _own["anyzero_link_status"]
@@ -61,6 +66,24 @@ _CALLED: Final = _addresses(
     _library.clReleaseEvent,
 )
 """In the order in which a link has them."""
+_append_wait: Final = function("zeCommandListAppendWaitOnEvents")
+_append_signal: Final = function("zeCommandListAppendSignalEvent")
+_FOR_TURNS: Final = (_POINTER * (len(_CALLED) + 9))(
+    *_CALLED,
+    *_addresses(
+        _library.clEnqueueMarkerWithWaitList,
+        _library.clEnqueueBarrierWithWaitList,
+        _library.clFlush,
+        _library.clCreateUserEvent,
+        _library.clRetainEvent,
+        _append_wait,
+        _append_signal,
+        function("zeEventHostReset"),
+        function("zeEventDestroy"),
+    ),
+)
+_NEEDS_EVENTS, _OPENCL_FAILED, _LEVEL_ZERO_FAILED = 1, 2, 3
+"""How a hand-over ends, besides well; anything else: without a thread."""
 
 
 class Line:
@@ -109,6 +132,52 @@ class Link:
             self._drop(self._pointer)
 
 
+class Turns:
+    """An OpenCL queue and an immediate list that take turns, each hand-over in one call."""
+
+    __slots__ = ("_drop", "_error", "_events", "_pointer")
+
+    def __init__(self, cl_queue: cl.CommandQueue, lst: int, line: Line, events: Callable[[], tuple[int, int]]) -> None:
+        """`events` makes two events that nothing uses."""
+        context = cl_queue.context
+        failure = _failure_for(context)
+        self._events = events
+        self._error = ctypes.c_int32()
+        made = _own["anyzero_turns"](
+            _FOR_TURNS, line.pointer, cl_queue.int_ptr, context.int_ptr, ctypes.c_void_p(lst), failure
+        )
+        if not made:
+            raise errors.OutOfHostMemory("no memory for a shared queue")
+        self._pointer: int = made
+        self._drop = _own["anyzero_turns_drop"]
+
+    def begin(self) -> None:
+        """What the list gets from now on comes after all that the OpenCL queue has got."""
+        outcome = _own["anyzero_turn_begin"](self._pointer, ctypes.byref(self._error))
+        if outcome == _NEEDS_EVENTS:
+            _own["anyzero_turns_give"](self._pointer, *self._events())
+            outcome = _own["anyzero_turn_begin"](self._pointer, ctypes.byref(self._error))
+        if outcome:
+            self._raise(outcome, _append_wait)
+
+    def end(self) -> None:
+        """What the OpenCL queue gets from now on comes after all that the list has got."""
+        if outcome := _own["anyzero_turn_end"](self._pointer, ctypes.byref(self._error)):
+            self._raise(outcome, _append_signal)
+
+    def _raise(self, outcome: int, called: Callable[..., int]) -> None:
+        if outcome == _LEVEL_ZERO_FAILED:
+            check(self._error.value & 0xFFFFFFFF, called)
+        if outcome == _OPENCL_FAILED:
+            status = cl.status_code.to_string(self._error.value, "status %d")
+            raise errors.Error(f"OpenCL cannot hand over the queue: {status}")
+        raise errors.OutOfHostMemory("the system grants no thread to wait for the event")
+
+    def __del__(self) -> None:
+        if hasattr(self, "_pointer"):
+            self._drop(self._pointer)
+
+
 def link_to_level_zero(source: cl.Event, event: int, line: Line | None = None) -> Link:
     """Signal the event of Level Zero with that handle when an OpenCL event is complete, or has failed."""
     return Link(source, event, line)
@@ -116,9 +185,13 @@ def link_to_level_zero(source: cl.Event, event: int, line: Line | None = None) -
 
 def link_to_opencl(event: int, target: cl.UserEvent, line: Line | None = None) -> Link:
     """Complete a user event when the event of Level Zero with that handle is signalled; fail it when that fails."""
-    platform = target.get_info(cl.event_info.CONTEXT).devices[0].platform.name
+    return Link(target, event, line, failure=_failure_for(target.get_info(cl.event_info.CONTEXT)))
+
+
+def _failure_for(context: cl.Context) -> int:
+    """The status of a user event whose command of Level Zero has failed."""
     # PoCL 3.1 ends the process when a command fails whose event nobody holds, and hardly anybody holds them all.
-    return Link(target, event, line, failure=0 if platform == _POCL else cl.status_code.OUT_OF_RESOURCES)
+    return 0 if context.devices[0].platform.name == _POCL else int(cl.status_code.OUT_OF_RESOURCES)
 
 
 def intermediate_language(program: int) -> bytes:

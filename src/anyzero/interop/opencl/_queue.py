@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -12,8 +13,8 @@ import pyopencl as cl
 
 from anyzero import errors
 from anyzero.api.context import Context
-from anyzero.interop.opencl._event import ClEvent, LinkedEvent, pass_on
-from anyzero.interop.opencl._native import Line
+from anyzero.interop.opencl._event import two_events
+from anyzero.interop.opencl._native import Line, Turns
 from anyzero.interop.opencl._objects import failed, require
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class SharedQueue:
         """Where Level Zero's commands go, in its turn."""
         self._turn = threading.Lock()
         self._line = Line()
-        self._opencl: cl.Context = cl_queue.context
+        self._turns = Turns(cl_queue, self.list.handle, self._line, partial(two_events, context))
 
     def acquire(self) -> ImmediateCommandList:
         """Begin Level Zero's turn: what the list gets from now on comes after all that the OpenCL queue has got."""
@@ -63,7 +64,7 @@ class SharedQueue:
             if self.synchronous:
                 self._finish()
             else:
-                self._wait_for_opencl()
+                self._turns.begin()
         except BaseException:
             self._turn.release()
             raise
@@ -80,28 +81,9 @@ class SharedQueue:
             if self.synchronous:
                 self.list.synchronize()
             else:
-                self._wait_for_level_zero()
+                self._turns.end()
         finally:
             self._turn.release()
-
-    def _wait_for_opencl(self) -> None:
-        try:
-            before = cl.enqueue_marker(self.cl_queue)
-            self.cl_queue.flush()
-        except cl.Error as error:
-            raise failed("cannot hand over the queue", error) from None
-        self.list.wait(ClEvent(self.context, before, self._line))
-
-    def _wait_for_level_zero(self) -> None:
-        before = LinkedEvent(self.context)
-        self.list.signal(before)
-        complete = cl.UserEvent(self._opencl)
-        pass_on(before, complete, self._line)
-        try:
-            cl.enqueue_barrier(self.cl_queue, wait_for=[complete])
-            self.cl_queue.flush()
-        except cl.Error as error:
-            raise failed("cannot hand over the queue", error) from None
 
     def _finish(self) -> None:
         try:
