@@ -91,6 +91,31 @@ def test_a_program_from_spirv(ctx: az.Context, cl_ctx: Any, monkeypatch: pytest.
     assert (y.copy_to() == 7).all()
 
 
+def test_a_program_linked_from_parts(ctx: az.Context, cl_ctx: Any) -> None:
+    sources = (
+        "int twice(int x); kernel void f(global int *x) { x[0] = twice(x[0]) + N; }",
+        "int twice(int x) { return 2 * x; }",
+    )
+    parts = [cl.Program(cl_ctx, source) for source in sources]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for part in parts:
+            part.compile("-DN=5")
+    try:
+        linked = cl.link_program(cl_ctx, parts)
+    except cl.Error as error:
+        pytest.skip(f"{cl_ctx.devices[0].platform.name} links no programs: {error}")
+    with pytest.raises(az.InvalidArgument, match="neither SPIR-V nor source") as caught:
+        opencl.module(ctx, linked)
+    assert "list of parts" in str(caught.value)
+    module = opencl.module(ctx, parts)
+    assert list(module) == linked.get_info(cl.program_info.KERNEL_NAMES).split(";")
+    x = ctx.full(1, 4, np.int32, kind="shared")
+    with ctx.immediate() as lst:
+        module["f"][1](x, on=lst)
+    assert np.asarray(x)[0] == 13
+
+
 def test_what_the_optimiser_writes_and_the_translator_does_not_know(tmp_path: Path) -> None:
     """A translator that refuses what was optimised gets it once more as it was written."""
     found = opencl.Compiler.find()

@@ -26,7 +26,7 @@ _BUILD_SUCCESS: Final = 0
 
 def module(
     ctx: Context,
-    program: cl.Program,
+    program: cl.Program | Sequence[cl.Program],
     *,
     options: str | Sequence[str] | None = None,
     constants: Constants | None = None,
@@ -37,7 +37,8 @@ def module(
 
     A program made from SPIR-V is taken as it is; its specialization constants have to be told again with `constants`.
     One made from source is compiled again, with its own build options, by a clang that is on PATH or that `compiler`
-    names; `options` are for clang then, in place of the program's.
+    names; `options` are for clang then, in place of the program's. Of a program that was linked from parts OpenCL
+    keeps neither, so pass the list of parts that were compiled; a program made from binaries is refused.
 
     >>> import pyopencl as cl
     >>> from anyzero.interop import opencl
@@ -52,20 +53,36 @@ def module(
     array([3, 3], dtype=int32)
     """
     require(Context, ctx, "the first argument")
-    if not isinstance(program, cl.Program | cl._cl._Program):  # noqa: SLF001 (link_program() returns that one)
-        raise TypeError(f"the second argument is {program!r}, where a pyopencl.Program is wanted")
-    names, used = _built(program)
-    data = intermediate_language(program.int_ptr)
-    if not data:
-        source = _source(program)
-        if options is None:
-            words: Sequence[str] = options_for_clang(used)
-        else:
-            words = options_for_clang(options) if isinstance(options, str) else list(options)
-        data = (compiler or Compiler.find()).spirv(source, words)
-        made = ctx.module(data, constants=constants, device=device)
-    else:
-        made = ctx.module(data, constants=constants, device=device, options=_plain(options))
+    parts: list[Any] = list(program) if isinstance(program, list | tuple) else [program]
+    for part in parts:
+        if not isinstance(part, cl.Program | cl._cl._Program):  # noqa: SLF001 (link_program() returns that one)
+            raise TypeError(
+                f"the second argument is {program!r}, where a pyopencl.Program, or a list of them, is wanted"
+            )
+    if not parts:
+        raise errors.InvalidArgument("no program: the list of parts is empty")
+    names: list[str] = []
+    pieces: list[bytes] = []
+    compiled = False
+    for part in parts:
+        kernels, used = _built(part, whole=len(parts) == 1)
+        names += kernels
+        data = intermediate_language(part.int_ptr)
+        if not data:
+            compiled = True
+            source = _source(part)
+            if options is None:
+                words: Sequence[str] = options_for_clang(used)
+            else:
+                words = options_for_clang(options) if isinstance(options, str) else list(options)
+            data = (compiler or Compiler.find()).spirv(source, words)
+        pieces.append(data)
+    made = ctx.module(
+        pieces if len(pieces) > 1 else pieces[0],
+        constants=constants,
+        device=device,
+        options="" if compiled else _plain(options),
+    )
     # PoCL calls a kernel that is named like a built-in function by another name.
     missing = [name for name in names if name not in made and name.removeprefix("_cl_") not in made]
     if missing:
@@ -81,8 +98,11 @@ def _plain(options: str | Sequence[str] | None) -> str:
     return options if isinstance(options, str) else " ".join(options or ())
 
 
-def _built(program: Any) -> tuple[list[str], str]:
-    """The names of its kernels and the options of its build; raises InvalidArgument unless it was built."""
+def _built(program: Any, *, whole: bool) -> tuple[list[str], str]:
+    """The names of its kernels and the options of its build; raises InvalidArgument unless it was built.
+
+    A part of a program was compiled only, and has no kernels yet.
+    """
     # pyopencl would create one now, and warn of it.
     if isinstance(program, cl.Program) and program._prg is None:  # noqa: SLF001
         raise _not_built()
@@ -94,6 +114,8 @@ def _built(program: Any) -> tuple[list[str], str]:
             used = used or program.get_build_info(device, cl.program_build_info.OPTIONS)
     if not built:
         raise _not_built()
+    if not whole:
+        return [], used
     try:
         names = program.get_info(cl.program_info.KERNEL_NAMES)
     except cl.Error:
@@ -102,7 +124,9 @@ def _built(program: Any) -> tuple[list[str], str]:
 
 
 def _not_built() -> errors.InvalidArgument:
-    return errors.InvalidArgument("the OpenCL program was not built", remedy="Call its build() first.")
+    return errors.InvalidArgument(
+        "the OpenCL program was not built", remedy="Call its build() first, or compile() for the parts of one."
+    )
 
 
 def _source(program: Any) -> str:
@@ -114,6 +138,6 @@ def _source(program: Any) -> str:
     if not text:
         raise errors.InvalidArgument(
             "the OpenCL program has neither SPIR-V nor source: it was made from binaries, or linked from parts",
-            remedy="Make it from SPIR-V or source in one piece, or give its SPIR-V to ctx.module().",
+            remedy="Pass the list of parts that it was linked from, or give its SPIR-V to ctx.module().",
         )
     return str(text)
