@@ -127,6 +127,22 @@ def test_the_example() -> None:
     assert all(line.startswith("ok: ") for line in said), done.stdout
 
 
+def test_the_example_in_cpp() -> None:
+    """With the OpenCL loader that pyopencl has inside, which crashes outside of it without a variable."""
+    loader = next((pocl.pyopencl() / "pyopencl" / ".libs").glob("libOpenCL*"), None)
+    assert loader is not None
+    variables = {"OPENCL_LIBRARY": str(loader), "PYOPENCL_HOME": str(loader.parents[1]), "PYTHON": sys.executable}
+    done = subprocess.run(
+        [ROOT / "examples" / "c" / "run", "opencl_interop"],
+        env={**environment("pocl"), **variables},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("ok: "), done.stdout
+
+
 def test_the_page() -> None:
     """Its code is marked `py`, not `python`: that would run wherever the other pages do."""
     shown = [block for block in blocks(ROOT / "docs" / "interop.md") if block.language == "py"]
