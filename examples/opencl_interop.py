@@ -18,7 +18,7 @@ import anyzero as az
 from anyzero.interop import opencl
 
 SOURCE = """
-kernel void add(global uint *x, uint step) { x[get_global_id(0)] += step * STRIDE; }
+kernel void next(global uint *x, uint step) { x[get_global_id(0)] = 3 * x[get_global_id(0)] + step * STRIDE; }
 """
 N = 1 << 16
 
@@ -43,28 +43,33 @@ with az.device().context() as ctx:
     except az.Unavailable as error:
         print(f"skipped: {error}")
         sys.exit()
-    ours, add = module["add"], cl.Kernel(program, "add")
+    ours, their_next = module["next"], cl.Kernel(program, "next")
     print(f"ok: the module has the program's kernels: {', '.join(module)}")
 
     # A queue: what either side is given runs in the order in which it was given, and nobody waits for it here.
+    # Each step depends on the one before: in another order the number would be another.
+    expected = 1
     with opencl.queue(ctx, cl_queue) as shared:
         for step in range(10):
-            add(cl_queue, (N,), None, theirs, np.uint32(step))
+            their_next(cl_queue, (N,), None, theirs, np.uint32(step))
             with shared.turn() as lst:
-                ours[N](mine, step, on=lst)
+                ours[N](mine, step + 100, on=lst)
                 lst.fill(mine[:1], step)
-    expected = 1 + 2 * 10 * sum(range(10))
-    assert (np.asarray(mine)[1:] == expected).all()
+            expected = 3 * (3 * expected + step * 10) + (step + 100) * 10
+    assert (np.asarray(mine)[1:] == expected % 2**32).all()
     assert np.asarray(mine)[0] == 9
     print("ok: twenty launches and ten fills, in turns, in order")
 
     # Events, one by one: OpenCL waits for a command of Level Zero, and the other way round.
-    with ctx.immediate() as lst:
-        filled = lst.fill(mine, 5)
-        added = add(cl_queue, (N,), None, theirs, np.uint32(1), wait_for=[opencl.user_event(cl_ctx, filled)])
-        target = ctx.empty(N, np.uint32, kind="shared")
-        lst.copy(target, mine, wait=opencl.event(ctx, added)).wait(timeout=10)
-    assert (np.asarray(target) == 15).all()
+    go = ctx.event()
+    target = ctx.zeros(N, np.uint32, kind="shared")
+    with ctx.immediate() as lst, ctx.immediate(kind="copy") as copies:
+        filled = lst.fill(mine, 5, wait=go)
+        after = their_next(cl_queue, (N,), None, theirs, np.uint32(1), wait_for=[opencl.user_event(cl_ctx, filled)])
+        copied = copies.copy(target, mine, wait=opencl.event(ctx, after))
+        go.signal()
+        copied.wait(timeout=30)
+    assert (np.asarray(target) == 25).all()
     print("ok: a fill here, a kernel there, and a copy here waited for each other")
 
     # Whoever goes first, the memory stays as long as somebody uses it.

@@ -18,7 +18,8 @@ ATTEMPTS = 5
 
 def without(removal: Removal, folder: Path) -> Path:
     """The example with the piece taken away, where it finds its kernels."""
-    changed = folder / Path(removal.example).name
+    changed = folder / removal.example
+    changed.parent.mkdir(exist_ok=True)
     changed.write_text(removal.applied((EXAMPLES / removal.example).read_text()))
     (folder / "kernels").symlink_to(EXAMPLES / "kernels")
     return changed
@@ -52,6 +53,8 @@ def test_cpp(removal: Removal, tmp_path: Path) -> None:
         result = run([program], variables | removal.variables)
         if result.returncode != 0:
             break
+    if result.stdout.startswith("skipped: "):
+        pytest.skip(result.stdout)
     assert result.returncode != 0, account(result)
     assert "FAILED: " in result.stdout or " returned 0x" in result.stderr, account(result)
 
@@ -64,7 +67,4 @@ def test_every_piece_is_there() -> None:
 
 def test_every_example_has_one() -> None:
     present = {*(path.name for path in EXAMPLES.glob("*.py")), *(f"c/{path.name}" for path in EXAMPLES.glob("c/*.cpp"))}
-    assert present - {removal.example for removal in [*PYTHON, *CPP]} == OTHERS
-
-
-OTHERS = {"opencl_interop.py", "c/opencl_interop.cpp"}
+    assert present - {removal.example for removal in [*PYTHON, *CPP]} == set()
