@@ -70,9 +70,9 @@ class Code {
     if (nanoseconds <= kSoon) soon_.learn(mark);
   }
 
-  // True when it knows nothing of its groups, so that they may be cut.
+  // True when it knows nothing of its groups, so that it may run in others.
   bool flat() const { return facts_.flags & KernelFacts::kFlat; }
-  uint32_t lanes() const { return facts_.lanes; }
+  bool shares_rows() const { return facts_.flags & KernelFacts::kSharesRows; }
 
   // Picoseconds a work-item takes; 0 until it has run, and for ever where it may wait.
   uint64_t pace() const { return pace_.value(); }

@@ -91,7 +91,7 @@ bool read_container(const std::vector<unsigned char>& bytes, KernelFacts* facts,
   };
   Reader reader(bytes);
   Head head;
-  if (!reader.take(&head, sizeof head) || std::memcmp(head.magic, "AZKERN02", 8) != 0) return damaged("it has no header");
+  if (!reader.take(&head, sizeof head) || std::memcmp(head.magic, "AZKERN03", 8) != 0) return damaged("it has no header");
   if (head.total_bytes != bytes.size()) return damaged("its size is not what it says");
   constexpr size_t kCovered = offsetof(Head, checksum) + sizeof head.checksum;
   if (head.checksum != checksum(bytes.data() + kCovered, bytes.size() - kCovered)) return damaged("its checksum does not match");

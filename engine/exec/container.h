@@ -31,8 +31,9 @@ struct KernelFacts {
     kSubGroups = 8,
     kWaits = 16,
     kFunction = 32,
-    kConstantTurns = 64,     // its loops turn as often as it says itself
-    kTurnsByArguments = 128  // or as arguments and the size of the launch say
+    kConstantTurns = 64,      // its loops turn as often as it says itself
+    kTurnsByArguments = 128,  // or as arguments and the size of the launch say
+    kSharesRows = 256         // many rows of work-items read the same
   };
 
   std::string name;

@@ -8,6 +8,7 @@
 
 #include "../objects/device.h"
 #include "../objects/residency.h"
+#include "blocks.h"
 #include "clock.h"
 #include "code.h"
 #include "cooperate.h"
@@ -136,22 +137,10 @@ uint64_t run_adaptively(RunningLaunch& running, Code& code, uint64_t groups, Bus
     if (left == 0) busy.end(end);
     piece = std::clamp<uint64_t>((telling ? kPiece : kTelling) / pace + 1, 1, times(piece, 16));
   }
-  const double all = static_cast<double>(groups) * static_cast<double>(items);
+  const uint64_t* global = running.grid.global_size;
+  const double all = static_cast<double>(global[0]) * static_cast<double>(global[1]) * static_cast<double>(global[2]);
   code.learn_pace(static_cast<uint64_t>(static_cast<double>(spent) * 1000 / all) + 1);
   return spent;
-}
-
-// Groups that take long, of a kernel that does not know them, are cut along their rows until there is enough to share out.
-uint64_t divide(Grid& grid, const Code& code, uint64_t groups) {
-  if (!code.flat() || !code.pace_known() || settings.threads == 1) return groups;
-  uint64_t cost = times(code.pace(), grid.group_size[0] * grid.group_size[1] * grid.group_size[2]);
-  while (groups < settings.threads * 32 && cost > kChunk && grid.group_size[0] % (2 * code.lanes()) == 0) {
-    grid.group_size[0] /= 2;
-    grid.group_count[0] *= 2;
-    groups *= 2;
-    cost /= 2;
-  }
-  return groups;
 }
 
 void run(const Launch& launch, Busy& busy, const Reach* reach) {
@@ -189,7 +178,8 @@ void run(const Launch& launch, Busy& busy, const Reach* reach) {
   } else {
     Code& code = *launch.code;
     running.turns = {launch.args(), count, launch.group_size, launch.global_offset};
-    const uint64_t spent = run_adaptively(running, code, divide(running.grid, code, groups), busy);
+    const uint64_t pieces = code.flat() ? choose_blocks(running.grid, code) : groups;
+    const uint64_t spent = run_adaptively(running, code, pieces, busy);
     if (spent) code.learn_end(running.turns, spent);
   }
 }

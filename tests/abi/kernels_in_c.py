@@ -114,7 +114,7 @@ def container(object_: bytes, **facts: Any) -> bytes:
     )
     body += b"".join(rows) + b"".join(names) + struct.pack(f"<{len(links)}Q", *links)
     body += name + b"\0" + entry + b"\0" + attributes + b"\0" + object_
-    return struct.pack("<8sQQ", b"AZKERN02", 24 + len(body), zlib.crc32(body)) + body
+    return struct.pack("<8sQQ", b"AZKERN03", 24 + len(body), zlib.crc32(body)) + body
 
 
 class Reader:

@@ -80,7 +80,8 @@ class Loaded:
         sizes = [*global_size, 1, 1][:3]
         groups = [*group_size, 1, 1][:3]
         offsets = [*offset, 0, 0][:3]
-        counts = [size // group for size, group in zip(sizes, groups, strict=True)]
+        # Blocks of a kernel that does not know its groups may stick out.
+        counts = [-(-size // group) for size, group in zip(sizes, groups, strict=True)]
         dimensions = max([1, *(d + 1 for d in range(3) if sizes[d] > 1)])
         grid = np.array([*counts, *groups, *offsets, *sizes, dimensions], np.uint64)
         vectors = -(-groups[0] // kernel.lanes) * groups[1] * groups[2]

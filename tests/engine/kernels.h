@@ -72,7 +72,7 @@ inline Bytes container(const Facts& facts, const Bytes& object = object_file()) 
     put_text(names, "a");
     offset += parameter.size;
   }
-  const char magic[] = "AZKERN02";
+  const char magic[] = "AZKERN03";
   to.insert(to.end(), magic, magic + 8);
   put64(to, 0);
   put64(to, 0);

@@ -210,6 +210,7 @@ def kernel(**changes: object) -> CompiledKernel:
         "object": b"\x7fELF",
         "lanes": 8,
         "flat": True,
+        "shares_rows": False,
         "barriers": False,
         "printf": False,
         "sub_groups": False,

@@ -68,7 +68,9 @@ class CompiledKernel:
     """A relocatable ELF file."""
     lanes: int
     flat: bool
-    """Are there no barriers, local memory, local ids and group ids, so that groups may be fused?"""
+    """Are there no barriers, local memory, local ids and group ids, so that it may run in other groups?"""
+    shares_rows: bool
+    """Do many rows of work-items read the same, so that high blocks of them are best?"""
     barriers: bool
     printf: bool
     sub_groups: bool

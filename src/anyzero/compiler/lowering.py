@@ -65,6 +65,8 @@ class Lowered:
     regions: int
     per_vector: int
     """Bytes that every vector keeps; without barriers, those of one vector are enough for all."""
+    rows: int
+    """That run at once at most."""
 
 
 def prepare(body: Body) -> Flow:
@@ -128,19 +130,19 @@ def lower_kernel(
     """
     out = Written()
     if not both:
-        regions, per_vector = _lower(entry, *body(), choices, out)
+        regions, per_vector, rows = _lower(entry, *body(), choices, out)
     else:
-        regions, per_vector = 0, 0
+        regions, per_vector, rows = 0, 0, 1
         for way in (replace(choices, prefix="rows."), replace(choices, prefix="linear.", linear=True)):
-            regions, size = _lower(f"{way.prefix}{entry}", *body(), way, out)
+            regions, size, _ = _lower(f"{way.prefix}{entry}", *body(), way, out)
             per_vector = max(per_vector, size)
         out.functions.append(either_entry(entry, f"rows.{entry}", f"linear.{entry}", choices))
     _write_called(choices, function, out)
-    return Lowered(_module(out, choices), regions, per_vector)
+    return Lowered(_module(out, choices), regions, per_vector, rows)
 
 
-def _lower(entry: str, body: Body, flow: Flow, choices: Choices, out: Written) -> tuple[int, int]:
-    """How many regions there are, and the bytes each vector keeps."""
+def _lower(entry: str, body: Body, flow: Flow, choices: Choices, out: Written) -> tuple[int, int, int]:
+    """How many regions there are, the bytes each vector keeps, and the rows that run at once."""
     simpler = None if choices.linear or choices.lanes < 2 or _too_much(body) else settle(body)
     ready = _ready(body, flow, choices)
     inner = None if simpler is None else _inner(*simpler, ready, choices)
@@ -172,7 +174,7 @@ def _lower(entry: str, body: Body, flow: Flow, choices: Choices, out: Written) -
             entry, choices, before, twice, count, kept, combines, ready.plan, large, several, granted, local
         )
     out.functions.append(around)
-    return count, per_vector
+    return count, per_vector, several
 
 
 @dataclass(slots=True)
@@ -233,7 +235,7 @@ def lower_function(entry: str, body: Body, choices: Choices, function: Translate
     out = Written()
     write_function(entry, ready, choices, out)
     _write_called(choices, function, out)
-    return Lowered(_module(out, choices), 1, ready.storage.size)
+    return Lowered(_module(out, choices), 1, ready.storage.size, 1)
 
 
 def _reducible(body: Body, choices: Choices) -> Flow:

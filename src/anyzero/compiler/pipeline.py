@@ -9,6 +9,7 @@ from anyzero import config
 from anyzero.compiler import dump, translate
 from anyzero.compiler.analysis.cost import chains, estimate
 from anyzero.compiler.analysis.ends import Ends, ends
+from anyzero.compiler.analysis.rows import MOST
 from anyzero.compiler.analysis.shapes import Flow, analyse
 from anyzero.compiler.analysis.streams import memory_bound
 from anyzero.compiler.analysis.uses import Uses
@@ -53,15 +54,16 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
     waits, end = may_wait(body, flow.loops), ends(body, flow)
     # Narrow registers have fewer lines of memory under way at a time, which leaves more of them to the prefetchers.
     narrow = target.halves and memory_bound(body, flow, target.lanes)
+    flat = is_flat(uses)
     lanes, why = choose_lanes(body, flow, options, target, kernel, uses, narrow)
     interleave(body, lanes)
     choices = Choices(
         lanes,
         target,
         options,
-        flat=is_flat(uses),
+        flat=flat,
         group_size=kernel.required_group_size,
-        rows=_rows_of(kernel),
+        rows=MOST if flat else _rows_of(kernel),
         narrow=narrow,
         args_bytes=translation.args_bytes,
         debug=DebugInfo() if options.debug else None,
@@ -97,6 +99,7 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
         object=code.object,
         lanes=lanes,
         flat=choices.flat,
+        shares_rows=choices.flat and lowered.rows > 1,
         barriers=barriers,
         printf=uses.printf,
         sub_groups=uses.sub_groups,
@@ -153,6 +156,7 @@ def compile_function(module: Module, name: str, options: Options, linked: Sequen
         object=_machine_code(name, lowered.text, target, options).object,
         lanes=lanes,
         flat=False,
+        shares_rows=False,
         barriers=False,
         printf=False,
         sub_groups=False,
@@ -237,10 +241,10 @@ def choose_lanes(
         return 1, f"a vector would not pay: {costs}"
     flat = is_flat(uses)
     # A value of a vector that is several registers long takes as many: few values find room.
-    registers = 1 if options.large_registers else min(chains(body, shapes, flat), 2 if narrow else 4)
+    registers = 1 if options.large_registers else min(chains(body, flow, shapes, flat), 2 if narrow else 4)
     several = f"{registers} registers" if registers > 1 else "one register"
     halves = ", in halves because memory is the limit" if narrow else ""
-    rows = "groups are run as one long row" if flat else "groups stay apart"
+    rows = "blocks are chosen at run time" if flat else "groups stay apart"
     return target.lanes * registers, f"{several} of floats{halves}; {rows}; {costs}"
 
 

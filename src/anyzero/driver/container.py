@@ -28,7 +28,7 @@ from anyzero.driver.wire import Reader, WireError
 
 __all__ = ["Container", "decode", "encode", "looks_whole", "relink"]
 
-MAGIC: Final = b"AZKERN02"
+MAGIC: Final = b"AZKERN03"
 
 BARRIERS: Final = 1
 PRINTF: Final = 2
@@ -38,6 +38,7 @@ WAITS: Final = 16
 FUNCTION: Final = 32
 CONSTANT_TURNS: Final = 64
 TURNS_BY_ARGUMENTS: Final = 128
+SHARES_ROWS: Final = 256
 
 KINDS: Final[tuple[ArgumentKind, ...]] = get_args(ArgumentKind)
 """A kind is written as its place here."""
@@ -70,6 +71,7 @@ def encode(content: Container) -> bytes:
         | FUNCTION * content.function
         | CONSTANT_TURNS * (kernel.turns == "constant")
         | TURNS_BY_ARGUMENTS * (kernel.turns == "arguments")
+        | SHARES_ROWS * kernel.shares_rows
     )
     arguments = () if content.function else kernel.arguments
     texts = [text.encode() for text in (kernel.name, kernel.entry, kernel.attributes)]
@@ -128,6 +130,7 @@ def decode(data: bytes) -> Container:
         object=reader.raw(size),
         lanes=lanes,
         flat=bool(flags & FLAT),
+        shares_rows=bool(flags & SHARES_ROWS),
         barriers=bool(flags & BARRIERS),
         printf=bool(flags & PRINTF),
         sub_groups=bool(flags & SUB_GROUPS),

@@ -115,6 +115,20 @@ def test_given_a_grid_then_every_work_item_knows_its_place(name: str, lanes: int
             assert (found == expected(name, axis, size, group, offset)).all(), (axis, size, group)
 
 
+@pytest.mark.parametrize("lanes", [1, 8])
+@pytest.mark.parametrize("axis", range(3))
+def test_given_blocks_that_stick_out_then_only_work_items_of_the_launch_run(axis: int, lanes: int) -> None:
+    kernel = compile_kernel(component("GlobalInvocationId", axis), "main", Options(level=1, lanes=lanes))
+    for size, block, offset in [
+        ((37,), (16,), (0,)),
+        ((19, 7), (8, 4), (3, 5)),
+        ((5, 5, 5), (3, 4, 2), (0, 0, 9)),
+        ((9, 2), (128, 64), (0, 0)),
+    ]:
+        found = run(kernel, size, block, offset)
+        assert (found == expected("GlobalInvocationId", axis, size, block, offset)).all(), (size, block)
+
+
 @pytest.mark.parametrize("name", ["GlobalInvocationId", "LocalInvocationId"])
 def test_given_a_range_of_groups_then_only_their_work_items_run(name: str) -> None:
     kernel = compile_kernel(component(name, 0), "main", Options(level=1, lanes=8))

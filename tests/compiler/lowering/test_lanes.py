@@ -157,7 +157,7 @@ def test_given_tables_in_local_memory_then_vectors_pay(name: str, vectors: bool)
 
 
 @pytest.mark.parametrize(("required", "lanes", "why"), [
-    (None, 32, "2 registers of floats, in halves because memory is the limit; groups are run as one long row; "),
+    (None, 32, "2 registers of floats, in halves because memory is the limit; blocks are chosen at run time; "),
     (64, 64, "the kernel requires sub-groups of this size"),
 ])  # fmt: skip
 def test_given_narrow_registers_then_sub_groups_keep_the_size_that_a_kernel_requires(

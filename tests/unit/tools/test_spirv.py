@@ -112,7 +112,7 @@ def test_why_there_are_so_many_lanes(capsys: Capture) -> None:
     assert lanes > 1 or why.startswith("a vector would not pay")
     lanes, why = reason(capsys, "hash", "hash.spv")
     assert lanes > 8
-    assert "of floats; groups are run as one long row" in why
+    assert "of floats; blocks are chosen at run time" in why
     assert "a sub-group is a vector register" in reason(capsys, "shuffles", "sub_groups.spv")[1]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from anyzero.compiler.analysis.loops import Loop
+from anyzero.compiler.analysis.rows import may_serve
 from anyzero.compiler.analysis.shapes import Flow, Shapes
 from anyzero.compiler.ir import SIZES, Atomic, Body, Op
 
@@ -113,15 +114,17 @@ FEW = 80
 """Operations of a kernel that is small enough for four registers to a vector."""
 
 
-def chains(body: Body, shapes: Shapes, flat: bool) -> int:
+def chains(body: Body, flow: Flow, shapes: Shapes, flat: bool) -> int:
     """How many registers of floats a vector should fill: operations that do not wait for each other keep the processor
     busy.
     """
     if flat:
-        # Rows are long. Few operations, none of which goes lane by lane, leave enough registers for four.
+        # Rows are long. Few operations, none of which goes lane by lane, leave enough registers for four; where several
+        # rows can read the same, registers serve them better.
         few = sum(len(block.ops) for block in body.blocks) <= FEW and not any(
             op.name in ("load", "store", "atomic") and shapes[op.args[0]].varying for op in body.ops
         )
+        few = few and not may_serve(body, flow, shapes)
         return (4 if few else 2) // (2 if _mostly_wide(body, shapes) else 1)
     # A kernel that asks for places in more than one dimension is likely to have narrow groups.
     narrow = any(op.name == "builtin" and op.info[0] in ("local_id", "global_id") and op.info[1] for op in body.ops)

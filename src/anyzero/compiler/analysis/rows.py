@@ -11,12 +11,12 @@ from collections.abc import Container
 from dataclasses import dataclass
 
 from anyzero.compiler.analysis.loops import find_loops
-from anyzero.compiler.analysis.shapes import Shapes
+from anyzero.compiler.analysis.shapes import Flow, Shapes
 from anyzero.compiler.dominators import dominators
 from anyzero.compiler.ir import SIZES, Block, Body, Combine, Op, Slot
 from anyzero.compiler.transform.linearise import Masks
 
-MOST = 4
+MOST = 8
 OPERATIONS = 800
 """That the code for several rows may have."""
 
@@ -67,6 +67,19 @@ def can_share(body: Body) -> bool:
     """Are there rows, and loops in which they might read the same? A first look, before anything is analysed."""
     again = any(target.number <= block.number for block in body.blocks for target in block.successors)
     return again and any(_is_row(op) for op in body.ops)
+
+
+def may_serve(body: Body, flow: Flow, shapes: Shapes) -> bool:
+    """Do loops read vectors that are the same for all rows? Asked before lanes are chosen."""
+    each: set[Op] = set()
+    before = -1
+    while len(each) > before:
+        before = len(each)
+        each |= {op for op in body.ops if _differs(op, each, set())}
+    rows = Rows(1, each, set())
+    return bool(each) and any(
+        _serves(op, rows, shapes) for op in body.ops if op.block and flow.loops.innermost[op.block] is not None
+    )
 
 
 def _simple(body: Body) -> bool:

@@ -1,7 +1,7 @@
 """Writes the code around the regions: which work-items there are, and in what order vectors of them run.
 
-Lanes are neighbours along the first dimension. A kernel that never asks for its place in a group runs through whole
-rows of groups at once. Any other runs group by group; with barriers, all vectors of a group run one region before any
+Lanes are neighbours along the first dimension. A kernel that never asks for its place in a group runs in blocks that
+the engine chooses. Any other runs group by group; with barriers, all vectors of a group run one region before any
 runs the next.
 """
 
@@ -24,13 +24,7 @@ from anyzero.compiler.transform.settle import Granted
 STATE_BYTES = 128
 """In front of what a vector keeps across barriers: the number of the region that it runs next."""
 
-HIGH = 16
-"""Rows that groups of fewer rows are put together to, where several rows run at once."""
-
-PIECE = 128
-"""Work-items of a row that run before the same piece of the next row does, which often reads the same memory."""
-
-_GRID = {"count": 0, "size": 24, "offset": 48}
+_GRID = {"count": 0, "size": 24, "offset": 48, "global_size": 72}
 
 _GRID_BYTES, _WORKER_BYTES = 104, 40
 """As the engine has them; what LLVM knows to be there, it may read before it is needed, and so outside of a loop."""
@@ -71,7 +65,7 @@ class Entry:
         b = self.b
         self.arguments, self.grid, self.worker = (Value(b, f"%{name}", PTR) for name in ("arguments", "grid", "worker"))
         self.first, self.last = Value(b, "%first", I64), Value(b, "%last", I64)
-        self.count, self.size, self.offset = (
+        self.count, self.size, self.offset, self.global_size = (
             [self.load(self.grid, start + 8 * dimension, I64) for dimension in range(3)] for start in _GRID.values()
         )
         # Groups that a kernel does not know may be cut.
@@ -287,41 +281,31 @@ def flat_entry(
     rows: int = 1,
     granted: Granted | None = None,
 ) -> str:
-    """Groups that are neighbours along the first dimension are one long row."""
+    """Block by block: how large they are is up to the engine, and the last ones stick out of the launch."""
     e = Entry(symbol, choices, before, twice, large, rows, granted)
     b = e.b
-    group = e.variable(e.first)
-    flat = b.compare("eq", e.size[1] * e.size[2], 1)
-    longest = b.select(flat, e.number(1 << 40), e.number(PIECE))
+    ends = [offset + size for offset, size in zip(e.offset, e.global_size, strict=True)]
+    block = e.variable(e.first)
 
     def run() -> None:
-        g = e.get(group)
-        x, rest = b.binary("urem", g, e.count[0]), b.binary("udiv", g, e.count[0])
+        now = e.get(block)
+        e.set(block, now + 1)
+        x, rest = b.binary("urem", now, e.count[0]), b.binary("udiv", now, e.count[0])
         y, z = b.binary("urem", rest, e.count[1]), b.binary("udiv", rest, e.count[1])
-        many = b.intrinsic("umin", e.last - g, e.count[0] - x)
-        height = e.size[1]
-        if e.rows > 1 or e.granted is not None:
-            # Groups need not be as high as several rows: those of whole rows of groups are run as if they were one.
-            below = b.intrinsic("umin", b.binary("udiv", e.last - g, e.count[0]), e.count[1] - y)
-            below = b.intrinsic("umin", below, b.binary("udiv", e.number(HIGH), e.size[1]))
-            whole = b.compare("eq", x, 0) & b.compare("ugt", below, 1)
-            below = b.select(whole, below, e.number(1))
-            height = height * below
-            e.set(group, g + b.select(whole, below * e.count[0], many))
-        else:
-            e.set(group, g + many)
         x0, y0, z0 = (n * size + offset for n, size, offset in zip((x, y, z), e.size, e.offset, strict=True))
-        x1 = x0 + many * e.size[0]
+        x1, y1, z1 = (
+            b.intrinsic("umin", start + size, end) for start, size, end in zip((x0, y0, z0), e.size, ends, strict=True)
+        )
         at = e.variable(x0)
 
         def piece() -> None:
             # Vectors end where 31 bits would overflow, so that the low half of an id never wraps between two lanes.
             start = e.get(at)
-            stop = b.intrinsic("umin", b.intrinsic("umin", (start | 0x7FFFFFFF) + 1, start + longest), x1)
+            stop = b.intrinsic("umin", (start | 0x7FFFFFFF) + 1, x1)
             e.for_(
-                z0, z0 + e.size[2], 1,
+                z0, z1, 1,
                 lambda gz: e.lines(
-                    y0, y0 + height,
+                    y0, y1,
                     lambda gy: rows_(start, stop, gy, gz),
                     lambda gy: e.row(start, stop, lambda gx, mask: vector(gx, gy, gz, mask)),
                 ),
@@ -344,7 +328,7 @@ def flat_entry(
     def vector(gx: Value, gy: Value, gz: Value, mask: Value | None, between: Value | None = None) -> None:
         e.region(0, mask, {"global_x": gx, "global_y": gy, "global_z": gz, "spill": e.scratch}, between=between)
 
-    e.while_(lambda: b.compare("ult", e.get(group), e.last), run)
+    e.while_(lambda: b.compare("ult", e.get(block), e.last), run)
     return e.text()
 
 

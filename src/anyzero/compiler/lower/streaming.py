@@ -20,9 +20,8 @@ HIGHEST = -(1 << 63)
 def ask(e: Entry, items: int) -> Value:
     """The bits that the address of a store past the caches must not have, from so many work-items of a launch on."""
     b = e.b
-    all_ = e.number(1)
-    for count, size in zip(e.count, e.size, strict=True):
-        all_ = all_ * count * size
+    x, y, z = e.global_size
+    all_ = x * y * z
     return b.select(b.compare("uge", all_, items), e.number(LINE - 1), e.number(NEVER))
 
 

@@ -1,0 +1,54 @@
+#include "blocks.h"
+
+#include <algorithm>
+
+#include "settings.h"
+
+namespace anyzero {
+
+namespace {
+
+// A row is cut so that what its part of some columns reads stays in the caches while the rows below read it, too; the pages of few
+// rows are still known to the processor when the next block reads from them. All widths are multiples of a line of the caches.
+constexpr uint64_t kWidth = 128, kHeight = 16, kSharedHeight = 64;
+constexpr uint64_t kLongest = 4096;  // of a launch that has one row only
+constexpr uint64_t kLeastWidth = 64, kLeastHeight = 8;
+// While nobody knows how long a work-item takes, one thread tries a small block.
+constexpr uint64_t kTrialWidth = 64, kTrialHeight = 4;
+constexpr double kWorthSharing = 20'000'000;  // picoseconds
+constexpr uint64_t kBlocksForEachThread = 32;
+
+uint64_t parts(uint64_t whole, uint64_t part) { return (whole + part - 1) / part; }
+
+}  // namespace
+
+uint64_t choose_blocks(Grid& grid, const Code& code) {
+  const uint64_t* global = grid.global_size;
+  const bool one_row = global[1] == 1 && global[2] == 1;
+  const uint64_t pace = code.pace();
+  uint64_t width = one_row ? kLongest : kWidth, height = code.shares_rows() ? kSharedHeight : kHeight;
+  if (!pace) {
+    width = one_row ? kTrialWidth * kTrialHeight : kTrialWidth;
+    height = kTrialHeight;
+  }
+  width = std::min(width, global[0]);
+  height = std::min(height, global[1]);
+  const double items = static_cast<double>(global[0]) * static_cast<double>(global[1]) * static_cast<double>(global[2]);
+  if (settings.threads > 1 && static_cast<double>(pace) * items > kWorthSharing) {
+    const double wanted = static_cast<double>(settings.threads * kBlocksForEachThread);
+    auto few = [&] { return items < wanted * static_cast<double>(width * height); };
+    while (height > kLeastHeight && few()) height = parts(height, 2);
+    while (width > kLeastWidth && few()) width = parts(width, 2);
+  }
+  grid.group_size[0] = width;
+  grid.group_size[1] = height;
+  grid.group_size[2] = 1;
+  uint64_t blocks = 1;
+  for (unsigned i = 0; i < 3; ++i) {
+    grid.group_count[i] = parts(global[i], grid.group_size[i]);
+    blocks *= grid.group_count[i];
+  }
+  return blocks;
+}
+
+}  // namespace anyzero

@@ -1,0 +1,15 @@
+// The blocks in which a kernel runs that does not know its groups: their size is ours to choose.
+#pragma once
+
+#include <cstdint>
+
+#include "code.h"
+#include "offered.h"
+
+namespace anyzero {
+
+// Replaces the groups of `grid`, whose global size stays; the last blocks of a row or column may stick out of it. Returns how
+// many there are.
+uint64_t choose_blocks(Grid& grid, const Code& code);
+
+}  // namespace anyzero
