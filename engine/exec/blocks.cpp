@@ -18,7 +18,8 @@ constexpr uint64_t kTrialWidth = 64, kTrialHeight = 4;
 constexpr double kWorthSharing = 20'000'000;  // picoseconds
 constexpr uint64_t kBlocksForEachThread = 32;
 
-uint64_t parts(uint64_t whole, uint64_t part) { return (whole + part - 1) / part; }
+// Small launches pay for no division.
+uint64_t parts(uint64_t whole, uint64_t part) { return whole <= part ? 1 : (whole + part - 1) / part; }
 
 }  // namespace
 
