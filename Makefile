@@ -83,7 +83,8 @@ build/description: build
 	@$(BIN)/python -m anyzero.driver > $@
 
 # Processes that have loaded OpenVINO fork slowly, which tests of the compiler do often: so they are others.
-PYTEST = $(BIN)/python -m pytest --no-header --quiet --numprocesses=auto --maxprocesses=4 --dist=loadgroup
+# One more of them than processors: some wait for a process now and then.
+PYTEST = $(BIN)/python -m pytest --no-header --quiet --numprocesses=$$(( $$(nproc) + 1 )) --maxprocesses=5 --dist=loadgroup
 export THOROUGH
 .PHONY: pytest
 pytest: build  ## the Python tests alone

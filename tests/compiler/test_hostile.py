@@ -66,7 +66,7 @@ def mutations(draw: st.DrawFn) -> bytes:
     return words.tobytes()
 
 
-@settings(max_examples=1500)
+@settings(max_examples=1000)
 @given(mutations())
 def test_mutated_modules(data: bytes) -> None:
     survive(data)

@@ -47,7 +47,7 @@ def ways(draw: DrawFn) -> Options:
 
 
 @pytest.mark.timeout(600)
-@settings(profile, max_examples=WANTED or 60)
+@settings(profile, max_examples=WANTED or 40)
 @given(programs(), ways())
 def test_given_any_kernel_then_both_agree(program: Program, way: Options) -> None:
     assert disagreement(program, [way]) is None
