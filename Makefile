@@ -3,6 +3,7 @@
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 PYTHON ?= python3
 VENV := .venv

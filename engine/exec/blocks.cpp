@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dispatch.h"
 #include "settings.h"
 
 namespace anyzero {
@@ -15,16 +16,18 @@ constexpr uint64_t kLongest = 4096;  // of a launch that has one row only
 constexpr uint64_t kLeastWidth = 64, kLeastHeight = 8;
 // While nobody knows how long a work-item takes, one thread tries a small block.
 constexpr uint64_t kTrialWidth = 64, kTrialHeight = 4;
-constexpr double kWorthSharing = 20'000'000;  // picoseconds
 constexpr uint64_t kBlocksForEachThread = 32;
+constexpr double kMostItems = 1e18;  // of a launch whose blocks can be numbered; a larger one ends in no lifetime
 
 // Small launches pay for no division.
 uint64_t parts(uint64_t whole, uint64_t part) { return whole <= part ? 1 : (whole + part - 1) / part; }
 
 }  // namespace
 
-uint64_t choose_blocks(Grid& grid, const Code& code) {
+uint64_t choose_blocks(Grid& grid, const Code& code, uint64_t groups) {
   const uint64_t* global = grid.global_size;
+  const double items = static_cast<double>(global[0]) * static_cast<double>(global[1]) * static_cast<double>(global[2]);
+  if (items > kMostItems) return groups;
   const bool one_row = global[1] == 1 && global[2] == 1;
   const uint64_t pace = code.pace();
   uint64_t width = one_row ? kLongest : kWidth, height = code.shares_rows() ? kSharedHeight : kHeight;
@@ -32,18 +35,21 @@ uint64_t choose_blocks(Grid& grid, const Code& code) {
     width = one_row ? kTrialWidth * kTrialHeight : kTrialWidth;
     height = kTrialHeight;
   }
+  // Where a launch is narrow, its blocks are higher or deeper instead: each costs some divisions.
+  const uint64_t usual = width * (one_row ? 1 : height);
   width = std::min(width, global[0]);
-  height = std::min(height, global[1]);
-  const double items = static_cast<double>(global[0]) * static_cast<double>(global[1]) * static_cast<double>(global[2]);
+  height = std::min(std::max(height, usual / width), global[1]);
+  uint64_t depth = std::clamp<uint64_t>(usual / (width * height), 1, global[2]);
   if (settings.threads > 1 && static_cast<double>(pace) * items > kWorthSharing) {
     const double wanted = static_cast<double>(settings.threads * kBlocksForEachThread);
-    auto few = [&] { return items < wanted * static_cast<double>(width * height); };
+    auto few = [&] { return items < wanted * static_cast<double>(width * height * depth); };
+    while (depth > 1 && few()) depth = parts(depth, 2);
     while (height > kLeastHeight && few()) height = parts(height, 2);
     while (width > kLeastWidth && few()) width = parts(width, 2);
   }
   grid.group_size[0] = width;
   grid.group_size[1] = height;
-  grid.group_size[2] = 1;
+  grid.group_size[2] = depth;
   uint64_t blocks = 1;
   for (unsigned i = 0; i < 3; ++i) {
     grid.group_count[i] = parts(global[i], grid.group_size[i]);

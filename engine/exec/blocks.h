@@ -8,8 +8,8 @@
 
 namespace anyzero {
 
-// Replaces the groups of `grid`, whose global size stays; the last blocks of a row or column may stick out of it. Returns how
-// many there are.
-uint64_t choose_blocks(Grid& grid, const Code& code);
+// Replaces the `groups` of `grid`, whose global size stays; the last blocks of a row or column may stick out of it. Returns how
+// many blocks there are.
+uint64_t choose_blocks(Grid& grid, const Code& code, uint64_t groups);
 
 }  // namespace anyzero

@@ -24,12 +24,11 @@ namespace anyzero {
 namespace {
 
 // In picoseconds, which a group of a trivial kernel takes only a few of.
-constexpr uint64_t kPiece = 10'000'000;         // a thread works alone for so long before it looks what is left
-constexpr uint64_t kWorthSharing = 20'000'000;  // below that, waking others costs more than it saves
-constexpr uint64_t kTelling = 2'000'000;        // what took less tells more of the call than of the groups
-constexpr uint64_t kChunk = 50'000'000;         // one share at most
-constexpr uint64_t kLeastChunk = 5'000'000;     // and at least, or handing it out costs too much
-constexpr uint64_t kBrief = 500'000'000;        // a share of that length does not hold up who waits for something else
+constexpr uint64_t kPiece = 10'000'000;      // a thread works alone for so long before it looks what is left
+constexpr uint64_t kTelling = 2'000'000;     // what took less tells more of the call than of the groups
+constexpr uint64_t kChunk = 50'000'000;      // one share at most
+constexpr uint64_t kLeastChunk = 5'000'000;  // and at least, or handing it out costs too much
+constexpr uint64_t kBrief = 500'000'000;     // a share of that length does not hold up who waits for something else
 // Shares for each thread at most, whatever a measurement that something disturbed makes of billions of groups: by then the last
 // thread to finish is not far behind in any case.
 constexpr uint64_t kMostShares = 4096;
@@ -178,7 +177,7 @@ void run(const Launch& launch, Busy& busy, const Reach* reach) {
   } else {
     Code& code = *launch.code;
     running.turns = {launch.args(), count, launch.group_size, launch.global_offset};
-    const uint64_t pieces = code.flat() ? choose_blocks(running.grid, code) : groups;
+    const uint64_t pieces = code.flat() ? choose_blocks(running.grid, code, groups) : groups;
     const uint64_t spent = run_adaptively(running, code, pieces, busy);
     if (spent) code.learn_end(running.turns, spent);
   }

@@ -11,6 +11,9 @@ namespace anyzero {
 
 class Context;
 
+// Picoseconds of work below which waking other threads costs more than it saves.
+inline constexpr uint64_t kWorthSharing = 20'000'000;
+
 // Every launch of the packet, one behind the other, and tells how long it was busy. Runs in a trap, which a fault of the kernel
 // leaves for.
 void run_launches(const LaunchPacket& packet, const Context& context, const Device& device, Busy& busy);

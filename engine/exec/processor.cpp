@@ -192,7 +192,6 @@ Progress Walk::execute(ExecutePacket& packet) {
 
 // Runs the commands that come next at the same time, where the list permits it and that is worth the trouble.
 bool Walk::overlap(const Program& program) {
-  constexpr uint64_t kWorthSharing = 20'000;
   constexpr uint64_t kBrief = 500'000;  // what does not hold up who waits for something else
   const Overlap* next = program.overlap_at(ring.inner_done_);
   if (!next || settings.threads == 1 || !ring.device_.pages_on_demand()) return false;
@@ -207,7 +206,7 @@ bool Walk::overlap(const Program& program) {
     cost = launch > UINT64_MAX - cost ? UINT64_MAX : cost + launch;
     brief = brief && launch <= kBrief;
   }
-  if (cost < kWorthSharing) return false;
+  if (cost < kWorthSharing / 1000) return false;
   worked += kUnlooked;
   ring.busy_.begin(now_ns());
   run_overlap(*next, ring.context_, ring.device_, brief, &ring.running_);

@@ -68,7 +68,7 @@ class Entry:
         self.count, self.size, self.offset, self.global_size = (
             [self.load(self.grid, start + 8 * dimension, I64) for dimension in range(3)] for start in _GRID.values()
         )
-        # Groups that a kernel does not know may be cut.
+        # The engine replaces groups that a kernel does not know.
         self.fixed = None if choices.flat else choices.group_size
         """The size of all groups, where the kernel says it."""
         if self.fixed is not None:
