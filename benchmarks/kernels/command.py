@@ -13,6 +13,7 @@ from benchmarks import machine, sources
 from benchmarks.kernels import contest, report
 from benchmarks.kernels.peers import PEERS
 from benchmarks.kernels.programs import PROGRAMS, Program
+from benchmarks.kernels.targets import TARGETS
 
 __all__ = ["main"]
 
@@ -30,6 +31,7 @@ other processes were busy meanwhile. "C++ fast" is the same C++ with -ffast-math
   python -m benchmarks --kernels --quick            smaller sizes, within two minutes
   python -m benchmarks --kernels --only matmul      the programs whose key or title holds a word
   python -m benchmarks --kernels --peers anyzero,Intel
+  python -m benchmarks --kernels --target avx2      everybody with AVX2 only; sse4.2 likewise
   python -m benchmarks --kernels --runs 3           three times; a note says how far the runs' means are apart
   python -m benchmarks --kernels --no-install       only with the peers that are there already
 
@@ -46,6 +48,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="smaller sizes and fewer rounds")
     parser.add_argument("--only", default="", metavar="SUBSTRING", help="only programs whose key or title holds it")
     parser.add_argument("--peers", default="", metavar="NAME,…", help="only these columns")
+    parser.add_argument("--target", choices=TARGETS, default="native", help="hold everybody to this instruction set")
     parser.add_argument("--runs", type=int, default=1, metavar="N", help="everything so often, and how far runs differ")
     parser.add_argument("--no-install", action="store_true", help="fetch nothing")
     parser.add_argument("--list", action="store_true", help="print the programs and stop")
@@ -90,8 +93,8 @@ def main(arguments: list[str]) -> int:
     size, rounds, seconds = ("quick", 5, 2.0) if options.quick else ("full", 15, 14.0)
     skipped: dict[str, str] = {}
     busy = machine.load()
-    about = machine.describe() | {"load before": round(busy, 2)}
-    contestants, names = contest.enter(options.chosen, not options.no_install, skipped)
+    about = machine.describe() | {"target": options.target, "load before": round(busy, 2)}
+    contestants, names = contest.enter(options.chosen, not options.no_install, skipped, TARGETS[options.target])
     for name, reason in skipped.items():
         say(f"SKIPPED {name}: {reason}")
     if not contestants:

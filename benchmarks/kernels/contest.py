@@ -17,6 +17,7 @@ from typing import Any, Final
 from benchmarks import machine
 from benchmarks.kernels.peers import Peer, Unavailable, cache
 from benchmarks.kernels.programs import Program
+from benchmarks.kernels.targets import TARGETS, Target
 from benchmarks.paired import quotient
 from benchmarks.process import ROOT, Failed, Process
 
@@ -72,10 +73,12 @@ def merged(runs: Sequence[Results]) -> Results:
 class Contestant(Process):
     """A peer's process."""
 
-    def __init__(self, peer: Peer, install: bool) -> None:
+    def __init__(self, peer: Peer, install: bool, target: Target) -> None:
         command, variables = peer.start(install)
         worker = [*command, "-m", "benchmarks.kernels.worker", peer.kind, str(cache() / "native")]
-        super().__init__(f"kernels-{peer.name}", worker, {"PYTHONPATH": str(ROOT), **peer.variables, **variables})
+        super().__init__(
+            f"kernels-{peer.name}", worker, {"PYTHONPATH": str(ROOT), **target.variables, **peer.variables, **variables}
+        )
         self.peer = peer
         greeting = self._answer()
         if "error" in greeting:
@@ -95,12 +98,14 @@ class Contestant(Process):
         return self._answer()
 
 
-def enter(peers: Sequence[Peer], install: bool, skipped: dict[str, str]) -> tuple[list[Contestant], Mapping[str, str]]:
+def enter(
+    peers: Sequence[Peer], install: bool, skipped: dict[str, str], target: Target = TARGETS["native"]
+) -> tuple[list[Contestant], Mapping[str, str]]:
     """Start those that can be had; `skipped` gets the reasons of the others."""
     made = []
     for peer in peers:
         try:
-            made.append(Contestant(peer, install))
+            made.append(Contestant(peer, install, target))
         except Unavailable as error:
             skipped[peer.name] = str(error)
     return made, {each.peer.name: each.about for each in made}

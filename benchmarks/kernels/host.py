@@ -65,13 +65,14 @@ class Prepared:
         return {index: each for index, each in enumerate(self._held) if isinstance(each, np.ndarray)}
 
 
-FLAGS: Final = ("-std=c++20", "-O3", "-march=native", "-fopenmp")
+MARCH: Final = os.environ.get("BENCHMARKS_MARCH", "native")
+FLAGS: Final = ("-std=c++20", "-O3", f"-march={MARCH}", "-fopenmp")
 FAST: Final = "-ffast-math"
 """Lets the compiler vectorise exp and log, at some loss of precision; it is another contestant."""
 
 
 def _library(folder: Path, fast: bool) -> Any:
-    target = folder / f"native-{'fast' if fast else 'plain'}.so"
+    target = folder / f"{MARCH}-{'fast' if fast else 'plain'}.so"
     if not target.exists() or target.stat().st_mtime < SOURCE.stat().st_mtime:
         folder.mkdir(parents=True, exist_ok=True)
         flags = [*FLAGS, *([FAST] if fast else []), "-shared", "-fPIC"]
