@@ -17,7 +17,7 @@ from typing import Any, Final
 from benchmarks import machine, sources
 from benchmarks.compile.items import Beginning, Compilation
 from benchmarks.kernels.peers import PEERS, Command, Unavailable
-from benchmarks.kernels.programs import program
+from benchmarks.kernels.suites import program
 from benchmarks.process import Failed, Process
 from benchmarks.sources import fresh
 

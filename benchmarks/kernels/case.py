@@ -14,10 +14,12 @@ from typing import Any, Final
 
 import numpy as np
 
-__all__ = ["FOLDER", "Argument", "Array", "Case", "Image", "Local", "Sampler", "mismatch"]
+__all__ = ["FOLDER", "MEASURED", "Argument", "Array", "Case", "Image", "Local", "Sampler", "mismatch"]
 
 FOLDER: Final = Path(__file__).resolve().parents[2] / "tests" / "kernels"
 """Where the kernels are: OpenCL C beside the SPIR-V that a real compiler made of it."""
+MEASURED: Final = FOLDER / "measured"
+"""Those that the benchmarks alone use."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Ulp = float | tuple[float, ...]
@@ -71,6 +73,7 @@ class Case:
     """Makes them anew, always the same."""
     global_size: tuple[int, ...]
     group_size: tuple[int, ...]
+    """() leaves it to the driver."""
     expected: Callable[[list[Any]], dict[int, Array]]
     """From fresh arguments: what each written one must hold afterwards, by its number."""
     rtol: float = 0.0

@@ -16,12 +16,12 @@ from typing import Any, Final
 
 from benchmarks import machine
 from benchmarks.kernels.peers import Peer, Unavailable, cache
-from benchmarks.kernels.programs import Program
+from benchmarks.kernels.program import Program
 from benchmarks.kernels.targets import TARGETS, Target
 from benchmarks.paired import quotient
 from benchmarks.process import ROOT, Failed, Process
 
-__all__ = ["Contestant", "Found", "Results", "compete", "enter", "merged", "take_turns"]
+__all__ = ["Contestant", "Found", "Results", "compete", "data", "enter", "merged", "take_turns"]
 
 SHARED: Final = Path("/dev/shm")
 REST: Final = 0.02
@@ -77,7 +77,9 @@ class Contestant(Process):
         command, variables = peer.start(install)
         worker = [*command, "-m", "benchmarks.kernels.worker", peer.kind, str(cache() / "native")]
         super().__init__(
-            f"kernels-{peer.name}", worker, {"PYTHONPATH": str(ROOT), **target.variables, **peer.variables, **variables}
+            f"kernels-{peer.name}",
+            worker,
+            {"PYTHONPATH": str(ROOT), **peer.hold(target), **peer.variables, **variables},
         )
         self.peer = peer
         greeting = self._answer()
@@ -85,6 +87,9 @@ class Contestant(Process):
             self.close()
             raise Unavailable(greeting["error"])
         self.about: str = greeting["name"]
+        if any(word in self.about for word in target.beyond):
+            self.close()
+            raise Unavailable(f"it cannot be held to {target.about}: {self.about}")
 
     def _answer(self) -> dict[str, Any]:
         try:
@@ -112,7 +117,7 @@ def enter(
 
 
 @contextmanager
-def _data(program: Program, size: str) -> Iterator[Path]:
+def data(program: Program, size: str) -> Iterator[Path]:
     """A folder with arguments and expected results, in memory where that is possible."""
     folder = Path(tempfile.mkdtemp(prefix="anyzero-bench-", dir=SHARED if SHARED.is_dir() else None))
     try:
@@ -157,17 +162,22 @@ def compete(
 
 
 def take_turns(
-    entries: Sequence[tuple[Contestant, Program]], size: str, rounds: int, seconds: float
+    entries: Sequence[tuple[Contestant, Program]],
+    size: str,
+    rounds: int,
+    seconds: float,
+    few: int = FEW,
+    folder: Path | None = None,
 ) -> dict[str, Found]:
-    """The same where each has a program of its own."""
+    """The same where each has a program of its own; `folder` has the data where it is there already."""
     with ExitStack() as stack:
         programs = {program.key: program for _, program in entries}
-        folders = {key: stack.enter_context(_data(each, size)) for key, each in programs.items()}
+        folders = {key: folder or stack.enter_context(data(each, size)) for key, each in programs.items()}
         orders = [{"program": each.key, "size": size, "folder": str(folders[each.key])} for _, each in entries]
         contestants = [each for each, _ in entries]
         begun = zip(contestants, orders, strict=True)
         found = {each.peer.name: _begin(each, order) for each, order in begun}
-        others = _rounds(contestants, found, "".join(programs), rounds, seconds)
+        others = _rounds(contestants, found, "".join(programs), rounds, seconds, few)
         for contestant in contestants:
             mine = found[contestant.peer.name]
             mine.others = others
@@ -180,7 +190,7 @@ def take_turns(
 
 
 def _rounds(
-    contestants: Sequence[Contestant], found: Mapping[str, Found], seed: str, rounds: int, seconds: float
+    contestants: Sequence[Contestant], found: Mapping[str, Found], seed: str, rounds: int, seconds: float, few: int
 ) -> float:
     """Fill in samples; how many cores others kept busy meanwhile."""
     shuffle = random.Random(seed)
@@ -188,10 +198,10 @@ def _rounds(
     for turn in range(rounds):
         for contestant in shuffle.sample(contestants, len(contestants)):
             mine = found[contestant.peer.name]
-            if mine.missing or mine.trouble or (turn >= FEW and max(mine.samples) > SLOW_NS):
+            if mine.missing or mine.trouble or (turn >= few and max(mine.samples) > SLOW_NS):
                 continue
             _time(contestant, mine)
-        if turn + 1 >= FEW and time.monotonic() > begun + seconds:
+        if turn + 1 >= few and time.monotonic() > begun + seconds:
             break
     others = (machine.busy() - busy - _spent(contestants) + own) / (time.monotonic() - begun)
     return max(0.0, round(others, 2))

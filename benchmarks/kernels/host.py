@@ -6,6 +6,7 @@ import ctypes
 import os
 import subprocess
 from collections.abc import Callable, Mapping
+from hashlib import sha256
 from pathlib import Path
 from time import perf_counter_ns
 from typing import Any, Final
@@ -16,7 +17,7 @@ from benchmarks.kernels.case import Argument, Array, Case
 
 __all__ = ["FAST", "FLAGS", "Host", "Missing", "native_functions"]
 
-SOURCE: Final = Path(__file__).with_name("native.cpp")
+SOURCES: Final = (Path(__file__).with_name("native.cpp"),)
 
 Work = Callable[[list[Any], Case], None]
 
@@ -72,20 +73,22 @@ FAST: Final = "-ffast-math"
 
 
 def _library(folder: Path, fast: bool) -> Any:
-    target = folder / f"{MARCH}-{'fast' if fast else 'plain'}.so"
-    if not target.exists() or target.stat().st_mtime < SOURCE.stat().st_mtime:
+    # Named by its contents: several checkouts may share the folder.
+    digest = sha256(b"".join(path.read_bytes() for path in SOURCES)).hexdigest()[:12]
+    target = folder / f"{MARCH}-{'fast' if fast else 'plain'}-{digest}.so"
+    if not target.exists():
         folder.mkdir(parents=True, exist_ok=True)
         flags = [*FLAGS, *([FAST] if fast else []), "-shared", "-fPIC"]
         # Others may be at it, too: none shall load what is half written.
         own = target.with_suffix(f".{os.getpid()}")
-        subprocess.run([os.environ.get("CXX", "g++"), *flags, str(SOURCE), "-o", str(own)], check=True)
+        subprocess.run([os.environ.get("CXX", "g++"), *flags, *map(str, SOURCES), "-o", str(own)], check=True)
         own.replace(target)
     return ctypes.CDLL(str(target))
 
 
 def native_functions(folder: Path, fast: bool) -> dict[str, Work]:
-    """The functions of `native.cpp`, compiled into `folder` when they are not there yet."""
-    from benchmarks.kernels.programs import PROGRAMS
+    """The functions of `SOURCES`, compiled into `folder` when they are not there yet."""
+    from benchmarks.kernels.suites import SUITES
 
     library = _library(folder, fast)
 
@@ -101,5 +104,5 @@ def native_functions(folder: Path, fast: bool) -> dict[str, Work]:
 
         return work
 
-    kernels = {each.kernel or each.key for each in PROGRAMS}
+    kernels = {each.kernel or each.key for programs in SUITES.values() for each in programs}
     return {kernel: wrapped(getattr(library, kernel)) for kernel in kernels if hasattr(library, kernel)}

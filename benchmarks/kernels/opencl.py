@@ -127,11 +127,11 @@ class Prepared:
     def run(self, repeats: int = 1) -> int:
         """Launch and wait; the nanoseconds that it took."""
         queue, case = self._queue, self.case
-        offset = case.offset or None
+        offset, group = case.offset or None, case.group_size or None
         start = perf_counter_ns()
         for _ in range(repeats):
             for kernel in self._kernels:
-                cl.enqueue_nd_range_kernel(queue, kernel, case.global_size, case.group_size, offset)
+                cl.enqueue_nd_range_kernel(queue, kernel, case.global_size, group, offset)
             queue.finish()
         return perf_counter_ns() - start
 

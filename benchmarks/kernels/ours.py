@@ -50,7 +50,7 @@ class Prepared:
         self._first = arguments
         self._held = [self._placed(argument) for argument in arguments]
         kernel = anyzero.kernel(case)
-        self._launch = kernel[case.global_size, case.group_size]
+        self._launch = kernel[case.global_size, case.group_size or None]
         if case.offset:
             sizes = case.global_size, case.group_size
             self._launch = lambda *arguments, on: on.launch(kernel, *sizes, arguments, offset=case.offset)

@@ -14,8 +14,11 @@ import sys
 import venv
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
+
+from benchmarks.kernels.targets import Target
 
 __all__ = ["PEERS", "Peer", "Unavailable", "cache", "own"]
 
@@ -23,6 +26,7 @@ DEBIAN: Final = (
     *("pocl-opencl-icd", "libpocl2", "libpocl2-common", "libhwloc15", "libltdl7"),
     *("libllvm15", "libclang-cpp15", "libclang-common-15-dev", "clang-15"),
 )
+FEATURES: Final = Path(__file__).with_name("features.c")
 
 Command = tuple[list[str], dict[str, str]]
 """What starts the peer's Python, and what to add to its environment."""
@@ -45,6 +49,8 @@ class Peer:
     """Does the same job from the same kernels."""
     variables: Mapping[str, str] = field(default_factory=dict)
     """Further ones for its environment."""
+    hold: Callable[[Target], Mapping[str, str]] = lambda target: target.variables
+    """The variables that hold it to an instruction set."""
 
 
 def cache() -> Path:
@@ -117,8 +123,22 @@ def _pocl(install: bool) -> Command:
         (root / "complete").touch()
     libraries = [root / "usr" / "lib" / "x86_64-linux-gnu", root / "usr" / "lib" / "llvm-15" / "lib"]
     paths = ":".join(map(str, libraries))
-    more = {"LD_LIBRARY_PATH": paths, "POCL_CACHE_DIR": str(cache() / "pocl-kernels")}
-    return [str(python)], _registered("pocl", libraries[0] / "libpocl.so.2") | more
+    return [str(python)], _registered("pocl", libraries[0] / "libpocl.so.2") | {"LD_LIBRARY_PATH": paths}
+
+
+def _hold_pocl(target: Target) -> Mapping[str, str]:
+    """Debian's build asks the processor alone, so that the answer is less; compiled kernels are kept apart."""
+    kept = {"POCL_CACHE_DIR": str(cache() / f"pocl-kernels-{target.name}")}
+    if not target.hidden:
+        return {**target.variables, **kept}
+    text = FEATURES.read_bytes()
+    library = cache() / f"features-{sha256(text).hexdigest()[:12]}.so"
+    if not library.exists():
+        own = library.with_suffix(f".{os.getpid()}")
+        _call([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-O1", str(FEATURES), "-o", str(own), "-ldl"])
+        own.replace(library)
+    hiding = {"LD_PRELOAD": str(library), "BENCHMARKS_HIDDEN_FEATURES": target.hidden}
+    return {**target.variables, **kept, **hiding}
 
 
 def _numba(install: bool) -> Command:
@@ -134,7 +154,7 @@ def own(_: bool) -> Command:
 PEERS: Final = (
     Peer("anyzero", "anyzero", own),
     Peer("Intel", "spirv", _intel, opencl=True),
-    Peer("PoCL", "source", _pocl, opencl=True),
+    Peer("PoCL", "source", _pocl, opencl=True, hold=_hold_pocl),
     Peer("numba", "numba", _numba),
     Peer("numpy", "numpy", own),
     Peer("C++", "native", own),

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
 
 from benchmarks.kernels.case import FOLDER, Argument, Array, Case, Image, Local
+from benchmarks.kernels.program import LAUNCH, MEMORY, Program
 
-__all__ = ["COMPUTE", "LAUNCH", "MEMORY", "PROGRAMS", "Program", "program"]
+__all__ = ["PROGRAMS"]
 
 GROUP: Final = 256
 TILE: Final = 16
-
-COMPUTE: Final = "computing"
-MEMORY: Final = "memory"
-LAUNCH: Final = "launching"
 
 
 def numbers(seed: int, shape: int | tuple[int, ...], low: float = -1.0, high: float = 1.0, dtype: Any = "f4") -> Array:
@@ -27,6 +23,11 @@ def numbers(seed: int, shape: int | tuple[int, ...], low: float = -1.0, high: fl
 def divisor(n: int, at_most: int) -> int:
     """The largest size of a group that divides `n`."""
     return next(size for size in range(min(n, at_most), 0, -1) if n % size == 0)
+
+
+def square(n: int) -> tuple[int, int]:
+    """The group that most people write for two dimensions: 16 × 16, or what of it divides `n`."""
+    return divisor(n, TILE), divisor(n, TILE)
 
 
 def streaming(kernel: str, n: int) -> Case:
@@ -65,9 +66,8 @@ def matmul(kernel: str, n: int) -> Case:
         _, a, b, _ = given
         return {0: a @ b}
 
-    group = (TILE, TILE) if kernel == "matmul_tiled" else (divisor(n, 64), divisor(n, 4))
     spv = FOLDER / "matmul.spv"
-    return Case(kernel, spv, kernel, arguments, (n, n), group, expected, rtol=1e-4, atol=1e-6 * n)
+    return Case(kernel, spv, kernel, arguments, (n, n), square(n), expected, rtol=1e-4, atol=1e-6 * n)
 
 
 def nbody(kernel: str, n: int, file: str = "nbody.spv") -> Case:
@@ -122,8 +122,7 @@ def mandelbrot(kernel: str, n: int, limit: int = 256) -> Case:
             flat[at] += 1
         return {0: flat.reshape(n, n)}
 
-    group = (divisor(n, 64), divisor(n, 4))
-    return Case(kernel, FOLDER / "mandelbrot.spv", kernel, arguments, (n, n), group, expected, outliers=0.02)
+    return Case(kernel, FOLDER / "mandelbrot.spv", kernel, arguments, (n, n), square(n), expected, outliers=0.02)
 
 
 def black_scholes(kernel: str, n: int) -> Case:
@@ -197,9 +196,8 @@ def convolution(kernel: str, n: int) -> Case:
         taps = [given[2][dy, dx] * padded[dy : dy + n, dx : dx + n] for dy in range(5) for dx in range(5)]
         return {0: np.add.reduce(taps)}
 
-    group = (divisor(n, 64), divisor(n, 4))
     spv = FOLDER / "convolution.spv"
-    return Case(kernel, spv, kernel, arguments, (n, n), group, expected, rtol=1e-5, atol=1e-6)
+    return Case(kernel, spv, kernel, arguments, (n, n), square(n), expected, rtol=1e-5, atol=1e-6)
 
 
 def transposition(kernel: str, width: int, height: int) -> Case:
@@ -304,12 +302,11 @@ def bilinear(kernel: str, n: int, scale: int = 2) -> Case:
         made = interpolated(pixels.astype(np.float64), scale)
         return {0: made if kernel == "bilinear_float4" else np.rint(made).astype(np.uint8)}
 
-    group = (divisor(n * scale, 64), divisor(n * scale, 4))
     spv = FOLDER / "bilinear.spv"
     images = frozenset({"images"}) if kernel == "bilinear_image" else frozenset()
     # A sampler's weights may have as few as eight bits.
     atol = 1e-3 if kernel == "bilinear_float4" else 1.0
-    return Case(kernel, spv, kernel, arguments, large[:2], group, expected, 1e-5, atol, needs=images)
+    return Case(kernel, spv, kernel, arguments, large[:2], square(n * scale), expected, 1e-5, atol, needs=images)
 
 
 def empty(kernel: str, n: int, launches: int = 1) -> Case:
@@ -342,40 +339,6 @@ def exchange(kernel: str, groups: int, group: int) -> Case:
 
     spv = FOLDER / "barriers.spv"
     return Case(kernel, spv, kernel, arguments, (groups * group,), (group,), expected)
-
-
-@dataclass(frozen=True, slots=True)
-class Program:
-    """A kernel in three sizes."""
-
-    key: str
-    title: str
-    make: Callable[..., Case]
-    test: tuple[Any, ...]
-    quick: tuple[Any, ...]
-    full: tuple[Any, ...]
-    restored: tuple[int, ...] = ()
-    """Arguments that a run changes in a way that the next run notices."""
-    repeats: int = 1
-    """Launches to wait for one by one in a sample, when one is too short to be measured."""
-    parts: int = 1
-    """What is shown is the time divided by this: of many launches, or of many groups, that of one."""
-    limit: str = COMPUTE
-    """What the time goes into: `COMPUTE`, `MEMORY` or `LAUNCH`, by the best code that there is for it."""
-    kernel: str = ""
-    """If it is not called as the key says."""
-    form: str = ""
-    """How the SPIR-V was made, if not as usual: `O0` is `foo.O0.spv`."""
-
-    def case(self, size: str) -> Case:
-        chosen: tuple[Any, ...] = getattr(self, size)
-        made = replace(self.make(self.kernel or self.key, *chosen), name=self.key)
-        return replace(made, spv=made.spv.with_suffix(f".{self.form}.spv")) if self.form else made
-
-    def made_as(self, form: str) -> Program:
-        """The same from SPIR-V that was made otherwise; its key is `KEY.FORM`."""
-        title = f"{self.title}, -{form}"
-        return replace(self, key=f"{self.key}.{form}", title=title, kernel=self.kernel or self.key, form=form)
 
 
 K: Final = 1 << 10
@@ -434,10 +397,3 @@ PROGRAMS: Final = (
         limit=LAUNCH,
     ),
 )
-
-
-def program(key: str) -> Program:
-    """By its key, or by `KEY.FORM` (`saxpy.O0`)."""
-    name, _, form = key.partition(".")
-    found = next(each for each in PROGRAMS if each.key == name)
-    return found.made_as(form) if form else found

@@ -10,7 +10,7 @@ from typing import Any, Final
 from benchmarks.kernels.contest import Found, Results
 from benchmarks.kernels.goals import AT_MOST, MEAN, TO_NATIVE, mark, to_opencl
 from benchmarks.kernels.peers import PEERS
-from benchmarks.kernels.programs import LAUNCH
+from benchmarks.kernels.program import LAUNCH
 from benchmarks.table import QUIET
 
 __all__ = [

@@ -15,7 +15,8 @@ from typing import Any, Final
 from benchmarks.kernels import contest
 from benchmarks.kernels.contest import Found, Results
 from benchmarks.kernels.peers import PEERS, Peer, own
-from benchmarks.kernels.programs import COMPUTE, PROGRAMS, Program
+from benchmarks.kernels.program import COMPUTE, Program
+from benchmarks.kernels.programs import PROGRAMS
 from benchmarks.kernels.report import disturbed, duration, laid_out, mean
 from benchmarks.table import QUIET
 

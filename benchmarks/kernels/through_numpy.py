@@ -88,7 +88,7 @@ def _hash(arguments: list[Any], _: Case) -> None:
 
 def functions() -> dict[str, Work]:
     by_key: dict[str, Work] = dict.fromkeys(("saxpy", "saxpy_int", "saxpy_unchecked"), _saxpy)
-    by_key |= dict.fromkeys(("matmul_int", "matmul_size_t", "matmul_tiled"), _matmul)
+    by_key |= dict.fromkeys(("matmul_int", "matmul_size_t", "matmul_tiled", "multiply"), _matmul)
     by_key |= dict.fromkeys(("black_scholes_f32", "black_scholes_f64"), _black_scholes)
     by_key |= dict.fromkeys(("reduce_int", "reduce_size_t"), _reduce)
     by_key |= {"triad": _triad, "histogram": _histogram, "convolve": _convolve, "transpose": _transpose}

@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from benchmarks.kernels.programs import PROGRAMS, Program, program
+from benchmarks.kernels.program import Program
+from benchmarks.kernels.programs import PROGRAMS
+from benchmarks.kernels.suites import program
 
 __all__ = ["LIMIT", "VARIANTS", "Variant"]
 

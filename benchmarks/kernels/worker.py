@@ -19,7 +19,8 @@ from time import perf_counter_ns
 from typing import Any
 
 from benchmarks.kernels.host import FAST, FLAGS, Host, Missing, native_functions
-from benchmarks.kernels.programs import Program, program
+from benchmarks.kernels.program import Program
+from benchmarks.kernels.suites import program
 
 __all__ = ["main"]
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from benchmarks.kernels.command import results_of
 from benchmarks.performance import tables
 from benchmarks.performance.figures import figures
 from benchmarks.performance.record import Incomplete, Record, updated
@@ -20,7 +21,7 @@ __all__ = ["FOLDER", "PAGES", "RECORD", "main", "rendered"]
 FOLDER: Final = Path("docs") / tables.FOLDER
 RECORD: Final = FOLDER / "kernels.json"
 PAGES: Final = (Path("docs/performance.md"), Path("README.md"))
-MEASURED: Final = (BUILD / "kernels.json", BUILD / "results.json")
+MEASURED: Final = (results_of("native"), BUILD / "results.json")
 SECTION: Final = re.compile(r"(?<=<!-- begin: )([a-z]+)( -->\n)(.*?)(?=<!-- end: \1 -->)", re.DOTALL)
 
 

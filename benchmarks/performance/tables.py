@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from benchmarks.kernels import goals
-from benchmarks.kernels.programs import LAUNCH
+from benchmarks.kernels.program import LAUNCH
 from benchmarks.kernels.report import BEST, BUILDS, NATIVE, OURS, RIVALS, duration, mean
 from benchmarks.performance.record import Record
 

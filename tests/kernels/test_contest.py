@@ -9,9 +9,10 @@ import pytest
 
 from benchmarks.kernels import command, contest, goals, pairs, report
 from benchmarks.kernels.contest import Found
-from benchmarks.kernels.host import FLAGS, SOURCE
+from benchmarks.kernels.host import FLAGS, SOURCES
 from benchmarks.kernels.peers import PEERS
-from benchmarks.kernels.programs import PROGRAMS, program
+from benchmarks.kernels.programs import PROGRAMS
+from benchmarks.kernels.suites import program
 from benchmarks.kernels.variants import VARIANTS
 
 RESULTS = [
@@ -103,7 +104,7 @@ def test_goals_are_of_programs_that_there_are() -> None:
     keys = {each.key for each in PROGRAMS}
     assert goals.TO_NATIVE.keys() | goals.AT_MOST.keys() <= keys
     assert {each.key for each in PROGRAMS if goals.to_opencl(each.key) < 1} <= keys
-    native = SOURCE.read_text()
+    native = "".join(path.read_text() for path in SOURCES)
     for key in goals.TO_NATIVE:
         assert f"void {program(key).kernel or key}(" in native
 

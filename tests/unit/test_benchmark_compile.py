@@ -12,7 +12,7 @@ import pytest
 from benchmarks.compile import contest, report
 from benchmarks.compile.contest import CACHED, COMPILED, INTEL
 from benchmarks.compile.items import BEGINNINGS, COMPILATIONS, SUITE, select
-from benchmarks.kernels.programs import program
+from benchmarks.kernels.suites import program
 
 
 def record(*samples: float, others: float = 0.0) -> dict[str, object]:

@@ -9,7 +9,8 @@ import pytest
 from benchmarks import process
 from benchmarks.kernels import scale
 from benchmarks.kernels.contest import Found
-from benchmarks.kernels.programs import COMPUTE, program
+from benchmarks.kernels.program import COMPUTE
+from benchmarks.kernels.suites import program
 
 RESULTS = [
     (

@@ -9,7 +9,8 @@ from xml.etree import ElementTree
 import pytest
 
 from benchmarks.kernels import goals
-from benchmarks.kernels.programs import LAUNCH, PROGRAMS
+from benchmarks.kernels.program import LAUNCH
+from benchmarks.kernels.programs import PROGRAMS
 from benchmarks.performance import document, tables
 from benchmarks.performance.chart import Bar, Linear, Log, chart
 from benchmarks.performance.record import Incomplete, Record, updated

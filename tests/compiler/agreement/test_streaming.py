@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from anyzero.compiler.compiled import Options
-from benchmarks.kernels.programs import program
+from benchmarks.kernels.suites import program
 from tests.compiler.agreement.cases import through_compiler
 from tests.compiler.agreement.isolation import isolated
 

@@ -1,0 +1,169 @@
+"""How much the group and the size of a launch matter: the slowest beside the fastest, for us and for others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, Final
+
+from benchmarks.kernels import contest
+from benchmarks.kernels.contest import Contestant, Found
+from benchmarks.kernels.goals import mark
+from benchmarks.kernels.report import BEST, OURS, RIVALS, disturbed, duration, laid_out, ratios
+from benchmarks.kernels.shapes import FAMILIES, SHAPES, Family, Shape
+
+__all__ = ["BLAS", "LIMIT", "PEERS", "Results", "as_json", "as_text", "measure", "select", "summaries", "summary"]
+
+BLAS: Final = "numpy"
+PEERS: Final = (OURS, *RIVALS, BLAS)
+"""numpy has the product of matrices alone."""
+LIMIT: Final = 1.2
+"""The slowest group may take this many times as long as the fastest."""
+TO_BLAS: Final = 2.0
+QUICK: Final = ("quick", 3, 0.2)
+PACE: Final = ("full", 7, 0.7)
+"""Size of the programs, rounds at most, and seconds after which no new round begins."""
+FEW: Final = 1
+
+Results = Sequence[tuple[Shape, Mapping[str, Found]]]
+Say = Callable[[str], None]
+
+
+def select(text: str, quick: bool) -> list[Shape]:
+    """Those that hold `text`; a quick run has the first size, and one that nothing divides."""
+    chosen = [each for each in SHAPES if text.lower() in f"{each.program.key} {each.program.title}".lower()]
+    return [each for each in chosen if not quick or each.size in (each.family.sizes[0], each.family.sizes[-1])]
+
+
+def measure(contestants: Sequence[Contestant], chosen: Sequence[Shape], quick: bool, say: Say) -> Results:
+    """Every shape once; those that differ by the group alone share their arguments."""
+    size, rounds, seconds = QUICK if quick else PACE
+    results: list[tuple[Shape, Mapping[str, Found]]] = []
+    for (family, _), same in groupby(chosen, lambda each: (each.family, _data_key(each))):
+        alike = list(same)
+        with contest.data(alike[0].program, size) as folder:
+            for shape in alike:
+                entries = [(each, shape.program) for each in contestants if each.peer.name != BLAS or family.blas]
+                found = contest.take_turns(entries, size, rounds, seconds, FEW, folder)
+                results.append((shape, found))
+                times = [
+                    f"{name} {duration(each.best) if each.best is not None else f'FAILED: {each.trouble}'}"
+                    for name, each in found.items()
+                    if not each.missing
+                ]
+                say(f"{len(results):2}/{len(chosen)}  {family.title}, {shape.title}: {', '.join(times)}")
+    return results
+
+
+def _data_key(shape: Shape) -> tuple[int, tuple[int, ...]]:
+    """What a reduction leaves behind depends on the group, and so does the size of local memory."""
+    return shape.size, shape.group if shape.family.knows else ()
+
+
+def _times(results: Results, name: str, first_size: bool) -> dict[str, float]:
+    """Best times by shape, each divided by its work."""
+    return {
+        shape.title: best / shape.work
+        for shape, found in results
+        if (best := found.get(name, Found()).best) is not None
+        and (not first_size or shape.size == shape.family.sizes[0])
+    }
+
+
+def summary(family: Family, results: Results) -> dict[str, Any]:
+    """One row: what the page and the terminal show of a family."""
+    names = [name for name in (OURS, *RIVALS) if _times(results, name, first_size=False)]
+    every = {name: _times(results, name, first_size=False) for name in names}
+    groups = {name: _times(results, name, first_size=True) for name in names}
+    quotients = {shape.title: ratios(found)[BEST] for shape, found in results if BEST in ratios(found)}
+    made: dict[str, Any] = {
+        "key": family.key,
+        "title": family.title,
+        "knows": family.knows,
+        "disturbed": any(disturbed(found) for _, found in results),
+        "spread": {name: max(each.values()) / min(each.values()) for name, each in groups.items() if each},
+        "odd": {
+            name: max(values) / min(groups[name].values())
+            for name, each in every.items()
+            if groups[name] and (values := [ns for title, ns in each.items() if title not in groups[name]])
+        },
+    }
+    if ours := every.get(OURS):
+        made["fastest"], made["slowest"] = (
+            {"shape": title, "best": ours[title]}
+            for title in (min(ours, key=ours.__getitem__), max(ours, key=ours.__getitem__))
+        )
+        if rivals := [each for name, each in every.items() if name != OURS]:
+            made["best_to_best"] = min(ours.values()) / min(min(each.values()) for each in rivals)
+            made["worst_to_worst"] = max(ours.values()) / min(max(each.values()) for each in rivals)
+        if blas := _times(results, BLAS, first_size=True):
+            made["to_blas"] = max(groups[OURS].values()) / min(blas.values())
+    if quotients:
+        worst = max(quotients, key=quotients.__getitem__)
+        made |= {"worst_shape": worst, "highest": quotients[worst], "lowest": min(quotients.values())}
+    return made
+
+
+def summaries(results: Results) -> list[dict[str, Any]]:
+    return [summary(family, same) for family, same in _families(results)]
+
+
+def _families(results: Results) -> Iterator[tuple[Family, Results]]:
+    for family in FAMILIES:
+        if same := [each for each in results if each[0].family is family]:
+            yield family, same
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def as_text(results: Results, notes: Sequence[str]) -> str:
+    """Every shape, then a line for each family."""
+    rows = [["best time", *PEERS, f"{OURS} ÷ {BEST}"]]
+    for shape, found in results:
+        cells = [found.get(name, Found()) for name in PEERS]
+        times = ["failed" if each.trouble else "–" if each.best is None else duration(each.best) for each in cells]
+        rows.append([f"{shape.family.title}, {shape.title}", *times, _number(ratios(found).get(BEST))])
+    heads = ["slowest ÷ fastest", "goal", *RIVALS, "odd sizes", "best ÷ best", "worst ÷ worst", "highest ÷", "where"]
+    lines = [[f"{OURS}: groups", *heads]]
+    text = []
+    for row in summaries(results):
+        spread = row["spread"]
+        lines.append(
+            [
+                row["title"],
+                _number(spread.get(OURS)),
+                mark(spread.get(OURS), LIMIT, row["disturbed"]),
+                *(_number(spread.get(name)) for name in RIVALS),
+                _number(row["odd"].get(OURS)),
+                *(_number(row.get(name)) for name in ("best_to_best", "worst_to_worst", "highest")),
+                row.get("worst_shape", ""),
+            ]
+        )
+        if (value := row.get("to_blas")) is not None:
+            text.append(
+                f"{row['title']}: the slowest group takes {value:.2f} times as long as BLAS, {mark(value, TO_BLAS)}"
+            )
+    return "\n".join([*laid_out(rows), "", *laid_out(lines), "", *text, *notes]) + "\n"
+
+
+def as_json(results: Results) -> dict[str, Any]:
+    return {
+        "families": summaries(results),
+        "shapes": [
+            {
+                "key": shape.program.key,
+                "family": shape.family.key,
+                "title": shape.title,
+                "ours_divided_by": ratios(found),
+                "disturbed": disturbed(found),
+                "found": {
+                    name: {"best": each.best, "samples": each.samples, "trouble": each.trouble}
+                    for name, each in found.items()
+                    if not each.missing
+                },
+            }
+            for shape, found in results
+        ],
+    }
