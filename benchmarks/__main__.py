@@ -46,6 +46,7 @@ in a warm process, the same from the disk cache and by Intel's runtime, and the 
   python -m benchmarks --json before.json    keep the numbers, every round of them, to compare later
   python -m benchmarks --source launches     the second table alone; npu, scale, variants, compile: the others
   python -m benchmarks --kernels             compiled kernels beside other implementations; see --kernels --help
+  python -m benchmarks --dpnp                dpnp's operations beside Intel's CPU runtime; see --dpnp --help
   python -m benchmarks --figures             docs/performance.md and its figures anew, from build/bench or files named
 
 The variables of docs/environment.md apply: ANYZERO_THREADS=1 python -m benchmarks --only copy
@@ -131,6 +132,10 @@ def main(arguments: list[str] | None = None) -> int:
         from benchmarks.kernels import command
 
         return command.main([argument for argument in given if argument != "--kernels"])
+    if "--dpnp" in given:
+        from benchmarks.dpnp import command as dpnp
+
+        return dpnp.main([argument for argument in given if argument != "--dpnp"])
     if "--figures" in given:
         from benchmarks.performance import document
 

@@ -10,7 +10,7 @@ import venv
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["BUILD", "ROOT", "NotAvailableError", "at_hand", "environment", "version"]
+__all__ = ["BUILD", "ROOT", "NotAvailableError", "at_hand", "environment", "through_anyzero", "version"]
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "clients"

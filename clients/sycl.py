@@ -7,7 +7,7 @@ from pathlib import Path
 from clients.client import Client, Command, Side
 from clients.place import ROOT, through_anyzero
 
-__all__ = ["DPCTL", "DPNP"]
+__all__ = ["DPCTL", "DPNP", "ENVIRONMENT", "PACKAGES", "on_intel"]
 
 ENVIRONMENT = "sycl"
 PACKAGES = ("dpctl==0.22.1", "dpnp==0.20.0", "intel-opencl-rt", "pytest", "scipy", "cython", "setuptools")
@@ -33,11 +33,16 @@ def _ours(package: str) -> Side:
     return Side("anyzero", command)
 
 
+def on_intel(python: Path) -> dict[str, str]:
+    """The variables with which SYCL's runtime in that environment uses Intel's CPU runtime."""
+    library = python.parents[1] / "lib" / "libintelocl.so"
+    return {"OCL_ICD_FILENAMES": str(library), "ONEAPI_DEVICE_SELECTOR": "*:cpu"}
+
+
 def _intel(package: str) -> Side:
     def command(python: Path, count: int) -> Command:
         started, variables = _pytest(python, package, count)
-        library = python.parents[1] / "lib" / "libintelocl.so"
-        return started, {**variables, "OCL_ICD_FILENAMES": str(library), "ONEAPI_DEVICE_SELECTOR": "*:cpu"}
+        return started, variables | on_intel(python)
 
     return Side("Intel's CPU runtime", command)
 

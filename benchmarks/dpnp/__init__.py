@@ -1,0 +1,1 @@
+"""dpnp on this driver beside dpnp on Intel's CPU runtime: the same Python program, two SYCL devices."""
