@@ -10,17 +10,18 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks import machine, sources
-from benchmarks.kernels import contest, report, spread
+from benchmarks.kernels import contest, held_out, report, spread
 from benchmarks.kernels.peers import PEERS, Peer
 from benchmarks.kernels.program import Program
 from benchmarks.kernels.programs import PROGRAMS
+from benchmarks.kernels.published import PUBLISHED
 from benchmarks.kernels.targets import ALL, TARGETS, Target, instruction_set, present
 
 __all__ = ["main", "results_of"]
 
 QUIET: Final = 0.5
 """The load average that others may cause before a comparison means nothing."""
-SUITES: Final = ("programs", "shapes")
+SUITES: Final = ("programs", "shapes", "published")
 HELP: Final = """
 Runs the same kernels through anyzero and through others on the same machine: Intel's OpenCL for CPUs (from the same
 SPIR-V), PoCL (from the source of that SPIR-V), numba, numpy, and plain C++ with OpenMP. They take turns, each in a
@@ -29,7 +30,8 @@ one ours divided by theirs: below 1 we are faster. Goals are marked ✓ or ✗ a
 other processes were busy meanwhile. "C++ fast" is the same C++ with -ffast-math, which its exp and log need.
 
 Suites: "programs" are known to those who work on the compiler. "shapes" has kernels in groups and sizes of many kinds,
-the slowest beside the fastest.
+the slowest beside the fastest. "published" has kernels of other benchmark suites, written anew, that nobody tunes for;
+of these only means are shown.
 
   python -m benchmarks --kernels                    the programs, within five minutes
   python -m benchmarks --kernels --suite all        every suite, at most a quarter of an hour
@@ -74,7 +76,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     options.suites = SUITES if options.suite == ALL else (options.suite,)
     options.programs = _holding(PROGRAMS, options.only) if "programs" in options.suites else []
     options.shapes = spread.select(options.only, options.quick) if "shapes" in options.suites else []
-    if not (options.programs or options.shapes):
+    options.published = _holding(PUBLISHED, options.only) if "published" in options.suites else []
+    if not (options.programs or options.shapes or options.published):
         parser.error(f"no program holds {options.only!r}; see --list")
     if options.json and len(present(options.target)) > 1:
         parser.error("--json names one file: choose one --target")
@@ -147,6 +150,12 @@ def _measure(options: argparse.Namespace, target: Target, peers: Sequence[Peer])
             texts.append(spread.as_text(found, []))
             failures += _failures(found, "shape")
             made["shapes"] = spread.as_json(found)
+        if options.published:
+            chosen = [each for each in contestants if each.peer.name in held_out.PEERS]
+            others = held_out.measure(chosen, options.published, options.quick, say)
+            texts.append(held_out.as_text(others, []))
+            failures += _failures(others, "published")
+            made["published"] = held_out.as_json(others)
     finally:
         for contestant in contestants:
             contestant.close()
@@ -167,9 +176,8 @@ def _measure(options: argparse.Namespace, target: Target, peers: Sequence[Peer])
 def main(arguments: list[str]) -> int:
     options = parse(arguments)
     if options.list:
-        print("\n".join(f"{each.key:<20}{each.title}" for each in options.programs))
-        if options.shapes:
-            print("\n".join(f"{each.program.key:<28}{each.family.title}, {each.title}" for each in options.shapes))
+        for program in (*options.programs, *(each.program for each in options.shapes), *options.published):
+            print(f"{program.key:<28}{program.title}")
         return 0
     right = True
     for target in present(options.target):

@@ -17,7 +17,9 @@ from benchmarks.kernels.case import Argument, Array, Case
 
 __all__ = ["FAST", "FLAGS", "Host", "Missing", "native_functions"]
 
-SOURCES: Final = (Path(__file__).with_name("native.cpp"),)
+HERE: Final = Path(__file__).parent
+SOURCES: Final = (HERE / "native.cpp", *sorted((HERE / "published").glob("*.cpp")))
+HEADER: Final = HERE / "native.h"
 
 Work = Callable[[list[Any], Case], None]
 
@@ -74,11 +76,11 @@ FAST: Final = "-ffast-math"
 
 def _library(folder: Path, fast: bool) -> Any:
     # Named by its contents: several checkouts may share the folder.
-    digest = sha256(b"".join(path.read_bytes() for path in SOURCES)).hexdigest()[:12]
+    digest = sha256(b"".join(path.read_bytes() for path in (HEADER, *SOURCES))).hexdigest()[:12]
     target = folder / f"{MARCH}-{'fast' if fast else 'plain'}-{digest}.so"
     if not target.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        flags = [*FLAGS, *([FAST] if fast else []), "-shared", "-fPIC"]
+        flags = [*FLAGS, *([FAST] if fast else []), "-shared", "-fPIC", f"-I{HERE}"]
         # Others may be at it, too: none shall load what is half written.
         own = target.with_suffix(f".{os.getpid()}")
         subprocess.run([os.environ.get("CXX", "g++"), *flags, *map(str, SOURCES), "-o", str(own)], check=True)
@@ -99,7 +101,8 @@ def native_functions(folder: Path, fast: bool) -> dict[str, Work]:
             # A value is passed by its address, like an array.
             held = [each if isinstance(each, np.ndarray) else np.array(each) for each in arguments]
             addresses = (ctypes.c_void_p * max(1, len(held)))(*(each.ctypes.data for each in held))
-            size = (ctypes.c_int64 * 3)(*case.global_size)
+            size = (ctypes.c_int64 * 4)(*case.global_size)
+            size[3] = len(case.launches)
             function(addresses, size)
 
         return work

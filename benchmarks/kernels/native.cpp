@@ -1,23 +1,14 @@
 // What a person would write in plain C++ with OpenMP, and what the compiler makes of it: the yardstick beside the peers.
-// Every function gets the addresses of the kernel's arguments and the global size, and does the work of all launches.
+// Every function gets the addresses of the kernel's arguments, the global size and the number of launches, and does the work
+// of all launches.
+
+#include "native.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <cstring>
 #include <type_traits>
 #include <vector>
-
-using Size = const int64_t*;
-
-template <typename T>
-static T* array(void** args, int i) {
-  return static_cast<T*>(args[i]);
-}
-template <typename T>
-static T value(void** args, int i) {
-  return *static_cast<T*>(args[i]);
-}
 
 static void scale_and_add(void** args, Size size) {
   float* __restrict y = array<float>(args, 0);

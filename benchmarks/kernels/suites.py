@@ -7,6 +7,7 @@ from typing import Final
 
 from benchmarks.kernels.program import Program
 from benchmarks.kernels.programs import PROGRAMS
+from benchmarks.kernels.published import PUBLISHED
 from benchmarks.kernels.shapes import SHAPES
 
 __all__ = ["SUITES", "program"]
@@ -14,6 +15,7 @@ __all__ = ["SUITES", "program"]
 SUITES: Final[Mapping[str, tuple[Program, ...]]] = {
     "programs": PROGRAMS,
     "shapes": tuple(shape.program for shape in SHAPES),
+    "published": PUBLISHED,
 }
 
 
