@@ -11,7 +11,7 @@ namespace {
 
 // A row is cut so that what its part of some columns reads stays in the caches while the rows below read it, too; the pages of few
 // rows are still known to the processor when the next block reads from them. All widths are multiples of a line of the caches.
-constexpr uint64_t kWidth = 128, kHeight = 16, kSharedHeight = 64;
+constexpr uint64_t kWidth = 128, kHeight = 16, kSharedHeight = 128;
 constexpr uint64_t kLongest = 4096;  // of a launch that has one row only
 constexpr uint64_t kLeastWidth = 64, kLeastHeight = 8;
 // While nobody knows how long a work-item takes, one thread tries a small block.

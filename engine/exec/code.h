@@ -51,8 +51,10 @@ class Code {
   // True for an address in the code or in the constants beside it.
   bool holds(uintptr_t address) const { return object_->holds(address); }
 
-  uint64_t scratch_bytes(const uint32_t* group_size) const {
-    const uint64_t vectors = (uint64_t{group_size[0]} + facts_.lanes - 1) / facts_.lanes * group_size[1] * group_size[2];
+  // For groups of this size, or blocks of a kernel that does not know its groups.
+  uint64_t scratch_bytes(const uint64_t* group_size) const {
+    if (!facts_.scratch_per_vector) return facts_.scratch_fixed;
+    const uint64_t vectors = (group_size[0] + facts_.lanes - 1) / facts_.lanes * group_size[1] * group_size[2];
     return facts_.scratch_fixed + facts_.scratch_per_vector * vectors;
   }
 

@@ -157,7 +157,6 @@ void run(const Launch& launch, Busy& busy, const Reach* reach) {
   running.args = launch.args();
   running.entry = launch.code->entry();
   running.local_bytes = launch.local_bytes;
-  running.scratch_bytes = launch.code->scratch_bytes(launch.group_size);
   running.grid.dimensions = 1;
   for (unsigned i = 0; i < 3; ++i) {
     running.grid.group_count[i] = count[i];
@@ -170,14 +169,16 @@ void run(const Launch& launch, Busy& busy, const Reach* reach) {
     start_watchdog();
     running.limit.deadline = now_ns() + settings.kernel_timeout_ms * 1'000'000;
   }
-  if (launch.flags & Launch::kCooperative) {
+  Code& code = *launch.code;
+  const bool together = launch.flags & Launch::kCooperative;
+  const uint64_t pieces = code.flat() && !together ? choose_blocks(running.grid, code, groups) : groups;
+  running.scratch_bytes = code.scratch_bytes(running.grid.group_size);
+  if (together) {
     busy.begin(now_ns());
     run_together(running, groups);
     busy.end(now_ns());
   } else {
-    Code& code = *launch.code;
     running.turns = {launch.args(), count, launch.group_size, launch.global_offset};
-    const uint64_t pieces = code.flat() ? choose_blocks(running.grid, code, groups) : groups;
     const uint64_t spent = run_adaptively(running, code, pieces, busy);
     if (spent) code.learn_end(running.turns, spent);
   }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from anyzero.compiler.analysis.loops import Loops, find_loops
 from anyzero.compiler.analysis.rows import Rows, apart, can_share, worth
@@ -17,7 +18,8 @@ from anyzero.compiler.lower.beforehand import Beforehand
 from anyzero.compiler.lower.calls import symbol
 from anyzero.compiler.lower.combines import write_combine
 from anyzero.compiler.lower.emitter import Choices
-from anyzero.compiler.lower.entry import STATE_BYTES, either_entry, flat_entry, group_entry, several_only
+from anyzero.compiler.lower.entry import STATE_BYTES, either_entry, group_entry, several_only
+from anyzero.compiler.lower.flat import Strips, flat_entry
 from anyzero.compiler.lower.local_memory import declare, initialized
 from anyzero.compiler.lower.regions import Ready, Written, lay_out, write_function, write_region
 from anyzero.compiler.lower.steps import in_step
@@ -29,8 +31,10 @@ from anyzero.compiler.transform.reach import repair
 from anyzero.compiler.transform.read_ahead import read_ahead
 from anyzero.compiler.transform.regions import ends_in_barrier, split
 from anyzero.compiler.transform.residency_checks import check_residency
-from anyzero.compiler.transform.settle import Granted, settle
+from anyzero.compiler.transform.settle import Granted, copied, settle
+from anyzero.compiler.transform.strip_mine import strip_mine
 from anyzero.compiler.transform.way_out import way_out
+from anyzero.compiler.transform.widen_induction import widen_induction
 
 TWICE = 150
 """Up to so many operations, whole vectors and the rest of a row get code of their own."""
@@ -67,6 +71,15 @@ class Lowered:
     """Bytes that every vector keeps; without barriers, those of one vector are enough for all."""
     rows: int
     """That run at once at most."""
+    per_strip: int = 0
+    """Bytes that every vector of a block keeps where loops are cut into strips; 0 where none are."""
+
+
+class _Sizes(NamedTuple):
+    regions: int
+    per_vector: int
+    rows: int
+    per_strip: int
 
 
 def prepare(body: Body) -> Flow:
@@ -90,6 +103,8 @@ def _ready(body: Body, flow: Flow, choices: Choices) -> Ready:
     same = agreed(body, flow) if waits else set()
     streams = find_streams(body, flow.loops, shapes, choices.lanes)
     read_ahead(body, flow, shapes)
+    if not choices.options.greater_than_4gb:
+        widen_induction(body, flow, shapes)
     if choices.options.residency_checks:
         # Behind everything that moves or removes accesses; each stays with its check from here on.
         check_residency(body, shapes)
@@ -130,20 +145,22 @@ def lower_kernel(
     """
     out = Written()
     if not both:
-        regions, per_vector, rows = _lower(entry, *body(), choices, out)
+        sizes = _lower(entry, *body(), choices, out)
     else:
-        regions, per_vector, rows = 0, 0, 1
+        sizes = _Sizes(0, 0, 1, 0)
         for way in (replace(choices, prefix="rows."), replace(choices, prefix="linear.", linear=True)):
-            regions, size, _ = _lower(f"{way.prefix}{entry}", *body(), way, out)
-            per_vector = max(per_vector, size)
+            found = _lower(f"{way.prefix}{entry}", *body(), way, out)
+            sizes = _Sizes(found.regions, max(sizes.per_vector, found.per_vector), 1, 0)
         out.functions.append(either_entry(entry, f"rows.{entry}", f"linear.{entry}", choices))
     _write_called(choices, function, out)
-    return Lowered(_module(out, choices), regions, per_vector, rows)
+    return Lowered(_module(out, choices), *sizes)
 
 
-def _lower(entry: str, body: Body, flow: Flow, choices: Choices, out: Written) -> tuple[int, int, int]:
-    """How many regions there are, the bytes each vector keeps, and the rows that run at once."""
+def _lower(entry: str, body: Body, flow: Flow, choices: Choices, out: Written) -> _Sizes:
     simpler = None if choices.linear or choices.lanes < 2 or _too_much(body) else settle(body)
+    spare = None
+    if choices.flat and choices.lanes > 1 and can_share(body):
+        spare = copied(body if simpler is None else simpler[0])[0]
     ready = _ready(body, flow, choices)
     inner = None if simpler is None else _inner(*simpler, ready, choices)
     count = len(ready.regions)
@@ -163,8 +180,10 @@ def _lower(entry: str, body: Body, flow: Flow, choices: Choices, out: Written) -
     per_vector = ready.storage.size + state
     large = ready.streams.large(choices.cache_bytes)
     granted = None if inner is None else inner.granted
+    strips = None
     if choices.flat:
-        around = flat_entry(entry, choices, before, twice, large, several, granted)
+        strips = None if rows is None or spare is None else _strips(spare, choices, out, before)
+        around = flat_entry(entry, choices, before, twice, large, several, granted, strips)
     else:
         combines = _write_combines(ready, state, per_vector, choices, out)
         kept = per_vector if count > 1 else 0
@@ -174,7 +193,21 @@ def _lower(entry: str, body: Body, flow: Flow, choices: Choices, out: Written) -
             entry, choices, before, twice, count, kept, combines, ready.plan, large, several, granted, local
         )
     out.functions.append(around)
-    return count, per_vector, several
+    return _Sizes(count, per_vector, several, 0 if strips is None else strips.per_vector)
+
+
+def _strips(body: Body, choices: Choices, out: Written, before: Beforehand) -> Strips | None:
+    """The kernel once more with its loops cut into strips, where that keeps what rows read in the caches."""
+    flow = prepare(body)
+    if not strip_mine(body, flow, analyse(body, flow, choices.lanes, flat=True)):
+        return None
+    choices = replace(choices, prefix="strips.")
+    ready = _ready(body, prepare(body), choices)
+    if ready.rows is None:
+        return None
+    for index in range(len(ready.regions)):
+        write_region(index, ready, choices, out, before, ready.rows)
+    return Strips(choices.prefix, ready.rows.count, len(ready.regions), ready.storage.size)
 
 
 @dataclass(slots=True)

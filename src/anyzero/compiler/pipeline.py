@@ -110,7 +110,7 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
         spill_bytes=-(-(kept + code.spilled) // lanes),
         # Without barriers a vector is done before the next one begins, which may use the same memory.
         scratch_fixed=0 if barriers else lowered.per_vector,
-        scratch_per_vector=lowered.per_vector if barriers else 0,
+        scratch_per_vector=lowered.per_vector if barriers else lowered.per_strip,
         required_group_size=kernel.required_group_size,
         max_group_items=0,
         required_sub_groups=kernel.sub_groups_per_group or 0,

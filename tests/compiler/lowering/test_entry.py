@@ -14,7 +14,7 @@ import pytest
 from anyzero.compiler.compiled import CompiledKernel, Options
 from anyzero.compiler.lower.beforehand import Beforehand
 from anyzero.compiler.lower.emitter import Choices
-from anyzero.compiler.lower.entry import flat_entry
+from anyzero.compiler.lower.flat import flat_entry
 from anyzero.compiler.pipeline import compile_kernel
 from anyzero.compiler.spirv import Module, read, verify
 from tests.compiler import native

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anyzero.compiler.analysis.loops import Loop
-from anyzero.compiler.analysis.rows import may_serve
+from anyzero.compiler.analysis.rows import served
 from anyzero.compiler.analysis.shapes import Flow, Shapes
 from anyzero.compiler.ir import SIZES, Atomic, Body, Op
 
@@ -124,7 +124,7 @@ def chains(body: Body, flow: Flow, shapes: Shapes, flat: bool) -> int:
         few = sum(len(block.ops) for block in body.blocks) <= FEW and not any(
             op.name in ("load", "store", "atomic") and shapes[op.args[0]].varying for op in body.ops
         )
-        few = few and not may_serve(body, flow, shapes)
+        few = few and not served(body, flow, shapes)
         return (4 if few else 2) // (2 if _mostly_wide(body, shapes) else 1)
     # A kernel that asks for places in more than one dimension is likely to have narrow groups.
     narrow = any(op.name == "builtin" and op.info[0] in ("local_id", "global_id") and op.info[1] for op in body.ops)

@@ -69,17 +69,16 @@ def can_share(body: Body) -> bool:
     return again and any(_is_row(op) for op in body.ops)
 
 
-def may_serve(body: Body, flow: Flow, shapes: Shapes) -> bool:
-    """Do loops read vectors that are the same for all rows? Asked before lanes are chosen."""
+def served(body: Body, flow: Flow, shapes: Shapes) -> list[Op]:
+    """Vectors that loops read and that are the same for all rows. Asked before lanes are chosen."""
     each: set[Op] = set()
     before = -1
     while len(each) > before:
         before = len(each)
         each |= {op for op in body.ops if _differs(op, each, set())}
     rows = Rows(1, each, set())
-    return bool(each) and any(
-        _serves(op, rows, shapes) for op in body.ops if op.block and flow.loops.innermost[op.block] is not None
-    )
+    inside = [op for op in body.ops if op.block and flow.loops.innermost[op.block] is not None]
+    return [op for op in inside if each and _serves(op, rows, shapes)]
 
 
 def _simple(body: Body) -> bool:

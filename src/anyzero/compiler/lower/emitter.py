@@ -142,6 +142,10 @@ class Emitter:
         self.constants: dict[Variable, int] = {}
         """Numbers of constants that the code brings along."""
         self._slots: dict[tuple[Slot, int], tuple[Value | None, Value | None]] = {}
+        self.looping: dict[Slot, None] = {}
+        """Slots that outlive barriers and that loops work on."""
+        self.written: set[Slot] = set()
+        self._kept: list[tuple[Value, Value, Type]] = []
         self._cache: dict[object, Value] = {}
         self.rows: Rows | None = None
         """Where several rows of work-items run at once."""
@@ -390,22 +394,16 @@ class Emitter:
 
     def slot(self, slot: Slot) -> tuple[Value | None, Value | None]:
         """Where a slot keeps the scalar and where the vector, as its shape needs them."""
-        key = (
-            slot,
-            self._row if self.rows is not None and (slot in self.rows.slots or slot in self.frame.spilled) else 0,
-        )
+        row = self._row if self.rows is not None and (slot in self.rows.slots or slot in self.frame.spilled) else 0
+        # What is the same for all rows is read from the first one's.
+        key = (slot, 1 if not row and slot in self.looping else row)
         found = self._slots.get(key)
         if found is None:
             shape = slot.shape if self.lanes else Shape(0)
             whole = bool(self.lanes) and (shape.varying or not shape.exact)
             single = not shape.varying
             if slot in self.frame.spilled:
-                assert self.frame.spill is not None
-                place = self.frame.spilled[slot]
-                name = f"%spill{len(self._slots)}"
-                self.allocations.append(f"  {name} = getelementptr i8, {self.frame.spill.typed}, i64 {place}")
-                address = Value(self.b, name, PTR)
-                found = (None, address) if whole else (address, None)
+                found = self._spilled(slot, whole)
             else:
                 found = (
                     self.allocate(Type(slot.type)) if single else None,
@@ -417,6 +415,40 @@ class Emitter:
                     self.allocations.append(f"  store {Type(slot.type)} {name}, {found[0].typed}")
             self._slots[key] = found
         return found
+
+    def _spilled(self, slot: Slot, whole: bool) -> tuple[Value | None, Value | None]:
+        """What a vector keeps across barriers lies in its memory, but in registers while a loop works on it."""
+        assert self.frame.spill is not None
+        name, type_ = f"%spill{len(self._slots)}", Type(slot.type, self.lanes if whole else 0)
+        self.allocations.append(
+            f"  {name} = getelementptr i8, {self.frame.spill.typed}, i64 {self.frame.spilled[slot]}"
+        )
+        address = Value(self.b, name, PTR)
+        if slot in self.looping:
+            place = self.allocate(type_)
+            self.allocations.append(f"  {name}.first = load {type_}, {address.typed}")
+            self.allocations.append(f"  store {type_} {name}.first, {place.typed}")
+            if slot in self.written:
+                self._kept.append((place, address, type_))
+            address = place
+        return (None, address) if whole else (address, None)
+
+    def keep(self, looping: dict[Slot, None], written: set[Slot]) -> None:
+        """Hold these slots in registers from here on; `written` are those that `put_back` has to store."""
+        self.looping, self.written = looping, written
+        for row in range(1, len(self._views)) if looping else ():
+            self._look(row)
+            for slot in looping:
+                self.slot(slot)
+            self._look(0)
+        for slot in looping:
+            self.slot(slot)
+
+    def put_back(self) -> None:
+        """Before a region ends and another follows."""
+        for place, address, type_ in self._kept:
+            value = self.b.op(f"load {type_}, {place.typed}", type_)
+            self.b.line(f"store {value.typed}, {address.typed}")
 
     def for_each_lane(
         self, operands: list[Value], results: list[Type], body: Callable[..., list[Value]]

@@ -1,8 +1,7 @@
 """Writes the code around the regions: which work-items there are, and in what order vectors of them run.
 
-Lanes are neighbours along the first dimension. A kernel that never asks for its place in a group runs in blocks that
-the engine chooses. Any other runs group by group; with barriers, all vectors of a group run one region before any
-runs the next.
+Lanes are neighbours along the first dimension. A kernel runs group by group; with barriers, all vectors of a group run
+one region before any runs the next. Kernels that never ask for their place in a group run in blocks, see `flat.py`.
 """
 
 from __future__ import annotations
@@ -145,6 +144,16 @@ class Entry:
         b.line(f"br label %{behind}")
         b.label(behind)
 
+    def choose(self, condition: Value, body: Callable[[], None], otherwise: Callable[[], None]) -> None:
+        inside, other, behind = self._labels("then", "else", "end")
+        b = self.b
+        b.line(f"br {condition.typed}, label %{inside}, label %{other}")
+        for label, write in ((inside, body), (other, otherwise)):
+            b.label(label)
+            write()
+            b.line(f"br label %{behind}")
+        b.label(behind)
+
     def for_(self, start: Value, stop: Value, step: int, body: Callable[[Value], None]) -> Value:
         """Counts while a whole step fits; gives where it came to."""
         counter = self.variable(start)
@@ -164,7 +173,13 @@ class Entry:
     # Vectors
 
     def region(
-        self, number: int, mask: Value | None, ids: dict[str, Value], *more: Value, between: Value | None = None
+        self,
+        number: int,
+        mask: Value | None,
+        ids: dict[str, Value],
+        *more: Value,
+        between: Value | None = None,
+        prefix: str | None = None,
     ) -> Value:
         """`between` is given where several rows run at once: bytes from what one row keeps to what the next does."""
         known = {"arguments": self.arguments, "grid": self.grid, "worker": self.worker, **ids}
@@ -173,7 +188,7 @@ class Entry:
         if mask is not None:
             given.append(mask)
         given += more
-        name = f"{self.prefix}region{number}"
+        name = f"{self.prefix if prefix is None else prefix}region{number}"
         if between is not None:
             name += ".rows"
             given.append(between)
@@ -270,66 +285,6 @@ class Entry:
 def several_only(rows: int, step: int, size: tuple[int, int, int] | None) -> bool:
     """Is it known that there are always as many rows as run at once, and nothing left at their ends?"""
     return rows > 1 and size is not None and size[0] % step == 0 and size[1] % rows == 0
-
-
-def flat_entry(
-    symbol: str,
-    choices: Choices,
-    before: Beforehand,
-    twice: bool,
-    large: int = 0,
-    rows: int = 1,
-    granted: Granted | None = None,
-) -> str:
-    """Block by block: how large they are is up to the engine, and the last ones stick out of the launch."""
-    e = Entry(symbol, choices, before, twice, large, rows, granted)
-    b = e.b
-    ends = [offset + size for offset, size in zip(e.offset, e.global_size, strict=True)]
-    block = e.variable(e.first)
-
-    def run() -> None:
-        now = e.get(block)
-        e.set(block, now + 1)
-        x, rest = b.binary("urem", now, e.count[0]), b.binary("udiv", now, e.count[0])
-        y, z = b.binary("urem", rest, e.count[1]), b.binary("udiv", rest, e.count[1])
-        x0, y0, z0 = (n * size + offset for n, size, offset in zip((x, y, z), e.size, e.offset, strict=True))
-        x1, y1, z1 = (
-            b.intrinsic("umin", start + size, end) for start, size, end in zip((x0, y0, z0), e.size, ends, strict=True)
-        )
-        at = e.variable(x0)
-
-        def piece() -> None:
-            # Vectors end where 31 bits would overflow, so that the low half of an id never wraps between two lanes.
-            start = e.get(at)
-            stop = b.intrinsic("umin", (start | 0x7FFFFFFF) + 1, x1)
-            e.for_(
-                z0, z1, 1,
-                lambda gz: e.lines(
-                    y0, y1,
-                    lambda gy: rows_(start, stop, gy, gz),
-                    lambda gy: e.row(start, stop, lambda gx, mask: vector(gx, gy, gz, mask)),
-                ),
-            )  # fmt: skip
-            e.set(at, stop)
-
-        e.while_(lambda: b.compare("ult", e.get(at), x1), piece)
-
-    def rows_(start: Value, stop: Value, gy: Value, gz: Value) -> None:
-        e.rows_of_vectors(
-            start, stop,
-            lambda gx, mask, _: e.several(
-                {"global_x": gx, "global_y": gy, "global_z": gz},
-                lambda: vector(gx, gy, gz, mask, e.number(0)),
-                lambda above: vector(gx, gy + above, gz, mask),
-            ),
-            lambda gx, mask, above: vector(gx, gy + above, gz, mask),
-        )  # fmt: skip
-
-    def vector(gx: Value, gy: Value, gz: Value, mask: Value | None, between: Value | None = None) -> None:
-        e.region(0, mask, {"global_x": gx, "global_y": gy, "global_z": gz, "spill": e.scratch}, between=between)
-
-    e.while_(lambda: b.compare("ult", e.get(block), e.last), run)
-    return e.text()
 
 
 def keep(_: Value) -> None:
@@ -521,9 +476,6 @@ def _regions(
         _vectors(e, known, start, vector, e.twice)
 
     e.while_(lambda: b.compare("ne", e.get(current, I32), done), round_)
-
-
-__all__ = ["flat_entry", "group_entry"]
 
 
 def either_entry(symbol: str, rows: str, linear: str, choices: Choices) -> str:

@@ -72,13 +72,17 @@ def lay_out(body: Body, regions: list[Region], lanes: int, shared: Container[Slo
         return at
 
     width = max(lanes, 1)
+    sizes: dict[Slot, tuple[int, int]] = {}
     for block in body.blocks:
         for op in block.ops:
             slot = op.info
-            if op.name in ("read", "write") and slot.across and slot not in storage.slots and slot not in shared:
+            if op.name in ("read", "write") and slot.across and slot not in sizes and slot not in shared:
                 whole = lanes > 1 and (slot.shape.varying or not slot.shape.exact)
                 size = Type(slot.type).bits // 8 or 1
-                storage.slots[slot] = place(size * width, 64) if whole else place(8, 8)
+                sizes[slot] = (size * width, 64) if whole else (8, 8)
+    # Vectors first, so that nothing is left empty between them.
+    for slot, needs in sorted(sizes.items(), key=lambda each: -each[1][1]):
+        storage.slots[slot] = place(*needs)
     private = [variable for variable in body.variables if variable.space == "private"]
     together = sum(variable.size * width for variable in private)
     asked = any(op.name == "space_of" for block in body.blocks for op in block.ops)
@@ -150,6 +154,8 @@ def write_region(
     starts = {each.start: index for index, each in enumerate(ready.regions)}
 
     def leave(e: Emitter, block: Block) -> None:
+        if ends_in_barrier(block) is not None:
+            e.put_back()
         e.b.line(f"ret i32 {DONE if ends_in_barrier(block) is None else starts[block.successors[0]]}")
 
     if ready.plan is None:
@@ -184,6 +190,8 @@ def _write_in_step(
         lines += ["  %stopped = alloca i1", "  store i1 false, ptr %stopped"]
 
     def leave(e: Emitter, block: Block) -> None:
+        if ends_in_barrier(block) is not None:
+            e.put_back()
         for slot in step.writes:
             value, _ = e.slot(slot)
             assert value is not None
@@ -266,6 +274,7 @@ def _write(
     e.used, e.constants, e.streams = ready.used, out.constants, ready.streams.stores
     if rows is not None:
         e.run_rows(rows, frames)
+    e.keep(*_in_loops(region, ready.storage))
     write_block = Rounds(e, ready.body).write_block if rows is None else e.write_block
     late = _late(region)
     for block in region.blocks:
@@ -294,6 +303,33 @@ def _write(
     out.globals.update(e.globals)
     out.called |= e.functions
     _need(e.routines, out)
+
+
+def _in_loops(region: Region, storage: Storage) -> tuple[dict[Slot, None], set[Slot]]:
+    """Slots in memory that blocks which may run again use, and slots that the region writes.
+
+    Blocks are numbered in reverse post-order, so that a loop lies between its header and the block that turns back.
+    """
+    blocks = region.blocks
+    place = {block: index for index, block in enumerate(blocks)}
+    turning = [0] * (len(blocks) + 1)
+    for block in blocks:
+        for target in block.successors if ends_in_barrier(block) is None else ():
+            if place.get(target, len(place)) <= place[block]:
+                turning[place[target]] += 1
+                turning[place[block] + 1] -= 1
+    looping: dict[Slot, None] = {}
+    written: set[Slot] = set()
+    depth = 0
+    for block, change in zip(blocks, turning, strict=False):
+        depth += change
+        for op in block.ops:
+            if op.name in ("read", "write") and op.info in storage.slots:
+                if depth:
+                    looping[op.info] = None
+                if op.name == "write":
+                    written.add(op.info)
+    return looping, written
 
 
 def _late(region: Region) -> set[Block]:

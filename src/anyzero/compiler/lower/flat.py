@@ -1,0 +1,146 @@
+"""Writes the code around kernels that never ask for their place in a group: they run in blocks that the engine chooses.
+
+Blocks away from the edges may run strip by strip, see `transform/strip_mine.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anyzero.compiler.lower.beforehand import Beforehand
+from anyzero.compiler.lower.emitter import Choices
+from anyzero.compiler.lower.entry import Entry, keep
+from anyzero.compiler.lower.guard import holds
+from anyzero.compiler.lower.llvm import I32, PTR, Type, Value
+from anyzero.compiler.lower.regions import DONE
+from anyzero.compiler.transform.settle import Granted
+
+Corner = tuple[Value, Value, Value]
+"""Of a block: global ids."""
+
+
+@dataclass(slots=True)
+class Strips:
+    """A version of the kernel whose loops are cut into strips, see `transform/strip_mine.py`."""
+
+    prefix: str
+    rows: int
+    """That run at once."""
+    regions: int
+    per_vector: int
+    """Bytes that each keeps from strip to strip."""
+
+
+def flat_entry(
+    symbol: str,
+    choices: Choices,
+    before: Beforehand,
+    twice: bool,
+    large: int = 0,
+    rows: int = 1,
+    granted: Granted | None = None,
+    strips: Strips | None = None,
+) -> str:
+    """Block by block: how large they are is up to the engine, and the last ones stick out of the launch."""
+    e = Entry(symbol, choices, before, twice, large, rows, granted)
+    b = e.b
+    ends = [offset + size for offset, size in zip(e.offset, e.global_size, strict=True)]
+    block = e.variable(e.first)
+
+    def run() -> None:
+        now = e.get(block)
+        e.set(block, now + 1)
+        x, rest = b.binary("urem", now, e.count[0]), b.binary("udiv", now, e.count[0])
+        y, z = b.binary("urem", rest, e.count[1]), b.binary("udiv", rest, e.count[1])
+        x0, y0, z0 = (n * size + offset for n, size, offset in zip((x, y, z), e.size, e.offset, strict=True))
+        x1, y1, z1 = (
+            b.intrinsic("umin", start + size, end) for start, size, end in zip((x0, y0, z0), e.size, ends, strict=True)
+        )
+        if strips is not None:
+            e.choose(
+                _fits(e, strips.rows, (x0, y0, z0), (x1, y1, z1)),
+                lambda: _strip_by_strip(e, strips, (x0, y0, z0), (x1, y1, z1)),
+                lambda: pieces(x0, x1, y0, y1, z0, z1),
+            )
+        else:
+            pieces(x0, x1, y0, y1, z0, z1)
+
+    def pieces(x0: Value, x1: Value, y0: Value, y1: Value, z0: Value, z1: Value) -> None:
+        at = e.variable(x0)
+
+        def piece() -> None:
+            # Vectors end where 31 bits would overflow, so that the low half of an id never wraps between two lanes.
+            start = e.get(at)
+            stop = b.intrinsic("umin", (start | 0x7FFFFFFF) + 1, x1)
+            e.for_(
+                z0, z1, 1,
+                lambda gz: e.lines(
+                    y0, y1,
+                    lambda gy: rows_(start, stop, gy, gz),
+                    lambda gy: e.row(start, stop, lambda gx, mask: vector(gx, gy, gz, mask)),
+                ),
+            )  # fmt: skip
+            e.set(at, stop)
+
+        e.while_(lambda: b.compare("ult", e.get(at), x1), piece)
+
+    def rows_(start: Value, stop: Value, gy: Value, gz: Value) -> None:
+        e.rows_of_vectors(
+            start, stop,
+            lambda gx, mask, _: e.several(
+                {"global_x": gx, "global_y": gy, "global_z": gz},
+                lambda: vector(gx, gy, gz, mask, e.number(0)),
+                lambda above: vector(gx, gy + above, gz, mask),
+            ),
+            lambda gx, mask, above: vector(gx, gy + above, gz, mask),
+        )  # fmt: skip
+
+    def vector(gx: Value, gy: Value, gz: Value, mask: Value | None, between: Value | None = None) -> None:
+        e.region(0, mask, {"global_x": gx, "global_y": gy, "global_z": gz, "spill": e.scratch}, between=between)
+
+    e.while_(lambda: b.compare("ult", e.get(block), e.last), run)
+    return e.text()
+
+
+def _fits(e: Entry, rows: int, start: Corner, stop: Corner) -> Value:
+    """May the whole block run strip by strip: all rows and vectors full, and nothing at the edges?"""
+    b = e.b
+    size = [last - first for first, last in zip(start, stop, strict=True)]
+    answer = b.compare("eq", b.binary("urem", size[0], e.number(e.step)) | b.binary("urem", size[1], e.number(rows)), 0)
+    answer = answer & b.compare("ule", stop[0], (start[0] | 0x7FFFFFFF) + 1)
+    if e.granted is None:
+        return answer
+    ids = dict(zip(("global_x", "global_y", "global_z"), start, strict=True))
+    return answer & holds(e, e.granted, ids, [each - 1 for each in size])
+
+
+def _strip_by_strip(e: Entry, strips: Strips, start: Corner, stop: Corner) -> None:
+    """All vectors of a block run one region before any runs the next; all of them come to the same."""
+    b = e.b
+    current = e.variable(b.constant(0, I32))
+    every = Value(b, "splat (i1 true)", Type("i1", e.lanes))
+    between = b.binary("udiv", stop[0] - start[0], e.number(e.step)) * strips.per_vector
+
+    def run(number: int) -> None:
+        spill = e.variable(e.scratch)
+        following = e.variable(b.constant(DONE, I32))
+
+        def vector(x: Value, y: Value, z: Value) -> None:
+            now = e.get(spill, PTR)
+            ids = {"global_x": x, "global_y": y, "global_z": z, "spill": now}
+            e.set(following, e.region(number, every, ids, between=between, prefix=strips.prefix))
+            e.set(spill, e.at(now, strips.per_vector))
+
+        def row(y: Value, z: Value) -> None:
+            e.for_(start[0], stop[0], e.step, lambda x: vector(x, y, z))
+            e.set(spill, e.at(e.get(spill, PTR), between * (strips.rows - 1)))
+
+        e.for_(start[2], stop[2], 1, lambda z: keep(e.for_(start[1], stop[1], strips.rows, lambda y: row(y, z))))
+        e.set(current, e.get(following, I32))
+
+    def once() -> None:
+        now = e.get(current, I32)
+        for number in range(strips.regions):
+            e.if_(b.compare("eq", now, number), lambda number=number: run(number))  # type: ignore[misc]
+
+    e.while_(lambda: b.compare("ne", e.get(current, I32), DONE), once)

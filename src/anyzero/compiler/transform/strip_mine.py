@@ -1,0 +1,127 @@
+"""Strip-mining: cuts loops whose turns read far apart into strips, and ends a region behind each.
+
+A naive product of matrices goes down a column of the second matrix: each turn reads another page, and where a row of
+the matrix is a power of two long, all of them fall into the same few sets of the caches. All vectors of a block run one
+strip before any goes on to the next (loop tiling), so that the memory of a strip stays in the caches for all rows.
+"""
+
+from __future__ import annotations
+
+from anyzero.compiler.analysis.loops import Loop
+from anyzero.compiler.analysis.rows import served
+from anyzero.compiler.analysis.shapes import Flow, Shapes
+from anyzero.compiler.analysis.together import agreed
+from anyzero.compiler.folding import signed, width
+from anyzero.compiler.ir import Block, Body, Op
+from anyzero.compiler.transform.number import number, redirect
+
+TURNS = 64
+"""Of a strip: with the columns of a block, what they read fits into a small second-level cache."""
+FAR = 256
+"""Bytes from turn to turn beyond which caches and prefetchers do badly."""
+DEPTH = 8
+
+_ORDERED = {"atomic", "barrier", "fence", "call", "group", "group_copy", "printf", "copy", "fault", "image_read",
+            "image_write"}  # fmt: skip
+"""Kernels that have these are left alone: others may see the order of work-items, or there is little to gain."""
+
+
+def strip_mine(body: Body, flow: Flow, shapes: Shapes) -> bool:
+    """Are there such loops? Then there are new blocks, and the flow has to be analysed again."""
+    if flow.loops.irreducible or not all(_may_wait(op) for op in body.ops):
+        return False
+    same = agreed(body, flow)
+    # All vectors have to come to the end of a strip together.
+    if any(block.condition is not None and not _agreed(block.condition, same) for block in body.blocks):
+        return False
+    loops = {flow.loops.innermost[op.block]: None for op in served(body, flow, shapes) if op.block and _far(op, flow)}
+    chosen = [loop for loop in loops if loop is not None and _fit(loop)]
+    for loop in chosen:
+        _cut(loop, body)
+    if chosen:
+        number(body)
+    return bool(chosen)
+
+
+def _may_wait(op: Op) -> bool:
+    return op.name not in _ORDERED and not (op.name in ("load", "store") and op.info.volatile)
+
+
+def _agreed(condition: Op, same: set[Op]) -> bool:
+    return condition.block is None or condition in same
+
+
+def _fit(loop: Loop) -> bool:
+    stores = any(op.name == "store" for block in loop.blocks for op in block.ops)
+    return not stores and len(loop.header.predecessors) == 2 and _counter(loop) is not None
+
+
+def _far(op: Op, flow: Flow) -> bool:
+    """Do two turns of its loop read far from each other?"""
+    assert op.block is not None
+    loop = flow.loops.innermost[op.block]
+    assert loop is not None
+    step = _step(op.args[0], loop, DEPTH)
+    return step is None or abs(step) >= FAR
+
+
+def _step(op: Op, loop: Loop, depth: int) -> int | None:
+    """By how much it grows from turn to turn; None where nobody knows before the kernel runs."""
+    if op.block is None or op.block not in loop:
+        return 0
+    if not depth:
+        return None
+    if op.name == "phi" and op.block is loop.header:
+        again = op.args[loop.header.predecessors.index(loop.latches[0])]
+        found = again.name == "add" and again.args[0] is op and again.args[1].name == "const"
+        return _number(again.args[1]) if found else None
+    inner = [_step(each, loop, depth - 1) for each in op.args]
+    if op.pure and op.name != "phi" and all(each == 0 for each in inner):
+        return 0
+    if op.name == "cast":
+        return inner[0]
+    if op.name in ("add", "offset", "sub") and inner[0] is not None and inner[1] is not None:
+        return inner[0] + (-inner[1] if op.name == "sub" else inner[1])
+    if op.name in ("mul", "shl") and op.args[1].name == "const" and inner[0] is not None:
+        by = _number(op.args[1])
+        return inner[0] * (by if op.name == "mul" else 1 << (by % 64))
+    return None
+
+
+def _number(const: Op) -> int:
+    return signed(const.info, width(const.type))
+
+
+def _counter(loop: Loop) -> tuple[Op, Op] | None:
+    """A number that each turn adds the same constant to: the phi and the sum."""
+    place = loop.header.predecessors.index(loop.latches[0])
+    for phi in loop.header.phis:
+        sum_ = phi.args[place]
+        if sum_.name == "add" and sum_.args[0] is phi and sum_.args[1].name == "const" and sum_.args[1].info:
+            return phi, sum_
+    return None
+
+
+def _cut(loop: Loop, body: Body) -> None:
+    """Ends a region on the way back from the last turn of each strip."""
+    header, latch = loop.header, loop.latches[0]
+    found = _counter(loop)
+    assert found is not None
+    phi, sum_ = found
+    length = body.const(phi.type, TURNS * sum_.args[1].info)
+    (outside,) = (each for each in header.predecessors if each is not latch)
+    asking = Block(len(body.blocks), predecessors=[latch])
+    pause = Block(len(body.blocks) + 1, predecessors=[asking])
+    onward = Block(len(body.blocks) + 2, predecessors=[asking, pause], successors=[header])
+    asking.successors, pause.successors = [pause, onward], [onward]
+    first = outside.append(Op("add", phi.type, [phi.args[header.predecessors.index(outside)], length]))
+    end = Op("phi", phi.type)
+    asking.condition = asking.append(Op("icmp", "i1", [sum_, end], "eq"))
+    pause.append(Op("barrier", "", [], "joint"))
+    following = pause.append(Op("add", phi.type, [sum_, length]))
+    again = onward.add_phi(Op("phi", phi.type, [end, following]))
+    redirect(latch, header, asking)
+    header.predecessors = [onward if each is latch else each for each in header.predecessors]
+    end.args = [again if each is onward else first for each in header.predecessors]
+    header.add_phi(end)
+    body.blocks += [asking, pause, onward]
