@@ -96,12 +96,17 @@ pytest: build  ## the Python tests alone
 .PHONY: bench
 bench: build  ## the benchmarks, compiled kernels beside other implementations, and docs/performance.md from them
 	@$(BIN)/python -m benchmarks
-	@$(BIN)/python -m benchmarks --kernels
+	@$(BIN)/python -m benchmarks --kernels --suite all --target all
 	@$(BIN)/python -m benchmarks --figures
 
+.PHONY: bench-quick
+bench-quick: build  ## a first impression of the same in five minutes; docs/performance.md stays as it is
+	@$(BIN)/python -m benchmarks --quick
+	@$(BIN)/python -m benchmarks --kernels --suite all --target all --quick
+
 .PHONY: kernels
-kernels: build  ## the second part of that alone
-	@$(BIN)/python -m benchmarks --kernels
+kernels: build  ## compiled kernels alone, with every instruction set that the machine has of AVX-512 and AVX2
+	@$(BIN)/python -m benchmarks --kernels --suite all --target all
 
 .PHONY: corpus
 corpus: build  ## compile every kernel of dpctl and dpnp (fetches them; goes on where it was broken off)

@@ -13,6 +13,7 @@ from benchmarks import machine, sources, table
 from benchmarks.compile import command as compiling
 from benchmarks.items import ITEMS, Item, measured_keys, select
 from benchmarks.kernels import pairs, scale
+from benchmarks.kernels.targets import instruction_set
 from benchmarks.launches import contest, report
 from benchmarks.npu import command as npu
 
@@ -151,7 +152,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     items = select(options.only)
     chosen = [source for source in sources.SOURCES if items and options.source in (None, source.name)]
-    about = machine.describe() | {"load before": round(machine.load(), 2)}
+    about = machine.describe() | {"instruction set": instruction_set("native"), "load before": round(machine.load(), 2)}
     records: dict[str, dict[str, dict[str, Any]]] = {}
     problems: list[str] = []
     for source in chosen:

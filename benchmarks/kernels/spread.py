@@ -12,7 +12,19 @@ from benchmarks.kernels.goals import mark
 from benchmarks.kernels.report import BEST, OURS, RIVALS, disturbed, duration, laid_out, ratios
 from benchmarks.kernels.shapes import FAMILIES, SHAPES, Family, Shape
 
-__all__ = ["BLAS", "LIMIT", "PEERS", "Results", "as_json", "as_text", "measure", "select", "summaries", "summary"]
+__all__ = [
+    "BLAS",
+    "LIMIT",
+    "PEERS",
+    "TO_BLAS",
+    "Results",
+    "as_json",
+    "as_text",
+    "measure",
+    "select",
+    "summaries",
+    "summary",
+]
 
 BLAS: Final = "numpy"
 PEERS: Final = (OURS, *RIVALS, BLAS)

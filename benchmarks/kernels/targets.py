@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-__all__ = ["TARGETS", "Target", "instruction_set", "present"]
+__all__ = ["ALL", "MEASURED", "TARGETS", "Target", "instruction_set", "present"]
 
 ALL: Final = "all"
 """Stands for every one of `MEASURED` that the processor has."""

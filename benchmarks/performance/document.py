@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.kernels.command import results_of
+from benchmarks.kernels.targets import MEASURED as TARGETS
 from benchmarks.performance import tables
 from benchmarks.performance.figures import figures
 from benchmarks.performance.record import Incomplete, Record, updated
@@ -21,7 +22,7 @@ __all__ = ["FOLDER", "PAGES", "RECORD", "main", "rendered"]
 FOLDER: Final = Path("docs") / tables.FOLDER
 RECORD: Final = FOLDER / "kernels.json"
 PAGES: Final = (Path("docs/performance.md"), Path("README.md"))
-MEASURED: Final = (results_of("native"), BUILD / "results.json")
+MEASURED: Final = (*(results_of(name) for name in TARGETS), BUILD / "results.json")
 SECTION: Final = re.compile(r"(?<=<!-- begin: )([a-z]+)( -->\n)(.*?)(?=<!-- end: \1 -->)", re.DOTALL)
 
 
@@ -46,8 +47,8 @@ def main(files: Sequence[str]) -> int:
         record = json.loads(kept.read_text()) if kept.exists() else {}
         for path in (each for each in given if each.resolve() != kept):
             record = updated(record, json.loads(path.read_text()))
-        if "programs" not in record:
-            raise Incomplete("nothing was measured; run `python -m benchmarks --kernels` first")
+        if not record.get("kernels"):
+            raise Incomplete("nothing was measured; run `python -m benchmarks --kernels --suite all` first")
     except (OSError, ValueError, Incomplete) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

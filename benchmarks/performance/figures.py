@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from benchmarks.kernels import goals
-from benchmarks.kernels.report import BEST, BUILDS, NATIVE, RIVALS
 from benchmarks.performance import tables
 from benchmarks.performance.chart import Bar, Linear, Log, chart
-from benchmarks.performance.record import Record
+from benchmarks.performance.record import Record, sets
 
 __all__ = ["figures"]
 
 
-def _compared(record: Record, name: str, peers: Sequence[str], goal: Callable[[str], float | None], title: str) -> str:
+def _compared(
+    part: tables.Part, name: str, peers: Sequence[str], goal: Callable[[str], float | None], title: str
+) -> str:
     bars = []
-    for program in tables.kernels(record):
+    for program in tables.kernels(part):
         if (value := program["ratios"].get(name)) is not None:
             mark = goal(program["key"])
             who = tables.closest(program, peers) or ""
@@ -33,13 +33,11 @@ def _compared(record: Record, name: str, peers: Sequence[str], goal: Callable[[s
 def figures(record: Record) -> dict[str, str]:
     """Their text by the name of the file."""
     made = {}
-    for file, name, peers, goal, whose in (
-        ("opencl.svg", BEST, RIVALS, goals.to_opencl, "the best OpenCL implementation"),
-        ("native.svg", NATIVE, BUILDS, goals.TO_NATIVE.get, "plain C++ with OpenMP"),
-    ):
-        if tables.average(record, name) is not None:
-            title = f"anyzero's time divided by that of {whose}"
-            made[file] = _compared(record, name, peers, goal, title)
+    for label, part in sets(record):
+        for file, name, peers, goal, whose in tables.COMPARED:
+            if tables.average(part, name) is not None:
+                title = f"{label}: anyzero's time divided by that of {whose}"
+                made[tables.file_of(file, label)] = _compared(part, name, peers, goal, title)
     for each in record.get("scale", []):
         most = str(each["threads"])
         bars = [

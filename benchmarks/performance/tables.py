@@ -5,27 +5,46 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from benchmarks.kernels import goals
+from benchmarks.kernels import goals, spread
 from benchmarks.kernels.program import LAUNCH
 from benchmarks.kernels.report import BEST, BUILDS, NATIVE, OURS, RIVALS, duration, mean
-from benchmarks.performance.record import Record
+from benchmarks.performance.record import SET, Record, sets
 
-__all__ = ["FOLDER", "SECTIONS", "average", "closest", "kernels"]
+__all__ = ["COMPARED", "FOLDER", "SECTIONS", "average", "closest", "file_of", "kernels"]
 
 FOLDER: Final = "performance"
 """Of figures and record, in docs."""
+COMPARED: Final = (
+    ("opencl", BEST, RIVALS, goals.to_opencl, "the best OpenCL implementation"),
+    ("native", NATIVE, BUILDS, goals.TO_NATIVE.get, "plain C++ with OpenMP"),
+)
+"""File, column, who it is of, goal and title of each comparison."""
+PEOPLE_HAVE: Final = "AVX2"
+"""What most processors of desktops and laptops have: the README's figure."""
+NOTHING: Final = "Not measured yet.\n"
 
 Program = Mapping[str, Any]
+Part = Mapping[str, Any]
+"""What was measured with one instruction set."""
 
 
-def kernels(record: Record) -> list[Program]:
-    return [each for each in record["programs"] if each["limit"] != LAUNCH]
+def kernels(part: Part) -> list[Program]:
+    return [each for each in part.get("programs", ()) if each["limit"] != LAUNCH]
 
 
 def closest(program: Program, peers: Sequence[str]) -> str | None:
     """Which of them comes closest to us."""
     ratios = program["ratios"]
     return max((name for name in peers if name in ratios), key=ratios.__getitem__, default=None)
+
+
+def file_of(name: str, label: str) -> str:
+    """Of a figure for one instruction set.
+
+    >>> file_of("opencl", "AVX-512")
+    'opencl-avx-512.svg'
+    """
+    return f"{name}-{label.lower()}.svg"
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:
@@ -38,65 +57,91 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
 
 
-def average(record: Record, name: str) -> float | None:
-    values = [each for program in kernels(record) if (each := program["ratios"].get(name)) is not None]
+def _marked(value: float | None, goal: float | None, doubtful: bool) -> str:
+    """A number with its verdict behind it."""
+    return f"{_number(value)} {goals.mark(value, goal, doubtful).rpartition(' ')[2] if value and goal else ''}".strip()
+
+
+def average(part: Part, name: str) -> float | None:
+    values = [each for program in kernels(part) if (each := program["ratios"].get(name)) is not None]
     return mean(values) if values else None
 
 
-def doubtful(record: Record) -> bool:
+def doubtful(part: Part) -> bool:
     """Were others busy while it was measured?"""
-    return any(each["disturbed"] for each in kernels(record))
+    return any(each["disturbed"] for each in kernels(part))
+
+
+def _slower(values: Sequence[float]) -> str:
+    return f"{sum(value > 1 for value in values)} of {len(values)}" if values else "–"
+
+
+def _summed(part: Part) -> list[str]:
+    """The cells of one instruction set."""
+    out = part.get("published", {"geometric_mean": {}, "quotients": {}})
+    values = [each for program in kernels(part) if (each := program["ratios"].get(BEST)) is not None]
+    spreads = [each["spread"][OURS] for each in part.get("shapes", ()) if OURS in each["spread"]]
+    return [
+        _marked(average(part, BEST), goals.MEAN, doubtful(part)),
+        _slower(values),
+        _number(average(part, NATIVE)),
+        _number(out["geometric_mean"].get(BEST)),
+        _slower(out["quotients"].get(BEST, ())),
+        _number(out["geometric_mean"].get(NATIVE)),
+        f"{_number(mean(spreads))}, {_number(max(spreads))}" if spreads else "–",
+    ]
 
 
 def summary(record: Record) -> str:
-    """A few sentences."""
-    value = average(record, BEST)
-    if value is None:
+    """One column for each instruction set."""
+    found = sets(record)
+    counts = {len(kernels(part)) for _, part in found if kernels(part)}
+    if not counts:
         return "Nobody was there to be compared with.\n"
-    found = [(program, each) for program in kernels(record) if (each := program["ratios"].get(BEST)) is not None]
-    first = sum(each <= 1 for _, each in found)
-    goal = goals.mark(value, goals.MEAN, doubtful(record))
-    text = (
-        f"Against the best OpenCL implementation for CPUs on the same machine, anyzero takes **{value:.2f}** times as "
-        f"long (geometric mean of {len(found)} programs, goal {goal}) and is at least as fast in {first} of them."
-    )
-    native = average(record, NATIVE)
+    heads = [
+        f"{max(counts)} programs ÷ best OpenCL, geometric mean (goal ≤ {goals.MEAN:g})",
+        "slower than the best OpenCL in",
+        "the same ÷ plain C++ with OpenMP, geometric mean",
+        "held-out programs ÷ best OpenCL, geometric mean",
+        "slower than the best OpenCL in",
+        "the same ÷ plain C++ with OpenMP, geometric mean",
+        "groups of other sizes: slowest ÷ fastest, geometric mean and worst kernel",
+    ]
+    columns = [_summed(part) for _, part in found]
+    rows = [["anyzero's time ÷ another's", *(label for label, _ in found)]]
+    rows += [[head, *cells] for head, *cells in zip(heads, *columns, strict=True)]
+    machines = sorted({part["machine"]["CPU"] for _, part in found})
     return (
-        f"{text}\n"
-        if native is None
-        else f"{text} Against plain C++ with OpenMP it takes {native:.2f} times as long.\n"
+        "anyzero's time divided by that of others on the same machine, everybody held to the same instruction set: "
+        f"below 1 anyzero is faster. Measured on: {', '.join(machines)}.\n\n{_table(rows)}"
     )
 
 
 def verdicts(record: Record) -> str:
-    """Ours beside the best of each kind, with goals."""
-    rows = [["program", OURS, BEST, "÷", "goal", NATIVE, "÷", "goal"]]
-    for program in kernels(record):
-        best, values = program["best"], program["ratios"]
-        row = [program["title"], duration(best[OURS]) if OURS in best else "failed"]
-        judged = (
-            (BEST, RIVALS, goals.to_opencl(program["key"])),
-            (NATIVE, BUILDS, goals.TO_NATIVE.get(program["key"])),
-        )
-        for name, peers, goal in judged:
-            who = closest(program, peers)
-            mark = goals.mark(values.get(name), goal, program["disturbed"])
-            row += [duration(best[who]) if who else "–", _number(values.get(name)), mark]
+    """Ours beside the best of each kind, with goals, for all instruction sets."""
+    found = [(label, part) for label, part in sets(record) if kernels(part)]
+    if not found:
+        return NOTHING
+    heads = [f"{label}: {each}" for label, _ in found for each in (OURS, f"÷ {BEST}", f"÷ {NATIVE}")]
+    rows = [["program", f"goal ÷ {BEST}", f"goal ÷ {NATIVE}", *heads]]
+    programs = {label: {each["key"]: each for each in kernels(part)} for label, part in found}
+    titles = {each["key"]: each["title"] for _, part in found for each in kernels(part)}
+    for key, title in titles.items():
+        goal, to_native = goals.to_opencl(key), goals.TO_NATIVE.get(key)
+        row = [title, f"≤ {goal:g}", f"≤ {to_native:g}" if to_native else ""]
+        for label, _ in found:
+            if (program := programs[label].get(key)) is None:
+                row += ["–"] * 3
+                continue
+            values, best = program["ratios"], program["best"].get(OURS)
+            row.append("failed" if best is None else duration(best))
+            row.append(_marked(values.get(BEST), goal, program["disturbed"]))
+            row.append(_marked(values.get(NATIVE), to_native, program["disturbed"]))
         rows.append(row)
-    value = average(record, BEST)
-    rows.append(
-        [
-            "**geometric mean**",
-            "",
-            "",
-            _number(value),
-            goals.mark(value, goals.MEAN, doubtful(record)),
-            "",
-            _number(average(record, NATIVE)),
-            "",
-        ]
-    )
-    return _table(rows)
+    cells = []
+    for _, part in found:
+        cells += ["", _marked(average(part, BEST), goals.MEAN, doubtful(part)), _number(average(part, NATIVE))]
+    return _table([*rows, ["**geometric mean**", f"≤ {goals.MEAN:g}", "", *cells]])
 
 
 def _times(programs: Sequence[Program], peers: Sequence[str]) -> str:
@@ -109,19 +154,96 @@ def _times(programs: Sequence[Program], peers: Sequence[str]) -> str:
     return _table(rows)
 
 
+def _each(record: Record, made: Callable[[Part], str]) -> str:
+    """The same for every instruction set, one below the other."""
+    parts = [(label, text) for label, part in sets(record) if (text := made(part))]
+    return "\n".join(f"**{label}**\n\n{text}" for label, text in parts) or NOTHING
+
+
 def times(record: Record) -> str:
-    return _times(kernels(record), list(record["peers"]))
+    return _each(record, lambda part: _times(kernels(part), list(part["peers"])) if kernels(part) else "")
+
+
+def _launches(part: Part) -> str:
+    programs = [each for each in part.get("programs", ()) if each["limit"] == LAUNCH]
+    used = {name for each in programs for name in each["best"]}
+    return _times(programs, [name for name in part["peers"] if name in used]) if programs else ""
 
 
 def launches(record: Record) -> str:
-    programs = [each for each in record["programs"] if each["limit"] == LAUNCH]
-    used = {name for each in programs for name in each["best"]}
-    return _times(programs, [name for name in record["peers"] if name in used])
+    return _each(record, _launches)
 
 
 def machine(record: Record) -> str:
-    said = ", ".join(f"{name}: {value}" for name, value in record["machine"].items())
-    return f"- {said}\n" + "".join(f"- {name}: {text}\n" for name, text in record["peers"].items())
+    def made(part: Part) -> str:
+        said = ", ".join(f"{name}: {value}" for name, value in part["machine"].items() if name != SET)
+        return f"- {said}\n" + "".join(f"- {name}: {text}\n" for name, text in part["peers"].items())
+
+    return _each(record, made)
+
+
+def _compared(name: str) -> Callable[[Record], str]:
+    """The figures of one comparison."""
+    *_, whose = next(each for each in COMPARED if each[0] == name)
+    column = next(each[1] for each in COMPARED if each[0] == name)
+
+    def made(record: Record) -> str:
+        found = [label for label, part in sets(record) if average(part, column) is not None]
+        return (
+            "\n".join(
+                f"![{label}: times divided by those of {whose}]({FOLDER}/{file_of(name, label)})\n" for label in found
+            )
+            or NOTHING
+        )
+
+    return made
+
+
+def _spread(part: Part) -> str:
+    """The worst shape beside the best one, by kernel."""
+    if not part.get("shapes"):
+        return ""
+    heads = ["slowest ÷ fastest group", *(f"the same: {name}" for name in RIVALS), "odd size ÷ fastest"]
+    rows = [["kernel", *heads, "best ÷ best", "worst ÷ worst", f"highest ÷ {BEST}"]]
+    for each in part["shapes"]:
+        highest = each.get("highest")
+        rows.append(
+            [
+                each["title"],
+                _marked(each["spread"].get(OURS), spread.LIMIT, each["disturbed"]),
+                *(_number(each["spread"].get(name)) for name in RIVALS),
+                _number(each["odd"].get(OURS)),
+                *(_number(each.get(name)) for name in ("best_to_best", "worst_to_worst")),
+                "–" if highest is None else f"{highest:.2f} ({each['worst_shape']})",
+            ]
+        )
+    blas = [
+        f"The slowest group of {each['title']} takes {each['to_blas']:.2f} times as long as BLAS "
+        f"(goal {goals.mark(each['to_blas'], spread.TO_BLAS, each['disturbed'])}).\n"
+        for each in part["shapes"]
+        if "to_blas" in each
+    ]
+    return "\n".join([_table(rows), *blas])
+
+
+def shapes(record: Record) -> str:
+    return _each(record, _spread)
+
+
+def published(record: Record) -> str:
+    """Means and quotients without names."""
+    found = [(label, part["published"]) for label, part in sets(record) if "published" in part]
+    if not found:
+        return NOTHING
+    rows = [["anyzero's time ÷", "geometric mean", "slower in", "from the lowest to the highest"]]
+    for label, part in found:
+        for name, values in part["quotients"].items():
+            if values:
+                shown = ", ".join(f"{value:.2f}" for value in values)
+                mark = " ?" if part["disturbed"] else ""
+                average = f"**{part['geometric_mean'][name]:.2f}**{mark}"
+                rows.append([f"{name}, {label}", average, _slower(values), shown])
+    return f"{_table(rows)}\nThe programs: {', '.join(found[0][1]['titles'])}.\n"
 
 
 def scaled(record: Record) -> str:
@@ -140,34 +262,48 @@ def scaled(record: Record) -> str:
                 [program["title"], alone, *gains, f"≥ {each['at_least']:g} {good}", _number(program["gain_native"])]
             )
         figure = f"![{most} threads]({FOLDER}/scale-{most}.svg)"
-        parts.append(f"{about['CPU']}, {about['cores']} processors:\n\n{figure}\n\n{_table(rows)}")
-    return "\n".join(parts) or "Not measured yet.\n"
+        parts.append(f"{about['CPU']}, {about['cores']} processors{_with(about)}:\n\n{figure}\n\n{_table(rows)}")
+    return "\n".join(parts) or NOTHING
+
+
+def _with(machine: Mapping[str, Any]) -> str:
+    return f", {machine[SET]}" if SET in machine else ""
 
 
 def variants(record: Record) -> str:
     if not record.get("variants"):
-        return "Not measured yet.\n"
+        return NOTHING
     rows = [["pair", "usual", "other", "÷", "slower ÷ faster"]]
-    for each in record["variants"]:
+    for each in record["variants"]["pairs"]:
         value = each["ratio"]
         apart = max(value, 1 / value) if value else None
         times = (each["best"].get(name) for name in ("usual", "other"))
         shown = ["failed" if ns is None else duration(ns) for ns in times]
         rows.append([each["title"], *shown, _number(value), goals.mark(apart, each["at_most"], each["disturbed"])])
-    return _table(rows)
+    about = record["variants"]["machine"]
+    return f"{about['CPU']}, {about['cores']} processors{_with(about)}:\n\n{_table(rows)}"
 
 
 def overview(record: Record) -> str:
     """The README's."""
-    return f"{summary(record)}\n![Times divided by those of the best OpenCL implementation](docs/{FOLDER}/opencl.svg)\n"
+    labels = [label for label, part in sets(record) if average(part, BEST) is not None]
+    if not labels:
+        return summary(record)
+    shown = PEOPLE_HAVE if PEOPLE_HAVE in labels else labels[0]
+    figure = f"docs/{FOLDER}/{file_of('opencl', shown)}"
+    return f"{summary(record)}\n![{shown}: times divided by those of the best OpenCL implementation]({figure})\n"
 
 
 SECTIONS: Final[Mapping[str, Callable[[Record], str]]] = {
     "summary": summary,
+    "opencl": _compared("opencl"),
+    "native": _compared("native"),
     "verdicts": verdicts,
     "times": times,
     "launches": launches,
     "machine": machine,
+    "shapes": shapes,
+    "published": published,
     "scale": scaled,
     "variants": variants,
     "overview": overview,

@@ -11,9 +11,11 @@ import pytest
 from benchmarks.kernels import goals
 from benchmarks.kernels.program import LAUNCH
 from benchmarks.kernels.programs import PROGRAMS
+from benchmarks.kernels.published import PUBLISHED
+from benchmarks.kernels.shapes import SHAPES
 from benchmarks.performance import document, tables
 from benchmarks.performance.chart import Bar, Linear, Log, chart
-from benchmarks.performance.record import Incomplete, Record, updated
+from benchmarks.performance.record import Incomplete, Record, sets, updated
 from benchmarks.sources import ROOT
 
 HINT = "run `python -m benchmarks --figures docs/performance/kernels.json`"
@@ -48,9 +50,37 @@ def kernels(**changes: object) -> Record:
         }
         for each in PROGRAMS
     ]
-    about = {"CPU": "Some CPU", "cores": 2, "memory": "24 GiB", "load before": 3.0}
+    about = {"CPU": "Some CPU", "cores": 2, "memory": "24 GiB", "instruction set": "AVX2", "load before": 3.0}
     peers = {name: f"{name} 1.0" for name in ("anyzero", "Intel", "PoCL", "C++", "C++ fast")}
     return {"machine": about, "size": "full", "peers": peers, "skipped": {}, "programs": programs} | changes
+
+
+def shapes() -> Record:
+    family = {
+        "key": "multiply",
+        "title": "matmul",
+        "knows": False,
+        "disturbed": False,
+        "spread": {"anyzero": 1.1, "Intel": 4.0},
+        "odd": {"anyzero": 1.25},
+        "best_to_best": 0.1,
+        "worst_to_worst": 0.05,
+        "worst_shape": "1021, no group",
+        "highest": 0.75,
+        "lowest": 0.02,
+        "to_blas": 2.5,
+    }
+    return {"families": [family], "shapes": [{"key": each.program.key} for each in SHAPES]}
+
+
+def published() -> Record:
+    return {
+        "titles": [each.title for each in PUBLISHED],
+        "quotients": {"best OpenCL": [0.25, 1.0, 4.0], "best C++": []},
+        "geometric_mean": {"best OpenCL": 1.0, "best C++": None},
+        "disturbed": False,
+        "failed": [],
+    }
 
 
 def scaled(threads: int, gain: float) -> Record:
@@ -87,20 +117,56 @@ def test_every_section_and_figure_is_shown() -> None:
 
 def test_the_record_is_of_programs_that_there_are_and_has_no_samples() -> None:
     known = {each.key for each in PROGRAMS}
-    assert {each["key"] for each in committed()["programs"]} <= known
+    for _, part in sets(committed()):
+        assert {each["key"] for each in part["programs"]} <= known
     assert "samples" not in (ROOT / document.RECORD).read_text()
 
 
 def test_a_measurement_becomes_tables() -> None:
     record = updated({}, kernels())
-    assert record["machine"] == {"CPU": "Some CPU", "cores": 2, "memory": "24 GiB"}
+    (label, part), *_ = sets(record)
+    assert label == "AVX2"
+    assert part["machine"] == {"CPU": "Some CPU", "cores": 2, "memory": "24 GiB", "instruction set": "AVX2"}
     text = tables.SECTIONS["verdicts"](record)
-    assert "| integer hash × 32 | 1.00 ms | 2.00 ms | 0.50 | ≤ 1 ✓ | 500 µs | 2.00 | ≤ 1.3 ✗ |" in text
-    assert "| **geometric mean** |  |  | 0.50 | ≤ 0.67 ✓ |  | 2.00 |  |" in text
-    assert "**0.50** times as long" in tables.SECTIONS["summary"](record)
+    assert "| integer hash × 32 | ≤ 1 | ≤ 1.3 | 1.00 ms | 0.50 ✓ | 2.00 ✗ |" in text
+    assert "| **geometric mean** | ≤ 0.67 |  |  | 0.50 ✓ | 2.00 |" in text
+    assert "| anyzero's time ÷ another's | AVX2 |" in tables.SECTIONS["summary"](record)
     launches = [each.title for each in PROGRAMS if each.limit == LAUNCH]
     assert all(title in tables.SECTIONS["launches"](record) for title in launches)
     assert not any(title in text for title in launches)
+
+
+def test_instruction_sets_stand_beside_each_other() -> None:
+    wide = kernels()
+    wide["machine"] |= {"instruction set": "AVX-512"}
+    wide["programs"][0]["ours_divided_by"]["best OpenCL"] = 2.0
+    record = updated(updated({}, kernels()), wide)
+    assert [label for label, _ in sets(record)] == ["AVX-512", "AVX2"]
+    summary = tables.SECTIONS["summary"](record)
+    assert "| anyzero's time ÷ another's | AVX-512 | AVX2 |" in summary
+    assert "| slower than the best OpenCL in | 1 of 25 | 0 of 25 |" in summary
+    assert "| saxpy | ≤ 1 | ≤ 1.3 | 1.00 ms | 2.00 ✗ | 2.00 ✗ | 1.00 ms | 0.50 ✓ | 2.00 ✗ |" in tables.SECTIONS[
+        "verdicts"
+    ](record)
+    assert {path.name for path in document.rendered(record, {})} == {
+        f"{name}-{label}.svg" for name in ("opencl", "native") for label in ("avx-512", "avx2")
+    }
+    assert "opencl-avx2.svg" in tables.SECTIONS["overview"](record)
+
+
+def test_shapes_and_the_held_out_suite_become_tables() -> None:
+    measured = kernels(shapes=shapes(), published=published())
+    del measured["programs"]
+    record = updated(updated({}, kernels()), measured)
+    row = "| matmul | 1.10 ✓ | 4.00 | – | 1.25 | 0.10 | 0.05 | 0.75 (1021, no group) |"
+    assert row in tables.SECTIONS["shapes"](record)
+    assert "2.50 times as long as BLAS (goal ≤ 2 ✗)" in tables.SECTIONS["shapes"](record)
+    text = tables.SECTIONS["published"](record)
+    assert "| best OpenCL, AVX2 | **1.00** | 1 of 3 | 0.25, 1.00, 4.00 |" in text
+    assert "| the same ÷ plain C++ with OpenMP, geometric mean | 2.00 |" in tables.SECTIONS["summary"](record)
+    for part, of in (("shapes", {"families": [], "shapes": []}), ("published", published() | {"titles": []})):
+        with pytest.raises(Incomplete):
+            updated({}, kernels(**{part: of}))
 
 
 def test_a_failure_is_shown() -> None:
@@ -123,7 +189,7 @@ def test_machines_stand_beside_each_other() -> None:
     assert "| integer hash × 32 | 8.00 ms | 1.95 | ≥ 1.8 ✓ | 1.90 |" in text
     assert "≥ 14.4 ✗" in text
     assert set(document.rendered(record | updated({}, kernels()), {})) == {
-        document.FOLDER / name for name in ("opencl.svg", "native.svg", "scale-2.svg", "scale-16.svg")
+        document.FOLDER / name for name in ("opencl-avx2.svg", "native-avx2.svg", "scale-2.svg", "scale-16.svg")
     }
 
 
@@ -137,7 +203,7 @@ def test_files_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
     assert document.main([str(tmp_path / "measured.json"), str(tmp_path / "other.json")]) == 0
     page = (tmp_path / document.PAGES[0]).read_text()
     assert "old" not in page
-    assert page.startswith("# Title\n<!-- begin: summary -->\nAgainst the best")
+    assert page.startswith("# Title\n<!-- begin: summary -->\nanyzero's time divided by")
     assert page.endswith("<!-- end: summary -->\nkept\n")
     first = {path: path.read_text() for path in tmp_path.rglob("*.*")}
     assert document.main([str(tmp_path / document.RECORD)]) == 0
