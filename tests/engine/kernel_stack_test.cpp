@@ -3,6 +3,7 @@
 #include "exec/kernel_stack.h"
 
 #include <execinfo.h>
+#include <sys/mman.h>
 
 #include "exec/kernel_memory.h"
 #include "exec/settings.h"
@@ -117,6 +118,23 @@ void where_it_lies() {
   assert(top[overrun_slack() - 1] == 0);
 }
 
+// Masked accesses reach beside the memory, which is slow as long as the pages there are absent.
+void pages_beside_it() {
+  using namespace anyzero;
+  constexpr uintptr_t kPage = 4096;
+  Worker worker;
+  for (uint64_t bytes : {uint64_t{128}, uint64_t{kPage}, uint64_t{40 * kPage}}) {
+    assert(provide_memory(bytes, bytes, &worker));
+    for (unsigned char* memory : {worker.local, worker.scratch})
+      for (unsigned char* beside : {memory - 1, memory + bytes}) {
+        unsigned char present = 0;
+        auto* page = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(beside) & ~(kPage - 1));
+        assert(mincore(page, 1, &present) == 0);
+        assert(present & 1);
+      }
+  }
+}
+
 // Debuggers and profilers find the way from a kernel's stack to the caller's.
 void unwinding() {
   using namespace anyzero;
@@ -147,6 +165,7 @@ int main() {
   Scene scene;
   anyzero::settings.log_level = 0;  // the losses are the point; nobody need read of each
   where_it_lies();
+  pages_beside_it();
   unwinding();
   private_memory(scene);
   the_rest(scene);
