@@ -17,6 +17,8 @@ constexpr uint64_t kLeastWidth = 64, kLeastHeight = 8;
 // While nobody knows how long a work-item takes, one thread tries a small block.
 constexpr uint64_t kTrialWidth = 64, kTrialHeight = 4;
 constexpr uint64_t kBlocksForEachThread = 32;
+// Of a strip: many enough that memory is still read along rows.
+constexpr uint64_t kStripItems = 256, kStripGroups = 16;
 constexpr double kMostItems = 1e18;  // of a launch whose blocks can be numbered; a larger one ends in no lifetime
 
 // Small launches pay for no division.
@@ -56,6 +58,15 @@ uint64_t choose_blocks(Grid& grid, const Code& code, uint64_t groups) {
     blocks *= grid.group_count[i];
   }
   return blocks;
+}
+
+void choose_strip(Grid& grid) {
+  const uint64_t columns = grid.group_count[0];
+  grid.strip = columns;
+  if (grid.group_count[1] == 1) return;
+  const uint64_t wanted = std::max(kStripGroups, kStripItems / grid.group_size[0]);
+  // All strips about as wide.
+  grid.strip = parts(columns, parts(columns, wanted));
 }
 
 }  // namespace anyzero

@@ -158,6 +158,7 @@ void run(const Launch& launch, Busy& busy, const Reach* reach) {
   running.entry = launch.code->entry();
   running.local_bytes = launch.local_bytes;
   running.grid.dimensions = 1;
+  running.grid.strip = count[0];
   for (unsigned i = 0; i < 3; ++i) {
     running.grid.group_count[i] = count[i];
     running.grid.group_size[i] = launch.group_size[i];
@@ -179,6 +180,8 @@ void run(const Launch& launch, Busy& busy, const Reach* reach) {
     busy.end(now_ns());
   } else {
     running.turns = {launch.args(), count, launch.group_size, launch.global_offset};
+    // A kernel that waits for other groups may rely on the usual order.
+    if (!code.flat() && !code.may_wait()) choose_strip(running.grid);
     const uint64_t spent = run_adaptively(running, code, pieces, busy);
     if (spent) code.learn_end(running.turns, spent);
   }

@@ -38,10 +38,12 @@ struct Grid {
   uint64_t global_offset[3];
   uint64_t global_size[3];
   uint64_t dimensions;  // the highest one whose size is not 1, at least 1
+  uint64_t strip;       // groups are numbered strip by strip: so many columns of them, row by row, then the next columns
 };
-static_assert(sizeof(Grid) == 104);
+static_assert(sizeof(Grid) == 112);
 
-// Runs the groups first … last - 1, numbered x first.
+// Runs the groups first … last - 1. Code that knows no strips numbers them x first, and a kernel that does not know its groups runs
+// blocks in that order.
 using Entry = void (*)(const void* args, const Grid* grid, uint64_t first, uint64_t last, Worker* worker);
 
 // The address behind a name, or 0.

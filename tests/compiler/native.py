@@ -59,7 +59,9 @@ class Loaded:
         global_size: tuple[int, ...],
         group_size: tuple[int, ...],
         offset: tuple[int, ...] = (0, 0, 0),
+        strip: int | None = None,
     ) -> None:
+        """`strip` is how many columns of groups run row by row before the next ones do: all of them if not given."""
         kernel = self.kernel
         block = np.zeros(max(kernel.args_bytes, 8) + 64, np.uint8)
         local_bytes = -(-kernel.local_bytes // 128) * 128
@@ -83,7 +85,7 @@ class Loaded:
         # Blocks of a kernel that does not know its groups may stick out.
         counts = [-(-size // group) for size, group in zip(sizes, groups, strict=True)]
         dimensions = max([1, *(d + 1 for d in range(3) if sizes[d] > 1)])
-        grid = np.array([*counts, *groups, *offsets, *sizes, dimensions], np.uint64)
+        grid = np.array([*counts, *groups, *offsets, *sizes, dimensions, strip or counts[0]], np.uint64)
         vectors = -(-groups[0] // kernel.lanes) * groups[1] * groups[2]
         scratch_bytes = kernel.scratch_fixed + kernel.scratch_per_vector * vectors
         local, scratch = _aligned(local_bytes), _aligned(scratch_bytes)

@@ -9,6 +9,7 @@ from anyzero import config
 from anyzero.compiler import dump, translate
 from anyzero.compiler.analysis.cost import chains, estimate
 from anyzero.compiler.analysis.ends import Ends, ends
+from anyzero.compiler.analysis.group_width import group_width, most_lanes, suited
 from anyzero.compiler.analysis.rows import MOST
 from anyzero.compiler.analysis.shapes import Flow, analyse
 from anyzero.compiler.analysis.streams import memory_bound
@@ -19,6 +20,7 @@ from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Body, Variable
 from anyzero.compiler.lower.debug_info import DebugInfo
 from anyzero.compiler.lower.emitter import Choices
+from anyzero.compiler.lower.memory import MOST_APART
 from anyzero.compiler.lowering import lower_function, lower_kernel, prepare
 from anyzero.compiler.spirv.float_controls import USUAL, FloatControls
 from anyzero.compiler.spirv.kernel import Kernel
@@ -242,10 +244,17 @@ def choose_lanes(
     flat = is_flat(uses)
     # A value of a vector that is several registers long takes as many: few values find room.
     registers = 1 if options.large_registers else min(chains(body, flow, shapes, flat), 2 if narrow else 4)
+    lanes, rows = target.lanes * registers, "blocks are chosen at run time" if flat else "groups stay apart"
+    width = None if flat else group_width(body, kernel)
+    if width is not None:
+        # Along one dimension groups are long.
+        planar = registers == 1 and not options.large_registers
+        most = min(most_lanes(body, shapes, target.lanes, target.gathers), MOST_APART) if planar else lanes
+        lanes, rows = suited(width, lanes, most), f"rows of a group have {width} work-items"
+    registers = max(1, lanes // target.lanes)
     several = f"{registers} registers" if registers > 1 else "one register"
     halves = ", in halves because memory is the limit" if narrow else ""
-    rows = "blocks are chosen at run time" if flat else "groups stay apart"
-    return target.lanes * registers, f"{several} of floats{halves}; {rows}; {costs}"
+    return lanes, f"{several} of floats{halves}; {rows}; {costs}"
 
 
 def is_flat(uses: Uses) -> bool:

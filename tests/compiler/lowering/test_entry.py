@@ -70,7 +70,12 @@ def component(name: str, axis: int) -> Module:
 
 
 def run(
-    kernel: CompiledKernel, size: Size, group: Size, offset: Size = (0, 0, 0), pieces: Sequence[tuple[int, int]] = ()
+    kernel: CompiledKernel,
+    size: Size,
+    group: Size,
+    offset: Size = (0, 0, 0),
+    pieces: Sequence[tuple[int, int]] = (),
+    strip: int | None = None,
 ) -> Numbers:
     """What each work-item wrote; -1 where none did. `pieces` are ranges of groups, instead of all at once."""
     out = np.full(int(np.prod(size)), -1, np.int64)
@@ -82,7 +87,7 @@ def run(
             whole(args, grid, start, stop, worker)
 
     loaded.entry = entry
-    loaded([out], size, group, offset)
+    loaded([out], size, group, offset, strip)
     return out
 
 
@@ -127,6 +132,28 @@ def test_given_blocks_that_stick_out_then_only_work_items_of_the_launch_run(axis
     ]:
         found = run(kernel, size, block, offset)
         assert (found == expected("GlobalInvocationId", axis, size, block, offset)).all(), (size, block)
+
+
+def test_given_strips_then_groups_are_numbered_row_by_row_in_each() -> None:
+    kernel = compile_kernel(component("WorkgroupId", 0), "main", Options(level=1, lanes=4))
+    size, group = (28, 12, 4), (4, 4, 2)
+    columns, rows, layers = 7, 3, 2
+    everything = expected("WorkgroupId", 0, size, group, (0, 0, 0))
+    for strip in (1, 2, 3, 7):
+        wanted = [
+            (x, y, z)
+            for z in range(layers)
+            for first in range(0, columns, strip)
+            for y in range(rows)
+            for x in range(first, min(first + strip, columns))
+        ]
+        found = []
+        for number in range(columns * rows * layers):
+            place = int(np.flatnonzero(run(kernel, size, group, pieces=[(number, number + 1)], strip=strip) >= 0)[0])
+            found.append((place % 28 // 4, place // 28 % 12 // 4, place // (28 * 12) // 2))
+        assert found == wanted, strip
+        # Steps from group to group come to the same places.
+        assert (run(kernel, size, group, pieces=[(0, 5), (5, 23), (23, 42)], strip=strip) == everything).all(), strip
 
 
 @pytest.mark.parametrize("name", ["GlobalInvocationId", "LocalInvocationId"])

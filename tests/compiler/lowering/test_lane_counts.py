@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from anyzero.compiler.compiled import Options
-from anyzero.compiler.pipeline import compile_kernel
+from anyzero.compiler.lowering import prepare
+from anyzero.compiler.pipeline import choose_lanes, compile_kernel, simplified
 from anyzero.compiler.spirv import read
 from anyzero.compiler.targets import cpu
 from benchmarks.kernels.case import FOLDER
@@ -17,3 +18,24 @@ def test_doubles_fill_as_many_registers_as_floats_do(file: str, form: str) -> No
     module = read((FOLDER / f"{file}{form}.spv").read_bytes())
     lanes = [compile_kernel(module, f"{file}_{real}", Options(level=0)).lanes for real in ("f32", "f64")]
     assert lanes == [4 * cpu.host().lanes, 2 * cpu.host().lanes]
+
+
+@pytest.mark.parametrize(
+    ("required", "tile", "lanes"),
+    [
+        *(((8, 8, 1), 17, 8), ((16, 16, 1), 17, 16), ((32, 8, 1), 17, 32), ((4, 4, 1), 17, 4), ((24, 2, 1), 17, 8)),
+        *((None, 8, 8), (None, 17, 16), (None, 34, 32), (None, 1, 8), ((64, 1, 1), 17, 32)),
+    ],
+)
+def test_given_rows_of_a_group_then_a_vector_is_as_long(
+    required: tuple[int, int, int] | None, tile: int, lanes: int
+) -> None:
+    made = simplified(read((FOLDER / "transposition.spv").read_bytes()), "transpose")
+    made.kernel.required_group_size = required
+    for variable in made.body.variables:
+        assert variable.row == 17
+        variable.row = tile
+    target = cpu.target("haswell", "+avx2")
+    found = choose_lanes(made.body, prepare(made.body), Options(), target, made.kernel, made.uses)
+    assert found[0] == lanes
+    assert "rows of a group have" in found[1] or tile == 1

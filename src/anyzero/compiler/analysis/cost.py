@@ -125,13 +125,13 @@ def chains(body: Body, flow: Flow, shapes: Shapes, flat: bool) -> int:
             op.name in ("load", "store", "atomic") and shapes[op.args[0]].varying for op in body.ops
         )
         few = few and not served(body, flow, shapes)
-        return (4 if few else 2) // (2 if _mostly_wide(body, shapes) else 1)
+        return (4 if few else 2) // (2 if mostly_wide(body, shapes) else 1)
     # A kernel that asks for places in more than one dimension is likely to have narrow groups.
     narrow = any(op.name == "builtin" and op.info[0] in ("local_id", "global_id") and op.info[1] for op in body.ops)
     return 1 if narrow else 2
 
 
-def _mostly_wide(body: Body, shapes: Shapes) -> bool:
+def mostly_wide(body: Body, shapes: Shapes) -> bool:
     """Does the kernel compute with numbers of 64 bits, which fill twice the registers?"""
     sizes = [SIZES[op.type] for op in body.ops if op.type in WIDTHS and shapes[op].varying]
     return sizes.count(8) > len(sizes) // 2

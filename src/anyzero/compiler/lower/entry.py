@@ -25,7 +25,8 @@ STATE_BYTES = 128
 
 _GRID = {"count": 0, "size": 24, "offset": 48, "global_size": 72}
 
-_GRID_BYTES, _WORKER_BYTES = 104, 40
+_GRID_BYTES, _WORKER_BYTES = 112, 40
+_STRIP = 104
 """As the engine has them; what LLVM knows to be there, it may read before it is needed, and so outside of a loop."""
 
 
@@ -317,17 +318,11 @@ def group_entry(
     e = Entry(symbol, choices, before, twice, large, rows, granted)
     b = e.b
     vectors = vectors_of_group(e)
-    rest = b.binary("udiv", e.first, e.count[0])
-    place = [
-        b.binary("urem", e.first, e.count[0]),
-        b.binary("urem", rest, e.count[1]),
-        b.binary("udiv", rest, e.count[1]),
-    ]
-    ids = [e.variable(each) for each in place]
+    place = _Place(e)
     left = e.variable(e.last - e.first)
 
     def group() -> None:
-        gx, gy, gz = (e.get(each) for each in ids)
+        gx, gy, gz = (e.get(each) for each in place.ids)
         start = [n * size + offset for n, size, offset in zip((gx, gy, gz), e.size, e.offset, strict=True)]
         known = {"group_x": gx, "group_y": gy, "group_z": gz, "vectors": vectors}
         initialize(e, local or [])
@@ -347,7 +342,7 @@ def group_entry(
             step_by_step(e, Group(known, start, vectors, per_vector, combines), plan)
         else:
             _regions(e, known, start, vectors, regions, per_vector, combines)
-        _step(e, ids, gx, gy, gz)
+        place.step(gx, gy, gz)
         e.set(left, e.get(left) - 1)
 
     e.while_(lambda: b.compare("sgt", e.get(left), 0), group)
@@ -362,14 +357,49 @@ def _between(per_row: Value | None, per_vector: int) -> Value | None:
     return None if per_row is None else per_row * per_vector
 
 
-def _step(e: Entry, ids: list[Value], gx: Value, gy: Value, gz: Value) -> None:
-    """The next group."""
-    b = e.b
-    over_x = b.compare("eq", gx + 1, e.count[0])
-    over_y = over_x & b.compare("eq", gy + 1, e.count[1])
-    e.set(ids[0], b.select(over_x, e.number(0), gx + 1))
-    e.set(ids[1], b.select(over_x, b.select(over_y, e.number(0), gy + 1), gy))
-    e.set(ids[2], b.select(over_y, gz + 1, gz))
+class _Place:
+    """Which group it is. Groups are numbered strip by strip, so that neighbours in both dimensions come soon after each
+    other.
+    """
+
+    def __init__(self, e: Entry) -> None:
+        self.e = e
+        b = e.b
+        self.strip = e.load(e.grid, _STRIP, I64)
+        layer = e.count[0] * e.count[1]
+        z, rest = b.binary("udiv", e.first, layer), b.binary("urem", e.first, layer)
+        whole = self.strip * e.count[1]
+        begin = b.binary("udiv", rest, whole) * self.strip
+        rest = rest - begin * e.count[1]
+        end = self._end(begin)
+        y, x = b.binary("udiv", rest, end - begin), begin + b.binary("urem", rest, end - begin)
+        self.ids = [e.variable(each) for each in (x, y, z)]
+        self.begin, self.end = e.variable(begin), e.variable(end)
+
+    def _end(self, begin: Value) -> Value:
+        return self.e.b.intrinsic("umin", begin + self.strip, self.e.count[0])
+
+    def step(self, gx: Value, gy: Value, gz: Value) -> None:
+        """To the next group."""
+        e, b = self.e, self.e.b
+        x, y, z = self.ids
+        e.set(x, gx + 1)
+
+        def next_row() -> None:
+            e.set(x, e.get(self.begin))
+            e.set(y, gy + 1)
+            e.if_(b.compare("eq", gy + 1, e.count[1]), next_strip)
+
+        def next_strip() -> None:
+            over = b.compare("eq", gx + 1, e.count[0])
+            begin = b.select(over, e.number(0), gx + 1)
+            e.set(x, begin)
+            e.set(y, e.number(0))
+            e.set(z, b.select(over, gz + 1, gz))
+            e.set(self.begin, begin)
+            e.set(self.end, self._end(begin))
+
+        e.if_(b.compare("eq", gx + 1, e.get(self.end)), next_row)
 
 
 Body = Callable[["Value | None", dict[str, Value], "Value | None"], None]

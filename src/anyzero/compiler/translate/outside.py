@@ -22,6 +22,7 @@ from anyzero.compiler.spirv.constants import (
 )
 from anyzero.compiler.spirv.module import Variable
 from anyzero.compiler.spirv.tables import StorageClass
+from anyzero.compiler.spirv.types import Array, Type
 from anyzero.compiler.translate.chapter import TABLE
 from anyzero.compiler.translate.initialize import initialize
 from anyzero.compiler.translate.scope import Scope
@@ -115,7 +116,8 @@ class Outside:
         if variable.storage_class == StorageClass.Workgroup:
             image = self._first_contents(index, variable)
             alignment = max(variable.alignment, 16)
-            return translator.address(Memory(pointee.size, alignment, "local", variable.name, image=image))
+            local = Memory(pointee.size, alignment, "local", variable.name, image=image, row=_row(pointee))
+            return translator.address(local)
         return self._shared(index, variable)
 
     def _first_contents(self, index: int, variable: Variable) -> bytes | None:
@@ -169,3 +171,14 @@ class Outside:
     def _function(self, index: int, id_: int) -> tuple[int, int]:
         where, function = self.translator.resolved(index, self.translator.modules[index].functions[id_])
         return where, function.id
+
+
+def _row(type_: Type) -> int:
+    """Elements side by side in an array of several dimensions; 0 of anything else."""
+    length = 0
+    while isinstance(type_, Array):
+        inner = type_.element
+        if isinstance(inner, Array):
+            length = inner.length
+        type_ = inner
+    return length
