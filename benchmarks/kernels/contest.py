@@ -8,7 +8,7 @@ import random
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,14 +21,26 @@ from benchmarks.kernels.targets import TARGETS, Target
 from benchmarks.paired import quotient
 from benchmarks.process import ROOT, Failed, Process
 
-__all__ = ["Contestant", "Found", "Results", "compete", "data", "enter", "merged", "take_turns"]
+__all__ = [
+    "REST",
+    "SLOW_NS",
+    "Contestant",
+    "Found",
+    "Results",
+    "compete",
+    "data",
+    "enter",
+    "merged",
+    "others_busy",
+    "take_turns",
+]
 
 SHARED: Final = Path("/dev/shm")
 REST: Final = 0.02
 """Seconds between turns, in which the threads of the last one fall asleep: those of OpenMP look for work for 5 ms."""
 SLOW_NS: Final = 400e6
 FEW: Final = 3
-"""Samples of what is slow: it will not win by a fourth."""
+"""Samples of what is slow: it will not win by a fourth. What is not slow has as many, however long a round takes."""
 
 
 @dataclass(slots=True)
@@ -154,6 +166,17 @@ def _spent(contestants: Sequence[Contestant]) -> float:
     return sum(machine.spent(each.pid) for each in contestants) + machine.spent("self")
 
 
+def others_busy(contestants: Sequence[Contestant]) -> Callable[[], float]:
+    """What tells later how many cores others have kept busy since now."""
+    begun, busy, own = time.monotonic(), machine.busy(), _spent(contestants)
+
+    def told() -> float:
+        others = (machine.busy() - busy - _spent(contestants) + own) / (time.monotonic() - begun)
+        return max(0.0, round(others, 2))
+
+    return told
+
+
 def compete(
     contestants: Sequence[Contestant], program: Program, size: str, rounds: int, seconds: float
 ) -> dict[str, Found]:
@@ -166,23 +189,21 @@ def take_turns(
     size: str,
     rounds: int,
     seconds: float,
-    few: int = FEW,
-    folder: Path | None = None,
 ) -> dict[str, Found]:
-    """The same where each has a program of its own; `folder` has the data where it is there already."""
+    """The same where each has a program of its own."""
     with ExitStack() as stack:
         programs = {program.key: program for _, program in entries}
-        folders = {key: folder or stack.enter_context(data(each, size)) for key, each in programs.items()}
+        folders = {key: stack.enter_context(data(each, size)) for key, each in programs.items()}
         orders = [{"program": each.key, "size": size, "folder": str(folders[each.key])} for _, each in entries]
         contestants = [each for each, _ in entries]
         begun = zip(contestants, orders, strict=True)
         found = {each.peer.name: _begin(each, order) for each, order in begun}
-        others = _rounds(contestants, found, "".join(programs), rounds, seconds, few)
+        others = _rounds(contestants, found, "".join(programs), rounds, seconds)
         for contestant in contestants:
             mine = found[contestant.peer.name]
             mine.others = others
-            if not mine.missing and not mine.trouble:
-                # What was measured must still be right.
+            if not mine.missing and not mine.trouble and (mine.best or 0.0) < SLOW_NS:
+                # What was measured must still be right; for what is slow, once is enough.
                 answer = contestant.ask("check")
                 mine.trouble = answer.get("error") or answer.get("wrong") or ""
             contestant.ask("drop")
@@ -190,18 +211,24 @@ def take_turns(
 
 
 def _rounds(
-    contestants: Sequence[Contestant], found: Mapping[str, Found], seed: str, rounds: int, seconds: float, few: int
+    contestants: Sequence[Contestant],
+    found: Mapping[str, Found],
+    seed: str,
+    rounds: int,
+    seconds: float,
 ) -> float:
     """Fill in samples; how many cores others kept busy meanwhile."""
     shuffle = random.Random(seed)
-    begun, busy, own = time.monotonic(), machine.busy(), _spent(contestants)
+    busy = others_busy(contestants)
+    begun, slow = time.monotonic(), 0.0
     for turn in range(rounds):
         for contestant in shuffle.sample(contestants, len(contestants)):
             mine = found[contestant.peer.name]
-            if mine.missing or mine.trouble or (turn >= few and max(mine.samples) > SLOW_NS):
+            if mine.missing or mine.trouble or (turn >= FEW and max(mine.samples) > SLOW_NS):
                 continue
             _time(contestant, mine)
-        if turn + 1 >= few and time.monotonic() > begun + seconds:
+            if mine.samples and mine.samples[-1] > SLOW_NS:
+                slow += mine.samples[-1] / 1e9
+        if turn + 1 >= FEW and time.monotonic() > begun + slow + seconds:
             break
-    others = (machine.busy() - busy - _spent(contestants) + own) / (time.monotonic() - begun)
-    return max(0.0, round(others, 2))
+    return busy()

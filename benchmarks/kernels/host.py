@@ -6,6 +6,7 @@ import ctypes
 import os
 import subprocess
 from collections.abc import Callable, Mapping
+from copy import copy
 from hashlib import sha256
 from pathlib import Path
 from time import perf_counter_ns
@@ -49,6 +50,12 @@ class Prepared:
         self._first = arguments
         self._held: list[Any] = [each.copy() if isinstance(each, np.ndarray) else each for each in arguments]
         self._work = work
+
+    def reshaped(self, case: Case) -> Prepared:
+        """Groups mean nothing here."""
+        made = copy(self)
+        made.case = case
+        return made
 
     def restore(self, indices: tuple[int, ...] | None = None) -> None:
         for index, argument in enumerate(self._first):

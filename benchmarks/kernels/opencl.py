@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from copy import copy
 from time import perf_counter_ns
 from typing import Any, Final
 
@@ -74,6 +75,12 @@ class Prepared:
         program = opencl.program(case)
         # One kernel object per launch, so that setting arguments is no part of what is measured.
         self._kernels = [self._kernel(program, changes) for changes in case.launches]
+
+    def reshaped(self, case: Case) -> Prepared:
+        """The same kernel on the same buffers, in other groups."""
+        made = copy(self)
+        made.case = case
+        return made
 
     def _placed(self, argument: Argument) -> Any:
         if isinstance(argument, Local):

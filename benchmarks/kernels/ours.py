@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from time import perf_counter_ns
 from typing import Any
 
@@ -49,7 +50,7 @@ class Prepared:
         self._context = anyzero.context
         self._first = arguments
         self._held = [self._placed(argument) for argument in arguments]
-        kernel = anyzero.kernel(case)
+        self._kernel = kernel = anyzero.kernel(case)
         self._launch = kernel[case.global_size, case.group_size or None]
         if case.offset:
             sizes = case.global_size, case.group_size
@@ -58,6 +59,13 @@ class Prepared:
         self._arguments = [
             [changes.get(index, value) for index, value in enumerate(self._held)] for changes in case.launches
         ]
+
+    def reshaped(self, case: Case) -> Prepared:
+        """The same kernel on the same buffers, in other groups."""
+        made = copy(self)
+        made.case = case
+        made._launch = self._kernel[case.global_size, case.group_size or None]
+        return made
 
     def _placed(self, argument: Argument) -> Any:
         context = self._context

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import random
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from itertools import groupby
+from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.kernels import contest
@@ -32,10 +36,11 @@ PEERS: Final = (OURS, *RIVALS, BLAS)
 LIMIT: Final = 1.2
 """The slowest group may take this many times as long as the fastest."""
 TO_BLAS: Final = 2.0
-QUICK: Final = ("quick", 3, 0.2)
-PACE: Final = ("full", 7, 0.7)
-"""Size of the programs, rounds at most, and seconds after which no new round begins."""
-FEW: Final = 1
+QUICK: Final = ("quick", 5, 0.02)
+PACE: Final = ("full", 13, 0.15)
+"""Size of the programs, rounds at most, and seconds after which a contestant has no more samples of a shape."""
+FEW: Final = 3
+"""Samples of every shape, if it is not slow."""
 
 Results = Sequence[tuple[Shape, Mapping[str, Found]]]
 Say = Callable[[str], None]
@@ -48,23 +53,88 @@ def select(text: str, quick: bool) -> list[Shape]:
 
 
 def measure(contestants: Sequence[Contestant], chosen: Sequence[Shape], quick: bool, say: Say) -> Results:
-    """Every shape once; those that differ by the group alone share their arguments."""
-    size, rounds, seconds = QUICK if quick else PACE
+    """Every shape, those of a kernel in turns: a machine that is slower now and then is so for all of them."""
     results: list[tuple[Shape, Mapping[str, Found]]] = []
-    for (family, _), same in groupby(chosen, lambda each: (each.family, _data_key(each))):
-        alike = list(same)
-        with contest.data(alike[0].program, size) as folder:
-            for shape in alike:
-                entries = [(each, shape.program) for each in contestants if each.peer.name != BLAS or family.blas]
-                found = contest.take_turns(entries, size, rounds, seconds, FEW, folder)
-                results.append((shape, found))
-                times = [
-                    f"{name} {duration(each.best) if each.best is not None else f'FAILED: {each.trouble}'}"
-                    for name, each in found.items()
-                    if not each.missing
-                ]
-                say(f"{len(results):2}/{len(chosen)}  {family.title}, {shape.title}: {', '.join(times)}")
+    for family, same in groupby(chosen, lambda each: each.family):
+        rivals = [each for each in contestants if each.peer.name != BLAS or family.blas]
+        shapes = list(same)
+        found = _turns(rivals, shapes, *(QUICK if quick else PACE))
+        results += zip(shapes, found, strict=True)
+        for shape, each in zip(shapes, found, strict=True):
+            times = ", ".join(f"{name} {_time(one)}" for name, one in each.items() if not one.missing)
+            say(f"{family.title}, {shape.title}: {times}")
     return results
+
+
+def _turns(
+    rivals: Sequence[Contestant], shapes: Sequence[Shape], size: str, rounds: int, seconds: float
+) -> list[dict[str, Found]]:
+    """What each did with each shape of a kernel."""
+    found: list[dict[str, Found]] = [{} for _ in shapes]
+    shuffle = random.Random(shapes[0].family.key)
+    with ExitStack() as stack:
+        owners = {_data_key(each): each for each in shapes}
+        folders = {key: stack.enter_context(contest.data(each.program, size)) for key, each in owners.items()}
+        for contestant in rivals:
+            _prepare(contestant, shapes, found, size, folders)
+        busy = contest.others_busy(rivals)
+        for turn in range(rounds):
+            for contestant in shuffle.sample(rivals, len(rivals)):
+                for place in shuffle.sample(range(len(shapes)), len(shapes)):
+                    mine = found[place].get(contestant.peer.name)
+                    if mine is not None and _wanted(mine, turn, seconds):
+                        answer = contestant.ask("time", slot=str(place))
+                        mine.trouble = answer.get("error", "")
+                        mine.samples += [answer["ns"]] if "ns" in answer else []
+                time.sleep(contest.REST)
+        others = busy()
+        for contestant in rivals:
+            for place, each in enumerate(found):
+                if (mine := each.get(contestant.peer.name)) and not mine.trouble and (mine.best or 0) < contest.SLOW_NS:
+                    answer = contestant.ask("check", slot=str(place))
+                    mine.trouble = answer.get("error") or answer.get("wrong") or ""
+            contestant.ask("drop")
+    for each in found:
+        for mine in each.values():
+            mine.others = others
+    return found
+
+
+def _prepare(
+    contestant: Contestant,
+    shapes: Sequence[Shape],
+    found: Sequence[dict[str, Found]],
+    size: str,
+    folders: Mapping[Any, Path],
+) -> None:
+    """Check every shape once. Those with the same data share their buffers: where pages lie makes a difference."""
+    first: dict[Any, str] = {}
+    name = contestant.peer.name
+    for place, shape in enumerate(shapes):
+        known = [each[name] for each in found[:place] if name in each]
+        if shape.size != shape.family.sizes[0] and all(each.first > contest.SLOW_NS for each in known):
+            # Whoever is slow in every group is nobody's best peer, and takes more time than all others.
+            continue
+        key = _data_key(shape)
+        order = {"program": shape.program.key, "size": size, "slot": str(place)}
+        order |= {"like": first[key]} if key in first else {"folder": str(folders[key])}
+        prepared = contestant.ask("prepare", **order)
+        checked = contestant.ask("check", slot=str(place)) if "error" not in prepared else {}
+        trouble = prepared.get("error") or checked.get("error") or checked.get("wrong") or ""
+        found[place][name] = Found(first=checked.get("ns", 0.0), trouble=trouble)
+        if not trouble:
+            first.setdefault(key, str(place))
+
+
+def _wanted(found: Found, turn: int, seconds: float) -> bool:
+    """Another sample?"""
+    if found.trouble or (found.samples and max(found.samples) > contest.SLOW_NS):
+        return False
+    return turn < FEW or sum(found.samples) < seconds * 1e9
+
+
+def _time(found: Found) -> str:
+    return duration(found.best) if found.best is not None else f"FAILED: {found.trouble}"
 
 
 def _data_key(shape: Shape) -> tuple[int, tuple[int, ...]]:

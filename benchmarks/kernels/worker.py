@@ -5,6 +5,8 @@
     {"do": "time"}                                                   one sample
     {"do": "drop"}                                                   forget the program
 
+All but the last take a "slot", so that several programs can be ready; "like" names a slot whose buffers to share.
+
 Runtimes do not share a process, so that neither their threads nor their copies of LLVM disturb one another.
 """
 
@@ -52,39 +54,43 @@ def runner(kind: str, folder: Path) -> Any:
 
 
 class Bench:
-    """The program that is being measured."""
+    """The program that is being measured, or several, each by the name of its slot."""
 
     def __init__(self, runner: Any) -> None:
         self._runner = runner
-        self._program: Program | None = None
-        self._prepared: Any = None
-        self._expected: Any = None
+        self._slots: dict[str, tuple[Program, Any, Any]] = {}
 
     def prepare(self, order: dict[str, Any]) -> dict[str, Any]:
-        self.drop({})
-        self._program = program(order["program"])
-        case = self._program.case(order["size"])
+        slot, like = order.get("slot", ""), order.get("like")
+        if not slot:
+            self.drop({})
+        chosen = program(order["program"])
+        case = chosen.case(order["size"])
+        if like is not None:
+            _, prepared, expected = self._slots[like]
+            self._slots[slot] = chosen, prepared.reshaped(case), expected
+            return {"ns": 0}
         folder = Path(order["folder"])
         arguments = pickle.loads((folder / "arguments").read_bytes())
-        self._expected = pickle.loads((folder / "expected").read_bytes())
+        expected = pickle.loads((folder / "expected").read_bytes())
         start = perf_counter_ns()
-        self._prepared = self._runner.prepare(case, arguments)
+        self._slots[slot] = chosen, self._runner.prepare(case, arguments), expected
         return {"ns": perf_counter_ns() - start}
 
-    def check(self, _: dict[str, Any]) -> dict[str, Any]:
-        self._prepared.restore()
-        took = self._prepared.run()
-        return {"wrong": self._prepared.case.mismatch(self._prepared.results(), self._expected), "ns": took}
+    def check(self, order: dict[str, Any]) -> dict[str, Any]:
+        _, prepared, expected = self._slots[order.get("slot", "")]
+        prepared.restore()
+        took = prepared.run()
+        return {"wrong": prepared.case.mismatch(prepared.results(), expected), "ns": took}
 
-    def time(self, _: dict[str, Any]) -> dict[str, Any]:
-        assert self._program is not None
-        if self._program.restored:
-            self._prepared.restore(self._program.restored)
-        count = self._program.repeats
-        return {"ns": self._prepared.run(count) / count / self._program.parts}
+    def time(self, order: dict[str, Any]) -> dict[str, Any]:
+        chosen, prepared, _ = self._slots[order.get("slot", "")]
+        if chosen.restored:
+            prepared.restore(chosen.restored)
+        return {"ns": prepared.run(chosen.repeats) / chosen.repeats / chosen.parts}
 
     def drop(self, _: dict[str, Any]) -> dict[str, Any]:
-        self._prepared = self._expected = None
+        self._slots.clear()
         return {}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import floor, log10
 from typing import Any, Final
 
@@ -114,7 +114,7 @@ def _published(measured: Record) -> Record:
     return kept
 
 
-_PARTS: Final = {"programs": _programs, "shapes": _shapes, "published": _published}
+_PARTS: Final[Mapping[str, Callable[[Any], Any]]] = {"programs": _programs, "shapes": _shapes, "published": _published}
 
 
 def _scaled(known: list[Record], machine: Mapping[str, Any], rows: list[Record]) -> list[Record]:

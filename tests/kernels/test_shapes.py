@@ -85,6 +85,28 @@ def test_the_worst_stands_beside_the_best() -> None:
     assert json.loads(json.dumps(spread.as_json(measured)))["families"][0]["spread"]["anyzero"] == 1.5
 
 
+def test_shapes_take_turns_on_shared_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spread, "PACE", ("test", 2, 1.0))
+    peers = [each for each in PEERS if each.name in ("anyzero", "numpy")]
+    contestants, _ = contest.enter(peers, False, {})
+    told: list[str] = []
+    try:
+        chosen = [*spread.select("multiply", True), *spread.select("smooth", True)]
+        measured = spread.measure(contestants, chosen, False, told.append)
+    finally:
+        for contestant in contestants:
+            contestant.close()
+    assert [shape for shape, _ in measured] == chosen
+    assert len(told) == len(chosen)
+    for shape, found in measured:
+        assert found["anyzero"].trouble == ""
+        assert len(found["anyzero"].samples) == 2
+        assert ("numpy" in found) == shape.family.blas
+    blas, local = spread.summaries(measured)
+    assert blas["to_blas"] > 0
+    assert local["spread"]["anyzero"] >= 1
+
+
 def test_a_peer_that_uses_more_is_left_out() -> None:
     peer = next(each for each in PEERS if each.name == "numpy")
     skipped: dict[str, str] = {}
