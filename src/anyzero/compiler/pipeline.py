@@ -144,7 +144,7 @@ def compile_function(module: Module, name: str, options: Options, linked: Sequen
     if id_ is None or id_ not in module.functions:
         raise CompileError(f'the module exports no function "{name}"')
     target = cpu.target(options.cpu, options.features)
-    lanes = options.lanes or target.lanes
+    lanes = options.lanes or target.sub_group
     choices = Choices(lanes, target, options, debug=DebugInfo() if options.debug else None)
     modules = [module, *linked]
 
@@ -232,10 +232,10 @@ def choose_lanes(
     if kernel.required_sub_group_size:
         return kernel.required_sub_group_size, "the kernel requires sub-groups of this size"
     if uses.sub_groups:
-        return target.lanes, "a sub-group is a vector register of floats"
+        return target.sub_group, "a sub-group is a vector register of floats"
     if uses.calls:
         # Perhaps by kernels of other modules.
-        return target.lanes, "functions that are called by address all have the lanes of a register"
+        return target.sub_group, "functions that are called by address all have the lanes of a register"
     shapes = analyse(body, flow, target.lanes)
     together, alone = estimate(body, flow, shapes, target.lanes, target.register)
     costs = f"{target.lanes} work-items cost {together:.0f} as a vector, {alone:.0f} one by one"

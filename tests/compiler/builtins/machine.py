@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import ctypes.util
 import struct
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -104,6 +105,9 @@ def optimised(text: str, machine: llvm.TargetMachine) -> llvm.ModuleRef:
     return module
 
 
+FMA = ctypes.CDLL(ctypes.util.find_library("m")).fma
+
+
 class Compiled(NamedTuple):
     """A routine to be called on numpy arrays of one length."""
 
@@ -126,14 +130,15 @@ class Compiled(NamedTuple):
 class Library:
     """Every routine for an element and a number of lanes, as one object file."""
 
-    def __init__(self, element: str, lanes: int, cpu: str = "") -> None:
+    def __init__(self, element: str, lanes: int, cpu: str = "", fused: bool = True) -> None:
         known = [
             (name, count) for name in sorted(names()) if element in TABLE[name].elements for count in counts_of(name)
         ]
-        routines = [routine(name, element, lanes, count) for name, count in known]
+        routines = [routine(name, element, lanes, count, fused=fused) for name, count in known]
         machine = target(cpu)
         self.object = machine.emit_object(optimised(source(routines), machine))
-        loaded = load(self.object)
+        # As the engine offers it to processors that have no instruction for it.
+        loaded = load(self.object, {} if fused else {"fma": ctypes.cast(FMA, ctypes.c_void_p).value or 0})
         self.routines = {}
         for at, (key, called) in enumerate(zip(known, routines, strict=True)):
             count = len(called.parameters) + len(called.results)
@@ -159,6 +164,16 @@ def library(element: str, lanes: int | None = None, cpu: str = "") -> Library:
 
 def compiled(name: str, element: str, lanes: int | None = None, count: int = 1) -> Compiled:
     return library(element, lanes).routines[name, count]
+
+
+@cache
+def _unfused(element: str) -> Library:
+    return Library(element, 128 // Type(element).bits, "x86-64-v2", fused=False)
+
+
+def unfused(name: str, element: str) -> Compiled:
+    """For processors without fused multiply-adds."""
+    return _unfused(element).routines[name, 1]
 
 
 @cache

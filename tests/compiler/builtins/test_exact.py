@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.compiler.builtins import samples
-from tests.compiler.builtins.machine import DTYPES, compiled
+from tests.compiler.builtins.machine import DTYPES, compiled, unfused
 
 Array = np.ndarray
 REALS = ["half", "float", "double"]
@@ -261,3 +261,10 @@ def test_nan_keeps_its_code(element: str) -> None:
     assert np.isnan(got).all()
     assert np.array_equal(got.view(codes.dtype) & (quiet - 1), codes & (quiet - 1))
     assert (got.view(codes.dtype) & quiet).all()
+
+
+@pytest.mark.parametrize("element", ["float", "double"])
+@pytest.mark.parametrize(("name", "arity"), [("fma", 3), ("fmod", 2), ("remainder", 2)])
+def test_processors_without_fused_multiply_adds_give_the_same(name: str, arity: int, element: str) -> None:
+    operands = spread(element, arity)
+    same(unfused(name, element)(*operands)[0], compiled(name, element)(*operands)[0], *operands)

@@ -12,22 +12,24 @@ from anyzero.compiler.lower.llvm import Value
 
 @instruction("fma", "T", "T", "T", widened=False)
 def fma(w: Writer, x: Value, y: Value, z: Value) -> Value:
-    if x.type.element != "half":
-        return w.fma(x, y, z)
-    # A product of halves is exact as a float. The sum is rounded to odd: the bit that it leaves keeps the second
-    # rounding, to half, from seeing a tie where there was none.
-    a, b, c = (w.cast("fpext", each, "float") for each in (x, y, z))
+    element = x.type.element
+    if element == "double" or (element == "float" and w.fused):
+        return w.exact_fma(x, y, z)
+    # A product is exact in a format of twice the size. The sum is rounded to odd: the bit that it leaves keeps the
+    # second rounding from seeing a tie where there was none.
+    wider = "float" if element == "half" else "double"
+    a, b, c = (w.cast("fpext", each, wider) for each in (x, y, z))
     total, error = two_sum(w, a * b, c)
     bits = w.to_bits(total)
-    opposed = (bits ^ w.to_bits(error)).ashr(31)
-    inexact = w.cast("sext", w.compare("one", error, 0.0), "i32")
+    opposed = (bits ^ w.to_bits(error)).ashr(bits.type.bits - 1)
+    inexact = w.cast("sext", w.compare("one", error, 0.0), bits.type.element)
     even = ~bits & 1
-    return w.cast("fptrunc", w.from_bits(bits + ((opposed | 1) & inexact & -even)), "half")
+    return w.cast("fptrunc", w.from_bits(bits + ((opposed | 1) & inexact & -even)), element)
 
 
 @instruction("mad", "T", "T", "T")
 def mad(w: Writer, x: Value, y: Value, z: Value) -> Value:
-    return w.fma(x, y, z)
+    return w.mad(x, y, z)
 
 
 @instruction("fabs")
@@ -125,7 +127,7 @@ def radians(w: Writer, x: Value) -> Value:
 
 @instruction("mix", "T", "T", "T")
 def mix(w: Writer, x: Value, y: Value, a: Value) -> Value:
-    return w.fma(y - x, a, x)
+    return w.mad(y - x, a, x)
 
 
 @instruction("step", "T", "T")
@@ -137,7 +139,7 @@ def step(w: Writer, edge: Value, x: Value) -> Value:
 def smoothstep(w: Writer, low: Value, high: Value, x: Value) -> Value:
     t = (x - low) / (high - low)
     t = w.at_least(w.at_most(t, 1.0), 0.0)
-    return t * t * w.fma(t, -2.0, 3.0)
+    return t * t * w.mad(t, -2.0, 3.0)
 
 
 @instruction("sign")

@@ -64,10 +64,10 @@ def half_turns(w: Writer, x: Value, ahead: bool = False, far: bool = True) -> An
     """
     magic = format_of(x).magic
     if ahead:
-        anchored = w.fma(x, INVERSE_PI, 0.5) + magic
+        anchored = w.mad(x, INVERSE_PI, 0.5) + magic
         n = (anchored - magic) - 0.5
     else:
-        anchored = w.fma(x, INVERSE_PI, magic)
+        anchored = w.mad(x, INVERSE_PI, magic)
         n = anchored - magic
     rest = subtract(w, x, n, PI[x.type.element])
     if not far:
@@ -94,7 +94,7 @@ def half_turns(w: Writer, x: Value, ahead: bool = False, far: bool = True) -> An
 def quarter_turns(w: Writer, x: Value, far: bool = True) -> Angle:
     """The nearest multiple of π/2."""
     magic = format_of(x).magic
-    anchored = w.fma(x, TWO_INVERSE_PI, magic)
+    anchored = w.mad(x, TWO_INVERSE_PI, magic)
     rest = subtract(w, x, anchored - magic, HALF_PI[x.type.element])
     if not far:
         return Angle(w.to_bits(anchored), rest)

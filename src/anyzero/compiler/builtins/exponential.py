@@ -143,7 +143,7 @@ def reduce(w: Writer, x: Value, base: Base) -> Octaves:
         anchored = x + anchor
         n = anchored - anchor
         return Octaves(w.to_bits(anchored), x - n, n)
-    anchored = w.fma(x, base.per_octave, anchor)
+    anchored = w.mad(x, base.per_octave, anchor)
     n = anchored - anchor
     rest = w.fma(n, -base.octave[0], x)
     return Octaves(w.to_bits(anchored), w.fma(n, -base.octave[1], rest), n)
@@ -185,7 +185,7 @@ def exp10(w: Writer, x: Value) -> Value:
 def above_one(w: Writer, rest: Value) -> Value:
     """e^r - 1 within half an octave."""
     series = split(w, rest, EXPM1[rest.type.element][1:], lead=1)
-    return w.fma(rest * rest, series, rest)
+    return w.mad(rest * rest, series, rest)
 
 
 @instruction("expm1")
@@ -194,6 +194,6 @@ def expm1(w: Writer, x: Value) -> Value:
     exponent, rest, _ = reduce(w, x, EXP[x.type.element])
     # 2^n · (1 + above) - 1, all of it halved so that 2^n stays finite; powers that underflow are nothing beside the 1.
     octaves = w.select(w.compare("ogt", x, -60.0), octave_power(w, exponent, lower=1), 0.0)
-    result = w.fma(octaves, above_one(w, rest), octaves - 0.5) * 2.0
+    result = w.mad(octaves, above_one(w, rest), octaves - 0.5) * 2.0
     # Halves of denormal numbers would lose a bit, and zero its sign.
     return w.select(w.compare("olt", w.fabs(x), 2.0 ** -(format_.fraction + 2)), x, result)

@@ -126,8 +126,8 @@ def _lgamma(w: Writer, x: Value) -> tuple[Value, Value]:
     z = w.at_least(w.at_most(a, HUGE), 3.0)
     exponent = _stirling(w, z)
     inverse = 1.0 / z
-    series = w.fma(inverse, split(w, inverse * inverse, LOG_SERIES, lead=1), HALF_LOG_TWO_PI)
-    large = w.fma(exponent.high, LN2, w.fma(exponent.low, LN2, series))
+    series = w.mad(inverse, split(w, inverse * inverse, LOG_SERIES, lead=1), HALF_LOG_TWO_PI)
+    large = w.mad(exponent.high, LN2, w.mad(exponent.low, LN2, series))
     # gamma(1 + u) for a around its roots 1 and 2; below ½, gamma(a) = gamma(1 + a) / a.
     tiny = w.compare("olt", a, 0.5)
     u = w.select(tiny, a, a - 1.0)

@@ -24,7 +24,7 @@ def _largest(w: Writer, v: Vector) -> Value:
 def _square(w: Writer, v: Vector) -> Value:
     total = v[0] * v[0]
     for x in v[1:]:
-        total = w.fma(x, x, total)
+        total = w.mad(x, x, total)
     return total
 
 
@@ -71,7 +71,7 @@ def normalize(w: Writer, v: Vector) -> tuple[Value, ...]:
 @instruction("cross", "T", "T", counted=True)
 def cross(w: Writer, a: Vector, b: Vector) -> tuple[Value, ...]:
     def minor(i: int, j: int) -> Value:
-        return w.fma(a[i], b[j], -(a[j] * b[i]))
+        return w.mad(a[i], b[j], -(a[j] * b[i]))
 
     return (minor(1, 2), minor(2, 0), minor(0, 1), *(x.like(0.0) for x in a[3:]))
 

@@ -57,12 +57,12 @@ def _odd(w: Writer, x: Value, series: tuple[float, ...]) -> Value:
     """πx, in two pieces, and the rest of the sine."""
     high, low = PI[x.type.element]
     square = x * x
-    return w.fma(x, high, x * w.fma(square, split(w, square, series, lead=1), low))
+    return w.mad(x, high, x * w.mad(square, split(w, square, series, lead=1), low))
 
 
 def _within_turn(w: Writer, x: Value) -> Value:
     """x without whole turns, from -1 to 1; exact."""
-    return w.fma(w.nearest(x * 0.5), -2.0, x)
+    return w.mad(w.nearest(x * 0.5), -2.0, x)
 
 
 @instruction("sinpi")

@@ -50,14 +50,14 @@ def _halves(w: Writer, x: Value) -> tuple[Value, Value, Value, Value]:
     # Long before its exponent would leave the format, it is nothing beside the other.
     down = w.select(w.compare("olt", size, 40.0), down, 0.0)
     square = rest * rest
-    sinh = w.fma(rest * square, split(w, square, SINH[x.type.element][1:]), rest)
+    sinh = w.mad(rest * square, split(w, square, SINH[x.type.element][1:]), rest)
     return up + down, up - down, sinh, split(w, square, COSH[x.type.element], lead=2)
 
 
 @instruction("sinh")
 def sinh(w: Writer, x: Value) -> Value:
     total, difference, short_sinh, short_cosh = _halves(w, x)
-    result = w.fma(difference, short_cosh, total * short_sinh) * 2.0
+    result = w.mad(difference, short_cosh, total * short_sinh) * 2.0
     # Halves of denormal numbers would lose a bit.
     tiny = w.compare("olt", w.fabs(x), 2.0 ** -(format_of(x).fraction // 2 + 2))
     return w.select(tiny, x, w.copysign(result, x))
@@ -66,7 +66,7 @@ def sinh(w: Writer, x: Value) -> Value:
 @instruction("cosh")
 def cosh(w: Writer, x: Value) -> Value:
     total, difference, short_sinh, short_cosh = _halves(w, x)
-    return w.fma(total, short_cosh, difference * short_sinh) * 2.0
+    return w.mad(total, short_cosh, difference * short_sinh) * 2.0
 
 
 @instruction("tanh")
@@ -75,7 +75,7 @@ def tanh(w: Writer, x: Value) -> Value:
     bound = 2 * SATURATED[x.type.element]
     exponent, rest, _ = reduce(w, w.at_most(w.fabs(x) * 2.0, bound), EXP[x.type.element]._replace(bounded=False))
     power = octave_power(w, exponent)
-    excess = w.fma(power, above_one(w, rest), power - 1.0)
+    excess = w.mad(power, above_one(w, rest), power - 1.0)
     return w.copysign(excess / (excess + 2.0), x)
 
 
@@ -102,7 +102,7 @@ def asinh(w: Writer, x: Value) -> Value:
 @instruction("acosh")
 def acosh(w: Writer, x: Value) -> Value:
     above = x - 1.0
-    log = _log_of_sum(w, x, above + w.sqrt(w.fma(above, above, above * 2.0)))
+    log = _log_of_sum(w, x, above + w.sqrt(w.mad(above, above, above * 2.0)))
     return w.select(w.compare("oge", x, 1.0), log, float("nan"))
 
 

@@ -78,10 +78,10 @@ def _arcsine(w: Writer, x: Value) -> tuple[Value, Value, Value]:
     """|x|, whether it is above one half, and then the arcsine of √((1 - |x|) / 2), else that of |x|."""
     size = w.fabs(x)
     steep = w.compare("ogt", size, 0.5)
-    square = w.select(steep, w.fma(size, -0.5, 0.5), size * size)
+    square = w.select(steep, w.mad(size, -0.5, 0.5), size * size)
     near = w.select(steep, w.sqrt(square), size)
     series = split(w, square, ARCSINE[x.type.element], lead=1)
-    return size, steep, w.fma(near * square, series, near)
+    return size, steep, w.mad(near * square, series, near)
 
 
 def _asin(w: Writer, x: Value, pi: bool) -> Value:
@@ -102,7 +102,7 @@ def _acos(w: Writer, x: Value, pi: bool) -> Value:
 def _arctangent(w: Writer, ratio: Value) -> Value:
     """Of a ratio from 0 to 1."""
     square = ratio * ratio
-    return w.fma(ratio * square, split(w, square, ARCTANGENT[ratio.type.element], lead=1), ratio)
+    return w.mad(ratio * square, split(w, square, ARCTANGENT[ratio.type.element], lead=1), ratio)
 
 
 def _atan(w: Writer, x: Value, pi: bool) -> Value:

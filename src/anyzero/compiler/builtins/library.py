@@ -59,12 +59,14 @@ def names() -> frozenset[str]:
 
 
 @cache
-def routine(name: str, element: str, lanes: int, count: int = 1, estimates: bool = False) -> Routine:
+def routine(
+    name: str, element: str, lanes: int, count: int = 1, estimates: bool = False, fused: bool = True
+) -> Routine:
     """The instruction `name` for operands whose components are `element`s (LLVM's name), one in each of `lanes` lanes;
     0 lanes: one scalar. `count` is the number of components that an item's operand has, where it makes a difference:
     geometric functions take the components one after the other, first operand first; `select` tests the top bit of its
     condition for `count > 1`, as OpenCL does for vectors, and otherwise whether it is not zero. With `estimates`
-    functions may use the guesses and the scaling that AVX-512 has.
+    functions may use the guesses and the scaling that AVX-512 has; without `fused` they multiply and add in two steps.
 
     >>> routine("fma", "float", 8).symbol
     'az.fma.v8f32'
@@ -77,7 +79,7 @@ def routine(name: str, element: str, lanes: int, count: int = 1, estimates: bool
     if not 0 <= lanes <= MOST_LANES or count < 1:
         raise ValueError(f"{name} for {lanes} lanes and {count} components; 0 to {MOST_LANES} lanes there are")
     parameters = _parameters(known, element, lanes, count)
-    writer = Writer(estimates)
+    writer = Writer(estimates, fused)
     operands = [Value(writer, f"%a{place}", type_) for place, type_ in enumerate(parameters)]
     widened = element == "half" and known.widened
     if widened:

@@ -73,15 +73,15 @@ def combine(w: Writer, e: Value, f: Value, octave: tuple[float, float], short: t
     if f.type.element == "double":
         log = _near_one(w, f)
         if unit == LOG2_E:
-            return w.fma(log, unit, e)
-        return w.fma(e, octave[0], w.fma(e, octave[1], log * unit if unit != 1.0 else log))
+            return w.mad(log, unit, e)
+        return w.mad(e, octave[0], w.mad(e, octave[1], log * unit if unit != 1.0 else log))
     if unit == 1.0:
         curved = split(w, f, short[1:])
-        return w.fma(e, octave[0], w.fma(f * f, curved, w.fma(e, octave[1], f)))
+        return w.mad(e, octave[0], w.mad(f * f, curved, w.mad(e, octave[1], f)))
     slope = split(w, f, short, lead=1)
     if octave[1] == 0.0:
-        return w.fma(f, slope, e)
-    return w.fma(e, octave[0], w.fma(f, slope, e * octave[1]))
+        return w.mad(f, slope, e)
+    return w.mad(e, octave[0], w.mad(f, slope, e * octave[1]))
 
 
 def edges(w: Writer, x: Value, result: Value) -> Value:

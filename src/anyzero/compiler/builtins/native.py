@@ -47,7 +47,7 @@ def _exp2(w: Writer, x: Value) -> Value:
 def _log2(w: Writer, x: Value) -> Value:
     e, m = parts(w, x, denormals=False)
     f = m - 1.0
-    log = w.fma(f, horner(w, f, LOG2), e)
+    log = w.mad(f, horner(w, f, LOG2), e)
     # The one edge that programs run into: the logarithm of zero.
     return w.select(w.compare("ogt", x, 0.0), log, x - float("inf"))
 

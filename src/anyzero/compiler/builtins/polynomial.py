@@ -1,4 +1,4 @@
-"""Polynomials by fused multiply-adds. Coefficients stand in the order of their powers, the constant first."""
+"""Polynomials by multiply-adds. Coefficients stand in the order of their powers, the constant first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def horner(w: Writer, x: Value, coefficients: Coefficients) -> Value:
     """The fewest instructions, each waiting for the one before; the constant is added last, hence most exactly."""
     total: Value | float = coefficients[-1]
     for coefficient in reversed(coefficients[:-1]):
-        total = w.fma(x, total, coefficient)
+        total = w.mad(x, total, coefficient)
     return total if isinstance(total, Value) else x.like(total)
 
 
@@ -26,7 +26,7 @@ def split(w: Writer, x: Value, coefficients: Coefficients, lead: int = 0) -> Val
     if len(tail) < 6:  # nothing to gain yet
         return horner(w, x, coefficients)
     square = x * x
-    total = w.fma(x, horner(w, square, tail[1::2]), horner(w, square, tail[0::2]))
+    total = w.mad(x, horner(w, square, tail[1::2]), horner(w, square, tail[0::2]))
     for coefficient in reversed(coefficients[:lead]):
-        total = w.fma(x, total, coefficient)
+        total = w.mad(x, total, coefficient)
     return total

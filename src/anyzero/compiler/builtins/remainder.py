@@ -44,7 +44,7 @@ def divide(w: Writer, x: Value, y: Value) -> Division:
         lowest = w.intrinsic("smax", lowest, exponent)
         multiple = scale(w, significand, lowest + 2 * format_.bias)
         count = w.trunc(rest / multiple)
-        left = w.fma(-count, multiple, rest)
+        left = w.exact_fma(-count, multiple, rest)
         # The division may have been rounded up to the next whole number.
         over = w.compare("olt", left, 0.0)
         left = w.select(over, left + multiple, left)
@@ -66,7 +66,7 @@ def divide_once(w: Writer, x: Value, y: Value) -> tuple[Division, Value]:
     exact = size / divisor
     fits = w.compare("olt", exact, 2.0**format_.fraction) & w.compare("olt", divisor, float("inf"))
     count = w.trunc(exact)
-    rest = w.fma(-count, divisor, size)
+    rest = w.exact_fma(-count, divisor, size)
     # The division may have been rounded up to the next whole number.
     over = w.compare("olt", rest, 0.0)
     rest = w.select(over, rest + divisor, rest)

@@ -60,7 +60,7 @@ def _lowest_to_sign(w: Writer, n: Value) -> Value:
 def _odd(w: Writer, x: Value, series: tuple[float, ...]) -> Value:
     """A series of odd powers that begins with `x` itself; a negative zero loses its sign."""
     square = x * x
-    return w.fma(x, square * split(w, square, series[1:], lead=2), x)
+    return w.mad(x, square * split(w, square, series[1:], lead=2), x)
 
 
 @instruction("sin")

@@ -19,8 +19,10 @@ def format_of(x: Value) -> Format:
 class Writer(Builder):
     """Instructions of one routine. Nothing here sets fast-math flags: the routines count on each rounding."""
 
-    def __init__(self, estimates: bool = False) -> None:
+    def __init__(self, estimates: bool = False, fused: bool = True) -> None:
         super().__init__()
+        self.fused = fused
+        """Does the target have fused multiply-adds?"""
         self.estimates = estimates
         """Does the target have AVX-512, with its guesses of inverse roots and its scaling by powers of two?"""
         self.needs: list[Routine] = []
@@ -28,6 +30,43 @@ class Writer(Builder):
         """Whether the routine is better kept out of the code that calls it."""
         self._block = "entry"
         self._blocks = 0
+
+    # Multiply-adds
+
+    def mad(self, a: Value | Number, b: Value | Number, c: Value | Number) -> Value:
+        """For sums that a rounding in between does no harm."""
+        if self.fused:
+            return self.intrinsic("fma", a, b, c)
+        x, y, z = self._alike([a, b, c])
+        return x * y + z
+
+    def fma(self, a: Value | Number, b: Value | Number, c: Value | Number) -> Value:
+        """As if rounded once, but for ties and, of doubles above 2^990, but for that: products and their errors."""
+        x, y, z = self._alike([a, b, c])
+        if self.fused:
+            return self.intrinsic("fma", x, y, z)
+        if x.type.element == "float":
+            # The product is exact.
+            wide = [self.cast("fpext", each, "double") for each in (x, y, z)]
+            return self.cast("fptrunc", wide[0] * wide[1] + wide[2], "float")
+        product = x * y
+        (x1, x0), (y1, y0) = self._halves(x), self._halves(y)
+        error = ((x1 * y1 - product) + x1 * y0 + x0 * y1) + x0 * y0
+        total = product + z
+        shadow = total - product
+        lost = (product - (total - shadow)) + (z - shadow) + error
+        # Not where it is infinite or too large to be cut in halves, nor where a zero would lose its sign.
+        return self.select(self.compare("one", lost, 0.0), total + lost, total)
+
+    def exact_fma(self, a: Value | Number, b: Value | Number, c: Value | Number) -> Value:
+        """Rounded once, by a call where the target has no instruction for it."""
+        return self.intrinsic("fma", a, b, c)
+
+    def _halves(self, x: Value) -> tuple[Value, Value]:
+        """Two doubles of 26 bits each whose sum it is, so that products of them are exact (Veltkamp's splitting)."""
+        spread = x * 134217729.0
+        high = spread - (spread - x)
+        return high, x - high
 
     # Bits
 

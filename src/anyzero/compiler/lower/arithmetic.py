@@ -104,7 +104,7 @@ def maths(e: Emitter, op: Op) -> None:
     if name == wide_division.NAME:
         routine = wide_division.routine(lanes)
     else:
-        routine = library.routine(name, element, lanes, count, e.choices.target.wide)
+        routine = library.routine(name, element, lanes, count, e.choices.target.wide, e.choices.target.fused)
     e.routines[routine.symbol] = routine
     args = [e.vector(each) if lanes else e.scalar(each) for each in op.args]
     written = ", ".join(each.typed for each in args)

@@ -46,13 +46,23 @@ class Target:
 
     @property
     def lanes(self) -> int:
-        """Work-items that a vector has where nothing speaks for another number."""
-        return 16 if self.wide else 8
+        """Work-items that a vector has where nothing speaks for another number: floats of a register."""
+        return self.register // 4
+
+    @property
+    def sub_group(self) -> int:
+        """Work-items of a sub-group where the kernel does not say, and those that functions with an address run for."""
+        return max(8, self.lanes)
 
     @property
     def register(self) -> int:
         """Bytes of a vector register."""
-        return 64 if self.wide else 32
+        return 64 if self.wide else 32 if self.gathers else 16
+
+    @cached_property
+    def fused(self) -> bool:
+        """Does it multiply and add in one step?"""
+        return "+fma" in self.features
 
     @property
     def registers(self) -> int:

@@ -20,8 +20,8 @@ def implied(cpu: str) -> str:
     """The features that the choice of lanes and accesses depends on, as LLVM writes them.
 
     >>> implied("haswell")
-    '+avx2'
+    '+avx2,+fma'
     """
     if cpu in _WITH_AVX512:
-        return "+avx2,+avx512bw,+avx512dq,+avx512vl"
-    return "+avx2" if cpu in _WITH_AVX2 else ""
+        return "+avx2,+fma,+avx512bw,+avx512dq,+avx512vl"
+    return "+avx2,+fma" if cpu in _WITH_AVX2 else ""
