@@ -59,3 +59,33 @@ def test_given_no_number_of_lanes_that_changes_then_a_block_is_written_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "switch i64" not in text_of("neighbours", "barriers", tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("lanes", [4, 16, 32])
+def test_given_steps_of_constant_widths_then_each_is_written_for_its_lanes(
+    lanes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = read((FOLDER / "trees.spv").read_bytes())
+    monkeypatch.setenv("ANYZERO_DUMP", str(tmp_path))
+    for kernel, required in (("tree_any", None), ("tree_32", (32, 1, 1))):
+        compiled = pipeline.compile_kernel(module, kernel, Options(lanes=lanes))
+        assert compiled.required_group_size == required
+        text = (tmp_path / f"{kernel}.ll").read_text()
+        widths = {1, 2, 4, 8, 16} if lanes > 16 else {width for width in (1, 2, 4, 8) if width < lanes}
+        assert {width for width in (1, 2, 4, 8, 16) if f"store <{width} x i32>" in text} == widths
+        run = Loaded(compiled)
+        for size in (32,) if required else (32, 64, 33, 48):
+            data = np.arange(GROUPS * size, dtype=np.int32)
+            found = np.zeros(GROUPS, np.int32)
+            run([found, data], (GROUPS * size,), (size,))
+            assert found.tolist() == [int(each[:32].sum()) for each in data.reshape(GROUPS, size)], size
+
+
+def test_given_a_group_as_long_as_a_vector_then_nothing_is_masked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANYZERO_DUMP", str(tmp_path))
+    options = Options(cpu="haswell", features="+avx2")
+    assert pipeline.compile_kernel(read((FOLDER / "trees.spv").read_bytes()), "tree_32", options).lanes == 32
+    text = (tmp_path / "tree_32.opt.ll").read_text()
+    assert not [line for line in text.splitlines() if "llvm.masked" in line and "call" in line]

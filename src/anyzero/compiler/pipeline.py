@@ -247,9 +247,10 @@ def choose_lanes(
     lanes, rows = target.lanes * registers, "blocks are chosen at run time" if flat else "groups stay apart"
     width = None if flat else group_width(body, kernel)
     if width is not None:
-        # Along one dimension groups are long.
-        planar = registers == 1 and not options.large_registers
-        most = min(most_lanes(body, shapes, target.lanes, target.gathers), MOST_APART) if planar else lanes
+        most = min(most_lanes(body, shapes, target.lanes, target.gathers), MOST_APART)
+        # Long rows are those of one dimension, which two registers serve well.
+        if options.large_registers or (registers > 1 and width > most):
+            most = lanes
         lanes, rows = suited(width, lanes, most), f"rows of a group have {width} work-items"
     registers = max(1, lanes // target.lanes)
     several = f"{registers} registers" if registers > 1 else "one register"

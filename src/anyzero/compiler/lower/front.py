@@ -16,14 +16,21 @@ MOST = 16
 """Operations that are written so often."""
 
 
-def counts(lanes: int) -> list[int]:
-    return [1 << bit for bit in range(lanes.bit_length() - 1, -1, -1)]
+def counts(e: Emitter, block: Block) -> list[int]:
+    """Of the lanes that may be here, the first ones; none where the block is written once."""
+    if not worth(e, block):
+        return []
+    bound = _bound(e, e.masks[block])
+    assert bound is not None
+    if bound.name != "const":
+        return [1 << bit for bit in range(e.lanes.bit_length() - 1, -1, -1)]
+    return [min(bound.info, e.lanes)] if bound.info > 0 and not bound.info & (bound.info - 1) else []
 
 
 def worth(e: Emitter, block: Block) -> bool:
-    """Does it update local memory for a number of work-items that differs from time to time?"""
+    """Does it update local memory for some of the work-items, the first ones?"""
     mask = e.masks.of.get(block)
-    if e.lanes < 2 or e.lanes & (e.lanes - 1) or mask is None or not _of_some(e, mask):
+    if e.lanes < 2 or e.lanes & (e.lanes - 1) or mask is None or _bound(e, mask) is None:
         return False
     reads = [op for op in block.ops if op.name == "load" and not e.shape(op.args[0]).uniform]
     writes = [op for op in block.ops if op.name == "store"]
@@ -31,12 +38,12 @@ def worth(e: Emitter, block: Block) -> bool:
     return simple and bool(reads) and bool(writes) and all(_in_place(e, op) for op in [*reads, *writes])
 
 
-def _of_some(e: Emitter, mask: Op) -> bool:
-    """Those up to an id that is not always the same, of all that there are."""
+def _bound(e: Emitter, mask: Op) -> Op | None:
+    """Where the lanes that are here end, of all that there are."""
     if mask.name != "mask_and" or mask.args[0].name != "entry_mask":
-        return False
+        return None
     found = first_ids(mask.args[1], e.shapes, e.choices.flat)
-    return found is not None and found.bound is not None and found.bound.name != "const"
+    return None if found is None else found.bound
 
 
 def _in_place(e: Emitter, op: Op) -> bool:

@@ -16,6 +16,9 @@ from anyzero.compiler.lower.steps import END, Plan, Step
 if TYPE_CHECKING:
     from anyzero.compiler.lower.entry import Entry
 
+STRAIGHT = 2
+"""Vectors of a row that are written one behind the other."""
+
 
 @dataclass(slots=True, eq=False)
 class Group:
@@ -149,7 +152,15 @@ def _row(e: Entry, stop: Value, fixed: int, halves: bool, one: One) -> None:
         b.line(f"br label %{head}" if enough is None else f"br {enough.typed}, label %{end}, label %{head}")
         b.label(behind)
 
-    if not lanes:
+    if lanes and fixed % lanes == 0 < fixed <= STRAIGHT * lanes:
+        # LLVM sees where a vector lies, and which of its lanes a comparison with a constant leaves.
+        for place in range(0, fixed, lanes):
+            enough = one(e.number(place), Value(b, "splat (i1 true)", Type("i1", lanes)))
+            if enough is not None:
+                more = e.label("more")
+                b.line(f"br {enough.typed}, label %{end}, label %{more}")
+                b.label(more)
+    elif not lanes:
         run(1, stop, lambda x: one(x, None))
     elif e.twice or fixed % lanes == 0 < fixed:
         whole = Value(b, "splat (i1 true)", Type("i1", lanes))

@@ -48,7 +48,7 @@ class Rounds:
         e.write(once)
         masked = e.vector(mask)
         known, labels, join = e.known, [e.label() for _ in [*counts, 0]], e.label()
-        if len(counts) == 1:
+        if counts == [e.lanes]:
             known, labels[0], labels[1], join = whole_or_part(e)
         else:
             front.ways(e, masked, dict(zip(counts, labels, strict=False)), labels[-1])
@@ -69,7 +69,7 @@ class Rounds:
         e = self.e
         if _worth(e, block):
             return [e.lanes]
-        return front.counts(e.lanes) if front.worth(e, block) else []
+        return front.counts(e, block)
 
     def _join(self, ops: list[Op], versions: list[_Version]) -> None:
         e = self.e
