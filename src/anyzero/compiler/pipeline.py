@@ -243,7 +243,9 @@ def choose_lanes(
         return 1, f"a vector would not pay: {costs}"
     flat = is_flat(uses)
     # A value of a vector that is several registers long takes as many: few values find room.
-    registers = 1 if options.large_registers else min(chains(body, flow, shapes, flat), 2 if narrow else 4)
+    registers = (
+        1 if options.large_registers else min(chains(body, flow, shapes, flat, target.register), 2 if narrow else 4)
+    )
     lanes, rows = target.lanes * registers, "blocks are chosen at run time" if flat else "groups stay apart"
     width = None if flat else group_width(body, kernel)
     if width is not None:

@@ -114,7 +114,7 @@ FEW = 80
 """Operations of a kernel that is small enough for four registers to a vector."""
 
 
-def chains(body: Body, flow: Flow, shapes: Shapes, flat: bool) -> int:
+def chains(body: Body, flow: Flow, shapes: Shapes, flat: bool, register: int) -> int:
     """How many registers of floats a vector should fill: operations that do not wait for each other keep the processor
     busy.
     """
