@@ -41,7 +41,7 @@ def outputs(api: Api, classes: dict[str, Class]) -> Iterator[Output]:
 def _file(noun: str, entries: list[Entry]) -> Output:
     headers = sorted({header for entry in entries for header in entry.headers()})
     lines = [slashes(), '#include "entry.h"']
-    lines += [f'#include "../../objects/{header}"' for header in headers]
+    lines += [f'#include "../../{header}"' for header in headers]
     lines += ["", "namespace anyzero {", 'extern "C" {', ""]
     for entry in entries:
         lines += [*entry.lines(), ""]

@@ -38,7 +38,7 @@ def outputs(root: Path) -> list[Output]:
 
 
 def remarks(root: Path) -> list[str]:
-    """Methods in engine/objects that look like functions of the API and have no entry point, and why."""
+    """Methods of the engine's objects that look like functions of the API and have no entry point, and why."""
     api, _, classes = _load(root)
     known: dict[str, set[str]] = {}
     found = []
@@ -63,7 +63,7 @@ def remarks(root: Path) -> list[str]:
 def _load(root: Path) -> tuple[model.Api, model.Api, dict[str, scan.Class]]:
     spec = root / "spec"
     api, npu = model.load(spec / "level_zero_api.json"), model.load(spec / "level_zero_npu_ext.json")
-    return api, npu, scan.classes(root / "engine" / "objects")
+    return api, npu, scan.classes(root / "engine" / "objects", root / "engine" / "sysman")
 
 
 def leftovers(root: Path, current: list[Output]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Finds which methods the classes in engine/objects/*.h declare, by reading the headers as text."""
+"""Finds which methods the classes in engine/objects and engine/sysman declare, by reading the headers as text."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ _METHOD = re.compile(r"\b(\w+)\s+(\w+)\s*\(")
 class Class:
     name: str
     header: str
+    """From the engine's folder on."""
     methods: frozenset[tuple[str, str]]
     """Pairs of return type and name."""
 
@@ -23,12 +24,12 @@ class Class:
         return (result, method) in self.methods
 
 
-def classes(folder: Path) -> dict[str, Class]:
+def classes(*folders: Path) -> dict[str, Class]:
     found: dict[str, Class] = {}
-    for header in sorted(folder.glob("*.h")):
+    for header in (each for folder in folders for each in sorted(folder.glob("*.h"))):
         for name, body in _bodies(_NOISE.sub(" ", header.read_text())):
             methods = frozenset((result, method) for result, method in _METHOD.findall(_outermost(body)))
-            found.setdefault(name, Class(name, header.name, methods))
+            found.setdefault(name, Class(name, f"{header.parent.name}/{header.name}", methods))
     return found
 
 

@@ -1,8 +1,7 @@
 // Fans, microcode, counts of memory errors, limits of power, and thresholds of temperature, from files that a machine may have.
-#include "objects/sysman_board.h"
-
-#include "objects/sysman_sensors.h"
 #include "scene.h"
+#include "sysman/board.h"
+#include "sysman/sensors.h"
 #include "system_root.h"
 
 using namespace anyzero;

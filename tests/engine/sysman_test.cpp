@@ -1,9 +1,9 @@
 // What the operating system tells of clock, energy and temperature, from files of every kind it was seen to have, and from none.
 #include <sys/stat.h>
 
-#include "objects/sysman_files.h"
-#include "objects/sysman_sensors.h"
 #include "scene.h"
+#include "sysman/files.h"
+#include "sysman/sensors.h"
 #include "system_root.h"
 
 using namespace anyzero;

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "objects/sysman_files.h"
+#include "sysman/files.h"
 
 namespace anyzero {
 

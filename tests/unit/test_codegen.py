@@ -196,7 +196,7 @@ def test_methods_are_found_where_they_are_declared(tmp_path: Path) -> None:
     found = scan.classes(tmp_path)
     assert found.keys() == {"Event", "State"}
     event = found["Event"]
-    assert event.header == "event.h"
+    assert event.header == f"{tmp_path.name}/event.h"
     assert event.declares("ze_result_t", "create")
     assert event.declares("ze_result_t", "hostSignal")
     assert event.declares("ze_context_handle_t", "context")

@@ -2,11 +2,11 @@
 #include "entry.h"
 #include "../../objects/device.h"
 #include "../../objects/driver.h"
-#include "../../objects/sysman.h"
-#include "../../objects/sysman_board.h"
-#include "../../objects/sysman_engine.h"
-#include "../../objects/sysman_memory.h"
-#include "../../objects/sysman_sensors.h"
+#include "../../sysman/board.h"
+#include "../../sysman/engine.h"
+#include "../../sysman/memory.h"
+#include "../../sysman/sensors.h"
+#include "../../sysman/sysman.h"
 
 namespace anyzero {
 extern "C" {

@@ -1,12 +1,12 @@
-#include "sysman_board.h"
+#include "board.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "../abi/error.h"
-#include "sysman_parts.h"
-#include "text.h"
+#include "../objects/text.h"
+#include "parts.h"
 
 namespace anyzero {
 

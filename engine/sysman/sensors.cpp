@@ -1,4 +1,4 @@
-#include "sysman_sensors.h"
+#include "sensors.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -6,8 +6,8 @@
 
 #include "../abi/error.h"
 #include "../exec/clock.h"
-#include "sysman_events.h"
-#include "sysman_parts.h"
+#include "events.h"
+#include "parts.h"
 
 namespace anyzero {
 

@@ -1,4 +1,4 @@
-#include "sysman_files.h"
+#include "files.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "sysman_events.h"
+#include "events.h"
 
 #include <algorithm>
 #include <atomic>
@@ -6,12 +6,12 @@
 #include "../abi/error.h"
 #include "../exec/clock.h"
 #include "../exec/signal.h"
+#include "../objects/device.h"
+#include "../objects/driver.h"
 #include "../planner.h"
-#include "device.h"
-#include "driver.h"
+#include "parts.h"
+#include "sensors.h"
 #include "sysman.h"
-#include "sysman_parts.h"
-#include "sysman_sensors.h"
 
 namespace anyzero {
 

@@ -1,10 +1,10 @@
-#include "sysman_engine.h"
+#include "engine.h"
 
 #include <algorithm>
 
 #include "../exec/clock.h"
-#include "device.h"
-#include "sysman_parts.h"
+#include "../objects/device.h"
+#include "parts.h"
 
 namespace anyzero {
 

@@ -5,7 +5,7 @@
 
 #include "../abi/handle.h"
 #include "../exec/mutex.h"
-#include "sysman_files.h"
+#include "files.h"
 
 namespace anyzero {
 

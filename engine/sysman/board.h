@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "../abi/handle.h"
-#include "sysman_files.h"
+#include "files.h"
 
 namespace anyzero {
 

@@ -1,4 +1,4 @@
-#include "sysman_parts.h"
+#include "parts.h"
 
 #include <atomic>
 #include <cerrno>
@@ -7,12 +7,12 @@
 
 #include "../abi/error.h"
 #include "../exec/mutex.h"
-#include "device.h"
+#include "../objects/device.h"
+#include "board.h"
+#include "engine.h"
+#include "memory.h"
+#include "sensors.h"
 #include "sysman.h"
-#include "sysman_board.h"
-#include "sysman_engine.h"
-#include "sysman_memory.h"
-#include "sysman_sensors.h"
 
 namespace anyzero {
 

@@ -8,14 +8,14 @@
 #include <cstring>
 
 #include "../abi/error.h"
-#include "allocation.h"
-#include "device.h"
-#include "driver.h"
+#include "../objects/allocation.h"
+#include "../objects/device.h"
+#include "../objects/driver.h"
+#include "../objects/memory.h"
+#include "engine.h"
 #include "memory.h"
-#include "sysman_engine.h"
-#include "sysman_memory.h"
-#include "sysman_parts.h"
-#include "sysman_sensors.h"
+#include "parts.h"
+#include "sensors.h"
 
 namespace anyzero {
 

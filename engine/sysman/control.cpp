@@ -1,10 +1,10 @@
 // What tools would like to change about a device, and a processor does not let them; and correction of memory errors, which is
 // there or not.
 #include "../abi/error.h"
-#include "device.h"
+#include "../objects/device.h"
+#include "board.h"
+#include "parts.h"
 #include "sysman.h"
-#include "sysman_board.h"
-#include "sysman_parts.h"
 
 namespace anyzero {
 

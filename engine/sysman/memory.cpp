@@ -1,11 +1,11 @@
-#include "sysman_memory.h"
+#include "memory.h"
 
 #include <algorithm>
 
 #include "../abi/error.h"
-#include "device.h"
-#include "memory.h"
-#include "sysman_parts.h"
+#include "../objects/device.h"
+#include "../objects/memory.h"
+#include "parts.h"
 
 namespace anyzero {
 
