@@ -20,7 +20,9 @@ class Options:
     lanes: int | None = None
     """Work-items in a vector; None leaves the choice to the compiler."""
     gathers: bool | None = None
-    """May loads and stores be gathers and scatters of the processor? None leaves it to the compiler."""
+    """May loads and stores be gathers and scatters of the processor? None leaves it to the compiler, which uses them
+    with AVX-512.
+    """
     rows: int | None = None
     """Rows of work-items that run at once where they can; None leaves the choice to the compiler."""
     greater_than_4gb: bool = False

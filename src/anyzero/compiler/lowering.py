@@ -24,7 +24,7 @@ from anyzero.compiler.lower.local_memory import declare, initialized
 from anyzero.compiler.lower.regions import Ready, Written, lay_out, write_function, write_region
 from anyzero.compiler.lower.steps import in_step
 from anyzero.compiler.transform.joints import cut_at_joints
-from anyzero.compiler.transform.linearise import connect, linearise
+from anyzero.compiler.transform.linearise import Masks, connect, linearise
 from anyzero.compiler.transform.number import number
 from anyzero.compiler.transform.one_latch import one_latch
 from anyzero.compiler.transform.reach import repair
@@ -113,14 +113,21 @@ def _ready(body: Body, flow: Flow, choices: Choices) -> Ready:
     repair(body, shapes, masks)
     # Last of what changes the body: from here on a value may have to cross from one region to another.
     regions = split(body, shapes, masks)
-    storage = lay_out(body, regions, choices.lanes)
+    storage = lay_out(body, regions, choices)
     used = {arg for op in body.ops for arg in op.args}
     planar = any(op.name == "builtin" and op.info[0] in ("local_id", "global_id") and op.info[1] for op in body.ops)
-    ready = Ready(body, regions, shapes, masks, storage, used, streams, planar=planar)
+    crossing = set() if choices.mask == "i1" else _crossing(body, masks)
+    ready = Ready(body, regions, shapes, masks, storage, used, streams, crossing, planar=planar)
     ready.rows = _rows(ready, choices)
     if ready.rows is None and len(regions) > 1:
         _go_in_step(ready, same, choices)
     return ready
+
+
+def _crossing(body: Body, masks: Masks) -> set[Op]:
+    """Truth values that other blocks ask for, and masks of blocks, which may be written as several for LLVM."""
+    used = {arg for op in body.ops for arg in op.args if arg.type == "i1" and arg.block is not op.block}
+    return used | {mask for mask in masks.of.values() if mask.name != "entry_mask"}
 
 
 def _go_in_step(ready: Ready, same: set[Op], choices: Choices) -> None:
@@ -133,7 +140,7 @@ def _go_in_step(ready: Ready, same: set[Op], choices: Choices) -> None:
         ready.regions = cut
         plan = in_step(cut, same, ready.shapes)
     ready.plan = plan
-    ready.storage = lay_out(ready.body, ready.regions, choices.lanes, plan.shared if plan else ())
+    ready.storage = lay_out(ready.body, ready.regions, choices, plan.shared if plan else ())
     ready.used = {arg for op in ready.body.ops for arg in op.args}
 
 
@@ -220,17 +227,27 @@ class _Inner:
 
 
 def _inner(body: Body, granted: Granted, general: Ready, choices: Choices) -> _Inner | None:
-    """The simpler kernel, where it reads neighbours as such that the other one cannot, or lets several rows run at
-    once.
+    """The simpler kernel, where it reads neighbours as such that the other one cannot, lets several rows run at once,
+    or has fewer accesses under masks on a processor where those are slow.
     """
     sharing = (choices.options.rows or 1) > 1 or (choices.rows > 1 and can_share(body))
-    if not sharing and not (granted.held and _picked(general)):
+    slow = 0 if choices.target.wide else _masked(general)
+    if not sharing and not slow and not (granted.held and _picked(general)):
         return None
     ready = _ready(body, prepare(body), choices)
     rows = ready.rows
-    if rows is None and _picked(ready) >= _picked(general):
+    if rows is None and _picked(ready) >= _picked(general) and (not slow or _masked(ready) >= slow):
         return None
     return _Inner(ready, rows or Rows(1, set(), set()), granted)
+
+
+def _masked(ready: Ready) -> int:
+    """Loads and stores of several lanes that are not done by all lanes of a whole vector."""
+    return sum(
+        op.name in ("load", "store") and mask.name != "entry_mask" and not ready.shapes[op.args[0]].uniform
+        for block, mask in ready.masks.of.items()
+        for op in block.ops
+    )
 
 
 def _picked(ready: Ready) -> int:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from anyzero import config
 from anyzero.compiler import dump, translate
-from anyzero.compiler.analysis.cost import chains, estimate
+from anyzero.compiler.analysis.cost import chains, estimate, mostly_wide
 from anyzero.compiler.analysis.ends import Ends, ends
 from anyzero.compiler.analysis.group_width import group_width, most_lanes, suited
 from anyzero.compiler.analysis.rows import MOST
@@ -67,6 +67,7 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
         group_size=kernel.required_group_size,
         rows=MOST if flat else _rows_of(kernel),
         narrow=narrow,
+        mask=mask_element(body, flow, target, lanes),
         args_bytes=translation.args_bytes,
         debug=DebugInfo() if options.debug else None,
     )
@@ -145,7 +146,8 @@ def compile_function(module: Module, name: str, options: Options, linked: Sequen
         raise CompileError(f'the module exports no function "{name}"')
     target = cpu.target(options.cpu, options.features)
     lanes = options.lanes or target.sub_group
-    choices = Choices(lanes, target, options, debug=DebugInfo() if options.debug else None)
+    mask = "i1" if target.wide or lanes < 2 else "i32"
+    choices = Choices(lanes, target, options, mask=mask, debug=DebugInfo() if options.debug else None)
     modules = [module, *linked]
 
     def functions(at: int, id_: int) -> Body:
@@ -243,13 +245,12 @@ def choose_lanes(
         return 1, f"a vector would not pay: {costs}"
     flat = is_flat(uses)
     # A value of a vector that is several registers long takes as many: few values find room.
-    registers = (
-        1 if options.large_registers else min(chains(body, flow, shapes, flat, target.register), 2 if narrow else 4)
-    )
+    wanted = chains(body, flow, shapes, flat, target.registers)
+    registers = 1 if options.large_registers else min(wanted, 2 if narrow else 4)
     lanes, rows = target.lanes * registers, "blocks are chosen at run time" if flat else "groups stay apart"
     width = None if flat else group_width(body, kernel)
     if width is not None:
-        most = min(most_lanes(body, shapes, target.lanes, target.gathers), MOST_APART)
+        most = min(most_lanes(body, shapes, target.lanes, target.register >= 32), MOST_APART)
         # Long rows are those of one dimension, which two registers serve well.
         if options.large_registers or (registers > 1 and width > most):
             most = lanes
@@ -258,6 +259,13 @@ def choose_lanes(
     several = f"{registers} registers" if registers > 1 else "one register"
     halves = ", in halves because memory is the limit" if narrow else ""
     return lanes, f"{several} of floats{halves}; {rows}; {costs}"
+
+
+def mask_element(body: Body, flow: Flow, target: cpu.Target, lanes: int) -> str:
+    """What masks are between blocks: bits where the processor has registers for them, else as wide as the data."""
+    if target.wide or lanes < 2:
+        return "i1"
+    return "i64" if mostly_wide(body, analyse(body, flow, lanes)) else "i32"
 
 
 def is_flat(uses: Uses) -> bool:

@@ -100,6 +100,13 @@ def test_given_a_target_that_does_not_gather_then_lanes_are_loaded_one_by_one() 
     assert len(re.findall(r"= load i32, ptr", text)) >= LANES
 
 
+@pytest.mark.parametrize(("type_", "count", "row"), [("float", 4, "<4 x float>"), ("i64", 2, "<2 x i64>")])
+def test_given_vectors_anywhere_then_each_lane_loads_one_whole(type_: str, count: int, row: str) -> None:
+    text = loading(anywhere, type_, 16, count)
+    assert not [name for name in calls(text) if "gather" in name]
+    assert text.count(f"= load {row}, ptr") == LANES
+
+
 def test_given_three_components_in_the_place_of_four_then_one_wide_vector_is_loaded() -> None:
     assert calls(loading(id_, size=16, count=3)) == ["masked.load.v64i32"]
 

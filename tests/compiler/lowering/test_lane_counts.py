@@ -16,8 +16,16 @@ from benchmarks.kernels.case import FOLDER
 @pytest.mark.parametrize("file", ["nbody", "black_scholes"])
 def test_doubles_fill_as_many_registers_as_floats_do(file: str, form: str) -> None:
     module = read((FOLDER / f"{file}{form}.spv").read_bytes())
-    lanes = [compile_kernel(module, f"{file}_{real}", Options(level=0)).lanes for real in ("f32", "f64")]
-    assert lanes == [4 * cpu.host().lanes, 2 * cpu.host().lanes]
+    options = Options(level=0, cpu="x86-64-v4")
+    lanes = [compile_kernel(module, f"{file}_{real}", options).lanes for real in ("f32", "f64")]
+    assert lanes == [4 * 16, 2 * 16]
+
+
+@pytest.mark.parametrize(("name", "registers"), [("mandelbrot", 2), ("hash", 4)])
+def test_given_sixteen_registers_then_vectors_are_as_long_as_loops_leave_room_for(name: str, registers: int) -> None:
+    module = read((FOLDER / f"{name}.spv").read_bytes())
+    assert compile_kernel(module, name, Options(level=0, cpu="haswell")).lanes == registers * 8
+    assert compile_kernel(module, name, Options(level=0, cpu="x86-64-v4")).lanes == 4 * 16
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from anyzero.compiler.analysis.shapes import Shapes
+from anyzero.compiler.compiled import Options
 from anyzero.compiler.ir import Body, Combine, Op
+from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.regions import lay_out
 from anyzero.compiler.transform.collectives import take_apart
 from anyzero.compiler.transform.linearise import connect, linearise
 from anyzero.compiler.transform.reach import repair
 from anyzero.compiler.transform.regions import Region, ends_in_barrier, split
-from tests.compiler.lowering.draft import LANES, Draft, check_with_slots, names, shapes_of
+from tests.compiler.lowering.draft import LANES, TARGET, Draft, check_with_slots, names, shapes_of
+
+CHOICES = Choices(LANES, TARGET, Options())
 
 
 def cut(d: Draft) -> tuple[Body, list[Region], Shapes]:
@@ -128,7 +132,7 @@ def test_given_a_divergent_value_behind_a_barrier_then_each_lane_has_room() -> N
     d.barrier()
     use(d, d.add(loaded, same))
     body, regions, _ = cut(d)
-    storage = lay_out(body, regions, LANES)
+    storage = lay_out(body, regions, CHOICES)
     places = {op.args[0]: storage.slots[op.info] for op in body.ops if op.name == "write" and op.info.across}
     assert set(places) == {loaded, same}
     assert places[loaded] % 64 == 0
@@ -144,7 +148,7 @@ def test_given_private_memory_and_a_barrier_then_it_outlives_the_barrier() -> No
     d.barrier()
     use(d, d.get(array)[0])
     body, regions, _ = cut(d)
-    storage = lay_out(body, regions, LANES)
+    storage = lay_out(body, regions, CHOICES)
     assert list(storage.private) == body.variables
     assert storage.size >= 40 * LANES
 
@@ -156,4 +160,4 @@ def test_given_a_collective_of_the_group_then_its_slot_outlives_the_barrier() ->
     (combine,) = [op.info for op in body.ops if op.name == "barrier"]
     assert isinstance(combine, Combine)
     assert combine.slot.across
-    assert combine.slot in lay_out(body, regions, LANES).slots
+    assert combine.slot in lay_out(body, regions, CHOICES).slots

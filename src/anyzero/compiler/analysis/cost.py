@@ -110,14 +110,43 @@ def _registers(size: int, lanes: int, register: int) -> float:
 
 
 WIDTHS = frozenset({"i8", "i16", "i32", "i64", "half", "float", "double"})
+MANY = 32
+"""Registers that are enough for whatever loops carry."""
 FEW = 80
 """Operations of a kernel that is small enough for four registers to a vector."""
 
 
-def chains(body: Body, flow: Flow, shapes: Shapes, flat: bool, register: int) -> int:
+def chains(body: Body, flow: Flow, shapes: Shapes, flat: bool, registers: int) -> int:
     """How many registers of floats a vector should fill: operations that do not wait for each other keep the processor
-    busy.
+    busy, as long as there are `registers` for what loops carry.
     """
+    wanted = _wanted(body, flow, shapes, flat, registers)
+    while wanted > 1 and registers < MANY and wanted * _most_carried(flow, shapes) > registers * 3 // 4:
+        wanted //= 2
+    return wanted
+
+
+def _most_carried(flow: Flow, shapes: Shapes) -> int:
+    """Registers of a vector as long as one of floats that are full all through a loop: what it carries from round to
+    round, what it only reads, and the lanes that are still in it.
+    """
+    return max((_carried(loop, shapes) for loop in flow.loops.all), default=0)
+
+
+def _carried(loop: Loop, shapes: Shapes) -> int:
+    values = {op for op in loop.header.phis if shapes[op].varying}
+    for block in loop.blocks:
+        values |= {
+            arg
+            for op in block.ops
+            for arg in op.args
+            if shapes[arg].varying and arg.block is not None and arg.block not in loop
+        }
+    return sum(max(SIZES[op.type] // 4, 1) for op in values) + (1 if loop in shapes.divergent_loops else 0)
+
+
+def _wanted(body: Body, flow: Flow, shapes: Shapes, flat: bool, registers: int) -> int:
+    """As far as operations go."""
     if flat:
         # Rows are long. Few operations, none of which goes lane by lane, leave enough registers for four; where several
         # rows can read the same, registers serve them better.
@@ -125,7 +154,9 @@ def chains(body: Body, flow: Flow, shapes: Shapes, flat: bool, register: int) ->
             op.name in ("load", "store", "atomic") and shapes[op.args[0]].varying for op in body.ops
         )
         few = few and not served(body, flow, shapes)
-        return (4 if few else 2) // (2 if mostly_wide(body, shapes) else 1)
+        # Divisions and roots of several vectors overlap in straight-line code, whatever is spilled.
+        straight = registers < MANY and not flow.loops.all
+        return (4 if few else 2) // (2 if mostly_wide(body, shapes) and not straight else 1)
     # A kernel that asks for places in more than one dimension is likely to have narrow groups.
     narrow = any(op.name == "builtin" and op.info[0] in ("local_id", "global_id") and op.info[1] for op in body.ops)
     return 1 if narrow else 2

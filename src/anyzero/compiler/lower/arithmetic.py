@@ -13,6 +13,11 @@ from anyzero.compiler.lower.llvm import I64, Type, Value
 
 @handles("add", "sub", "mul", "and", "or", "xor")
 def binary(e: Emitter, op: Op) -> None:
+    truths = op.type == "i1" and op.name in ("and", "or", "xor") and e.shape(op).varying
+    if truths and any(e.is_held(e.vector(each)) for each in op.args):
+        first, second = (e.held(e.vector(each)) for each in op.args)
+        e.vectors[op] = e.truth(e.b.binary(op.name, first, second))
+        return
     # No nsw or nuw: a lane that is not here may overflow, and must not spoil its neighbours.
     e.elementwise(op, lambda a, b: e.b.binary(op.name, a, b))
 
@@ -69,8 +74,20 @@ def compare(e: Emitter, op: Op) -> None:
             return with_flags(e, op, lambda: e.b.compare(op.info, a, b))
         return e.b.compare(op.info, a, b)
 
-    if not first_lanes.compare(e, op):
+    if not first_lanes.compare(e, op) and not _compare_truths(e, op):
         e.elementwise(op, compute)
+
+
+def _compare_truths(e: Emitter, op: Op) -> bool:
+    """Compares masks as they are kept, where one of them comes from another block."""
+    if op.name != "icmp" or op.args[0].type != "i1" or op.info not in ("eq", "ne") or not e.shape(op).varying:
+        return False
+    first, second = (e.vector(each) for each in op.args)
+    if not (e.is_held(first) or e.is_held(second)):
+        return False
+    other = e.held(first) ^ e.held(second)
+    e.vectors[op] = e.truth(other if op.info == "ne" else ~other)
+    return True
 
 
 @handles("select")
@@ -85,7 +102,11 @@ def select(e: Emitter, op: Op) -> None:
         if e.lanes and (shape.varying or not shape.exact):
             e.vectors[op] = e.b.select(choice, e.vector(op.args[1]), e.vector(op.args[2]))
         return
-    e.vectors[op] = e.b.select(e.vector(condition), e.vector(op.args[1]), e.vector(op.args[2]))
+    choice, first, second = (e.vector(each) for each in op.args)
+    if op.type == "i1":
+        e.vectors[op] = e.truth(e.b.select(choice, e.held(first), e.held(second)))
+    else:
+        e.vectors[op] = e.b.select(choice, first, second)
 
 
 @handles("intrinsic")
@@ -310,8 +331,9 @@ def read(e: Emitter, op: Op) -> None:
     if scalar is not None:
         e.scalars[op] = e.b.op(f"load {op.type}, {scalar.typed}", Type(op.type))
     if vector is not None:
-        type_ = Type(op.type, e.lanes)
-        e.vectors[op] = e.b.op(f"load {type_}, {vector.typed}", type_)
+        type_ = Type(e.choices.kept(op.type), e.lanes)
+        found = e.b.op(f"load {type_}, {vector.typed}", type_)
+        e.vectors[op] = e.truth(found) if op.type == "i1" else found
         if scalar is None and not e.shape(op).varying:
             e.scalars[op] = e.b.lane(e.vectors[op], 0)
 
@@ -323,7 +345,8 @@ def write(e: Emitter, op: Op) -> None:
     if scalar is not None:
         e.b.line(f"store {e.scalar(value).typed}, {scalar.typed}")
     if vector is not None:
-        e.b.line(f"store {e.vector(value).typed}, {vector.typed}")
+        found = e.held(e.vector(value)) if value.type == "i1" else e.vector(value)
+        e.b.line(f"store {found.typed}, {vector.typed}")
 
 
 @handles("part")
@@ -336,25 +359,25 @@ def undefined(e: Emitter, op: Op) -> None:
     e.scalars[op] = e.b.zero(Type(op.type))
 
 
-# Masks. Not `and` and `or`: what a lane that is not here computed may be no value at all, and `select` does not look
-# at it.
+# Masks
 
 
 @handles("mask_and")
 def mask_and(e: Emitter, op: Op) -> None:
     mask, condition = (e.vector(each) for each in op.args)
-    e.vectors[op] = e.b.select(mask, condition, e.b.zero(mask.type))
+    e.vectors[op] = e.both(mask, condition)
 
 
 @handles("mask_andn")
 def mask_andn(e: Emitter, op: Op) -> None:
     mask, condition = (e.vector(each) for each in op.args)
-    e.vectors[op] = e.b.select(mask, ~condition, e.b.zero(mask.type))
+    e.vectors[op] = e.both(mask, ~condition)
 
 
 @handles("mask_or")
 def mask_or(e: Emitter, op: Op) -> None:
-    e.vectors[op] = e.vector(op.args[0]) | e.vector(op.args[1])
+    first, second = (e.vector(each) for each in op.args)
+    e.vectors[op] = first | second if e.choices.mask == "i1" else e.truth(e.held(first) | e.held(second))
 
 
 @handles("any")

@@ -11,11 +11,15 @@ from anyzero.compiler.lower.llvm import Builder, Type, Value
 _PURE = frozenset({
     "add", "sub", "mul", "and", "or", "xor", "shl", "lshr", "ashr", "icmp", "fcmp", "fadd", "fsub", "fmul", "fdiv",
     "fneg", "select", "insertelement", "extractelement", "shufflevector", "getelementptr", "zext", "sext", "trunc",
-    "bitcast", "ptrtoint", "inttoptr", "fptrunc", "fpext", "fptosi", "fptoui", "sitofp", "uitofp",
+    "bitcast", "ptrtoint", "inttoptr", "fptrunc", "fpext", "fptosi", "fptoui", "sitofp", "uitofp", "freeze",
 })  # fmt: skip
 """Operations that depend on their operands alone and cannot fail."""
 _PURE_CALLS = tuple(
-    f"@llvm.{name}." for name in ("umin", "umax", "smin", "smax", "abs", "fma", "fabs", "sqrt", "cttz", "ctlz", "ctpop")
+    f"@llvm.{name}."
+    for name in (
+        *("umin", "umax", "smin", "smax", "abs", "fma", "fabs", "sqrt", "cttz", "ctlz", "ctpop"),
+        "arithmetic.fence",
+    )
 )
 _READS = ("@llvm.masked.load.", "@llvm.masked.gather.")
 _BLOCKS = ("ptr %arguments,", "ptr %grid,", "ptr %worker,")

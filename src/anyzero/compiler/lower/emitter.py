@@ -11,7 +11,6 @@ from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from anyzero.compiler.analysis.first_ids import first_ids
 from anyzero.compiler.analysis.rows import Rows
 from anyzero.compiler.analysis.shapes import Shape, Shapes
 from anyzero.compiler.compiled import Options
@@ -19,6 +18,7 @@ from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Block, Op, Slot, Variable
 from anyzero.compiler.lower.debug_info import DebugInfo
 from anyzero.compiler.lower.llvm import I1, I64, PTR, Builder, Type, Value
+from anyzero.compiler.lower.masking import Masking
 from anyzero.compiler.targets.cpu import Target, cache_bytes
 from anyzero.compiler.transform.linearise import Masks
 
@@ -43,6 +43,10 @@ class Choices:
     """How many rows of work-items may run at once."""
     narrow: bool = False
     """Leave registers of 512 bits alone?"""
+    mask: str = "i1"
+    """The element that masks have between blocks. Where the processor has no registers for masks, LLVM would pack the
+    bits of an `i1` that lives longer than a block into bytes, and unpack them at each use.
+    """
     prefix: str = ""
     """Of the names of everything that is written."""
     args_bytes: int = 0
@@ -52,8 +56,17 @@ class Choices:
 
     @property
     def gathers(self) -> bool:
-        """May loads and stores be gathers and scatters of the processor?"""
+        """May loads be gathers of the processor?"""
         return self.target.gathers if self.options.gathers is None else self.options.gathers
+
+    @property
+    def scatters(self) -> bool:
+        """May stores be scatters, which LLVM writes out lane by lane where the processor has none?"""
+        return self.target.register > 16 if self.options.gathers is None else self.options.gathers
+
+    def kept(self, element: str) -> str:
+        """The element that a vector of such elements has between blocks."""
+        return self.mask if element == "i1" else element
 
     @property
     def cache_bytes(self) -> int:
@@ -111,7 +124,7 @@ def handles(*names: str) -> Callable[[Handler], Handler]:
     return register
 
 
-class Emitter:
+class Emitter(Masking):
     def __init__(self, choices: Choices, shapes: Shapes, masks: Masks, frame: Frame, builder: Builder) -> None:
         self.choices = choices
         self.lanes = choices.lanes if choices.lanes > 1 else 0
@@ -134,6 +147,8 @@ class Emitter:
         """Operations whose results somebody asks for."""
         self.streams: set[Op] = set()
         """Stores that may go past the caches."""
+        self.crossing = set()
+        self._held = {}
         self.fronts: dict[str, int] = {}
         """How many lanes, the first ones, constant masks have."""
         self.private: dict[Variable, Value] = {}
@@ -181,9 +196,11 @@ class Emitter:
                 for row in range(1, len(self._views)):
                     self._look(row)
                     handler(self, op)
+                    self.hold(op)
                 self._look(0)
             else:
                 handler(self, op)
+                self.hold(op)
             if debug is not None:
                 debug.mark(self.b.lines, written, op.word)
 
@@ -278,61 +295,6 @@ class Emitter:
         if self.lanes and (shape.varying or not shape.exact):
             self.vectors[op] = compute(*(self.vector(each) for each in op.args))
 
-    # Masks
-
-    @property
-    def mask_op(self) -> Op | None:
-        assert self.block is not None
-        return self.masks.of.get(self.block) if self.lanes else None
-
-    @property
-    def mask(self) -> Value | None:
-        """The lanes that are here; None where there is only one lane, which is."""
-        op = self.mask_op
-        return None if op is None else self.vector(op)
-
-    def bits(self, mask: Value) -> Value:
-        """A mask as an integer, lane 0 lowest."""
-        key = ("bits", mask.text)
-        found = self._cache.get(key)
-        if found is None:
-            bits = self.b.op(f"bitcast {mask.typed} to i{self.lanes}", Type(f"i{self.lanes}"))
-            found = bits if self.lanes == 64 else self.b.op(f"zext i{self.lanes} {bits.text} to i64", I64)
-            self._cache[key] = found
-        return found
-
-    def any(self, mask: Value) -> Value:
-        if not mask.type.lanes:
-            return mask
-        return self.b.op(f"icmp ne i64 {self.bits(mask).text}, 0", I1)
-
-    def first_lane(self) -> Value | None:
-        """The number of the first lane that is here; None where it is lane 0 for sure."""
-        op = self.mask_op
-        if op is None or self.from_the_first(op):
-            return None
-        mask = self.vector(op)
-        key = ("first", mask.text)
-        found = self._cache.get(key)
-        if found is None:
-            found = self._cache[key] = self.b.call("llvm.cttz.i64", I64, self.bits(mask), self.b.constant(1, I1))
-        return found
-
-    def from_the_first(self, mask: Op, depth: int = 4) -> bool:
-        """Is lane 0 among the lanes wherever any is? Work-items end at some lane, and so do comparisons of their
-        ids.
-        """
-        if mask.name == "entry_mask":
-            # Whoever calls by address comes with any lanes.
-            return self.frame.context is None
-        if mask.name == "mask_and" and depth:
-            return all(self.from_the_first(each, depth - 1) for each in mask.args)
-        return first_ids(mask, self.shapes, self.choices.flat) is not None
-
-    def last_lane(self, mask: Value) -> Value:
-        zeros = self.b.call("llvm.ctlz.i64", I64, self.bits(mask), self.b.constant(1, I1))
-        return self.b.constant(63, I64) - zeros
-
     # Lanes of strided values
 
     def lane_of(self, op: Op, lane: Value) -> Value:
@@ -407,7 +369,7 @@ class Emitter:
             else:
                 found = (
                     self.allocate(Type(slot.type)) if single else None,
-                    self.allocate(Type(slot.type, self.lanes)) if whole else None,
+                    self.allocate(Type(self.choices.kept(slot.type), self.lanes)) if whole else None,
                 )
                 if slot in self.frame.shared and found[0] is not None:
                     name = f"%shared{len(self._slots)}"
@@ -419,7 +381,8 @@ class Emitter:
     def _spilled(self, slot: Slot, whole: bool) -> tuple[Value | None, Value | None]:
         """What a vector keeps across barriers lies in its memory, but in registers while a loop works on it."""
         assert self.frame.spill is not None
-        name, type_ = f"%spill{len(self._slots)}", Type(slot.type, self.lanes if whole else 0)
+        name = f"%spill{len(self._slots)}"
+        type_ = Type(self.choices.kept(slot.type), self.lanes) if whole else Type(slot.type)
         self.allocations.append(
             f"  {name} = getelementptr i8, {self.frame.spill.typed}, i64 {self.frame.spilled[slot]}"
         )

@@ -57,6 +57,7 @@ class Entry:
         self.lanes = choices.lanes if choices.lanes > 1 else 0
         self.step = max(choices.lanes, 1)
         self.wide = choices.target.wide
+        self.mask = choices.mask
         self.twice = twice
         """Is code for whole vectors and for the rest of a row written separately?"""
         self.b = Builder("e")
@@ -185,6 +186,7 @@ class Entry:
         """`between` is given where several rows run at once: bytes from what one row keeps to what the next does."""
         known = {"arguments": self.arguments, "grid": self.grid, "worker": self.worker, **ids}
         known["stream"] = self.stream if self.stream is not None and self.whole else self.number(streaming.NEVER)
+        known["whole"] = self.b.constant(self.whole, I1)
         given = [known.get(name, self.b.poison(type_)) for name, type_ in PARAMETERS]
         if mask is not None:
             given.append(mask)
@@ -266,14 +268,16 @@ class Entry:
         return self._compared(count)
 
     def some_lanes(self, count: Value) -> Value:
-        """The same where it is known that the last lane is not there, which LLVM would not find out by itself."""
-        if self.wide:
-            return self._counted(count, self.lanes - 1)
-        return self.b.with_lane(self._compared(count), self.lanes - 1, self.b.constant(0, I1))
+        """The same where it is known that the last lane is not there."""
+        return self._counted(count, self.lanes - 1) if self.wide else self._compared(count)
 
     def _compared(self, count: Value) -> Value:
-        numbers = self.b.each(range(self.lanes), "i64")
-        return self.b.compare("sgt", self.b.spread(count, self.lanes), numbers)
+        b, lanes = self.b, self.lanes
+        if self.mask == "i1":
+            return b.compare("sgt", b.spread(count, lanes), b.each(range(lanes), "i64"))
+        # As wide as masks are, so that it need not be packed.
+        few = b.cast("trunc", b.intrinsic("umin", count, self.number(lanes)), self.mask)
+        return b.compare("sgt", b.spread(few, lanes), b.each(range(lanes), self.mask))
 
     def _counted(self, count: Value, most: int) -> Value:
         """A mask is a number where comparing gives one: a shift instead of a comparison for each register."""

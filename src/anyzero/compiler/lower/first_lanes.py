@@ -20,16 +20,36 @@ def compare(e: Emitter, op: Op) -> bool:
         return False
     b, lanes = e.b, e.lanes
     inside = _below(e, found)
-    bound = _bound(e, found)
-    # Of the last lane that is among them, if any is.
-    last = bound - e.scalar(found.id) - (1 if found.predicate in ("slt", "ult") else 0)
-    last = b.intrinsic("umin", last, lanes - 1)
-    last = b.cast("zext", last, "i64")
+    last = _last(e, found)
     ones = b.binary("lshr", b.constant((1 << lanes) - 1, I64), b.constant(lanes - 1, I64) - last)
     bits = b.select(inside, ones, b.constant(0, I64))
     narrow = bits if lanes == 64 else b.cast("trunc", bits, f"i{lanes}")
     e.vectors[op] = b.op(f"bitcast {narrow.typed} to <{lanes} x i1>", Type("i1", lanes))
     return True
+
+
+def count(e: Emitter, mask: Op) -> Value | None:
+    """How many lanes a mask has, where it ends at some lane and no lane of the vector is missing; None where that is
+    to be asked of the mask.
+    """
+    b = e.b
+    if e.choices.mask == "i1" or not e.from_the_first(mask):
+        return None
+    if mask.name == "entry_mask":
+        return b.constant(e.lanes, I64)
+    if mask.name == "mask_and":
+        first, second = (count(e, each) for each in mask.args)
+        return None if first is None or second is None else b.intrinsic("umin", first, second)
+    found = first_ids(mask, e.shapes, e.choices.flat)
+    assert found is not None
+    return b.select(_below(e, found), _last(e, found) + 1, b.constant(0, I64))
+
+
+def _last(e: Emitter, found: FirstIds) -> Value:
+    """The last lane that is among them, if any is."""
+    b = e.b
+    last = _bound(e, found) - e.scalar(found.id) - (1 if found.predicate in ("slt", "ult") else 0)
+    return b.cast("zext", b.intrinsic("umin", last, e.lanes - 1), "i64")
 
 
 def lane_0(e: Emitter, mask: Op) -> Value:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from anyzero.compiler.analysis.first_ids import first_ids
 from anyzero.compiler.ir import SIZES, Block, Op
+from anyzero.compiler.lower import first_lanes
 from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.llvm import I64, Type, Value
 
@@ -53,13 +54,18 @@ def _in_place(e: Emitter, op: Op) -> bool:
     return access.space == "local" and access.count == 1 and not access.volatile and shape.stride == size
 
 
-def ways(e: Emitter, mask: Value, to: dict[int, str], otherwise: str) -> None:
+def ways(e: Emitter, mask: Op, to: dict[int, str], otherwise: str) -> None:
     """Branches by how many lanes are here."""
     b = e.b
-    bits = e.bits(mask)
-    if e.frame.mask is not None:
-        # LLVM sees that the rest of a row is no whole vector, and drops what is written for those.
-        bits = b.select(b.lane(e.frame.mask, e.lanes - 1), bits, b.constant(0, I64))
+    number = first_lanes.count(e, mask)
+    if number is not None:
+        known = b.select(e.all_exist(), number, b.constant(0, I64))
+        cases = " ".join(f"i64 {count}, label %{label}" for count, label in to.items())
+        b.line(f"switch {known.typed}, label %{otherwise} [ {cases} ]")
+        return
+    bits = e.bits(e.vector(mask))
+    # LLVM sees that the rest of a row is no whole vector, and drops what is written for those.
+    bits = b.select(e.frame.given["whole"], bits, b.constant(0, I64))
     cases = " ".join(f"i64 {(1 << count) - 1}, label %{label}" for count, label in to.items())
     b.line(f"switch {bits.typed}, label %{otherwise} [ {cases} ]")
 

@@ -7,10 +7,11 @@ little it loads.
 from __future__ import annotations
 
 from anyzero.compiler.ir import SIZES, Access
+from anyzero.compiler.lower import transposition
 from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.llvm import Type, Value
 
-MOST_WRITTEN_OUT = 16
+MOST_WRITTEN_OUT = 32
 """Lanes whose loads are written one behind the other, where they go lane by lane."""
 
 LARGEST = 8
@@ -45,6 +46,12 @@ def _together(size: int, count: int) -> int:
 
 def gather(e: Emitter, pointers: Value, element: str, access: Access) -> list[Value]:
     size = SIZES[element]
+    if transposition.rows_fit(e, access, size):
+        mask = e.mask
+        assert mask is not None
+        safe = e.b.select(mask, pointers, e.b.spread(e.frame.grid, e.lanes))
+        alignment = aligned(access, size)
+        return [typed(e, each, element) for each in transposition.rows(e, safe, whole_type(element), access, alignment)]
     many = _together(size, access.count)
     if many == 1:
         return [
@@ -69,7 +76,7 @@ def gather_one(e: Emitter, pointers: Value, element: str, alignment: int) -> Val
     mask = e.mask
     assert mask is not None
     whole = Type(whole_type(element), lanes)
-    if e.choices.gathers and whole.bits >= 32:
+    if _by_intrinsic(e, mask) and whole.bits >= 32:
         name = f"llvm.masked.gather.{whole.mangled}.v{lanes}p0"
         b.intrinsics.setdefault(name, f"declare {whole} @{name}(<{lanes} x ptr>, <{lanes} x i1>, {whole})")
         found = b.op(
@@ -79,15 +86,23 @@ def gather_one(e: Emitter, pointers: Value, element: str, alignment: int) -> Val
         return typed(e, found, element)
     if lanes > MOST_WRITTEN_OUT:
         return typed(e, _picked(e, pointers, whole, alignment), element)
-    # Lanes that are not here load what the first one that is loads.
-    lane = e.first_lane()
-    first = b.lane(pointers, lane if lane is not None else 0)
-    safe = b.select(mask, pointers, b.spread(first, lanes))
+    # Lanes that are not here load something that is always there.
+    safe = b.select(mask, pointers, b.spread(e.frame.grid, lanes))
     found = b.poison(whole)
     for place in range(lanes):
         one = b.op(f"load {whole.element}, {b.lane(safe, place).typed}, align {alignment}", Type(whole.element))
         found = b.with_lane(found, place, one)
     return typed(e, found, element)
+
+
+def _by_intrinsic(e: Emitter, mask: Value) -> bool:
+    """Does LLVM write the better code? Where the processor has no gathers, it does if it knows that all lanes are
+    there, as it does for the masks of whole vectors; else it writes a branch for each lane.
+    """
+    if e.choices.gathers or e.choices.options.gathers is False or e.choices.target.register < 32:
+        return e.choices.gathers
+    op = e.mask_op
+    return not mask.text.startswith("%") or (op is not None and op.name == "entry_mask")
 
 
 def _picked(e: Emitter, pointers: Value, whole: Type, alignment: int) -> Value:
@@ -125,7 +140,7 @@ def _scatter_one(e: Emitter, pointers: Value, value: Value, alignment: int) -> N
     b, lanes = e.b, e.lanes
     mask = e.mask
     assert mask is not None
-    if not e.choices.gathers or value.type.bits < 32:
+    if not e.choices.scatters or value.type.bits < 32:
 
         def put(_: Value, address: Value, value: Value) -> list[Value]:
             b.line(f"store {value.typed}, {address.typed}, align {alignment}")

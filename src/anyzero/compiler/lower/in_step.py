@@ -168,9 +168,11 @@ def _row(e: Entry, stop: Value, fixed: int, halves: bool, one: One) -> None:
         if not fixed or fixed % lanes:
             left = stop - e.get(counter)
             half = b.compare("eq", left, lanes // 2 if halves else 0)
+            e.whole = False
             if halves:
                 e.if_(half, lambda: _half(e, counter, one))
             e.if_(b.compare("sgt", left, 0) & ~half, lambda: _last(e, counter, left, one))
+            e.whole = True
     else:
         run(lanes, stop, lambda x: one(x, e.first_lanes(stop - x)))
     b.line(f"br label %{end}")

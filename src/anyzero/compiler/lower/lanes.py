@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from anyzero.compiler.ir import SIZES, Op
+from anyzero.compiler.lower import first_lanes
 from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.llvm import I64, Type, Value
 
@@ -25,12 +26,14 @@ def whole_or_part(e: Emitter) -> tuple[dict[object, Value], str, str, str]:
     """Branches by whether all lanes are here; gives what is known until then, and the labels of both sides and of
     the end.
     """
-    mask = e.mask
-    assert mask is not None
-    every = e.b.compare("eq", e.bits(mask), (1 << e.lanes) - 1)
-    if e.frame.mask is not None:
-        # Says less, but LLVM sees at once that the rest of a row is no whole vector, and drops half of the code for it.
-        every = every & e.b.lane(e.frame.mask, e.lanes - 1)
+    op = e.mask_op
+    assert op is not None
+    number = first_lanes.count(e, op)
+    if number is None:
+        # LLVM sees at once that the rest of a row is no whole vector, and drops half of the code for it.
+        every = e.all(e.vector(op)) & e.frame.given["whole"]
+    else:
+        every = e.b.compare("eq", number, e.lanes) & e.all_exist()
     known = e.known
     all_here, some, join = e.label(), e.label(), e.label()
     e.b.line(f"br {every.typed}, label %{all_here}, label %{some}")

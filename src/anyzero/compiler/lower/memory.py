@@ -196,7 +196,11 @@ def _load_apart(e: Emitter, pointer: Op, element: str, access: Access, stride: i
     known, all_here, some, join = whole_or_part(e)
     e.start(all_here)
     wide = Type(whole_type(element), lanes)
-    near = transposition.load(e, base, wide, access, stride) if transposition.fits(e, access) else []
+    near = (
+        transposition.load(e, base, wide, access, stride, aligned(access, size))
+        if transposition.fits(e, access)
+        else []
+    )
     for place in range(len(near), access.count):
         found = b.poison(wide)
         for lane in range(lanes):
@@ -226,7 +230,7 @@ def _store_apart(e: Emitter, pointer: Op, values: list[Value], access: Access, s
     known, all_here, some, join = whole_or_part(e)
     e.start(all_here)
     if transposition.fits(e, access):
-        transposition.store(e, base, whole, access, stride)
+        transposition.store(e, base, whole, stride, aligned(access, size))
         whole = []
     for place, value in enumerate(whole):
         for lane in range(e.lanes):

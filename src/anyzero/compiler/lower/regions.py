@@ -30,9 +30,11 @@ PARAMETERS = (
     ("global_x", I64), ("global_y", I64), ("global_z", I64),
     ("local_x", I64), ("local_y", I64), ("local_z", I64),
     ("group_x", I64), ("group_y", I64), ("group_z", I64),
-    ("vector", I64), ("vectors", I64), ("stream", I64),
+    ("vector", I64), ("vectors", I64), ("stream", I64), ("whole", I1),
 )  # fmt: skip
-"""What every region is given, besides the mask: where things are, and the ids of lane 0."""
+"""What every region is given, besides the mask: where things are, the ids of lane 0, and whether all lanes may be
+there, which LLVM would not find out of the mask.
+"""
 
 DONE = -1
 """What a region answers when the work-items are at their end; else the number of the region that comes next."""
@@ -60,11 +62,12 @@ class Written:
     """Functions whose addresses are taken: module and id."""
 
 
-def lay_out(body: Body, regions: list[Region], lanes: int, shared: Container[Slot] = ()) -> Storage:
+def lay_out(body: Body, regions: list[Region], choices: Choices, shared: Container[Slot] = ()) -> Storage:
     """Places for slots that outlive barriers, but for those that the group shares; for private variables too where
     there are barriers or they are large.
     """
     storage = Storage()
+    lanes = choices.lanes
 
     def place(size: int, alignment: int) -> int:
         at = -(-storage.size // alignment) * alignment
@@ -78,7 +81,7 @@ def lay_out(body: Body, regions: list[Region], lanes: int, shared: Container[Slo
             slot = op.info
             if op.name in ("read", "write") and slot.across and slot not in sizes and slot not in shared:
                 whole = lanes > 1 and (slot.shape.varying or not slot.shape.exact)
-                size = Type(slot.type).bits // 8 or 1
+                size = Type(choices.kept(slot.type)).bits // 8 or 1
                 sizes[slot] = (size * width, 64) if whole else (8, 8)
     # Vectors first, so that nothing is left empty between them.
     for slot, needs in sorted(sizes.items(), key=lambda each: -each[1][1]):
@@ -108,6 +111,8 @@ class Ready:
     used: set[Op]
     """Operations whose results somebody asks for."""
     streams: Streams
+    crossing: set[Op]
+    """Truth values that other blocks than their own ask for, where masks are no bits."""
     plan: Plan | None = None
     """Where all vectors of a group go the same way."""
     rows: Rows | None = None
@@ -159,7 +164,7 @@ def write_region(
         e.b.line(f"ret i32 {DONE if ends_in_barrier(block) is None else starts[block.successors[0]]}")
 
     if ready.plan is None:
-        _write(head, lines, frames, ready.regions[number], leave, ready, choices, out, rows=rows)
+        _write(head, lines, frames, ready.regions[number], leave, ready, choices, out, rows=rows, often=inline)
     else:
         _write_in_step(number, head, frames[0], ready, ready.plan, choices, out)
     before.needs[name] = list(b.needs.values())
@@ -266,16 +271,17 @@ def _write(
     out: Written,
     stops: Container[Block] = (),
     rows: Rows | None = None,
+    often: bool = True,
 ) -> None:
     """`stops` are blocks that say so when they jump over what is behind them."""
     b = frames[0].arguments.builder
     assert isinstance(b, Numbering)
     e = Emitter(choices, ready.shapes, ready.masks, frames[0], b)
-    e.used, e.constants, e.streams = ready.used, out.constants, ready.streams.stores
+    e.used, e.constants, e.streams, e.crossing = ready.used, out.constants, ready.streams.stores, ready.crossing
     if rows is not None:
         e.run_rows(rows, frames)
     e.keep(*_in_loops(region, ready.storage))
-    write_block = Rounds(e, ready.body).write_block if rows is None else e.write_block
+    write_block = Rounds(e, ready.body, often).write_block if rows is None else e.write_block
     late = _late(region)
     for block in region.blocks:
         b.label(f"B{block.number}", block not in late)

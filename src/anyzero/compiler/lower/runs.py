@@ -96,7 +96,7 @@ def _astray(e: Emitter, index: _Index, lane: Value, first: Value, among: Value) 
     else:
         start = first - b.cast("trunc", lane * index.step, first.type.element)
     other = b.compare("ne", e.vector(index.op), e.apart(start, index.step))
-    return b.select(among, other, b.zero(among.type))
+    return e.both(among, other)
 
 
 def _index(e: Emitter, op: Op, step: int) -> _Index:

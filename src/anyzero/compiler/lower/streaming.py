@@ -38,7 +38,7 @@ def either_way(e: Emitter, value: Value, address: Value, usual: Callable[[], Non
     bits = e.frame.given["stream"]
     number = b.op(f"ptrtoint {address.typed} to i64", I64)
     # The highest bit is never asked for, but in NEVER: LLVM sees that the answer to that is no.
-    whole = b.compare("eq", (number | HIGHEST) & bits, 0) & b.compare("eq", e.bits(mask), (1 << e.lanes) - 1)
+    whole = b.compare("eq", (number | HIGHEST) & bits, 0) & e.all(mask)
     past, through, join = e.label(), e.label(), e.label()
     known = e.known
     b.line(f"br {whole.typed}, label %{past}, label %{through}")

@@ -1,16 +1,46 @@
-"""Vectors of many components, a constant apart from lane to lane: each lane's components are one access, and rows
-become columns in registers.
-"""
+"""Vectors of many components: each lane's components are one access, and rows become columns in registers."""
 
 from __future__ import annotations
 
 from anyzero.compiler.ir import SIZES, Access
 from anyzero.compiler.lower.emitter import Emitter
-from anyzero.compiler.lower.gathers import aligned
 from anyzero.compiler.lower.llvm import Type, Value
 
 FEWEST = 8
 """Components; fewer are loaded one by one."""
+
+
+ROW = 16
+"""Bytes of a vector that lanes load from anywhere: a register, or a part of one that others are put beside."""
+
+
+def rows_fit(e: Emitter, access: Access, size: int) -> bool:
+    """May each lane load its components as rows of sixteen bytes?"""
+    lanes = e.lanes
+    whole = size >= 4 and access.count * size % ROW == 0
+    return whole and not access.volatile and not lanes & (lanes - 1) and lanes >= 4
+
+
+def rows(e: Emitter, pointers: Value, element: str, access: Access, alignment: int) -> list[Value]:
+    """The components of vectors that lie anywhere."""
+    b, size = e.b, SIZES[element]
+    edge = ROW // size
+    piece = Type(element, edge)
+    beside = min(e.choices.target.register // ROW, e.lanes // edge)
+    found: list[Value] = []
+    for chunk in range(0, access.count, edge):
+        blocks = []
+        for first in range(0, e.lanes, edge * beside):
+            wide = []
+            for row in range(edge):
+                parts = []
+                for lane in range(first + row, first + edge * beside, edge):
+                    address = e.moved(b.lane(pointers, lane), chunk * size)
+                    parts.append(b.op(f"load {piece}, {address.typed}, align {alignment}", piece))
+                wide.append(_joined(e, parts))
+            blocks.append(_transposed(e, wide))
+        found += [_joined(e, list(parts)) for parts in zip(*blocks, strict=True)]
+    return found
 
 
 def fits(e: Emitter, access: Access) -> bool:
@@ -18,7 +48,7 @@ def fits(e: Emitter, access: Access) -> bool:
     return not access.volatile and count >= FEWEST and not count & (count - 1) and not lanes & (lanes - 1)
 
 
-def load(e: Emitter, base: Value, wide: Type, access: Access, stride: int) -> list[Value]:
+def load(e: Emitter, base: Value, wide: Type, access: Access, stride: int, alignment: int) -> list[Value]:
     """The components, a vector of all lanes for each. `wide` is the type of such a vector."""
     b, size = e.b, SIZES[wide.element]
     edge = min(wide.lanes, access.count)
@@ -30,13 +60,13 @@ def load(e: Emitter, base: Value, wide: Type, access: Access, stride: int) -> li
             rows = []
             for lane in range(first, first + edge):
                 address = e.moved(base, lane * stride + chunk * size)
-                rows.append(b.op(f"load {piece}, {address.typed}, align {aligned(access, size)}", piece))
+                rows.append(b.op(f"load {piece}, {address.typed}, align {alignment}", piece))
             blocks.append(_transposed(e, rows))
         found += [_joined(e, list(parts)) for parts in zip(*blocks, strict=True)]
     return found
 
 
-def store(e: Emitter, base: Value, values: list[Value], access: Access, stride: int) -> None:
+def store(e: Emitter, base: Value, values: list[Value], stride: int, alignment: int) -> None:
     b, wide = e.b, values[0].type
     size, edge = SIZES[wide.element], min(wide.lanes, len(values))
     for chunk in range(0, len(values), edge):
@@ -47,20 +77,23 @@ def store(e: Emitter, base: Value, values: list[Value], access: Access, stride: 
             ]
             for lane, row in zip(lanes, _transposed(e, columns), strict=True):
                 address = e.moved(base, lane * stride + chunk * size)
-                b.line(f"store {row.typed}, {address.typed}, align {aligned(access, size)}")
+                b.line(f"store {row.typed}, {address.typed}, align {alignment}")
 
 
 def _transposed(e: Emitter, rows: list[Value]) -> list[Value]:
-    """As many rows as each has elements, a power of two: ever smaller blocks off the diagonal trade places."""
+    """As many rows as each has elements, a power of two: ever smaller blocks off the diagonal trade places. Longer rows
+    are several squares side by side.
+    """
     edge = len(rows)
     rows = list(rows)
+    places = range(rows[0].type.lanes)
     distance = edge // 2
     while distance:
         for at in (place for place in range(edge) if not place & distance):
             upper, lower = rows[at], rows[at + distance]
-            kept = [place if not place & distance else edge + place - distance for place in range(edge)]
+            kept = [place if not place & distance else len(places) + place - distance for place in places]
             rows[at] = e.b.shuffle(upper, lower, kept)
-            rest = [edge + place if place & distance else place + distance for place in range(edge)]
+            rest = [len(places) + place if place & distance else place + distance for place in places]
             rows[at + distance] = e.b.shuffle(upper, lower, rest)
         distance //= 2
     return rows

@@ -23,9 +23,11 @@ MOST = 64
 class Rounds:
     """Writes the blocks of a body, in which some are worth being written twice."""
 
-    def __init__(self, e: Emitter, body: Body) -> None:
+    def __init__(self, e: Emitter, body: Body, often: bool) -> None:
+        """`often` says that this is not just for the edges."""
         self.e = e
         self.body = body
+        self.often = often
 
     @cached_property
     def elsewhere(self) -> set[Op]:
@@ -43,6 +45,9 @@ class Rounds:
             e.write_block(block)
             return
         mask = e.masks[block]
+        if e.choices.mask != "i1":
+            asked = {arg for op in ops for arg in op.args}
+            e.crossing |= {op for op in once if op.type == "i1" and op in asked}
         e.block = block
         e.forget_since({})
         e.write(once)
@@ -51,7 +56,7 @@ class Rounds:
         if counts == [e.lanes]:
             known, labels[0], labels[1], join = whole_or_part(e)
         else:
-            front.ways(e, masked, dict(zip(counts, labels, strict=False)), labels[-1])
+            front.ways(e, mask, dict(zip(counts, labels, strict=False)), labels[-1])
         versions = []
         for count, label in zip([*counts, 0], labels, strict=True):
             e.start(label)
@@ -67,9 +72,7 @@ class Rounds:
     def _counts(self, block: Block) -> list[int]:
         """Of how many lanes, the first ones, versions of the block are written besides that for any."""
         e = self.e
-        if _worth(e, block):
-            return [e.lanes]
-        return front.counts(e, block)
+        return front.counts(e, block) or ([e.lanes] if _worth(e, block, self.often) else [])
 
     def _join(self, ops: list[Op], versions: list[_Version]) -> None:
         e = self.e
@@ -84,13 +87,20 @@ class Rounds:
             if op in first.parts:
                 places = range(len(first.parts[op]))
                 e.parts[op] = [_either(e, [(each.parts[op][at], each.end) for each in versions]) for at in places]
+        # Behind all phis, as LLVM wants it.
+        for op in ops:
+            if op.type == "i1" and op in e.vectors:
+                e.vectors[op] = e.truth(e.vectors[op])
 
 
-def _worth(e: Emitter, block: Block) -> bool:
+def _worth(e: Emitter, block: Block, often: bool) -> bool:
     mask = e.masks.of.get(block)
-    if not e.lanes or mask is None or len(block.ops) > MOST or not _of_loop(mask):
+    if not e.lanes or mask is None or len(block.ops) > MOST:
         return False
-    return any(op.name in ("load", "store") and _gains(e, op) for op in block.ops)
+    if often and e.choices.mask != "i1" and mask.name != "entry_mask":
+        # Stores through a mask take ten times as long on some processors, and gathers go lane by lane.
+        return any(op.name in ("load", "store") and not e.shape(op.args[0]).uniform for op in block.ops)
+    return _of_loop(mask) and any(op.name in ("load", "store") and _gains(e, op) for op in block.ops)
 
 
 def _of_loop(mask: Op) -> bool:
@@ -136,6 +146,7 @@ def _taken(e: Emitter, ops: list[Op]) -> _Version:
     """The version that was just written; nobody else finds what it gave any more."""
     scalars = {op: e.scalars.pop(op) for op in ops if op in e.scalars}
     vectors = {op: e.vectors.pop(op) for op in ops if op in e.vectors}
+    vectors |= {op: e.held(value) for op, value in vectors.items() if op.type == "i1"}
     parts = {op: e.parts.pop(op) for op in ops if op in e.parts}
     return _Version(scalars, vectors, parts, e.last_label())
 

@@ -57,7 +57,7 @@ class Target:
     @property
     def register(self) -> int:
         """Bytes of a vector register."""
-        return 64 if self.wide else 32 if self.gathers else 16
+        return 64 if self.wide else 32 if "+avx2" in self.features else 16
 
     @cached_property
     def fused(self) -> bool:
@@ -76,8 +76,10 @@ class Target:
 
     @cached_property
     def gathers(self) -> bool:
-        """Does it load from several addresses at once?"""
-        return "+avx2" in self.features
+        """Is it quicker to load from several addresses at once than one after the other? Those of AVX2 are not on most
+        processors, and LLVM writes a branch for each lane instead where it knows.
+        """
+        return self.wide
 
 
 @cache

@@ -1,0 +1,156 @@
+"""Which lanes are there: masks, as bits or as vectors, and what is asked of them.
+
+AVX-512 has registers for masks: an `i1` for each lane. Elsewhere a mask that lives longer than a block is a vector of
+integers as wide as the data, because LLVM would pack an `i1` into bytes and unpack it at each use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from typing import TYPE_CHECKING
+
+from anyzero.compiler.analysis.first_ids import first_ids
+from anyzero.compiler.analysis.shapes import Shapes
+from anyzero.compiler.ir import Block, Op
+from anyzero.compiler.lower.llvm import I1, I64, Builder, Type, Value
+from anyzero.compiler.transform.linearise import Masks
+
+if TYPE_CHECKING:
+    from anyzero.compiler.lower.emitter import Choices, Frame
+
+
+class Masking:
+    """The part of an emitter that has to do with masks."""
+
+    choices: Choices
+    lanes: int
+    shapes: Shapes
+    masks: Masks
+    frame: Frame
+    b: Builder
+    block: Block | None
+    vectors: MutableMapping[Op, Value]
+    crossing: set[Op]
+    """Truth values that other blocks than their own ask for."""
+    _held: dict[str, Value]
+    """Masks by the name of their truth values, as they are kept between blocks."""
+    _cache: dict[object, Value]
+
+    def vector(self, op: Op) -> Value:
+        raise NotImplementedError
+
+    @property
+    def mask_op(self) -> Op | None:
+        assert self.block is not None
+        return self.masks.of.get(self.block) if self.lanes else None
+
+    @property
+    def mask(self) -> Value | None:
+        """The lanes that are here; None where there is only one lane, which is."""
+        op = self.mask_op
+        return None if op is None else self.vector(op)
+
+    def bits(self, mask: Value) -> Value:
+        """A mask as an integer, lane 0 lowest."""
+        key = ("bits", mask.text)
+        found = self._cache.get(key)
+        if found is None:
+            bits = self.b.op(f"bitcast {mask.typed} to i{self.lanes}", Type(f"i{self.lanes}"))
+            found = bits if self.lanes == 64 else self.b.op(f"zext i{self.lanes} {bits.text} to i64", I64)
+            self._cache[key] = found
+        return found
+
+    def any(self, mask: Value) -> Value:
+        if not mask.type.lanes:
+            return mask
+        return self.b.op(f"icmp ne {self._gathered(mask, 'or').typed}, 0", I1)
+
+    def all(self, mask: Value) -> Value:
+        return self.b.op(f"icmp eq {self._gathered(mask, 'and').typed}, -1", I1)
+
+    def all_exist(self) -> Value:
+        """Is there a work-item for each lane? Those that are missing are the last ones."""
+        given = self.frame.given["whole"]
+        return given if self.frame.mask is None else given & self.b.lane(self.frame.mask, self.lanes - 1)
+
+    def _gathered(self, mask: Value, operation: str) -> Value:
+        """Bits by which to tell whether a mask has any lane, or all: of as many lanes as a register has, where masks
+        are vectors and take several.
+        """
+        b, held = self.b, self.choices.mask
+        lanes = self.choices.target.register * 8 // Type(held).bits
+        if held == "i1" or self.lanes <= lanes or self.lanes % lanes:
+            bits = Type(f"i{self.lanes}")
+            return b.op(f"bitcast {mask.typed} to {bits}", bits)
+        wide = self.held(mask)
+        parts = [b.shuffle(wide, None, range(at, at + lanes)) for at in range(0, self.lanes, lanes)]
+        while len(parts) > 1:
+            parts = [b.binary(operation, *pair) if len(pair) > 1 else pair[0] for pair in pairs(parts)]
+        return b.op(f"bitcast {b.compare('slt', parts[0], 0).typed} to i{lanes}", Type(f"i{lanes}"))
+
+    def held(self, mask: Value) -> Value:
+        """A mask as it is kept between blocks."""
+        return self._held.get(mask.text) or self.b.cast("sext", mask, self.choices.mask)
+
+    def truth(self, held: Value) -> Value:
+        """The mask that was kept so. Only the sign is looked at, as processors do that choose by vectors."""
+        if held.type.element == "i1":
+            return held
+        mask = self.b.compare("slt", held, 0)
+        self._held[mask.text] = held
+        return mask
+
+    def is_held(self, mask: Value) -> bool:
+        """Was it made of one that was kept so?"""
+        return mask.text in self._held
+
+    def both(self, mask: Value, condition: Value) -> Value:
+        """Lanes of a mask for which a condition holds. A lane that is not here may have computed poison, which
+        `select` does not look at and `freeze` makes some number.
+        """
+        if self.choices.mask == "i1":
+            return self.b.select(mask, condition, self.b.zero(mask.type))
+        wide = self.held(condition)
+        return self.truth(self.held(mask) & self.b.op(f"freeze {wide.typed}", wide.type))
+
+    def hold(self, op: Op) -> None:
+        """LLVM must not see through a value that other blocks ask for, or it would keep the `i1` instead."""
+        mask = self.vectors.get(op) if op.type == "i1" and op in self.crossing and op.name != "read" else None
+        if mask is None or not mask.text.startswith("%"):
+            return
+        b, element = self.b, self.choices.mask
+        number = b.bitcast(self.held(mask), "float" if element == "i32" else "double")
+        fenced = b.call(f"llvm.arithmetic.fence.{number.type.mangled}", number.type, number)
+        self.vectors[op] = self.truth(b.bitcast(fenced, element))
+
+    def first_lane(self) -> Value | None:
+        """The number of the first lane that is here; None where it is lane 0 for sure."""
+        op = self.mask_op
+        if op is None or self.from_the_first(op):
+            return None
+        mask = self.vector(op)
+        key = ("first", mask.text)
+        found = self._cache.get(key)
+        if found is None:
+            found = self._cache[key] = self.b.call("llvm.cttz.i64", I64, self.bits(mask), self.b.constant(1, I1))
+        return found
+
+    def from_the_first(self, mask: Op, depth: int = 4) -> bool:
+        """Is lane 0 among the lanes wherever any is? Work-items end at some lane, and so do comparisons of their
+        ids.
+        """
+        if mask.name == "entry_mask":
+            # Whoever calls by address comes with any lanes.
+            return self.frame.context is None
+        if mask.name == "mask_and" and depth:
+            return all(self.from_the_first(each, depth - 1) for each in mask.args)
+        return first_ids(mask, self.shapes, self.choices.flat) is not None
+
+    def last_lane(self, mask: Value) -> Value:
+        zeros = self.b.call("llvm.ctlz.i64", I64, self.bits(mask), self.b.constant(1, I1))
+        return self.b.constant(63, I64) - zeros
+
+
+def pairs(values: list[Value]) -> list[list[Value]]:
+    """By twos, and what is left by itself."""
+    return [values[at : at + 2] for at in range(0, len(values), 2)]
