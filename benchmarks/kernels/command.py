@@ -147,7 +147,9 @@ def _measure(options: argparse.Namespace, target: Target, peers: Sequence[Peer])
         if options.shapes:
             chosen = [each for each in contestants if each.peer.name in spread.PEERS]
             found = spread.measure(chosen, options.shapes, options.quick, say)
-            texts.append(spread.as_text(found, []))
+            texts.append(
+                spread.as_text(found, ["sizes are smaller than named: it is a quick run"] if options.quick else [])
+            )
             failures += _failures(found, "shape")
             made["shapes"] = spread.as_json(found)
         if options.published:

@@ -1,7 +1,7 @@
 """The second suite in the comparison: its means and its quotients without names.
 
-Single cases are neither shown nor kept. Who saw them would work on them, and the suite would be one more of those that
-the compiler is made for.
+Single cases are neither shown nor kept: a case that is seen gets worked on, and the suite would be one more that the
+compiler is made for.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any, Final
 
 from benchmarks.kernels.contest import Found, Results
-from benchmarks.kernels.goals import AT_MOST, MEAN, TO_NATIVE, mark, to_opencl
+from benchmarks.kernels.goals import AT_MOST, MEAN, MEAN_TO_NATIVE, TO_NATIVE, mark, to_opencl
 from benchmarks.kernels.peers import PEERS
 from benchmarks.kernels.program import LAUNCH
 from benchmarks.table import QUIET
@@ -119,7 +119,7 @@ def _compared(results: Results, peers: Sequence[str]) -> list[list[str]]:
         value = geometric_mean(results, name)
         row.append("–" if value is None else f"{value:.2f}")
         if name in JUDGED:
-            row.append(mark(value, MEAN, doubtful) if name == BEST else "")
+            row.append(mark(value, MEAN if name == BEST else MEAN_TO_NATIVE, doubtful))
     return [*rows, row]
 
 

@@ -113,7 +113,7 @@ def _prepare(
     for place, shape in enumerate(shapes):
         known = [each[name] for each in found[:place] if name in each]
         if shape.size != shape.family.sizes[0] and all(each.first > contest.SLOW_NS for each in known):
-            # Whoever is slow in every group is nobody's best peer, and takes more time than all others.
+            # A peer that is slow in every group is nobody's best one, and takes more time than all others.
             continue
         key = _data_key(shape)
         order = {"program": shape.program.key, "size": size, "slot": str(place)}
