@@ -81,6 +81,24 @@ def test_given_steps_of_constant_widths_then_each_is_written_for_its_lanes(
             assert found.tolist() == [int(each[:32].sum()) for each in data.reshape(GROUPS, size)], size
 
 
+def test_given_an_array_for_each_work_item_then_groups_of_that_size_have_code_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANYZERO_DUMP", str(tmp_path))
+    options = Options(cpu="haswell", features="+avx2", lanes=32)
+    module = read((FOLDER / "trees.spv").read_bytes())
+    pipeline.compile_kernel(module, "tree_any", options)
+    lines = (tmp_path / "tree_any.opt.ll").read_text().splitlines()
+    starts = {
+        name: lines.index(next(line for line in lines if f"@{name}anyzero_kernel(" in line))
+        for name in ("likely.", "any.")
+    }
+    masked = [at for at, line in enumerate(lines) if "llvm.masked" in line and "call" in line]
+    assert starts["likely."] < starts["any."]
+    assert not [at for at in masked if starts["likely."] < at < starts["any."]]
+    assert [at for at in masked if at > starts["any."]]
+
+
 def test_given_a_group_as_long_as_a_vector_then_nothing_is_masked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -190,8 +190,8 @@ class Variable:
     """Where in it the addresses of other variables lie, so many bytes further on."""
     element: int = 0
     """Of a private array whose elements of all lanes lie side by side: their size."""
-    row: int = 0
-    """Of a local array of several dimensions: how many elements are side by side."""
+    extents: tuple[int, ...] = ()
+    """Of a local array: how many elements it has in each dimension, those that lie side by side last."""
 
 
 @dataclass(slots=True, frozen=True)

@@ -18,7 +18,7 @@ from anyzero.compiler.lower.beforehand import Beforehand
 from anyzero.compiler.lower.calls import symbol
 from anyzero.compiler.lower.combines import write_combine
 from anyzero.compiler.lower.emitter import Choices
-from anyzero.compiler.lower.entry import STATE_BYTES, either_entry, group_entry, several_only
+from anyzero.compiler.lower.entry import STATE_BYTES, either_entry, group_entry, likely_entry, several_only
 from anyzero.compiler.lower.flat import Strips, flat_entry
 from anyzero.compiler.lower.local_memory import declare, initialized
 from anyzero.compiler.lower.regions import Ready, Written, lay_out, write_function, write_region
@@ -38,6 +38,11 @@ from anyzero.compiler.transform.widen_induction import widen_induction
 
 TWICE = 150
 """Up to so many operations, whole vectors and the rest of a row get code of their own."""
+
+LIKELY = 300
+"""Up to so many operations, the size of groups that a kernel seems to be written for gets code of its own."""
+
+SMALL_TILE = 256
 
 SETTLED = 400
 """Up to so many operations, there may be a version of the kernel for away from the edges."""
@@ -173,7 +178,8 @@ def _lower(entry: str, body: Body, flow: Flow, choices: Choices, out: Written) -
     count = len(ready.regions)
     rows = inner.rows if inner is not None else ready.rows
     several = 1 if rows is None else rows.count
-    twice = rows is None and sum(len(block.ops) for block in body.blocks) <= TWICE
+    operations = sum(len(block.ops) for block in body.blocks)
+    twice = rows is None and operations <= TWICE
     # What runs at the edges only, or for the last rows, is written once and called.
     called = inner is not None or (rows is not None and choices.flat)
     before = Beforehand()
@@ -196,11 +202,30 @@ def _lower(entry: str, body: Body, flow: Flow, choices: Choices, out: Written) -
         kept = per_vector if count > 1 else 0
         local = initialized(body.variables)
         declare(local, out)
-        around = group_entry(
-            entry, choices, before, twice, count, kept, combines, ready.plan, large, several, granted, local
-        )
+
+        def around_groups(symbol: str, choices: Choices, twice: bool) -> str:
+            return group_entry(
+                symbol, choices, before, twice, count, kept, combines, ready.plan, large, several, granted, local
+            )
+
+        if count > 1 and operations <= LIKELY and _fills(choices.likely, choices.lanes):
+            assert choices.likely is not None
+            usual, other = f"likely.{entry}", f"any.{entry}"
+            out.functions.append(around_groups(usual, replace(choices, group_size=choices.likely), twice))
+            # A small tile leaves little choice. A row may be shorter than the array that has room for it, and a large
+            # tile is often filled by fewer work-items.
+            x, y, _ = choices.likely
+            out.functions.append(around_groups(other, choices, twice and (y == 1 or x * y > SMALL_TILE)))
+            around = likely_entry(entry, usual, other, choices.likely, choices)
+        else:
+            around = around_groups(entry, choices, twice)
     out.functions.append(around)
     return _Sizes(count, per_vector, several, 0 if strips is None else strips.per_vector)
+
+
+def _fills(size: tuple[int, int, int] | None, lanes: int) -> bool:
+    """Do vectors fill the rows of such groups? Then knowing it saves masks and loops."""
+    return size is not None and lanes > 1 and size[0] % lanes == 0
 
 
 def _strips(body: Body, choices: Choices, out: Written, before: Beforehand) -> Strips | None:

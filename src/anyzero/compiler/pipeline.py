@@ -9,7 +9,7 @@ from anyzero import config
 from anyzero.compiler import dump, translate
 from anyzero.compiler.analysis.cost import chains, estimate, mostly_wide
 from anyzero.compiler.analysis.ends import Ends, ends
-from anyzero.compiler.analysis.group_width import group_width, most_lanes, suited
+from anyzero.compiler.analysis.group_width import group_width, likely_group, most_lanes, suited
 from anyzero.compiler.analysis.rows import MOST
 from anyzero.compiler.analysis.shapes import Flow, analyse
 from anyzero.compiler.analysis.streams import memory_bound
@@ -20,6 +20,7 @@ from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Body, Variable
 from anyzero.compiler.lower.debug_info import DebugInfo
 from anyzero.compiler.lower.emitter import Choices
+from anyzero.compiler.lower.in_step import STRAIGHT
 from anyzero.compiler.lower.memory import MOST_APART
 from anyzero.compiler.lowering import lower_function, lower_kernel, prepare
 from anyzero.compiler.spirv.float_controls import USUAL, FloatControls
@@ -65,6 +66,7 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
         options,
         flat=flat,
         group_size=kernel.required_group_size,
+        likely=None if flat or kernel.required_group_size else kernel.group_size_hint or likely_group(body),
         rows=MOST if flat else _rows_of(kernel),
         narrow=narrow,
         mask=mask_element(body, flow, target, lanes),
@@ -252,7 +254,7 @@ def choose_lanes(
     if width is not None:
         most = min(most_lanes(body, shapes, target.lanes, target.register >= 32), MOST_APART)
         # Long rows are those of one dimension, which two registers serve well.
-        if options.large_registers or (registers > 1 and width > most):
+        if options.large_registers or (registers > 1 and width > STRAIGHT * most):
             most = lanes
         lanes, rows = suited(width, lanes, most), f"rows of a group have {width} work-items"
     registers = max(1, lanes // target.lanes)

@@ -41,8 +41,8 @@ def test_given_rows_of_a_group_then_a_vector_is_as_long(
     made = simplified(read((FOLDER / "transposition.spv").read_bytes()), "transpose")
     made.kernel.required_group_size = required
     for variable in made.body.variables:
-        assert variable.row == 17
-        variable.row = tile
+        assert variable.extents == (16, 17)
+        variable.extents = (16, tile)
     target = cpu.target("haswell", "+avx2")
     found = choose_lanes(made.body, prepare(made.body), Options(), target, made.kernel, made.uses)
     assert found[0] == lanes

@@ -17,16 +17,33 @@ SEVERAL = 250
 """And two."""
 
 
-def group_width(body: Body, kernel: Kernel) -> int | None:
-    """Required or hinted at, or the longest power of two in a row of the tiles in local memory, which often have a
-    column of padding or a border beside the group's own.
+def likely_group(body: Body) -> tuple[int, int, int] | None:
+    """By the arrays in local memory: those of a kernel in two dimensions have a row for each row of the group, and
+    often a column of padding or a border, those of other kernels an element for each work-item.
     """
-    size = kernel.required_group_size or kernel.group_size_hint
-    if size is not None:
-        return size[0]
-    used = {op.info for op in body.ops if op.name == "variable"}
-    rows = [variable.row for variable in used if variable.space == "local" and variable.row > 1]
-    return 1 << (min(rows).bit_length() - 1) if rows else None
+    used = {op.info for op in body.ops if op.name == "variable" and op.info.space == "local"}
+    if any(op.name == "builtin" and op.info[0] in ("local_id", "global_id") and op.info[1] for op in body.ops):
+        tiles = [variable.extents[-2:] for variable in used if len(variable.extents) > 1]
+        return (_power(min(x for _, x in tiles)), _power(min(y for y, _ in tiles)), 1) if tiles else None
+    lengths = [variable.extents[0] for variable in used if len(variable.extents) == 1]
+    return (_power(max(lengths)), 1, 1) if lengths else None
+
+
+def _power(number: int) -> int:
+    """The largest power of two in it.
+
+    >>> [_power(number) for number in (1, 16, 17, 34)]
+    [1, 16, 16, 32]
+    """
+    return 1 << (max(number, 1).bit_length() - 1)
+
+
+def group_width(body: Body, kernel: Kernel) -> int | None:
+    """Required, hinted at, or likely in two dimensions: along one, a short array need not have an element for each."""
+    size = kernel.required_group_size or kernel.group_size_hint or likely_group(body)
+    if size is None or (size[1] == 1 and not kernel.required_group_size and not kernel.group_size_hint):
+        return None
+    return size[0] if size[0] > 1 or kernel.required_group_size else None
 
 
 def suited(width: int, lanes: int, most: int) -> int:

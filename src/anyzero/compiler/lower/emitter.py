@@ -38,6 +38,8 @@ class Choices:
     flat: bool = False
     """Do vectors run through rows of groups, ending where the low half of an id would wrap around?"""
     group_size: tuple[int, int, int] | None = None
+    likely: tuple[int, int, int] | None = None
+    """The size of groups that there is code of its own for, where none is required."""
     """Of every launch, where the kernel requires one."""
     rows: int = 1
     """How many rows of work-items may run at once."""

@@ -512,13 +512,27 @@ def _regions(
     e.while_(lambda: b.compare("ne", e.get(current, I32), done), round_)
 
 
+def likely_entry(symbol: str, likely: str, other: str, size: tuple[int, int, int], choices: Choices) -> str:
+    """Groups of the size that the kernel seems to be written for have code that knows it."""
+    e = Entry(symbol, choices, Beforehand(), False)
+    b = e.b
+    x, y, z = (b.compare("eq", given, wanted) for given, wanted in zip(e.size, size, strict=True))
+    _choose(e, x & y & z, likely, other)
+    return e.text()
+
+
 def either_entry(symbol: str, rows: str, linear: str, choices: Choices) -> str:
     """Rows that whole vectors fill, or a single one, are run row by row; of others, vectors go on to the next row."""
     e = Entry(symbol, choices, Beforehand(), False)
     b = e.b
     whole = b.compare("eq", b.binary("urem", e.size[0], e.number(e.step)), 0)
     single = b.compare("eq", e.size[1] * e.size[2], 1)
-    given = f"({e.arguments.typed}, {e.grid.typed}, {e.first.typed}, {e.last.typed}, {e.worker.typed})"
-    e.if_(whole | single, lambda: b.line(f"call void @{rows}{given}"))
-    e.if_(~(whole | single), lambda: b.line(f"call void @{linear}{given}"))
+    _choose(e, whole | single, rows, linear)
     return e.text()
+
+
+def _choose(e: Entry, condition: Value, one: str, other: str) -> None:
+    b = e.b
+    given = f"({e.arguments.typed}, {e.grid.typed}, {e.first.typed}, {e.last.typed}, {e.worker.typed})"
+    e.if_(condition, lambda: b.line(f"call void @{one}{given}"))
+    e.if_(~condition, lambda: b.line(f"call void @{other}{given}"))

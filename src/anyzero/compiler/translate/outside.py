@@ -116,7 +116,7 @@ class Outside:
         if variable.storage_class == StorageClass.Workgroup:
             image = self._first_contents(index, variable)
             alignment = max(variable.alignment, 16)
-            local = Memory(pointee.size, alignment, "local", variable.name, image=image, row=_row(pointee))
+            local = Memory(pointee.size, alignment, "local", variable.name, image=image, extents=_extents(pointee))
             return translator.address(local)
         return self._shared(index, variable)
 
@@ -173,12 +173,9 @@ class Outside:
         return where, function.id
 
 
-def _row(type_: Type) -> int:
-    """Elements side by side in an array of several dimensions; 0 of anything else."""
-    length = 0
+def _extents(type_: Type) -> tuple[int, ...]:
+    found = []
     while isinstance(type_, Array):
-        inner = type_.element
-        if isinstance(inner, Array):
-            length = inner.length
-        type_ = inner
-    return length
+        found.append(type_.length)
+        type_ = type_.element
+    return tuple(found)
