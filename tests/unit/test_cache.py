@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anyzero import compiler
 from anyzero.config import Config
 from anyzero.driver import cache, provenance
 from anyzero.driver.cache import Cache
@@ -226,6 +227,12 @@ def test_the_environment_says_where(tmp_path: Path) -> None:
 
 def test_the_compiler_stands_for_itself_by_its_contents() -> None:
     assert len(provenance.compiler_digest()) == 64
+
+
+def test_the_interpreter_is_no_part_of_what_compiles() -> None:
+    sources = list(provenance._sources(str(Path(compiler.__file__).parent)))
+    assert any(path.endswith("pipeline.py") for path in sources)
+    assert not any("/reference/" in path for path in sources)
     assert provenance.versions().startswith("anyzero 0.")
     assert "unknown" not in provenance.versions()
     assert "missing" not in provenance.versions()

@@ -52,7 +52,10 @@ def _llvmlite() -> str:
 
 @cache
 def compiler_digest() -> str:
-    """Changes whenever a file of the compiler does, in a checkout as well as between releases."""
+    """Changes whenever a file of the compiler does, in a checkout as well as between releases.
+
+    The reference interpreter compiles nothing, so a change to it must not empty anybody's cache.
+    """
     # Every process does this once, and with paths as objects it would take four times as long.
     folder = os.path.dirname(compiler.__file__)  # noqa: PTH120
     digest = hashlib.sha256()
@@ -71,7 +74,7 @@ def _sources(folder: str) -> Iterator[str]:
         for entry in entries:
             if entry.name.endswith(".py"):
                 yield entry.path
-            elif entry.is_dir(follow_symlinks=False):
+            elif entry.is_dir(follow_symlinks=False) and entry.name != "reference":
                 yield from _sources(entry.path)
 
 

@@ -19,7 +19,6 @@ ELSEWHERE = {"images", "printf"}
 """What needs an engine around the kernel; those cases run in the engine's own tests."""
 
 HERE = [each for each in CASES if not each.needs & ELSEWHERE]
-LEFT_OUT = [each.name for each in CASES if each.needs & ELSEWHERE]
 
 LANES = {"1": 1, "8": 8, "16": 16, "automatic": None}
 SUB_GROUP = 16
@@ -71,8 +70,3 @@ def test_given_a_case_when_it_is_compiled_then_it_gives_what_is_expected(name: s
     outcome = isolated(lambda: _run(each, lanes))
     assert not outcome.trouble, outcome.trouble
     assert outcome.value is None, outcome.value
-
-
-@pytest.mark.skip(reason=f"run through the engine instead: {', '.join(LEFT_OUT)}")
-def test_cases_that_need_an_engine() -> None:
-    """Here for the list to be seen."""
