@@ -17,6 +17,7 @@ constexpr uint64_t kLeastWidth = 64, kLeastHeight = 8;
 // While nobody knows how long a work-item takes, one thread tries a small block.
 constexpr uint64_t kTrialWidth = 64, kTrialHeight = 4;
 constexpr uint64_t kBlocksForEachThread = 32;
+constexpr uint64_t kSharedBlocksForEachThread = 8;  // the higher a block, the more rows share what it reads
 // Of a strip: many enough that memory is still read along rows.
 constexpr uint64_t kStripItems = 256, kStripGroups = 16;
 constexpr double kMostItems = 1e18;  // of a launch whose blocks can be numbered; a larger one ends in no lifetime
@@ -43,7 +44,8 @@ uint64_t choose_blocks(Grid& grid, const Code& code, uint64_t groups) {
   height = std::min(std::max(height, usual / width), global[1]);
   uint64_t depth = std::clamp<uint64_t>(usual / (width * height), 1, global[2]);
   if (settings.threads > 1 && static_cast<double>(pace) * items > kWorthSharing) {
-    const double wanted = static_cast<double>(settings.threads * kBlocksForEachThread);
+    const uint64_t each = code.shares_rows() ? kSharedBlocksForEachThread : kBlocksForEachThread;
+    const double wanted = static_cast<double>(settings.threads * each);
     auto few = [&] { return items < wanted * static_cast<double>(width * height * depth); };
     while (depth > 1 && few()) depth = parts(depth, 2);
     while (height > kLeastHeight && few()) height = parts(height, 2);
