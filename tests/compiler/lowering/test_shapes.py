@@ -6,7 +6,7 @@ import pytest
 
 from anyzero.compiler.analysis.shapes import UNIFORM, VARYING, Shape
 from anyzero.compiler.ir import Op
-from tests.compiler.lowering.draft import Draft, shape_of, shapes_of
+from tests.compiler.lowering.draft import LANES, Draft, shape_of, shapes_of
 
 
 def low_half(d: Draft) -> Op:
@@ -67,6 +67,28 @@ def test_given_an_or_of_bits_that_are_zero_then_it_is_a_sum() -> None:
 def test_given_an_or_of_bits_that_may_be_set_then_it_varies() -> None:
     d = Draft()
     assert shape_of(d, d.or_(d.shl(d.id(), d.i64(2)), d.i64(4))) == VARYING
+
+
+@pytest.mark.parametrize(
+    ("operation", "by", "expected"),
+    [
+        ("and_", LANES * 2 - 1, Shape(1)),
+        ("and_", LANES, UNIFORM),
+        ("and_", LANES // 2 - 1, VARYING),
+        ("lshr", LANES.bit_length() - 1, UNIFORM),
+        ("lshr", 1, VARYING),
+        ("or_", LANES * 4, Shape(1)),
+        ("or_", LANES // 2, VARYING),
+    ],
+)
+def test_given_a_local_id_then_lanes_have_the_low_bits_to_themselves(operation: str, by: int, expected: Shape) -> None:
+    d = Draft()
+    assert shape_of(d, getattr(d, operation)(d.id("local_id"), d.i64(by))) == expected
+
+
+def test_given_a_global_id_then_any_bit_may_be_set() -> None:
+    d = Draft()
+    assert shape_of(d, d.lshr(d.id(), d.i64(5))) == VARYING
 
 
 def test_given_the_low_byte_of_a_multiple_of_256_then_it_is_uniform() -> None:

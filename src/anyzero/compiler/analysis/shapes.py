@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from anyzero.compiler.analysis.loops import Loop, Loops
+from anyzero.compiler.analysis.low_bits import bitwise_stride, low_zeros
 from anyzero.compiler.dominators import dominators, order
 from anyzero.compiler.ir import SIZES, Block, Body, Collective, Op
 
@@ -39,7 +40,8 @@ _ALWAYS_UNIFORM = {
     "const", "undef", "argument", "argument_address", "local_argument", "sampler", "function", "any", "fence",
     "barrier",
 }  # fmt: skip
-_ELEMENTWISE_INT = {"add", "sub", "mul", "shl", "offset", "cast", "select", "phi", "or", "xor"}
+_BITWISE = {"and", "or", "xor", "lshr", "ashr", "udiv", "sdiv", "urem", "srem"}
+_ELEMENTWISE_INT = {"add", "sub", "mul", "shl", "offset", "cast", "select", "phi"} | _BITWISE
 _PER_ITEM = {"atomic", "image_read", "call", "parameter"}
 _UNIFORM_IDS = {"group_id", "global_size", "group_size", "group_count", "global_offset", "work_dim"}
 _UNIFORM_IDS |= {"sub_group_size", "sub_group_max_size", "sub_group_count", "sub_group_id"}
@@ -251,6 +253,8 @@ class Finding:
         if name == "xor" and op.args[1].name == "const" and op.args[1].info == modulus - 1:
             # Clang writes n - 1 - x as n + ~x.
             return Shape(wrapped(-first), exact)
+        if name in _BITWISE and exact:
+            return Shape(bitwise_stride(op, strides, self.lanes))
         return VARYING
 
     def _cast(self, op: Op, stride: int, exact: bool) -> Shape:
@@ -323,26 +327,6 @@ class Finding:
     def _again(self, block: Block, target: Block) -> bool:
         """An edge that only stands for the loop's later rounds carries no lanes of this one."""
         return target not in block.successors
-
-
-def low_zeros(op: Op, depth: int = 6) -> int:
-    """How many low bits are zero in every lane."""
-    if op.name == "const":
-        bits = int(op.info)
-        return (bits & -bits).bit_length() - 1 if bits else 64
-    if depth == 0:
-        return 0
-    if op.name == "shl" and op.args[1].name == "const":
-        return int(op.args[1].info) + low_zeros(op.args[0], depth - 1)
-    if op.name == "mul":
-        return min(64, low_zeros(op.args[0], depth - 1) + low_zeros(op.args[1], depth - 1))
-    if op.name in ("add", "sub", "or", "xor"):
-        return min(low_zeros(op.args[0], depth - 1), low_zeros(op.args[1], depth - 1))
-    if op.name == "and":
-        return max(low_zeros(op.args[0], depth - 1), low_zeros(op.args[1], depth - 1))
-    if op.name == "cast" and op.info in ("trunc", "zext", "sext"):
-        return low_zeros(op.args[0], depth - 1)
-    return 0
 
 
 def _cannot_wrap(op: Op, flat: bool) -> bool:

@@ -163,7 +163,9 @@ def divide(e: Emitter, op: Op) -> None:
     signed = op.name[0] == "s"
     uniform = e.shape(op).uniform
     below = op.args[1]
-    a, d = (e.scalar(each) if uniform else e.vector(each) for each in op.args)
+    # A quotient whose lanes lie a constant apart is computed for lane 0; only a power of two gives such a one.
+    single = not e.shape(op).varying
+    a, d = (e.scalar(each) if single else e.vector(each) for each in op.args)
     if below.name == "const" and below.info not in (0, (1 << Type(op.type).bits) - 1):
         e.put(op, e.b.binary(op.name, a, d))
         return
