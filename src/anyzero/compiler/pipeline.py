@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from anyzero import config
 from anyzero.compiler import dump, translate
+from anyzero.compiler.analysis.clusters import closed
 from anyzero.compiler.analysis.cost import chains, estimate, mostly_wide
 from anyzero.compiler.analysis.ends import Ends, ends
 from anyzero.compiler.analysis.group_width import group_width, likely_group, most_lanes, suited
@@ -41,6 +42,9 @@ ENTRY = "anyzero_kernel"
 USUAL_ROWS = 4
 """Of a group in two dimensions whose size is not known."""
 
+NEIGHBOURS = 8
+"""Lanes of a GPU's thread, and of a register of 256 bits."""
+
 MOST_PRIVATE = (1 << 31) - 1
 """Bytes that the work-items of a vector may have together."""
 
@@ -59,11 +63,18 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
     narrow = target.halves and memory_bound(body, flow, target.lanes)
     flat = is_flat(uses)
     lanes, why = choose_lanes(body, flow, options, target, kernel, uses, narrow)
+    sub_group = 0
+    required = kernel.required_sub_group_size or 0
+    if uses.sub_groups and not options.lanes and (width := vector_of(body, lanes, target, free=not required)):
+        # Where no size is required, a sub-group may as well be the shorter vector.
+        sub_group, lanes = required, width
+        why += f", and its lanes only speak to their neighbours among {width}"
     interleave(body, lanes)
     choices = Choices(
         lanes,
         target,
         options,
+        sub_group=sub_group,
         flat=flat,
         group_size=kernel.required_group_size,
         likely=None if flat or kernel.required_group_size else kernel.group_size_hint or likely_group(body),
@@ -268,6 +279,17 @@ def mask_element(body: Body, flow: Flow, target: cpu.Target, lanes: int) -> str:
     if target.wide or lanes < 2:
         return "i1"
     return "i64" if mostly_wide(body, analyse(body, flow, lanes)) else "i32"
+
+
+def vector_of(body: Body, size: int, target: cpu.Target, *, free: bool) -> int:
+    """The lanes of the vectors that a sub-group may run as, where these are shorter than it; else 0.
+
+    `free` says that the sub-group's size is the compiler's choice.
+    """
+    width = NEIGHBOURS
+    # Where registers hold a whole sub-group, shorter vectors pay in narrow groups only.
+    narrow = target.halves or any(op.name == "builtin" and op.info == ("local_id", 1) for op in body.ops)
+    return width if width < size and (size > target.lanes or narrow) and closed(body, width, free) else 0
 
 
 def is_flat(uses: Uses) -> bool:

@@ -13,6 +13,8 @@ __all__ = ["bitwise_stride", "low_zeros"]
 
 _DEPTH = 6
 _SMALL = ("local_id", "sub_group_local_id")
+_MOST_ITEMS = (1 << 16) - 1
+"""More than any group has in one dimension."""
 
 
 def low_zeros(op: Op, depth: int = _DEPTH) -> int:
@@ -26,9 +28,8 @@ def _zeros(op: Op, first: int, depth: int = _DEPTH) -> int:
         bits = int(op.info)
         return (bits & -bits).bit_length() - 1 if bits else 64
     if op.name == "builtin" and first:
-        if op.info[0] == "sub_group_local_id":
-            return 64
-        return first.bit_length() - 1 if op.info == ("local_id", 0) else 0
+        # A sub-group may be several vectors.
+        return first.bit_length() - 1 if op.info in (("local_id", 0), ("sub_group_local_id", 0)) else 0
     if depth == 0:
         return 0
     given = [_zeros(arg, first, depth - 1) for arg in op.args[:2]]
@@ -67,7 +68,7 @@ def bitwise_stride(op: Op, strides: list[int | None], lanes: int) -> int | None:
         return _masked(stride, span, number)
     if number & (number - 1) or number == 0 or number >> (8 * SIZES[op.type] - 1):
         return None
-    if op.name in ("sdiv", "srem") and not _small(op.args[0]):
+    if op.name in ("sdiv", "srem") and _most(op.args[0]) is None:
         return None
     return (
         _shifted(stride, span, number.bit_length() - 1)
@@ -101,8 +102,34 @@ def _masked(stride: int, span: int, bits: int) -> int | None:
     return stride if kept == lanes else 0 if kept == 0 else None
 
 
-def _small(op: Op) -> bool:
-    """Sure not to be negative: the id of a work-item in its group."""
-    while op.name == "cast" and op.info in ("trunc", "zext", "sext") and SIZES[op.type] >= 4:
-        op = op.args[0]
-    return op.name == "builtin" and op.info[0] in _SMALL
+def _most(op: Op, depth: int = _DEPTH) -> int | None:
+    """The largest number that it can be, where it is no negative one; None where that is not known."""
+    if op.name == "const":
+        number = int(op.info)
+        return None if number >> (8 * SIZES[op.type] - 1) else number
+    if op.name == "builtin":
+        return _MOST_ITEMS if op.info[0] in _SMALL else None
+    if depth == 0:
+        return None
+    if op.name == "and":
+        known = [most for most in (_most(arg, depth - 1) for arg in op.args) if most is not None]
+        return min(known, default=None)
+    if op.name not in ("cast", "mul", "add", "shl", "lshr"):
+        return None
+    given = [_most(arg, depth - 1) for arg in op.args]
+    if any(most is None for most in given):
+        return None
+    first, *rest = (most for most in given if most is not None)
+    second = rest[0] if rest else 0
+    match op.name:
+        case "cast":
+            most = first if op.info in ("trunc", "zext", "sext") else -1
+        case "mul":
+            most = first * second
+        case "add":
+            most = first + second
+        case "shl":
+            most = first << second if second < 64 else -1
+        case _:
+            most = first
+    return most if 0 <= most < 1 << (8 * SIZES[op.type] - 1) else None

@@ -43,6 +43,8 @@ class Choices:
     """Of every launch, where the kernel requires one."""
     rows: int = 1
     """How many rows of work-items may run at once."""
+    sub_group: int = 0
+    """How many work-items a sub-group has, where it is several vectors; 0 where it is one."""
     narrow: bool = False
     """Leave registers of 512 bits alone?"""
     mask: str = "i1"

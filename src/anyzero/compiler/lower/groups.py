@@ -411,7 +411,7 @@ def group_copy(e: Emitter, op: Op) -> None:
     )
     known = e.known
     head, body, done = (e.label() for _ in range(3))
-    first = b.compare("eq", e.frame.ids["sub_group_id", 0], 0)
+    first = b.compare("eq", e.frame.ids["vector", 0], 0)
     counter = e.allocate(I64)
     b.line(f"store i64 0, {counter.typed}")
     b.line(f"br {first.typed}, label %{head}, label %{done}")

@@ -342,9 +342,15 @@ def builtin(e: Emitter, op: Op) -> None:
         address = e.moved(e.frame.grid, _BUILTIN_PLACES[which] + 8 * dimension)
         e.scalars[op] = e.b.op(f"load i64, {address.typed}, align 8, !invariant.load !1", I64)
     elif which == "sub_group_max_size":
-        e.scalars[op] = e.b.constant(max(e.lanes, 1), I64)
+        e.scalars[op] = e.b.constant(e.choices.sub_group or max(e.lanes, 1), I64)
     elif which == "sub_group_local_id":
-        e.scalars[op] = e.b.constant(0, I64)
+        parts = e.choices.sub_group // max(e.lanes, 1)
+        e.scalars[op] = (e.frame.ids["vector", 0] & (parts - 1)) * e.lanes if parts else e.b.constant(0, I64)
+    elif which in ("sub_group_id", "sub_group_count") and e.choices.sub_group:
+        parts = e.choices.sub_group // e.lanes
+        vectors = e.frame.ids[which, 0]
+        rounded = vectors if which == "sub_group_id" else vectors + (parts - 1)
+        e.scalars[op] = rounded.lshr(parts.bit_length() - 1)
     elif which == "sub_group_size":
         mask = e.frame.mask
         if mask is None:
@@ -365,7 +371,7 @@ def _by_number(e: Emitter, dimension: int) -> Value:
     for axis in range(2):
         address = e.moved(e.frame.grid, _BUILTIN_PLACES["group_size"] + 8 * axis)
         sizes.append(b.cast("trunc", b.op(f"load i64, {address.typed}, align 8, !invariant.load !1", I64), "i32"))
-    first = b.cast("trunc", e.frame.ids["sub_group_id", 0] * e.lanes, "i32")
+    first = b.cast("trunc", e.frame.ids["vector", 0] * e.lanes, "i32")
     number = e.apart(first, 1)
     for axis, size in enumerate(sizes):
         wide = b.spread(size, e.lanes)

@@ -240,7 +240,7 @@ def _frame(b: Builder, mask: Value | None, storage: Storage) -> Frame:
     for what in ("global", "local", "group"):
         for dimension, axis in enumerate("xyz"):
             frame.ids[f"{what}_id", dimension] = given[f"{what}_{axis}"]
-    frame.ids["sub_group_id", 0] = given["vector"]
+    frame.ids["sub_group_id", 0] = frame.ids["vector", 0] = given["vector"]
     frame.ids["sub_group_count", 0] = given["vectors"]
     frame.spill, frame.spilled, frame.private = given["spill"], storage.slots, storage.private
     return frame
