@@ -116,11 +116,17 @@ FEW = 80
 """Operations of a kernel that is small enough for four registers to a vector."""
 
 
+LONG = 80
+"""Blocks of a kernel that would take too long to compile with two registers to a vector: masks make code long."""
+
+
 def chains(body: Body, flow: Flow, shapes: Shapes, flat: bool, registers: int) -> int:
     """How many registers of floats a vector should fill: operations that do not wait for each other keep the processor
     busy, as long as there are `registers` for what loops carry.
     """
     wanted = _wanted(body, flow, shapes, flat, registers)
+    if flat and _searches(body, flow, shapes):
+        return wanted
     while wanted > 1 and registers < MANY and wanted * _most_carried(flow, shapes) > registers * 3 // 4:
         wanted //= 2
     return wanted
@@ -156,10 +162,23 @@ def _wanted(body: Body, flow: Flow, shapes: Shapes, flat: bool, registers: int) 
         few = few and not served(body, flow, shapes)
         # Divisions and roots of several vectors overlap in straight-line code, whatever is spilled.
         straight = registers < MANY and not flow.loops.all
-        return (4 if few else 2) // (2 if mostly_wide(body, shapes) and not straight else 1)
+        half = mostly_wide(body, shapes) and not straight and not _searches(body, flow, shapes)
+        return (4 if few else 2) // (2 if half else 1)
     # A kernel that asks for places in more than one dimension is likely to have narrow groups.
     narrow = any(op.name == "builtin" and op.info[0] in ("local_id", "global_id") and op.info[1] for op in body.ops)
-    return 1 if narrow else 2
+    return 1 if narrow or len(body.blocks) > LONG else 2
+
+
+def _searches(body: Body, flow: Flow, shapes: Shapes) -> bool:
+    """Do lanes go their own ways through memory, each step after the last one's load? That is waiting, of which twice
+    as many lanes do no more.
+    """
+    return any(
+        op.name == "load" and shapes[op.args[0]].varying
+        for block in body.blocks
+        if flow.loops.innermost[block] in shapes.divergent_loops
+        for op in block.ops
+    )
 
 
 def mostly_wide(body: Body, shapes: Shapes) -> bool:

@@ -113,7 +113,9 @@ def _of_loop(mask: Op) -> bool:
 def _gains(e: Emitter, op: Op) -> bool:
     shape = e.shape(op.args[0])
     small = SIZES[op.type or op.args[1].type] < 4
-    return not shape.uniform and (op.name == "store" or small or not shape.exact)
+    # A scatter of the processor takes as long with all lanes.
+    scattered = shape.varying and e.choices.target.wide and e.choices.gathers
+    return not shape.uniform and ((op.name == "store" and not scattered) or small or not shape.exact)
 
 
 def _parted(block: Block) -> tuple[list[Op], list[Op]]:
