@@ -16,6 +16,11 @@ def every(step: int, items: Sequence[Item]) -> list[Item]:
     return list(items[:: 1 if THOROUGH else step])
 
 
+def examples(usual: int, thorough: int) -> int:
+    """The number of random examples; the larger one with THOROUGH=1."""
+    return thorough if THOROUGH else usual
+
+
 def turn(number: int, ways: Sequence[Item]) -> list[Item]:
     """One of the ways, another for each number; all of them with THOROUGH=1."""
     return list(ways) if THOROUGH else [ways[number % len(ways)]]

@@ -14,6 +14,7 @@ from anyzero.compiler.spirv.tables import MAGIC, Op
 from tests.compiler.assembler import assemble
 from tests.compiler.mutations import samples, survive
 from tests.compiler.samples import MODULES, PROLOGUE, TYPES, function
+from tests.thorough import examples
 
 SAMPLES = samples()
 
@@ -66,7 +67,7 @@ def mutations(draw: st.DrawFn) -> bytes:
     return words.tobytes()
 
 
-@settings(max_examples=1000)
+@settings(max_examples=examples(1000, 1500))
 @given(mutations())
 def test_mutated_modules(data: bytes) -> None:
     survive(data)

@@ -17,6 +17,7 @@ from hypothesis.strategies import DrawFn
 from anyzero.compiler.compiled import Options
 from tests.compiler.agreement.comparison import disagreement
 from tests.compiler.agreement.generator import Program, programs
+from tests.thorough import examples
 
 WANTED = int(os.environ.get("ANYZERO_RANDOM", "0"))
 
@@ -47,7 +48,7 @@ def ways(draw: DrawFn) -> Options:
 
 
 @pytest.mark.timeout(600)
-@settings(profile, max_examples=WANTED or 40)
+@settings(profile, max_examples=WANTED or examples(40, 60))
 @given(programs(), ways())
 def test_given_any_kernel_then_both_agree(program: Program, way: Options) -> None:
     assert disagreement(program, [way]) is None

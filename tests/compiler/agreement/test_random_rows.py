@@ -19,6 +19,7 @@ from tests.compiler.agreement.function import Shape
 from tests.compiler.agreement.generator import Program
 from tests.compiler.agreement.test_found import kernel
 from tests.compiler.agreement.test_random import WANTED, profile
+from tests.thorough import examples
 
 CONSTANTS = [-40, -3, -1, 0, 1, 2, 5, 16, 31, 63]
 COMPARISONS = ["SLessThan", "SLessThanEqual", "SGreaterThan", "SGreaterThanEqual", "ULessThan", "ULessThanEqual"]
@@ -151,7 +152,7 @@ def rows(draw: DrawFn) -> Program:
 
 
 @pytest.mark.timeout(600)
-@settings(profile, max_examples=WANTED or 40)
+@settings(profile, max_examples=WANTED or examples(40, 60))
 @given(rows(), st.sampled_from([4, 8, 16]), st.sampled_from([None, 2, 3, 4]))
 def test_given_any_kernel_of_rows_then_both_agree(program: Program, lanes: int, count: int | None) -> None:
     assert disagreement(program, [Options(level=1, lanes=lanes, rows=count)]) is None

@@ -14,6 +14,7 @@ from hypothesis.strategies import DrawFn
 
 from tests.compiler.agreement.isolation import isolated
 from tests.compiler.lowering.flows import Graph, Node, reducible, wrong
+from tests.thorough import examples
 
 WANTED = int(os.environ.get("ANYZERO_RANDOM", "0"))
 BATCH = 8
@@ -74,7 +75,7 @@ def test_given_a_graph_then_every_lane_goes_its_own_way(name: str) -> None:
 @settings(
     deadline=None,
     derandomize=not WANTED,
-    max_examples=(WANTED or 240) // BATCH,
+    max_examples=(WANTED or examples(240, 400)) // BATCH,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )
 @given(st.lists(st.tuples(graphs(), st.sampled_from([4, 16, 2, 8]), st.integers(0, 127)), min_size=1, max_size=BATCH))
