@@ -21,7 +21,7 @@ def modules() -> dict[str, bytes]:
         found = sample()
     except NoCorpusError as error:
         pytest.skip(f"NO CORPUS, nothing was compiled: {error}")
-    return {name: found[name] for name in every(3, list(found))}
+    return {name: found[name] for name in every(5, list(found))}
 
 
 @pytest.mark.timeout(900)
