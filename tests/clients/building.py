@@ -7,6 +7,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -27,22 +28,35 @@ def _version(compiler: str) -> str:
     return subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
 
 
+def _made(command: Sequence[str], target: Path) -> Path:
+    """The file that the compiler makes, unless it is there."""
+    if not target.exists():
+        BUILT.mkdir(parents=True, exist_ok=True)
+        part = target.with_suffix(f".{os.getpid()}")
+        made = subprocess.run([*command, "-o", str(part)], capture_output=True, text=True)
+        assert made.returncode == 0, f"{target.stem} does not compile:\n{made.stderr}"
+        part.replace(target)
+    return target
+
+
 @functools.cache
-def program(source: Path, release: Release, *flags: str) -> Path:
-    """The executable. It asks for `libze_loader.so.1` and does not say where that is."""
+def program(source: Path, release: Release, *flags: str, headers: str = "") -> Path:
+    """The executable. It asks for `libze_loader.so.1` and does not say where that is.
+
+    `headers` beside the source are compiled once for all programs there: they take longer than the programs.
+    """
     compiler, standard = LANGUAGES[source.suffix]
     includes = ("-I", str(release.headers.parent), "-I", str(release.headers))
     libraries = ("-L", str(release.libraries), "-lze_loader", "-ldl", "-Wl,--allow-shlib-undefined")
     command = (compiler, standard, *FLAGS, *flags, *includes)
-    texts = [source, *sorted(source.parent.glob("*.h"))]
     content = hashlib.sha256(repr((_version(compiler), command, release.version)).encode())
-    for text in texts:
+    for text in sorted(source.parent.glob("*.h")):
         content.update(text.read_bytes())
-    target = BUILT / f"{source.stem}.{content.hexdigest()[:16]}"
-    if not target.exists():
+    if headers:
+        common = BUILT / f"{headers}.{content.hexdigest()[:16]}"
         BUILT.mkdir(parents=True, exist_ok=True)
-        part = target.with_suffix(f".{os.getpid()}")
-        made = subprocess.run([*command, str(source), *libraries, "-o", str(part)], capture_output=True, text=True)
-        assert made.returncode == 0, f"{source.name} does not compile:\n{made.stderr}"
-        part.replace(target)
-    return target
+        common.write_text(f'#include "{source.parent / headers}"\n')
+        _made([*command, "-x", "c++-header", str(common)], common.with_name(f"{common.name}.gch"))
+        command = (*command, "-include", str(common))
+    content.update(source.read_bytes())
+    return _made([*command, str(source), *libraries], BUILT / f"{source.stem}.{content.hexdigest()[:16]}")

@@ -52,7 +52,7 @@ def run_example(name: str, way: Way, headers: str) -> Outcome:
     if "ze_npu_ext.h" in source.read_text():
         pytest.importorskip("openvino", reason="NOT TESTED: the NPU device needs OpenVINO; pip install openvino")
         flags = ("-idirafter", get_include() + "/level_zero")  # Debian has no header for the extension
-    return run(program(source, debian(headers), *flags), way, variables=variables)
+    return run(program(source, debian(headers), *flags, headers="kernels.h"), way, variables=variables)
 
 
 def headers_for(name: str) -> str:
