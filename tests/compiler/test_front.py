@@ -107,3 +107,20 @@ def test_given_a_group_as_long_as_a_vector_then_nothing_is_masked(
     assert pipeline.compile_kernel(read((FOLDER / "trees.spv").read_bytes()), "tree_32", options).lanes == 32
     text = (tmp_path / "tree_32.opt.ll").read_text()
     assert not [line for line in text.splitlines() if "llvm.masked" in line and "call" in line]
+
+
+def test_given_a_condition_on_local_ids_then_its_lanes_are_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANYZERO_DUMP", str(tmp_path))
+    module = read((FOLDER / "trees.spv").read_bytes())
+    compiled = pipeline.compile_kernel(module, "ends_32", Options(cpu="haswell", features="+avx2"))
+    text = (tmp_path / "ends_32.opt.ll").read_text()
+    # Two stores, of one work-item each.
+    assert "call void @llvm.masked.scatter" not in text
+    assert {"store i32 0", "store i32 31"} <= {line.strip().partition(",")[0] for line in text.splitlines()}
+    places = np.zeros(64, np.int32)
+    places[[0, 31, 32, 63]] = [5, 6, 7, 8]
+    found = np.zeros(64, np.int32)
+    Loaded(compiled)([found, places, np.full(64, -1, np.int32)], (64,), (32,))
+    assert {int(at): int(found[at]) for at in np.flatnonzero(found + 1)} == {5: 0, 6: 31, 39: 0, 40: 31}

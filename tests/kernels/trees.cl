@@ -15,3 +15,14 @@
 kernel void tree_any(global int *sums, global const int *data) { TREE }
 
 kernel __attribute__((reqd_work_group_size(32, 1, 1))) void tree_32(global int *sums, global const int *data) { TREE }
+
+// The first and the last work-item of a group exchange what they have; each writes to another place.
+kernel __attribute__((reqd_work_group_size(32, 1, 1))) void ends_32(global int *to, global const int *places, global const int *data) {
+    local int own[64];
+    int item = get_local_id(0);
+    own[item] = data[get_global_id(0)];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item == 0 || item == 31) own[places[get_global_id(0)]] = item;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    to[get_global_id(0)] = own[item];
+}

@@ -20,8 +20,7 @@ from anyzero.compiler.compiled import Argument, CompiledKernel, Options
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Body, Variable
 from anyzero.compiler.lower.debug_info import DebugInfo
-from anyzero.compiler.lower.emitter import Choices
-from anyzero.compiler.lower.in_step import STRAIGHT
+from anyzero.compiler.lower.emitter import STRAIGHT, Choices
 from anyzero.compiler.lower.memory import MOST_APART
 from anyzero.compiler.lowering import lower_function, lower_kernel, prepare
 from anyzero.compiler.spirv.float_controls import USUAL, FloatControls

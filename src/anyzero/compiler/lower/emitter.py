@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from anyzero.compiler.builtins.routine import Routine
 
 
+STRAIGHT = 2
+"""Vectors of a row that are written one behind the other where groups are known to have as many."""
+
+
 @dataclass(slots=True)
 class Choices:
     """What the lowering decides by, for one kernel on one target."""
@@ -71,6 +75,12 @@ class Choices:
     def kept(self, element: str) -> str:
         """The element that a vector of such elements has between blocks."""
         return self.mask if element == "i1" else element
+
+    @property
+    def straight(self) -> bool:
+        """Is there code for groups whose rows are a vector or two, so that LLVM knows the local ids of its lanes?"""
+        size = self.group_size or self.likely
+        return size is not None and size[0] % self.lanes == 0 and size[0] <= STRAIGHT * self.lanes
 
     @property
     def cache_bytes(self) -> int:

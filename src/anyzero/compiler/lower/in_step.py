@@ -10,14 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from anyzero.compiler.lower.emitter import STRAIGHT
 from anyzero.compiler.lower.llvm import I32, Type, Value
 from anyzero.compiler.lower.steps import END, Plan, Step
 
 if TYPE_CHECKING:
     from anyzero.compiler.lower.entry import Entry
-
-STRAIGHT = 2
-"""Vectors of a row that are written one behind the other."""
 
 
 @dataclass(slots=True, eq=False)

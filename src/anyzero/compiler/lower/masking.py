@@ -116,7 +116,7 @@ class Masking:
     def hold(self, op: Op) -> None:
         """LLVM must not see through a value that other blocks ask for, or it would keep the `i1` instead."""
         mask = self.vectors.get(op) if op.type == "i1" and op in self.crossing and op.name != "read" else None
-        if mask is None or not mask.text.startswith("%"):
+        if mask is None or not mask.text.startswith("%") or (self.choices.straight and _by_local_id(op)):
             return
         b, element = self.b, self.choices.mask
         number = b.bitcast(self.held(mask), "float" if element == "i32" else "double")
@@ -154,3 +154,19 @@ class Masking:
 def pairs(values: list[Value]) -> list[list[Value]]:
     """By twos, and what is left by itself."""
     return [values[at : at + 2] for at in range(0, len(values), 2)]
+
+
+def _by_local_id(op: Op, depth: int = 8) -> bool:
+    """Does it depend on the place in a row alone? Where LLVM knows that, the mask is a constant."""
+    if op.name in ("const", "entry_mask"):
+        return True
+    if op.name == "builtin":
+        return bool(op.info == ("local_id", 0))
+    made = op.pure or op.name in ("mask_and", "mask_andn", "mask_or")
+    return (
+        made
+        and op.name != "phi"
+        and bool(op.args)
+        and depth > 0
+        and all(_by_local_id(each, depth - 1) for each in op.args)
+    )
