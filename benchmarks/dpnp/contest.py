@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from benchmarks.process import Failed, Process
 from benchmarks.sources import BUILD, fresh
@@ -41,11 +41,18 @@ class Worker(Process):
     def __init__(self, side: str, command: list[str], variables: dict[str, str]) -> None:
         super().__init__(f"dpnp-{side}", command, variables)
         self.side = side
-        self.device: str = json.loads(self.read())["device"]
+        self.device: str = self._answer()["device"]
 
     def run(self, key: str, times: int) -> list[float]:
         self.write(json.dumps([key, times]))
-        return [float(each) for each in json.loads(self.read())["ns"]]
+        return [float(each) for each in self._answer()["ns"]]
+
+    def _answer(self) -> dict[str, Any]:
+        """The next line that is one: oneMKL writes its warnings to the standard output."""
+        while not (line := self.read()).startswith("{"):
+            pass
+        answer: dict[str, Any] = json.loads(line)
+        return answer
 
 
 @dataclass(frozen=True, slots=True)
