@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
+import subprocess
+import sys
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
+import anyzero
 from tests.npu.conftest import Client
 
 SLOW = """
@@ -109,13 +114,47 @@ def test_ending(client: Client, ending: str) -> None:
     client.run(SLOW + dedent(ENDINGS[ending]))
 
 
+RUNTIME = ("libc.", "libstdc++.", "libgcc_s.", "libpthread.", "libm.")
+"""What others call in and fault in."""
+
+
+@pytest.fixture(scope="module")
+def reporting(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Variables with which a process says in which library it faulted."""
+    if not shutil.which("gcc"):
+        pytest.skip("NOT TESTED: whose crash it is; apt install gcc")
+    source = Path(__file__).with_name("fault_report.c")
+    library = tmp_path_factory.mktemp("faults") / "fault_report.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", source, "-o", library, "-ldl"], check=True)
+    return {"LD_PRELOAD": str(library)}
+
+
+def faulted_in(said: str) -> str:
+    """The innermost library that is not the C runtime."""
+    found = [line.split()[2:] for line in said.splitlines() if line.startswith("fault in: ")]
+    assert found, said
+    return next((name for name in found[0] if not name.startswith(RUNTIME)), "")
+
+
 @pytest.mark.parametrize("ending", RETURNING, ids=lambda name: name.replace(" ", "_"))
-def test_ending_with_threads_that_return_to_python(client: Client, ending: str) -> None:
-    """They do not hang."""
-    done = client.ending(SLOW + dedent(RETURNING[ending]))
-    if done.returncode not in (0, -signal.SIGSEGV):
+def test_ending_with_threads_that_return_to_python(client: Client, reporting: dict[str, str], ending: str) -> None:
+    """They do not hang, and the driver does not crash."""
+    done = client.ending(SLOW + dedent(RETURNING[ending]), **reporting)
+    if done.returncode == -signal.SIGSEGV:
+        assert not faulted_in(done.stderr).startswith(("libze_", "libanyzero_")), done.stderr
+    elif done.returncode:
         assert done.returncode == -signal.SIGABRT, done.stderr
         assert any(text in done.stderr for text in UNWOUND), done.stderr
+
+
+@pytest.mark.parametrize("ours", [True, False])
+def test_a_crash_of_the_driver_is_told_from_others(client: Client, reporting: dict[str, str], ours: bool) -> None:
+    driver = Path(anyzero.__file__).with_name("lib") / "libze_anyzero.so.1"
+    call = f"ctypes.CDLL('{driver}').zeDriverGet(ctypes.c_void_p(16), None)" if ours else "ctypes.string_at(16)"
+    source = f"import ctypes, anyzero as az\naz.device()\n{call}"
+    done = client.start([sys.executable, "-c", source], **reporting)
+    assert done.returncode == -signal.SIGSEGV, done.stderr
+    assert faulted_in(done.stderr).startswith("libze_anyzero." if ours else "_ctypes."), done.stderr
 
 
 @pytest.mark.parametrize("wanted", [1, 3])
