@@ -3,9 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from functools import cached_property
 from typing import TypeVar
 
 N = TypeVar("N", bound=Hashable)
+
+
+class Dominators(dict[N, N]):
+    """The immediate dominator of every node that can be reached, but for the entry, which has none.
+
+    Nodes come behind their dominators.
+    """
+
+    @cached_property
+    def _places(self) -> tuple[dict[N, int], dict[N, int]]:
+        """Where each node stands when the tree is walked depth first, and how many it dominates, itself included."""
+        sizes: dict[N, int] = dict.fromkeys([*self.values(), *self], 1)
+        for node in reversed(self):
+            sizes[self[node]] += sizes[node]
+        # Nodes without a dominator: the entry, and nothing else.
+        first = {node: 0 for node in sizes if node not in self}
+        free = dict.fromkeys(first, 1)
+        for node, above in self.items():
+            first[node] = free[above]
+            free[above] += sizes[node]
+            free[node] = first[node] + 1
+        return first, sizes
+
+    def span(self, node: N) -> tuple[int, int]:
+        """Positions in the tree, walked depth first: the node's own, and the one behind all that it dominates."""
+        first, sizes = self._places
+        return first[node], first[node] + sizes[node]
+
+    def dominates(self, above: N, node: N) -> bool:
+        """Does every way to `node` lead through `above`? A node dominates itself."""
+        if node is above:
+            return True
+        first, sizes = self._places
+        place, start = first.get(node), first.get(above)
+        return place is not None and start is not None and start <= place < start + sizes[above]
 
 
 def order(entry: N, successors: Callable[[N], Sequence[N]]) -> list[N]:
@@ -13,11 +49,8 @@ def order(entry: N, successors: Callable[[N], Sequence[N]]) -> list[N]:
     return _depth_first(entry, successors)[1]
 
 
-def dominators(entry: N, successors: Callable[[N], Sequence[N]]) -> dict[N, N]:
-    """The immediate dominator of every node that can be reached, but for the entry, which has none.
-
-    After Lengauer and Tarjan: hardly slower than linear, also for flow that someone made to be slow.
-    """
+def dominators(entry: N, successors: Callable[[N], Sequence[N]]) -> Dominators[N]:
+    """After Lengauer and Tarjan: hardly slower than linear, also for flow that someone made to be slow."""
     seen, _, parents = _depth_first(entry, successors)
     number = {node: index for index, node in enumerate(seen)}
     count = len(seen)
@@ -27,7 +60,7 @@ def dominators(entry: N, successors: Callable[[N], Sequence[N]]) -> dict[N, N]:
             predecessors[number[target]].append(index)
     parent = [number[parents[node]] for node in seen]
     immediate = _immediate(parent, predecessors)
-    return {seen[index]: seen[immediate[index]] for index in range(1, count)}
+    return Dominators((seen[index], seen[immediate[index]]) for index in range(1, count))
 
 
 def tree(entry: N, immediate: dict[N, N]) -> dict[N, list[N]]:

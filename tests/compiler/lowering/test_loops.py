@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from anyzero.compiler.analysis.loops import dominates
 from anyzero.compiler.dominators import dominators
 from anyzero.compiler.ir import Block
 from anyzero.compiler.transform.check import check
@@ -65,11 +64,11 @@ def test_given_blocks_then_dominance_is_as_its_definition_says() -> None:
     d, blocks = graph({0: (1, 2), 1: (3,), 2: (3,), 3: (4, 5), 4: (5,), 5: ()})
     body = d.done()
     immediate = dominators(body.blocks[0], lambda block: block.successors)
-    assert dominates(immediate, blocks[0], blocks[5])
-    assert dominates(immediate, blocks[3], blocks[5])
-    assert dominates(immediate, blocks[3], blocks[3])
-    assert not dominates(immediate, blocks[4], blocks[5])
-    assert not dominates(immediate, blocks[1], blocks[3])
+    assert immediate.dominates(blocks[0], blocks[5])
+    assert immediate.dominates(blocks[3], blocks[5])
+    assert immediate.dominates(blocks[3], blocks[3])
+    assert not immediate.dominates(blocks[4], blocks[5])
+    assert not immediate.dominates(blocks[1], blocks[3])
 
 
 def test_given_two_ways_back_then_they_meet_first() -> None:

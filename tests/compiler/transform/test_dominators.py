@@ -34,6 +34,7 @@ def test_dominators(graph: list[list[int]]) -> None:
             walk = found[walk]
             above.add(walk)
         assert above == strict
+        assert {other for other in nodes if found.dominates(other, node)} == {node, *strict}
     below = tree(0, found)
     assert {child: node for node, children in below.items() for child in children} == found
 

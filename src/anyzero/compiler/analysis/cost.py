@@ -34,10 +34,11 @@ def estimate(body: Body, flow: Flow, shapes: Shapes, lanes: int, register: int) 
     """What so many work-items cost as a vector, and one by one. `register` is a vector register's size in bytes."""
     together = alone = 0.0
     used = {arg for op in body.ops for arg in op.args}
+    longer = {loop: _apart(loop, shapes) for loop in flow.loops.all}
     for block in body.blocks:
         loops = flow.loops.around(block)
         times = float(ROUNDS ** min(len(loops), DEEPEST))
-        apart = max((_apart(loop, shapes) for loop in loops), default=1.0)
+        apart = max((longer[loop] for loop in loops), default=1.0)
         for op in block.ops:
             if op.name == "atomic":
                 together += times * _atomic_lanes(op, shapes, lanes, op in used)

@@ -8,13 +8,14 @@ depends on memory nobody can tell.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from anyzero.compiler import folding
 from anyzero.compiler.analysis.addresses import root
-from anyzero.compiler.analysis.loops import Loop, dominates
+from anyzero.compiler.analysis.loops import Loop
 from anyzero.compiler.analysis.shapes import Flow
+from anyzero.compiler.dominators import Dominators
 from anyzero.compiler.folding import width
 from anyzero.compiler.ir import PURE, Block, Body, Op
 
@@ -46,13 +47,16 @@ def ends(body: Body, flow: Flow) -> Ends:
     if flow.loops.irreducible or any(op.name == "call" for op in body.ops):
         return UNKNOWN
     slice_ = _Slice(flow)
+    headers = set()
     for loop in flow.loops.all:
+        exits = loop.exits
         if _turns(loop, flow.immediate) <= FEW:
             continue
-        if not loop.exits:
+        if not exits:
             return UNKNOWN
-        slice_.add(block.condition for block, _ in loop.exits)
-        slice_.add(_guards(loop.header, flow))
+        slice_.add(block.condition for block, _ in exits)
+        headers.add(loop.header)
+    slice_.add(_guards(headers, flow))
     return slice_.found()
 
 
@@ -64,6 +68,8 @@ class _Slice:
         self.seen: set[Op] = set()
         self.waiting: list[Op] = []
         self.headers = {loop.header: loop for loop in flow.loops.all}
+        self.chosen: set[Block] = set()
+        """Blocks of which is known how they are reached."""
 
     def add(self, ops: Iterable[Op | None]) -> None:
         self.waiting += [op for op in ops if op is not None]
@@ -84,7 +90,8 @@ class _Slice:
             elif op.name not in _FOLLOWS:
                 return UNKNOWN
             self.add(op.args)
-            if op.name == "phi" and op.block is not None:
+            if op.name == "phi" and op.block is not None and op.block not in self.chosen:
+                self.chosen.add(op.block)
                 self._choices(op.block)
         return Ends(True, varies or bool(arguments), frozenset(arguments))
 
@@ -102,9 +109,27 @@ class _Slice:
             self.add(_ways(block, self.flow))
 
 
-def _guards(block: Block, flow: Flow) -> list[Op | None]:
-    """Conditions of the branches that decide whether a block is reached at all."""
-    return [above.condition for above in _before(block, None) if not flow.post_dominates(block, above)]
+def _guards(blocks: set[Block], flow: Flow) -> Iterator[Op | None]:
+    """Conditions of the branches that decide whether any of the blocks is reached at all."""
+    if not blocks:
+        return
+    between: dict[Block, bool] = {}
+    """Does any lie on a way from a block to the one that all its ways lead to?"""
+    decides: dict[Block, bool] = {flow.sink: False}
+    for block in reversed(flow.order):
+        end = flow.post[block]
+        between[block] = any(_passes(target, end, blocks, between, flow) for target in flow.forward[block])
+        decides[block] = between[block] or decides[end]
+        if decides[block]:
+            yield block.condition
+
+
+def _passes(block: Block, end: Block, blocks: set[Block], between: dict[Block, bool], flow: Flow) -> bool:
+    while block is not end:
+        if block in blocks or between[block]:
+            return True
+        block = flow.post[block]
+    return False
 
 
 def _ways(block: Block, flow: Flow) -> list[Op | None]:
@@ -112,7 +137,7 @@ def _ways(block: Block, flow: Flow) -> list[Op | None]:
     return [above.condition for above in _before(block, flow.immediate[block])]
 
 
-def _before(block: Block, first: Block | None) -> set[Block]:
+def _before(block: Block, first: Block) -> set[Block]:
     """The blocks on the way to this one, with every loop run once, from `first` on."""
     found: set[Block] = set()
     waiting = [block]
@@ -125,7 +150,7 @@ def _before(block: Block, first: Block | None) -> set[Block]:
     return found
 
 
-def _turns(loop: Loop, immediate: dict[Block, Block]) -> int:
+def _turns(loop: Loop, immediate: Dominators[Block]) -> int:
     """The most turns that a loop takes, with those of the loops around it that are known; more than FEW if unknown."""
     turns = min((_counted(loop, edge, immediate) for edge in loop.exits), default=FEW + 1)
     outer = loop.parent
@@ -136,13 +161,13 @@ def _turns(loop: Loop, immediate: dict[Block, Block]) -> int:
     return turns
 
 
-def _counted(loop: Loop, edge: tuple[Block, Block], immediate: dict[Block, Block]) -> int:
+def _counted(loop: Loop, edge: tuple[Block, Block], immediate: Dominators[Block]) -> int:
     """The turn in which a loop leaves by this edge, if every turn comes by and counts from one number to another."""
     source, target = edge
     condition = source.condition
     if condition is None or condition.name != "icmp" or len(loop.latches) != 1:
         return FEW + 1
-    if not dominates(immediate, source, loop.latches[0]):
+    if not immediate.dominates(source, loop.latches[0]):
         return FEW + 1
     for place in (0, 1):
         bound = condition.args[1 - place]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from anyzero.compiler.analysis.loops import Loops
 from anyzero.compiler.analysis.trips import counted
+from anyzero.compiler.dominators import Dominators
 from anyzero.compiler.ir import SIZES, Block, Op
 
 Leaf = tuple[str, object]
@@ -58,7 +59,7 @@ def _is_id(leaf: Leaf) -> bool:
 @dataclass(slots=True)
 class Forms:
     loops: Loops
-    immediate: dict[Block, Block]
+    immediate: Dominators[Block]
     known: dict[Op, Form | None] = field(default_factory=dict)
     answers: dict[Op, bool] = field(default_factory=dict)
     """Comparisons that are taken for granted to come out one way."""

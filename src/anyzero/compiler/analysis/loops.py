@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from anyzero.compiler.dominators import Dominators
 from anyzero.compiler.ir import Block, Body
 
 
@@ -43,21 +44,14 @@ class Loops:
         return found
 
 
-def dominates(immediate: dict[Block, Block], above: Block, block: Block) -> bool:
-    """Does every way to `block` lead through `above`? Blocks are numbered behind their dominators."""
-    while block is not above and block in immediate and block.number > above.number:
-        block = immediate[block]
-    return block is above
-
-
-def find_loops(body: Body, immediate: dict[Block, Block]) -> Loops:
+def find_loops(body: Body, immediate: Dominators[Block]) -> Loops:
     """`immediate` are the immediate dominators; blocks are numbered in reverse post-order."""
     headers: dict[Block, list[Block]] = {}
     irreducible = False
     for block in body.blocks:
         for target in block.successors:
             if target.number <= block.number:
-                if dominates(immediate, target, block):
+                if immediate.dominates(target, block):
                     headers.setdefault(target, []).append(block)
                 else:
                     irreducible = True

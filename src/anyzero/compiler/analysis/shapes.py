@@ -6,12 +6,15 @@ is taken for uniform until something shows otherwise, so that loops find the bes
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
+from anyzero.compiler.analysis.joins import Joins
 from anyzero.compiler.analysis.loops import Loop, Loops
 from anyzero.compiler.analysis.low_bits import bitwise_stride, low_zeros
-from anyzero.compiler.dominators import dominators, order
+from anyzero.compiler.dominators import Dominators, dominators, order
 from anyzero.compiler.ir import SIZES, Block, Body, Collective, Op
 
 
@@ -65,7 +68,7 @@ class Shapes:
 class Flow:
     """The way through a body with every loop run once: from a latch, the way goes on to wherever the loop leaves."""
 
-    def __init__(self, body: Body, loops: Loops, immediate: dict[Block, Block]) -> None:
+    def __init__(self, body: Body, loops: Loops, immediate: Dominators[Block]) -> None:
         self.loops = loops
         self.immediate = immediate
         self.sink = Block(-1)
@@ -75,7 +78,7 @@ class Flow:
         for loop in loops.all:
             for latch in loop.latches:
                 targets = [target for _, target in loop.exits] or [self.sink]
-                self.forward[latch] += [each for each in dict.fromkeys(targets) if each not in self.forward[latch]]
+                self.forward[latch] = list(dict.fromkeys([*self.forward[latch], *targets]))
         backward: dict[Block, list[Block]] = {block: [] for block in [*body.blocks, self.sink]}
         for block, targets in self.forward.items():
             for target in targets or [self.sink]:
@@ -87,10 +90,11 @@ class Flow:
         self.post = dominators(self.sink, lambda block: backward[block])
 
     def post_dominates(self, later: Block, earlier: Block) -> bool:
-        block: Block | None = earlier
-        while block is not None and block is not later:
-            block = self.post.get(block)
-        return block is later
+        return self.post.dominates(later, earlier)
+
+    @cached_property
+    def joins(self) -> Joins:
+        return Joins(self.order, self.forward, self.immediate, self.post)
 
     def anchor(self, block: Block) -> Block:
         """The nearest block that every way here leads through, and that is in no loop that this one is not in."""
@@ -107,9 +111,7 @@ def analyse(body: Body, flow: Flow, lanes: int, linear: bool = False, flat: bool
     shapes = Shapes()
     if lanes == 1:
         return shapes
-    finding = Finding(body, flow, shapes, lanes, linear, flat)
-    while finding.values() | finding.control():
-        pass
+    Finding(body, flow, shapes, lanes, linear, flat).run()
     return shapes
 
 
@@ -125,17 +127,34 @@ class Finding:
         self.shapes = shapes
         self.known: dict[Op, Shape] = shapes.of
 
-    # Values
+        self.exits = {loop: loop.exits for loop in flow.loops.all}
+        self.headers: set[Block] = set()
+        """Of loops that lanes leave one by one."""
+        self.last: dict[Block, list[Loop]] = {}
+        """Loops by the last of their blocks, inner ones first."""
+        for loop in reversed(flow.loops.all):
+            self.last.setdefault(max(loop.blocks, key=lambda block: block.number), []).append(loop)
 
-    def values(self) -> bool:
-        """One pass over all operations; did anything change?"""
+    def run(self) -> None:
+        """Until nothing changes. In the order of the flow, so that what decides comes before what depends on it; only
+        loops take several rounds.
+        """
+        while self._round():
+            pass
+
+    def _round(self) -> bool:
         changed = False
         for block in self.body.blocks:
             for op in block.phis:
                 changed |= self._set(op, self._phi(op, block))
             for op in block.ops:
                 changed |= self._set(op, self._shape(op, block))
+            changed |= self._branch(block)
+            for loop in self.last.get(block, ()):
+                changed |= self._leave(loop)
         return changed
+
+    # Values
 
     def _set(self, op: Op, shape: Shape | None) -> bool:
         if shape is None or self.known.get(op) == shape:
@@ -158,7 +177,7 @@ class Finding:
         if op.block is None:
             return UNIFORM
         shape = self.known.get(op)
-        if shape is not None and self.shapes.divergent_loops and shape != VARYING:
+        if op.block is not block and self.shapes.divergent_loops and shape is not None and not shape.varying:
             for loop in self.flow.loops.around(op.block):
                 if block not in loop and loop in self.shapes.divergent_loops:
                     return VARYING
@@ -273,60 +292,47 @@ class Finding:
 
     # Control flow
 
-    def control(self) -> bool:
-        """Where lanes part and meet, given what is known of the values; did anything change?"""
-        shapes, flow = self.shapes, self.flow
-        before = len(shapes.divergent), len(shapes.divergent_loops), len(shapes.joins)
-        for block in self.body.blocks:
-            if block.condition is not None and block not in shapes.divergent:
-                found = self._argument(block.condition, block)
-                if found is not None and not found.uniform:
-                    shapes.divergent.add(block)
-                    self._meet([(block, target) for target in block.successors])
-        again = True
-        while again:
-            again = False
-            for loop in flow.loops.all:
-                if loop not in shapes.divergent_loops and any(self._parts(source, loop) for source, _ in loop.exits):
-                    shapes.divergent_loops.add(loop)
-                    self._meet(loop.exits)
-                    again = True
-        return before != (len(shapes.divergent), len(shapes.divergent_loops), len(shapes.joins))
+    def _branch(self, block: Block) -> bool:
+        """Do lanes part at the end of a block, and was that not known?"""
+        shapes = self.shapes
+        if block.condition is None or block in shapes.divergent:
+            return False
+        found = self._argument(block.condition, block)
+        if found is None or found.uniform:
+            return False
+        shapes.divergent.add(block)
+        self.flow.joins.of([(block, target) for target in block.successors], shapes.joins.add)
+        return True
 
-    def _parts(self, source: Block, loop: Loop) -> bool:
-        """May some lanes leave the loop from here while others stay?"""
-        if source in self.shapes.divergent:
+    def _leave(self, loop: Loop) -> bool:
+        """Do some lanes leave a loop while others stay, and was that not known?"""
+        shapes = self.shapes
+        if loop in shapes.divergent_loops or not self._parts(loop):
+            return False
+        shapes.divergent_loops.add(loop)
+        self.headers.add(loop.header)
+        self.flow.joins.of(self.exits[loop], shapes.joins.add)
+        return True
+
+    def _parts(self, loop: Loop) -> bool:
+        """Is there a way out that lanes which parted in the loop need not all come to?"""
+        shapes, place, post = self.shapes, self.flow.place, self.flow.post
+        sources = {source for source, _ in self.exits[loop]}
+        if not sources.isdisjoint(shapes.divergent):
             return True
-        place = self.flow.place
-        for block in loop.blocks:
-            apart = block in self.shapes.divergent or any(
-                block is inner.header and inner is not loop for inner in self.shapes.divergent_loops
-            )
-            if apart and place[block] < place[source] and not self.flow.post_dominates(source, block):
+        headers = self.headers
+        apart = [block for block in loop.blocks if block in shapes.divergent or block in headers]
+        if not apart:
+            return False
+        order = sorted(place[block] for block in apart)
+        positions = sorted(post.span(block)[0] for block in apart)
+        for source in sources:
+            first, stop = post.span(source)
+            # All ways from these lead through the source, which comes behind them.
+            sure = bisect_left(positions, stop) - bisect_left(positions, first) - (source in headers)
+            if bisect_left(order, place[source]) != sure:
                 return True
         return False
-
-    def _meet(self, edges: list[tuple[Block, Block]]) -> None:
-        """Blocks that two of the edges lead to on ways that have nothing in common until there."""
-        flow = self.flow
-        labels: dict[Block, set[object]] = {}
-        for edge in edges:
-            labels.setdefault(edge[1], set()).add(edge)
-        first = min(flow.place[target] for _, target in edges)
-        for block in flow.order[first:]:
-            found = labels.get(block)
-            if not found:
-                continue
-            if len(found) > 1:
-                self.shapes.joins.add(block)
-                found = {block}
-            for target in flow.forward[block]:
-                if not self._again(block, target):
-                    labels.setdefault(target, set()).update(found)
-
-    def _again(self, block: Block, target: Block) -> bool:
-        """An edge that only stands for the loop's later rounds carries no lanes of this one."""
-        return target not in block.successors
 
 
 def _cannot_wrap(op: Op, flat: bool) -> bool:

@@ -21,9 +21,7 @@ def agreed(body: Body, flow: Flow) -> set[Op]:
     if flow.loops.irreducible:
         return set()
     shapes = Shapes()
-    finding = _Together(body, flow, shapes)
-    while finding.values() | finding.control():
-        pass
+    _Together(body, flow, shapes).run()
     apart = {block for loop in shapes.divergent_loops for block in loop.blocks}
     return {op for op, shape in shapes.of.items() if shape.uniform and op.block not in apart}
 

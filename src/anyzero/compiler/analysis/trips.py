@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from anyzero.compiler import folding
-from anyzero.compiler.analysis.loops import Loop, dominates
+from anyzero.compiler.analysis.loops import Loop
 from anyzero.compiler.builder import INTEGER
+from anyzero.compiler.dominators import Dominators
 from anyzero.compiler.folding import width
 from anyzero.compiler.ir import Block, Op
 
@@ -27,14 +28,14 @@ class Counted:
     """How often it goes on at `leaves`; the next time it leaves."""
 
 
-def counted(loop: Loop, immediate: dict[Block, Block], most: int) -> Counted | None:
+def counted(loop: Loop, immediate: Dominators[Block], most: int) -> Counted | None:
     """What is known of a loop with a single entry, latch and exit that turns at most so many times."""
     before = [block for block in loop.header.predecessors if block not in loop.blocks]
     exits = loop.exits
     if len(before) != 1 or len(loop.latches) != 1 or len(exits) != 1:
         return None
     (leaves, exit_), latch = exits[0], loop.latches[0]
-    if leaves.condition is None or not dominates(immediate, leaves, latch):
+    if leaves.condition is None or not immediate.dominates(leaves, latch):
         return None
     found = Counted(loop, before[0], latch, leaves, exit_, 0)
     stays_if = leaves.successors[1] is exit_

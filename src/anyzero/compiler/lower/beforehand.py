@@ -7,6 +7,7 @@ once: what is made of nothing but arguments is the same for all work-items.
 from __future__ import annotations
 
 from anyzero.compiler.lower.llvm import Builder, Type, Value
+from anyzero.compiler.lower.scopes import Scope, common
 
 _PURE = frozenset({
     "add", "sub", "mul", "and", "or", "xor", "shl", "lshr", "ashr", "icmp", "fcmp", "fadd", "fsub", "fmul", "fdiv",
@@ -24,6 +25,8 @@ _PURE_CALLS = tuple(
 _READS = ("@llvm.masked.load.", "@llvm.masked.gather.")
 _BLOCKS = ("ptr %arguments,", "ptr %grid,", "ptr %worker,")
 """Memory that is there, and the same, throughout a launch."""
+_LATEST = 8
+"""Blocks beside each other that compute the same, of which is remembered that they do."""
 
 
 class Beforehand:
@@ -68,38 +71,54 @@ class Numbering(Builder):
         self.needs: dict[str, Value] = {}
         """What comes from beforehand, by name."""
         self._before = before
-        self._same: dict[str, Value] = {}
+        self._same: dict[str, list[tuple[Scope, Value]]] = {}
+        """What was computed, and where."""
         self._read: dict[str, Value] = {}
-        """The same for what is in memory, until something may have changed it."""
-        self._ways: dict[str, dict[str, Value]] = {}
-        """What is known on all ways to a label that were written so far."""
+        """What was read from memory in this block, until something may have changed it."""
+        self._scope = Scope()
+        """The block that is being written."""
+        self._ways: dict[str, Scope | None] = {}
+        """What all ways to a label lead through that were written so far."""
 
     def op(self, text: str, type_: Type) -> Value:
         word = text[: text.find(" ")]
         if word in _PURE:
-            table = self._same
-        elif word == "load":
+            return self._computed(word, text, type_)
+        if word == "load":
             if text.startswith(("load atomic", "load volatile")):
                 self._read = {}
                 return super().op(text, type_)
-            table = self._same if "!invariant.load" in text else self._read
+            if "!invariant.load" in text:
+                return self._computed(word, text, type_)
         elif word == "call" and any(name in text for name in _PURE_CALLS):
-            table = self._same
-        elif word == "call" and any(name in text for name in _READS):
-            table = self._read
-        else:
+            return self._computed(word, text, type_)
+        elif word != "call" or not any(name in text for name in _READS):
             if word != "phi":
                 self._read = {}
             return super().op(text, type_)
-        found = table.get(text)
+        found = self._read.get(text)
         if found is None:
-            if self._before is not None and table is self._same:
-                name = self._before.compute(word, text)
-                if name is not None:
-                    found = self.needs[name] = Value(self, name, type_)
-            if found is None:
-                found = super().op(text, type_)
-            table[text] = found
+            found = self._read[text] = super().op(text, type_)
+        return found
+
+    def _computed(self, word: str, text: str, type_: Type) -> Value:
+        """Depends on its operands alone."""
+        scope, there = self._scope, self._same.get(text)
+        if there is None:
+            there = self._same[text] = []
+        for where, value in reversed(there):
+            if where is scope or scope.inside(where):
+                return value
+        found = None
+        if self._before is not None:
+            name = self._before.compute(word, text)
+            if name is not None:
+                found = self.needs[name] = Value(self, name, type_)
+        if found is None:
+            found = super().op(text, type_)
+        there.append((scope, found))
+        if len(there) > _LATEST:
+            del there[0]
         return found
 
     def line(self, text: str) -> None:
@@ -110,14 +129,10 @@ class Numbering(Builder):
         super().line(text)
 
     def _way_to(self, label: str) -> None:
-        there, here = self._ways.get(label), self._same
-        if there is None:
-            self._ways[label] = dict(here)
-        else:
-            # Only what is computed in front of both ways has the same name on both.
-            self._ways[label] = {text: value for text, value in there.items() if here.get(text) is value}
+        # Only what is computed in front of all ways has the same name on all of them.
+        self._ways[label] = common(self._ways[label], self._scope) if label in self._ways else self._scope
 
     def label(self, name: str, all_ways: bool = True) -> None:
         """All ways to it must have been written, but for those that have come through it; else say so."""
-        self._same, self._read = (self._ways.get(name) or {}) if all_ways else {}, {}
+        self._scope, self._read = Scope(self._ways.get(name) if all_ways else None), {}
         super().label(name)

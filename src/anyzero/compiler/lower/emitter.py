@@ -122,7 +122,7 @@ class _View:
     scalars: MutableMapping[Op, Value]
     vectors: MutableMapping[Op, Value]
     parts: MutableMapping[Op, list[Value]]
-    cache: dict[object, Value] = field(default_factory=dict)
+    cache: MutableMapping[object, Value] = field(default_factory=dict)
 
 
 Handler = Callable[["Emitter", Op], None]
@@ -175,7 +175,7 @@ class Emitter(Masking):
         """Slots that outlive barriers and that loops work on."""
         self.written: set[Slot] = set()
         self._kept: list[tuple[Value, Value, Type]] = []
-        self._cache: dict[object, Value] = {}
+        self._cache: MutableMapping[object, Value] = {}
         self.rows: Rows | None = None
         """Where several rows of work-items run at once."""
         self._views: list[_View] = []
@@ -238,13 +238,20 @@ class Emitter(Masking):
         """Of the LLVM block that is being written, after `start`."""
         return self._current
 
-    def forget_since(self, kept: dict[object, Value]) -> None:
+    def forget_since(self, kept: MutableMapping[object, Value]) -> None:
         """After a piece of code that may have been jumped over: what was spread only there is not known any more."""
         self._cache = kept
 
     @property
-    def known(self) -> dict[object, Value]:
-        return dict(self._cache)
+    def known(self) -> MutableMapping[object, Value]:
+        """What is known now. From here on it stays as it is, until somebody goes back to it."""
+        known = self._cache
+        self._cache = ChainMap({}, known)
+        return known
+
+    def remember(self, kept: MutableMapping[object, Value]) -> None:
+        """As `forget_since`, but what comes now is to be forgotten as well."""
+        self._cache = ChainMap({}, kept)
 
     # Values
 

@@ -6,7 +6,7 @@ register holds several, and the target adds base, index and scale on its way to 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, MutableMapping
 
 from anyzero.compiler.ir import SIZES, Op
 from anyzero.compiler.lower import first_lanes
@@ -22,7 +22,7 @@ just stored, but only for so many instructions: 32 increments of one counter may
 """
 
 
-def whole_or_part(e: Emitter) -> tuple[dict[object, Value], str, str, str]:
+def whole_or_part(e: Emitter) -> tuple[MutableMapping[object, Value], str, str, str]:
     """Branches by whether all lanes are here; gives what is known until then, and the labels of both sides and of
     the end.
     """
@@ -57,7 +57,7 @@ def written_out(
     whole, whole_end = work(e, operands, vectors, b.constant(0, I64), result, body), e.last_label()
     b.line(f"br label %{join}")
     e.start(some)
-    e.forget_since(dict(known))
+    e.remember(known)
     part, part_end = otherwise(), e.last_label()
     b.line(f"br label %{join}")
     e.start(join)

@@ -210,7 +210,7 @@ def _load_apart(e: Emitter, pointer: Op, element: str, access: Access, stride: i
         near.append(found)
     b.line(f"br label %{join}")
     e.start(some)
-    e.forget_since(dict(known))
+    e.remember(known)
     far = [untyped(e, each) for each in gather(e, e.apart(base, stride), element, access)]
     last = e.last_label()
     b.line(f"br label %{join}")
@@ -238,7 +238,7 @@ def _store_apart(e: Emitter, pointer: Op, values: list[Value], access: Access, s
             b.line(f"store {b.lane(value, lane).typed}, {address.typed}, align {aligned(access, size)}")
     b.line(f"br label %{join}")
     e.start(some)
-    e.forget_since(dict(known))
+    e.remember(known)
     scatter(e, e.apart(base, stride), values, access)
     b.line(f"br label %{join}")
     e.start(join)

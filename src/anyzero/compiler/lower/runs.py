@@ -50,7 +50,7 @@ def load(e: Emitter, pointer: Op, element: str, access: Access) -> Value:
     found = [(masked_load(e, run.base, wide, mask, alignment), near)]
     b.line(f"br label %{join}")
     e.start(far)
-    e.forget_since(dict(known))
+    e.remember(known)
     picked = untyped(e, gather_one(e, pointers, element, alignment))
     found.append((picked, e.last_label()))
     b.line(f"br label %{join}")
@@ -72,7 +72,7 @@ def store(e: Emitter, pointer: Op, value: Value, access: Access) -> None:
     masked_store(e, untyped(e, value), run.base, mask, aligned(access, size))
     b.line(f"br label %{join}")
     e.start(far)
-    e.forget_since(dict(known))
+    e.remember(known)
     scatter(e, pointers, [value], access)
     b.line(f"br label %{join}")
     e.start(join)

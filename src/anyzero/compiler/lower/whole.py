@@ -61,7 +61,7 @@ class Rounds:
         for count, label in zip([*counts, 0], labels, strict=True):
             e.start(label)
             e.vectors[mask] = front.mask(e, count) if count else masked
-            e.forget_since(dict(known))
+            e.remember(known)
             e.write(ops)
             versions.append(_taken(e, ops))
             e.b.line(f"br label %{join}")

@@ -10,14 +10,15 @@ Phis become slots that are written on the way to their block; LLVM makes registe
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
-from anyzero.compiler.analysis.loops import Loop, dominates
+from anyzero.compiler.analysis.loops import Loop
 from anyzero.compiler.analysis.shapes import UNIFORM, VARYING, Flow, Shape, Shapes
 from anyzero.compiler.dominators import dominators, tree
 from anyzero.compiler.ir import Block, Body, Op, Slot
 from anyzero.compiler.transform.number import number
+from anyzero.compiler.transform.pending import Pending, Waiting
 
 CHEAP = 8
 """Operations that are computed for nobody rather than jumped over."""
@@ -69,8 +70,15 @@ class _Linearising:
         self.made: list[Block] = []
         self.loop_end: dict[Loop, Block] = {}
         self.loop_exit: dict[Loop, Block] = {}
+        self.ended: dict[Block, Loop] = {}
+        """The loop that a block is the end of,"""
+        self.left: dict[Block, Loop] = {}
+        """or the exit."""
         self.guards: dict[Block, Block] = {}
-        self.pending: dict[Block, set[Block]] = {}
+        self.waiting: dict[Block, Waiting | None] = {}
+        """What is still to come behind each block."""
+        self.ways: dict[Block, dict[Block, int]] = {}
+        """From where a block is reached, once somebody has asked."""
         self.exits = {loop: loop.exits for loop in shapes.divergent_loops}
         self.starts_over: set[tuple[Block, Block]] = set()
         self.sure = {body.blocks[0]}
@@ -82,7 +90,7 @@ class _Linearising:
         self._decide_masks(order)
         self._start_slots()
         nodes = self._with_loop_ends(order)
-        self.place = {node: place for place, node in enumerate(nodes)}
+        self.pending = Pending({node: place for place, node in enumerate(nodes)})
         was = {block: list(block.successors) for block in self.original}
         for node in nodes:
             self._guard(node)
@@ -142,29 +150,30 @@ class _Linearising:
         if not self.shapes.divergent_loops:
             return
         for block in self.original:
-            for op in block.ops:
+            ops, block.ops = block.ops, []
+            for op in ops:
                 for place, arg in enumerate(op.args):
-                    op.args[place] = self._seen_from(block, arg, op)
+                    op.args[place] = self._seen_from(block, arg)
+                block.ops.append(op)
+        for block in self.original:
             if block.condition is not None:
-                block.condition = self._seen_from(block, block.condition, None)
+                block.condition = self._seen_from(block, block.condition)
             for phi in block.phis:
                 for place, source in enumerate(block.predecessors):
-                    phi.args[place] = self._seen_from(source, phi.args[place], None)
+                    phi.args[place] = self._seen_from(source, phi.args[place])
         for value in self.out_slots:
             assert value.block is not None
             inner = next(each for each in loops.around(value.block) if each in self.shapes.divergent_loops)
             self.outs.setdefault(inner, []).append(value)
 
-    def _seen_from(self, block: Block, value: Op, user: Op | None) -> Op:
+    def _seen_from(self, block: Block, value: Op) -> Op:
+        """The value as it is at what is the end of a block at the moment."""
         if value.block is None or self._loop_left(self.flow.loops.innermost[value.block], block) is None:
             return value
         slot = self.out_slots.get(value)
         if slot is None:
             slot = self.out_slots[value] = Slot(value.type, "out", VARYING)
-        read = Op("read", value.type, [], slot, block=block)
-        self.shapes.of[read] = VARYING
-        block.ops.insert(block.ops.index(user) if user is not None else len(block.ops), read)
-        return read
+        return self._op(block, "read", value.type, (), slot)
 
     def _decide_masks(self, order: list[Block]) -> None:
         flow = self.flow
@@ -227,6 +236,7 @@ class _Linearising:
             nodes.append(block)
             for loop in reversed(ends.get(block, [])):
                 end, leave = self.loop_end[loop], self.loop_exit[loop] = self._new(), self._new()
+                self.ended[end], self.left[leave] = loop, loop
                 live = self._read(end, self.back_slots[loop])
                 self._write(end, self.mask_slots[loop.header], live)
                 end.condition = self._op(end, "any", "i1", [live], shape=UNIFORM)
@@ -239,15 +249,15 @@ class _Linearising:
         """Jump over a block that no lane has come to."""
         slot = self.mask_slots.get(block)
         home = block
-        waiting = self.pending.get(block)
+        waiting = self.waiting.get(block)
         sure = not waiting or (block in self.flow.immediate and self._as_sure_as_above(block))
         if block.number < len(self.original) and waiting and not sure and self._worth(block):
             sure = True
             guard = self.guards[block] = self._new()
             home = guard
-            first = self._first(waiting)
+            first, rest = self.pending.next(waiting)
             guard.successors = [block, first]
-            self._defer(first, waiting)
+            self._defer(first, rest)
         if sure:
             self.sure.add(block)
         loop = self.flow.loops.innermost.get(block)
@@ -273,31 +283,25 @@ class _Linearising:
             return True
         return len(block.ops) > CHEAP or any(not op.pure and op.name not in ("read", "write") for op in block.ops)
 
-    def _first(self, targets: Iterable[Block]) -> Block:
-        return min(targets, key=lambda block: self.place[block])
-
-    def _defer(self, to: Block, targets: Iterable[Block]) -> None:
-        rest = {each for each in targets if each is not to}
-        if rest:
-            self.pending.setdefault(to, set()).update(rest)
+    def _defer(self, to: Block, targets: Waiting | None) -> None:
+        self.waiting[to] = self.pending.both(self.waiting.get(to), targets)
 
     def _leave(self, block: Block, was: dict[Block, list[Block]]) -> None:
-        waiting = self.pending.get(block, set())
-        loop = next((each for each, end in self.loop_end.items() if end is block), None)
+        waiting = self.waiting.get(block)
+        loop = self.ended.get(block)
         if loop is not None:
             leave = self.loop_exit[loop]
             block.successors = [loop.header, leave]
             self.starts_over.add((block, loop.header))
             self._defer(leave, waiting)
             return
-        left = next((each for each, exit_ in self.loop_exit.items() if exit_ is block), None)
+        left = self.left.get(block)
         if left is not None:
-            targets = {self._route(left.parent, target) for _, target in self.exits[left]}
-            self._go(block, targets | waiting)
+            self._go(block, {self._route(left.parent, target) for _, target in self.exits[left]}, waiting)
             return
         successors = was[block]
         if not successors:
-            self._go(block, waiting)
+            self._go(block, (), waiting)
         elif len(successors) == 1 or block in self.shapes.divergent:
             for target in successors:
                 self._act(block, block, target)
@@ -307,7 +311,7 @@ class _Linearising:
                 return
             inner = self.flow.loops.innermost[block]
             block.condition = None
-            self._go(block, {self._route(inner, target, block) for target in successors} | waiting)
+            self._go(block, {self._route(inner, target, block) for target in successors}, waiting)
         else:
             block.successors = []
             for target in successors:
@@ -317,7 +321,7 @@ class _Linearising:
                     edge.successors = [target]
                     self.starts_over.add((edge, target))
                 else:
-                    self._go(edge, {self._route(self.flow.loops.innermost[block], target, block)} | waiting)
+                    self._go(edge, [self._route(self.flow.loops.innermost[block], target, block)], waiting)
                 block.successors.append(edge)
 
     def _is_back(self, source: Block, target: Block) -> bool:
@@ -335,13 +339,15 @@ class _Linearising:
         left = self._loop_left(loop, target)
         return target if left is None else self.loop_end[left]
 
-    def _go(self, block: Block, targets: set[Block]) -> None:
-        if not targets:
+    def _go(self, block: Block, targets: Collection[Block], waiting: Waiting | None) -> None:
+        for target in targets:
+            waiting = self.pending.both(self.pending.one(target), waiting)
+        if waiting is None:
             block.successors = []
             return
-        first = self._first(targets)
+        first, rest = self.pending.next(waiting)
         block.successors = [first]
-        self._defer(first, targets)
+        self._defer(first, rest)
 
     def _act(self, home: Block, source: Block, target: Block) -> None:
         """What has to be written on the way from one block to another; `home` is where it is written down."""
@@ -354,7 +360,10 @@ class _Linearising:
             mask = self._edge_mask(source, target)
             both = self._op(home, "mask_or", "i1", [self._read(home, slot), mask])
             self._write(home, slot, both)
-        place = target.predecessors.index(source)
+        ways = self.ways.get(target)
+        if ways is None:
+            ways = self.ways[target] = {each: place for place, each in enumerate(target.predecessors)}
+        place = ways[source]
         # Slots are written for all lanes that are here: one that goes elsewhere either never comes to the target or
         # writes again on its own way there. So nobody has to find out who goes this way.
         here = self.masks[source]
@@ -370,7 +379,7 @@ class _Linearising:
         while loop is not None:
             for value in self.outs.get(loop, ()):
                 assert value.block is not None
-                if dominates(self.flow.immediate, value.block, source):
+                if self.flow.immediate.dominates(value.block, source):
                     self._blend(home, self.out_slots[value], here, value)
             loop = self._loop_left(loop.parent, target)
 
@@ -418,5 +427,5 @@ def connect(body: Body) -> None:
         block.predecessors = []
     for block in body.blocks:
         for target in block.successors:
-            if block not in target.predecessors:
+            if not target.predecessors or target.predecessors[-1] is not block:
                 target.predecessors.append(block)

@@ -17,8 +17,12 @@ def remove_trivial_phis(body: Body) -> None:
     instead: dict[Op, Op] = {}
 
     def final(op: Op) -> Op:
+        path = []
         while op in instead:
+            path.append(op)
             op = instead[op]
+        for step in path[:-1]:
+            instead[step] = op
         return op
 
     waiting = phis[::-1]

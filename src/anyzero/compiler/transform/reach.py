@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from anyzero.compiler.analysis.loops import dominates
 from anyzero.compiler.analysis.shapes import Shapes
 from anyzero.compiler.dominators import dominators
 from anyzero.compiler.ir import Block, Body, Op, Slot
@@ -33,10 +32,12 @@ def demote(values: set[Op], body: Body, shapes: Shapes, masks: Masks) -> None:
         if block in masks.of:
             masks.of[block] = seen(masks.of[block])
         block.ops[:0] = reads.values()
-    for value, slot in slots.items():
-        assert value.block is not None
-        ops = value.block.ops
-        ops.insert(ops.index(value) + 1, Op("write", "", [value], slot, block=value.block))
+    for block in {value.block: None for value in slots if value.block is not None}:
+        ops, block.ops = block.ops, []
+        for op in ops:
+            block.ops.append(op)
+            if op in slots:
+                block.append(Op("write", "", [op], slots[op]))
 
 
 def repair(body: Body, shapes: Shapes, masks: Masks) -> None:
@@ -47,7 +48,7 @@ def repair(body: Body, shapes: Shapes, masks: Masks) -> None:
         used = [arg for op in block.ops for arg in op.args]
         used += [each for each in (block.condition, masks.of.get(block)) if each is not None]
         for value in used:
-            if value.block not in (None, block) and value not in lost and not dominates(immediate, value.block, block):
+            if value.block not in (None, block) and value not in lost and not immediate.dominates(value.block, block):
                 lost.add(value)
     if lost:
         demote(lost, body, shapes, masks)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from anyzero.compiler.analysis.loops import Loop, dominates
+from anyzero.compiler.analysis.loops import Loop
 from anyzero.compiler.analysis.shapes import UNIFORM, Flow, Shapes
 from anyzero.compiler.ir import SIZES, Body, Op
 
@@ -20,9 +20,13 @@ DEPTH = 8
 
 
 def read_ahead(body: Body, flow: Flow, shapes: Shapes) -> None:
+    near: dict[Loop, list[Op]] = {}
+    for block in body.blocks:
+        around = flow.loops.innermost[block]
+        if around is not None:
+            near.setdefault(around, []).extend(op for op in block.ops if _near(op, shapes))
     for loop in flow.loops.all:
-        inside = [block for block in body.blocks if flow.loops.innermost[block] is loop]
-        loads = [op for block in inside for op in block.ops if _near(op, shapes)]
+        loads = near[loop]
         if loads and len(loads) <= MOST:
             for counter in _counters(loop, shapes):
                 for op in loads:
@@ -118,6 +122,6 @@ def _later(flow: Flow, one: Op, other: Op) -> Op | None:
         return None
     if one.block is other.block:
         return max(one, other, key=one.block.ops.index)
-    if dominates(flow.immediate, one.block, other.block):
+    if flow.immediate.dominates(one.block, other.block):
         return other
-    return one if dominates(flow.immediate, other.block, one.block) else None
+    return one if flow.immediate.dominates(other.block, one.block) else None

@@ -6,9 +6,11 @@ any of them goes on; what a vector still needs then lies in memory of its own, o
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from anyzero.compiler.analysis.shapes import Shapes
+from anyzero.compiler.dominators import Dominators, dominators
 from anyzero.compiler.ir import Block, Body, Combine, Op, Slot
 from anyzero.compiler.transform.linearise import Masks, connect
 from anyzero.compiler.transform.reach import demote
@@ -54,22 +56,22 @@ def _is_barrier(op: Op) -> bool:
 
 
 def _cut(block: Block, body: Body, masks: Masks) -> list[Block]:
-    made = []
-    place = next((index for index, op in enumerate(block.ops) if _is_barrier(op)), None)
-    while place is not None:
-        rest = Block(
-            len(body.blocks), ops=block.ops[place + 1 :], condition=block.condition, successors=block.successors
-        )
+    made: list[Block] = []
+    places = [index + 1 for index, op in enumerate(block.ops) if _is_barrier(op)]
+    if not places:
+        return made
+    ops, condition, successors = block.ops, block.condition, block.successors
+    for place, end in zip(places, [*places[1:], len(ops)], strict=True):
+        rest = Block(len(body.blocks), ops=ops[place:end], condition=condition, successors=successors)
         for op in rest.ops:
             op.block = rest
-        block.ops = block.ops[: place + 1]
         block.condition, block.successors = None, [rest]
         if block in masks.of:
             masks.of[rest] = masks.of[block]
         body.blocks.append(rest)
         made.append(rest)
         block = rest
-        place = next((index for index, op in enumerate(block.ops) if _is_barrier(op)), None)
+    del ops[places[0] :]
     return made
 
 
@@ -88,9 +90,8 @@ def _reached(start: Block) -> list[Block]:
 def _keep(body: Body, shapes: Shapes, masks: Masks, starts: list[Block]) -> None:
     cheap: dict[Op, int] = {}
     _recompute(body, shapes, masks, starts, cheap)
-    values, _ = alive(body, masks, starts)
-    demote(values, body, shapes, masks)
-    _, slots = alive(body, masks, starts)
+    demote(values_across(body, masks, starts), body, shapes, masks)
+    slots = slots_across(body, starts)
     for block in body.blocks:
         barrier = ends_in_barrier(block)
         if barrier is not None and isinstance(barrier.info, Combine):
@@ -135,10 +136,78 @@ def alive(body: Body, masks: Masks, starts: list[Block]) -> tuple[set[Op], set[S
     return {each for each in across if isinstance(each, Op)}, {each for each in across if isinstance(each, Slot)}
 
 
+def values_across(body: Body, masks: Masks, starts: list[Block]) -> set[Op]:
+    """What is computed in front of a barrier and used behind it. Found use by use: sets of what is alive would hold all
+    values at all starts.
+    """
+    found: set[Op] = set()
+    inside = {start: _within(start) for start in [body.blocks[0], *starts]}
+    owners: dict[Block, list[Block]] = {}
+    for start, blocks in inside.items():
+        for block in (start, *blocks):
+            owners.setdefault(block, []).append(start)
+    behind = set(starts)
+    for block in body.blocks:
+        for value in _used(block, masks):
+            home = value.block
+            if home is None or home is block or value in found:
+                continue
+            # Is there a way from where a region starts that does not come by where the value is computed?
+            if any(each in behind and not inside[each].dominates(home, block) for each in owners.get(block, ())):
+                found.add(value)
+    return found
+
+
+def _within(start: Block) -> Dominators[Block]:
+    """Of the region that starts at a block."""
+    return dominators(start, lambda block: [] if ends_in_barrier(block) is not None else block.successors)
+
+
+def _used(block: Block, masks: Masks) -> Iterator[Op]:
+    for op in block.ops:
+        yield from op.args
+    for each in (block.condition, masks.of.get(block)):
+        if each is not None:
+            yield each
+
+
+def slots_across(body: Body, starts: list[Block]) -> set[Slot]:
+    """Slots that are read behind a barrier, as they were written in front of it."""
+    reads: dict[Slot, list[Block]] = {}
+    writes: dict[Slot, set[Block]] = {}
+    for block in body.blocks:
+        written: set[Slot] = set()
+        read: dict[Slot, None] = {}
+        for op in block.ops:
+            if op.name == "read" and op.info not in written:
+                read[op.info] = None
+            elif op.name == "write":
+                written.add(op.info)
+        for slot in written:
+            writes.setdefault(slot, set()).add(block)
+        for slot in read:
+            reads.setdefault(slot, []).append(block)
+    behind = set(starts)
+    return {slot for slot, blocks in reads.items() if _comes_from(blocks, writes.get(slot, set()), behind)}
+
+
+def _comes_from(blocks: list[Block], written: set[Block], behind: set[Block]) -> bool:
+    """Is there a way from one of `behind` to one of the blocks without a write on it?"""
+    seen, waiting = set(blocks), list(blocks)
+    while waiting:
+        block = waiting.pop()
+        if block in behind:
+            return True
+        for above in block.predecessors:
+            if above not in seen and above not in written:
+                seen.add(above)
+                waiting.append(above)
+    return False
+
+
 def _recompute(body: Body, shapes: Shapes, masks: Masks, starts: list[Block], cheap: dict[Op, int]) -> None:
     """Ids, arguments and what is quickly made of them are computed in every block that needs them."""
-    values, _ = alive(body, masks, starts)
-    again = {value for value in values if _steps(value, cheap) <= _STEPS}
+    again = {value for value in values_across(body, masks, starts) if _steps(value, cheap) <= _STEPS}
     if not again:
         return
     for block in body.blocks:
@@ -176,17 +245,18 @@ def is_cheap(value: Op) -> bool:
     return _steps(value, {}) <= _STEPS
 
 
-def _steps(value: Op, known: dict[Op, int]) -> int:
+def _steps(value: Op, known: dict[Op, int], room: int = _STEPS) -> int:
+    """Operations that it takes to compute a value; those beyond `room` need not be counted."""
     if value.block is None:
         return 0
     found = known.get(value)
-    if found is None:
-        known[value] = _STEPS + 1
-        if value.name in _AGAIN:
-            found = 1
-        elif value.name in _AGAIN_FROM:
-            found = 1 + sum(_steps(each, known) for each in value.args)
-        else:
-            found = _STEPS + 1
+    if found is not None:
+        return found
+    found = 1 if value.name in _AGAIN or value.name in _AGAIN_FROM else _STEPS + 1
+    for each in value.args if value.name in _AGAIN_FROM else ():
+        if found > room:
+            break
+        found += _steps(each, known, room - found)
+    if found <= room or room == _STEPS or found > _STEPS:
         known[value] = found
     return found

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from anyzero.compiler.analysis.linear import LARGEST, Form, Forms, Leaf
 from anyzero.compiler.analysis.loops import Loops, find_loops
-from anyzero.compiler.dominators import dominators
+from anyzero.compiler.dominators import Dominators, dominators
 from anyzero.compiler.ir import Block, Body, Op
 from anyzero.compiler.transform.blocks import substitute
 from anyzero.compiler.transform.dead import remove_dead
@@ -85,7 +85,7 @@ def settle(body: Body) -> tuple[Body, Granted] | None:
     return made, granted
 
 
-def _loops(body: Body) -> tuple[Loops, dict[Block, Block]]:
+def _loops(body: Body) -> tuple[Loops, Dominators[Block]]:
     number(body)
     immediate = dominators(body.blocks[0], lambda block: block.successors)
     return find_loops(body, immediate), immediate

@@ -14,7 +14,7 @@ from anyzero.compiler.analysis.addresses import root
 from anyzero.compiler.analysis.cost import CHEAP_MATHS
 from anyzero.compiler.analysis.loops import Loop, Loops, find_loops
 from anyzero.compiler.analysis.trips import Counted, counted
-from anyzero.compiler.dominators import dominators
+from anyzero.compiler.dominators import Dominators, dominators
 from anyzero.compiler.ir import Block, Body, Op, Variable
 from anyzero.compiler.transform.blocks import arrange, join, substitute
 from anyzero.compiler.transform.phis import remove_trivial_phis
@@ -64,7 +64,7 @@ def unroll(body: Body) -> bool:
     return changed
 
 
-def _that_pay(body: Body, loops: Loops, immediate: dict[Block, Block]) -> list[Loop]:
+def _that_pay(body: Body, loops: Loops, immediate: Dominators[Block]) -> list[Loop]:
     """Tiny loops, and those through arrays that every index is known of once all such loops are written out; small ones
     first.
     """
@@ -85,7 +85,7 @@ def _that_pay(body: Body, loops: Loops, immediate: dict[Block, Block]) -> list[L
     return sorted(chosen, key=lambda loop: (len(loop.blocks), loop.header.number))
 
 
-def _is_tiny(loop: Loop, loops: Loops, immediate: dict[Block, Block]) -> bool:
+def _is_tiny(loop: Loop, loops: Loops, immediate: Dominators[Block]) -> bool:
     if any(loops.innermost[block] is not loop for block in loop.blocks) or _meets(loop):
         return False
     size = sum(_weight(op) for block in loop.blocks for op in block.ops)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from anyzero.compiler.analysis.loops import Loop, dominates
+from anyzero.compiler.analysis.loops import Loop
 from anyzero.compiler.analysis.shapes import Flow, Shape, Shapes
 from anyzero.compiler.folding import signed
 from anyzero.compiler.ir import SIZES, Block, Body, Op
@@ -49,7 +49,7 @@ class _Widening:
         by: dict[Op, Op] = {}
         for block in self.loop.blocks:
             # Each turn must come here, or two accesses might lie far from each other after all.
-            if self.flow.loops.innermost[block] is self.loop and dominates(self.flow.immediate, block, self.latch):
+            if self.flow.loops.innermost[block] is self.loop and self.flow.immediate.dominates(block, self.latch):
                 for op in block.ops:
                     if op.name in ("load", "store"):
                         for index in _indices(op.args[0], block, DEPTH):

@@ -1,0 +1,87 @@
+"""Where lanes that part ways may meet again: blocks that two ways lead to which have nothing in common until there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from heapq import heappop, heappush
+
+from anyzero.compiler.dominators import Dominators
+from anyzero.compiler.ir import Block
+
+__all__ = ["Joins"]
+
+Edge = tuple[Block, Block]
+
+
+class Joins:
+    """Of the ways through a body with every loop run once.
+
+    A way is followed from block to block in their order. It is not followed through code that nothing else leads into:
+    there it meets no other way, so the search goes on behind that code. Else every branch would be followed through
+    all that its sides contain.
+    """
+
+    def __init__(
+        self,
+        order: list[Block],
+        forward: dict[Block, list[Block]],
+        immediate: Dominators[Block],
+        post: Dominators[Block],
+    ) -> None:
+        self._place = {block: place for place, block in enumerate(order)}
+        self._order = order
+        self._forward = forward
+        self._post = post
+        self._leads: dict[Block, bool] = {}
+        """May a lane come from a block to the one that all its ways lead to?"""
+        self._highest: dict[Block, int] = {}
+        """The first in order of the immediate dominators of what lies between those two."""
+        for block in reversed(order):
+            self._look_behind(block, immediate)
+
+    def _look_behind(self, block: Block, immediate: Dominators[Block]) -> None:
+        end, place = self._post[block], self._place
+        highest, leads = len(place), False
+        for target in self._forward[block]:
+            # Other edges only stand for later rounds of a loop; they carry no lanes of this one.
+            real, between = target in block.successors, target
+            while between is not end:
+                highest = min(highest, place[immediate[between]], self._highest[between])
+                real = real and self._leads[between]
+                between = self._post[between]
+            leads = leads or real
+        self._highest[block], self._leads[block] = highest, leads
+
+    def of(self, edges: Iterable[Edge], met: Callable[[Block], None]) -> None:
+        """Says where lanes that leave by different edges may meet."""
+        place = self._place
+        labels: dict[Block, object] = {}
+        joined: set[Block] = set()
+        waiting: list[int] = []
+
+        def arrive(block: Block, label: object) -> None:
+            if block not in place:
+                return  # the end
+            if block not in labels:
+                labels[block] = label
+                heappush(waiting, place[block])
+            elif labels[block] is not label:
+                joined.add(block)
+
+        for edge in edges:
+            arrive(edge[1], edge)
+        while waiting:
+            block = self._order[heappop(waiting)]
+            label = labels[block]
+            if block in joined:
+                met(block)
+                label = block
+            if not waiting:
+                return  # a single way meets no other
+            if self._highest[block] >= place[block]:
+                if self._leads[block]:
+                    arrive(self._post[block], label)
+                continue
+            for target in self._forward[block]:
+                if target in block.successors:
+                    arrive(target, label)
