@@ -28,7 +28,8 @@ The vocabulary, `name(arguments) info`:
     part(operation)  index
     atomic(pointer, operands…) Atomic
     fence            scope
-    barrier          "group" or "sub_group"; later also Combine, or "joint" where regions end but nobody waits
+    barrier          "group" or "sub_group"; later also Combine, or "joint" where regions end but nobody waits,
+                     or "piece" where a long body is cut
     group(operands…) Collective
     group_copy(to, from, elements, stride) Access: once for the whole group; its count is an element's bytes, its space
                      that of `to`; the stride, in elements, belongs to the side that is global memory

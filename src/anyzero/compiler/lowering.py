@@ -11,7 +11,7 @@ from anyzero.compiler.analysis.rows import Rows, apart, can_share, worth
 from anyzero.compiler.analysis.shapes import Flow, analyse
 from anyzero.compiler.analysis.streams import find_streams
 from anyzero.compiler.analysis.together import agreed
-from anyzero.compiler.dominators import dominators
+from anyzero.compiler.dominators import Dominators, dominators
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Block, Body, Combine, Op
 from anyzero.compiler.lower.beforehand import Beforehand
@@ -21,12 +21,13 @@ from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.entry import STATE_BYTES, either_entry, group_entry, likely_entry, several_only
 from anyzero.compiler.lower.flat import Strips, flat_entry
 from anyzero.compiler.lower.local_memory import declare, initialized
-from anyzero.compiler.lower.regions import Ready, Written, lay_out, write_function, write_region
+from anyzero.compiler.lower.regions import Ready, Written, lay_out, write_function, write_pieces, write_region
 from anyzero.compiler.lower.steps import in_step
 from anyzero.compiler.transform.joints import cut_at_joints
 from anyzero.compiler.transform.linearise import Masks, connect, linearise
 from anyzero.compiler.transform.number import number
 from anyzero.compiler.transform.one_latch import one_latch
+from anyzero.compiler.transform.pieces import cut_into_pieces
 from anyzero.compiler.transform.reach import repair
 from anyzero.compiler.transform.read_ahead import read_ahead
 from anyzero.compiler.transform.regions import ends_in_barrier, split
@@ -46,6 +47,11 @@ SMALL_TILE = 256
 
 SETTLED = 400
 """Up to so many operations, there may be a version of the kernel for away from the edges."""
+
+LONG = 1000
+"""From so many operations on, the body is a function that is called, not part of the loops over work-items: LLVM would
+compute all its constants in front of these loops, far more than there are registers.
+"""
 
 MOST_FUNCTIONS = 1000
 
@@ -97,12 +103,13 @@ def prepare(body: Body) -> Flow:
     return Flow(body, loops, immediate)
 
 
-def _loops(body: Body) -> tuple[dict[Block, Block], Loops]:
+def _loops(body: Body) -> tuple[Dominators[Block], Loops]:
     immediate = dominators(body.blocks[0], lambda block: block.successors)
     return immediate, find_loops(body, immediate)
 
 
-def _ready(body: Body, flow: Flow, choices: Choices) -> Ready:
+def _ready(body: Body, flow: Flow, choices: Choices, may_cut: bool = False) -> Ready:
+    """`may_cut` says that a long body may come in pieces."""
     shapes = analyse(body, flow, choices.lanes, choices.linear, choices.flat)
     waits = any(op.name == "barrier" for op in body.ops)
     same = agreed(body, flow) if waits else set()
@@ -116,13 +123,16 @@ def _ready(body: Body, flow: Flow, choices: Choices) -> Ready:
     masks = linearise(body, flow, shapes)
     connect(body)
     repair(body, shapes, masks)
+    pieces = may_cut and not waits and cut_into_pieces(body)
     # Last of what changes the body: from here on a value may have to cross from one region to another.
     regions = split(body, shapes, masks)
     storage = lay_out(body, regions, choices)
     used = {arg for op in body.ops for arg in op.args}
     planar = any(op.name == "builtin" and op.info[0] in ("local_id", "global_id") and op.info[1] for op in body.ops)
     crossing = set() if choices.mask == "i1" else _crossing(body, masks)
-    ready = Ready(body, regions, shapes, masks, storage, used, streams, crossing, planar=planar)
+    ready = Ready(body, regions, shapes, masks, storage, used, streams, crossing, pieces=pieces, planar=planar)
+    if pieces:
+        return ready
     ready.rows = _rows(ready, choices)
     if ready.rows is None and len(regions) > 1:
         _go_in_step(ready, same, choices)
@@ -173,18 +183,20 @@ def _lower(entry: str, body: Body, flow: Flow, choices: Choices, out: Written) -
     spare = None
     if choices.flat and choices.lanes > 1 and can_share(body):
         spare = copied(body if simpler is None else simpler[0])[0]
-    ready = _ready(body, flow, choices)
+    ready = _ready(body, flow, choices, may_cut=True)
     inner = None if simpler is None else _inner(*simpler, ready, choices)
-    count = len(ready.regions)
+    count = 1 if ready.pieces else len(ready.regions)
     rows = inner.rows if inner is not None else ready.rows
     several = 1 if rows is None else rows.count
     operations = sum(len(block.ops) for block in body.blocks)
     twice = rows is None and operations <= TWICE
     # What runs at the edges only, or for the last rows, is written once and called.
-    called = inner is not None or (rows is not None and choices.flat)
+    called = inner is not None or (rows is not None and choices.flat) or operations > LONG
     before = Beforehand()
     for index in range(count):
-        if called or not several_only(several, max(choices.lanes, 1), choices.group_size):
+        if ready.pieces:
+            write_pieces(ready, choices, out, before)
+        elif called or not several_only(several, max(choices.lanes, 1), choices.group_size):
             write_region(index, ready, choices, out, before, inline=not called)
         if rows is not None:
             write_region(index, ready if inner is None else inner.ready, choices, out, before, rows)

@@ -34,7 +34,7 @@ class Masking:
     """Truth values that other blocks than their own ask for."""
     _held: dict[str, Value]
     """Masks by the name of their truth values, as they are kept between blocks."""
-    _cache: dict[object, Value]
+    _cache: MutableMapping[object, Value]
 
     def vector(self, op: Op) -> Value:
         raise NotImplementedError

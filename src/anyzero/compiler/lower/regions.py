@@ -117,6 +117,8 @@ class Ready:
     """Where all vectors of a group go the same way."""
     rows: Rows | None = None
     """What rows do for themselves, where several run at once."""
+    pieces: bool = False
+    """Are the regions pieces of a long body, one of which follows the other without a barrier in between?"""
     planar: bool = False
     """Does the kernel ask for places in more than one dimension, so that groups are likely to have several rows?"""
 
@@ -147,7 +149,7 @@ def write_region(
     alone = " noalias" if _worth_telling(ready.regions[number], ready) else ""
     given = (f"{type_}{alone if name == 'spill' else ''} %{name}" for name, type_ in PARAMETERS)
     parameters = ", ".join(given) + (f", {mask.typed}" if mask else "")
-    name = f"{choices.prefix}region{number}"
+    name = f"{choices.prefix}{'piece' if ready.pieces else 'region'}{number}"
     frames = [_frame(b, mask, ready.storage)]
     lines: list[str] = []
     if rows is not None:
@@ -168,6 +170,27 @@ def write_region(
     else:
         _write_in_step(number, head, frames[0], ready, ready.plan, choices, out)
     before.needs[name] = list(b.needs.values())
+
+
+def write_pieces(ready: Ready, choices: Choices, out: Written, before: Beforehand) -> None:
+    """A body that was cut, as one region: a function that calls the pieces, each of which says which one comes next."""
+    given = list(PARAMETERS)
+    if choices.lanes > 1:
+        given.append(("mask", Type("i1", choices.lanes)))
+    parameters = ", ".join(f"{type_} %{name}" for name, type_ in given)
+    count = len(ready.regions)
+    lines = [f"define internal i32 @{choices.prefix}region0({parameters}) noinline #0 #1 {{", "entry:"]
+    lines += ["  br label %next", "next:"]
+    incoming = ", ".join(["[ 0, %entry ]", *(f"[ %answer{index}, %piece{index} ]" for index in range(count))])
+    lines += [f"  %number = phi i32 {incoming}", "  switch i32 %number, label %done ["]
+    lines += [f"    i32 {index}, label %piece{index}" for index in range(count)]
+    lines += ["  ]"]
+    for index in range(count):
+        write_region(index, ready, choices, out, before, inline=False)
+        lines += [f"piece{index}:", f"  %answer{index} = call i32 @{choices.prefix}piece{index}({parameters})"]
+        lines += ["  br label %next"]
+    out.functions.append("\n".join([*lines, "done:", f"  ret i32 {DONE}", "}"]))
+    before.needs[f"{choices.prefix}region0"] = []
 
 
 def _worth_telling(region: Region, ready: Ready) -> bool:

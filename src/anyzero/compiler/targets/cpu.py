@@ -28,6 +28,12 @@ KNOWN = (
 
 USUAL_CACHE = 32 << 20
 
+MOST_ACCESSES = 200
+"""In a row, up to which LLVM's schedulers compare each with each. Its own limit is 1000, which takes a second."""
+
+MANY_BRANCHES = 1000
+"""Of a function, from which on loops are left as they are: the passes about loops take longer the more there are."""
+
 _LOCK = threading.Lock()
 """LLVM's global state is set up once; compiling itself runs in any number of threads."""
 
@@ -133,6 +139,7 @@ def _make_machine(target: Target, level: int) -> Any:
     with _LOCK:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
+        llvm.set_option("anyzero", f"-dag-maps-huge-region={MOST_ACCESSES}")
     features = target.features
     if target.wide:
         # LLVM avoids 512-bit registers on some processors unless asked; vectors of 16 floats are meant to be one.
@@ -165,7 +172,7 @@ def compile_text(text: str, target: Target, level: int) -> Compiled:
         builder = _builder(machine, 3)
         builder.getModulePassManager().run(module, builder)
     else:
-        _simplify(module, _builder(machine, 1))
+        _simplify(module, _builder(machine, 1), _most_branches(text) < MANY_BRANCHES)
     variables = frame.variables(module)
     made = machine.emit_object(module)
     return Compiled(made, module, frame.spilled(made, variables))
@@ -181,7 +188,12 @@ def _builder(machine: Any, speed: int) -> Any:
     return llvm.create_pass_builder(machine, options)
 
 
-def _simplify(module: Any, builder: Any) -> None:
+def _most_branches(text: str) -> int:
+    """Of a single function."""
+    return max((each.count("\n  br ") for each in text.split("\n}")), default=0)
+
+
+def _simplify(module: Any, builder: Any, loops: bool = True) -> None:
     """The passes that pay here.
 
     What is the same for all work-items, or was computed before, is not written again in the first place
@@ -197,9 +209,10 @@ def _simplify(module: Any, builder: Any) -> None:
     passes.add_simplify_cfg_pass()
     passes.add_instruction_combine_pass()
     # Loops ask at their ends, and those that run once or do nothing are none.
-    passes.add_loop_rotate_pass()
-    passes.add_loop_deletion_pass()
-    passes.add_simplify_cfg_pass()
+    if loops:
+        passes.add_loop_rotate_pass()
+        passes.add_loop_deletion_pass()
+        passes.add_simplify_cfg_pass()
     passes.run(module, builder)
 
 

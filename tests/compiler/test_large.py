@@ -1,0 +1,118 @@
+"""Large kernels: compiling takes as much longer as they are larger, and what comes out computes the same."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from anyzero.compiler import lowering, pipeline, spirv
+from anyzero.compiler.compiled import Options
+from anyzero.compiler.targets import cpu
+from anyzero.compiler.transform import pieces
+from tests.compiler import native
+from tests.compiler.agreement.cases import through_compiler
+from tests.compiler.agreement.isolation import Outcome, isolated
+from tests.compiler.large import SHAPES, large
+from tests.kernels.suite import case
+
+WORK = ("ifs", "nested_ifs", "returns", "own_loops", "breaks", "variables", "switch")
+WHOLE = ("breaks", "phis", "nested_ifs", "returns", "switch", "barriers", "across")
+"""Shapes that are not cut: one loop or one jump is one piece, and barriers make pieces of their own."""
+
+CUT = (
+    *("vectors_swizzles", "structs_by_value", "private_arrays_two_dimensions", "control_flow_early_returns"),
+    *("control_flow_nested_loops", "control_flow_switches", "indices_pointers", "bilinear_float4"),
+)
+
+
+class _WrittenError(Exception):
+    """What would go to LLVM."""
+
+
+def _text(module: spirv.Module, monkeypatch: pytest.MonkeyPatch) -> str:
+    def write(text: str, target: cpu.Target, level: int) -> None:
+        raise _WrittenError(text)
+
+    monkeypatch.setattr(cpu, "compile_text", write)
+    with pytest.raises(_WrittenError) as found:
+        pipeline.compile_kernel(module, "main", Options(cpu="x86-64-v3"))
+    return str(found.value)
+
+
+@contextmanager
+def _lines_run() -> Iterator[list[int]]:
+    """Counts lines of Python, those that a loop runs again as often as it does."""
+    count = [0]
+
+    def line(frame: FrameType, event: str, _: Any) -> Any:
+        count[0] += event == "line"
+        return line
+
+    before = sys.gettrace()
+    sys.settrace(lambda frame, event, _: line if "compiler" in frame.f_code.co_filename else None)
+    try:
+        yield count
+    finally:
+        sys.settrace(before)
+
+
+@pytest.fixture
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the kernels were ten times larger."""
+    monkeypatch.setattr(pieces, "PIECE", 60)
+    monkeypatch.setattr(lowering, "LONG", 100)
+
+
+@pytest.mark.parametrize("shape", WORK)
+def test_work_grows_as_the_kernel_does(shape: str, small_pieces: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = []
+    for size in (100, 200):
+        data = large(shape, size)
+        with _lines_run() as count:
+            module = spirv.read(data)
+            spirv.verify(module)
+            _text(module, monkeypatch)
+        work.append(count[0])
+    assert work[1] <= 2.4 * work[0], work
+
+
+@pytest.mark.parametrize("shape", [each for each in SHAPES if each not in WHOLE])
+def test_functions_do_not_grow_with_the_kernel(shape: str, small_pieces: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """LLVM takes the square of their length."""
+    longest = []
+    for size in (60, 120):
+        text = _text(spirv.read(large(shape, size)), monkeypatch)
+        longest.append(max(len(each.splitlines()) for each in re.split(r"^}", text, flags=re.MULTILINE)))
+    assert longest[1] <= 1.3 * longest[0], longest
+
+
+@pytest.mark.parametrize("lanes", [1, 8])
+def test_a_large_kernel_computes_what_it_should(lanes: int) -> None:
+    size = 300
+    compiled = pipeline.compile_kernel(spirv.read(large("ifs", size)), "main", Options(lanes=lanes, level=1))
+    assert not compiled.barriers
+    out = (np.arange(40, dtype=np.int32) * 29 - 70).astype(np.int32)
+    expected = out.copy()
+    for number in range(size):
+        factor = np.int32(3 * number + 5)
+        expected = np.where(out > factor, expected * factor, expected)
+    native.Loaded(compiled)([out, np.int32(7)], (40,), (20,))
+    assert out.tolist() == expected.tolist()
+
+
+def _in_small_pieces() -> list[str]:
+    pieces.PIECE = 5
+    found = ((name, case(name).mismatch(through_compiler(case(name), Options(level=1)))) for name in CUT)
+    return [f"{name}: {mismatch}" for name, mismatch in found if mismatch]
+
+
+def test_kernels_in_small_pieces_compute_the_same() -> None:
+    outcome = isolated(_in_small_pieces)
+    assert outcome == Outcome([])
