@@ -35,6 +35,10 @@ class Process:
             )
         self.pid = self._process.pid
 
+    @property
+    def ended(self) -> bool:
+        return self._process.poll() is not None
+
     def write(self, line: str) -> None:
         # That it is gone, and why, is for the next one who reads.
         with suppress(BrokenPipeError):

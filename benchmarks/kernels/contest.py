@@ -86,6 +86,11 @@ class Contestant(Process):
     """A peer's process."""
 
     def __init__(self, peer: Peer, install: bool, target: Target) -> None:
+        self.peer, self._target = peer, target
+        self._start(install)
+
+    def _start(self, install: bool) -> None:
+        peer, target = self.peer, self._target
         command, variables = peer.start(install)
         worker = [*command, "-m", "benchmarks.kernels.worker", peer.kind, str(cache() / "native")]
         super().__init__(
@@ -93,7 +98,6 @@ class Contestant(Process):
             worker,
             {"PYTHONPATH": str(ROOT), **peer.hold(target), **peer.variables, **variables},
         )
-        self.peer = peer
         greeting = self._answer()
         if "error" in greeting:
             self.close()
@@ -102,6 +106,12 @@ class Contestant(Process):
         if any(word in self.about for word in target.beyond):
             self.close()
             raise Unavailable(f"it cannot be held to {target.about}: {self.about}")
+
+    def revive(self) -> None:
+        """Start it anew if a program has ended it."""
+        if self.ended:
+            self.close()
+            self._start(install=False)
 
     def _answer(self) -> dict[str, Any]:
         try:
@@ -196,6 +206,8 @@ def take_turns(
         folders = {key: stack.enter_context(data(each, size)) for key, each in programs.items()}
         orders = [{"program": each.key, "size": size, "folder": str(folders[each.key])} for _, each in entries]
         contestants = [each for each, _ in entries]
+        for contestant in contestants:
+            contestant.revive()
         begun = zip(contestants, orders, strict=True)
         found = {each.peer.name: _begin(each, order) for each, order in begun}
         others = _rounds(contestants, found, "".join(programs), rounds, seconds)

@@ -76,6 +76,7 @@ def _turns(
         owners = {_data_key(each): each for each in shapes}
         folders = {key: stack.enter_context(contest.data(each.program, size)) for key, each in owners.items()}
         for contestant in rivals:
+            contestant.revive()
             _prepare(contestant, shapes, found, size, folders)
         busy = contest.others_busy(rivals)
         for turn in range(rounds):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from benchmarks.kernels.peers import PEERS
 from benchmarks.kernels.programs import PROGRAMS
 from benchmarks.kernels.suites import program
 from benchmarks.kernels.variants import VARIANTS
+from benchmarks.process import Failed
 
 RESULTS = [
     (
@@ -158,6 +161,18 @@ def test_a_peer_takes_its_turns_and_is_checked() -> None:
     finally:
         for contestant in contestants:
             contestant.close()
+
+
+def test_a_peer_that_a_program_ended_comes_back() -> None:
+    peers = [peer for peer in PEERS if peer.name == "numpy"]
+    (contestant,), _ = contest.enter(peers, False, {})
+    try:
+        os.kill(contestant.pid, signal.SIGSEGV)
+        with pytest.raises(Failed):
+            contestant.read()
+        assert contest.compete([contestant], program("hash"), "test", 1, 1.0)["numpy"].trouble == ""
+    finally:
+        contestant.close()
 
 
 def test_a_wrong_result_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
