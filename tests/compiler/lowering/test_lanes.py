@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from anyzero.compiler import pipeline, translate
+from anyzero.compiler.analysis.cost import chains
+from anyzero.compiler.analysis.shapes import analyse
 from anyzero.compiler.compiled import Options
 from anyzero.compiler.ir import Atomic, Op
 from anyzero.compiler.lower.emitter import Choices
@@ -17,6 +19,7 @@ from anyzero.compiler.spirv import read
 from anyzero.compiler.targets import cpu
 from tests.compiler.lowering.draft import TARGET, Draft
 from tests.compiler.lowering.test_access import calls, text_of
+from tests.compiler.reference.kernels import kernel
 
 KERNELS = Path(__file__).parents[2] / "kernels"
 SPLAT = "splat (i1 true)"
@@ -170,3 +173,29 @@ def test_given_narrow_registers_then_sub_groups_keep_the_size_that_a_kernel_requ
     found = pipeline.choose_lanes(made.body, flow, Options(), target, made.kernel, made.uses, narrow=True)
     assert found[0] == lanes
     assert found[1].startswith(why)
+
+
+CHASE = """
+    %limit = OpUConvert %i64 %p1
+    OpBranch %search
+    %search = OpLabel
+    %at = OpPhi %i64 %i %entry %later %step
+    %inside = OpULessThan %bool %at %limit
+    OpBranchConditional %inside %step %found
+    %step = OpLabel
+    %from = OpInBoundsPtrAccessChain %global_i32 %p0 %at
+    %value = OpLoad %i32 %from
+    %by = OpUConvert %i64 %value
+    %later = OpIAdd %i64 %at %by
+    OpBranch %search
+    %found = OpLabel
+    %result = OpUConvert %i32 %at
+    %to = OpInBoundsPtrAccessChain %global_i32 %p0 %i
+    OpStore %to %result"""
+
+
+@pytest.mark.parametrize("registers", [16, 32])
+def test_given_lanes_that_search_memory_then_there_are_two_registers_of_them(registers: int) -> None:
+    body = pipeline.simplified(kernel(CHASE, "%global_i32 %i32"), "main").body
+    flow = prepare(body)
+    assert chains(body, flow, analyse(body, flow, 8), True, registers) == 2
