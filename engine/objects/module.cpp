@@ -12,9 +12,13 @@ namespace anyzero {
 
 namespace {
 
+void hand_out(const std::string& text, ze_module_build_log_handle_t* log) {
+  if (log) *log = handle_of<ze_module_build_log_handle_t>(ModuleBuildLog::make(text));
+}
+
 // The log for whoever asked for one, and the outcome with the log's beginning as this thread's error text.
 ze_result_t conclude(const char* what, const Answer& answer, ze_module_build_log_handle_t* log) {
-  if (log) *log = handle_of<ze_module_build_log_handle_t>(ModuleBuildLog::make(answer.log));
+  hand_out(answer.log, log);
   if (answer.status == ZE_RESULT_SUCCESS) return answer.status;
   return fail(answer.status, "%s: %s", what, answer.log.c_str());
 }
@@ -58,12 +62,16 @@ ze_result_t gather_inputs(const ze_module_desc_t& desc, std::vector<Input>* inpu
 // How many bytes a value has, by the constant's number; only types inside of the module tell.
 using ConstantSizes = std::map<uint32_t, uint32_t>;
 
-std::vector<ConstantSizes> constant_sizes(const std::vector<Input>& inputs) {
-  std::vector<ConstantSizes> sizes(inputs.size());
+using Sizes = std::vector<ConstantSizes>;
+
+Sizes constant_sizes(const std::vector<Input>& inputs) {
+  static auto* recent = new Recent<Sizes>;  // leaked: modules are created from exit handlers
+  Sizes sizes(inputs.size());
   if (std::none_of(inputs.begin(), inputs.end(), [](const Input& input) { return input.constants; })) return sizes;
   Question question;
   question.u32(static_cast<uint32_t>(inputs.size()));
   for (const Input& input : inputs) question.blob(input.constants ? input.bytes : std::string_view());
+  if (std::shared_ptr<Sizes> known = recent->find(question.bytes())) return *known;
   Answer answer;
   ask_planner("constants", question, &answer);
   // Whatever keeps the planner from answering keeps it from building, and there it is told.
@@ -73,11 +81,12 @@ std::vector<ConstantSizes> constant_sizes(const std::vector<Input>& inputs) {
       const uint32_t number = answer.u32();
       each[number] = answer.u32();
     }
+  if (answer.good()) recent->keep(question.bytes(), std::make_shared<Sizes>(sizes));
   return sizes;
 }
 
 void add_inputs(Question& question, ze_module_format_t format, const Device& device, const std::vector<Input>& inputs) {
-  const std::vector<ConstantSizes> sizes = constant_sizes(inputs);
+  const Sizes sizes = constant_sizes(inputs);
   question.u32(format);
   question.u32(device.pages_on_demand());
   question.u32(static_cast<uint32_t>(inputs.size()));
@@ -94,10 +103,6 @@ void add_inputs(Question& question, ze_module_format_t format, const Device& dev
   }
 }
 
-void read_texts(Answer& answer, std::vector<std::string>* to) {
-  for (uint32_t n = answer.count(sizeof(uint64_t)); n > 0; --n) to->push_back(answer.text());
-}
-
 Question about(const std::vector<uint64_t>& plans, Question question = {}) {
   question.u32(static_cast<uint32_t>(plans.size()));
   for (uint64_t plan : plans) question.u64(plan);
@@ -105,10 +110,6 @@ Question about(const std::vector<uint64_t>& plans, Question question = {}) {
 }
 
 }  // namespace
-
-Module::~Module() {
-  for (auto& [name, code] : *codes_.open()) code->release();
-}
 
 ze_result_t Module::create(Context& context, Device& device, const ze_module_desc_t* desc, ze_module_handle_t* handle,
                            ze_module_build_log_handle_t* log) {
@@ -120,30 +121,19 @@ ze_result_t Module::create(Context& context, Device& device, const ze_module_des
   if (ze_result_t r = gather_inputs(*desc, &inputs)) return r;
   Question question;
   add_inputs(question, desc->format, device, inputs);
-  Answer answer;
-  ask_planner("build", question, &answer);
-  if (ze_result_t r = conclude("the module cannot be built", answer, log)) return r;
-  Ref<Module> module = Ref<Module>::adopt(make(context, device, std::make_shared<Plan>(answer.u64())));
-  if (ze_result_t r = module->read(answer)) return r;
-  module->retain();
-  *handle = handle_of<ze_module_handle_t>(module.get());
-  return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t Module::read(Answer& answer) {
-  read_texts(answer, &kernels_);
-  read_texts(answer, &functions_);
-  for (uint32_t n = answer.count(3 * sizeof(uint64_t)); n > 0; --n) {
-    std::string name = answer.text();
-    const uint64_t offset = answer.u64(), size = answer.u64();
-    variables_[name] = {offset, size};
+  std::string asked = build_question(question);
+  std::shared_ptr<Build> build = recent_builds().find(asked);
+  if (build) {
+    hand_out(build->log, log);
+  } else {
+    Answer answer;
+    ask_planner("build", question, &answer);
+    if (ze_result_t r = conclude("the module cannot be built", answer, log)) return r;
+    build = std::make_shared<Build>();
+    if (ze_result_t r = build->read(context, device, answer)) return r;
+    if (build->shareable) recent_builds().keep(std::move(asked), build);
   }
-  if (ze_result_t r = plan_->place_variables(*context_, device_, answer)) return r;
-  std::vector<std::string> exports;
-  read_texts(answer, &imports_);
-  read_texts(answer, &exports);
-  property_flags_ = answer.u32();
-  if (!answer.good()) return fail(ZE_RESULT_ERROR_UNKNOWN, "the planner's answer to a build is damaged");
+  *handle = handle_of<ze_module_handle_t>(make(context, device, std::move(build)));
   return ZE_RESULT_SUCCESS;
 }
 
@@ -155,7 +145,7 @@ ze_result_t Module::destroy() {
 std::vector<std::shared_ptr<Plan>> Module::reach() {
   std::lock_guard lock(links_mutex_);
   std::vector<std::shared_ptr<Plan>> found = links_;
-  found.push_back(plan_);
+  found.push_back(build_->plan);
   return found;
 }
 
@@ -164,7 +154,7 @@ ze_result_t Module::dynamicLink(uint32_t count, Module* const* modules, ze_modul
   for (uint32_t i = 0; i < count; ++i) {
     if (modules[i]->context_.get() != modules[0]->context_.get())
       return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "module %u belongs to another context than the first", i);
-    plans.push_back(modules[i]->plan_->id());
+    plans.push_back(modules[i]->build_->plan->id());
   }
   Answer answer;
   ask_planner("link", about(plans), &answer);
@@ -178,7 +168,7 @@ ze_result_t Module::dynamicLink(uint32_t count, Module* const* modules, ze_modul
   std::sort(reached.begin(), reached.end());
   reached.erase(std::unique(reached.begin(), reached.end()), reached.end());
   for (uint32_t i = 0; i < count; ++i) {
-    if (modules[i]->imports_.empty()) continue;
+    if (modules[i]->build_->imports.empty()) continue;
     std::lock_guard lock(modules[i]->links_mutex_);
     // What has been linked stays as it is.
     if (modules[i]->links_.empty()) modules[i]->links_ = reached;
@@ -189,7 +179,7 @@ ze_result_t Module::dynamicLink(uint32_t count, Module* const* modules, ze_modul
 ze_result_t Module::inspectLinkageExt(ze_linkage_inspection_ext_desc_t* desc, uint32_t count, Module* const* modules,
                                       ze_module_build_log_handle_t* log) {
   std::vector<uint64_t> plans;
-  for (uint32_t i = 0; i < count; ++i) plans.push_back(modules[i]->plan_->id());
+  for (uint32_t i = 0; i < count; ++i) plans.push_back(modules[i]->build_->plan->id());
   Question question;
   question.u32(desc->flags);
   Answer answer;
@@ -205,7 +195,7 @@ ze_result_t Module::whole(const char* what, Guarded<std::string>& kept, size_t* 
   std::string bytes = std::exchange(*kept.open(), {});
   if (bytes.empty()) {
     Question question;
-    question.u64(plan_->id());
+    question.u64(build_->plan->id());
     Answer answer;
     ask_planner(what, question, &answer);
     if (answer.status != ZE_RESULT_SUCCESS)
@@ -224,27 +214,27 @@ ze_result_t ToolsModule::getDebugInfo(Module& module, zet_module_debug_info_form
 }
 
 ze_result_t Module::getGlobalPointer(const char* name, size_t* size, void** pointer) {
-  auto found = variables_.find(std::string_view(name));
-  if (found == variables_.end())
+  auto found = build_->variables.find(std::string_view(name));
+  if (found == build_->variables.end())
     return fail(ZE_RESULT_ERROR_INVALID_GLOBAL_NAME, "the module has no program-scope variable called %s", name);
   if (size) *size = found->second.size;
-  if (pointer) *pointer = reinterpret_cast<void*>(plan_->variables() + found->second.offset);
+  if (pointer) *pointer = reinterpret_cast<void*>(build_->plan->variables() + found->second.offset);
   return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t Module::getKernelNames(uint32_t* count, const char** names) {
-  const auto available = static_cast<uint32_t>(kernels_.size());
+  const auto available = static_cast<uint32_t>(build_->kernels.size());
   if (!names || *count == 0) {
     *count = available;
     return ZE_RESULT_SUCCESS;
   }
   *count = std::min(*count, available);
-  for (uint32_t i = 0; i < *count; ++i) names[i] = kernels_[i].c_str();
+  for (uint32_t i = 0; i < *count; ++i) names[i] = build_->kernels[i].c_str();
   return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t Module::getProperties(ze_module_properties_t* properties) {
-  properties->flags = property_flags_;
+  properties->flags = build_->property_flags;
   return ZE_RESULT_SUCCESS;
 }
 
@@ -257,12 +247,12 @@ ze_result_t Module::getFunctionPointer(const char* name, void** function) {
 
 ze_result_t Module::code(const std::string& name, CodeKind kind, Code** code) {
   const bool kernel = kind == CodeKind::Kernel;
-  const auto& names = kernel ? kernels_ : functions_;
+  const auto& names = kernel ? build_->kernels : build_->functions;
   if (std::find(names.begin(), names.end(), name) == names.end())
     return fail(kernel ? ZE_RESULT_ERROR_INVALID_KERNEL_NAME : ZE_RESULT_ERROR_INVALID_FUNCTION_NAME,
                 "the module has no %s called %s", kernel ? "kernel" : "callable function", name.c_str());
   {
-    auto open = codes_.open();
+    auto open = build_->codes.open();
     if (auto found = open->find({kind, name}); found != open->end()) {
       *code = found->second;
       return ZE_RESULT_SUCCESS;
@@ -271,7 +261,7 @@ ze_result_t Module::code(const std::string& name, CodeKind kind, Code** code) {
   // No lock is held meanwhile: whoever compiles needs the interpreter, and whoever has that may be waiting for us.
   Code* made = nullptr;
   if (ze_result_t r = compile(name, kind, &made)) return r;
-  auto [place, first] = codes_.open()->try_emplace({kind, name}, made);
+  auto [place, first] = build_->codes.open()->try_emplace({kind, name}, made);
   if (!first) made->release();
   *code = place->second;
   return ZE_RESULT_SUCCESS;
@@ -279,7 +269,7 @@ ze_result_t Module::code(const std::string& name, CodeKind kind, Code** code) {
 
 ze_result_t Module::compile(const std::string& name, CodeKind kind, Code** code) {
   Question question;
-  question.u64(plan_->id());
+  question.u64(build_->plan->id());
   question.blob(name);
   question.u32(static_cast<uint32_t>(kind));
   Answer answer;
@@ -295,7 +285,7 @@ ze_result_t Module::compile(const std::string& name, CodeKind kind, Code** code)
     return false;
   };
   std::string reason;
-  *code = Code::load(std::vector<unsigned char>(container.begin(), container.end()), global_block(plan_), linked, &reason);
+  *code = Code::load(std::vector<unsigned char>(container.begin(), container.end()), global_block(build_->plan), linked, &reason);
   return *code ? ZE_RESULT_SUCCESS : fail(ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, "%s", reason.c_str());
 }
 

@@ -1,13 +1,13 @@
 // A module: programs for a device, built by the planner, with their variables.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "../abi/handle.h"
 #include "../exec/mutex.h"
+#include "build.h"
 #include "context.h"
 #include "device.h"
 #include "plan.h"
@@ -34,35 +34,23 @@ class Module : public Object<Module, Kind::Module> {
 
   Context& context() const { return *context_; }
   Device& device() const { return device_; }
-  uintptr_t variables() const { return plan_->variables(); }
+  uintptr_t variables() const { return build_->plan->variables(); }
 
-  enum class CodeKind : uint32_t { Kernel, Function };
+  using CodeKind = anyzero::CodeKind;
   // The code of a kernel or a callable function; the module holds it as long as it lives.
   ze_result_t code(const std::string& name, CodeKind kind, Code** code);
 
-  Module(Context& context, Device& device, std::shared_ptr<Plan> plan)
-      : context_(&context), device_(device), plan_(std::move(plan)) {}
-  ~Module();
+  Module(Context& context, Device& device, std::shared_ptr<Build> build)
+      : context_(&context), device_(device), build_(std::move(build)) {}
 
  private:
-  ze_result_t read(Answer& answer);
   ze_result_t compile(const std::string& name, CodeKind kind, Code** code);
   // Everything whose variables its code may reach: its own plan and what it is linked with, directly or through others.
   std::vector<std::shared_ptr<Plan>> reach();
 
-  struct Variable {
-    uint64_t offset;
-    uint64_t size;
-  };
-
   Ref<Context> context_;
   Device& device_;
-  std::shared_ptr<Plan> plan_;
-  std::vector<std::string> kernels_;
-  std::vector<std::string> functions_;
-  std::map<std::string, Variable, std::less<>> variables_;
-  std::vector<std::string> imports_;
-  uint32_t property_flags_ = 0;
+  std::shared_ptr<Build> build_;  // perhaps other modules' as well
 
   Mutex links_mutex_;
   std::vector<std::shared_ptr<Plan>> links_;  // also those that its links had when it was linked; none before
@@ -71,9 +59,6 @@ class Module : public Object<Module, Kind::Module> {
   ze_result_t whole(const char* what, Guarded<std::string>& kept, size_t* size, uint8_t* to);
 
   Guarded<std::string> native_, debug_info_;  // between those two calls; they never change
-
-  using Codes = std::map<std::pair<CodeKind, std::string>, Code*>;
-  Guarded<Codes> codes_;
 };
 
 // What tools ask of a module.

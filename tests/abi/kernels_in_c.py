@@ -214,7 +214,8 @@ class Planner(ModuleType):
         body += struct.pack("<QI", len(image), 64) + blob(image.rstrip(b"\0"))
         body += struct.pack("<I", len(relocations) // 16) + relocations
         body += texts(said["import"]) + texts(said["export"])
-        body += struct.pack("<I", ze.ZE_MODULE_PROPERTY_FLAG_IMPORTS if said["import"] else 0)
+        # No two modules are the same to the engine.
+        body += struct.pack("<II", ze.ZE_MODULE_PROPERTY_FLAG_IMPORTS if said["import"] else 0, 0)
         return reply(ze.ZE_RESULT_SUCCESS, "built", body)
 
     def compile(self, request: bytes) -> bytes:

@@ -125,7 +125,18 @@ def _described(plan: Plan) -> Writer:
     for offset, target in variables.relocations:
         body.u64(offset, target)
     flags = ze.ZE_MODULE_PROPERTY_FLAG_IMPORTS if plan.required else 0
-    return body.texts(plan.required).texts(plan.exports).u32(flags)
+    return body.texts(plan.required).texts(plan.exports).u32(flags).u32(_shareable(plan))
+
+
+def _shareable(plan: Plan) -> bool:
+    """May modules made from the same inputs be one to the engine?
+
+    Not where each has memory of its own or something to link, nor where everything is to be compiled anew each time.
+    """
+    environment = settings()
+    if environment.dump or not environment.cache:
+        return False
+    return not (plan.globals.size or plan.imports or plan.exports.keys() - plan.module.kernels.keys())
 
 
 @_answering
