@@ -111,7 +111,9 @@ struct KernelHandle {
     auto* context = checked<Context>(scene.context);
     auto* device = checked<Device>(scene.device);
     Code* code = load(facts);
-    Module* module = Module::make(*context, *device, std::make_shared<Plan>(0));
+    auto build = std::make_shared<Build>();
+    build->plan = std::make_shared<Plan>(0);
+    Module* module = Module::make(*context, *device, std::move(build));
     handle = handle_of<ze_kernel_handle_t>(Kernel::make(*module, *code, 0u));
     module->retire();  // the kernel keeps it
     code->release();
