@@ -15,6 +15,8 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,34 +26,31 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    """Loads the API when it is first asked for: the driver imports this package at start-up and needs none of it."""
+    """Loads what is asked for, and no more: the driver imports this package at start-up and needs none of the API."""
+    value: Any
     if name == "__version__":
         from importlib.metadata import PackageNotFoundError, version
 
-        value: Any
         try:
             value = version("anyzero")
         except PackageNotFoundError:  # a checkout on the path, which nobody installed
             value = "unknown"
     elif name == "__all__":
-        value = _public()
-    elif not _is_module(name) and name in _public():
-        value = getattr(import_module("anyzero.api.public"), name)
+        value = __dir__()
+    elif name in _homes():
+        value = getattr(import_module(_homes()[name]), name)
     else:
         raise AttributeError(f"module 'anyzero' has no attribute {name!r}")
     globals()[name] = value
     return value
 
 
-def _is_module(name: str) -> bool:
-    """`from anyzero import config` asks for an attribute first, which must load nothing else."""
-    return any((Path(__file__).parent / file).exists() for file in (f"{name}.py", name))
-
-
 def __dir__() -> list[str]:
-    return _public()
+    return sorted(["__version__", *_homes()])
 
 
-def _public() -> list[str]:
-    names = vars(import_module("anyzero.api.public"))
-    return sorted({"__version__", *(name for name in names if not name.startswith("_"))})
+@cache
+def _homes() -> dict[str, str]:
+    """The public names and the modules that have them, read from the one list that type checkers read too."""
+    text = Path(__file__).with_name("api").joinpath("public.py").read_text()
+    return {name: home for home, name in re.findall(r"^from (\S+) import (\w+) as", text, re.MULTILINE)}

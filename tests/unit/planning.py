@@ -78,6 +78,7 @@ class Built:
     imports: list[str] = field(default_factory=list)
     exports: list[str] = field(default_factory=list)
     flags: int = 0
+    shareable: bool = False
 
 
 Given = tuple[bytes, str, dict[int, bytes]]
@@ -108,7 +109,8 @@ def build(
         pairs = [reply.numbers("QQ") for _ in range(reply.numbers("I")[0])]
         built.relocations = [(offset, target) for offset, target in pairs]
         built.imports, built.exports = reply.texts(), reply.texts()
-        (built.flags,) = reply.numbers("I")
+        built.flags, shareable = reply.numbers("II")
+        built.shareable = bool(shareable)
     reply.end()
     return built
 

@@ -1,4 +1,4 @@
-"""Every name that a user may write behind `anyzero.`, once. `anyzero` imports this file when one is asked for."""
+"""Every name that a user may write behind `anyzero.`, once. Type checkers import this file; `anyzero` reads it."""
 
 from anyzero.api.buffer import Buffer as Buffer
 from anyzero.api.command_graph import CommandGraph as CommandGraph

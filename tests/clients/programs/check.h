@@ -101,7 +101,7 @@ static inline ze_event_handle_t make_event(ze_event_pool_handle_t pool, uint32_t
   return event;
 }
 
-static inline ze_module_handle_t load_module(setup_t s, const char* path) {
+static inline ze_module_handle_t load_with_flags(setup_t s, const char* path, const char* flags) {
   FILE* file = fopen(path, "rb");
   if (!file) {
     fprintf(stderr, "cannot open %s\n", path);
@@ -115,6 +115,7 @@ static inline ze_module_handle_t load_module(setup_t s, const char* path) {
   fclose(file);
   ze_module_desc_t desc = {
       .stype = ZE_STRUCTURE_TYPE_MODULE_DESC, .format = ZE_MODULE_FORMAT_IL_SPIRV, .inputSize = size, .pInputModule = code};
+  desc.pBuildFlags = flags;
   ze_module_handle_t module = NULL;
   ze_module_build_log_handle_t log = NULL;
   ze_result_t result = zeModuleCreate(s.context, s.device, &desc, &module, &log);
@@ -129,6 +130,8 @@ static inline ze_module_handle_t load_module(setup_t s, const char* path) {
   free(code);
   return module;
 }
+
+static inline ze_module_handle_t load_module(setup_t s, const char* path) { return load_with_flags(s, path, NULL); }
 
 static inline ze_kernel_handle_t make_kernel(ze_module_handle_t module, const char* name) {
   ze_kernel_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_KERNEL_DESC, .pKernelName = name};

@@ -59,7 +59,7 @@ int main(int argc, char** argv) {
     sigaction(SIGINT, &action, NULL);
   }
   s = set_up();
-  module = load_module(s, path);
+  module = load_anew(s, path);
   kernel = make_kernel(module, "saxpy");
   prove(saxpy_works(s, kernel), "the kernel ran");
   prove(planning_processes(NULL) == 1, "there is a planning process");

@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
   if (argc < 2) return 2;
   path = argv[1];
   s = set_up();
-  ze_module_handle_t module = load_module(s, path);
+  ze_module_handle_t module = load_anew(s, path);
   ze_kernel_handle_t kernel = make_kernel(module, "saxpy");
   prove(child_of(in_child, kernel) == 0, "the child is fine");
   prove(child_of(with_module, module) == 0, "so is another");

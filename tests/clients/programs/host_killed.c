@@ -19,10 +19,10 @@ static void* killer(void* unused) {
 int main(int argc, char** argv) {
   if (argc < 4) return 2;
   setup_t s = set_up();
-  ze_module_handle_t old = load_module(s, argv[1]);
-  ze_module_handle_t other = load_module(s, argv[1]), gone = load_module(s, argv[1]);
+  ze_module_handle_t old = load_anew(s, argv[1]);
+  ze_module_handle_t other = load_anew(s, argv[1]), gone = load_anew(s, argv[1]);
   CHECK(zeModuleDestroy(gone));
-  ze_module_handle_t linked[] = {load_module(s, argv[2]), load_module(s, argv[3])};
+  ze_module_handle_t linked[] = {load_anew(s, argv[2]), load_anew(s, argv[3])};
   CHECK(zeModuleDynamicLink(2, linked, NULL));
   pid_t first = 0, second = 0;
   prove(planning_processes(&first) == 1, "a planning process");
@@ -50,7 +50,10 @@ int main(int argc, char** argv) {
   fclose(file);
   ze_module_handle_t module = NULL;
   ze_result_t result = ZE_RESULT_SUCCESS;
-  for (int i = 0; i < 20 && result == ZE_RESULT_SUCCESS; ++i) result = zeModuleCreate(s.context, s.device, &desc, &module, NULL);
+  for (int i = 0; i < 20 && result == ZE_RESULT_SUCCESS; ++i) {
+    desc.pBuildFlags = other_flags();
+    result = zeModuleCreate(s.context, s.device, &desc, &module, NULL);
+  }
   prove(result == ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE, "a call whose planner is killed fails");
   prove(strstr(last_error(s), "ended") || strstr(last_error(s), "line"), "and says so: %s", last_error(s));
   stop = true;

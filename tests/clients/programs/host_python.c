@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
   const bool first = !strcmp(argv[1], "first");
   if (first) start_python(argv[3]);
   setup_t s = set_up();
-  ze_module_handle_t module = load_module(s, argv[2]);
+  ze_module_handle_t module = load_anew(s, argv[2]);
   prove(saxpy_works(s, make_kernel(module, "saxpy")), "the kernel ran");
   if (!first) start_python(argv[3]);
   prove(run_python("import json, signal; assert json.loads('[1]') == [1]"), "our own Python works");

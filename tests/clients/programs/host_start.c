@@ -6,7 +6,7 @@ int main(int argc, char** argv) {
   double t[6] = {milliseconds()};
   setup_t s = set_up();
   t[1] = milliseconds();
-  ze_module_handle_t module = load_module(s, argv[1]);
+  ze_module_handle_t module = load_anew(s, argv[1]);
   t[2] = milliseconds();
   ze_kernel_handle_t kernel = make_kernel(module, "saxpy");
   t[3] = milliseconds();

@@ -18,7 +18,7 @@ static void is_replaced(pid_t first) {
 int main(int argc, char** argv) {
   if (argc < 2) return 2;
   setup_t s = set_up();
-  ze_module_handle_t old = load_module(s, argv[1]);
+  ze_module_handle_t old = load_anew(s, argv[1]);
   pid_t first = stopped();
   prove(build_and_run(s, argv[1]), "a module is built although the process is stopped");
   is_replaced(first);

@@ -18,7 +18,7 @@ static void* work(void* argument) {
 
 static void* endless(void* unused) {
   (void)unused;
-  for (setup_t s = set_up();;) CHECK(zeModuleDestroy(load_module(s, path)));
+  for (setup_t s = set_up();;) CHECK(zeModuleDestroy(load_anew(s, path)));
   return NULL;
 }
 
