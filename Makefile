@@ -102,7 +102,7 @@ bench: build  ## the benchmarks, compiled kernels beside other implementations, 
 	@$(BIN)/python -m benchmarks --figures
 
 .PHONY: bench-quick
-bench-quick: build  ## a first impression of compiled kernels within five minutes; docs/performance.md stays as it is
+bench-quick: build  ## a first impression of compiled kernels in smaller sizes; docs/performance.md stays as it is
 	@$(BIN)/python -m benchmarks --kernels --suite all --target all --quick
 
 .PHONY: kernels
