@@ -101,6 +101,21 @@ def test_blocks_have_a_depth() -> None:
     assert each.mismatch(through_compiler(each, Options(level=1, lanes=8))) is None
 
 
+def test_steps_may_wrap_around() -> None:
+    def arguments() -> list[Argument]:
+        a = np.random.default_rng(1).integers(-50, 50, 64, np.int32)
+        return [np.zeros((64, 64), np.int32), a, np.uint32(1 << 30), np.int32(M)]
+
+    def expected(given: list[Any]) -> dict[int, Array]:
+        total = np.zeros_like(given[1])
+        for _ in range(0, M, 4):
+            total = total * np.int32(3) + given[1]
+        return {0: np.tile(total, (64, 1))}
+
+    each = Case("wraps", FOLDER / "strips.spv", "wraps", arguments, (64, 64), (16, 4), expected)
+    assert each.mismatch(through_compiler(each, Options(level=1, lanes=8))) is None
+
+
 @pytest.mark.parametrize(("result", "cut"), [(bounded, True), (two_loops, True), (early, False)])
 def test_only_loops_that_all_leave_together_are_cut(result: Any, cut: bool) -> None:
     made = compiled(case(result, 64, 64, (16, 4)), Options(level=1, lanes=8))

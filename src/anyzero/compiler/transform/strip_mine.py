@@ -7,11 +7,11 @@ strip before any goes on to the next (loop tiling), so that the memory of a stri
 
 from __future__ import annotations
 
+from anyzero.compiler.analysis.induction import counter, step_of
 from anyzero.compiler.analysis.loops import Loop
 from anyzero.compiler.analysis.rows import served
 from anyzero.compiler.analysis.shapes import Flow, Shapes
 from anyzero.compiler.analysis.together import agreed
-from anyzero.compiler.folding import signed, width
 from anyzero.compiler.ir import Block, Body, Op
 from anyzero.compiler.transform.number import number, redirect
 
@@ -19,7 +19,6 @@ TURNS = 64
 """Of a strip: with the columns of a block, what they read fits into a small second-level cache."""
 FAR = 256
 """Bytes from turn to turn beyond which caches and prefetchers do badly."""
-DEPTH = 8
 
 _ORDERED = {"atomic", "barrier", "fence", "call", "group", "group_copy", "printf", "copy", "fault", "image_read",
             "image_write"}  # fmt: skip
@@ -61,45 +60,14 @@ def _far(op: Op, flow: Flow) -> bool:
     assert op.block is not None
     loop = flow.loops.innermost[op.block]
     assert loop is not None
-    step = _step(op.args[0], loop, DEPTH)
-    return step is None or abs(step) >= FAR
-
-
-def _step(op: Op, loop: Loop, depth: int) -> int | None:
-    """By how much it grows from turn to turn; None where nobody knows before the kernel runs."""
-    if op.block is None or op.block not in loop:
-        return 0
-    if not depth:
-        return None
-    if op.name == "phi" and op.block is loop.header:
-        again = op.args[loop.header.predecessors.index(loop.latches[0])]
-        found = again.name == "add" and again.args[0] is op and again.args[1].name == "const"
-        return _number(again.args[1]) if found else None
-    inner = [_step(each, loop, depth - 1) for each in op.args]
-    if op.pure and op.name != "phi" and all(each == 0 for each in inner):
-        return 0
-    if op.name == "cast":
-        return inner[0]
-    if op.name in ("add", "offset", "sub") and inner[0] is not None and inner[1] is not None:
-        return inner[0] + (-inner[1] if op.name == "sub" else inner[1])
-    if op.name in ("mul", "shl") and op.args[1].name == "const" and inner[0] is not None:
-        by = _number(op.args[1])
-        return inner[0] * (by if op.name == "mul" else 1 << (by % 64))
-    return None
-
-
-def _number(const: Op) -> int:
-    return signed(const.info, width(const.type))
+    step = step_of(op.args[0], loop)
+    return step is None or step.of is not None or abs(step.factor) >= FAR
 
 
 def _counter(loop: Loop) -> tuple[Op, Op] | None:
     """A number that each turn adds the same constant to: the phi and the sum."""
-    place = loop.header.predecessors.index(loop.latches[0])
-    for phi in loop.header.phis:
-        sum_ = phi.args[place]
-        if sum_.name == "add" and sum_.args[0] is phi and sum_.args[1].name == "const" and sum_.args[1].info:
-            return phi, sum_
-    return None
+    found = ((phi, counter(phi, loop)) for phi in loop.header.phis)
+    return next(((phi, sum_) for phi, sum_ in found if sum_ is not None), None)
 
 
 def _cut(loop: Loop, body: Body) -> None:

@@ -7,8 +7,7 @@ docs/compiler.md#shapes. So the first index is widened in front of the loop, and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from anyzero.compiler.analysis.induction import step_of
 from anyzero.compiler.analysis.loops import Loop
 from anyzero.compiler.analysis.shapes import Flow, Shape, Shapes
 from anyzero.compiler.folding import signed
@@ -16,14 +15,8 @@ from anyzero.compiler.ir import SIZES, Block, Body, Op
 from anyzero.compiler.transform.blocks import substitute
 
 DEPTH = 8
-
-
-@dataclass(slots=True, frozen=True)
-class _Step:
-    """By how much a value grows from turn to turn: so many times a value that does not change, or 1."""
-
-    factor: int
-    of: Op | None = None
+SHORT = 1 << 16
+"""Elements of a step after which a sum that wrapped around would be nearly 4 GiB away."""
 
 
 def widen_induction(body: Body, flow: Flow, shapes: Shapes) -> None:
@@ -61,14 +54,20 @@ class _Widening:
         narrow = index.args[0]
         if narrow.name == "phi" or self.shapes[index].varying:
             return None
-        step = self._step(narrow, DEPTH)
-        # Of single bytes, long steps may well lie on both sides of where it would wrap around.
-        if step is None or not step.factor or (step.of is not None and _bytes(access) < 2):
+        step = step_of(narrow, self.loop, narrow=True)
+        if step is None or not step.factor:
             return None
-        by = self.body.const("i64", step.factor)
+        # The step itself may wrap around, as the sum does. One of single bytes that is long may well lie on both sides
+        # of where the sum would.
+        factor = signed(step.factor & 0xFFFFFFFF, 32)
+        if _bytes(access) < 2 and (step.of is not None or abs(factor) > SHORT):
+            return None
+        by = self.body.const("i64", factor)
         if step.of is not None:
-            wide = self._put(self.outside, Op("cast", "i64", [step.of], "sext"), step.of)
-            by = wide if step.factor == 1 else self._put(self.outside, Op("mul", "i64", [wide, by]), step.of)
+            short = self._at_first(step.of)
+            if factor != 1:
+                short = self._put(self.outside, Op("mul", "i32", [short, self.body.const("i32", factor)]), step.of)
+            by = self._put(self.outside, Op("cast", "i64", [short], "sext"), step.of)
         start = self._put(self.outside, Op("cast", "i64", [self._at_first(narrow)], "sext"), index)
         phi = self.loop.header.add_phi(Op("phi", "i64", word=index.word))
         following = self._put(self.latch, Op("add", "i64", [phi, by]), index)
@@ -95,43 +94,6 @@ class _Widening:
                 made = Op(op.name, op.type, [self._at_first(each) for each in op.args], op.info)
                 self.first[op] = self._put(self.outside, made, op)
         return self.first[op]
-
-    def _step(self, op: Op, depth: int) -> _Step | None:
-        """None where it is not the same in each turn."""
-        if self._still(op):
-            return _Step(0)
-        if not depth or op.type != "i32":
-            return None
-        if op.name == "phi":
-            return self._of_counter(op)
-        if op.name not in ("add", "sub", "mul", "shl"):
-            return None
-        one, other = (self._step(each, depth - 1) for each in op.args)
-        if one is None or other is None:
-            return None
-        if op.name in ("add", "sub"):
-            sign = 1 if op.name == "add" else -1
-            if not other.factor:
-                return one
-            if not one.factor:
-                return _Step(sign * other.factor, other.of)
-            same = one.of is other.of
-            return _Step(one.factor + sign * other.factor, one.of) if same else None
-        if other.factor and (one.factor or op.name == "shl"):
-            return None
-        moving, times = (other, op.args[0]) if other.factor else (one, op.args[1])
-        if times.name == "const":
-            by = signed(times.info, 32)
-            return _Step(moving.factor * (by if op.name == "mul" else 1 << (by % 32)), moving.of)
-        return _Step(moving.factor, times) if op.name == "mul" and moving.of is None else None
-
-    def _of_counter(self, phi: Op) -> _Step | None:
-        if phi.block is not self.loop.header:
-            return None
-        again = phi.args[self.loop.header.predecessors.index(self.latch)]
-        if again.name != "add" or again.args[0] is not phi or again.args[1].name != "const":
-            return None
-        return _Step(signed(again.args[1].info, 32))
 
 
 def _indices(op: Op, block: Block, depth: int) -> list[Op]:
