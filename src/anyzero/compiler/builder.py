@@ -14,15 +14,12 @@ from anyzero.compiler import folding
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.folding import width
 from anyzero.compiler.ir import SIZES, Access, Atomic, Block, Body, Collective, Op
+from anyzero.compiler.operations import COMMUTATIVE
 from anyzero.compiler.spirv.float_controls import USUAL
 
 LIMIT = 1_000_000
 """Operations of one kernel."""
 
-INTEGER = frozenset({"add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "and", "or", "xor", "shl", "lshr", "ashr"})
-"""Operations of two integers."""
-
-_COMMUTATIVE = frozenset({"add", "mul", "and", "or", "xor"})
 _NEUTRAL = {"add": 0, "sub": 0, "or": 0, "xor": 0, "shl": 0, "lshr": 0, "ashr": 0, "mul": 1, "udiv": 1, "sdiv": 1}
 _NARROW = {0xFF: "i8", 0xFFFF: "i16", 0xFFFFFFFF: "i32"}
 _EXTENDED = {"lshr": "zext", "ashr": "sext"}
@@ -71,7 +68,7 @@ class Builder:
     def binary(self, name: str, a: Op, b: Op, flags: str = "") -> Op:
         if b.name == "const":
             return self._by_constant(name, a, b, flags)
-        if a.name == "const" and name in _COMMUTATIVE:
+        if a.name == "const" and name in COMMUTATIVE:
             return self._by_constant(name, b, a, flags)
         return self.emit(name, a.type, [a, b], None, flags)
 

@@ -4,7 +4,7 @@ A SPIR-V vector or structure is as many values as it has numbers; what is left o
 several neighbouring components, whose results are the `parts` of one operation. Pointers are addresses that byte
 offsets are added to. Nothing here says how many work-items run side by side: that is decided later.
 
-The vocabulary, `name(arguments) info`:
+The vocabulary, `name(arguments) info`; `operations.py` says what is true of each:
 
     const            bits
     undef
@@ -61,6 +61,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from anyzero.compiler.operations import PURE
+
 Space = Literal["private", "local", "global", "constant", "generic", "code"]
 
 SIZES = {"i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "half": 2, "float": 4, "double": 8, "ptr": 8}
@@ -70,14 +72,6 @@ WIDTHS = {name: size * 8 for name, size in SIZES.items()} | {f"i{bits}": bits fo
 """Bits of each type."""
 
 FAULTS = {"division": 1, "unreachable": 2, "function pointer": 3, "barrier": 4}
-
-PURE = frozenset({
-    "const", "undef", "argument", "argument_address", "local_argument", "parameter", "builtin", "variable",
-    "space_of", "add", "sub", "mul", "and", "or", "xor", "shl", "lshr", "ashr", "fadd", "fsub", "fmul", "fdiv",
-    "frem", "fneg", "icmp", "fcmp", "select", "cast", "intrinsic", "math", "offset", "part", "phi", "image_query",
-    "sampler", "function", "entry_mask", "any",
-})  # fmt: skip
-"""What may be computed where no lane asked for it, and left out where nobody uses it. Divisions of integers may not."""
 
 
 @dataclass(slots=True, eq=False)

@@ -6,6 +6,7 @@ from anyzero.compiler.analysis.loops import Loop
 from anyzero.compiler.analysis.rows import served
 from anyzero.compiler.analysis.shapes import Flow, Shapes
 from anyzero.compiler.ir import SIZES, Atomic, Body, Op
+from anyzero.compiler.operations import DIVISIONS, OPERATIONS
 
 ROUNDS = 8
 """How often a loop is taken to run."""
@@ -62,15 +63,12 @@ def _apart(loop: Loop, shapes: Shapes) -> float:
 def _scalar(op: Op) -> float:
     if op.name in ("load", "store"):
         return float(op.info.count)
-    if op.name in ("udiv", "sdiv", "urem", "srem", "fdiv"):
-        return 8.0
     if op.name == "math":
         return 1.0 if op.info[0] in CHEAP_MATHS else 20.0
     if op.name == "atomic":
         return 3.0 if unlocked(op.info) else LOCKED
-    if op.name in ("offset", "cast") or (op.name == "mul" and op.args[1].name == "const"):
-        return ADDRESSING
-    return 0.0 if op.name in ("part", "undef", "argument", "builtin") else 1.0
+    scaled = op.name == "mul" and op.args[1].name == "const"
+    return ADDRESSING if scaled else OPERATIONS[op.name].cost
 
 
 def _vector(op: Op, shapes: Shapes, lanes: int, register: int) -> float:
@@ -88,7 +86,7 @@ def _vector(op: Op, shapes: Shapes, lanes: int, register: int) -> float:
     if not shapes[op].varying:
         return 1.0
     width = _registers(SIZES.get(op.type, 4), lanes, register)
-    if op.name in ("udiv", "sdiv", "urem", "srem") and SIZES[op.type] == 8:
+    if op.name in DIVISIONS and SIZES[op.type] == 8:
         return lanes * 10.0
     return _scalar(op) * width
 

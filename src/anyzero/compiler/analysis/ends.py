@@ -17,13 +17,14 @@ from anyzero.compiler.analysis.loops import Loop
 from anyzero.compiler.analysis.shapes import Flow
 from anyzero.compiler.dominators import Dominators
 from anyzero.compiler.folding import width
-from anyzero.compiler.ir import PURE, Block, Body, Op
+from anyzero.compiler.ir import Block, Body, Op
+from anyzero.compiler.operations import DIVISIONS, PURE
 
 FEW = 1024
 """Turns of a loop, with those of the loops around it, that take no time to speak of."""
 
 _FROM_ELSEWHERE = frozenset({"image_query", "sampler", "function", "parameter", "local_argument"})
-_FOLLOWS = (PURE | {"udiv", "sdiv", "urem", "srem"}) - _FROM_ELSEWHERE
+_FOLLOWS = (PURE | DIVISIONS) - _FROM_ELSEWHERE
 """Operations whose value follows from their operands."""
 _COUNTS = ("add", "sub")
 

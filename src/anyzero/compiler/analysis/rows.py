@@ -14,16 +14,12 @@ from anyzero.compiler.analysis.loops import find_loops
 from anyzero.compiler.analysis.shapes import Flow, Shapes
 from anyzero.compiler.dominators import dominators
 from anyzero.compiler.ir import SIZES, Block, Body, Combine, Op, Slot
+from anyzero.compiler.operations import OPERATIONS
 from anyzero.compiler.transform.linearise import Masks
 
 MOST = 8
-OPERATIONS = 800
+LIMIT = 800
 """That the code for several rows may have."""
-
-_ONCE = {"load", "store", "read", "write", "udiv", "sdiv", "urem", "srem", "fence", "barrier", "mask_and", "mask_andn",
-         "mask_or", "prefetch", "resident"}  # fmt: skip
-"""Not pure, but the same for all rows where their operands are."""
-_NEVER = {"call", "group", "group_copy", "printf", "parameter", "result", "function", "copy", "space_of"}
 
 
 @dataclass(slots=True, eq=False)
@@ -86,7 +82,7 @@ def _simple(body: Body) -> bool:
     if not any(_is_row(op) for op in body.ops):
         return False
     for op in body.ops:
-        if op.name in _NEVER or (op.name == "barrier" and isinstance(op.info, Combine)):
+        if OPERATIONS[op.name].rows == "never" or (op.name == "barrier" and isinstance(op.info, Combine)):
             return False
         if op.name == "builtin" and op.info[0].startswith("sub_group"):
             return False
@@ -102,7 +98,7 @@ def _differs(op: Op, each: set[Op], slots: set[Slot]) -> bool:
         return _is_row(op)
     if op.name in ("read", "write") and op.info in slots:
         return True
-    if not op.pure and op.name not in _ONCE:
+    if OPERATIONS[op.name].rows == "each":
         return True
     if op.name in ("load", "store") and op.info.volatile:
         return True
@@ -122,7 +118,7 @@ def worth(rows: Rows, body: Body, shapes: Shapes, lanes: int, register: int, reg
     while count > 1 and (
         count > most
         or count * carried + max(shared) > registers * 3 // 4
-        or count * len(rows.each) + operations > OPERATIONS
+        or count * len(rows.each) + operations > LIMIT
     ):
         count //= 2
     return count

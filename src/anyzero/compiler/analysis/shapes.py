@@ -16,6 +16,7 @@ from anyzero.compiler.analysis.loops import Loop, Loops
 from anyzero.compiler.analysis.low_bits import bitwise_stride, low_zeros
 from anyzero.compiler.dominators import Dominators, dominators, order
 from anyzero.compiler.ir import SIZES, Block, Body, Collective, Op
+from anyzero.compiler.operations import ALWAYS_UNIFORM, INTEGER, NEVER_UNIFORM, STRIDED
 
 
 class Shape(NamedTuple):
@@ -39,13 +40,7 @@ class Shape(NamedTuple):
 UNIFORM = Shape(0)
 VARYING = Shape(None)
 
-_ALWAYS_UNIFORM = {
-    "const", "undef", "argument", "argument_address", "local_argument", "sampler", "function", "any", "fence",
-    "barrier",
-}  # fmt: skip
-_BITWISE = {"and", "or", "xor", "lshr", "ashr", "udiv", "sdiv", "urem", "srem"}
-_ELEMENTWISE_INT = {"add", "sub", "mul", "shl", "offset", "cast", "select", "phi"} | _BITWISE
-_PER_ITEM = {"atomic", "image_read", "call", "parameter"}
+_BITWISE = INTEGER - {"add", "sub", "mul", "shl"}
 _UNIFORM_IDS = {"group_id", "global_size", "group_size", "group_count", "global_offset", "work_dim"}
 _UNIFORM_IDS |= {"sub_group_size", "sub_group_max_size", "sub_group_count", "sub_group_id"}
 _UNIFORM_COLLECTIVES = {"reduce", "broadcast", "broadcast_first", "any", "all", "all_equal", "ballot"}
@@ -195,7 +190,7 @@ class Finding:
 
     def _shape(self, op: Op, block: Block) -> Shape | None:
         name = op.name
-        if name in _ALWAYS_UNIFORM:
+        if name in ALWAYS_UNIFORM:
             return UNIFORM
         if name == "builtin":
             which, dimension = op.info
@@ -210,7 +205,7 @@ class Finding:
             return Shape(op.info.element or op.info.size) if op.info.space == "private" else UNIFORM
         if name == "read":
             return op.info.shape  # type: ignore[no-any-return]
-        if name in _PER_ITEM or name in ("entry_mask", "parameter"):
+        if name in NEVER_UNIFORM:
             return VARYING
         given = [self._argument(each, block) for each in op.args]
         if any(shape is None for shape in given):
@@ -220,7 +215,7 @@ class Finding:
             return self._collective(op.info, known)
         if all(shape.uniform for shape in known):
             return UNIFORM
-        if name in _ELEMENTWISE_INT and op.type not in ("i1", "half", "float", "double"):
+        if name in STRIDED and op.type not in ("i1", "half", "float", "double"):
             found = self._arithmetic(op, known)
             # Two gaps need not lie at the same lane, so that they do not cancel each other.
             return VARYING if found.uniform and not found.exact else found

@@ -11,19 +11,13 @@ from anyzero.compiler.analysis.cost import CHEAP_MATHS
 from anyzero.compiler.analysis.loops import Loops
 from anyzero.compiler.analysis.shapes import Flow, Shapes, analyse
 from anyzero.compiler.ir import SIZES, Body, Op
+from anyzero.compiler.operations import LONG, OPERATIONS, ORDERS, READS
 
 LINE = 64
 """Bytes of a line of the cache. Parts of one cost more than they save when they are written by themselves."""
 
-_ORDERED = frozenset({"atomic", "fence", "call"})
-"""What may tell others that something was written; lines that are written past the caches might arrive later."""
-
-_BUSY = frozenset({
-    "atomic", "call", "group", "barrier", "group_copy", "copy", "image_read", "image_write", "printf", "frem", "udiv",
-    "sdiv", "urem", "srem",
-})  # fmt: skip
-
-_READS = frozenset({"load", "atomic", "copy", "group_copy"})
+_ORDERED = ORDERS - {"barrier"}
+"""Operations that may tell others that something was written; lines written past the caches might arrive later."""
 
 
 @dataclass(slots=True, eq=False)
@@ -45,7 +39,7 @@ def find_streams(body: Body, loops: Loops, shapes: Shapes, lanes: int) -> Stream
         if op.name in _ORDERED or (op.name in ("load", "store", "copy") and op.info.volatile):
             return Streams()
         buffers = [buffer for buffer in map(_buffer, _addresses(op)) if buffer is not None]
-        if op.name in _READS:
+        if op.name in READS:
             read.update(buffers)
         if op.name in ("load", "store") and not shapes[op.args[0]].uniform:
             size = _size(op)
@@ -76,13 +70,11 @@ def memory_bound(body: Body, flow: Flow, lanes: int) -> bool:
 
 
 def _busy(op: Op) -> bool:
-    return op.name in _BUSY or (op.name == "math" and op.info[0] not in CHEAP_MATHS)
+    return op.name in LONG or (op.name == "math" and op.info[0] not in CHEAP_MATHS)
 
 
 def _addresses(op: Op) -> list[Op]:
-    if op.name in ("load", "store"):
-        return op.args[:1]
-    return op.args[:2] if op.name in ("copy", "group_copy") else []
+    return op.args[: OPERATIONS[op.name].pointers]
 
 
 def _buffer(pointer: Op) -> int | None:

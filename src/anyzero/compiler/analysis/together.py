@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from anyzero.compiler.analysis.shapes import UNIFORM, VARYING, Finding, Flow, Shape, Shapes
-from anyzero.compiler.ir import PURE, Block, Body, Combine, Op, Slot
+from anyzero.compiler.ir import Block, Body, Combine, Op, Slot
+from anyzero.compiler.operations import DIVISIONS, PURE
 
 GROUP_IDS = frozenset({
     "group_id", "global_size", "group_size", "group_count", "global_offset", "work_dim", "sub_group_max_size",
     "sub_group_count",
 })  # fmt: skip
-DIVISIONS = {"udiv", "sdiv", "urem", "srem"}
-_GIVEN = {"const", "undef", "argument", "argument_address", "local_argument", "sampler", "function"}
 
 
 def agreed(body: Body, flow: Flow) -> set[Op]:
@@ -37,7 +36,7 @@ def same_for_group(op: Op) -> bool:
         return not op.info.volatile
     if op.name == "intrinsic":
         return bool(op.args)
-    return op.name in _GIVEN or op.name in DIVISIONS or (op.name in PURE and op.name not in ("entry_mask", "any"))
+    return op.name in DIVISIONS or (op.name in PURE and op.name not in ("entry_mask", "any"))
 
 
 class _Together(Finding):

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from anyzero.compiler import folding
 from anyzero.compiler.analysis.loops import Loop
-from anyzero.compiler.builder import INTEGER
 from anyzero.compiler.dominators import Dominators
 from anyzero.compiler.folding import width
 from anyzero.compiler.ir import Block, Op
+from anyzero.compiler.operations import INTEGER
 
 DEPTH = 64
 """Operations from a loop's phis to its condition."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from anyzero.compiler.analysis.loops import Loop, Loops
 from anyzero.compiler.ir import Block, Body, Op
+from anyzero.compiler.operations import OPERATIONS, WRITES
 
 _OWN = ("private", "local")
 """Memory that only the work-items of a group can write, while `constant` memory nobody can."""
-_READS = ("load", "image_read", "group_copy", "copy")
 _FENCES = ("fence", "barrier")
 
 
@@ -40,7 +40,7 @@ def _waits(loop: Loop, headers: set[Block]) -> bool:
         if op in seen or op.block not in loop.blocks or _succeeds(op, loop.blocks):
             continue
         seen.add(op)
-        if _awaited(op) or (op.name in _READS and _shared(op)):
+        if _awaited(op) or (OPERATIONS[op.name].reads and _shared(op)):
             return True
         waiting += op.args
         if op.name == "phi" and op.block not in headers:
@@ -48,7 +48,7 @@ def _waits(loop: Loop, headers: set[Block]) -> bool:
             waiting += [block.condition for block in loop.blocks if block.condition is not None]
         elif op.name == "load":
             # Of the group's own memory: what was put there may have been read elsewhere.
-            waiting += [other for other in inside if other.name in ("store", "copy", "group_copy", "atomic")]
+            waiting += [other for other in inside if other.name in WRITES]
     return False
 
 
@@ -60,9 +60,9 @@ def _awaited(op: Op) -> bool:
 
 
 def _shared(op: Op) -> bool:
-    if op.name == "load":
+    if op.name in ("load", "atomic"):
         return op.info.space not in (*_OWN, "constant")
-    return True
+    return op.name != "group" or op.info.kind in ("block_read", "image_block_read")
 
 
 def _succeeds(op: Op, blocks: set[Block]) -> bool:

@@ -13,6 +13,7 @@ from anyzero.compiler.analysis.first_ids import first_ids
 from anyzero.compiler.analysis.shapes import Shapes
 from anyzero.compiler.ir import Block, Op
 from anyzero.compiler.lower.llvm import I1, I64, Builder, Type, Value
+from anyzero.compiler.operations import MASKS
 from anyzero.compiler.transform.linearise import Masks
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ def _by_local_id(op: Op, depth: int = 8) -> bool:
         return True
     if op.name == "builtin":
         return bool(op.info == ("local_id", 0))
-    made = op.pure or op.name in ("mask_and", "mask_andn", "mask_or")
+    made = op.pure or op.name in MASKS
     return (
         made
         and op.name != "phi"

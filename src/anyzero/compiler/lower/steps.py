@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 
 from anyzero.compiler.analysis.first_ids import first_ids
 from anyzero.compiler.analysis.shapes import UNIFORM, Shapes
-from anyzero.compiler.analysis.together import DIVISIONS, same_for_group
+from anyzero.compiler.analysis.together import same_for_group
 from anyzero.compiler.dominators import dominators
-from anyzero.compiler.ir import PURE, Block, Combine, Op, Slot
+from anyzero.compiler.ir import Block, Combine, Op, Slot
+from anyzero.compiler.operations import DIVISIONS, MASKS, PURE
 from anyzero.compiler.transform.joints import Known
 from anyzero.compiler.transform.regions import Region, ends_in_barrier
 
@@ -210,7 +211,7 @@ def _does(op: Op, shared: dict[Slot, int]) -> bool:
         return bool(op.info.volatile)
     if op.name in DIVISIONS and op.args[1].name == "const":
         return not op.args[1].info
-    return op.name not in PURE and op.name not in ("read", "mask_and", "mask_andn", "mask_or", "barrier")
+    return op.name not in PURE and op.name not in MASKS and op.name not in ("read", "barrier")
 
 
 def _differs(op: Op, shapes: Shapes) -> bool:

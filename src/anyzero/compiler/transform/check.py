@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from anyzero.compiler.builder import INTEGER
 from anyzero.compiler.dominators import dominators
 from anyzero.compiler.folding import FLOATS, width
 from anyzero.compiler.ir import SIZES, Block, Body, Op
-
-_FLOAT = frozenset({"fadd", "fsub", "fmul", "fdiv", "frem"})
-_NO_OPERANDS = frozenset(
-    {
-        *("const", "undef", "argument", "argument_address", "local_argument", "parameter", "builtin", "variable"),
-        *("function", "sampler", "fence", "barrier", "fault", "entry_mask"),
-    }
-)
+from anyzero.compiler.operations import FLOAT, INTEGER, OPERATIONS
 
 
 class BrokenBodyError(AssertionError):
@@ -123,15 +115,13 @@ def _spans(entry: Block, above: dict[Block, Block]) -> dict[Block, tuple[int, in
 
 def _types(op: Op) -> None:
     types = [arg.type for arg in op.args]
-    fits = _FITS.get(op.name)
+    count, fits = OPERATIONS[op.name].operands, _FITS.get(op.name)
     if op.name in INTEGER:
         right = types == [op.type, op.type] and op.type[0] == "i"
-    elif op.name in _FLOAT:
+    elif op.name in FLOAT:
         right = types == [op.type, op.type] and op.type in FLOATS
-    elif op.name in _NO_OPERANDS:
-        right = not types
     else:
-        right = fits is None or fits(op, types)
+        right = (count is None or len(types) == count) and (fits is None or fits(op, types))
     _require(right, f"{op} has operands of the types {types}")
     _require(not op.type or op.type in SIZES, f"{op} has an unknown type")
     _require("" not in types, f"{op} uses what has no value")

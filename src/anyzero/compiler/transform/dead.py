@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from anyzero.compiler.ir import PURE, Body, Op
-
-REMOVABLE = PURE | {"load", "udiv", "sdiv", "urem", "srem", "image_read", "handle_query", "group", "read"}
-"""What does nothing but give a value; volatile loads and writes of whole groups are kept all the same."""
+from anyzero.compiler.ir import Body, Op
+from anyzero.compiler.operations import REMOVABLE
 
 
 def remove_dead(body: Body) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from anyzero.compiler.analysis.loops import Loop, Loops
 from anyzero.compiler.ir import Block, Op
-
-_QUIET = frozenset({"load", "udiv", "sdiv", "urem", "srem"})
-"""Besides what is pure: what changes no memory and waits for nobody."""
+from anyzero.compiler.operations import REMOVABLE
 
 
 def hoist(loops: Loops) -> None:
@@ -25,7 +23,7 @@ def hoist(loops: Loops) -> None:
 
 def _quiet(loop: Loop) -> bool:
     return all(
-        op.pure or (op.name in _QUIET and not (op.name == "load" and op.info.volatile))
+        op.name in REMOVABLE and not (op.name == "load" and op.info.volatile)
         for block in loop.blocks
         for op in block.ops
     )

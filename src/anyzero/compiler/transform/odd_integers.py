@@ -6,9 +6,9 @@ that have the sign in all upper bits. What is wider than a register becomes a pa
 
 from __future__ import annotations
 
-from anyzero.compiler.builder import INTEGER
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import WIDTHS, Body, Collective, Op, Signature
+from anyzero.compiler.operations import INTEGER
 from anyzero.compiler.transform.odd_functions import FUNCTIONS, holding, sign_extended
 from anyzero.compiler.transform.wide_floats import from_wide, to_wide
 from anyzero.compiler.transform.wide_integers import I128, WideBuilder, pair

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from anyzero.compiler.analysis.shapes import Shapes
 from anyzero.compiler.dominators import Dominators, dominators
 from anyzero.compiler.ir import Block, Body, Combine, Op, Slot
+from anyzero.compiler.operations import CHEAP
 from anyzero.compiler.transform.linearise import Masks, connect
 from anyzero.compiler.transform.reach import demote
 
-_AGAIN = {"argument", "argument_address", "local_argument", "builtin", "variable", "entry_mask", "sampler"}
-_AGAIN_FROM = {"add", "sub", "mul", "shl", "and", "or", "cast", "offset", "icmp"}
 _STEPS = 6
 """How long a chain of operations is computed again rather than kept."""
 
@@ -252,8 +251,9 @@ def _steps(value: Op, known: dict[Op, int], room: int = _STEPS) -> int:
     found = known.get(value)
     if found is not None:
         return found
-    found = 1 if value.name in _AGAIN or value.name in _AGAIN_FROM else _STEPS + 1
-    for each in value.args if value.name in _AGAIN_FROM else ():
+    cheap = value.name in CHEAP
+    found = 1 if cheap else _STEPS + 1
+    for each in value.args if cheap else ():
         if found > room:
             break
         found += _steps(each, known, room - found)

@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from anyzero.compiler.dominators import dominators, tree
 from anyzero.compiler.ir import Block, Body, Op
+from anyzero.compiler.operations import SAME
 from anyzero.compiler.transform.blocks import substitute
-
-_SAME = frozenset(
-    {
-        *("argument", "argument_address", "local_argument", "builtin", "variable", "parameter", "function", "sampler"),
-        *("add", "sub", "mul", "and", "or", "xor", "shl", "lshr", "ashr", "icmp", "fcmp", "select", "cast", "offset"),
-        *("fadd", "fsub", "fmul", "fdiv", "frem", "fneg", "math", "part", "space_of", "image_query"),
-    }
-)
-"""What has the same result wherever it stands, from the same operands."""
 
 
 def reuse(body: Body) -> None:
@@ -44,7 +36,7 @@ def _look(block: Block, known: dict[object, Op], instead: dict[Op, Op]) -> list[
         for place, arg in enumerate(args):
             if arg in instead:
                 args[place] = instead[arg]
-        if op.name in _SAME:
+        if op.name in SAME:
             key = op.name, op.type, op.info, tuple(args)
             found = known.get(key)
             if found is not None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from anyzero.compiler.analysis.addresses import signed_offset
-from anyzero.compiler.builder import INTEGER, Builder
+from anyzero.compiler.builder import Builder
 from anyzero.compiler.ir import SIZES, Body, Op, Variable
+from anyzero.compiler.operations import INTEGER
 from anyzero.compiler.transform.blocks import arrange, join, substitute
 from anyzero.compiler.transform.phis import remove_trivial_phis
 

@@ -13,6 +13,7 @@ from anyzero.compiler.analysis.rows import served
 from anyzero.compiler.analysis.shapes import Flow, Shapes
 from anyzero.compiler.analysis.together import agreed
 from anyzero.compiler.ir import Block, Body, Op
+from anyzero.compiler.operations import DIVISIONS, LONG, ORDERS
 from anyzero.compiler.transform.number import number, redirect
 
 TURNS = 64
@@ -20,8 +21,7 @@ TURNS = 64
 FAR = 256
 """Bytes from turn to turn beyond which caches and prefetchers do badly."""
 
-_ORDERED = {"atomic", "barrier", "fence", "call", "group", "group_copy", "printf", "copy", "fault", "image_read",
-            "image_write"}  # fmt: skip
+_ALONE = ORDERS | (LONG - DIVISIONS - {"frem"}) | {"fault"}
 """Kernels that have these are left alone: others may see the order of work-items, or there is little to gain."""
 
 
@@ -43,7 +43,7 @@ def strip_mine(body: Body, flow: Flow, shapes: Shapes) -> bool:
 
 
 def _may_wait(op: Op) -> bool:
-    return op.name not in _ORDERED and not (op.name in ("load", "store") and op.info.volatile)
+    return op.name not in _ALONE and not (op.name in ("load", "store") and op.info.volatile)
 
 
 def _agreed(condition: Op, same: set[Op]) -> bool:

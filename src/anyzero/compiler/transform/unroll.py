@@ -16,6 +16,7 @@ from anyzero.compiler.analysis.loops import Loop, Loops, find_loops
 from anyzero.compiler.analysis.trips import Counted, counted
 from anyzero.compiler.dominators import Dominators, dominators
 from anyzero.compiler.ir import Block, Body, Op, Variable
+from anyzero.compiler.operations import LONG
 from anyzero.compiler.transform.blocks import arrange, join, substitute
 from anyzero.compiler.transform.phis import remove_trivial_phis
 from anyzero.compiler.transform.simplify import simplify
@@ -27,12 +28,8 @@ TINY = 256
 """The same, where no array is won."""
 BYTES = 1024
 """Of an array that is worth it."""
-LONG = frozenset({
-    "frem", "udiv", "sdiv", "urem", "srem", "atomic", "call", "copy", "group", "image_read", "image_write", "printf",
-})  # fmt: skip
-"""Operations that become much code, as functions of a library do,"""
 MUCH = 16
-"""and what they count for."""
+"""What an operation counts for that becomes much code."""
 ALL = 4096
 """Operations that one body may gain."""
 
