@@ -277,3 +277,13 @@ class Body:
         for block in self.blocks:
             yield from block.phis
             yield from block.ops
+
+
+@dataclass(slots=True, eq=False)
+class Masks:
+    """The mask of each block: the lanes that run it. Linearisation makes them."""
+
+    of: dict[Block, Op] = field(default_factory=dict)
+
+    def __getitem__(self, block: Block) -> Op:
+        return self.of[block]

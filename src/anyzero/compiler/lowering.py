@@ -13,7 +13,7 @@ from anyzero.compiler.analysis.streams import find_streams
 from anyzero.compiler.analysis.together import agreed
 from anyzero.compiler.dominators import Dominators, dominators
 from anyzero.compiler.errors import CompileError
-from anyzero.compiler.ir import Block, Body, Combine, Op
+from anyzero.compiler.ir import Block, Body, Combine, Masks, Op
 from anyzero.compiler.lower.beforehand import Beforehand
 from anyzero.compiler.lower.calls import symbol
 from anyzero.compiler.lower.combines import write_combine
@@ -24,7 +24,7 @@ from anyzero.compiler.lower.local_memory import declare, initialized
 from anyzero.compiler.lower.regions import Ready, Written, lay_out, write_function, write_pieces, write_region
 from anyzero.compiler.lower.steps import in_step
 from anyzero.compiler.transform.joints import cut_at_joints
-from anyzero.compiler.transform.linearise import Masks, connect, linearise
+from anyzero.compiler.transform.linearise import connect, linearise
 from anyzero.compiler.transform.number import number
 from anyzero.compiler.transform.one_latch import one_latch
 from anyzero.compiler.transform.pieces import cut_into_pieces

@@ -15,7 +15,7 @@ import numpy as np
 from anyzero.compiler.builtins.instructions import TABLE
 from anyzero.compiler.builtins.library import names, routine
 from anyzero.compiler.builtins.routine import Routine
-from anyzero.compiler.lower.llvm import Type
+from anyzero.compiler.llvm import Type
 from tests.compiler.loading import load
 
 Array = np.ndarray

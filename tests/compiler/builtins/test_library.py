@@ -10,7 +10,7 @@ import pytest
 
 from anyzero.compiler.builtins.instructions import TABLE
 from anyzero.compiler.builtins.library import names, routine
-from anyzero.compiler.lower.llvm import Type
+from anyzero.compiler.llvm import Type
 from anyzero.compiler.spirv.tables import OpenCL
 from tests.compiler.builtins import (
     samples,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from anyzero.compiler.llvm import FLOAT, I32, I64, PTR, Type, Value
 from anyzero.compiler.lower.beforehand import Beforehand, Numbering
-from anyzero.compiler.lower.llvm import FLOAT, I32, I64, PTR, Type, Value
 
 ARGUMENT = "load ptr, ptr %arguments, align 8, !invariant.load !1"
 

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anyzero.compiler.analysis.shapes import Shapes
-from anyzero.compiler.ir import Block, Body, Op
+from anyzero.compiler.ir import Block, Body, Masks, Op
 from anyzero.compiler.lowering import prepare
-from anyzero.compiler.transform.linearise import CHEAP, Masks, connect, linearise
+from anyzero.compiler.transform.linearise import CHEAP, connect, linearise
 from anyzero.compiler.transform.reach import repair
 from tests.compiler.lowering.draft import Draft, check_with_slots, names, shapes_of
 

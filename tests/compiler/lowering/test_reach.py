@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anyzero.compiler.analysis.shapes import UNIFORM, VARYING, Shape, Shapes
-from anyzero.compiler.transform.linearise import Masks
+from anyzero.compiler.ir import Masks
 from anyzero.compiler.transform.reach import demote, repair
 from tests.compiler.lowering.draft import Draft, names
 

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from anyzero.compiler.analysis.loops import find_loops
 from anyzero.compiler.analysis.shapes import Flow, Shapes
 from anyzero.compiler.dominators import dominators
-from anyzero.compiler.ir import SIZES, Block, Body, Combine, Op, Slot
+from anyzero.compiler.ir import SIZES, Block, Body, Combine, Masks, Op, Slot
 from anyzero.compiler.operations import OPERATIONS
-from anyzero.compiler.transform.linearise import Masks
 
 MOST = 8
 LIMIT = 800

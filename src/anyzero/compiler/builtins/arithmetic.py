@@ -7,7 +7,7 @@ from __future__ import annotations
 from anyzero.compiler.builtins.double_word import two_sum
 from anyzero.compiler.builtins.instructions import instruction
 from anyzero.compiler.builtins.writer import Writer, format_of
-from anyzero.compiler.lower.llvm import Value
+from anyzero.compiler.llvm import Value
 
 
 @instruction("fma", "T", "T", "T", widened=False)

@@ -15,7 +15,7 @@ from anyzero.compiler.builtins.formats import FORMATS
 from anyzero.compiler.builtins.integer import product_high
 from anyzero.compiler.builtins.routine import Routine, finish
 from anyzero.compiler.builtins.writer import Writer, format_of
-from anyzero.compiler.lower.llvm import Type, Value
+from anyzero.compiler.llvm import Type, Value
 
 # 2/π after the binary point.
 TWO_OVER_PI = int(

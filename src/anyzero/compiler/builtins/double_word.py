@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from anyzero.compiler.builtins.writer import Writer
-from anyzero.compiler.lower.llvm import Number, Value
+from anyzero.compiler.llvm import Number, Value
 
 
 class Double(NamedTuple):

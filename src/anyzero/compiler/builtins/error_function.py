@@ -6,7 +6,7 @@ from anyzero.compiler.builtins.exponential import EXP, lifted, reduce
 from anyzero.compiler.builtins.instructions import instruction
 from anyzero.compiler.builtins.polynomial import horner, split
 from anyzero.compiler.builtins.writer import Writer
-from anyzero.compiler.lower.llvm import Value
+from anyzero.compiler.llvm import Value
 
 # erf(x)/x as a quotient of polynomials of x² up to 3.92 and 5.93, where erf is one; relative error 2^-24.1 and 2^-53.8.
 # At the bound it is just above one.

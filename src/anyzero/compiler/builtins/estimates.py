@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from anyzero.compiler.builtins.polynomial import horner
 from anyzero.compiler.builtins.writer import Writer
-from anyzero.compiler.lower.llvm import I8, I16, I32, Value
+from anyzero.compiler.llvm import I8, I16, I32, Value
 
 LARGEST = 64
 """Bytes of a register."""

@@ -9,7 +9,7 @@ from anyzero.compiler.builtins.instructions import instruction
 from anyzero.compiler.builtins.polynomial import split
 from anyzero.compiler.builtins.scaling import scale
 from anyzero.compiler.builtins.writer import Writer, format_of
-from anyzero.compiler.lower.llvm import Value
+from anyzero.compiler.llvm import Value
 
 
 class Base(NamedTuple):

@@ -14,7 +14,7 @@ from anyzero.compiler.builtins.polynomial import horner, split
 from anyzero.compiler.builtins.power import LARGEST_LOG, log2_double_word
 from anyzero.compiler.builtins.routine import apart
 from anyzero.compiler.builtins.writer import Writer
-from anyzero.compiler.lower.llvm import Value
+from anyzero.compiler.llvm import Value
 
 LOG2_E = (1.4426950408889634, 2.0355273740931033e-17)
 LN2 = 0.6931471805599453

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from anyzero.compiler.builtins.instructions import instruction
 from anyzero.compiler.builtins.roots import rsqrt, safe_scale
 from anyzero.compiler.builtins.writer import Writer
-from anyzero.compiler.lower.llvm import Value
+from anyzero.compiler.llvm import Value
 
 Vector = Sequence[Value]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from anyzero.compiler.builtins.instructions import instruction
 from anyzero.compiler.builtins.polynomial import split
 from anyzero.compiler.builtins.writer import Writer
-from anyzero.compiler.lower.llvm import Value
+from anyzero.compiler.llvm import Value
 
 PI = {
     "float": (3.1415927410125732, -8.742277657347586e-08),

@@ -7,7 +7,7 @@ from anyzero.compiler.builtins.instructions import instruction
 from anyzero.compiler.builtins.logarithm import log_above_one
 from anyzero.compiler.builtins.polynomial import split
 from anyzero.compiler.builtins.writer import Writer, format_of
-from anyzero.compiler.lower.llvm import Value
+from anyzero.compiler.llvm import Value
 
 # sinh(x)/x and cosh(x) in powers of x² for |x| ≤ 0.348; relative error 2^-26.1 and 2^-61.6, 2^-33.2 and 2^-57.3.
 SINH = {

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from anyzero.compiler.builtins.formats import REALS
-from anyzero.compiler.lower.llvm import Value
+from anyzero.compiler.llvm import Value
 
 Results = Value | tuple[Value, ...]
 Emit = TypeVar("Emit", bound=Callable[..., Results])

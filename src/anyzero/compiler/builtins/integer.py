@@ -7,7 +7,7 @@ from collections.abc import Callable
 from anyzero.compiler.builtins.formats import INTEGERS
 from anyzero.compiler.builtins.instructions import Emit, instruction
 from anyzero.compiler.builtins.writer import Writer
-from anyzero.compiler.lower.llvm import Value
+from anyzero.compiler.llvm import Value
 
 NARROW = ("i8", "i16", "i32")
 

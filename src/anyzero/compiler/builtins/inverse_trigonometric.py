@@ -8,7 +8,7 @@ from anyzero.compiler.builtins.circle import QUARTER
 from anyzero.compiler.builtins.instructions import instruction
 from anyzero.compiler.builtins.polynomial import split
 from anyzero.compiler.builtins.writer import Writer
-from anyzero.compiler.lower.llvm import Value
+from anyzero.compiler.llvm import Value
 
 # (asin(x) - x) / x³ in powers of x² up to one half; error 2^-27.6 and 2^-55.8 of asin(x).
 ARCSINE = {

@@ -27,7 +27,7 @@ from anyzero.compiler.builtins.formats import FORMATS
 from anyzero.compiler.builtins.instructions import TABLE, Instruction
 from anyzero.compiler.builtins.routine import Routine, finish
 from anyzero.compiler.builtins.writer import Writer
-from anyzero.compiler.lower.llvm import Type, Value
+from anyzero.compiler.llvm import Type, Value
 
 MOST_LANES = 64
 

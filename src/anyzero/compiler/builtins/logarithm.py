@@ -10,7 +10,7 @@ from anyzero.compiler.builtins.polynomial import split
 from anyzero.compiler.builtins.routine import unless
 from anyzero.compiler.builtins.scaling import SQRT_HALF_BITS, is_ordinary, parts
 from anyzero.compiler.builtins.writer import Writer, format_of
-from anyzero.compiler.lower.llvm import Value
+from anyzero.compiler.llvm import Value
 
 # log(1 + f), log2(1 + f) and log10(1 + f) from √½ to √2, linear term first; relative error 2^-24.7 at most.
 SHORT_LOG = (

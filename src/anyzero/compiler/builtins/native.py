@@ -15,7 +15,7 @@ from anyzero.compiler.builtins.polynomial import horner
 from anyzero.compiler.builtins.scaling import parts
 from anyzero.compiler.builtins.trigonometric import SHORT_COSINE, SHORT_SINE, SINE
 from anyzero.compiler.builtins.writer import Writer, format_of
-from anyzero.compiler.lower.llvm import Value
+from anyzero.compiler.llvm import Value
 
 Unary = Callable[[Writer, Value], Value]
 

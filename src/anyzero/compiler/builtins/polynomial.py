@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from anyzero.compiler.builtins.writer import Writer
-from anyzero.compiler.lower.llvm import Value
+from anyzero.compiler.llvm import Value
 
 Coefficients = Sequence[float]
 

@@ -13,7 +13,7 @@ from anyzero.compiler.builtins.polynomial import horner, split
 from anyzero.compiler.builtins.routine import unless
 from anyzero.compiler.builtins.scaling import is_ordinary, parts
 from anyzero.compiler.builtins.writer import Writer
-from anyzero.compiler.lower.llvm import Value
+from anyzero.compiler.llvm import Value
 
 # log2((1 + s)/(1 - s)) = s · (FIRST + s² · (SECOND + s² · …)) for |s| ≤ 0.172.
 FIRST = {

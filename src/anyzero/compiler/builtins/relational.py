@@ -5,7 +5,7 @@ from __future__ import annotations
 from anyzero.compiler.builtins.formats import INTEGERS, REALS
 from anyzero.compiler.builtins.instructions import instruction
 from anyzero.compiler.builtins.writer import Writer
-from anyzero.compiler.lower.llvm import Value
+from anyzero.compiler.llvm import Value
 
 
 @instruction("bitselect", "T", "T", "T", elements=REALS + INTEGERS)

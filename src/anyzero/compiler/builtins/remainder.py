@@ -12,7 +12,7 @@ from anyzero.compiler.builtins.representation import fields
 from anyzero.compiler.builtins.routine import unless
 from anyzero.compiler.builtins.scaling import scale
 from anyzero.compiler.builtins.writer import Writer, format_of
-from anyzero.compiler.lower.llvm import Value
+from anyzero.compiler.llvm import Value
 
 QUOTIENT_MASK = 0x7F
 

@@ -9,7 +9,7 @@ from anyzero.compiler.builtins.formats import FORMATS
 from anyzero.compiler.builtins.instructions import instruction
 from anyzero.compiler.builtins.scaling import scale
 from anyzero.compiler.builtins.writer import Writer, format_of
-from anyzero.compiler.lower.llvm import Value
+from anyzero.compiler.llvm import Value
 
 INT_MAX, INT_MIN = 0x7FFFFFFF, -0x80000000
 

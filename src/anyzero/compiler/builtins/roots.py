@@ -8,7 +8,7 @@ from anyzero.compiler.builtins.polynomial import horner
 from anyzero.compiler.builtins.representation import fields
 from anyzero.compiler.builtins.scaling import power_of_two
 from anyzero.compiler.builtins.writer import Writer, format_of
-from anyzero.compiler.lower.llvm import Value
+from anyzero.compiler.llvm import Value
 
 
 @instruction("sqrt")

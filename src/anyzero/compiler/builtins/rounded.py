@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 
 from anyzero.compiler.builtins.routine import Routine
-from anyzero.compiler.lower.llvm import Type
+from anyzero.compiler.llvm import Type
 
 _NAMES = {"rtz": "towardzero", "rtp": "upward", "rtn": "downward"}
 _CONTROL = {"rtn": 0x2000, "rtp": 0x4000, "rtz": 0x6000}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from anyzero.compiler.builtins.writer import Writer
-from anyzero.compiler.lower.llvm import Type, Value
+from anyzero.compiler.llvm import Type, Value
 
 # Below this many instructions a call costs more than the code it saves: vector registers do not survive calls.
 INLINED = 90

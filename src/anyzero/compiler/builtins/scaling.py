@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from anyzero.compiler.builtins.writer import Writer, format_of
-from anyzero.compiler.lower.llvm import Value
+from anyzero.compiler.llvm import Value
 
 
 def power_of_two(w: Writer, n: Value) -> Value:

@@ -6,7 +6,7 @@ from anyzero.compiler.builtins.circle import half_turns, quarter_turns
 from anyzero.compiler.builtins.instructions import instruction
 from anyzero.compiler.builtins.polynomial import split
 from anyzero.compiler.builtins.writer import Writer, format_of
-from anyzero.compiler.lower.llvm import Value
+from anyzero.compiler.llvm import Value
 
 # sin(x)/x in powers of x² up to |x| = π/2 and a little; relative error 2^-27.1 and 2^-61.8.
 SINE = {

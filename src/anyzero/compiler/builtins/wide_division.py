@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from anyzero.compiler.builtins.routine import Routine
-from anyzero.compiler.lower.llvm import Type
+from anyzero.compiler.llvm import Type
 
 NAME = "wide_udiv"
 """What `math` calls it; it is none of OpenCL's functions."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from anyzero.compiler.builtins.formats import FORMATS, Format
-from anyzero.compiler.lower.llvm import Builder, Number, Type, Value
+from anyzero.compiler.llvm import Builder, Number, Type, Value
 
 if TYPE_CHECKING:
     from anyzero.compiler.builtins.routine import Routine

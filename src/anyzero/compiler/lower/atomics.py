@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from anyzero.compiler.analysis.cost import unlocked
 from anyzero.compiler.ir import SIZES, Atomic, Op
+from anyzero.compiler.llvm import BITS, Type, Value
 from anyzero.compiler.lower.emitter import Emitter, handles
 from anyzero.compiler.lower.groups import combine, reduce, scan
 from anyzero.compiler.lower.lanes import written_out
-from anyzero.compiler.lower.llvm import BITS, Type, Value
 
 _LLVM = {
     "exchange": "xchg", "add": "add", "sub": "sub", "and": "and", "or": "or", "xor": "xor", "smin": "min", "smax":

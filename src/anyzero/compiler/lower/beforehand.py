@@ -6,7 +6,7 @@ once: what is made of nothing but arguments is the same for all work-items.
 
 from __future__ import annotations
 
-from anyzero.compiler.lower.llvm import Builder, Type, Value
+from anyzero.compiler.llvm import Builder, Type, Value
 from anyzero.compiler.lower.scopes import Scope, common
 
 _PURE = frozenset({

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from anyzero.compiler.analysis.shapes import Shapes
-from anyzero.compiler.ir import SIZES, Combine
+from anyzero.compiler.ir import SIZES, Combine, Masks
+from anyzero.compiler.llvm import Type, Value
 from anyzero.compiler.lower.beforehand import Beforehand
 from anyzero.compiler.lower.emitter import Choices, Emitter, Frame
 from anyzero.compiler.lower.entry import Entry, keep
 from anyzero.compiler.lower.groups import combine, identity
-from anyzero.compiler.lower.llvm import Type, Value
 from anyzero.compiler.lower.regions import Storage, Written
-from anyzero.compiler.transform.linearise import Masks
 
 
 def write_combine(

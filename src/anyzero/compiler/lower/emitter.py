@@ -15,12 +15,11 @@ from anyzero.compiler.analysis.rows import Rows
 from anyzero.compiler.analysis.shapes import Shape, Shapes
 from anyzero.compiler.compiled import Options
 from anyzero.compiler.errors import CompileError
-from anyzero.compiler.ir import Block, Op, Slot, Variable
+from anyzero.compiler.ir import Block, Masks, Op, Slot, Variable
+from anyzero.compiler.llvm import I1, I64, PTR, Builder, Type, Value
 from anyzero.compiler.lower.debug_info import DebugInfo
-from anyzero.compiler.lower.llvm import I1, I64, PTR, Builder, Type, Value
 from anyzero.compiler.lower.masking import Masking
 from anyzero.compiler.targets.cpu import Target, cache_bytes
-from anyzero.compiler.transform.linearise import Masks
 
 if TYPE_CHECKING:
     from anyzero.compiler.builtins.routine import Routine

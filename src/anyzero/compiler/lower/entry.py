@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from anyzero.compiler.ir import Variable
+from anyzero.compiler.llvm import I1, I32, I64, PTR, Builder, Type, Value
 from anyzero.compiler.lower import streaming
 from anyzero.compiler.lower.beforehand import Beforehand
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.guard import holds
 from anyzero.compiler.lower.in_step import Group, step_by_step
-from anyzero.compiler.lower.llvm import I1, I32, I64, PTR, Builder, Type, Value
 from anyzero.compiler.lower.local_memory import initialize
 from anyzero.compiler.lower.regions import DONE, PARAMETERS
 from anyzero.compiler.lower.steps import Plan

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from anyzero.compiler.analysis.first_ids import FirstIds, first_ids
 from anyzero.compiler.ir import SIZES, Op
+from anyzero.compiler.llvm import I1, I64, Type, Value
 from anyzero.compiler.lower.emitter import Emitter
-from anyzero.compiler.lower.llvm import I1, I64, Type, Value
 
 WIDE = 128
 """Bytes of ids that are compared in less time than it takes to count."""

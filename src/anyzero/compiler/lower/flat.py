@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from anyzero.compiler.llvm import I32, PTR, Type, Value
 from anyzero.compiler.lower.beforehand import Beforehand
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.entry import Entry, keep
 from anyzero.compiler.lower.guard import holds
-from anyzero.compiler.lower.llvm import I32, PTR, Type, Value
 from anyzero.compiler.lower.regions import DONE
 from anyzero.compiler.transform.settle import Granted
 

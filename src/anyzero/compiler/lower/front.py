@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from anyzero.compiler.analysis.first_ids import first_ids
 from anyzero.compiler.ir import SIZES, Block, Op
+from anyzero.compiler.llvm import I64, Type, Value
 from anyzero.compiler.lower import first_lanes
 from anyzero.compiler.lower.emitter import Emitter
-from anyzero.compiler.lower.llvm import I64, Type, Value
 
 MOST = 16
 """Operations that are written so often."""

@@ -7,9 +7,9 @@ little it loads.
 from __future__ import annotations
 
 from anyzero.compiler.ir import SIZES, Access
+from anyzero.compiler.llvm import Type, Value
 from anyzero.compiler.lower import transposition
 from anyzero.compiler.lower.emitter import Emitter
-from anyzero.compiler.lower.llvm import Type, Value
 
 MOST_WRITTEN_OUT = 32
 """Lanes whose loads are written one behind the other, where they go lane by lane."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from anyzero.compiler.lower.llvm import I1, I64, Type, Value
+from anyzero.compiler.llvm import I1, I64, Type, Value
 from anyzero.compiler.transform.settle import Granted
 
 if TYPE_CHECKING:

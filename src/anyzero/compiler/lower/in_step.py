@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from anyzero.compiler.llvm import I32, Type, Value
 from anyzero.compiler.lower.emitter import STRAIGHT
-from anyzero.compiler.lower.llvm import I32, Type, Value
 from anyzero.compiler.lower.steps import END, Plan, Step
 
 if TYPE_CHECKING:

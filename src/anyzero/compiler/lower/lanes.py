@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, MutableMapping
 
 from anyzero.compiler.ir import SIZES, Op
+from anyzero.compiler.llvm import I64, Type, Value
 from anyzero.compiler.lower import first_lanes
 from anyzero.compiler.lower.emitter import Emitter
-from anyzero.compiler.lower.llvm import I64, Type, Value
 
 PIECE = 8
 """Bytes that are taken out of a vector at once."""

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from anyzero.compiler.ir import Variable
+from anyzero.compiler.llvm import PTR
 from anyzero.compiler.lower.constants import bytes_text
-from anyzero.compiler.lower.llvm import PTR
 
 if TYPE_CHECKING:
     from anyzero.compiler.lower.entry import Entry

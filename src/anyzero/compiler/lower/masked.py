@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from anyzero.compiler.llvm import Type, Value
 from anyzero.compiler.lower.emitter import Emitter
-from anyzero.compiler.lower.llvm import Type, Value
 
 
 def masked_load(e: Emitter, address: Value, type_: Type, mask: Value, alignment: int) -> Value:

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 from anyzero.compiler.analysis.first_ids import first_ids
 from anyzero.compiler.analysis.shapes import Shapes
-from anyzero.compiler.ir import Block, Op
-from anyzero.compiler.lower.llvm import I1, I64, Builder, Type, Value
+from anyzero.compiler.ir import Block, Masks, Op
+from anyzero.compiler.llvm import I1, I64, Builder, Type, Value
 from anyzero.compiler.operations import MASKS
-from anyzero.compiler.transform.linearise import Masks
 
 if TYPE_CHECKING:
     from anyzero.compiler.lower.emitter import Choices, Frame

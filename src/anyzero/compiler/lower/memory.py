@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from anyzero.compiler.analysis.likely import likely_stride
 from anyzero.compiler.analysis.streams import LINE
 from anyzero.compiler.ir import SIZES, Access, Op
+from anyzero.compiler.llvm import I64, PTR, Type, Value
 from anyzero.compiler.lower import constants, runs, streaming, transposition
 from anyzero.compiler.lower.emitter import Emitter, handles
 from anyzero.compiler.lower.gathers import aligned, gather, scatter, typed, untyped, whole_type
 from anyzero.compiler.lower.lanes import whole_or_part
-from anyzero.compiler.lower.llvm import I64, PTR, Type, Value
 from anyzero.compiler.lower.masked import masked_load, masked_store
 
 MOST_APART = 32

@@ -12,14 +12,13 @@ from anyzero.compiler.analysis.streams import Streams
 from anyzero.compiler.builtins.routine import Routine
 from anyzero.compiler.dominators import dominators
 from anyzero.compiler.errors import CompileError
-from anyzero.compiler.ir import Block, Body, Op, Slot, Variable
+from anyzero.compiler.ir import Block, Body, Masks, Op, Slot, Variable
+from anyzero.compiler.llvm import I1, I32, I64, PTR, Builder, Type, Value
 from anyzero.compiler.lower import arithmetic, atomics, calls, groups, images, memory, residency
 from anyzero.compiler.lower.beforehand import Beforehand, Numbering
 from anyzero.compiler.lower.emitter import Choices, Emitter, Frame
-from anyzero.compiler.lower.llvm import I1, I32, I64, PTR, Builder, Type, Value
 from anyzero.compiler.lower.steps import END, Plan, answer
 from anyzero.compiler.lower.whole import Rounds
-from anyzero.compiler.transform.linearise import Masks
 from anyzero.compiler.transform.regions import Region, ends_in_barrier
 
 CHAPTERS = (arithmetic, atomics, calls, groups, images, memory, residency)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from anyzero.compiler.ir import Op, Reach
+from anyzero.compiler.llvm import I64, Value
 from anyzero.compiler.lower.emitter import Emitter, handles
-from anyzero.compiler.lower.llvm import I64, Value
 from anyzero.compiler.lower.memory import placed
 
 _RESIDENT = "declare void @az_resident(ptr, ptr, i64, i64)"

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from anyzero.compiler.analysis.streams import LINE
+from anyzero.compiler.llvm import I64, Value
 from anyzero.compiler.lower.emitter import Emitter
-from anyzero.compiler.lower.llvm import I64, Value
 
 if TYPE_CHECKING:
     from anyzero.compiler.lower.entry import Entry

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from anyzero.compiler.ir import SIZES, Access
+from anyzero.compiler.llvm import Type, Value
 from anyzero.compiler.lower.emitter import Emitter
-from anyzero.compiler.lower.llvm import Type, Value
 
 FEWEST = 8
 """Components; fewer are loaded one by one."""

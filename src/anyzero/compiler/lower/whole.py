@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from anyzero.compiler.ir import SIZES, Block, Body, Op
+from anyzero.compiler.llvm import Value
 from anyzero.compiler.lower import front
 from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.lanes import whole_or_part
-from anyzero.compiler.lower.llvm import Value
 from anyzero.compiler.transform.linearise import LOOP_MASK
 
 MOST = 64

@@ -11,8 +11,8 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass
 
 from anyzero.compiler.analysis.shapes import Shapes
-from anyzero.compiler.ir import Block, Body, Op, Slot
-from anyzero.compiler.transform.linearise import Masks, connect
+from anyzero.compiler.ir import Block, Body, Masks, Op, Slot
+from anyzero.compiler.transform.linearise import connect
 from anyzero.compiler.transform.regions import Region, alive, ends_in_barrier, is_cheap, start_from
 
 MOST = 64

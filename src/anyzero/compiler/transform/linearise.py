@@ -11,12 +11,11 @@ Phis become slots that are written on the way to their block; LLVM makes registe
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
 
 from anyzero.compiler.analysis.loops import Loop
 from anyzero.compiler.analysis.shapes import UNIFORM, VARYING, Flow, Shape, Shapes
 from anyzero.compiler.dominators import dominators, tree
-from anyzero.compiler.ir import Block, Body, Op, Slot
+from anyzero.compiler.ir import Block, Body, Masks, Op, Slot
 from anyzero.compiler.transform.number import number
 from anyzero.compiler.transform.pending import Pending, Waiting
 
@@ -25,16 +24,6 @@ CHEAP = 8
 
 LOOP_MASK = "loop mask"
 """The name of slots that say which lanes are still in a loop."""
-
-
-@dataclass(slots=True, eq=False)
-class Masks:
-    """Which lanes are there: the mask of every block."""
-
-    of: dict[Block, Op] = field(default_factory=dict)
-
-    def __getitem__(self, block: Block) -> Op:
-        return self.of[block]
 
 
 def entry_mask(body: Body) -> Op:

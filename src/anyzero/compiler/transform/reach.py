@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from anyzero.compiler.analysis.shapes import Shapes
 from anyzero.compiler.dominators import dominators
-from anyzero.compiler.ir import Block, Body, Op, Slot
-from anyzero.compiler.transform.linearise import Masks
+from anyzero.compiler.ir import Block, Body, Masks, Op, Slot
 
 
 def demote(values: set[Op], body: Body, shapes: Shapes, masks: Masks) -> None:

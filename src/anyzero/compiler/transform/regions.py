@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from anyzero.compiler.analysis.shapes import Shapes
 from anyzero.compiler.dominators import Dominators, dominators
-from anyzero.compiler.ir import Block, Body, Combine, Op, Slot
+from anyzero.compiler.ir import Block, Body, Combine, Masks, Op, Slot
 from anyzero.compiler.operations import CHEAP
-from anyzero.compiler.transform.linearise import Masks, connect
+from anyzero.compiler.transform.linearise import connect
 from anyzero.compiler.transform.reach import demote
 
 _STEPS = 6
