@@ -8,7 +8,10 @@ from anyzero.compiler.builtins import library, rounded, wide_division
 from anyzero.compiler.ir import FAULTS, Op
 from anyzero.compiler.llvm import I64, Type, Value
 from anyzero.compiler.lower import first_lanes
-from anyzero.compiler.lower.emitter import Emitter, handles
+from anyzero.compiler.lower.emitter import Emitter
+from anyzero.compiler.lower.handlers import Chapter
+
+handles = Chapter()
 
 
 @handles("add", "sub", "mul", "and", "or", "xor")

@@ -5,9 +5,12 @@ from __future__ import annotations
 from anyzero.compiler.analysis.cost import unlocked
 from anyzero.compiler.ir import SIZES, Atomic, Op
 from anyzero.compiler.llvm import BITS, Type, Value
-from anyzero.compiler.lower.emitter import Emitter, handles
+from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.groups import combine, reduce, scan
+from anyzero.compiler.lower.handlers import Chapter
 from anyzero.compiler.lower.lanes import written_out
+
+handles = Chapter()
 
 _LLVM = {
     "exchange": "xchg", "add": "add", "sub": "sub", "and": "and", "or": "or", "xor": "xor", "smin": "min", "smax":

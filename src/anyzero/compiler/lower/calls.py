@@ -12,7 +12,10 @@ from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import FAULTS, Op, Signature
 from anyzero.compiler.llvm import I64, PTR, Type, Value
 from anyzero.compiler.lower.arithmetic import fault
-from anyzero.compiler.lower.emitter import Emitter, handles
+from anyzero.compiler.lower.emitter import Emitter
+from anyzero.compiler.lower.handlers import Chapter
+
+handles = Chapter()
 
 ROW = 8
 """Bytes of a scalar, whatever its type."""

@@ -22,7 +22,7 @@ def write_combine(
     b = e.b
     # The loads of the grid that an entry begins with are not needed here; LLVM leaves them out.
     frame = Frame(e.arguments, e.grid, e.worker, None)
-    scalar = Emitter(replace(choices, lanes=1), Shapes(), Masks(), frame, b)
+    scalar = Emitter(replace(choices, lanes=1), Shapes(), Masks(), frame, b, {})
     vectors = e.last
     place = storage.slots.get(what.slot)
     if place is None:

@@ -7,7 +7,7 @@ value is a vector. Chapters (arithmetic, memory, …) register a function for ea
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Block, Masks, Op, Slot, Variable
 from anyzero.compiler.llvm import I1, I64, PTR, Builder, Type, Value
 from anyzero.compiler.lower.debug_info import DebugInfo
+from anyzero.compiler.lower.handlers import Handler
 from anyzero.compiler.lower.masking import Masking
 from anyzero.compiler.targets.cpu import Target, cache_bytes
 
@@ -124,27 +125,23 @@ class _View:
     cache: MutableMapping[object, Value] = field(default_factory=dict)
 
 
-Handler = Callable[["Emitter", Op], None]
-HANDLERS: dict[str, Handler] = {}
-
-
-def handles(*names: str) -> Callable[[Handler], Handler]:
-    def register(handler: Handler) -> Handler:
-        for name in names:
-            HANDLERS[name] = handler
-        return handler
-
-    return register
-
-
 class Emitter(Masking):
-    def __init__(self, choices: Choices, shapes: Shapes, masks: Masks, frame: Frame, builder: Builder) -> None:
+    def __init__(
+        self,
+        choices: Choices,
+        shapes: Shapes,
+        masks: Masks,
+        frame: Frame,
+        builder: Builder,
+        handlers: Mapping[str, Handler],
+    ) -> None:
         self.choices = choices
         self.lanes = choices.lanes if choices.lanes > 1 else 0
         self.shapes = shapes
         self.masks = masks
         self.frame = frame
         self.b = builder
+        self.handlers = handlers
         self.scalars: MutableMapping[Op, Value] = {}
         self.vectors: MutableMapping[Op, Value] = {}
         self.parts: MutableMapping[Op, list[Value]] = {}
@@ -202,7 +199,7 @@ class Emitter(Masking):
         debug = self.choices.debug
         for op in ops:
             written = len(self.b.lines)
-            handler = HANDLERS.get(op.name)
+            handler = self.handlers.get(op.name)
             if handler is None:
                 raise CompileError(f"{op.name} is not supported", offset=op.word)
             if self.rows is not None and op in self.rows.each:

@@ -9,8 +9,11 @@ from collections.abc import Callable
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import SIZES, Collective, Op
 from anyzero.compiler.llvm import I1, I32, I64, PTR, Type, Value
-from anyzero.compiler.lower.emitter import Emitter, handles
+from anyzero.compiler.lower.emitter import Emitter
+from anyzero.compiler.lower.handlers import Chapter
 from anyzero.compiler.lower.masked import masked_load, masked_store
+
+handles = Chapter()
 
 _INTRINSICS = {"smin": "smin", "smax": "smax", "umin": "umin", "umax": "umax", "fmin": "minnum", "fmax": "maxnum"}
 _REDUCE = {"fmin": "fmin", "fmax": "fmax", "logical_and": "and", "logical_or": "or", "logical_xor": "xor"}

@@ -8,7 +8,10 @@ from anyzero.compiler.ir import FAULTS, ImageAccess, Op
 from anyzero.compiler.llvm import I32, I64, PTR, Type, Value
 from anyzero.compiler.lower.arithmetic import fault
 from anyzero.compiler.lower.calls import mask_bits
-from anyzero.compiler.lower.emitter import Emitter, handles
+from anyzero.compiler.lower.emitter import Emitter
+from anyzero.compiler.lower.handlers import Chapter
+
+handles = Chapter()
 
 _READ = "declare void @az_image_read(ptr, ptr, i32, i64, ptr, i32, ptr, ptr, i32)"
 _WRITE = "declare void @az_image_write(ptr, i32, i64, ptr, ptr, i32)"

@@ -9,10 +9,13 @@ from anyzero.compiler.analysis.streams import LINE
 from anyzero.compiler.ir import SIZES, Access, Op
 from anyzero.compiler.llvm import I64, PTR, Type, Value
 from anyzero.compiler.lower import constants, runs, streaming, transposition
-from anyzero.compiler.lower.emitter import Emitter, handles
+from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.gathers import aligned, gather, scatter, typed, untyped, whole_type
+from anyzero.compiler.lower.handlers import Chapter
 from anyzero.compiler.lower.lanes import whole_or_part
 from anyzero.compiler.lower.masked import masked_load, masked_store
+
+handles = Chapter()
 
 MOST_APART = 32
 """Lanes whose accesses are written one behind the other where they lie a constant apart."""

@@ -17,12 +17,13 @@ from anyzero.compiler.llvm import I1, I32, I64, PTR, Builder, Type, Value
 from anyzero.compiler.lower import arithmetic, atomics, calls, groups, images, memory, residency
 from anyzero.compiler.lower.beforehand import Beforehand, Numbering
 from anyzero.compiler.lower.emitter import Choices, Emitter, Frame
+from anyzero.compiler.lower.handlers import together
 from anyzero.compiler.lower.steps import END, Plan, answer
 from anyzero.compiler.lower.whole import Rounds
 from anyzero.compiler.transform.regions import Region, ends_in_barrier
 
-CHAPTERS = (arithmetic, atomics, calls, groups, images, memory, residency)
-"""Importing them fills the table of handlers."""
+HANDLERS = together(*(chapter.handles for chapter in (arithmetic, atomics, calls, groups, images, memory, residency)))
+"""Of the lowering to lanes of a CPU."""
 
 PARAMETERS = (
     ("arguments", PTR), ("grid", PTR), ("worker", PTR), ("spill", PTR),
@@ -298,7 +299,7 @@ def _write(
     """`stops` are blocks that say so when they jump over what is behind them."""
     b = frames[0].arguments.builder
     assert isinstance(b, Numbering)
-    e = Emitter(choices, ready.shapes, ready.masks, frames[0], b)
+    e = Emitter(choices, ready.shapes, ready.masks, frames[0], b, HANDLERS)
     e.used, e.constants, e.streams, e.crossing = ready.used, out.constants, ready.streams.stores, ready.crossing
     if rows is not None:
         e.run_rows(rows, frames)

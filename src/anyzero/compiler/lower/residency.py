@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from anyzero.compiler.ir import Op, Reach
 from anyzero.compiler.llvm import I64, Value
-from anyzero.compiler.lower.emitter import Emitter, handles
+from anyzero.compiler.lower.emitter import Emitter
+from anyzero.compiler.lower.handlers import Chapter
 from anyzero.compiler.lower.memory import placed
+
+handles = Chapter()
 
 _RESIDENT = "declare void @az_resident(ptr, ptr, i64, i64)"
 _APART = "declare void @az_resident_apart(ptr, ptr, i64, i64, i64)"
