@@ -138,7 +138,7 @@ bool call_python(const Python& py, const char* module_name, const char* name, co
 
 bool describe_by_python(const Python& py, std::vector<unsigned char>* description, std::string* reason) {
   std::string bytes;
-  if (!call_python(py, "anyzero.driver.boot", "describe", nullptr, &bytes, reason)) return false;
+  if (!call_python(py, "anyzero.driver.devices.boot", "describe", nullptr, &bytes, reason)) return false;
   description->assign(bytes.begin(), bytes.end());
   return true;
 }
@@ -192,7 +192,7 @@ bool call_planner(const char* function, const std::string& request, std::string*
     const std::string_view whole = function;
     const size_t dot = whole.rfind('.');
     const bool named = dot != whole.npos;
-    const std::string module = "anyzero.driver." + std::string(named ? whole.substr(0, dot) : "modules");
+    const std::string module = "anyzero.driver." + std::string(named ? whole.substr(0, dot) : "modules") + ".requests";
     return call_python(*py, module.c_str(), named ? function + dot + 1 : function, &request, reply, reason);
   }
   if (plans_here.load(std::memory_order_relaxed)) {

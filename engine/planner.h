@@ -7,13 +7,14 @@
 
 namespace anyzero {
 
-// What the machine shows, as described by anyzero.driver.boot: in the Python of this process where there is one that has our
-// package, else in a Python that is started beside it, else by a file. False with a reason when that is wrong.
+// What the machine shows, as described by anyzero.driver.devices.boot: in the Python of this process where there is one that has
+// our package, else in a Python that is started beside it, else by a file. False with a reason when that is wrong.
 bool describe_machine(std::vector<unsigned char>* description, std::string* reason);
 
-// Has the planner do something: calls anyzero.driver.modules.`function`, or anyzero.driver.graphs.plan for "graphs.plan", with
-// bytes, for bytes. False with a reason when there is no Python, or it has no such function. A module's later questions go to the
-// Python that built it. Takes the interpreter's lock, so the caller must hold none of ours.
+// Has the planner do something: calls anyzero.driver.modules.requests.`function`, or for "graphs.manifest" the function `manifest`
+// of anyzero.driver.graphs.requests, with bytes, for bytes. False with a reason when there is no Python, or it has no such
+// function. A module's later questions go to the Python that built it. Takes the interpreter's lock, so the caller must hold none
+// of ours.
 bool call_planner(const char* function, const std::string& request, std::string* reply, std::string* reason);
 
 // Gives up the interpreter's lock for as long as it lives, if the calling thread holds it. Where there is no Python it costs a look

@@ -50,7 +50,7 @@ ze_result_t ask_for_plan(const SerializedModel& model, const char* build_flags, 
   question.u64(model.weights.size());
   question.blob(model.xml);
   Answer answer;
-  ask_planner("graphs.plan", question, &answer);
+  ask_planner("graphs.manifest", question, &answer);
   *log += answer.log;
   if (answer.status) return answer.status;
   planned->pieces.resize(answer.count(3 * sizeof(uint64_t)));

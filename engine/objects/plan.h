@@ -54,8 +54,8 @@ class Answer {
   bool good_ = true;
 };
 
-// Asks anyzero.driver.modules.`function`, or a function of another module of that package by `module.function`. The answer has a
-// status and a log in any case; the rest only when the status is SUCCESS. The caller must hold no lock: this takes the
+// Asks anyzero.driver.modules.requests.`function`, or of another package of anyzero.driver by `package.function`. The answer
+// has a status and a log in any case; the rest only when the status is SUCCESS. The caller must hold no lock: this takes the
 // interpreter's.
 void ask_planner(const char* function, const Question& question, Answer* answer);
 

@@ -19,7 +19,7 @@ namespace anyzero {
 
 namespace {
 
-// What anyzero.driver.boot.anywhere() writes for numbers that are the machine's.
+// What anyzero.driver.devices.boot.anywhere() writes for numbers that are the machine's.
 constexpr uint64_t kMemory = 0x0005A5A5A5A5'A000;
 constexpr uint32_t kThreads = 0x5A5A5A5A;
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-import anyzero.driver
+import anyzero.driver.modules
 from anyzero import ze
 from tests.abi.calls import Calls, waiting
 
@@ -151,10 +151,10 @@ def reply(status: int, log: str = "", body: bytes = b"") -> bytes:
 
 
 class Planner(ModuleType):
-    """Stands where `anyzero.driver.modules` would, and remembers what it was asked."""
+    """Stands where `anyzero.driver.modules.requests` would, and remembers what it was asked."""
 
     def __init__(self) -> None:
-        super().__init__("anyzero.driver.modules")
+        super().__init__("anyzero.driver.modules.requests")
         self.plans: dict[int, dict[str, Any]] = {}
         self.released: list[int] = []
         self.compilations: list[str] = []
@@ -264,9 +264,9 @@ def planner() -> Iterator[Planner]:
     """The engine asks this one as long as it lasts."""
     stand_in = Planner()
     key = stand_in.__name__
-    before, attribute = sys.modules.get(key), getattr(anyzero.driver, "modules", None)
+    before, attribute = sys.modules.get(key), getattr(anyzero.driver.modules, "requests", None)
     sys.modules[key] = stand_in
-    anyzero.driver.modules = stand_in  # type: ignore[attr-defined]
+    anyzero.driver.modules.requests = stand_in  # type: ignore[attr-defined]
     try:
         yield stand_in
     finally:
@@ -274,9 +274,9 @@ def planner() -> Iterator[Planner]:
         if before is not None:
             sys.modules[key] = before
         if attribute is not None:
-            anyzero.driver.modules = attribute  # type: ignore[attr-defined]
+            anyzero.driver.modules.requests = attribute  # type: ignore[attr-defined]
         else:
-            del anyzero.driver.modules  # type: ignore[attr-defined]
+            del anyzero.driver.modules.requests  # type: ignore[attr-defined]
 
 
 def build(az: Calls, context: c_void_p, source: str, **fields: Any) -> tuple[c_void_p, c_void_p]:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import anyzero as az
-from anyzero.driver import modules
-from anyzero.driver.build_options import settings
+from anyzero.driver.modules import requests
+from anyzero.driver.modules.build_options import settings
 
 KERNELS = Path(__file__).parent.parent / "kernels"
 
@@ -21,13 +21,13 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     found: list[str] = []
 
     def listening(name: str) -> None:
-        answer = getattr(modules, name)
+        answer = getattr(requests, name)
 
         def listen(request: bytes) -> bytes:
             found.append(name)
             return bytes(answer(request))
 
-        monkeypatch.setattr(modules, name, listen)
+        monkeypatch.setattr(requests, name, listen)
 
     for name in ("build", "compile", "constants"):
         listening(name)

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from anyzero.config import Config
-from anyzero.driver import boot, description, machine
+from anyzero.driver.devices import boot, description, machine
 from tests.abi.calls import INVALID_ARGUMENT, UNINITIALIZED, run_python
 
 TWO_CARDS = "cpu:tiles=2,cpu:tiles=2"
 LOOK = """
 import ctypes, json
 from tests.abi.sysman import Sysman, structure
-import anyzero.driver.boot  # once for all children
+import anyzero.driver.devices.boot  # once for all children
 
 CORE = ctypes.CDLL(str(LIBRARY))
 CORE.zerTranslateDeviceHandleToIdentifier.restype = c_uint32
@@ -198,7 +198,7 @@ def test_system_management_is_not_affected() -> None:
 
 def test_a_description_from_a_file_is_masked_too(tmp_path: Path) -> None:
     path = tmp_path / "description"
-    path.write_bytes(description.encode(boot.plan(Config(devices=TWO_CARDS), machine.read())))
+    path.write_bytes(description.encode(boot.compose(Config(devices=TWO_CARDS), machine.read())))
     (listed,) = seen({"ANYZERO_DESCRIPTION": str(path), "ANYZERO_DEVICES": "", "ZE_AFFINITY_MASK": "1.1"})
     assert places(listed) == [(0, 1, [])]
 

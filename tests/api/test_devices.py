@@ -185,7 +185,7 @@ def test_importing_the_driver_half_imports_neither_numpy_nor_the_api(run_python:
     import sys
 
     program = (
-        "import sys, anyzero, anyzero.driver.boot\n"
+        "import sys, anyzero, anyzero.driver.devices.boot\n"
         "print([name for name in sys.modules if name == 'numpy' or name.startswith('anyzero.api')])"
     )
     result = subprocess.run(

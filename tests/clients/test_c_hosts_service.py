@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from anyzero.driver import boot, service
+from anyzero.driver import service
+from anyzero.driver.devices import boot
 from tests.patience import PATIENCE
 from tests.unit.planning import Reply, blob, exporter, importer, text
 

@@ -15,8 +15,9 @@ from anyzero import config, errors
 from anyzero.api import library
 from anyzero.compiler import dump
 from anyzero.config import Config, ConfigError
-from anyzero.driver import boot, cache, machine
-from anyzero.driver.description import encode
+from anyzero.driver.devices import boot, machine
+from anyzero.driver.devices.description import encode
+from anyzero.driver.modules import cache
 
 ROOT = Path(__file__).resolve().parents[2]
 DRIVER = ROOT / "src" / "anyzero" / "lib" / "libze_anyzero.so.1"
@@ -162,7 +163,7 @@ def test_numbers_are_obeyed_or_refused(variable: str) -> None:
         try:
             settings = config.read({"ANYZERO_DEVICES": f"cpu:{variable}={text}"} if option else {variable: text})
             if not settings.devices or option:
-                encode(boot.plan(settings, host))
+                encode(boot.compose(settings, host))
         except ConfigError as error:
             refusals.append(error)
             continue
@@ -197,7 +198,7 @@ def test_a_size_that_would_wrap_is_refused() -> None:
         with pytest.raises(ConfigError, match=r"too large: sizes are less than 8388608T\. Accepted: a size"):
             config.read({variable: "999999999999T"})
     with pytest.raises(ConfigError, match="too large"):
-        boot.plan(Config(devices="cpu:memory=999999999999T"), machine.read())
+        boot.compose(Config(devices="cpu:memory=999999999999T"), machine.read())
 
 
 def test_the_largest_values_work() -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from anyzero import ze
-from anyzero.driver import graphs
+from anyzero.driver.graphs import requests
 from anyzero.driver.wire import Reader, Writer
 
 DYNAMIC = (1 << 64) - 1
@@ -52,11 +52,11 @@ class Refused:
 
 
 def request(xml: bytes, flags: str = "", serializer: int = 1, weights_size: int = 0) -> bytes:
-    return Writer().u32(0).text(flags).u32(serializer, graphs.FOR_EXECUTION).u64(weights_size).blob(xml).done()
+    return Writer().u32(0).text(flags).u32(serializer, requests.FOR_EXECUTION).u64(weights_size).blob(xml).done()
 
 
 def ask(xml: bytes, flags: str = "", serializer: int = 1, weights_size: int = 0) -> Planned | Refused:
-    return read(graphs.plan(request(xml, flags, serializer, weights_size)))
+    return read(requests.manifest(request(xml, flags, serializer, weights_size)))
 
 
 def plan(xml: bytes, flags: str = "", **options: Any) -> Planned:

@@ -14,7 +14,7 @@ import pytest
 
 from anyzero import installed, ze
 from anyzero.config import ConfigError
-from anyzero.driver import compute_driver, npu_driver
+from anyzero.driver.devices import compute_driver, npu_driver
 from anyzero.installed import OpenVINO
 from anyzero.ze import npu_constants as npu
 from tests.npu.conftest import ROOT
@@ -121,9 +121,9 @@ class TestDescription:
 
     def test_no_structure_has_a_field_that_the_specification_lacks(self) -> None:
         from anyzero.config import Config
-        from anyzero.driver import boot
+        from anyzero.driver.devices import boot
 
-        plan = boot.plan(Config(), HOST, OPENVINO)
+        plan = boot.compose(Config(), HOST, OPENVINO)
         blobs = [blob for driver in plan.drivers for blob in (*driver.blobs, *driver.devices[0].blobs)]
         assert len(blobs) > 40
         for blob in blobs:

@@ -9,7 +9,9 @@ import time
 import pytest
 
 from anyzero import ze
-from anyzero.driver import graphs, ir, service
+from anyzero.driver import service
+from anyzero.driver.graphs import requests
+from anyzero.driver.graphs.ir import model as ir
 from anyzero.driver.wire import Writer
 from anyzero.ze import npu
 from tests.npu import planned
@@ -255,7 +257,7 @@ def test_flags_that_ask_for_what_is_there_change_nothing() -> None:
 def test_requests_that_are_not_understood_are_refused() -> None:
     whole = request(addition().xml(), weights_size=24)
     for bad in (b"", whole[:-1], whole + b"x", Writer().u32(1).done()):
-        answer = planned.read(graphs.plan(bad))
+        answer = planned.read(requests.manifest(bad))
         assert not isinstance(answer, Planned)
         assert answer.status == BAD_ARGUMENT
     assert refused(addition().xml(), serializer=3, weights_size=24).status == BAD_ARGUMENT
@@ -264,13 +266,22 @@ def test_requests_that_are_not_understood_are_refused() -> None:
 def test_plans_of_modules_that_are_gone_may_come_along() -> None:
     whole = request(addition().xml(), weights_size=24)
     released = Writer().u32(2).u64(1 << 60, 1 << 61).done() + whole[4:]
-    assert isinstance(planned.read(graphs.plan(released)), Planned)
+    assert isinstance(planned.read(requests.manifest(released)), Planned)
 
 
 def test_the_planning_process_knows_the_function_by_its_name() -> None:
     whole = request(addition().xml(), weights_size=24)
-    assert service._call("graphs.plan", whole) == graphs.plan(whole)
-    for wrong in ("plan", "graphs.Reader", "graphs.ir", "graphs.", "modules.build", "os.getcwd", "graphs.plan.x", "."):
+    assert service._call("graphs.manifest", whole) == requests.manifest(whole)
+    for wrong in (
+        "manifest",
+        "graphs.Reader",
+        "graphs.ir",
+        "graphs.",
+        "modules.build",
+        "os.getcwd",
+        "graphs.manifest.x",
+        ".",
+    ):
         with pytest.raises(ValueError, match="no function"):
             service._call(wrong, whole)
 
@@ -289,7 +300,7 @@ def test_a_large_model_is_planned_quickly() -> None:
 
 def test_importing_it_is_cheap() -> None:
     program = (
-        "import sys, anyzero.driver.graphs; "
+        "import sys, anyzero.driver.graphs.requests; "
         "print(*sorted({'numpy', 'openvino', 'llvmlite', 'ctypes', 'anyzero.compiler'} & sys.modules.keys()))"
     )
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=110)

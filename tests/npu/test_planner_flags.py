@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from anyzero import ze
-from anyzero.driver import graph_config, graph_flags
+from anyzero.driver.graphs import configuration
+from anyzero.driver.graphs import flags as build_flags
 from anyzero.ze import npu
 from tests.npu.planned import plan, refused
 from tests.npu.planner_irs import Net, addition, operation, parameter, result
@@ -29,7 +30,7 @@ def negative(*shapes: str) -> bytes:
 
 
 def test_what_the_plugin_sends() -> None:
-    flags = graph_flags.parse(CAPTURED)
+    flags = build_flags.parse(CAPTURED)
     assert flags.remarks == []
     assert flags.lists["inputs_layouts"] == {"0": "NC", "1": "NC"}
     assert flags.config == {
@@ -166,5 +167,5 @@ def test_what_the_processor_would_choke_on_is_left_out(
     config: dict[str, str], properties: dict[str, str], remarks: int
 ) -> None:
     said: list[str] = []
-    assert graph_config.properties(config, said) == properties
+    assert configuration.properties(config, said) == properties
     assert len(said) == remarks

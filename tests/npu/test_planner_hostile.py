@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anyzero import ze
-from anyzero.driver import graphs, ir
+from anyzero.driver.graphs import requests
+from anyzero.driver.graphs.ir import model as ir
 from tests.npu.planned import Planned, ask, read, request
 from tests.npu.planner_irs import Net, addition, branching, constant, parameter, pointer, result, stateful
 
@@ -92,7 +93,7 @@ FLAGS = st.lists(
 
 
 def check(xml: bytes, flags: str = "", serializer: int = 1) -> None:
-    answer = read(graphs.plan(request(xml, flags, serializer, 100)))
+    answer = read(requests.manifest(request(xml, flags, serializer, 100)))
     if isinstance(answer, Planned):
         # What is planned is an IR again, and needs no more planning.
         again = ir.read(answer.xml)
@@ -122,7 +123,7 @@ def test_random_flags(flags: str, xml: bytes) -> None:
 @given(st.binary(max_size=400))
 def test_random_bytes(data: bytes) -> None:
     check(data)
-    assert not isinstance(read(graphs.plan(data)), Planned)
+    assert not isinstance(read(requests.manifest(data)), Planned)
 
 
 @settings(max_examples=200, deadline=None)
@@ -131,7 +132,7 @@ def test_random_requests(data: st.DataObject) -> None:
     whole = bytearray(request(SEEDS[0], "--config", 1, 100))
     for _ in range(data.draw(st.integers(1, 3))):
         whole[data.draw(st.integers(0, 40))] = data.draw(st.integers(0, 255))
-    read(graphs.plan(bytes(whole)))
+    read(requests.manifest(bytes(whole)))
 
 
 @settings(max_examples=100, deadline=None)

@@ -18,7 +18,7 @@ import numpy as np
 import openvino as ov
 from openvino import opset13 as op
 
-from anyzero.driver.element_types import NUMBERS
+from anyzero.driver.graphs.ir.element_types import NUMBERS
 from tests.npu import models
 from tests.npu.planned import DATA, DYNAMIC, SHAPE, STATE, Argument, Planned, plan
 from tests.npu.planner_models import ODD, STATEFUL, image, serialized, shared

@@ -7,7 +7,8 @@ import re
 import pytest
 
 from anyzero import ze
-from anyzero.driver import graphs, ir_weightless
+from anyzero.driver.graphs import requests
+from anyzero.driver.graphs.ir import weightless
 from anyzero.driver.wire import Writer
 from tests.npu import planned
 from tests.npu.planned import DATA, WEIGHTS, Planned, Refused
@@ -124,7 +125,7 @@ class TestNumbered:
         assert "the model has 2 graphs" in third.log
 
     def test_many_weights_come_in_parts(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(ir_weightless, "PART_BYTES", 24)
+        monkeypatch.setattr(weightless, "PART_BYTES", 24)
         parts = [plan(self.XML, call(number), serializer=2) for number in range(3)]
         assert [[each.name for each in part.of(INPUT)] for part in parts[:2]] == [["vpux_ow_1000"], ["vpux_ow_3000"]]
         assert [each.name for each in parts[2].of(INPUT, WEIGHTS)] == ["vpux_tw_1000", "vpux_tw_3000"]
@@ -143,7 +144,7 @@ class TestNumbered:
 def test_a_query_is_about_the_whole_model() -> None:
     xml = chain(constant(1, 0, 24))
     request = Writer().u32(0).text(call(0)).u32(1, 0).u64(24).blob(xml).done()
-    answer = planned.read(graphs.plan(request))
+    answer = planned.read(requests.manifest(request))
     assert isinstance(answer, Planned)
     assert answer.weights_size == 24
     assert answer.xml == xml

@@ -99,11 +99,11 @@ def test_only_the_planner_calls_python() -> None:
 
 
 def test_wrong_directions_are_noticed() -> None:
-    assert crossings("import anyzero.driver.boot", "anyzero.api.device") == [
-        "anyzero.api.device imports anyzero.driver.boot"
+    assert crossings("import anyzero.driver.devices.boot", "anyzero.api.device") == [
+        "anyzero.api.device imports anyzero.driver.devices.boot"
     ]
-    assert crossings("from ..driver import boot", "anyzero.api.device") == [
-        "anyzero.api.device imports anyzero.driver.boot"
+    assert crossings("from ..driver.devices import boot", "anyzero.api.device") == [
+        "anyzero.api.device imports anyzero.driver.devices.boot"
     ]
     assert crossings("from .. import tools", "anyzero.api", is_package=True) == ["anyzero.api imports anyzero.tools"]
     assert crossings("from anyzero import tools", "anyzero.npu.core") == ["anyzero.npu.core imports anyzero.tools"]
@@ -117,7 +117,7 @@ def test_right_directions_pass() -> None:
     assert crossings("from anyzero import config, errors\nimport numpy", "anyzero.api.device") == []
     assert crossings("from . import event\nfrom ..ze import enums", "anyzero.api.device") == []
     assert crossings("import anyzero as az", "anyzero.tools.demo") == []
-    assert crossings("from anyzero.compiler import pipeline", "anyzero.driver.modules") == []
+    assert crossings("from anyzero.compiler import pipeline", "anyzero.driver.modules.requests") == []
 
 
 def test_calls_of_python_are_noticed() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 from anyzero import ze
 from anyzero.config import Config
-from anyzero.driver import boot, description
-from anyzero.driver.machine import Cache, Machine
+from anyzero.driver.devices import boot, description
+from anyzero.driver.devices.machine import Cache, Machine
 from anyzero.installed import OpenVINO
 
 HOST = Machine(
@@ -123,4 +123,4 @@ class Reader:
 
 
 def read(host: Machine = HOST, openvino: OpenVINO | None = None, **config: Any) -> Reader:
-    return Reader(description.encode(boot.plan(Config(threads=config.pop("threads", 8), **config), host, openvino)))
+    return Reader(description.encode(boot.compose(Config(threads=config.pop("threads", 8), **config), host, openvino)))

@@ -16,7 +16,7 @@ import pytest
 from anyzero import compiler, ze
 from anyzero.compiler import spirv
 from anyzero.compiler.compiled import Argument, ArgumentKind, CompiledKernel, Options
-from anyzero.driver import build_options, modules
+from anyzero.driver.modules import build_options, requests
 from tests.compiler.assembler import assemble
 from tests.compiler.samples import PROLOGUE, TYPES
 from tests.patience import PATIENCE
@@ -95,7 +95,7 @@ def build(
         data, flags, constants = each if isinstance(each, tuple) else (each, "", {})
         request += blob(data) + text(flags) + struct.pack("<I", len(constants))
         request += b"".join(struct.pack("<I", number) + blob(value) for number, value in constants.items())
-    reply = Reply(modules.build(request))
+    reply = Reply(requests.build(request))
     built = Built(reply.status, reply.log)
     if built.status == SUCCESS:
         (built.plan,) = reply.numbers("Q")
@@ -117,24 +117,24 @@ def build(
 
 def create(plan: int, name: str, kind: int = 0, released: Sequence[int] = ()) -> tuple[int, str, bytes]:
     """Status, log and container of a kernel."""
-    return _blob_reply(modules.compile(_released(released) + struct.pack("<Q", plan) + text(name) + _u32(kind)))
+    return _blob_reply(requests.compile(_released(released) + struct.pack("<Q", plan) + text(name) + _u32(kind)))
 
 
 def native(plan: int) -> tuple[int, str, bytes]:
-    return _blob_reply(modules.native(_released(()) + struct.pack("<Q", plan)))
+    return _blob_reply(requests.native(_released(()) + struct.pack("<Q", plan)))
 
 
 def debug_info(plan: int) -> tuple[int, str, bytes]:
-    return _blob_reply(modules.debug(_released(()) + struct.pack("<Q", plan)))
+    return _blob_reply(requests.debug(_released(()) + struct.pack("<Q", plan)))
 
 
 def link(*plans: int) -> tuple[int, str]:
-    return _log_reply(modules.link(_released(()) + _u32(len(plans)) + struct.pack(f"<{len(plans)}Q", *plans)))
+    return _log_reply(requests.link(_released(()) + _u32(len(plans)) + struct.pack(f"<{len(plans)}Q", *plans)))
 
 
 def inspect(flags: int, *plans: int) -> tuple[int, str]:
     request = _released(()) + struct.pack(f"<II{len(plans)}Q", flags, len(plans), *plans)
-    return _log_reply(modules.inspect(request))
+    return _log_reply(requests.inspect(request))
 
 
 def _u32(value: int) -> bytes:

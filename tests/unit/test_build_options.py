@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from anyzero.compiler.compiled import Options
 from anyzero.config import Config
-from anyzero.driver import build_options
-from anyzero.driver.build_options import parse
+from anyzero.driver.modules import build_options
+from anyzero.driver.modules.build_options import parse
 
 
 def options(flags: str, **environment: object) -> Options:

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from anyzero import compiler
 from anyzero.config import Config
-from anyzero.driver import cache, provenance
-from anyzero.driver.cache import Cache
+from anyzero.driver.modules import cache, provenance
+from anyzero.driver.modules.cache import Cache
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -179,7 +179,7 @@ def test_abandoned_files_are_swept_and_young_ones_are_not(folder: Path) -> None:
 HAMMER = """
 import hashlib, random, sys
 from pathlib import Path
-from anyzero.driver.cache import Cache
+from anyzero.driver.modules.cache import Cache
 made, chance = Cache(Path(sys.argv[1]), 60_000), random.Random(int(sys.argv[2]))
 found = 0
 for step in range(400):

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anyzero.compiler.compiled import Argument, CompiledKernel
-from anyzero.driver import container
-from anyzero.driver.container import Container
+from anyzero.driver.modules import container
+from anyzero.driver.modules.container import Container
 from anyzero.driver.wire import WireError
 from tests.unit.planning import kernel
 

@@ -16,8 +16,8 @@ import pytest
 from anyzero import ze
 from anyzero.config import Config, ConfigError
 from anyzero.driver import __main__ as command
-from anyzero.driver import boot, compute_driver, description, machine, profiles
-from anyzero.driver.machine import Cache, Machine
+from anyzero.driver.devices import boot, compute_driver, description, machine, profiles
+from anyzero.driver.devices.machine import Cache, Machine
 from anyzero.installed import OpenVINO
 from tests.unit.described import HOST, ReadDevice, Reader, read
 
@@ -62,7 +62,7 @@ def test_the_pool_is_as_large_as_the_largest_device() -> None:
 
 def test_no_structure_has_a_field_that_the_specification_lacks() -> None:
     # ctypes takes any keyword as an attribute, so a misspelt field would be lost in silence.
-    for blob in everything(boot.plan(Config(devices="cpu:tiles=2"), HOST)):
+    for blob in everything(boot.compose(Config(devices="cpu:tiles=2"), HOST)):
         for structure in blob.structures:
             assert not vars(structure), type(structure).__name__
             assert structure.stype == blob.stype
@@ -108,7 +108,7 @@ def test_names_too_long_for_their_field_are_refused() -> None:
 
 @pytest.mark.parametrize("text", ["", "seven..", "eight...", "a path/ü", os.fsdecode(b"no UTF-8: \xff")])
 def test_texts_arrive_as_the_bytes_that_a_file_system_takes(text: str) -> None:
-    written = description.encode(replace(boot.plan(Config(), HOST), texts={"place": text, "next": "one"}))
+    written = description.encode(replace(boot.compose(Config(), HOST), texts={"place": text, "next": "one"}))
     seen = Reader(written)
     assert seen.texts == {"place": os.fsencode(text), "next": b"one"}
 
@@ -356,7 +356,7 @@ def test_facts_come_from_the_files_of_the_machine(tmp_path: Path) -> None:
 
 def test_start_up_needs_neither_numpy_nor_llvmlite() -> None:
     program = (
-        "import sys, anyzero.driver.boot as boot; boot.describe();"
+        "import sys, anyzero.driver.devices.boot as boot; boot.describe();"
         "heavy = {'numpy', 'llvmlite'} & set(sys.modules); sys.exit(', '.join(heavy) or 0)"
     )
     subprocess.run(

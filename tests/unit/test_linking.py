@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from anyzero import ze
-from anyzero.driver import container
+from anyzero.driver.modules import container
 from tests.unit.planning import (
     SUCCESS,
     UNARY,

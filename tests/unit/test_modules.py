@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from anyzero import ze
 from anyzero.compiler.compiled import Options
 from anyzero.compiler.errors import CompileError
-from anyzero.driver import build_options, cache, container, modules, plans
+from anyzero.driver.modules import build_options, cache, container, plans, requests
 from tests.compiler.samples import MODULES, many_kernels
 from tests.patience import PATIENCE
 from tests.unit.planning import (
@@ -204,7 +204,7 @@ def test_bad_environment_is_a_status(compiler: Compiler, monkeypatch: pytest.Mon
 
 def test_specialization_constants_have_the_size_of_their_type(compiler: Compiler) -> None:
     values = {4: struct.pack("<I", 16), 5: b"\0", 6: struct.pack("<f", 2.5), 7: struct.pack("<q", -7)}
-    asked = Reply(modules.constants(struct.pack("<II", 0, 2) + blob(MODULES["special"]) + blob(b"no module")))
+    asked = Reply(requests.constants(struct.pack("<II", 0, 2) + blob(MODULES["special"]) + blob(b"no module")))
     count, *sizes = asked.numbers("9I")
     assert (asked.status, count) == (SUCCESS, len(values))
     assert dict(zip(sizes[::2], sizes[1::2], strict=True)) == {number: len(value) for number, value in values.items()}
@@ -370,11 +370,11 @@ def test_a_forked_child_does_not_wait_for_a_thread_of_its_parent(compiler: Compi
 
 
 def test_importing_the_planner_does_not_load_llvm() -> None:
-    code = "import sys, anyzero.driver.modules; assert not {'llvmlite', 'numpy'} & set(sys.modules)"
+    code = "import sys, anyzero.driver.modules.requests; assert not {'llvmlite', 'numpy'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 
-FUNCTIONS = [modules.build, modules.compile, modules.native, modules.link, modules.inspect]
+FUNCTIONS = [requests.build, requests.compile, requests.native, requests.link, requests.inspect]
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda each: each.__name__)

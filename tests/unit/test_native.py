@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anyzero import ze
-from anyzero.driver import build_options, container, provenance
-from anyzero.driver import native as binaries
-from anyzero.driver.container import Container
-from anyzero.driver.inputs import Input
+from anyzero.driver.modules import build_options, container, provenance
+from anyzero.driver.modules import native as binaries
+from anyzero.driver.modules.container import Container
+from anyzero.driver.modules.inputs import Input
 from anyzero.driver.wire import WireError
 from tests.compiler.samples import MODULES, many_kernels
 from tests.unit.planning import (

@@ -14,8 +14,8 @@ from anyzero import ze
 from anyzero.compiler import spirv
 from anyzero.compiler.spirv.function import Function
 from anyzero.compiler.spirv.types import Struct
-from anyzero.driver import container, plans
-from anyzero.driver.program import LinkError, combine
+from anyzero.driver.modules import container, plans
+from anyzero.driver.modules.program import LinkError, combine
 from tests.compiler.assembler import assemble
 from tests.compiler.bodies import BODIES
 from tests.compiler.samples import MODULES, PROLOGUE

@@ -15,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from anyzero import config
-from anyzero.driver import boot, machine
+from anyzero.driver.devices import boot, machine
 from anyzero.tools.interpreter import for_c_programs
 
 PLANNING = Path(__file__).resolve().parents[2] / "engine" / "planning"
@@ -46,7 +46,7 @@ class Watched:
 def test_without_python_no_variable_that_shapes_devices_is_passed_over() -> None:
     """They are what the description is made from, where there is no OpenVINO: nobody infers without Python."""
     watched = Watched()
-    boot.plan(cast(config.Config, watched), machine.read())
+    boot.compose(cast(config.Config, watched), machine.read())
     shaping = {row.name for field, row in config.variables() if field in watched.asked}
     listed = re.search(r"const char\* variable : \{([^}]*)\}", FALLBACK)
     assert listed, "fallback.cpp has no list of variables that is written as it used to be"

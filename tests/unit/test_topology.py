@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from anyzero.config import Config, ConfigError
-from anyzero.driver import topology
-from anyzero.driver.topology import DeviceShape
+from anyzero.driver.devices import topology
+from anyzero.driver.devices.topology import DeviceShape
 
 
 @pytest.mark.parametrize(

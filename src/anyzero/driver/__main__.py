@@ -11,7 +11,8 @@ import sys
 from pathlib import Path
 
 from anyzero import config
-from anyzero.driver import boot, docs, show
+from anyzero.driver import docs
+from anyzero.driver.devices import boot, show
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -27,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
         elif chosen.anywhere:
             chosen.anywhere.write_bytes(boot.anywhere())
         elif chosen.show:
-            sys.stdout.write(show.text(boot.planned()))
+            sys.stdout.write(show.text(boot.current()))
         elif sys.stdout.isatty():
             parser.error("the description is binary: send it to a file (> file), or read it with --show")
         else:

@@ -24,7 +24,7 @@ def answering(work: Callable[[Reader], bytes]) -> Callable[[bytes], bytes]:
                 reader = Reader(request)
                 if gone := [reader.u64() for _ in range(reader.count(8))]:
                     # Where a module was planned this is loaded; a graph needs nothing of it.
-                    from anyzero.driver import plans
+                    from anyzero.driver.modules import plans
 
                     plans.release(gone)
                 return work(reader)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anyzero import config
-from anyzero.driver import profiles, topology
+from anyzero.driver.devices import profiles, topology
 
 __all__ = ["environment"]
 

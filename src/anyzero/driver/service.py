@@ -94,7 +94,7 @@ def _attend(line: int, first: tuple[int, str, bytes] | None = None) -> None:
 def _load_modules() -> None:
     """What a program needs to find its kernels in the cache."""
     with contextlib.suppress(Exception):  # whoever needs it says what is wrong with it
-        from anyzero.driver import modules, provenance  # noqa: F401
+        from anyzero.driver.modules import provenance, requests  # noqa: F401
 
         provenance.compiler_digest()
 
@@ -115,7 +115,7 @@ def _answer(line: int, sending: AbstractContextManager[object], number: int, fun
 
 def _call(function: str, request: bytes) -> bytes:
     if function == "describe":
-        from anyzero.driver import boot
+        from anyzero.driver.devices import boot
 
         return boot.describe()
     module, _, name = function.rpartition(".")
@@ -128,12 +128,12 @@ def _call(function: str, request: bytes) -> bytes:
 
 def _planner(module: str) -> ModuleType | None:
     if module == "graphs":
-        from anyzero.driver import graphs
+        from anyzero.driver.graphs import requests as about_graphs
 
-        return graphs
-    from anyzero.driver import modules
+        return about_graphs
+    from anyzero.driver.modules import requests
 
-    return modules if module == "" else None
+    return requests if module == "" else None
 
 
 def _receive(line: int) -> tuple[int, str, bytes]:

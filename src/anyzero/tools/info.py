@@ -13,7 +13,7 @@ from uuid import UUID
 import anyzero as az
 from anyzero import config
 from anyzero.api import library
-from anyzero.driver import boot
+from anyzero.driver.devices import boot
 from anyzero.tools.sizes import size
 
 __all__ = ["device_table", "run"]
@@ -62,7 +62,7 @@ def hidden() -> Iterator[str]:
     shown: set[UUID] = set()
     for device in az.devices():
         shown |= {each.uuid for each in (device, device.root, *device.tiles)}
-    for driver in boot.planned().drivers:
+    for driver in boot.current().drivers:
         for number, card in enumerate(driver.devices):
             for place, each in enumerate((card, *card.tiles)):
                 identity = each.identity

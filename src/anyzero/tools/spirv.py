@@ -18,7 +18,7 @@ from anyzero.compiler import spirv
 from anyzero.compiler.compiled import CompiledKernel, Options
 from anyzero.compiler.spirv.grammar import enumerant_name
 from anyzero.compiler.spirv.reader import words_of
-from anyzero.driver import build_options
+from anyzero.driver.modules import build_options
 
 __all__ = ["asm", "dis", "info"]
 

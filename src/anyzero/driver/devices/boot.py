@@ -9,14 +9,15 @@ from typing import Final
 
 from anyzero import config, installed
 from anyzero.config import LOG_LEVELS, Config
-from anyzero.driver import cache_folder, compute_driver, machine, npu_device, npu_driver, profiles, topology
-from anyzero.driver.description import Description, Device, Driver, DriverKind, encode
-from anyzero.driver.machine import Machine
-from anyzero.driver.properties import describe_device
-from anyzero.driver.topology import DeviceShape
+from anyzero.driver import cache_folder
+from anyzero.driver.devices import compute_driver, machine, npu_device, npu_driver, profiles, topology
+from anyzero.driver.devices.description import Description, Device, Driver, DriverKind, encode
+from anyzero.driver.devices.machine import Machine
+from anyzero.driver.devices.properties import describe_device
+from anyzero.driver.devices.topology import DeviceShape
 from anyzero.installed import OpenVINO
 
-__all__ = ["anywhere", "describe", "plan", "planned"]
+__all__ = ["anywhere", "compose", "current", "describe"]
 
 MACHINES_MEMORY: Final = 0x0005A5A5A5A5A000
 MACHINES_THREADS: Final = 0x5A5A5A5A
@@ -25,12 +26,12 @@ MACHINES_THREADS: Final = 0x5A5A5A5A
 
 def describe() -> bytes:
     """Everything that the engine needs to know of the environment and the machine, in the form it reads."""
-    return encode(planned())
+    return encode(current())
 
 
-def planned() -> Description:
-    """What is shown in this environment, on this machine."""
-    return plan(config.read(), machine.read(), installed.openvino())
+def current() -> Description:
+    """The description of this machine in this environment."""
+    return compose(config.read(), machine.read(), installed.openvino())
 
 
 def anywhere() -> bytes:
@@ -46,11 +47,11 @@ def anywhere() -> bytes:
         memory=MACHINES_MEMORY,
         identity="",
     )
-    return encode(plan(Config(threads=MACHINES_THREADS), unknown))
+    return encode(compose(Config(threads=MACHINES_THREADS), unknown))
 
 
-def plan(settings: Config, host: Machine, openvino: OpenVINO | None = None) -> Description:
-    """Decide what to show for these variables on this machine, with the OpenVINO that it has."""
+def compose(settings: Config, host: Machine, openvino: OpenVINO | None = None) -> Description:
+    """The description for these variables on this machine, with the OpenVINO that it has."""
     shapes = [topology.settle(shape, settings, host.memory) for shape in topology.chosen(settings, openvino)]
     # Paths only where somebody needs them: what is written for any machine must not hold any of this one.
     infers = any(shape.backend == "npu" for shape in shapes)

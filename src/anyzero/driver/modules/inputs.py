@@ -9,7 +9,7 @@ from anyzero.compiler import spirv
 from anyzero.compiler.compiled import Options
 from anyzero.compiler.spirv.constants import Scalar
 from anyzero.config import Config
-from anyzero.driver import build_options
+from anyzero.driver.modules import build_options
 
 __all__ = ["Input", "Unit", "read", "sizes"]
 

@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from anyzero.driver.element_types import BY_NAME, ElementType
-from anyzero.driver.ir import Model, Port
-from anyzero.driver.ir_weights import Constant, Layout, Piece, constants, place
-from anyzero.driver.ir_write import Edit, edge, layer
+from anyzero.driver.graphs.ir.element_types import BY_NAME, ElementType
+from anyzero.driver.graphs.ir.model import Model, Port
+from anyzero.driver.graphs.ir.weights import Constant, Layout, Piece, constants, place
+from anyzero.driver.graphs.ir.write import Edit, edge, layer
 from anyzero.ze import npu_constants as npu
 
 __all__ = ["Weight", "initializing", "parts", "separable", "separate"]

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from anyzero.driver.ir import Edge, Layer, Model, Port
-from anyzero.driver.ir_boundary import check_representable, output_port
-from anyzero.driver.ir_text import damaged, unsupported
-from anyzero.driver.ir_write import Edit, layer
+from anyzero.driver.graphs.ir.boundary import check_representable, output_port
+from anyzero.driver.graphs.ir.model import Edge, Layer, Model, Port
+from anyzero.driver.graphs.ir.text import damaged, unsupported
+from anyzero.driver.graphs.ir.write import Edit, layer
 
 __all__ = ["State", "separate"]
 

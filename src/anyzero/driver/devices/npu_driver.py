@@ -5,9 +5,9 @@ from __future__ import annotations
 import ctypes
 from typing import Final
 
-from anyzero.driver import compute_driver
-from anyzero.driver.description import Blob
-from anyzero.driver.profiles import pack_version
+from anyzero.driver.devices import compute_driver
+from anyzero.driver.devices.description import Blob
+from anyzero.driver.devices.profiles import pack_version
 from anyzero.ze import npu_constants as npu
 
 __all__ = ["UUID", "VERSION", "blobs", "extensions"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from anyzero.driver.ir import Layer, Model, Port
-from anyzero.driver.ir_text import escape
+from anyzero.driver.graphs.ir.model import Layer, Model, Port
+from anyzero.driver.graphs.ir.text import escape
 
 __all__ = ["Edit", "attributes", "edge", "layer"]
 

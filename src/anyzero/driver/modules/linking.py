@@ -16,7 +16,7 @@ from anyzero.compiler.spirv.function import Function
 from anyzero.compiler.spirv.module import Variable
 
 if TYPE_CHECKING:
-    from anyzero.driver.plans import Plan
+    from anyzero.driver.modules.plans import Plan
 
 __all__ = [
     "Linkable",

@@ -11,8 +11,18 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from anyzero.driver.element_types import BY_NAME, BY_PRECISION, ElementType
-from anyzero.driver.ir_text import DEEPEST, Element, Handlers, Parser, damaged, element, element_end, parse, tag_end
+from anyzero.driver.graphs.ir.element_types import BY_NAME, BY_PRECISION, ElementType
+from anyzero.driver.graphs.ir.text import (
+    DEEPEST,
+    Element,
+    Handlers,
+    Parser,
+    damaged,
+    element,
+    element_end,
+    parse,
+    tag_end,
+)
 
 __all__ = ["Edge", "Graph", "Layer", "Model", "Port", "element_type", "names", "number", "read"]
 

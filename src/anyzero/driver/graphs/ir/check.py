@@ -5,8 +5,8 @@ OpenVINO would refuse the same, in words that name no layer.
 
 from __future__ import annotations
 
-from anyzero.driver.ir import Graph, Model
-from anyzero.driver.ir_text import damaged
+from anyzero.driver.graphs.ir.model import Graph, Model
+from anyzero.driver.graphs.ir.text import damaged
 
 __all__ = ["check_edges"]
 

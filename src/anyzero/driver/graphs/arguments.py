@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from anyzero.driver.element_types import BY_NAME, ElementType
-from anyzero.driver.graph_flags import DEFAULT_LAYOUTS, Wish, layout_number
-from anyzero.driver.ir_boundary import Boundary, Dimension
-from anyzero.driver.ir_rewrite import permuted
-from anyzero.driver.ir_states import State
-from anyzero.driver.ir_weightless import Weight
+from anyzero.driver.graphs.adapt import permuted
+from anyzero.driver.graphs.flags import DEFAULT_LAYOUTS, Wish, layout_number
+from anyzero.driver.graphs.ir.boundary import Boundary, Dimension
+from anyzero.driver.graphs.ir.element_types import BY_NAME, ElementType
+from anyzero.driver.graphs.ir.states import State
+from anyzero.driver.graphs.ir.weightless import Weight
 from anyzero.driver.wire import Writer
 from anyzero.ze import npu_constants as npu
 

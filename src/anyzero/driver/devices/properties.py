@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from anyzero import ze
-from anyzero.driver.description import Blob, Device
-from anyzero.driver.machine import PAGE, Machine
-from anyzero.driver.profiles import Profile
-from anyzero.driver.topology import DeviceShape
+from anyzero.driver.devices.description import Blob, Device
+from anyzero.driver.devices.machine import PAGE, Machine
+from anyzero.driver.devices.profiles import Profile
+from anyzero.driver.devices.topology import DeviceShape
 
 __all__ = [
     "COMPUTE_FILL_PATTERN",
@@ -105,7 +105,7 @@ class Part:
 
     @property
     def eus_per_thread(self) -> int:
-        """How many EUs a thread shows; see :class:`~anyzero.driver.profiles.Profile`."""
+        """How many EUs a thread shows; see :class:`~anyzero.driver.devices.profiles.Profile`."""
         return self.profile.eus_per_thread(self.threads)
 
 

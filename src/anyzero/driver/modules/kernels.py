@@ -14,11 +14,11 @@ from typing import Final
 from anyzero import ze
 from anyzero.compiler import spirv
 from anyzero.compiler.compiled import CompiledKernel
-from anyzero.driver import cache, container, linking, provenance
-from anyzero.driver.build_options import settings
-from anyzero.driver.container import Container
-from anyzero.driver.linking import Reached
-from anyzero.driver.plans import FUNCTION, KERNEL, Plan, held
+from anyzero.driver.modules import cache, container, linking, provenance
+from anyzero.driver.modules.build_options import settings
+from anyzero.driver.modules.container import Container
+from anyzero.driver.modules.linking import Reached
+from anyzero.driver.modules.plans import FUNCTION, KERNEL, Plan, held
 from anyzero.driver.wire import Refusal, WireError, Writer
 
 __all__ = ["create", "key"]

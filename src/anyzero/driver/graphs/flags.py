@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from anyzero import ze
-from anyzero.driver.element_types import BY_PRECISION, ElementType
-from anyzero.driver.ir_boundary import Boundary
+from anyzero.driver.graphs.ir.boundary import Boundary
+from anyzero.driver.graphs.ir.element_types import BY_PRECISION, ElementType
 from anyzero.driver.wire import Refusal
 from anyzero.ze import npu_constants as npu
 

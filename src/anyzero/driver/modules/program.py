@@ -18,7 +18,7 @@ from anyzero.compiler.spirv.function import Function
 from anyzero.compiler.spirv.instruction import Instruction
 from anyzero.compiler.spirv.tables import LAYOUT_OF_OP, LAYOUTS, MAGIC, Decoration, Op
 from anyzero.compiler.spirv.types import Float, Int, Pointer
-from anyzero.driver.linking import Linkable, exports, fits, linkables
+from anyzero.driver.modules.linking import Linkable, exports, fits, linkables
 
 __all__ = ["LinkError", "Program", "combine"]
 

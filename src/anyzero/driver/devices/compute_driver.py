@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from anyzero import ze
-from anyzero.driver.description import Blob
-from anyzero.driver.profiles import Profile
+from anyzero.driver.devices.description import Blob
+from anyzero.driver.devices.profiles import Profile
 
 __all__ = ["EVERYWHERE", "UUID", "blobs", "extensions", "identified", "listed"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from anyzero.driver.element_types import BY_NAME, ElementType
-from anyzero.driver.graph_flags import DEFAULT_LAYOUTS, Wish
-from anyzero.driver.ir import Edge, Port
-from anyzero.driver.ir_boundary import Boundary
-from anyzero.driver.ir_write import Edit, layer
+from anyzero.driver.graphs.flags import DEFAULT_LAYOUTS, Wish
+from anyzero.driver.graphs.ir.boundary import Boundary
+from anyzero.driver.graphs.ir.element_types import BY_NAME, ElementType
+from anyzero.driver.graphs.ir.model import Edge, Port
+from anyzero.driver.graphs.ir.write import Edit, layer
 
 __all__ = ["adapt_input", "adapt_output", "permuted"]
 

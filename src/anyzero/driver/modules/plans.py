@@ -20,9 +20,9 @@ from anyzero.compiler.globals import layout_globals
 from anyzero.compiler.spirv.function import Function
 from anyzero.compiler.spirv.tables import StorageClass
 from anyzero.config import Config
-from anyzero.driver import inputs, linking, program
-from anyzero.driver.inputs import Unit
-from anyzero.driver.linking import Linkable
+from anyzero.driver.modules import inputs, linking, program
+from anyzero.driver.modules.inputs import Unit
+from anyzero.driver.modules.linking import Linkable
 from anyzero.driver.wire import Refusal, Writer
 
 __all__ = ["FUNCTION", "KERNEL", "Plan", "build", "find", "held", "release"]

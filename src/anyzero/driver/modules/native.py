@@ -17,9 +17,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from anyzero.driver import container, provenance
-from anyzero.driver.cache import KEY_BYTES
-from anyzero.driver.inputs import Input
+from anyzero.driver.modules import container, provenance
+from anyzero.driver.modules.cache import KEY_BYTES
+from anyzero.driver.modules.inputs import Input
 from anyzero.driver.wire import Reader, WireError, Writer
 
 __all__ = ["MAGIC", "Native", "decode", "encode"]

@@ -7,10 +7,10 @@ import re
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from anyzero.driver.element_types import ElementType
-from anyzero.driver.ir import Layer, Model, element_type, number
-from anyzero.driver.ir_text import Element, damaged
-from anyzero.driver.ir_write import Edit, attributes
+from anyzero.driver.graphs.ir.element_types import ElementType
+from anyzero.driver.graphs.ir.model import Layer, Model, element_type, number
+from anyzero.driver.graphs.ir.text import Element, damaged
+from anyzero.driver.graphs.ir.write import Edit, attributes
 
 __all__ = [
     "ALIGNMENT",

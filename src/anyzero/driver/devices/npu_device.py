@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Final
 
 from anyzero import ze
-from anyzero.driver import profiles
-from anyzero.driver.description import Blob, Device
-from anyzero.driver.machine import PAGE, Machine
-from anyzero.driver.properties import (
+from anyzero.driver.devices import profiles
+from anyzero.driver.devices.description import Blob, Device
+from anyzero.driver.devices.machine import PAGE, Machine
+from anyzero.driver.devices.properties import (
     COMPUTE_FILL_PATTERN,
     FILL_PATTERN,
     Part,
@@ -24,7 +24,7 @@ from anyzero.driver.properties import (
     pci,
     sharing,
 )
-from anyzero.driver.topology import DeviceShape
+from anyzero.driver.devices.topology import DeviceShape
 
 __all__ = ["DEVICE_ID", "describe"]
 

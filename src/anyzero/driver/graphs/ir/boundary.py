@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from anyzero.driver.element_types import ElementType
-from anyzero.driver.ir import Layer, Model, Port, element_type, names, number
-from anyzero.driver.ir_text import damaged, unsupported
+from anyzero.driver.graphs.ir.element_types import ElementType
+from anyzero.driver.graphs.ir.model import Layer, Model, Port, element_type, names, number
+from anyzero.driver.graphs.ir.text import damaged, unsupported
 from anyzero.ze import npu_constants as npu
 
 __all__ = ["Boundary", "Dimension", "check_representable", "inputs", "output_port", "outputs"]

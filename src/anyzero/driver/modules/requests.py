@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Iterator
 from anyzero import ze
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.spirv import SpirvError
-from anyzero.driver import container, debug_object, inputs, kernels, linking, plans
-from anyzero.driver import native as binaries
 from anyzero.driver.answering import answering, statuses
-from anyzero.driver.build_options import settings
-from anyzero.driver.inputs import Unit
-from anyzero.driver.plans import FUNCTION, KERNEL, Plan
-from anyzero.driver.program import LinkError
+from anyzero.driver.modules import container, debug_object, inputs, kernels, linking, plans
+from anyzero.driver.modules import native as binaries
+from anyzero.driver.modules.build_options import settings
+from anyzero.driver.modules.inputs import Unit
+from anyzero.driver.modules.plans import FUNCTION, KERNEL, Plan
+from anyzero.driver.modules.program import LinkError
 from anyzero.driver.wire import Reader, Refusal, WireError, Writer, reply
 
 __all__ = ["build", "compile", "constants", "debug", "inspect", "link", "native", "restore"]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from anyzero import compiler
-from anyzero.driver import profiles
+from anyzero.driver.devices import profiles
 
 __all__ = ["compiler_digest", "processor", "versions"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator
 
-from anyzero.driver.description import Blob, Description, Device
+from anyzero.driver.devices.description import Blob, Description, Device
 
 __all__ = ["text"]
 

@@ -1,0 +1,1 @@
+"""What devices there are and how they look: the description that the engine is given at start-up."""

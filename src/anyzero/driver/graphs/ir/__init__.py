@@ -1,0 +1,1 @@
+"""OpenVINO's IR: reading, checking and changing the text of a model."""
