@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from anyzero.compiler import pipeline
+from anyzero.compiler import elf, pipeline
 from anyzero.compiler.compiled import CompiledKernel, Options
 from anyzero.compiler.spirv import read
 from anyzero.compiler.targets import cpu, frame
@@ -76,5 +76,5 @@ define void @f(ptr %p) noredzone nounwind "probe-stack"="inline-asm" {{
 }}
 """
         made = cpu.compile_text(text, cpu.target("x86-64-v3", ""), 2).object
-        (found,) = [frame.frame(code) for _, code in frame._functions(made)]
+        (found,) = [frame.frame(code) for _, code in elf.Object(made).functions()]
         assert size <= found <= size + 64, (size, found)

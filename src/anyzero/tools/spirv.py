@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import struct
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from anyzero import errors
-from anyzero.compiler import spirv
+from anyzero.compiler import elf, spirv
 from anyzero.compiler.compiled import CompiledKernel, Options
 from anyzero.compiler.spirv.grammar import enumerant_name
 from anyzero.compiler.spirv.reader import words_of
@@ -27,8 +26,6 @@ LARGEST: Final = 64 << 20
 FORMS: Final = {"asm": "*.s", "llvm": "*.opt.ll", "ir": "*.ll"}
 """Forms of a kernel, by the files that ANYZERO_DUMP writes."""
 BODY: Final = "body"
-EXECUTABLE: Final = 4
-"""Of an ELF section's flags."""
 
 
 def asm(
@@ -208,14 +205,9 @@ def _kernel(module: spirv.Module, name: str, options: Options) -> dict[str, Any]
     }
 
 
-def _code(elf: bytes) -> int:
+def _code(object_: bytes) -> int:
     """Bytes of an ELF object's sections that are machine code."""
-    start, size, count = *struct.unpack_from("<Q", elf, 40), *struct.unpack_from("<HH", elf, 58)
-    total = 0
-    for place in range(start, start + size * count, size):
-        flags, length = struct.unpack_from("<Q", elf, place + 8)[0], struct.unpack_from("<Q", elf, place + 32)[0]
-        total += length if flags & EXECUTABLE else 0
-    return total
+    return sum(header.size for header in elf.Object(object_).headers if header.flags & elf.EXECUTABLE)
 
 
 def _shown(found: Mapping[str, Any]) -> Iterator[str]:

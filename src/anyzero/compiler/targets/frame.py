@@ -7,13 +7,9 @@ variables are in them. The rest is registers that did not suffice.
 from __future__ import annotations
 
 import re
-import struct
-from collections.abc import Iterator
 from typing import Any
 
-_SECTION = struct.Struct("<IIQQQQIIQQ")
-_SYMBOL = struct.Struct("<IBBHQQ")
-_SYMTAB, _FUNCTION = 2, 2
+from anyzero.compiler import elf
 
 # sub rsp, with 8 and 32 bits; and what LLVM writes in front of the first: push, mov rbp rsp, and rsp.
 _LOWER = re.compile(rb"\x48(?:\x83\xec(.)|\x81\xec(....))", re.DOTALL)
@@ -40,7 +36,7 @@ def spilled(object_: bytes, variables: dict[str, int]) -> int:
     many.
     """
     most = 0
-    for name, code in _functions(object_):
+    for name, code in elf.Object(object_).functions():
         rest = frame(code) - variables.get(name, 0)
         most = max(most, rest if rest >= _ALIGNMENT else 0)
     return most
@@ -74,21 +70,6 @@ def _lowered(found: re.Match[bytes]) -> int:
 
 def _number(data: bytes) -> int:
     return abs(int.from_bytes(data, "little", signed=True))
-
-
-def _functions(object_: bytes) -> Iterator[tuple[str, bytes]]:
-    start, count = struct.unpack_from("<Q", object_, 40)[0], struct.unpack_from("<H", object_, 60)[0]
-    sections = [_SECTION.unpack_from(object_, start + number * _SECTION.size) for number in range(count)]
-    for table in sections:
-        if table[1] != _SYMTAB:
-            continue
-        names = sections[table[6]][4]
-        for at in range(table[4], table[4] + table[5], _SYMBOL.size):
-            name, info, _, section, value, size = _SYMBOL.unpack_from(object_, at)
-            if info & 0xF == _FUNCTION and 0 < section < len(sections):
-                begin = sections[section][4] + value
-                end = object_.index(b"\0", names + name)
-                yield object_[names + name : end].decode(), object_[begin : begin + size]
 
 
 def _variables(function: Any) -> int:
