@@ -1,4 +1,4 @@
-"""What all functions that the engine calls have in common: bytes come and go, and nothing is raised."""
+"""The frame around every function that the engine calls: bytes in, bytes out, and no exception leaves."""
 
 from __future__ import annotations
 
@@ -11,22 +11,27 @@ from anyzero import ze
 from anyzero.config import ConfigError
 from anyzero.driver.wire import Reader, Refusal, WireError, reply
 
-__all__ = ["answering", "statuses"]
+__all__ = ["answering", "on_release", "statuses"]
+
+_releases: list[Callable[[list[int]], None]] = []
+
+
+def on_release(release: Callable[[list[int]], None]) -> None:
+    """Has `release` called with the ids of the plans whose modules are gone, which every request begins with."""
+    _releases.append(release)
 
 
 def answering(work: Callable[[Reader], bytes]) -> Callable[[bytes], bytes]:
-    """Reads what every request begins with, and turns every exception into a reply."""
+    """Reads the ids that every request begins with, and turns every exception into a reply."""
 
     @wraps(work)
     def answer(request: bytes) -> bytes:
         try:
             with statuses():
                 reader = Reader(request)
-                if gone := [reader.u64() for _ in range(reader.count(8))]:
-                    # Where a module was planned this is loaded; a graph needs nothing of it.
-                    from anyzero.driver.modules import plans
-
-                    plans.release(gone)
+                gone = [reader.u64() for _ in range(reader.count(8))]
+                for release in _releases:
+                    release(gone)
                 return work(reader)
         except Refusal as refusal:
             return reply(log=refusal.text, status=refusal.status)

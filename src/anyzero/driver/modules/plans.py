@@ -20,6 +20,7 @@ from anyzero.compiler.globals import layout_globals
 from anyzero.compiler.spirv.function import Function
 from anyzero.compiler.spirv.tables import StorageClass
 from anyzero.config import Config
+from anyzero.driver.answering import on_release
 from anyzero.driver.modules import inputs, linking, program
 from anyzero.driver.modules.inputs import Unit
 from anyzero.driver.modules.linking import Linkable
@@ -177,6 +178,9 @@ def release(ids: Iterable[int]) -> None:
     """Forgets plans whose modules are gone; one that others were linked with lives as long as those."""
     for id_ in ids:
         _known.pop(id_, None)
+
+
+on_release(release)
 
 
 @contextlib.contextmanager

@@ -1,0 +1,173 @@
+"""Imports inside the compiler and the driver, and includes between the engine's folders, point one way too.
+
+`test_imports.py` has the arrows between the parts of the package.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from tests.shape.test_imports import imported, module_of
+from tests.shape.tree import PACKAGE, ROOT
+
+# What each folder or file of these two packages may import of its own package, besides itself: what it does import.
+ARROWS: dict[str, dict[str, set[str]]] = {
+    "compiler": {
+        # The form of a kernel between translation and lowering, and what reads and writes it
+        "operations": set(),
+        "ir": {"operations"},
+        "dominators": set(),
+        "spirv": {"dominators"},
+        "errors": {"spirv"},
+        "folding": {"ir", "spirv"},
+        "builder": {"errors", "folding", "ir", "operations", "spirv"},
+        "source_place": {"spirv"},
+        # What goes in and comes out
+        "compiled": set(),
+        "globals": {"compiled", "errors", "spirv"},
+        "elf": set(),
+        "dump": set(),
+        # Passes
+        "analysis": {"dominators", "folding", "ir", "operations", "spirv"},
+        "transform": {"analysis", "builder", "builtins", "dominators", "errors", "folding", "ir", "operations"},
+        "translate": {
+            *("analysis", "builder", "compiled", "errors", "folding", "globals", "ir", "source_place", "spirv"),
+            "transform",
+        },
+        # LLVM's text
+        "llvm": set(),
+        "builtins": {"llvm"},
+        "targets": {"elf", "errors"},
+        "lower": {
+            *("analysis", "builtins", "compiled", "dominators", "errors", "ir", "llvm", "operations", "source_place"),
+            *("spirv", "targets", "transform"),
+        },
+        # All together
+        "lowering": {"analysis", "dominators", "errors", "ir", "lower", "transform"},
+        "pipeline": {
+            *("analysis", "compiled", "dump", "errors", "ir", "lower", "lowering", "spirv", "targets", "transform"),
+            "translate",
+        },
+        # The oracle shares nothing with the compiler but the reader.
+        "reference": {"spirv"},
+    },
+    "driver": {
+        "wire": set(),
+        "answering": {"wire"},
+        "cache_folder": set(),
+        "devices": {"cache_folder"},
+        "modules": {"answering", "cache_folder", "devices", "wire"},
+        "graphs.ir": {"wire"},
+        "graphs": {"answering", "graphs.ir", "wire"},
+        "docs": {"devices"},
+        "checkup": {"modules"},
+        "service": {"devices", "graphs", "modules"},
+        "__main__": {"devices", "docs"},
+    },
+}
+
+# The engine's folders; "." is the planner's bridge. `abi/gen` is two things: the doors, above everything, and the
+# specification's headers, below everything.
+FOLDERS: dict[str, set[str]] = {
+    "abi/gen": {"abi", "objects", "sysman"},
+    "sysman": {".", "abi", "abi/gen", "exec", "objects"},
+    "npu": {"abi", "abi/gen", "exec", "objects"},
+    "objects": {".", "abi", "abi/gen", "backends", "exec"},
+    ".": {"exec", "planning"},
+    "planning": {"exec"},
+    "exec": {"abi", "abi/gen", "backends"},
+    "backends/cpu": {"backends", "exec"},
+    "backends": set(),
+    "abi": {"abi/gen"},
+}
+# Includes that point the other way, at most so many of each; a number only ever gets smaller.
+BACKWARDS = {
+    ("exec", "objects"): 25,
+    ("exec", "npu"): 2,
+    ("exec", "."): 2,
+    ("exec", "backends/cpu"): 1,
+    ("objects", "npu"): 3,
+    ("abi", "exec"): 3,
+    ("backends/cpu", "objects"): 2,
+}
+
+INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
+
+
+def part(name: str, arrows: Mapping[str, set[str]], package: str) -> str | None:
+    """The part of a package that a dotted name belongs to; None where it is of another package, or the package."""
+    prefix = f"anyzero.{package}."
+    if not name.startswith(prefix):
+        return None
+    inner = name.removeprefix(prefix)
+    longest = [each for each in arrows if inner == each or inner.startswith(f"{each}.")]
+    return max(longest, key=len, default=inner.split(".")[0])
+
+
+def edges(package: str) -> Iterator[tuple[str, str, str]]:
+    """Importing part, imported part and the import itself."""
+    arrows = ARROWS[package]
+    for path in sorted((PACKAGE / package).rglob("*.py")):
+        module = module_of(path)
+        own = part(module, arrows, package)
+        for name in imported(path.read_text(), module, path.name == "__init__.py"):
+            to = part(name, arrows, package)
+            if own and to and own != to:
+                yield own, to, f"{module} imports {name}"
+
+
+def cycle(arrows: Mapping[str, set[str]]) -> list[str]:
+    """Parts that cannot be put into an order; none where every arrow points down."""
+    left = {name: set(to) for name, to in arrows.items()}
+    while done := {name for name, to in left.items() if not to & left.keys()}:
+        left = {name: to for name, to in left.items() if name not in done}
+    return sorted(left)
+
+
+def includes() -> Iterator[tuple[str, str, str]]:
+    """Including folder, included folder and the include itself."""
+    engine = ROOT / "engine"
+    for path in sorted(engine.rglob("*")):
+        if path.suffix not in (".h", ".cpp"):
+            continue
+        for name in INCLUDE.findall(path.read_text()):
+            target = Path(os.path.normpath(path.parent / name))
+            if target.is_relative_to(engine):
+                own, to = (str(each.parent.relative_to(engine)) for each in (path, target))
+                if own != to:
+                    yield own, to, f"{path.relative_to(engine)} includes {target.relative_to(engine)}"
+
+
+def test_imports_inside_the_packages_point_one_way() -> None:
+    for package, arrows in ARROWS.items():
+        found = list(edges(package))
+        assert found
+        assert [text for own, to, text in found if to not in arrows.get(own, set())] == []
+
+
+def test_no_arrow_is_left_that_nothing_uses() -> None:
+    for package, arrows in ARROWS.items():
+        used = {(own, to) for own, to, _ in edges(package)}
+        assert {(own, to) for own, listed in arrows.items() for to in listed} - used == set()
+
+
+def test_the_arrows_have_no_cycle() -> None:
+    for arrows in ARROWS.values():
+        assert cycle(arrows) == []
+
+
+def test_cycles_are_noticed() -> None:
+    assert cycle({"a": {"b"}, "b": {"c"}, "c": set()}) == []
+    assert cycle({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()}) == ["a", "b", "c"]
+
+
+def test_includes_between_the_engine_s_folders_point_one_way() -> None:
+    found = [each for each in includes() if each[1] not in FOLDERS.get(each[0], set())]
+    new = [text for own, to, text in found if (own, to) not in BACKWARDS]
+    assert new == []
+    counted = Counter((own, to) for own, to, _ in found)
+    assert {pair: number for pair, number in counted.items() if number > BACKWARDS[pair]} == {}
