@@ -84,6 +84,7 @@ CONVERSIONS = Body(
         *each("FConvert", "%p2", "%f16"),
         *each("ConvertFToBF16INTEL", "%p2", "%i16"),
         *each("ConvertBF16ToFINTEL", "%rConvertFToBF16INTEL", "%f32"),
+        *each("RoundFToTF32INTEL", "%p2", "%f32"),
         *each("Bitcast", "%p2"),
         "%shorts = OpBitcast %v4i16 %rConvertFToU",
         "%pointer = OpBitcast %global_f32 %p3",

@@ -59,7 +59,6 @@ def test_execution_modes() -> None:
     assert kernel.required_group_size == (64, 1, 1)
     assert kernel.required_sub_group_size == 16
     assert kernel.vec_type_hint == "<4 x f32>"
-    assert kernel.max_work_dim == 1
     assert kernel.contraction
     assert len(kernel.modes) == 4
 

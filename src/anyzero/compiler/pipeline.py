@@ -127,7 +127,7 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
         scratch_fixed=0 if barriers else lowered.per_vector,
         scratch_per_vector=lowered.per_vector if barriers else lowered.per_strip,
         required_group_size=kernel.required_group_size,
-        max_group_items=0,
+        max_group_items=kernel.max_group_items,
         required_sub_groups=kernel.sub_groups_per_group or 0,
         required_sub_group_size=kernel.required_sub_group_size or 0,
         attributes=" ".join(attributes(kernel)),

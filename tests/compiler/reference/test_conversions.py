@@ -103,6 +103,14 @@ def test_bfloat16() -> None:
     assert back.view(np.uint32).tolist() == [int(each) << 16 for each in found]
 
 
+def test_tensor_floats() -> None:
+    a = np.array([0x3F801000, 0x3F803000, 0x3F801001, 0x7F7FFFFF, 0x00001000, 0x80003000, 0xFF800000], np.uint32)
+    found = compute("%r = OpRoundFToTF32INTEL %f32 %a", np.float32, a.view(np.float32))
+    expected = [0x3F800000, 0x3F804000, 0x3F802000, 0x7F800000, 0x00000000, 0x80004000, 0xFF800000]
+    assert found.view(np.uint32).tolist() == expected
+    assert np.isnan(compute("%r = OpRoundFToTF32INTEL %f32 %a", np.float32, np.float32([np.nan]))).all()
+
+
 def test_bitcasts_keep_every_bit() -> None:
     a = np.array([0x7F800001, 0xFFC12345, 0, 0x80000000, 0x3F800000], np.uint32)
     assert compute("%r = OpBitcast %f32 %a", np.float32, a).view(np.uint32).tolist() == a.tolist()

@@ -31,7 +31,8 @@ SUPPORTED = frozenset(
         *(Cap.UnstructuredLoopControlsINTEL, Cap.USMStorageClassesALTERA, Cap.SplitBarrierINTEL, Cap.ShaderClockKHR),
         *(Cap.FunctionFloatControlINTEL, Cap.FMAKHR, Cap.BindlessImagesINTEL, Cap.SubgroupBufferPrefetchINTEL),
         Cap.ArbitraryPrecisionIntegersALTERA,
-        *(Cap.BFloat16ConversionINTEL, Cap.RuntimeAlignedAttributeALTERA, Cap.GlobalVariableHostAccessINTEL),
+        *(Cap.BFloat16ConversionINTEL, Cap.TensorFloat32RoundingINTEL),
+        *(Cap.RuntimeAlignedAttributeALTERA, Cap.GlobalVariableHostAccessINTEL),
         # Advice for other hardware; leaving it unheeded changes no result.
         *(Cap.CacheControlsINTEL, Cap.RegisterLimitsINTEL, Cap.FPMaxErrorINTEL, Cap.FPGALoopControlsALTERA),
         *(Cap.FPGAMemoryAttributesALTERA, Cap.FPGAKernelAttributesINTEL, Cap.FPGAKernelAttributesv2INTEL),

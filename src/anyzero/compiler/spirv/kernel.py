@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -95,7 +96,6 @@ class Kernel:
     max_group_size: tuple[int, int, int] | None = None
     required_sub_group_size: int | None = None
     sub_groups_per_group: int | None = None
-    max_work_dim: int | None = None
     vec_type_hint: str = ""
     contraction: bool = True
     """May a * b + c be rounded once?"""
@@ -104,6 +104,11 @@ class Kernel:
     floats: FloatControls = USUAL
     modes: tuple[ExecutionMode, ...] = ()
     """All of them, the understood ones too."""
+
+    @property
+    def max_group_items(self) -> int:
+        """The most work-items that a group may have, in 32 bits; 0 where the module does not say."""
+        return min(math.prod(self.max_group_size), (1 << 32) - 1) if self.max_group_size else 0
 
 
 def kernels(module: Module) -> Iterator[Kernel]:
@@ -184,8 +189,6 @@ def _apply(module: Module, kernel: Kernel, mode: ExecutionMode) -> None:
             kernel.sub_groups_per_group = words[0]
         case Mode.SubgroupsPerWorkgroupId:
             kernel.sub_groups_per_group = _constant(module, words[0])
-        case Mode.MaxWorkDimINTEL:
-            kernel.max_work_dim = words[0]
         case Mode.VecTypeHint:
             kernel.vec_type_hint = _vector(words[0])
         case Mode.ContractionOff:

@@ -92,18 +92,28 @@ def saturate(b: Builder, value: Op, to: str, from_signed: bool, to_signed: bool)
     return b.resized(value, to, signed=from_signed)
 
 
+def _upper(b: Builder, value: Op, dropped: int) -> Op:
+    """The bits of a float but for the last `dropped`, rounded to even; a NaN stays one."""
+    value = b.flush(value)
+    bits = b.as_integer(value)
+    odd = b.and_(b.lshr(bits, b.const("i32", dropped)), b.const("i32", 1))
+    rounded = b.add(bits, b.add(odd, b.const("i32", (1 << (dropped - 1)) - 1)))
+    quiet = b.or_(bits, b.const("i32", 0x400000))
+    return b.lshr(b.select(b.fcmp("uno", value, value), quiet, rounded), b.const("i32", dropped))
+
+
 @translates(Opcode.ConvertFToBF16INTEL)
 def to_bfloat(f: Scope, i: Instruction) -> Tree:
-    """The upper half of a float, rounded to even; a NaN stays one."""
+    return each(lambda value: f.b.cast("trunc", _upper(f.b, value, 16), "i16"), f.value(i.operands[0]))
+
+
+@translates(Opcode.RoundFToTF32INTEL)
+def to_tensor_float(f: Scope, i: Instruction) -> Tree:
+    """A float with 10 bits of fraction, in the place of one with 23."""
     b = f.b
 
     def one(value: Op) -> Op:
-        value = b.flush(value)
-        bits = b.as_integer(value)
-        odd = b.and_(b.lshr(bits, b.const("i32", 16)), b.const("i32", 1))
-        rounded = b.lshr(b.add(bits, b.add(odd, b.const("i32", 0x7FFF))), b.const("i32", 16))
-        quiet = b.or_(b.lshr(bits, b.const("i32", 16)), b.const("i32", 0x40))
-        return b.cast("trunc", b.select(b.fcmp("uno", value, value), quiet, rounded), "i16")
+        return b.flush(b.cast("bitcast", b.shl(_upper(b, value, 13), b.const("i32", 13)), "float"))
 
     return each(one, f.value(i.operands[0]))
 

@@ -98,6 +98,21 @@ def _bfloat16(value: float) -> int:
     return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
 
 
+@handles(Op.RoundFToTF32INTEL)
+def to_tensor_float(decoder: Decoder, instruction: Instruction) -> Step:
+    return lanewise(decoder, instruction, _tensor_float)
+
+
+def _tensor_float(value: float) -> float:
+    """A float whose fraction has 10 bits, the nearest one; the even one of two that are as near."""
+    if value != value or value in (math.inf, -math.inf):
+        return value
+    # The 13 bits that are dropped are worth so much; the smallest exponent is that of denormals.
+    step = math.ldexp(1.0, max(math.frexp(value)[1] - 24, -149) + 13)
+    rounded = math.copysign(round(value / step) * step, value)
+    return rounded if abs(rounded) < 2.0**128 else math.copysign(math.inf, value)
+
+
 @handles(Op.ConvertBF16ToFINTEL)
 def from_bfloat16(decoder: Decoder, instruction: Instruction) -> Step:
     return lanewise(decoder, instruction, lambda bits: float_of(bits << 16, 32))

@@ -46,6 +46,14 @@ def numbers(check: Check, instruction: Instruction) -> None:
         raise wrong(id_, source, f"{type_.count} × {from_.__name__.lower()}")
 
 
+@rule(Op.RoundFToTF32INTEL)
+def tensor_float(check: Check, instruction: Instruction) -> None:
+    type_, (id_,) = check.types[instruction.type_id], instruction.operands
+    if not isinstance(type_.scalar, Float) or type_.scalar.width != 32:
+        raise wrong_result(instruction, type_)
+    check.is_(id_, type_)
+
+
 @rule(Op.Bitcast)
 def bitcast(check: Check, instruction: Instruction) -> None:
     type_, (id_,) = check.types[instruction.type_id], instruction.operands

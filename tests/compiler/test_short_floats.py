@@ -1,4 +1,4 @@
-"""Numbers of 16 bits that are the upper half of a float, compiled and interpreted."""
+"""Floats with fewer bits of fraction, bfloat16 and TF32, compiled and interpreted."""
 
 from __future__ import annotations
 
@@ -64,3 +64,27 @@ def test_rounded_to_even_and_back(lanes: int) -> None:
     half, kept = whole & 0xFFFF, whole >> 16
     up = (half > 0x8000) | ((half == 0x8000) & (kept & 1 == 1))
     assert (found.astype(np.uint64) == kept + up)[~nan].all()
+
+
+TENSOR_FLOATS = """
+    %from = OpInBoundsPtrAccessChain %to_floats %p0 %i
+    %floats = OpLoad %v4f32 %from
+    %rounded = OpRoundFToTF32INTEL %v4f32 %floats
+    %to = OpInBoundsPtrAccessChain %to_floats %p1 %i
+    OpStore %to %rounded"""
+
+
+@pytest.mark.parametrize("lanes", [1, 16])
+def test_tensor_floats_are_rounded_to_even(lanes: int) -> None:
+    capability = "OpCapability TensorFloat32RoundingINTEL"
+    module = kernel(TENSOR_FLOATS, "%to_floats %to_floats", DECLARED, capability)
+    bits = _floats().view(np.uint32)
+    bits[:20] = (bits[:20] & 0xFFFFE000) + np.tile([0xFFF, 0x1000, 0x1001, 0], 20).reshape(20, 4).astype(np.uint32)
+    floats = bits.view(np.float32)
+    wanted, found = np.zeros_like(floats), np.zeros_like(floats)
+    run(module, "main", [floats, wanted], 100)
+    Loaded(pipeline.compile_kernel(module, "main", Options(lanes=lanes)))([floats, found], (100,), (50,))
+    nan = np.isnan(floats)
+    assert (np.isnan(found) == nan).all()
+    assert (found.view(np.uint32) == wanted.view(np.uint32))[~nan].all()
+    assert (found.view(np.uint32) & 0x1FFF == 0).all()
