@@ -21,7 +21,7 @@ with device.context() as ctx:
     values = ctx.to_device(np.arange(groups * GROUP, dtype=np.float32))
     sums, arrived = ctx.zeros(groups, np.float32), ctx.zeros(1, np.int32)
     with ctx.immediate() as lst:
-        lst.launch(share, groups * GROUP, GROUP, args=(values, sums, arrived), cooperative=True).wait(timeout=30)
+        lst.launch(share, groups * GROUP, (values, sums, arrived), group=GROUP, cooperative=True).wait(timeout=30)
     expected = np.arange(groups * GROUP, dtype=np.float32)
     assert np.allclose(values.copy_to(), expected / expected.sum())
     print("ok: the groups waited for each other and shared one sum")
@@ -29,7 +29,7 @@ with device.context() as ctx:
     try:
         too_many = (most + 1) * GROUP
         with ctx.immediate() as lst:
-            lst.launch(share, too_many, GROUP, args=(values, sums, arrived), cooperative=True)
+            lst.launch(share, too_many, (values, sums, arrived), group=GROUP, cooperative=True)
     except az.InvalidArgument:
         print("ok: more groups than that are refused, for they would wait forever")
     else:

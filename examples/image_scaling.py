@@ -24,9 +24,9 @@ with az.device().context() as ctx:
         cl.copy_image(ramp, pixels)
         cl.copy_image(steep, 3 * pixels)
         # How the source is read, between pixels and beside the last, is a constant of the program: no sampler is bound.
-        cl.launch(scale, (2 * WIDTH, 2 * HEIGHT), args=(ramp, large, 2 * WIDTH, 2 * HEIGHT))
+        cl.launch(scale, (2 * WIDTH, 2 * HEIGHT), (ramp, large, 2 * WIDTH, 2 * HEIGHT))
         # The launch has its arguments; the next gets other images.
-        cl.launch(scale, (2 * WIDTH, 2 * HEIGHT), args=(steep, wide, 2 * WIDTH, 2 * HEIGHT))
+        cl.launch(scale, (2 * WIDTH, 2 * HEIGHT), (steep, wide, 2 * WIDTH, 2 * HEIGHT))
         cl.copy_image(results[0], large)
         cl.copy_image(results[1], wide)
     with ctx.queue() as queue:
@@ -44,6 +44,6 @@ with az.device().context() as ctx:
     print("ok: the second launch had other images, with three times the slope")
 
     nearest = ctx.sampler(filter="nearest", normalized=True)
-    module["image_scaling"][(2 * WIDTH, 2 * HEIGHT), None](ramp, large, nearest)
+    module["image_scaling"][2 * WIDTH, 2 * HEIGHT](ramp, large, nearest)
     assert np.array_equal(large.copy_to(), pixels.repeat(2, axis=0).repeat(2, axis=1))
     print("ok: with a sampler as an argument, here of the nearest pixel, every pixel is there four times")

@@ -19,9 +19,9 @@ with az.device().context() as ctx:
 
     with ctx.command_list() as cl:
         cl.fill(count, 0)
-        cl.launch(keep_positive, 1000, args=(source, kept, count))
-        cl.launch(plan, 1, args=(count, groups))
-        cl.launch_indirect(square, groups, GROUP, args=(kept, count))
+        cl.launch(keep_positive, 1000, (source, kept, count))
+        cl.launch(plan, 1, (count, groups))
+        cl.launch_indirect(square, groups, (kept, count), group=GROUP)
     with ctx.queue() as queue:
         queue.submit(cl).wait(timeout=5)
 

@@ -19,7 +19,7 @@ with az.device().context() as ctx:
     transform = np.array((2.0, 5), TRANSFORM)[()]  # a structure by value
     scratch = az.local((GROUP, 4), np.float32)  # local memory: each group has its own
 
-    kernel[N, GROUP](out, weights, scratch, 100, (1, 2, 3, 4), transform)
+    kernel[N](out, weights, scratch, 100, (1, 2, 3, 4), transform, group=GROUP)
 
     i = np.arange(N).reshape(-1, GROUP)[:, ::-1].reshape(-1, 1)  # the group's rows came back in reverse
     expected = np.float32([1, 2, 3, 4]) * 2 + (100 + 5 + i)
@@ -29,8 +29,8 @@ with az.device().context() as ctx:
     # Each launch has its own arguments, so two of one list may differ. None is a null pointer.
     second = ctx.zeros((N, 4), np.float32, kind="shared")
     with ctx.command_list() as cl:
-        cl.launch(kernel, N, GROUP, args=(out, weights, scratch, 101, (1, 2, 3, 4), transform))
-        cl.launch(kernel, N, GROUP, args=(second, None, scratch, 100, (1, 2, 3, 4), transform))
+        cl.launch(kernel, N, (out, weights, scratch, 101, (1, 2, 3, 4), transform), group=GROUP)
+        cl.launch(kernel, N, (second, None, scratch, 100, (1, 2, 3, 4), transform), group=GROUP)
     with ctx.queue() as queue:
         queue.submit(cl).wait(timeout=30)
     assert np.allclose(np.asarray(out), (expected + 1) * np.linspace(0, 1, N, dtype=np.float32)[:, None])
@@ -38,7 +38,7 @@ with az.device().context() as ctx:
     print("ok: two launches of a list have arguments of their own")
 
     try:
-        kernel[N, GROUP](out, np.zeros(N, np.float32), scratch, 100, (1, 2, 3, 4), transform)
+        kernel[N](out, np.zeros(N, np.float32), scratch, 100, (1, 2, 3, 4), transform, group=GROUP)
     except az.InvalidArgument as error:
         print("ok: an array of the host is refused:", error.remedy)
     else:
@@ -47,7 +47,7 @@ with az.device().context() as ctx:
     # What is wrong is told before anything runs.
     for wrong in ("ten", 1 << 40, np.int64(100)):
         try:
-            kernel[N, GROUP](out, None, scratch, wrong, (1, 2, 3, 4), transform)
+            kernel[N](out, None, scratch, wrong, (1, 2, 3, 4), transform, group=GROUP)
         except az.InvalidArgument as error:
             print(f"ok: {error.detail}")
         else:

@@ -14,7 +14,7 @@ with az.device().context() as ctx, ctx.immediate() as lst:
     out = ctx.zeros((6, 8, 4), np.int32, kind="shared")
 
     # Sizes are numbers of work-items, x first: eight columns, six rows.
-    places[(8, 6), (4, 2)](out, on=lst).wait(timeout=5)
+    places[8, 6](out, group=(4, 2), on=lst).wait(timeout=5)
     x, y, local, group = np.moveaxis(np.asarray(out), -1, 0)
     assert (x == np.arange(8)).all()
     assert (y == np.arange(6)[:, None]).all()
@@ -23,24 +23,24 @@ with az.device().context() as ctx, ctx.immediate() as lst:
     print("ok: 8 × 6 work-items in groups of 4 × 2 know their places")
 
     # Without a group size the driver suggests one, which divides the global size.
-    launch = places[(8, 6), None]
+    launch = places[8, 6]
     assert all(size % part == 0 for size, part in zip(launch.global_size, launch.group_size, strict=True))
     print(f"ok: the driver suggests {launch.group_size}; group sizes are best a multiple of", end=" ")
     print(places.properties.preferred_group_multiple)
 
     # Ids may begin elsewhere.
-    lst.launch(places, 8, 8, args=(out,), offset=100).wait(timeout=5)
+    lst.launch(places, 8, (out,), group=8, offset=100).wait(timeout=5)
     assert (np.asarray(out)[0, :, 0] == 100 + np.arange(8)).all()
     print("ok: with an offset of 100 the first id is 100")
 
     # A kernel's source may require a group size.
     assert tiles.properties.required_group_size == (8, 4, 1)
     sizes = ctx.zeros((8, 16), np.int32, kind="shared")
-    tiles[(16, 8), None](sizes, on=lst).wait(timeout=5)
+    tiles[16, 8](sizes, on=lst).wait(timeout=5)
     assert (np.asarray(sizes) == 84).all()
     print(f"ok: {tiles.name} has its required groups of 8 × 4")
     try:
-        tiles[(16, 8), (16, 1)](sizes, on=lst)
+        tiles[16, 8](sizes, group=(16, 1), on=lst)
     except az.InvalidArgument as error:
         print(f"ok: {error.detail}")
     else:
@@ -59,7 +59,7 @@ with az.device().context() as ctx, ctx.immediate() as lst:
 
     # What does not fit is told with a way out.
     try:
-        places[1000, 64]
+        places[1000](out, group=64)
     except az.InvalidArgument as error:
         print(f"ok: {error.detail}. {error.remedy}")
     else:

@@ -15,7 +15,7 @@ with device.context() as ctx:
     values = ctx.to_device(np.arange(4 * group, dtype=np.int32))
     large = 2 * device.local_memory
     try:
-        reverse[4 * group, group](values, az.Local(large))
+        reverse[4 * group](values, az.Local(large), group=group)
     except az.OutOfDeviceMemory as error:
         print("ok:", error.detail)
     else:
@@ -23,7 +23,7 @@ with device.context() as ctx:
 
     # Local memory shares the caches with other data; the kernel asks for more of them.
     reverse.set_cache_config("local")
-    reverse[4 * group, group](values, az.Local(large))
+    reverse[4 * group](values, az.Local(large), group=group)
     expected = np.arange(4 * group).reshape(4, group)[:, ::-1].reshape(-1)
     assert np.array_equal(values.copy_to(), expected)
     print(f"ok: each group had {large} bytes of local memory, twice as many as the device has by default")

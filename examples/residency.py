@@ -32,7 +32,7 @@ with device.context() as ctx, ctx.queue() as queue:
     # Coarse: the kernel may follow pointers to any memory of the host, so all of that is resident while it runs.
     add_up.set_indirect_access("host")
     with ctx.command_list() as cl:
-        cl.launch(add_up, 1, args=(begin, total))
+        cl.launch(add_up, 1, (begin, total))
     queue.submit(cl).wait()
     assert np.asarray(total)[0] == 111
     print("ok: all memory of the host was within the kernel's reach")
@@ -40,7 +40,7 @@ with device.context() as ctx, ctx.queue() as queue:
     # Fine: exactly the nodes that it will come to are made resident before, and evicted after it.
     add_up.set_indirect_access()
     with ctx.command_list() as cl:
-        cl.launch(add_up, 1, args=(begin, total))
+        cl.launch(add_up, 1, (begin, total))
     for node in (middle, end):
         ctx.make_resident(node)
     np.asarray(end)["value"] = 200

@@ -43,7 +43,7 @@ with az.device().context() as ctx:
     np.asarray(begin)[0] = (end.pointer, 1)
     total = ctx.zeros(1, np.uint64, kind="shared")
     add_up = ctx.module(KERNELS / "residency.spv")["add_up"]
-    report = lost(ctx, lambda cl: cl.launch(add_up, 1, args=(begin, total)), end)
+    report = lost(ctx, lambda cl: cl.launch(add_up, 1, (begin, total)), end)
     assert f"{end.pointer:#x}" in report
     print(f"ok: a kernel misses memory that it comes to by a link:\n{report}")
 

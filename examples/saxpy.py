@@ -20,14 +20,14 @@ with az.device().context() as ctx:
 
     # On an immediate list it runs in the background.
     with ctx.immediate() as lst:
-        done = saxpy[x.size, 64](y, x, -2.0, on=lst)
+        done = saxpy[x.size](y, x, -2.0, group=64, on=lst)
         done.wait(timeout=5)
     assert (np.asarray(y) == 1).all()
     print("ok: and back again, on a list, in groups of 64")
 
     # Recorded once, replayed often.
     with ctx.command_list() as cl:
-        cl.launch(saxpy, x.size, args=(y, x, 1.0))
+        cl.launch(saxpy, x.size, (y, x, 1.0))
     with ctx.queue() as queue:
         for _ in range(3):
             queue.submit(cl)

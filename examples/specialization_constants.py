@@ -31,7 +31,7 @@ with az.device().context() as ctx:
         groups = ctx.module(KERNELS / "specialization_constants.spv", constants=constants)["groups"]
         assert groups.properties.required_group_size == size
         seen = ctx.zeros((8, 16, 4), np.int32, kind="shared")
-        groups[(16, 8), None](seen)
+        groups[16, 8](seen)
         assert (np.asarray(seen) == [size[0] * size[1], *size]).all()
         print(f"ok: groups have {size[0]} × {size[1]} work-items, and every work-item knows it")
 

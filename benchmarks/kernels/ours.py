@@ -51,10 +51,13 @@ class Prepared:
         self._first = arguments
         self._held = [self._placed(argument) for argument in arguments]
         self._kernel = kernel = anyzero.kernel(case)
-        self._launch = kernel[case.global_size, case.group_size or None]
+        self._launch = kernel[case.global_size]
+        self._group = case.group_size or None
         if case.offset:
-            sizes = case.global_size, case.group_size
-            self._launch = lambda *arguments, on: on.launch(kernel, *sizes, arguments, offset=case.offset)
+            size = case.global_size
+            self._launch = lambda *arguments, group, on: on.launch(
+                kernel, size, arguments, group=group, offset=case.offset
+            )
         # The arguments of each launch, put together before the clock starts.
         self._arguments = [
             [changes.get(index, value) for index, value in enumerate(self._held)] for changes in case.launches
@@ -64,7 +67,8 @@ class Prepared:
         """The same kernel on the same buffers, in other groups."""
         made = copy(self)
         made.case = case
-        made._launch = self._kernel[case.global_size, case.group_size or None]
+        made._launch = self._kernel[case.global_size]
+        made._group = case.group_size or None
         return made
 
     def _placed(self, argument: Argument) -> Any:
@@ -94,11 +98,11 @@ class Prepared:
                 self._held[index].copy_from(argument)
 
     def run(self, repeats: int = 1) -> int:
-        launch, lst, launches = self._launch, self._list, self._arguments
+        launch, group, lst, launches = self._launch, self._group, self._list, self._arguments
         start = perf_counter_ns()
         for _ in range(repeats):
             for arguments in launches:
-                done = launch(*arguments, on=lst)
+                done = launch(*arguments, group=group, on=lst)
             done.wait()
         return perf_counter_ns() - start
 

@@ -45,17 +45,17 @@ def test_given_memory_makes_it_endless_then_the_rest_goes_on() -> None:
         turns, to = ctx.full(1, 1, np.uint64, kind="shared"), ctx.zeros(1, np.int32, kind="shared")
         lst = ctx.immediate()
         for _ in range(50):
-            lst.launch(kernel, 1, 1, args=(turns, to)).wait()
+            lst.launch(kernel, 1, (turns, to), group=1).wait()
         assert np.asarray(to)[0] == 50
         np.asarray(turns)[0] = 1 << 62
-        endless = lst.launch(kernel, 1, 1, args=(turns, to))
+        endless = lst.launch(kernel, 1, (turns, to), group=1)
         # Here it is, and another context gets its kernels done, with and without waiting at once.
         other = az.device().context()
         kernel = other.module(spirv)["count"]
         turns, to = other.full(1, 3, np.uint64, kind="shared"), other.zeros(1, np.int32, kind="shared")
-        kernel[1, 1](turns, to)
+        kernel[1](turns, to, group=1)
         second = other.immediate()
-        second.launch(kernel, 1, 1, args=(turns, to)).wait()
+        second.launch(kernel, 1, (turns, to), group=1).wait()
         assert np.asarray(to)[0] == 6
         assert not endless.done
         try:

@@ -55,5 +55,5 @@ def test_every_work_item_runs_once(launch: tuple[tuple[int, ...], tuple[int, ...
         seen = context.zeros(int(np.prod(size)), np.int64)
         # Once more when it is known how long a work-item takes, which the size of blocks depends on.
         for _ in range(3):
-            kernel[size, group](seen)
+            kernel[size](seen, group=group)
         assert (seen.copy_to() == 3).all()

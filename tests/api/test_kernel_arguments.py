@@ -38,7 +38,7 @@ class Scene:
         for name, value in changes.items():
             given[int(name.removeprefix("a"))] = value
         self.out.fill(0)
-        self.kernel[N, GROUP](*given)
+        self.kernel[N](*given, group=GROUP)
 
     def holds(self, scale: float = 2, shift: int = 5, first: int = 100) -> bool:
         i = np.arange(N).reshape(-1, GROUP)[:, ::-1].reshape(-1, 1)
@@ -149,16 +149,16 @@ def test_a_buffer_is_no_local_memory_and_no_image(scene: Scene, ctx: az.Context)
     image_scaling = ctx.module(EXAMPLES / "image_scaling.spv")["image_scaling"]
     image, sampler = ctx.image((4, 4), np.float32, channels=4), ctx.sampler()
     with pytest.raises(az.InvalidArgument, match=r"an Image of kind '2d'"):
-        image_scaling[(4, 4), None](scene.out, image, sampler)
+        image_scaling[4, 4](scene.out, image, sampler)
     with pytest.raises(az.InvalidArgument, match=r"Context\.sampler"):
-        image_scaling[(4, 4), None](image, image, image)
+        image_scaling[4, 4](image, image, image)
     with pytest.raises(az.InvalidArgument, match="takes an image of kind '2d', not '3d'"):
-        image_scaling[(4, 4), None](ctx.image((2, 4, 4), np.float32), image, sampler)
+        image_scaling[4, 4](ctx.image((2, 4, 4), np.float32), image, sampler)
 
 
 def test_the_number_of_arguments_is_checked(scene: Scene, ctx: az.Context) -> None:
     with pytest.raises(az.InvalidArgument, match=r"takes 6 arguments \(global float4\*, .*\); 1 were given"):
-        scene.kernel[N, GROUP](scene.out)
+        scene.kernel[N](scene.out)
     with pytest.raises(az.InvalidArgument, match="empty takes 0 arguments; 1 were given"):
         ctx.module(KERNELS / "empty.spv")["empty"][1](1)
 
@@ -172,7 +172,7 @@ def test_closed_buffers_and_images_are_told(scene: Scene, ctx: az.Context) -> No
     image, sampler = ctx.image((4, 4), np.float32, channels=4), ctx.sampler()
     sampler.close()
     with pytest.raises(az.ClosedError, match="this Sampler is closed"):
-        image_scaling[(4, 4), None](image, image, sampler)
+        image_scaling[4, 4](image, image, sampler)
 
 
 def test_floats_that_do_not_fit_are_told(ctx: az.Context) -> None:
@@ -251,7 +251,7 @@ def test_without_types_arguments_say_how_large_they_are(ctx: az.Context) -> None
     scene.run(a3=np.int64(9))
     assert scene.holds(first=9)
     with pytest.raises(az.InvalidArgument, match="takes 6 arguments; 0 were given"):
-        scene.kernel[N, GROUP]()
+        scene.kernel[N]()
 
 
 @pytest.mark.usefixtures("untyped")
@@ -260,7 +260,7 @@ def test_without_types_images_and_samplers_are_handles(ctx: az.Context) -> None:
     small, large = (ctx.image((size, size), np.float32, channels=4) for size in (2, 4))
     pixels = np.arange(16, dtype=np.float32).reshape(2, 2, 4)
     small.copy_from(pixels)
-    image_scaling[(4, 4), None](small, large, ctx.sampler(normalized=True))
+    image_scaling[4, 4](small, large, ctx.sampler(normalized=True))
     assert np.array_equal(large.copy_to(), pixels.repeat(2, axis=0).repeat(2, axis=1))
 
 
@@ -270,9 +270,9 @@ def test_without_types_launches_have_the_same_forms(ctx: az.Context) -> None:
     x, y = ctx.full(8, 1, np.float32), ctx.zeros(8, np.float32)
     one = np.float32(1)
     with ctx.immediate() as lst:
-        lst.launch(saxpy, 4, 2, args=(y, x, one), offset=2)
+        lst.launch(saxpy, 4, (y, x, one), group=2, offset=2)
         lst.launch(saxpy, 2, args=(y, x, one), cooperative=True)
-        lst.launch_indirect(saxpy, ctx.to_device(np.array([4, 1, 1], np.uint32)), 2, args=(y, x, one))
+        lst.launch_indirect(saxpy, ctx.to_device(np.array([4, 1, 1], np.uint32)), (y, x, one), group=2)
     assert y.copy_to().tolist() == [2, 2, 2, 2, 2, 2, 1, 1]
 
 

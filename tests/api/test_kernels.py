@@ -57,7 +57,7 @@ def test_on_an_immediate_list_it_returns_a_completion(
     go, done = ctx.events(2, timing=True)
     with ctx.immediate() as lst:
         first = saxpy[64](y, x, 2.0, on=lst, wait=go)
-        second = saxpy[64, 16](y, x, 3.0, on=lst, signal=done, wait=[first])
+        second = saxpy[64](y, x, 3.0, group=16, on=lst, signal=done, wait=[first])
         assert second is done
         assert not done.done
         assert (np.asarray(y) == 0).all()
@@ -79,7 +79,7 @@ def test_a_recorded_launch_runs_as_often_as_it_is_submitted(
 ) -> None:
     with ctx.command_list() as cl:
         assert saxpy[64](y, x, 1.0, on=cl) is None  # type: ignore[func-returns-value]
-        assert cl.launch(saxpy, 64, 32, (y, x, 2.0)) is None  # type: ignore[func-returns-value]
+        assert cl.launch(saxpy, 64, (y, x, 2.0), group=32) is None  # type: ignore[func-returns-value]
     with ctx.queue() as queue:
         for _ in range(3):
             queue.submit(cl).wait(timeout=PATIENCE)
@@ -155,70 +155,17 @@ def places(ctx: az.Context, launch: Any, shape: tuple[int, ...], **options: Any)
 
 
 def test_sizes_are_work_items_x_first(ctx: az.Context) -> None:
-    x, y, local, group = places(ctx, lambda kernel, out: kernel[(8, 6), (4, 2)](out), (6, 8))
+    x, y, local, group = places(ctx, lambda kernel, out: kernel[8, 6](out, group=(4, 2)), (6, 8))
     assert (x == np.arange(8)).all()
     assert (y == np.arange(6)[:, None]).all()
     assert (local == np.arange(8) % 4).all()
     assert (group == np.arange(8) // 4).all()
 
 
-@pytest.mark.parametrize(
-    "sizes", [64, (64,), (64, None), (64, 8), ((64,), (8,)), ([64], [8]), (np.int64(64), np.uint8(8))]
-)
-def test_forms_of_sizes(saxpy: az.Kernel, x: az.Buffer, y: az.Buffer, sizes: Any) -> None:
-    launch = saxpy[sizes]
-    assert launch.global_size == (64, 1, 1)
-    assert launch.group_size[0] * launch.group_count[0] == 64
-    launch(y, x, 2.0)
-    assert values(y) == {2}
-
-
-def test_the_suggested_group_divides(saxpy: az.Kernel) -> None:
-    for size in (1, 7, 64, 1000, 1021, 1 << 20):
-        (group,) = saxpy.suggest_group_size(size)
-        assert size % group == 0
-        assert saxpy[size].group_size == (group, 1, 1)
-    assert len(saxpy.suggest_group_size((64, 64, 2))) == 3
-    launch = saxpy[(640, 480), None]
-    assert all(whole % part == 0 for whole, part in zip(launch.global_size, launch.group_size, strict=True))
-    assert repr(saxpy[64, 16]) == "<Launch of saxpy, 64 × 1 × 1 in groups of 16 × 1 × 1>"
-
-
-@pytest.mark.parametrize(
-    ("sizes", "said"),
-    [
-        ((1000, 64), "1000 along x is not a multiple of the group size 64"),
-        (((8, 9), (2, 2)), "9 along y is not a multiple of the group size 2"),
-        (((8, 8, 9), (2, 2, 2)), "9 along z"),
-        ((8, (8, 2)), "1 along y is not a multiple of the group size 2"),
-        (0, "no work-items"),
-        ((8, 0), "no work-items"),
-        (((8, -1), None), "no work-items"),
-        (((1, 2, 3, 4), None), "4 dimensions"),
-        (((), None), "0 dimensions"),
-        ((8, 1 << 20), "not a multiple"),
-        ((1 << 40, 1), "at most 4294967295"),
-        (1 << 40, "a global size without a group size"),
-    ],
-)
-def test_sizes_that_cannot_be_are_told(saxpy: az.Kernel, sizes: Any, said: str) -> None:
-    with pytest.raises(az.Error, match=said):
-        saxpy[sizes]
-
-
-def test_a_global_size_of_two_numbers_is_explained(saxpy: az.Kernel) -> None:
-    with pytest.raises(az.InvalidArgument) as caught:
-        saxpy[640, 480]
-    assert "kernel[(640, 480), None]" in caught.value.remedy
-    assert "Launch 960" in caught.value.remedy
-    with pytest.raises(TypeError, match=r"kernel\[\(8, 8, 8\), None\]"):
-        saxpy[8, 8, 8]
-
-
 def test_groups_too_large_are_told(ctx: az.Context, saxpy: az.Kernel, x: az.Buffer, y: az.Buffer) -> None:
     most = saxpy.properties.max_group_size
     with pytest.raises(az.InvalidArgument, match=f"1 to {most} work-items"):
-        saxpy[2 * most, 2 * most](y, x, 1.0)
+        saxpy[2 * most](y, x, 1.0, group=2 * most)
 
 
 def test_a_required_group_size_is_taken_and_asked_for(ctx: az.Context) -> None:
@@ -226,19 +173,19 @@ def test_a_required_group_size_is_taken_and_asked_for(ctx: az.Context) -> None:
     assert tiles.properties.required_group_size == (8, 4, 1)
     assert tiles.suggest_group_size((16, 8)) == (8, 4)
     out = ctx.zeros((8, 16), np.int32)
-    tiles[(16, 8), None](out)
+    tiles[16, 8](out)
     assert values(out) == {84} if out.ndim == 1 else (out.copy_to() == 84).all()
     with pytest.raises(az.InvalidArgument, match="requires 8 x 4 x 1"):
-        tiles[(16, 8), (4, 8)](out)
+        tiles[16, 8](out, group=(4, 8))
     with pytest.raises(az.InvalidArgument, match="12 along x is not a multiple of the group size 8") as caught:
-        tiles[(12, 8), None]
+        tiles[12, 8](out)
     assert "requires that group size" in caught.value.remedy
 
 
 def test_many_sizes_are_fine(saxpy: az.Kernel, x: az.Buffer, y: az.Buffer) -> None:
     for size in range(1, 65):
         for group in (None, 1):
-            saxpy[size, group](y, x, 1.0)
+            saxpy[size](y, x, 1.0, group=group)
     assert y.copy_to().tolist() == [2 * (64 - i) for i in range(64)]
 
 
@@ -251,9 +198,9 @@ def test_many_items_need_no_memory_of_their_own(run_python: RunPython, group: st
             saxpy = ctx.module(sys.argv[1])["saxpy"]
             x, y = ctx.full(64, 1, np.float32), ctx.zeros(64, np.float32)
             group = eval(sys.argv[2])
-            saxpy[64000, group](y, x, 2.0, 64, on=lst).wait(timeout=200)
+            saxpy[64000](y, x, 2.0, 64, group=group, on=lst).wait(timeout=200)
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            saxpy[10**9, group](y, x, 2.0, 64, on=lst).wait(timeout=200)
+            saxpy[10**9](y, x, 2.0, 64, group=group, on=lst).wait(timeout=200)
             print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, set(y.copy_to().tolist()))
     """
     kilobytes, found = run_python(program, str(KERNELS / "saxpy.spv"), group).split(maxsplit=1)
@@ -263,10 +210,10 @@ def test_many_items_need_no_memory_of_their_own(run_python: RunPython, group: st
 
 def test_ids_begin_at_the_offset(ctx: az.Context, saxpy: az.Kernel, x: az.Buffer, y: az.Buffer) -> None:
     with ctx.immediate() as lst:
-        lst.launch(saxpy, 8, 4, (y, x, 1.0), offset=16)
-        lst.launch(saxpy, 8, 4, (y, x, 1.0))
-        lst.launch(saxpy, 8, 4, (y, x, 1.0), offset=(24,))
-        saxpy[8, 4](y, x, 1.0, on=lst)
+        lst.launch(saxpy, 8, (y, x, 1.0), group=4, offset=16)
+        lst.launch(saxpy, 8, (y, x, 1.0), group=4)
+        lst.launch(saxpy, 8, (y, x, 1.0), group=4, offset=(24,))
+        saxpy[8](y, x, 1.0, group=4, on=lst)
     assert y.copy_to().tolist() == [2] * 8 + [0] * 8 + [1] * 16 + [0] * 32
     with pytest.raises(az.InvalidArgument, match="cannot be negative"):
         ctx.immediate().launch(saxpy, 8, args=(y, x, 1.0), offset=-1)
@@ -286,7 +233,7 @@ def test_an_indirect_launch_reads_its_groups_when_it_runs(
 ) -> None:
     groups = counts(ctx, (0, 0, 0))
     with ctx.command_list() as cl:
-        cl.launch_indirect(saxpy, groups, 8, (y, x, 1.0))
+        cl.launch_indirect(saxpy, groups, (y, x, 1.0), group=8)
     with ctx.queue() as queue:
         for number in (2, 4, 0):
             groups.copy_from(np.array([[number, 1, 1]], np.uint32))
@@ -299,7 +246,7 @@ def test_an_indirect_launch_needs_a_group_size_and_room(ctx: az.Context, saxpy: 
     with pytest.raises(az.InvalidArgument, match="has to name one"):
         lst.launch_indirect(saxpy, counts(ctx, (1, 1, 1)), args=(x, x, 1.0))
     with pytest.raises(az.InvalidArgument, match="take 12 bytes; the buffer has 8"):
-        lst.launch_indirect(saxpy, ctx.zeros(2, np.uint32), 1, args=(x, x, 1.0))
+        lst.launch_indirect(saxpy, ctx.zeros(2, np.uint32), (x, x, 1.0), group=1)
     tiles = ctx.module(EXAMPLES / "kernel_launch.spv")["tiles"]
     out = ctx.zeros(64, np.int32)
     lst.launch_indirect(tiles, counts(ctx, (2, 1, 1)), args=(out,)).wait(timeout=PATIENCE)
@@ -344,10 +291,10 @@ def test_groups_of_a_cooperative_launch_run_together(ctx: az.Context) -> None:
     buffer = ctx.full(most * 8, 1, np.float32)
     sums, arrived = ctx.zeros(most, np.float32), ctx.zeros(1, np.int32)
     with ctx.immediate() as lst:
-        lst.launch(share, most * 8, 8, (buffer, sums, arrived), cooperative=True).wait(timeout=PATIENCE)
+        lst.launch(share, most * 8, (buffer, sums, arrived), group=8, cooperative=True).wait(timeout=PATIENCE)
         assert np.allclose(buffer.copy_to(), 1 / (most * 8))
         with pytest.raises(az.InvalidArgument, match="can run at the same time"):
-            lst.launch(share, (most + 1) * 8, 8, (buffer, sums, arrived), cooperative=True)
+            lst.launch(share, (most + 1) * 8, (buffer, sums, arrived), group=8, cooperative=True)
 
 
 # What is known of a kernel
@@ -437,14 +384,14 @@ def test_a_refused_group_size_leaves_the_next_launch_as_it_should_be(
     large = 2 * saxpy.properties.max_group_size
     groups = counts(ctx, (1, 1, 1))
     lst = ctx.immediate()
-    saxpy[64, 8](y, x, 0.0, on=lst)
+    saxpy[64](y, x, 0.0, group=8, on=lst)
     for _ in range(2):
         with pytest.raises(az.InvalidArgument):
-            saxpy[large, large](y, x, 0.0, on=lst)
+            saxpy[large](y, x, 0.0, group=large, on=lst)
         with pytest.raises(az.InvalidArgument):
-            lst.launch_indirect(saxpy, groups, large, (y, x, 0.0))
+            lst.launch_indirect(saxpy, groups, (y, x, 0.0), group=large)
     saxpy.max_cooperative_groups(4)
-    lst.launch_indirect(saxpy, groups, 16, (y, x, 1.0)).wait(timeout=PATIENCE)
+    lst.launch_indirect(saxpy, groups, (y, x, 1.0), group=16).wait(timeout=PATIENCE)
     assert y.copy_to().sum() == 16
 
 
@@ -456,7 +403,7 @@ def test_what_is_too_large_for_the_caches_is_there_when_it_is_done(ctx: az.Conte
     given = ctx.to_device(b)
     with ctx.immediate() as lst:
         for s in (2.0, 3.0, 4.0):
-            triad[n, 256](a, given, c, s, on=lst).wait(timeout=PATIENCE)
+            triad[n](a, given, c, s, group=256, on=lst).wait(timeout=PATIENCE)
             # Read by the host itself, not by a command behind the launch.
             assert (np.asarray(a) == b + np.float32(s)).all()
 

@@ -22,7 +22,7 @@ def test_every_work_item_runs_once(ctx: az.Context, name: str, group: tuple[int,
     to = ctx.zeros(width * height, np.uint32, kind="shared")
     kernel = ctx.module(KERNELS / "long_groups.spv")[name]
     for _ in range(LAUNCHES):
-        kernel[(width, height), group](to, np.uint32(ROUNDS))
+        kernel[width, height](to, np.uint32(ROUNDS), group=group)
     expected = churned(width * height, ROUNDS)
     if name == "aware":
         expected += np.uint32(group[0] * 1000 + groups[0])

@@ -16,6 +16,6 @@ def test_a_kernel_of_adaptivecpp_gives_what_is_expected(name: str) -> None:
         kernel = ctx.module(each.spv.read_bytes())[each.kernel]
         buffers = [ctx.to_device(array) for array in each.arguments()]
         with ctx.immediate() as lst:
-            kernel[each.global_size, each.group_size](*buffers, on=lst)
+            kernel[each.global_size](*buffers, group=each.group_size, on=lst)
         for place, expected in each.expected(each.arguments()).items():
             assert np.array_equal(buffers[place].copy_to(), expected)

@@ -118,7 +118,7 @@ def test_given_a_time_limit_then_it_ends(name: str) -> None:
         kernel = ctx.module(assemble(text(BODIES[{name!r}])))["main"]
         out = ctx.zeros(64, np.int32)
         try:
-            kernel[64, 32](out, 1)
+            kernel[64](out, 1, group=32)
         except az.DeviceLost as error:
             assert "main" in str(error), error
         else:

@@ -67,22 +67,20 @@ PYTHON = [
     Removal("immediate_list.py", "    back.wait(timeout=30)\n"),
     Removal("immediate_list.py", ", wait=launched"),
     Removal("immediate_list.py", 'mode="synchronous"', 'mode="asynchronous"'),
-    Removal("indirect_launch.py", "        cl.launch(plan, 1, args=(count, groups))\n"),
+    Removal("indirect_launch.py", "        cl.launch(plan, 1, (count, groups))\n"),
     Removal("indirect_launch.py", "ctx.full(1, 2, np.uint32)", "ctx.full(1, 3, np.uint32)"),
     Removal("ipc_events.py", ", ipc=True"),
     Removal("ipc_events.py", "        event.wait(timeout=30)\n"),
     Removal("ipc_memory.py", "        memory.copy_from(values * 2)\n"),
     Removal("kernel_arguments.py", "np.array((2.0, 5), TRANSFORM)", "np.array((2.0, 6), TRANSFORM)"),
-    Removal(
-        "image_scaling.py", "args=(steep, wide, 2 * WIDTH, 2 * HEIGHT)", "args=(ramp, wide, 2 * WIDTH, 2 * HEIGHT)"
-    ),
-    Removal("image_scaling.py", "args=(ramp, large, 2 * WIDTH, 2 * HEIGHT)", "args=(ramp, large, WIDTH, HEIGHT)"),
+    Removal("image_scaling.py", "(steep, wide, 2 * WIDTH, 2 * HEIGHT)", "(ramp, wide, 2 * WIDTH, 2 * HEIGHT)"),
+    Removal("image_scaling.py", "(ramp, large, 2 * WIDTH, 2 * HEIGHT)", "(ramp, large, WIDTH, HEIGHT)"),
     Removal(
         "image_scaling.py", '    nearest = ctx.sampler(filter="nearest"', '    nearest = ctx.sampler(filter="linear"'
     ),
     Removal("kernel_launch.py", '    places.set_indirect_access("device", "shared")\n'),
     Removal("kernel_launch.py", ", offset=100"),
-    Removal("kernel_launch.py", "tiles[(16, 8), (16, 1)]", "tiles[(16, 8), (8, 4)]"),
+    Removal("kernel_launch.py", "tiles[16, 8](sizes, group=(16, 1)", "tiles[16, 8](sizes, group=(8, 4)"),
     Removal("memory_barrier.py", "wait=coherent, "),
     Removal("memory_barrier.py", 'signal_scope="device", '),
     Removal("memory_kinds.py", '        lst.advise(moving, "preferred_on_host").wait()\n'),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
@@ -45,8 +46,11 @@ class Arguments(Protocol):
     def collect(self, given: tuple[Any, ...]) -> Collected:
         """Look at the arguments of a launch; raise InvalidArgument for those that the kernel does not take."""
 
-    def pack(self, values: Sequence[Any]) -> None:
-        """Put them where `slots` point."""
+    def pack(self, *values: Any) -> None:
+        """Put them where `slots` point. Numbers that do not fit raise OverflowError, and `too_large` tells which."""
+
+    def too_large(self, values: Sequence[Any]) -> errors.InvalidArgument:
+        """The error for a number that does not fit its argument."""
 
     def set(self, handle: int, values: Sequence[Any]) -> None:
         """Set them one by one, for a launch that takes what was set."""
@@ -70,9 +74,10 @@ class Typed:
             room = -(-max(each.size, 8) // 8) * 8
             layout.append(f"{each.code}{room - struct.calcsize('<' + each.code)}x")
             end += room
-        self._pack_into = struct.Struct("".join(layout)).pack_into
         # Python packs into a bytearray much faster than into memory of ctypes.
         self._block = bytearray(max(end, 8))
+        # Every launch does this: no function of Python stands in between.
+        self.pack: Callable[..., None] = partial(struct.Struct("".join(layout)).pack_into, self._block, 0)
         start = ctypes.addressof(ctypes.c_char.from_buffer(self._block))
         self._addresses = [start + offset for offset in offsets]
         self._slots = (ctypes.c_void_p * max(len(offsets), 1))(*self._addresses)
@@ -99,24 +104,21 @@ class Typed:
                 values.append(value)
         return values, kept, nbytes
 
-    def pack(self, values: Sequence[Any]) -> None:
+    def too_large(self, values: Sequence[Any]) -> errors.InvalidArgument:
         """As Arguments says."""
-        try:
-            self._pack_into(self._block, 0, *values)
-        except OverflowError:
-            raise errors.InvalidArgument(self._too_large(values)) from None
-
-    def _too_large(self, values: Sequence[Any]) -> str:
         for each, value in zip(self._parameters, values, strict=True):
             try:
                 struct.pack(f"<{each.code}", value)
             except OverflowError:
-                return f"{each.where} does not hold {value!r}"
-        return "a number does not fit its argument"
+                return errors.InvalidArgument(f"{each.where} does not hold {value!r}")
+        return errors.InvalidArgument("a number does not fit its argument")
 
     def set(self, handle: int, values: Sequence[Any]) -> None:
         """As Arguments says."""
-        self.pack(values)
+        try:
+            self.pack(*values)
+        except OverflowError:
+            raise self.too_large(values) from None
         for index, (each, address) in enumerate(zip(self._parameters, self._addresses, strict=True)):
             size, source = (values[index], None) if each.takes_local else (each.size, address)
             if result := _set(handle, index, size, source):
@@ -160,8 +162,12 @@ class Untyped:
             )
         return len(raw), raw
 
-    def pack(self, values: Sequence[Any]) -> None:
+    def pack(self, *values: Any) -> None:
         """There is nothing to pack them into."""
+
+    def too_large(self, values: Sequence[Any]) -> errors.InvalidArgument:
+        """As Arguments says."""
+        return errors.InvalidArgument("a number does not fit its argument")
 
     def set(self, handle: int, values: Sequence[Any]) -> None:
         """As Arguments says."""

@@ -33,13 +33,14 @@ class Enqueue:
     to find. For the same reason callers bring the kernel's handle along, which a closed one does not have.
     """
 
-    __slots__ = ("__weakref__", "_offset", "_pack", "_set", "_slots", "collect", "turn")
+    __slots__ = ("__weakref__", "_offset", "_pack", "_set", "_slots", "_too_large", "collect", "turn")
 
     def __init__(self, arguments: Arguments) -> None:
         self.turn = Lock()
         _everyone.add(self)
         self.collect = arguments.collect
         self._pack = arguments.pack
+        self._too_large = arguments.too_large
         self._set = arguments.set
         self._slots = arguments.slots
         self._offset = ORIGIN
@@ -59,7 +60,10 @@ class Enqueue:
             if self._offset is not sizes.offset:
                 self._move(kernel, sizes)
             if values:
-                self._pack(values)
+                try:
+                    self._pack(*values)
+                except OverflowError:
+                    raise self._too_large(values) from None
             result = _launch(
                 lst, kernel, sizes.count_xy, sizes.count_z, sizes.size_xy, sizes.size_z, self._slots,
                 sizes.parameters, event, count, waits,

@@ -1,18 +1,23 @@
-"""How many work-items a launch has and in which groups, as people say it and as the driver takes it."""
+"""How many work-items a launch has and in which groups, as programs write it and as the driver takes it."""
 
 from __future__ import annotations
 
 import ctypes
 import operator
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from math import ceil, isfinite
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from anyzero import errors, ze
+from anyzero.api._dimensions import ALL
 from anyzero.api._sizes import place_within
 
-__all__ = ["ORIGIN", "Extents", "Grid", "grid", "three"]
+if TYPE_CHECKING:
+    from anyzero.api._enqueue import Enqueue
+
+__all__ = ["ORIGIN", "Extents", "Grid", "NDRange", "extents", "require_ids", "three"]
 
 Extents = int | tuple[int, ...]
 """One number, or up to three: along x, y and z."""
@@ -22,7 +27,7 @@ Three = tuple[int, int, int]
 ORIGIN: Final[Three] = (0, 0, 0)
 """Where global ids usually begin."""
 
-_AXES: Final = "xyz"
+AXES: Final = "xyz"
 _LARGEST: Final = (1 << 32) - 1
 
 _cooperation: Final = ze.ze_command_list_append_launch_kernel_param_cooperative_desc_t(isCooperative=1)
@@ -62,32 +67,162 @@ class Grid:
         self.parameters = _COOPERATIVE if cooperative else None
 
 
+class NDRange:
+    """The global size that a kernel was launched with, and the grids of its groups so far.
+
+    ``kernel[sizes]`` finds it, so it holds what a launch needs; but not the kernel, which would then hold itself.
+    """
+
+    __slots__ = ("enqueue", "global_size", "grids", "key", "suggested", "written")
+
+    def __init__(self, enqueue: Enqueue, global_size: Three, written: str, key: Any) -> None:
+        self.enqueue = enqueue
+        self.global_size = global_size
+        self.written = written
+        self.key = key
+        """The very object that stood in brackets last."""
+        self.grids: dict[Any, Grid] = {}
+        """By group size; under None the one with a suggested size."""
+        self.suggested: Grid | None = None
+        """The latter, where most launches find it soonest."""
+
+    def grid(
+        self, group: Any, suggest: Callable[[Three], Three], offset: Any = None, cooperative: bool = False
+    ) -> Grid:
+        """The grid of groups of that size or, for None, of a size that is suggested."""
+        part = suggest(self.global_size) if group is None else three(group, "the group size")
+        start = ORIGIN if offset is None else _offset(offset)
+        for axis, size, each in zip(AXES, self.global_size, part, strict=True):
+            if size % each:
+                raise self._indivisible(axis, size, each, group is None)
+            if each > _LARGEST:
+                raise errors.UnsupportedSize(f"{each} work-items of a group along {axis}: there are at most {_LARGEST}")
+            if size // each > _LARGEST:
+                raise errors.UnsupportedSize(f"{size // each} groups along {axis}: a launch has at most {_LARGEST}")
+        return Grid(self.global_size, part, start, cooperative)
+
+    def _indivisible(self, axis: str, size: int, group: int, required: bool) -> errors.InvalidArgument:
+        more = -(-size // group) * group
+        if required:
+            remedy = (
+                f"This kernel requires that group size: launch a multiple of it, such as {more}, and let the kernel "
+                "skip what is too much."
+            )
+        else:
+            remedy = f"Launch {more} and let the kernel skip what is too much, or leave group= out."
+        return errors.InvalidArgument(
+            f"the global size {size} along {axis} is not a multiple of the group size {group}", remedy=remedy
+        )
+
+
 def three(sizes: Any, what: str) -> Three:
     """Up to three numbers as exactly three; those that are left out are 1."""
-    given = (sizes,) if isinstance(sizes, int | np.integer) else tuple(sizes)
+    given = _numbers(sizes)
     if not 1 <= len(given) <= 3:
         raise errors.InvalidArgument(f"{what} {given} has {len(given)} dimensions; there are one to three")
-    x, y, z = (*(operator.index(each) for each in given), 1, 1)[:3]
+    try:
+        x, y, z = (*(operator.index(each) for each in given), 1, 1)[:3]
+    except TypeError:
+        raise errors.InvalidArgument(f"{what} is {sizes!r}: it is an integer, or a tuple of up to three") from None
     if min(x, y, z) < 1:
         raise errors.InvalidArgument(f"{what} {given} has no work-items: every number is 1 or more")
     return x, y, z
 
 
-def grid(
-    global_size: Any, group_size: Any, suggest: Callable[[Three], Three], offset: Any = None, cooperative: bool = False
-) -> Grid:
-    """The grid of so many work-items, in groups of that size or, for None, of a size that is suggested."""
-    whole = three(global_size, "the global size")
-    part = suggest(whole) if group_size is None else three(group_size, "the group size")
-    start = ORIGIN if offset is None else _offset(offset)
-    for axis, size, group in zip(_AXES, whole, part, strict=True):
-        if size % group:
-            raise _indivisible(axis, size, group, global_size, group_size)
-        if group > _LARGEST:
-            raise errors.UnsupportedSize(f"{group} work-items of a group along {axis}: there are at most {_LARGEST}")
-        if size // group > _LARGEST:
-            raise errors.UnsupportedSize(f"{size // group} groups along {axis}: a launch has at most {_LARGEST}")
-    return Grid(whole, part, start, cooperative)
+def extents(name: str, sizes: Any) -> tuple[Three, str]:
+    """The global size that ``kernel[sizes]`` asks for, and the line as it was written."""
+    given = _numbers(sizes)
+    written = f"{name}[{', '.join(map(_shown, given))}]"
+    try:
+        whole = tuple(operator.index(each) for each in given)
+    except TypeError:
+        raise errors.InvalidArgument(
+            f"{written}: the brackets hold the number of work-items along x, y and z, as integers",
+            remedy=_line(name, given),
+        ) from None
+    if not 1 <= len(whole) <= 3:
+        raise errors.InvalidArgument(
+            f"{written} has {len(whole)} dimensions; there are one to three",
+            remedy=f"Write {name}[n](…), {name}[n, m](…) or {name}[n, m, k](…), with the group size as group=.",
+        )
+    if min(whole) < 1:
+        raise errors.InvalidArgument(
+            f"{written} has no work-items: every number is 1 or more",
+            remedy=f"Where there may be nothing to do, skip the launch: if n > 0: {name}[n](…).",
+        )
+    x, y, z = (*whole, 1, 1)[:3]
+    return (x, y, z), written
+
+
+def _numbers(sizes: Any) -> tuple[Any, ...]:
+    return tuple(sizes) if isinstance(sizes, tuple | list | np.ndarray) else (sizes,)
+
+
+def _shown(size: Any) -> str:
+    return repr(size.item() if isinstance(size, np.generic) else size)
+
+
+def _line(name: str, given: Sequence[Any]) -> str:
+    """The right line for one that is not."""
+    if given and all(isinstance(each, float | int | np.number) and isfinite(each) for each in given):
+        whole = ", ".join(str(ceil(each)) for each in given)
+        return f"Write {name}[{whole}](…); n // m and math.ceil(n / m) are integers where n / m is not."
+    if len(given) == 2:
+        first, second = _numbers(given[0]), (None,) if given[1] is None else _numbers(given[1])
+        try:
+            lines = list(_meant(name, first, second))
+        except (TypeError, ValueError):
+            lines = []
+        if lines:
+            return f"Write {' or '.join(lines)}."
+    return f"Write {name}[n](…), {name}[n, m](…) or {name}[n, m, k](…), with the group size as group=."
+
+
+def _meant(name: str, first: tuple[Any, ...], second: tuple[Any, ...]) -> list[str]:
+    """The lines that a pair in brackets may have stood for: sizes of all and of a group, or numbers of groups."""
+    whole = [operator.index(each) for each in first]
+    plain = f"{name}[{', '.join(map(str, whole))}]"
+    if second == (None,):
+        return [f"{plain}(…)"]
+    group = [operator.index(each) for each in second]
+    shown = group[0] if len(group) == 1 else tuple(group)
+    longest = max(len(whole), len(group))
+    padded, parts = ([*each, 1, 1][:longest] for each in (whole, group))
+    total = ", ".join(str(count * size) for count, size in zip(padded, parts, strict=True))
+    counted = " × ".join(map(str, whole))
+    lines = [f"{name}[{total}](…, group={shown}) for {counted} groups"]
+    if all(size > 0 and not count % size for count, size in zip(padded, parts, strict=True)):
+        lines.append(f"{plain}(…, group={shown}) for {counted} work-items")
+    return lines
+
+
+def require_ids(name: str, written: str, whole: Three, group: Any, read: int) -> None:
+    """Raise InvalidArgument where all work-items along a dimension would do the same, by the ids that a kernel reads.
+
+    A kernel that reads no ids counts, or tries something out, and may run as often as it is asked to. And whoever gives
+    a group size in as many dimensions means them.
+    """
+    used = max(axis + 1 for axis in range(3) if whole[axis] > 1 or not axis)
+    if not read or read == ALL or (group is not None and len(_numbers(group)) >= used):
+        return
+    same = [axis for axis in range(3) if whole[axis] > 1 and not read >> axis & 1]
+    if not same:
+        return
+    known = " and ".join(AXES[axis] for axis in range(3) if read >> axis & 1)
+    along = " and ".join(AXES[axis] for axis in same)
+    lines = []
+    if used == 2 and read == 1:
+        lines.append(f"{name}[{whole[0]} * {whole[1]}](…, group={whole[1]}) for {whole[0]} groups of {whole[1]}")
+    fewer = [1 if axis in same else whole[axis] for axis in range(3)]
+    while len(fewer) > 1 and fewer[-1] == 1:
+        fewer.pop()
+    lines.append(f"{name}[{', '.join(map(str, fewer))}](…) for one work-item along {along}")
+    lines.append(f"{written}(…, group={(1, 1, 1)[:used]}), with any group size of {used} numbers, if it is meant so")
+    raise errors.InvalidArgument(
+        f"{written}: {name} reads its ids along {known} only, so all work-items along {along} would do the same; "
+        "the brackets hold the number of work-items along x, y and z",
+        remedy=f"Write {'; '.join(lines)}.",
+    )
 
 
 def _offset(offset: Any) -> Three:
@@ -96,19 +231,3 @@ def _offset(offset: Any) -> Three:
         raise errors.InvalidArgument(f"the offset {given} has {len(given)} dimensions; there are one to three")
     x, y, z = (*(place_within(each, 32, "the offset") for each in given), 0, 0)[:3]
     return x, y, z
-
-
-def _indivisible(axis: str, size: int, group: int, global_size: Any, group_size: Any) -> errors.InvalidArgument:
-    if group_size is None:
-        remedy = (
-            "This kernel requires that group size: launch a multiple of it, and let the kernel skip what is too much."
-        )
-    else:
-        remedy = (
-            f"Launch {-(-size // group) * group} and let the kernel skip what is too much, or leave the group size out."
-        )
-    if isinstance(global_size, int) and isinstance(group_size, int):
-        remedy += f" (A global size of two dimensions is written kernel[({global_size}, {group_size}), None].)"
-    return errors.InvalidArgument(
-        f"the global size {size} along {axis} is not a multiple of the group size {group}", remedy=remedy
-    )

@@ -130,6 +130,7 @@ class Description:
         if len(kinds) > 1:
             raise errors.InvalidArgument("some of the modules are SPIR-V and some are native")
         self._inputs = inputs
+        self.spirv = [each.data for each in inputs] if kinds == {ze.ZE_MODULE_FORMAT_IL_SPIRV} else []
         self.desc = ze.ze_module_desc_t(format=kinds.pop())
         if program:
             self._chain(inputs)

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import ctypes
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Literal, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, overload
 
-from anyzero import ze
+from anyzero import errors, ze
 from anyzero.api._arguments import arguments_of
 from anyzero.api._enqueue import Enqueue, EnqueueSet
-from anyzero.api._grid import Extents, Grid, grid, three
+from anyzero.api._grid import Extents, Grid, NDRange, extents, require_ids, three
 from anyzero.api._sizes import size_within
 from anyzero.api.library import check, create, function
 from anyzero.api.properties import KernelProperties
@@ -42,8 +42,8 @@ _RESIDENCY: Final = {
     "explicit": ze.ZE_KERNEL_FLAG_EXPLICIT_RESIDENCY,
     "force": ze.ZE_KERNEL_FLAG_FORCE_RESIDENCY,
 }
-_GRIDS: Final = 64
-"""So many sizes of launches are remembered."""
+_RANGES: Final = 64
+"""So many global sizes are remembered, and so many group sizes of each."""
 
 _create: Final = function("zeKernelCreate")
 _suggest: Final = function("zeKernelSuggestGroupSize")
@@ -56,12 +56,12 @@ _set_cache: Final = function("zeKernelSetCacheConfig")
 
 
 class Kernel(Resource):
-    """A kernel of a module: ``kernel[global_size, group_size](*arguments)`` launches it.
+    """A kernel of a module: ``kernel[n](*arguments)`` launches it for n work-items.
 
-    The sizes are numbers of work-items, one or a tuple of up to three, x first. Without a group size the driver
-    suggests one: ``kernel[1024]``, or ``kernel[(640, 480), None]`` in two dimensions. Arguments are buffers, images,
-    samplers, `Local` memory, None for a null pointer, and numbers or structures for what is passed by value. Any thread
-    may launch a kernel.
+    The brackets hold the global size, the number of work-items along x, y and z: ``kernel[n]``, ``kernel[n, m]`` or
+    ``kernel[n, m, k]``. The group size is a keyword of the call, ``kernel[n, m](*arguments, group=(16, 16))``; without
+    it the driver suggests one. Arguments are buffers, images, samplers, `Local` memory, None for a null pointer, and
+    numbers or structures for what is passed by value. Any thread may launch a kernel.
 
     >>> from importlib.resources import files
     >>> ctx = az.device().context()
@@ -70,11 +70,12 @@ class Kernel(Resource):
     >>> saxpy[4](y, x, 2.0)
     >>> y.copy_to()
     array([0., 2., 4., 6.], dtype=float32)
+    >>> saxpy[4](y, x, 1.0, group=2)
     >>> saxpy.types
     ('global float*', 'global float*', 'float')
     """
 
-    __slots__ = ("_arguments", "_enqueue", "_grids", "_lifetime", "context", "device", "name")
+    __slots__ = ("_arguments", "_dimensions", "_enqueue", "_lifetime", "_ranges", "context", "device", "name")
     _destroy = function("zeKernelDestroy")
 
     def __init__(self, module: Module, name: str, *, residency: Residency | None = None) -> None:
@@ -84,7 +85,8 @@ class Kernel(Resource):
         self._lifetime = module._lifetime
         self.device = module.device
         self.name = name
-        self._grids: dict[Any, Grid] = {}
+        self._dimensions = module._dimensions
+        self._ranges: dict[Any, NDRange] = {}
         desc = ze.ze_kernel_desc_t(flags=_RESIDENCY[residency], pKernelName=name.encode())
         self.handle = create(_create, module.handle, ctypes.byref(desc))
         count = self.properties.arguments
@@ -95,34 +97,48 @@ class Kernel(Resource):
 
     def __getitem__(self, sizes: Any) -> Launch:
         try:
-            found = self._grids[sizes]
+            found = self._ranges[sizes]
+            if found.key is not sizes and type(sizes if type(sizes) is int else sum(sizes)) is not int:
+                # 64.0 finds what 64 has left, and is no number of work-items for that.
+                found = self._range(sizes)
         except (KeyError, TypeError):
-            if isinstance(sizes, tuple):
-                if len(sizes) > 2:
-                    raise TypeError(
-                        "kernel[global_size, group_size]: several dimensions go in parentheses, as in "
-                        f"kernel[{sizes}, None]"
-                    ) from None
-                found = self._grid(*sizes)
-            else:
-                found = self._grid(sizes)
+            found = self._range(sizes)
         return Launch(self, found)
 
-    def _grid(self, global_size: Any, group_size: Any = None, offset: Any = None, cooperative: bool = False) -> Grid:
-        """The sizes of a launch; the usual ones are remembered."""
-        if offset is not None or cooperative:
-            # Nothing that kernel[...] could be asked for.
-            key: Any = (Grid, global_size, group_size, offset, cooperative)
-        else:
-            key = (global_size, group_size) if group_size is not None or isinstance(global_size, tuple) else global_size
-        try:
-            return self._grids[key]
-        except (KeyError, TypeError):
-            made = grid(global_size, group_size, self._suggested, offset, cooperative)
-        if len(self._grids) >= _GRIDS:
-            self._grids.clear()
+    def __call__(self, *args: Any, **options: Any) -> NoReturn:
+        """Refuse to launch an unknown number of work-items."""
+        raise errors.InvalidArgument(
+            f"{self.name}(…) does not say for how many work-items it is launched",
+            remedy=f"Write {self.name}[n](…) for n work-items, {self.name}[n, m](…) in two dimensions.",
+        )
+
+    def _range(self, sizes: Any) -> NDRange:
+        """The global size that stands in brackets; the usual ones are remembered."""
+        made = NDRange(self._enqueue, *extents(self.name, sizes), sizes)
+        with suppress(KeyError, TypeError):
+            return self._ranges[sizes]
+        if len(self._ranges) >= _RANGES:
+            self._ranges.clear()
         with suppress(TypeError):  # lists cannot be looked up; they work all the same
-            self._grids[key] = made
+            self._ranges[sizes] = made
+        return made
+
+    def _grid(self, sizes: NDRange, group: Any, offset: Any = None, cooperative: bool = False) -> Grid:
+        """The grid of a launch. Sizes are checked where they come first, and remembered."""
+        # A group size is no type, so both kinds of keys are apart.
+        key = group if offset is None and not cooperative else (Grid, group, offset, cooperative)
+        with suppress(KeyError, TypeError):
+            return sizes.grids[key]
+        whole = sizes.global_size
+        if whole[1] > 1 or whole[2] > 1:
+            require_ids(self.name, sizes.written, whole, group, self._dimensions.read_by(self.name))
+        made = sizes.grid(group, self._suggested, offset, cooperative)
+        if len(sizes.grids) >= _RANGES:
+            sizes.grids.clear()
+        with suppress(TypeError):
+            sizes.grids[key] = made
+        if key is None:
+            sizes.suggested = made
         return made
 
     def _suggested(self, global_size: tuple[int, int, int]) -> tuple[int, int, int]:
@@ -246,60 +262,86 @@ class Kernel(Resource):
 
 
 class Launch:
-    """A kernel with the sizes of a launch, ``kernel[global_size, group_size]``; calling it launches."""
+    """A kernel with a global size, ``kernel[n]``; calling it launches."""
 
-    __slots__ = ("_enqueue", "_sizes", "kernel")
+    __slots__ = ("_range", "kernel")
 
-    def __init__(self, kernel: Kernel, sizes: Grid) -> None:
+    def __init__(self, kernel: Kernel, sizes: NDRange) -> None:
         self.kernel = kernel
-        self._enqueue = kernel._enqueue
-        self._sizes = sizes
+        self._range = sizes
 
     @property
     def global_size(self) -> tuple[int, int, int]:
         """The number of work-items along x, y and z."""
-        return self._sizes.global_size
+        return self._range.global_size
 
     @property
     def group_size(self) -> tuple[int, int, int]:
-        """The number of work-items in a group along x, y and z."""
-        return self._sizes.group_size
+        """The number of work-items in a group along x, y and z, where the call has no ``group=``."""
+        return self.kernel._grid(self._range, None).group_size
 
     @property
     def group_count(self) -> tuple[int, int, int]:
-        """The number of groups along x, y and z."""
-        return self._sizes.group_count
+        """The number of groups along x, y and z, where the call has no ``group=``."""
+        return self.kernel._grid(self._range, None).group_count
 
     @overload
     def __call__(
-        self, *args: Any, on: ImmediateCommandList, signal: Event | None = None, wait: Waits = None
+        self,
+        *args: Any,
+        group: Extents | None = None,
+        on: ImmediateCommandList,
+        signal: Event | None = None,
+        wait: Waits = None,
     ) -> Completion: ...
     @overload
     def __call__(
-        self, *args: Any, on: CommandList | None = None, signal: Event | None = None, wait: Waits = None
+        self,
+        *args: Any,
+        group: Extents | None = None,
+        on: CommandList | None = None,
+        signal: Event | None = None,
+        wait: Waits = None,
     ) -> None: ...
     @overload
     def __call__(
-        self, *args: Any, on: Recorder[Any], signal: Event | None = None, wait: Waits = None
+        self,
+        *args: Any,
+        group: Extents | None = None,
+        on: Recorder[Any],
+        signal: Event | None = None,
+        wait: Waits = None,
     ) -> Completion | None: ...
     def __call__(
-        self, *args: Any, on: Recorder[Any] | None = None, signal: Event | None = None, wait: Waits = None
+        self,
+        *args: Any,
+        group: Extents | None = None,
+        on: Recorder[Any] | None = None,
+        signal: Event | None = None,
+        wait: Waits = None,
     ) -> Completion | None:
-        """Launch the kernel with these arguments.
+        """Launch the kernel with these arguments, in groups of `group` work-items or of a size that suits the kernel.
 
         Without `on` it is done when the call returns. With a list it is appended there, and `signal` and `wait` mean
         what they mean for every command.
         """
-        kernel, enqueue = self.kernel, self._enqueue
+        kernel, sizes = self.kernel, self._range
+        if group is None and sizes.suggested is not None:
+            grid = sizes.suggested
+        else:
+            try:
+                grid = sizes.grids[group]
+            except (KeyError, TypeError):
+                grid = kernel._grid(sizes, group)
+        enqueue = sizes.enqueue
         if on is not None:
-            done: Completion | None = on._append_launch(enqueue, kernel.handle, self._sizes, args, signal, wait)
+            done: Completion | None = on._append_launch(enqueue, kernel.handle, grid, args, signal, wait)
             return done
         if signal is not None or wait:
             raise TypeError("signal= and wait= order commands of a list; name it with on=")
         values, kept, _ = enqueue.collect(args)
-        kernel._lifetime.run(kernel.device, enqueue.append, (kernel.handle, self._sizes, values), kept)
+        kernel._lifetime.run(kernel.device, enqueue.append, (kernel.handle, grid, values), kept)
         return None
 
     def __repr__(self) -> str:
-        sizes = f"{' × '.join(map(str, self.global_size))} in groups of {' × '.join(map(str, self.group_size))}"
-        return f"<Launch of {self.kernel.name}, {sizes}>"
+        return f"<Launch of {self.kernel.name}, {' × '.join(map(str, self.global_size))} work-items>"

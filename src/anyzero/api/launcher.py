@@ -42,17 +42,18 @@ class Launcher(Appending[Appended]):
         self,
         kernel: Kernel,
         global_size: Extents,
-        group_size: Extents | None = None,
         args: Sequence[Any] = (),
         *,
+        group: Extents | None = None,
         offset: Extents | None = None,
         cooperative: bool = False,
         signal: Event | None = None,
         wait: Waits = None,
     ) -> Appended:
-        """Launch a kernel for `global_size` work-items, in groups of `group_size` or of a size that suits the kernel.
+        """Launch a kernel for `global_size` work-items, in groups of `group` or of a size that suits the kernel.
 
-        Both are a number or a tuple of up to three, x first. Global ids begin at `offset`. The groups of a
+        The sizes are those of ``kernel[n, m](…, group=…)``: numbers of work-items, one or a tuple of up to three, x
+        first. ``kernel[n](…, on=lst)`` appends the same command. Global ids begin at `offset`. The groups of a
         `cooperative` launch all run at the same time, so that they may wait for each other;
         `Kernel.max_cooperative_groups` tells how many that can be.
 
@@ -61,13 +62,13 @@ class Launcher(Appending[Appended]):
         >>> saxpy = ctx.module(files("anyzero.tools") / "saxpy.spv")["saxpy"]
         >>> x, y = ctx.full(8, 1, np.float32), ctx.zeros(8, np.float32)
         >>> with ctx.command_list() as cl:
-        ...     cl.launch(saxpy, 4, args=(y, x, 0.5), offset=2)
+        ...     cl.launch(saxpy, 4, (y, x, 0.5), offset=2)
         >>> with ctx.queue() as q:
         ...     q.submit(cl).wait(); q.submit(cl).wait()
         >>> y.copy_to()
         array([0., 0., 1., 1., 1., 1., 0., 0.], dtype=float32)
         """
-        sizes = kernel._grid(global_size, group_size, offset, cooperative)
+        sizes = kernel._grid(kernel._range(global_size), group, offset, cooperative)
         return self._append_launch(kernel._enqueue, kernel.handle, sizes, tuple(args), signal, wait)
 
     def _append_launch(
@@ -86,17 +87,17 @@ class Launcher(Appending[Appended]):
         self,
         kernel: Kernel,
         counts: Buffer,
-        group_size: Extents | None = None,
         args: Sequence[Any] = (),
         *,
+        group: Extents | None = None,
         offset: Extents | None = None,
         signal: Event | None = None,
         wait: Waits = None,
     ) -> Appended:
         """Launch a kernel for as many groups as `counts` says when the launch begins: three uint32, along x, y and z.
 
-        So an earlier command decides how much work there is. The group size may be left out where the kernel's source
-        requires one.
+        So an earlier command decides how much work there is. `group` may be left out where the kernel's source requires
+        a group size.
 
         >>> from importlib.resources import files
         >>> ctx = az.device().context()
@@ -105,12 +106,12 @@ class Launcher(Appending[Appended]):
         >>> counts = ctx.buffer(3, np.uint32)
         >>> with ctx.immediate() as lst:
         ...     _ = lst.copy(counts, np.array([3, 1, 1], np.uint32))
-        ...     lst.launch_indirect(saxpy, counts, 2, args=(y, x, 1.0)).wait()
+        ...     lst.launch_indirect(saxpy, counts, (y, x, 1.0), group=2).wait()
         >>> y.copy_to()
         array([1., 1., 1., 1., 1., 1., 0., 0.], dtype=float32)
         """
         _require_counts(counts, 1)
-        sizes = _group(kernel, group_size, offset)
+        sizes = _group(kernel, group, offset)
         values, kept, nbytes = kernel._enqueue.collect(tuple(args))
 
         def append(lst: int, *rest: Any) -> int:
@@ -191,14 +192,15 @@ class Launcher(Appending[Appended]):
         return memory.handle, memory
 
 
-def _group(kernel: Kernel, group_size: Extents | None, offset: Extents | None) -> Grid:
+def _group(kernel: Kernel, group: Extents | None, offset: Extents | None) -> Grid:
     """The sizes of a launch that has its number of groups from elsewhere: one group."""
-    size = kernel.properties.required_group_size if group_size is None else group_size
+    size = kernel.properties.required_group_size if group is None else group
     if size is None:
         raise errors.InvalidArgument(
-            f"{kernel.name} requires no group size of its own, so an indirect launch has to name one"
+            f"{kernel.name} requires no group size of its own, so an indirect launch has to name one",
+            remedy="Pass group=64, for instance.",
         )
-    return kernel._grid(size, size, offset)
+    return kernel._grid(kernel._range(size), size, offset)
 
 
 def _require_counts(counts: Buffer, kernels: int) -> None:

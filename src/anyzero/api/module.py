@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anyzero import errors, ze
+from anyzero.api._dimensions import Dimensions
 from anyzero.api._memory import ContextHandle, MappedMemory
 from anyzero.api._saving import save
 from anyzero.api._sizes import bytes_of, extents_of
@@ -70,10 +71,11 @@ class Module(Resource):
     True
     """
 
-    __slots__ = ("_kernels", "_lifetime", "_owner", "context", "device", "kernels", "log")
+    __slots__ = ("_dimensions", "_kernels", "_lifetime", "_owner", "context", "device", "kernels", "log")
 
     context: Context
     device: Device
+    _dimensions: Dimensions
     _lifetime: ContextHandle
 
     def __init__(
@@ -104,6 +106,7 @@ class Module(Resource):
             name.decode() for name in query_all(_names, self.handle, of=ctypes.c_char_p)
         )
         self._kernels: dict[str, Kernel] = {}
+        self._dimensions = Dimensions(described.spirv)
 
     def _release(self, handle: int) -> None:
         self._kernels = {}
