@@ -132,7 +132,7 @@ def compiler() -> Iterator[Check]:
 
 
 def python() -> Iterator[Check]:
-    """The Python that plans for programs which have none of their own."""
+    """The Python that runs the planner for programs that have none of their own."""
     name = "Python for C programs"
     found = for_c_programs(os.environ)
     mend = f"export ANYZERO_PYTHON={sys.executable}, or use `anyzero run`, which sets it."

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from anyzero.tools.environment import plan
+from anyzero.tools.environment import compose
 
 __all__ = ["SHELLS", "run"]
 
@@ -18,7 +18,7 @@ Changes = Mapping[str, str | None]
 
 
 def run(shell: str, *, devices: str | None, profile: str | None, loader: str | None) -> int:
-    variables = plan(os.environ, devices=devices, profile=profile, loader=loader)
+    variables = compose(os.environ, devices=devices, profile=profile, loader=loader)
     text = SHELLS[shell](dict(sorted(variables.changes.items())))
     sys.stdout.flush()
     # A path is bytes, and may be none of the ones that the locale can print.

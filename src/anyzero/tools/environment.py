@@ -13,7 +13,7 @@ from typing import Final
 from anyzero import config, errors
 from anyzero.api import _loaders as loaders
 
-__all__ = ["DRIVERS", "Unusable", "Variables", "check", "for_python", "plan", "without_ours"]
+__all__ = ["DRIVERS", "Unusable", "Variables", "check", "compose", "for_python", "without_ours"]
 
 SEARCH: Final = "LD_LIBRARY_PATH"
 DRIVERS: Final = "ZE_ENABLE_ALT_DRIVERS"
@@ -43,7 +43,7 @@ class Variables:
         return {name: value for name, value in merged.items() if value is not None}
 
 
-def plan(
+def compose(
     environ: Mapping[str, str],
     *,
     devices: str | None = None,

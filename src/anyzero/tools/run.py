@@ -8,7 +8,7 @@ import signal
 import sys
 from pathlib import Path
 
-from anyzero.tools.environment import plan
+from anyzero.tools.environment import compose
 from anyzero.tools.onnxruntime import INSTALL, missing_openvino_of_program
 
 __all__ = ["NOT_EXECUTABLE", "NOT_FOUND", "OWN_FAILURE", "run"]
@@ -21,7 +21,7 @@ NOT_FOUND = 127
 
 def run(command: list[str], *, devices: str | None, profile: str | None, loader: str | None, verbose: bool) -> int:
     """Become the program; return an exit code only where that is not possible."""
-    variables = plan(os.environ, devices=devices, profile=profile, loader=loader)
+    variables = compose(os.environ, devices=devices, profile=profile, loader=loader)
     if verbose:
         print(f"anyzero: loader {variables.reason}", file=sys.stderr)
         for name, value in sorted(variables.changes.items()):

@@ -17,7 +17,7 @@ from anyzero.config import ConfigError
 from anyzero.errors import Unavailable
 from anyzero.tools import environment
 from anyzero.tools.env import SHELLS
-from anyzero.tools.environment import Unusable, plan
+from anyzero.tools.environment import Unusable, compose
 from tests.patience import PATIENCE
 
 OURS, DRIVER = str(loaders.FOLDER), str(loaders.DRIVER)
@@ -43,23 +43,23 @@ def test_programs_get_our_loader_where_the_system_has_no_good_one(
     system: dict[str, Loader | None], found: Loader | None, said: str
 ) -> None:
     system["loader"] = found
-    made = plan({})
+    made = compose({})
     assert made.changes == {**ALWAYS, "LD_LIBRARY_PATH": OURS}
     assert said in made.reason
 
 
 def test_programs_get_our_driver_behind_a_good_one(system: dict[str, Loader | None]) -> None:
     system["loader"] = NEW
-    made = plan({"ZE_ENABLE_ALT_DRIVERS": "/a.so,/b.so"})
+    made = compose({"ZE_ENABLE_ALT_DRIVERS": "/a.so,/b.so"})
     assert made.changes == {**ALWAYS, "ZE_ENABLE_ALT_DRIVERS": f"/a.so,/b.so,{DRIVER}"}
     assert NEW.path in made.reason
 
 
 def test_the_choice_can_be_forced(system: dict[str, Loader | None]) -> None:
     system["loader"] = NEW
-    assert plan({}, loader="ours").changes["LD_LIBRARY_PATH"] == OURS
+    assert compose({}, loader="ours").changes["LD_LIBRARY_PATH"] == OURS
     system["loader"] = OLD
-    assert plan({}, loader="system").changes["ZE_ENABLE_ALT_DRIVERS"] == DRIVER
+    assert compose({}, loader="system").changes["ZE_ENABLE_ALT_DRIVERS"] == DRIVER
 
 
 @pytest.mark.parametrize(("found", "said"), [(None, "has no libze_loader"), (BROKEN, "GLIBC_2.99")])
@@ -68,53 +68,53 @@ def test_a_system_loader_that_is_not_there_cannot_be_forced(
 ) -> None:
     system["loader"] = found
     with pytest.raises(Unusable, match=said) as caught:
-        plan({}, loader="system")
+        compose({}, loader="system")
     assert "--loader ours" in caught.value.remedy
 
 
 def test_what_was_there_stays_behind_ours(system: dict[str, Loader | None]) -> None:
-    made = plan({"LD_LIBRARY_PATH": "/x:/y", "ZE_ENABLE_ALT_DRIVERS": "/other.so", "HOME": "/me"})
+    made = compose({"LD_LIBRARY_PATH": "/x:/y", "ZE_ENABLE_ALT_DRIVERS": "/other.so", "HOME": "/me"})
     assert made.changes["LD_LIBRARY_PATH"] == f"{OURS}:/x:/y"
     assert made.applied_to({"HOME": "/me"})["ZE_ENABLE_ALT_DRIVERS"] == "/other.so"
 
 
 def test_opencl_platforms_that_are_named_stay_before_ours(system: dict[str, Loader | None]) -> None:
-    named = plan({"OCL_ICD_FILENAMES": "/theirs.so"}).changes["OCL_ICD_FILENAMES"]
+    named = compose({"OCL_ICD_FILENAMES": "/theirs.so"}).changes["OCL_ICD_FILENAMES"]
     assert named == f"/theirs.so:{loaders.OPENCL}"
 
 
 def test_a_second_time_changes_nothing(system: dict[str, Loader | None]) -> None:
-    once = plan({"LD_LIBRARY_PATH": "/x"}).applied_to({})
-    assert plan(once).applied_to(once) == once
+    once = compose({"LD_LIBRARY_PATH": "/x"}).applied_to({})
+    assert compose(once).applied_to(once) == once
     system["loader"] = NEW
-    behind = plan({}).applied_to({})
-    assert plan(behind).applied_to(behind) == behind
+    behind = compose({}).applied_to({})
+    assert compose(behind).applied_to(behind) == behind
 
 
 def test_the_other_loader_leaves_nothing_of_ours(system: dict[str, Loader | None]) -> None:
-    once = plan({}).applied_to({})
+    once = compose({}).applied_to({})
     system["loader"] = NEW
-    assert plan(once).changes["LD_LIBRARY_PATH"] is None
-    assert "LD_LIBRARY_PATH" not in plan(once).applied_to(once)
-    behind = plan({}).applied_to({})
-    assert plan(behind, loader="ours").changes["ZE_ENABLE_ALT_DRIVERS"] is None
+    assert compose(once).changes["LD_LIBRARY_PATH"] is None
+    assert "LD_LIBRARY_PATH" not in compose(once).applied_to(once)
+    behind = compose({}).applied_to({})
+    assert compose(behind, loader="ours").changes["ZE_ENABLE_ALT_DRIVERS"] is None
 
 
 def test_a_folder_for_loaders_is_turned_to_ours(system: dict[str, Loader | None]) -> None:
-    assert plan({"ZEL_LIBRARY_PATH": "/theirs"}).changes["ZEL_LIBRARY_PATH"] == OURS
+    assert compose({"ZEL_LIBRARY_PATH": "/theirs"}).changes["ZEL_LIBRARY_PATH"] == OURS
     system["loader"] = NEW
-    assert "ZEL_LIBRARY_PATH" not in plan({"ZEL_LIBRARY_PATH": "/theirs"}).changes
+    assert "ZEL_LIBRARY_PATH" not in compose({"ZEL_LIBRARY_PATH": "/theirs"}).changes
 
 
 def test_devices_and_profile_are_checked_before_anything_starts() -> None:
-    made = plan({**os.environ}, devices="cpu:tiles=2", profile="intel-gpu", loader="ours")
+    made = compose({**os.environ}, devices="cpu:tiles=2", profile="intel-gpu", loader="ours")
     assert (made.changes["ANYZERO_DEVICES"], made.changes["ANYZERO_PROFILE"]) == ("cpu:tiles=2", "intel-gpu")
     with pytest.raises(Unavailable, match="'toaster' is no device"):
-        plan({**os.environ}, devices="toaster", loader="ours")
+        compose({**os.environ}, devices="toaster", loader="ours")
     with pytest.raises(Unavailable, match="no such profile"):
-        plan({**os.environ}, profile="toaster", loader="ours")
+        compose({**os.environ}, profile="toaster", loader="ours")
     with pytest.raises(ConfigError, match="ANYZERO_THREADS"):
-        plan({**os.environ, "ANYZERO_THREADS": "many"}, loader="ours")
+        compose({**os.environ, "ANYZERO_THREADS": "many"}, loader="ours")
 
 
 @pytest.mark.parametrize(
@@ -128,13 +128,13 @@ def test_a_folder_that_a_variable_cannot_name_is_told(
     monkeypatch.setattr(loaders, "OURS", Path(folder, loaders.NAME))
     monkeypatch.setattr(loaders, "DRIVER", Path(folder, loaders.DRIVER.name))
     with pytest.raises(Unusable, match=variable):
-        plan({}, loader=loader)
+        compose({}, loader=loader)
 
 
 def test_a_loader_that_was_not_built_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(loaders, "OURS", tmp_path / loaders.NAME)
     with pytest.raises(Unusable, match="is missing") as caught:
-        plan({}, loader="ours")
+        compose({}, loader="ours")
     assert "make build" in caught.value.remedy
 
 
