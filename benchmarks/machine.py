@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Sequence
+import resource
+import time
+from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import Protocol
 
-__all__ = ["busy", "cores", "describe", "load", "spent"]
+__all__ = ["Others", "cores", "describe", "load"]
 
 
 def _field(path: str, name: str) -> str | None:
@@ -28,18 +31,42 @@ def _ticks(fields: Sequence[str]) -> float:
     return sum(map(int, fields)) / os.sysconf("SC_CLK_TCK")
 
 
-def busy() -> float:
+def _busy() -> float:
     """Seconds that all cores together have worked."""
     fields = Path("/proc/stat").read_text().partition("\n")[0].split()[1:9]
     return _ticks([*fields[:3], *fields[5:]])
 
 
-def spent(pid: int | str) -> float:
+def _spent(pid: int) -> float:
     """Seconds that a process has worked; 0 when there is none."""
     try:
         return _ticks(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13])
     except OSError:
         return 0.0
+
+
+class _Process(Protocol):
+    @property
+    def pid(self) -> int: ...
+
+
+class Others:
+    """How many cores processes of others keep busy, from now on.
+
+    Not counted are this process, `ours` as far as they run at the moment, and its children that have ended.
+    """
+
+    def __init__(self, ours: Collection[_Process] = ()) -> None:
+        self._ours = ours
+        self._begun, self._busy, self._own = time.monotonic(), _busy(), self._spent()
+
+    def cores(self) -> float:
+        others = _busy() - self._busy - (self._spent() - self._own)
+        return max(0.0, round(others / max(time.monotonic() - self._begun, 1e-9), 2))
+
+    def _spent(self) -> float:
+        used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        return sum(each.ru_utime + each.ru_stime for each in used) + sum(_spent(each.pid) for each in self._ours)
 
 
 def cores() -> int:

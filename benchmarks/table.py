@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.items import Item
 from benchmarks.paired import quotient
 
-__all__ = ["Row", "as_json", "as_text", "grouped", "rows", "time_text"]
+__all__ = ["Row", "as_json", "as_text", "grouped", "laid_out", "rows", "time_text"]
 
 Records = Mapping[str, Mapping[str, Mapping[str, Any]]]
 """Source → key → record."""
@@ -35,18 +35,32 @@ def time_text(ns: float) -> str:
     raise AssertionError
 
 
+def _padded(lines: Sequence[Sequence[str]]) -> tuple[list[str], str]:
+    """Each line with its cells in columns, and a rule as long as the longest; a line of one cell is a title."""
+    columns = zip(*(cells for cells in lines if len(cells) > 1), strict=True)
+    first, *rest = [max(map(len, column)) for column in columns]
+    padded = [
+        "  ".join([cells[0].ljust(first), *(text.rjust(width) for text, width in zip(cells[1:], rest, strict=False))])
+        for cells in lines
+    ]
+    return [line.rstrip() for line in padded], "─" * (first + sum(rest) + 2 * len(rest))
+
+
+def laid_out(lines: Sequence[Sequence[str]]) -> list[str]:
+    """Cells in columns, with a rule below the first line."""
+    (head, *body), rule = _padded(lines)
+    return [head, rule, *body]
+
+
 def grouped(lines: Sequence[Sequence[str]], notes: Sequence[str]) -> str:
     """Cells in columns. Lines that do not begin indented are heads, with a rule below them, or a title alone."""
-    columns = zip(*(cells for cells in lines if len(cells) > 1), strict=True)
-    widths = [max(map(len, column)) for column in columns]
-    rule = "─" * (sum(widths) + 2 * len(widths) - 2)
     body: list[str] = []
-    for cells in lines:
+    padded, rule = _padded(lines)
+    for cells, line in zip(lines, padded, strict=True):
         heading = not cells[0].startswith(" ")
         if heading and body and body[-1] != rule:
             body.append("")
-        padded = (text.rjust(width) for text, width in zip(cells[1:], widths[1:], strict=False))
-        body.append("  ".join([cells[0].ljust(widths[0]), *padded]).rstrip())
+        body.append(line)
         if heading and len(cells) > 1:
             body.append(rule)
     return "\n".join([*body, "", *notes]) + "\n"

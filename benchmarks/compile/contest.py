@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-import resource
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -105,12 +103,12 @@ class Contest:
                 for each in workers:
                     # Loads what the first use loads, and fills the cache.
                     each.make(case.spv, case.kernel)
-                busy = _Others([each.pid for each in workers])
+                others = machine.Others(workers)
                 for _ in range(pace[0]):
                     for each in shuffle.sample(workers, len(workers)):
                         taken[each.name].append(each.make(case.spv, case.kernel))
-                others = busy.cores()
-                found[item.key] = {name: _record(item.key, samples, others) for name, samples in taken.items()}
+                busy = others.cores()
+                found[item.key] = {name: _record(item.key, samples, busy) for name, samples in taken.items()}
                 tell(item.title, found[item.key])
         return found
 
@@ -122,15 +120,15 @@ class Contest:
         for key in taken:
             self._first(key, warm)
         shuffle = random.Random(0)
-        busy = _Others([])
+        others = machine.Others()
         for _ in range(pace[1]):
             for key in shuffle.sample(list(taken), len(taken)):
                 taken[key].append(self._first(key, warm))
-        others = busy.cores()
+        busy = others.cores()
         found: dict[str, dict[str, Record]] = {}
         for item in chosen:
             name = INTEL if item.key == "first_Intel" else "anyzero"
-            found[item.key] = {name: _record(item.key, taken[item.key], others)}
+            found[item.key] = {name: _record(item.key, taken[item.key], busy)}
             tell(item.title, found[item.key])
         return found
 
@@ -145,20 +143,3 @@ class Contest:
         except Failed as error:
             raise Failed(f"{key}: {error}") from None
         return float(json.loads(line)["ns"])
-
-
-class _Others:
-    """How many cores other processes keep busy, from now on."""
-
-    def __init__(self, workers: Sequence[int]) -> None:
-        self._workers = workers
-        self._wall, self._busy, self._own = time.monotonic(), machine.busy(), self._spent()
-
-    def _spent(self) -> float:
-        used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-        own = sum(each.ru_utime + each.ru_stime for each in used)
-        return own + sum(machine.spent(pid) for pid in self._workers)
-
-    def cores(self) -> float:
-        wall = time.monotonic() - self._wall
-        return max(0.0, machine.busy() - self._busy - (self._spent() - self._own)) / max(wall, 1e-9)

@@ -8,7 +8,7 @@ import random
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,7 +31,6 @@ __all__ = [
     "data",
     "enter",
     "merged",
-    "others_busy",
     "take_turns",
 ]
 
@@ -171,22 +170,6 @@ def _time(contestant: Contestant, found: Found) -> None:
     time.sleep(REST)
 
 
-def _spent(contestants: Sequence[Contestant]) -> float:
-    """Seconds that they and this process have worked."""
-    return sum(machine.spent(each.pid) for each in contestants) + machine.spent("self")
-
-
-def others_busy(contestants: Sequence[Contestant]) -> Callable[[], float]:
-    """What tells later how many cores others have kept busy since now."""
-    begun, busy, own = time.monotonic(), machine.busy(), _spent(contestants)
-
-    def told() -> float:
-        others = (machine.busy() - busy - _spent(contestants) + own) / (time.monotonic() - begun)
-        return max(0.0, round(others, 2))
-
-    return told
-
-
 def compete(
     contestants: Sequence[Contestant], program: Program, size: str, rounds: int, seconds: float
 ) -> dict[str, Found]:
@@ -231,7 +214,7 @@ def _rounds(
 ) -> float:
     """Fill in samples; how many cores others kept busy meanwhile."""
     shuffle = random.Random(seed)
-    busy = others_busy(contestants)
+    others = machine.Others(contestants)
     begun, slow = time.monotonic(), 0.0
     for turn in range(rounds):
         for contestant in shuffle.sample(contestants, len(contestants)):
@@ -243,4 +226,4 @@ def _rounds(
                 slow += mine.samples[-1] / 1e9
         if turn + 1 >= FEW and time.monotonic() > begun + slow + seconds:
             break
-    return busy()
+    return others.cores()

@@ -9,9 +9,9 @@ from benchmarks.kernels import contest
 from benchmarks.kernels.contest import Found
 from benchmarks.kernels.goals import mark
 from benchmarks.kernels.peers import Peer, own
-from benchmarks.kernels.report import disturbed, duration, laid_out
+from benchmarks.kernels.report import disturbed, duration
 from benchmarks.kernels.variants import LIMIT, VARIANTS, Variant
-from benchmarks.table import QUIET
+from benchmarks.table import QUIET, laid_out
 
 __all__ = ["NAME", "as_json", "as_text", "measure", "select"]
 

@@ -11,7 +11,7 @@ from benchmarks.kernels.contest import Found, Results
 from benchmarks.kernels.goals import AT_MOST, MEAN, MEAN_TO_NATIVE, TO_NATIVE, mark, to_opencl
 from benchmarks.kernels.peers import PEERS
 from benchmarks.kernels.program import LAUNCH
-from benchmarks.table import QUIET
+from benchmarks.table import QUIET, laid_out
 
 __all__ = [
     "BEST",
@@ -25,7 +25,6 @@ __all__ = [
     "disturbed",
     "duration",
     "geometric_mean",
-    "laid_out",
     "mean",
     "ratios",
 ]
@@ -74,17 +73,6 @@ def _cell(found: Found | None) -> str:
     if found is None or found.missing:
         return "–"
     return "failed" if found.best is None else duration(found.best)
-
-
-def laid_out(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for number, row in enumerate(rows):
-        padded = [text.rjust(width) for text, width in zip(row[1:], widths[1:], strict=True)]
-        lines.append("  ".join([row[0].ljust(widths[0]), *padded]).rstrip())
-        if number == 0:
-            lines.append("─" * (sum(widths) + 2 * len(widths) - 2))
-    return lines
 
 
 def disturbed(found: Mapping[str, Found]) -> bool:

@@ -17,8 +17,8 @@ from benchmarks.kernels.contest import Found, Results
 from benchmarks.kernels.peers import PEERS, Peer, own
 from benchmarks.kernels.program import COMPUTE, Program
 from benchmarks.kernels.programs import PROGRAMS
-from benchmarks.kernels.report import disturbed, duration, laid_out, mean
-from benchmarks.table import QUIET
+from benchmarks.kernels.report import disturbed, duration, mean
+from benchmarks.table import QUIET, laid_out
 
 __all__ = ["NAME", "as_json", "as_text", "counts", "goal", "measure", "select"]
 

@@ -10,11 +10,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks import machine
 from benchmarks.kernels import contest
 from benchmarks.kernels.contest import Contestant, Found
 from benchmarks.kernels.goals import mark
-from benchmarks.kernels.report import BEST, OURS, RIVALS, disturbed, duration, laid_out, ratios
+from benchmarks.kernels.report import BEST, OURS, RIVALS, disturbed, duration, ratios
 from benchmarks.kernels.shapes import FAMILIES, SHAPES, Family, Shape
+from benchmarks.table import laid_out
 
 __all__ = [
     "BLAS",
@@ -78,7 +80,7 @@ def _turns(
         for contestant in rivals:
             contestant.revive()
             _prepare(contestant, shapes, found, size, folders)
-        busy = contest.others_busy(rivals)
+        busy = machine.Others(rivals)
         for turn in range(rounds):
             for contestant in shuffle.sample(rivals, len(rivals)):
                 for place in shuffle.sample(range(len(shapes)), len(shapes)):
@@ -88,7 +90,7 @@ def _turns(
                         mine.trouble = answer.get("error", "")
                         mine.samples += [answer["ns"]] if "ns" in answer else []
                 time.sleep(contest.REST)
-        others = busy()
+        others = busy.cores()
         for contestant in rivals:
             for place, each in enumerate(found):
                 if (mine := each.get(contestant.peer.name)) and not mine.trouble and (mine.best or 0) < contest.SLOW_NS:

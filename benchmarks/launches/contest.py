@@ -148,8 +148,7 @@ class Contest:
         }
         samples: dict[str, list[float]] = {name: [] for name in each}
         shuffle = random.Random(item.key)
-        begun, busy = time.monotonic(), machine.busy()
-        own = sum(machine.spent(process.pid) for process in self.processes.values()) + machine.spent("self")
+        others = machine.Others(self.processes.values())
         for _ in range(rounds):
             for name in shuffle.sample(list(samples), len(samples)):
                 try:
@@ -158,8 +157,7 @@ class Contest:
                     self._without(name, str(error))
                     del samples[name]
                 time.sleep(REST)
-        own = sum(machine.spent(process.pid) for process in self.processes.values()) + machine.spent("self") - own
-        others = max(0.0, (machine.busy() - busy - own) / (time.monotonic() - begun))
+        busy = others.cores()
         return {
             name: {
                 "item": item.key,
@@ -167,7 +165,7 @@ class Contest:
                 "median": median(times),
                 "operations": each[name],
                 "bytes": 0,
-                "others": round(others, 2),
+                "others": busy,
                 "samples": [round(sample, 2) for sample in times],
             }
             for name, times in samples.items()

@@ -84,15 +84,14 @@ def measure(core: Any, item: Inference, devices: list[str], rounds: int, round_m
         count = max(count, round(round_ms * 1e6 / _took(turn, WARM)))
     samples: dict[str, list[float]] = {device: [] for device in turns}
     shuffle = random.Random(item.key)
-    begun, busy, own = time.monotonic(), machine.busy(), machine.spent("self")
+    others = machine.Others()
     for _ in range(rounds):
         for device in shuffle.sample(devices, len(devices)):
             # Whoever slept during the other's turn wakes up before the clock runs.
             turns[device](1)
             samples[device].append(_took(turns[device], count))
             time.sleep(REST)
-    own = machine.spent("self") - own
-    others = max(0.0, (machine.busy() - busy - own) / (time.monotonic() - begun))
+    busy = others.cores()
     return [
         {
             "item": item.key,
@@ -101,7 +100,7 @@ def measure(core: Any, item: Inference, devices: list[str], rounds: int, round_m
             "median": median(times),
             "operations": count,
             "bytes": 0,
-            "others": round(others, 2),
+            "others": busy,
             "samples": [round(sample, 1) for sample in times],
         }
         for device, times in samples.items()
