@@ -1,4 +1,8 @@
-"""src/anyzero/compiler/spirv/tables.py: SPIR-V's numbers, names and operand layouts, and those of OpenCL.std."""
+"""SPIR-V's numbers and names, and those of OpenCL.std.
+
+src/anyzero/compiler/spirv/tables.py has all of them with the operand layouts, for reading modules;
+src/anyzero/language/spirv.py has those that writing kernels takes.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,15 @@ from typing import Any
 from codegen.outputs import Output, hashes
 
 FILE = "src/anyzero/compiler/spirv/tables.py"
+WRITTEN = "src/anyzero/language/spirv.py"
 WIDTH = 120
+
+WRITTEN_KINDS = (
+    *("AccessQualifier", "AddressingModel", "BuiltIn", "Capability", "Decoration", "Dim", "ExecutionMode"),
+    *("ExecutionModel", "FunctionControl", "GroupOperation", "ImageFormat", "ImageOperands", "LoopControl"),
+    *("MemoryAccess", "MemoryModel", "MemorySemantics", "Scope", "SelectionControl", "SourceLanguage", "StorageClass"),
+)
+"""The kinds of operands in modules that `anyzero.language` writes."""
 
 Grammar = dict[str, Any]
 
@@ -20,6 +32,7 @@ def outputs(folder: Path) -> Iterator[Output]:
     core: Grammar = json.loads((folder / "spirv.core.grammar.json").read_text())
     opencl: Grammar = json.loads((folder / "extinst.opencl.std.100.grammar.json").read_text())
     yield Output(FILE, "\n".join([*_lines(core, opencl)]).rstrip("\n") + "\n")
+    yield Output(WRITTEN, "\n".join([*_written(core, opencl)]).rstrip("\n") + "\n")
 
 
 def _lines(core: Grammar, opencl: Grammar) -> Iterator[str]:
@@ -38,6 +51,22 @@ def _lines(core: Grammar, opencl: Grammar) -> Iterator[str]:
     yield from _block("BIT_ENUMS: frozenset[str]", bits, " = frozenset({", "})")
     yield from _parameters(enums)
     yield from _layouts(core, opencl)
+
+
+def _written(core: Grammar, opencl: Grammar) -> Iterator[str]:
+    yield from (hashes(), "# ruff: noqa", "# fmt: off")
+    yield '"""SPIR-V\'s numbers by their names. Opcodes are spelled without their Op."""'
+    yield from ("", f"MAGIC = {core['magic_number']}", "")
+    opcodes = ((name.removeprefix("Op"), opcode) for name, opcode in _opcodes(core))
+    yield from _block("OPS: dict[str, int]", (f'"{name}": {opcode}' for name, opcode in opcodes))
+    instructions = ((entry["opname"], entry["opcode"]) for entry in opencl["instructions"])
+    yield from _block("OPENCL: dict[str, int]", (f'"{name}": {number}' for name, number in instructions))
+    yield "ENUMS: dict[str, dict[str, int]] = {"
+    for kind in core["operand_kinds"]:
+        if kind["kind"] in WRITTEN_KINDS:
+            members = (f'"{name}": {number}' for name, number in _enumerators(kind))
+            yield from _block(f'    "{kind["kind"]}":', members, " {", "},")
+    yield "}"
 
 
 def _opcodes(core: Grammar) -> Iterator[tuple[str, int]]:

@@ -9,7 +9,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "anyzero"
 
-GENERATED = ("engine/abi/gen/", "loader/gen/", "src/anyzero/ze/", "src/anyzero/compiler/spirv/tables.py")
+GENERATED = (
+    *("engine/abi/gen/", "loader/gen/", "src/anyzero/ze/"),
+    *("src/anyzero/compiler/spirv/tables.py", "src/anyzero/language/spirv.py"),
+)
 
 
 @cache

@@ -70,7 +70,7 @@ class Context(Resource):
     """
 
     _gone_when_closed = ("handle", "lifetime")
-    __slots__ = ("_event_pools", "devices", "failures", "lifetime")
+    __slots__ = ("_event_pools", "devices", "failures", "launches", "lifetime")
 
     def __init__(self, *devices: Device) -> None:
         if not devices:
@@ -79,16 +79,16 @@ class Context(Resource):
             )
         self.devices = devices
         self.failures: list[BaseException] = []
+        self.launches: dict[Any, Any] = {}  # of kernels written in Python, which say by which keys
         # The pool from which the next event comes, and its place there; one with timing, one without.
         self._event_pools: dict[bool, tuple[PoolHandle, int]] = {}
-        handles = [device.handle for device in devices]
-        desc = ctypes.byref(ze.ze_context_desc_t())
-        handle = create(_create, devices[0].driver.handle, desc, len(handles), array_of(handles))
+        handles = array_of([device.handle for device in devices])
+        handle = create(_create, devices[0].driver.handle, ctypes.byref(ze.ze_context_desc_t()), len(devices), handles)
         self.lifetime = ContextHandle(handle)
         self.handle = handle
 
     def _release(self, handle: int) -> None:
-        self._event_pools = {}
+        self._event_pools, self.launches = {}, {}
         while self.failures:
             # Nobody waited, so nobody was told.
             error = self.failures.pop(0)

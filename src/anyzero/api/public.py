@@ -31,7 +31,6 @@ from anyzero.api.immediate import ImmediateCommandList as ImmediateCommandList
 from anyzero.api.kernel import Kernel as Kernel
 from anyzero.api.kernel import Launch as Launch
 from anyzero.api.local import Local as Local
-from anyzero.api.local import local as local
 from anyzero.api.module import Module as Module
 from anyzero.api.module import link as link
 from anyzero.api.openvino import enable_openvino as enable_openvino

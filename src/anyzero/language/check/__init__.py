@@ -1,0 +1,1 @@
+"""From a function's syntax tree to the typed tree."""

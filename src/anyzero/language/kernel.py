@@ -1,0 +1,249 @@
+"""`@az.kernel`: a typed Python function that a device runs, once for every work-item."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, overload
+
+from anyzero import errors
+from anyzero.api.image import Image as ApiImage
+from anyzero.language.errors import KernelError
+from anyzero.language.launch import Launch
+from anyzero.language.parameters import annotations_of
+from anyzero.language.source import Source
+from anyzero.language.specialization import Specialization
+from anyzero.language.types import (
+    SAMPLER,
+    Const,
+    Image,
+    Memory,
+    Pointer,
+    Refusal,
+    Type,
+    defaulted,
+    is_float,
+    of_dtype,
+    of_value,
+)
+
+if TYPE_CHECKING:
+    from anyzero.api.context import Context
+    from anyzero.api.kernel import Kernel as ApiKernel
+    from anyzero.language.simulate import Simulation
+
+__all__ = ["Kernel", "kernel"]
+
+
+class Kernel:
+    """A kernel written in Python: ``kernel[n](*arguments)`` launches it, as any other kernel.
+
+    Context and device are those of its buffers. A parameter without an annotation takes any type: the kernel is
+    compiled once for each. Any thread may launch it.
+
+    >>> @az.kernel
+    ... def saxpy(y: az.ptr[az.f32], x: az.ptr[az.f32], a: az.f32):
+    ...     i = az.global_id(0)
+    ...     y[i] += a * x[i]
+    >>> ctx = az.device().context()
+    >>> x, y = ctx.to_device(np.arange(4, dtype=np.float32)), ctx.zeros(4, np.float32)
+    >>> saxpy[4](y, x, 2.0)
+    >>> y.copy_to()
+    array([0., 2., 4., 6.], dtype=float32)
+    >>> saxpy.signature
+    'saxpy(y: ptr[f32], x: ptr[f32], a: f32)'
+    """
+
+    def __init__(self, function: Callable[..., Any], *, group: Any = None, contract: bool = True) -> None:
+        self.source = Source(function)
+        self.group: tuple[int, ...] | None = (group,) if isinstance(group, int) else tuple(group) if group else None
+        self.contract = contract
+        functools.update_wrapper(self, function)
+        self._launches: dict[Any, Launch] = {}
+        self._specializations: dict[Any, Specialization] = {}
+
+    # Types
+
+    @cached_property
+    def parameters(self) -> dict[str, Any]:
+        """The types of its parameters by name; None for those that take any."""
+        annotated = annotations_of(self.source)
+        return {name: annotated.get(name) for name in inspect.signature(self.source.function).parameters}
+
+    @cached_property
+    def passed(self) -> tuple[str, ...]:
+        """The parameters that a launch passes: all but local memory whose size is known."""
+        return tuple(name for name, t in self.parameters.items() if not isinstance(t, Memory))
+
+    @cached_property
+    def plain(self) -> Specialization | None:
+        """The only specialization, where annotations say all types; None for a kernel that has several."""
+        if any(t is None or isinstance(t, Const) for t in self.parameters.values()):
+            return None
+        return Specialization(self, self.parameters)
+
+    def specialization(self, args: tuple[Any, ...]) -> Specialization:
+        """The kernel for arguments of these types."""
+        if len(args) != len(self.passed):
+            takes = ", ".join(f"{name}: {self.parameters[name] or 'any type'}" for name in self.passed)
+            raise errors.InvalidArgument(
+                f"{self.source.name} takes {len(self.passed)} arguments ({takes}); {len(args)} were given"
+            )
+        if self.plain is not None:
+            return self.plain
+        key = tuple(map(self._given, self.passed, args))
+        found = self._specializations.get(key)
+        if found is None:
+            given = dict(zip(self.passed, key, strict=True))
+            types = {name: given.get(name, t) for name, t in self.parameters.items()}
+            found = self._specializations.setdefault(key, Specialization(self, types))
+        return found
+
+    def _given(self, name: str, value: Any) -> Any:
+        """The type of a parameter for the argument that it is given."""
+        t = self.parameters[name]
+        if isinstance(t, Const):
+            number = value.item() if hasattr(value, "item") else value
+            if not isinstance(number, int | float) or (isinstance(number, float) and not is_float(t.element)):
+                raise errors.InvalidArgument(f"{name} of {self.source.name} is {t}; {value!r} is no such constant")
+            return Const(t.element, number)
+        return t if t is not None else self._type_of(name, value)
+
+    def _type_of(self, name: str, value: Any) -> Type:
+        try:
+            if (hasattr(value, "dtype") and hasattr(value, "shape") and value.shape != ()) or hasattr(value, "pointer"):
+                return Pointer(of_dtype(value.dtype))
+            found = of_value(value.item() if hasattr(value, "item") and value.dtype == bool else value)
+        except Refusal as refusal:
+            raise errors.InvalidArgument(f"{name} of {self.source.name}: {refusal}") from None
+        if found is not None:
+            t: Type = defaulted(found, value)
+            return t
+        if isinstance(value, ApiImage):
+            kind = {"f": "F32", "i": "I32", "u": "U32"}[value.dtype.kind]
+            from anyzero.language import types
+
+            return Image(getattr(types, kind), int(value.kind[0]))
+        if type(value).__name__ == "Sampler":
+            return SAMPLER
+        raise errors.InvalidArgument(
+            f"{name} of {self.source.name} cannot be {value!r}",
+            remedy="Pass a Buffer, an Image, a Sampler or a number; Context.to_device() copies an array to the device.",
+        )
+
+    def specialized(self, *types: Any) -> Specialization:
+        """The kernel for these types of parameters, without a launch.
+
+        >>> @az.kernel
+        ... def double(x):
+        ...     x[az.global_id(0)] *= 2
+        >>> double.specialized(az.ptr[az.i64]).signature
+        'double(x: ptr[i64])'
+        """
+        if len(types) != len(self.passed):
+            raise TypeError(f"{self.source.name} has {len(self.passed)} parameters; {len(types)} types were given")
+        found = dict(zip(self.passed, types, strict=True))
+        return Specialization(self, {name: found.get(name, t) for name, t in self.parameters.items()})
+
+    # Launching
+
+    def __getitem__(self, sizes: Any) -> Launch:
+        try:
+            return self._launches[sizes]
+        except (KeyError, TypeError):
+            made = Launch(self, sizes)
+        if sizes.__hash__:
+            if len(self._launches) >= 64:
+                self._launches.clear()
+            self._launches[sizes] = made
+        return made
+
+    def __call__(self, *_: Any, **__: Any) -> None:
+        """Say how a kernel is launched."""
+        name = self.source.name
+        raise TypeError(f"{name}[n](…) launches the kernel for n work-items; {name}.simulate[n](…) runs it in Python")
+
+    @property
+    def simulate(self) -> Simulation:
+        """The same function as plain Python, work-item by work-item: ``kernel.simulate[n](*arguments)``.
+
+        Arguments are numpy arrays or buffers. Barriers are honoured, indices outside of the memory raise IndexError,
+        and pdb and coverage see the function's own lines.
+
+        >>> @az.kernel
+        ... def fill(x: az.ptr[az.i32]):
+        ...     i = az.global_id(0)
+        ...     x[i] = az.i32(i * i)
+        >>> x = np.zeros(4, np.int32)
+        >>> fill.simulate[4](x)
+        >>> x
+        array([0, 1, 4, 9], dtype=int32)
+        """
+        from anyzero.language.simulate import Simulation
+
+        return Simulation(self)
+
+    def on(self, context: Context) -> ApiKernel:
+        """The kernel of a context, for what takes one: a kernel without buffers, or an indirect launch."""
+        special = self._only("on(context)")
+        found: ApiKernel = context.module(special.spirv)[self.source.name]
+        return found
+
+    # What it becomes
+
+    def _only(self, what: str) -> Specialization:
+        if self.plain is None:
+            raise KernelError(
+                f"{what} needs all types, and {self.source.name} takes several; "
+                f"{self.source.name}.specialized(…) names them"
+            )
+        return self.plain
+
+    @property
+    def spirv(self) -> bytes:
+        """The module as SPIR-V, which every Level Zero or OpenCL driver takes."""
+        return self._only("spirv").spirv
+
+    @property
+    def spvasm(self) -> str:
+        """The module as text, an instruction to a line."""
+        return self._only("spvasm").spvasm
+
+    @property
+    def signature(self) -> str:
+        """Its name with the types of its parameters."""
+        shown = (f"{name}: {self.parameters[name]}" if self.parameters[name] else name for name in self.passed)
+        return f"{self.source.name}({', '.join(shown)})"
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.signature}>"
+
+
+@overload
+def kernel(definition: Callable[..., Any], /) -> Kernel: ...
+@overload
+def kernel(
+    *, group: int | tuple[int, ...] | None = None, contract: bool = True
+) -> Callable[[Callable[..., Any]], Kernel]: ...
+def kernel(definition: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    """Make a kernel of a function, compiled when it is first launched.
+
+    `group` is the only size of groups that it works with. With ``contract=False``, `a * b + c` is rounded twice, as in
+    `simulate`, where the device could do it in one step.
+
+    >>> @az.kernel(group=64)
+    ... def total(out: az.ptr[az.f32], x: az.ptr[az.f32]):
+    ...     found = az.group_sum(x[az.global_id(0)])
+    ...     if az.local_id(0) == 0:
+    ...         out[az.group_id(0)] = found
+    >>> ctx = az.device().context()
+    >>> x, out = ctx.full(128, 1, np.float32), ctx.zeros(2, np.float32)
+    >>> total[128](out, x)
+    >>> out.copy_to()
+    array([64., 64.], dtype=float32)
+    """
+    if definition is not None:
+        return Kernel(definition)
+    return lambda given: Kernel(given, **options)

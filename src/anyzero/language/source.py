@@ -1,0 +1,85 @@
+"""The source of a Python function: its syntax tree, and the place of each part for errors and line information."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import linecache
+import types
+from collections.abc import Callable
+from typing import Any, Final, NoReturn
+
+from anyzero.language.errors import KernelError
+
+__all__ = ["MISSING", "Source"]
+
+MISSING: Final = object()
+"""The value of a name that a function does not know."""
+
+
+class Source:
+    """The text of a function and what its free names stand for."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        if not isinstance(function, types.FunctionType):
+            raise TypeError(f"{function!r} is no function; write @az.kernel above a `def`")
+        self.function = function
+        self.name = function.__name__
+        self.file = function.__code__.co_filename
+        self.tree = self._parsed()
+
+    def _parsed(self) -> ast.FunctionDef:
+        try:
+            lines, first = inspect.getsourcelines(self.function)
+        except (OSError, TypeError):
+            raise KernelError(
+                f"the source of {self.name} is not to be had; kernels are defined in a file, or in a session that "
+                "keeps its input (IPython, Jupyter), not in exec() of a string",
+            ) from None
+        # Behind an `if`, an indented definition is one statement of its own, with its columns as they are.
+        indented = lines[0][:1].isspace()
+        text = ("if 1:\n" if indented else "") + "".join(lines)
+        module = ast.parse(text)
+        found = module.body[0].body[0] if isinstance(module.body[0], ast.If) else module.body[0]
+        if not isinstance(found, ast.FunctionDef):
+            raise KernelError(f"{self.name} is not defined by `def`; a kernel is a plain function", file=self.file)
+        ast.increment_lineno(found, first - 1 - indented)
+        return found
+
+    def error(self, node: ast.AST | None, reason: str) -> KernelError:
+        """The error at a node of the tree."""
+        at: Any = node if hasattr(node, "lineno") else self.tree
+        text = linecache.getline(self.file, at.lineno).rstrip("\n")
+        length = at.end_col_offset - at.col_offset if at.end_lineno == at.lineno else len(text) - at.col_offset
+        if isinstance(at, ast.FunctionDef):
+            length = len(text) - at.col_offset
+        # Python counts bytes.
+        column = len(text.encode()[: at.col_offset].decode(errors="replace"))
+        return KernelError(
+            reason, file=self.file, line=at.lineno, column=column, function=self.name, text=text, length=length
+        )
+
+    def refuse(self, node: ast.AST | None, reason: str) -> NoReturn:
+        raise self.error(node, reason)
+
+    def value(self, name: str) -> Any:
+        """What a name outside of the function stands for; MISSING where it stands for nothing."""
+        code = self.function.__code__
+        if name in code.co_freevars and self.function.__closure__:
+            try:
+                return self.function.__closure__[code.co_freevars.index(name)].cell_contents
+            except ValueError:
+                return MISSING
+        return self.function.__globals__.get(name, getattr(builtins, name, MISSING))
+
+    def annotation(self, node: ast.expr) -> Any:
+        """The value of an annotation."""
+        text = ast.unparse(node)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            text = node.value
+        space = {name: self.value(name) for name in self.function.__code__.co_freevars}
+        try:
+            return eval(text, self.function.__globals__, space)
+        except Exception as error:
+            self.refuse(node, f"the annotation cannot be evaluated: {error}")

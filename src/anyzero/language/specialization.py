@@ -1,0 +1,66 @@
+"""A kernel for certain types of arguments: its tree, its SPIR-V, and its text."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from anyzero.language.types import Array, Const, Memory
+
+if TYPE_CHECKING:
+    from anyzero.language import tree
+    from anyzero.language.check.scope import Program
+    from anyzero.language.kernel import Kernel
+    from anyzero.language.write.module import Module
+
+__all__ = ["Specialization"]
+
+
+class Specialization:
+    """A kernel with a type for each parameter. It is compiled when it is first asked for."""
+
+    def __init__(self, kernel: Kernel, types: dict[str, Any]) -> None:
+        self.kernel = kernel
+        self.types = types
+        self.passed = [name for name, t in types.items() if not isinstance(t, Memory)]
+        self.expands = any(isinstance(t, Array | Const) for t in types.values())
+
+    @cached_property
+    def _checked(self) -> tuple[tree.Function, Program]:
+        from anyzero.language.check.functions import checked_kernel
+
+        return checked_kernel(self.kernel.source, self.types)
+
+    @property
+    def tree(self) -> tree.Function:
+        """The typed tree."""
+        return self._checked[0]
+
+    @property
+    def synchronizes(self) -> bool:
+        """Whether work-items of a group meet somewhere."""
+        return self._checked[1].synchronizes
+
+    @cached_property
+    def _module(self) -> Module:
+        from anyzero.language.write.kernel import written
+
+        return written(self.tree, self.kernel.group, self.kernel.contract)
+
+    @cached_property
+    def spirv(self) -> bytes:
+        """The module as SPIR-V."""
+        return self._module.binary()
+
+    @property
+    def spvasm(self) -> str:
+        """The module as text, an instruction to a line."""
+        return self._module.text()
+
+    @property
+    def signature(self) -> str:
+        """The name of the kernel with the types of its parameters."""
+        return f"{self.kernel.source.name}({', '.join(f'{name}: {self.types[name]}' for name in self.passed)})"
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.signature}>"

@@ -1,0 +1,1 @@
+"""From the typed tree to SPIR-V."""
