@@ -1,1 +1,1 @@
-"""Other people's programs on this driver: fetched, run, compared with a peer, written down in docs/clients.md."""
+"""Third-party programs on this driver: fetched, run, compared with a peer, reported in docs/clients.md."""

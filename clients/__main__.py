@@ -14,16 +14,16 @@ from clients.listed import CLIENTS
 from clients.results import Results
 
 HELP: Final = """
-Runs programs of other people on this driver, each in an environment of its own under build/clients that is fetched
-from PyPI the first time (several GB), and the same tests on a peer. It takes an hour or two. A run that was broken off
-goes on where it was. The table in docs/clients.md is made from what is there afterwards. A slice also runs in this
-Python, if it has what the client needs.
+Runs third-party programs on this driver, each in its own environment under build/clients that is fetched from PyPI
+the first time (several GB), and the same tests on a peer. It takes an hour or two. An interrupted run resumes. The
+table in docs/clients.md is generated from the results. A slice also runs in this Python, if it has the client's
+packages.
 
   python -m clients                    everything
   python -m clients --only dpnp        one of them
-  python -m clients --slice            a few tests of each; on the peer where one fails
-  python -m clients --fresh            forget results that are there
-  python -m clients --table            no tests, just docs/clients.md from the results
+  python -m clients --slice            a few tests of each; on the peer if one fails
+  python -m clients --fresh            discard earlier results
+  python -m clients --table            no tests, only docs/clients.md from the results
 """
 
 
@@ -33,10 +33,10 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     )
     names = [client.name for client in CLIENTS]
     parser.add_argument("--only", metavar="NAME", choices=names, action="append", help=f"one of {', '.join(names)}")
-    parser.add_argument("--slice", action="store_true", help="a few tests of each; on the peer where one fails")
-    parser.add_argument("--sample", type=int, metavar="N", help="so many tests instead of the usual number; 0 for all")
-    parser.add_argument("--side", choices=("ours", "peer"), help="just one of both")
-    parser.add_argument("--fresh", action="store_true", help="forget results that are there")
+    parser.add_argument("--slice", action="store_true", help="a few tests of each; on the peer if one fails")
+    parser.add_argument("--sample", type=int, metavar="N", help="number of tests; 0 for all")
+    parser.add_argument("--side", choices=("ours", "peer"), help="only one of the two")
+    parser.add_argument("--fresh", action="store_true", help="discard earlier results")
     parser.add_argument("--table", action="store_true", help="write docs/clients.md and run nothing")
     return parser.parse_args(arguments)
 
@@ -60,7 +60,7 @@ def run_side(client: Client, side: Side, count: int, chosen: argparse.Namespace)
 
 
 def run(client: Client, chosen: argparse.Namespace) -> bool:
-    """Whether no test fails here that passes there, but for those with a known reason."""
+    """Return whether all differences have a known reason."""
     count = client.slice if chosen.slice else client.sample if chosen.sample is None else chosen.sample
     if chosen.side == "peer":
         if client.peer:

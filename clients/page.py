@@ -16,9 +16,9 @@ Found = Callable[[Client, Side], Results]
 
 OPENING = """# Clients
 
-Programs that nobody here wrote, on this driver. `make clients` fetches them from PyPI, runs them, runs the same tests
-on a peer, and writes this page. A difference is a test that the peer passes and this driver does not; each has a reason
-below, or `make clients` fails.
+Third-party programs on this driver. `make clients` fetches them from PyPI, runs their tests here and on a peer, and
+writes this page. A difference is a test that passes on the peer and fails here; each has a reason below, or
+`make clients` fails.
 
 | client | versions | tests | peer | passed | failed | skipped | peer: passed | failed | skipped | differences |
 |---|---|---|---|---|---|---|---|---|---|---|
@@ -67,6 +67,6 @@ def _cells(results: Results) -> str:
 def _notes(client: Client, differences: dict[str, Known | None]) -> list[str]:
     counted = Counter(differences.values())
     return [
-        f"| {client.name} | {number} | {known.why if known else '**not known yet**'} |"
+        f"| {client.name} | {number} | {known.why if known else '**unknown**'} |"
         for known, number in counted.most_common()
     ]
