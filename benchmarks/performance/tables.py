@@ -97,7 +97,7 @@ def summary(record: Record) -> str:
     found = sets(record)
     counts = {len(kernels(part)) for _, part in found if kernels(part)}
     if not counts:
-        return "Nobody was there to be compared with.\n"
+        return "No peers were measured.\n"
     heads = [
         f"{max(counts)} programs: ÷ best OpenCL, geometric mean (goal ≤ {goals.MEAN:g})",
         "slower than the best OpenCL",
@@ -112,7 +112,7 @@ def summary(record: Record) -> str:
     rows += [[head, *cells] for head, *cells in zip(heads, *columns, strict=True)]
     machines = sorted({part["machine"]["CPU"] for _, part in found})
     return (
-        "anyzero's time divided by that of others on the same machine, everybody held to the same instruction set: "
+        "anyzero's time divided by that of others on the same machine, all restricted to the same instruction set: "
         f"below 1 anyzero is faster. Measured on: {', '.join(machines)}.\n\n{_table(rows)}"
     )
 
