@@ -22,13 +22,13 @@ from anyzero.trust import process
 __all__ = ["Config", "ConfigError", "DeviceSelector", "Variable", "markdown", "parse_size", "read", "variables"]
 
 LOG_LEVELS: Final = ("off", "error", "warning", "info", "debug")
-"""What ``ANYZERO_LOG`` accepts; the position is the level the engine is told."""
+"""Values of ``ANYZERO_LOG``; the position is the engine's level."""
 
 LOADERS: Final = ("ours", "system")
-"""What ``ANYZERO_LOADER`` accepts, besides a path."""
+"""Values of ``ANYZERO_LOADER``, besides a path."""
 
 LANES: Final = ("auto", "1", "4", "8", "16", "32")
-"""What ``ANYZERO_LANES`` accepts."""
+"""Values of ``ANYZERO_LANES``."""
 
 MAX_THREADS: Final = 1024
 MAX_SPIN_US: Final = 1_000_000
@@ -36,7 +36,7 @@ MAX_TIMEOUT: Final = 1_000_000
 MAX_SIZE: Final = (1 << 63) - 1
 """Sizes are numbers of 64 bits in the engine, and sums of two of them must be as well."""
 _DIGITS: Final = 20
-"""No number that anything accepts has more; beyond some thousands int() refuses, in words of its own."""
+"""No accepted number has more; int() refuses thousands of digits with a message of its own."""
 
 _SHOWN: Final = 300
 """Characters of a value that a message repeats."""
@@ -98,7 +98,7 @@ class Variable:
     meaning: str
     parse: Callable[[str], Any]
     names_path: bool = False
-    """A process with more rights than its caller does not obey it."""
+    """A process with more rights than its caller ignores it."""
 
 
 def parse_size(text: str) -> int:
@@ -163,7 +163,7 @@ def _switch(text: str) -> bool:
 
 
 def _unless_auto(parse: Callable[[str], Any]) -> Callable[[str], Any]:
-    """Reads ``auto`` as None: whoever asks decides."""
+    """Reads ``auto`` as None, which leaves the choice to the compiler."""
     return lambda text: None if text == "auto" else parse(text)
 
 
@@ -172,14 +172,14 @@ def _lanes(text: str) -> int:
 
 
 def _cpu_name(text: str) -> str:
-    # It ends up in LLVM's options, where other characters would mean something else.
+    # It becomes part of LLVM's options, where other characters have a meaning.
     if re.fullmatch(r"[A-Za-z0-9._-]+", text) is None:
         raise ValueError("not the name of a processor")
     return text
 
 
 def _loader(text: str) -> str:
-    # A path has a slash, as for the linker; so a misspelt word is not taken for one.
+    # A path has a slash, as for the linker, so that a misspelt word is no path.
     return text if "/" in text else _one_of(LOADERS)(text)
 
 
@@ -213,7 +213,7 @@ def _variable(
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What the environment says, read once. A variable that is unset or empty has its default."""
+    """The values of all variables, read once. A variable that is unset or empty has its default."""
 
     devices: str | None = _variable(
         "ANYZERO_DEVICES",
@@ -221,7 +221,7 @@ class Config:
         default=None,
         shown="`cpu`, and `npu` where OpenVINO is installed",
         accepts="`cpu`, `cpu,npu`, `cpu:tiles=2`, `cpu:tiles=2,memory=4G,cpu`, …",
-        meaning="The devices that exist and how each looks. The grammar is below.",
+        meaning="The devices and their options. The grammar is below.",
     )
     device: DeviceSelector | None = _variable(  # noqa: RUF009 (it returns a field)
         "ANYZERO_DEVICE",
@@ -296,7 +296,7 @@ class Config:
         shown="`60`",
         accepts=f"seconds, up to {MAX_TIMEOUT}: `60`, `0.5`; `0` for no limit",
         meaning="For C programs: how long that Python may neither answer nor use any processor time before it is ended "
-        "and another one is started. However long it works, it is left alone.",
+        "and another one is started. As long as it uses processor time, it is not ended.",
     )
     loader: str = _variable(
         "ANYZERO_LOADER",
@@ -312,7 +312,7 @@ class Config:
         _one_of(LOG_LEVELS),
         default="error",
         accepts=", ".join(f"`{level}`" for level in LOG_LEVELS),
-        meaning="What is reported on stderr; `error` reports faults that lose a device.",
+        meaning="The messages on stderr; `error` reports faults that lose a device.",
     )
     kernel_timeout: float = _variable(
         "ANYZERO_KERNEL_TIMEOUT",
@@ -321,7 +321,7 @@ class Config:
         shown="`0`",
         accepts=f"seconds, up to {MAX_TIMEOUT}: `10`, `0.5`; `0` for no limit",
         meaning="How long a launch of a kernel may take. One that takes longer is stopped, and its queue is lost. "
-        "Without a limit, a kernel that never ends keeps its own queue only.",
+        "Without a limit, an endless kernel blocks its own queue only.",
     )
     strict: bool = _variable(
         "ANYZERO_STRICT",
@@ -338,8 +338,8 @@ class Config:
         default=True,
         shown="`on`",
         accepts="`on` or `off`",
-        meaning="Is the machine code in native binaries used? With `off`, modules made from them are compiled from the "
-        "SPIR-V that lies in them, and the code is left alone.",
+        meaning="Use the machine code in native binaries. With `off`, modules made from them are compiled from the "
+        "SPIR-V in them.",
     )
     cache: bool = _variable(
         "ANYZERO_CACHE",
@@ -347,7 +347,7 @@ class Config:
         default=True,
         shown="`on`",
         accepts="`on` or `off`",
-        meaning="Are compiled kernels and models kept on disk for the next run?",
+        meaning="Keep compiled kernels and models on disk for the next run.",
     )
     cache_dir: str | None = _variable(
         "ANYZERO_CACHE_DIR",
@@ -356,7 +356,7 @@ class Config:
         default=None,
         shown="`$XDG_CACHE_HOME/anyzero`, else `~/.cache/anyzero`",
         accepts="a path",
-        meaning="The folder of that cache. One that others may write to is not used: what lies there is run.",
+        meaning="The folder of that cache. It is executed, so a folder that other users may write to is not used.",
     )
     cache_size: int = _variable(
         "ANYZERO_CACHE_SIZE",
@@ -364,7 +364,7 @@ class Config:
         default=1 << 30,
         shown="`1G`",
         accepts="a size: `4G`, `512M`",
-        meaning="How large the cache may grow; then what was not used for the longest time makes room.",
+        meaning="The size of the cache; beyond it the least recently used entries are removed.",
     )
     npu_cache_size: int = _variable(
         "ANYZERO_NPU_CACHE_SIZE",
@@ -372,7 +372,7 @@ class Config:
         default=1 << 30,
         shown="`1G`",
         accepts="a size: `4G`, `512M`; `0` for none",
-        meaning="The same for the models that the NPU device has compiled, which lie in a folder of their own there.",
+        meaning="The same for models compiled for the NPU, which have a folder of their own there.",
     )
     lanes: int | None = _variable(
         "ANYZERO_LANES",
@@ -388,15 +388,15 @@ class Config:
         default=None,
         shown="`auto`",
         accepts="`auto`, `on`, `off`",
-        meaning="Does code use the processor's gather and scatter instructions, or load and store lane by lane?",
+        meaning="Use the processor's gather and scatter instructions; otherwise code loads and stores lane by lane.",
     )
     opt_level: int | None = _variable(
         "ANYZERO_OPT_LEVEL",
         _whole(0, 3),
         default=None,
-        shown="what the module's build flags say, else `2`",
+        shown="the module's build flags, else `2`",
         accepts="`0` to `3`",
-        meaning="How hard the compiler tries; `0` compiles fastest. It outranks the build flags.",
+        meaning="The optimisation level; `0` compiles fastest. It overrides the build flags.",
     )
     dump: str | None = _variable(
         "ANYZERO_DUMP",

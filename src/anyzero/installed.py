@@ -1,4 +1,4 @@
-"""What else is installed that anyzero can use, found without importing it, which would take longer than our own start.
+"""Optional packages that are installed, found without importing them, which would take longer than our own start.
 
 >>> openvino(path=[]) is None
 True
@@ -16,7 +16,7 @@ from typing import Final
 __all__ = ["INSTALL_OPENVINO", "OLDEST_OPENVINO", "OpenVINO", "openvino"]
 
 OLDEST_OPENVINO: Final = (2026, 4)
-"""The first whose C library and NPU plugin the NPU device was tried with."""
+"""The first version whose C library and NPU plugin work with the NPU device."""
 
 INSTALL_OPENVINO: Final = "pip install 'anyzero[npu]'"
 

@@ -1,4 +1,4 @@
-"""The half that plans: what devices exist, how they look, and what the engine is told at start-up.
+"""The Python half of the driver, the planner: it describes devices at start-up, and prepares modules and graphs.
 
-Nothing here runs after start-up except module, kernel and graph creation; the engine answers everything else by itself.
+The engine calls it to create modules, kernels and graphs, and never after that: it answers everything else by itself.
 """

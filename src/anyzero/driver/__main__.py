@@ -1,6 +1,6 @@
 """``python -m anyzero.driver > file`` writes the description of this machine, for C programs that run without Python.
 
-``--anywhere FILE`` writes one for machines whose Python nobody knows, as it lies beside the library.
+``--anywhere FILE`` writes one that is true on any machine; the build puts it beside the library.
 ``--show`` prints it for people, ``--docs`` prints ``docs/environment.md``.
 """
 

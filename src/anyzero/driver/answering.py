@@ -40,7 +40,7 @@ def answering(work: Callable[[Reader], bytes]) -> Callable[[bytes], bytes]:
         except BaseException:
             import traceback
 
-            # The caller is C code, which cannot pass an exception on, be it an interruption from the keyboard.
+            # The caller is C code, which cannot pass an exception on, KeyboardInterrupt among them.
             return reply(log=traceback.format_exc(), status=ze.ZE_RESULT_ERROR_UNKNOWN)
 
     return answer
@@ -48,7 +48,7 @@ def answering(work: Callable[[Reader], bytes]) -> Callable[[bytes], bytes]:
 
 @contextlib.contextmanager
 def statuses() -> Iterator[None]:
-    """What can be wrong with any request becomes a refusal."""
+    """Turns the errors that any request may have into refusals."""
     try:
         yield
     except WireError as error:

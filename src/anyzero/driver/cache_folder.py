@@ -1,4 +1,4 @@
-"""Where things are kept between runs."""
+"""The folder of everything that is kept between runs: compiled kernels and models."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["of"]
 
 
 def of(settings: Config, environ: Mapping[str, str] = os.environ) -> Path | None:
-    """The folder that holds all of them; None where the environment names no place."""
+    """Its path; None where the environment names none."""
     if process.is_secure():
-        return None  # variables, and a home, may be the choice of somebody with fewer rights
+        return None  # the caller, who has fewer rights, may have chosen the variables and the home folder
     if settings.cache_dir:
         return Path(settings.cache_dir).absolute()
     base = Path(environ.get("XDG_CACHE_HOME", ""))

@@ -1,6 +1,6 @@
-"""What `anyzero doctor` wants to know of the half that plans, found out in a process of its own.
+"""The checks of `anyzero doctor` that concern the planner, in a process of its own.
 
-The compiler is tried for real, and in whichever Python would plan: another one than the doctor's, perhaps.
+It compiles a kernel, in the Python that the planner would run in, which may be another one than the doctor's.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``docs/environment.md``, made from the tables that the program itself reads."""
+"""``docs/environment.md``, generated from the tables that the program itself reads."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _SPECIFICATION = """\
 
 | variable | accepts | default | meaning |
 |---|---|---|---|
-| `ZE_FLAT_DEVICE_HIERARCHY` | `COMPOSITE`, `FLAT`, `COMBINED` | `COMPOSITE` | What `zeDeviceGet` lists where devices have tiles: the table below. |
+| `ZE_FLAT_DEVICE_HIERARCHY` | `COMPOSITE`, `FLAT`, `COMBINED` | `COMPOSITE` | The devices that `zeDeviceGet` lists if they have tiles: the table below. |
 | `ZE_AFFINITY_MASK` | `0`, `0,1`, `0.1`, `1.0,1.1` | all devices | The compute devices and tiles that a program sees, counted as `zeDeviceGet` would list them without the mask. |
 | `ZE_ENABLE_PCI_ID_DEVICE_ORDER` | `0`, `1` | `0` | No effect: devices are in the order of their PCI addresses anyway. |
 
-Hardware drivers list tiles by default (`FLAT`). Here tiles exist only where `ANYZERO_DEVICES` asks for them, so they are shown as tiles.
+Hardware drivers list tiles by default (`FLAT`). Here tiles exist only if `ANYZERO_DEVICES` asks for them, so they are shown as tiles.
 
 | | `COMPOSITE` | `FLAT` | `COMBINED` |
 |---|---|---|---|
@@ -35,8 +35,8 @@ Hardware drivers list tiles by default (`FLAT`). Here tiles exist only where `AN
 | `ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE` of a tile | set | not set | set |
 
 With `COMPOSITE` an entry `1.0` of the mask is tile 0 of device 1. One tile alone is shown as a device without tiles; of several, their device shows the memory and the threads of those that are left. With the other two an entry is
-one number, since each tile is a device. An entry that names nothing selects nothing; where nothing is left, `zeInit` returns `ERROR_UNINITIALIZED`. The variables are read by the process that uses the devices, also where
-`ANYZERO_DESCRIPTION` names a file. The NPU and [system management](sysman.md) know no mask. `anyzero info` tells what is hidden.
+one number, since each tile is a device. An entry that names no device selects none; if no device is left, `zeInit` returns `ERROR_UNINITIALIZED`. The process that uses the devices reads these variables, even if
+`ANYZERO_DESCRIPTION` names a file. The mask does not apply to the NPU and to [system management](sysman.md). `anyzero info` lists hidden devices.
 """  # noqa: E501
 
 

@@ -1,9 +1,9 @@
-"""The planning process: plans for a program that has no Python of its own, at the other end of a socket.
+"""The planning process: the planner of a program that has no Python of its own, at the other end of a socket.
 
-Started by the engine (``engine/planning``), and gone as soon as the program is. Frames, both ways: u32 number,
+The engine starts it (``engine/planning``), and it ends with the program. Frames, both ways: u32 number,
 u32 kind, u64 bytes, the bytes. A question's kind is the length of the function's name, which its bytes begin with; an
-answer's kind is 0, or 1 when its bytes are a reason for having none. Question number 0 has no answer, and is done with
-before the next one is looked at.
+answer's kind is 0, or 1 for an error, with its text as the bytes. Question number 0 has no answer, and is processed
+before the next one is read.
 
 Nothing is imported before it is needed: a program waits for the description first, then for its modules, and for LLVM
 only when a kernel is in no cache.
@@ -28,7 +28,7 @@ _HEAD: Final = struct.Struct("<IIQ")
 _PIECE: Final = 1 << 20
 _STACK: Final = 32 << 20
 _IDLE: Final = 0.02
-"""Seconds without a question after which the next one is prepared for."""
+"""Seconds without a question after which modules are imported ahead of the next one."""
 _PATHS: Final = ("ANYZERO_CACHE_DIR", "ANYZERO_DUMP")
 
 
@@ -38,17 +38,17 @@ def serve(line: int) -> NoReturn:
     with contextlib.suppress(EOFError, OSError):
         number, function, request = _receive(line)
         if function == "describe":
-            # Without a thread: no program gets further than this before it is answered.
+            # Without a thread: every program waits for this answer first.
             _describe(line, number)
             _attend(line)
         else:
             _attend(line, (number, function, request))
-    # At once, whatever is being compiled: nobody wants it any more, and a shell may be waiting for our standard error.
+    # At once, whatever is being compiled: the program is gone, and a shell may wait for our standard error to close.
     os._exit(0)
 
 
 def _settle() -> None:
-    """Lets go of the program's working folder, which its user may want to unmount; paths keep their meaning."""
+    """Leaves the program's working folder, which its user may want to unmount; relative paths are made absolute."""
     for name in _PATHS:
         if os.environ.get(name):
             os.environ[name] = os.path.abspath(os.environ[name])  # noqa: PTH100 (pathlib is not loaded yet)
@@ -56,7 +56,7 @@ def _settle() -> None:
 
 
 def _describe(line: int, number: int) -> None:
-    """A bad variable is the program's to hear of; a Python that cannot do this is of no use to it, and says so."""
+    """Reports a bad variable to the program; any other error means that this Python cannot be used, and ends it."""
     from anyzero.config import ConfigError
 
     try:
@@ -69,16 +69,16 @@ def _describe(line: int, number: int) -> None:
 
 
 def _attend(line: int, first: tuple[int, str, bytes] | None = None) -> None:
-    """Reads on this thread, so that the end is noticed at once, and works on others."""
+    """Reads on this thread, to notice the program's end at once, and answers on others."""
     import threading
 
-    # As much as a main thread has, and more: kernels may be nested deeply, and so is what walks them.
+    # More than a main thread has: the compiler recurses as deeply as kernels are nested.
     threading.stack_size(_STACK)
     sending = threading.Lock()
     ahead = [_load_compiler, _load_modules]
     threading.Thread(target=ahead.pop(), daemon=True).start()
     while True:
-        # Nobody waits for us, or for whoever would then share the interpreter with us.
+        # Only if no question is being answered: it would have to share the interpreter.
         if ahead and not first and not select.select([line], [], [], _IDLE)[0]:
             if threading.active_count() == 1:
                 threading.Thread(target=ahead.pop(), daemon=True).start()
@@ -92,8 +92,8 @@ def _attend(line: int, first: tuple[int, str, bytes] | None = None) -> None:
 
 
 def _load_modules() -> None:
-    """What a program needs to find its kernels in the cache."""
-    with contextlib.suppress(Exception):  # whoever needs it says what is wrong with it
+    """Imports what a program needs to find its kernels in the cache."""
+    with contextlib.suppress(Exception):  # reported when a request needs it
         from anyzero.driver.modules import provenance, requests  # noqa: F401
 
         provenance.compiler_digest()

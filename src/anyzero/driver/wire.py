@@ -1,4 +1,4 @@
-"""How the engine and the planner talk: packed, little endian, texts and blobs behind their length.
+"""The encoding of requests and replies: packed, little endian, texts and blobs behind their length.
 
 >>> Reader(Writer().u32(7).text("seven").done()).u32()
 7
@@ -19,11 +19,11 @@ _U64: Final = struct.Struct("<Q")
 
 
 class WireError(ValueError):
-    """Bytes that are not what they should be."""
+    """Malformed bytes."""
 
 
 class Refusal(Exception):  # noqa: N818 (an answer, not a mishap)
-    """The answer is a status other than success, and a text that says why."""
+    """A reply with a status other than success, and a text that says why."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -60,7 +60,7 @@ class Reader:
         return self.blob().decode("utf-8", "replace")
 
     def count(self, least: int) -> int:
-        """How many records follow; each takes at least that many bytes, so that no number is believed blindly."""
+        """The number of records that follow, checked against the bytes left: each takes at least `least`."""
         number = self.u32()
         if number * least > self.left:
             raise WireError(f"{number} records of {least} bytes and more cannot be in {self.left} bytes")
@@ -78,7 +78,7 @@ class Reader:
 
 
 class Writer:
-    """Collects values; every method gives the writer back."""
+    """Collects values; every method returns the writer."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -102,7 +102,7 @@ class Writer:
         return self.blob(text.encode("utf-8", "replace"))
 
     def texts(self, texts: Iterable[str]) -> Self:
-        """How many, then each."""
+        """Their number, then each."""
         listed = list(texts)
         self.u32(len(listed))
         for text in listed:
@@ -114,8 +114,8 @@ class Writer:
 
 
 def reply(body: Writer | None = None, log: str = "", status: int = ze.ZE_RESULT_SUCCESS) -> bytes:
-    """An answer: what every one begins with, then its own contents where it is a success."""
-    # Names come from the module; a log shall not be what a broken one makes of it.
+    """A reply: status and log, then the body if it is a success."""
+    # Names come from the module, and may hold characters that would break a log.
     shown = "".join(char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in log)
     head = Writer().u32(status, 0).text(shown)
     return head.raw(body.done() if body else b"").done()

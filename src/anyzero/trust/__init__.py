@@ -1,1 +1,1 @@
-"""What this process may believe: the environment it was started with, and files that it will run."""
+"""Which inputs this process may trust: the environment it was started with, and files that it will execute."""

@@ -1,8 +1,8 @@
-"""Folders whose contents are run: only this user and the administrator may be able to change anything in them.
+"""Folders whose contents are executed: only this user and root may be able to change anything in them.
 
-Every part of the path is looked at, by descriptors: what was checked is what is used, and whoever renames or replaces
-something meanwhile changes nothing. Symbolic links are followed by hand, where this user or the administrator has made
-them. A folder on the way that everybody may write to is fine with the sticky bit, as /tmp has it.
+Every part of the path is checked and opened by descriptor, so the checked folder is the one that is used, whatever is
+renamed or replaced meanwhile. Symbolic links are followed one by one, if this user or root made them. A world-writable
+folder on the way is accepted with the sticky bit, as /tmp has it.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _UNMAPPED: Final = 65534
 
 
 class UntrustedError(OSError):
-    """Somebody else could have written what is there; the text says who, and where."""
+    """Another user could have written the file; the text says who, and where."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(errno.EPERM, reason)
 
 
 class TrustedFolder:
-    """An open folder that has been looked over; to be closed, or used in a ``with``."""
+    """An open folder that has been checked; close it, or use it in a ``with``."""
 
     def __init__(self, descriptor: int, path: str) -> None:
         self.descriptor = descriptor
@@ -42,9 +42,9 @@ class TrustedFolder:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, make: bool = False) -> Self:
-        """Opens the folder, makes it and its parents where they are missing and `make` says so.
+        """Opens the folder; with `make`, creates it and missing parents.
 
-        Raises OSError where that is not possible, and UntrustedError where others could write there.
+        Raises OSError if that is not possible, and UntrustedError if other users could write there.
         """
         whole = os.path.abspath(os.fspath(path)) if not os.path.isabs(path) else os.fspath(path)  # noqa: PTH100, PTH117
         here = cls(os.open("/", _LOOK | os.O_DIRECTORY), "/")
@@ -89,7 +89,7 @@ class TrustedFolder:
         return inner
 
     def file(self, name: str) -> int:
-        """A descriptor of a file that nobody else could have written; raises OSError, also for what is no file."""
+        """A descriptor of a file that no other user could have written; raises OSError, also for no regular file."""
         descriptor = os.open(name, _READ, dir_fd=self.descriptor)
         try:
             found = os.fstat(descriptor)
@@ -105,14 +105,14 @@ class TrustedFolder:
         return descriptor
 
     def read(self, name: str, most: int) -> bytes | None:
-        """The contents of such a file; None where it has more bytes than that."""
+        """The contents of such a file; None if it is larger than the limit."""
         with open(self.file(name), "rb", buffering=0) as file:  # noqa: PTH123 (it is a descriptor)
             if os.fstat(file.fileno()).st_size > most:
                 return None
             return file.readall()
 
     def write(self, name: str, parts: Iterable[bytes | memoryview], unfinished: str) -> None:
-        """Puts a file there, all of it at once: it is written by another name first. The umask has no say."""
+        """Writes a file atomically: under another name first, then renamed. The umask has no effect."""
         try:
             with open(os.open(unfinished, _MAKE, 0o600, dir_fd=self.descriptor), "wb") as file:  # noqa: PTH123
                 os.fchmod(file.fileno(), 0o600)
@@ -133,11 +133,11 @@ class TrustedFolder:
             os.utime(name, dir_fd=self.descriptor, follow_symlinks=False)
 
     def status(self, name: str) -> os.stat_result:
-        """Of whatever has the name."""
+        """The status of the entry of that name."""
         return os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
 
     def entries(self) -> Iterator[os.DirEntry[str]]:
-        """Whatever is in the folder."""
+        """The entries of the folder."""
         listing = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self.descriptor)
         try:
             with os.scandir(listing) as found:
@@ -146,7 +146,7 @@ class TrustedFolder:
             os.close(listing)
 
     def close(self) -> None:
-        """Lets go of the folder; a second time does nothing."""
+        """Closes the folder; a second call does nothing."""
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
@@ -166,7 +166,7 @@ class TrustedFolder:
                 raise
             with contextlib.suppress(FileExistsError):
                 os.mkdir(name, 0o700, dir_fd=self.descriptor)
-                # The umask may have taken rights that we need.
+                # The umask may have removed permissions that we need.
                 if stat.S_IMODE(self.status(name).st_mode) & 0o700 != 0o700:
                     os.chmod(name, 0o700, dir_fd=self.descriptor)
             there = os.open(name, _LOOK, dir_fd=self.descriptor)
@@ -199,7 +199,7 @@ def _judge(found: os.stat_result, where: str, *, last: bool) -> None:
 
 
 def _hides_the_administrator() -> bool:
-    """In a namespace of users that does not have the administrator, folders of his show as those of nobody."""
+    """In a user namespace that does not map root, folders of root show the overflow user id."""
     try:
         with open("/proc/self/uid_map", "rb", buffering=0) as file:  # noqa: PTH123 (pathlib is not loaded yet)
             return file.read(100).split()[:2] != [b"0", b"0"]

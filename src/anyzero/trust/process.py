@@ -1,4 +1,4 @@
-"""Does this process have more rights than whoever started it?"""
+"""Does this process have more rights than its caller?"""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _ENTRY: Final = struct.Struct("@LL")
 
 @cache
 def is_secure() -> bool:
-    """As the C library's secure_getenv judges: variables may be the choice of somebody with fewer rights."""
+    """As the C library's secure_getenv decides: a caller with fewer rights may have chosen the variables."""
     if os.getuid() != os.geteuid() or os.getgid() != os.getegid():
         return True
     try:
         with open("/proc/self/auxv", "rb", buffering=0) as file:  # noqa: PTH123 (pathlib is not loaded yet)
             entries = file.read(1 << 16)
     except PermissionError:
-        return True  # the kernel hides it from users whose program has other rights than they have
+        return True  # the kernel hides it if the program's rights differ from its user's
     except OSError:
         return False
     return any(key == _SECURE and value for key, value in _ENTRY.iter_unpack(entries[: len(entries) // 16 * 16]))

@@ -21,11 +21,11 @@ __all__ = ["anywhere", "compose", "current", "describe"]
 
 MACHINES_MEMORY: Final = 0x0005A5A5A5A5A000
 MACHINES_THREADS: Final = 0x5A5A5A5A
-"""What the engine takes for the memory and the threads of the machine that it is on."""
+"""The engine replaces these by the memory and the threads of the machine it runs on."""
 
 
 def describe() -> bytes:
-    """Everything that the engine needs to know of the environment and the machine, in the form it reads."""
+    """The description of this machine in this environment, as the bytes that the engine reads."""
     return encode(current())
 
 
@@ -35,7 +35,7 @@ def current() -> Description:
 
 
 def anywhere() -> bytes:
-    """What the engine shows where no Python can call :func:`describe`: nothing that is not so on any machine."""
+    """A description for programs that find no Python: it holds only what is true on any machine."""
     unknown = Machine(
         model="without Python",
         clock_mhz=machine.FALLBACK_CLOCK_MHZ,
@@ -53,7 +53,7 @@ def anywhere() -> bytes:
 def compose(settings: Config, host: Machine, openvino: OpenVINO | None = None) -> Description:
     """The description for these variables on this machine, with the OpenVINO that it has."""
     shapes = [topology.settle(shape, settings, host.memory) for shape in topology.chosen(settings, openvino)]
-    # Paths only where somebody needs them: what is written for any machine must not hold any of this one.
+    # Paths only if the NPU needs them: a description for any machine must not hold paths of this one.
     infers = any(shape.backend == "npu" for shape in shapes)
     numbers, texts = _for_models(settings, openvino) if openvino and infers else ({}, {})
     return Description(
@@ -63,7 +63,7 @@ def compose(settings: Config, host: Machine, openvino: OpenVINO | None = None) -
             "spin_ns": settings.spin_us * 1000,
             "inline_bytes": settings.inline_bytes,
             "log_level": LOG_LEVELS.index(settings.log),
-            # A limit too short to count as a millisecond is still a limit.
+            # Rounded up: a limit below a millisecond is still a limit.
             "kernel_timeout_ms": math.ceil(settings.kernel_timeout * 1000),
             "strict": int(settings.strict),
             **numbers,
@@ -92,7 +92,7 @@ def _drivers(shapes: Sequence[DeviceShape], settings: Config, host: Machine) -> 
 
 
 def _for_models(settings: Config, openvino: OpenVINO) -> tuple[dict[str, int], dict[str, str]]:
-    """Where models are compiled and kept."""
+    """The settings of the NPU: OpenVINO's library and the cache of models."""
     folder = cache_folder.of(settings)
     numbers = {"npu_cache_bytes": settings.npu_cache_size if settings.cache and folder else 0}
     texts = {"openvino": openvino.library, "openvino_version": openvino.version}

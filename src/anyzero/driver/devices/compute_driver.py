@@ -13,7 +13,7 @@ from anyzero.driver.devices.profiles import Profile
 __all__ = ["EVERYWHERE", "UUID", "blobs", "extensions", "identified", "listed"]
 
 UUID: Final = bytes.fromhex("617a0c0e1e7c4b6f9d0a52e6c8f13b01")
-"""It stays the same from version to version; `driverVersion` tells those apart."""
+"""The same for all versions, which `driverVersion` distinguishes."""
 
 # Names and versions do not follow from each other in the specification, so each pair is spelled out.
 EVERYWHERE: Final = (
@@ -35,7 +35,7 @@ EVERYWHERE: Final = (
     (ze.ZE_MUTABLE_COMMAND_LIST_EXP_NAME, ze.ZE_MUTABLE_COMMAND_LIST_EXP_VERSION_CURRENT),
     (ze.ZE_EXTERNAL_SEMAPHORES_EXTENSION_NAME, ze.ZE_EXTERNAL_SEMAPHORE_EXT_VERSION_CURRENT),
     (ze.ZE_RECORD_REPLAY_GRAPH_EXT_NAME, ze.ZE_RECORD_REPLAY_GRAPH_EXT_VERSION_CURRENT),
-    # what devices tell about themselves
+    # properties of devices
     (ze.ZE_PCI_PROPERTIES_EXT_NAME, ze.ZE_PCI_PROPERTIES_EXT_VERSION_CURRENT),
     (ze.ZE_CACHELINE_SIZE_EXT_NAME, ze.ZE_DEVICE_CACHE_LINE_SIZE_EXT_VERSION_CURRENT),
     (ze.ZE_DEVICE_IP_VERSION_EXT_NAME, ze.ZE_DEVICE_IP_VERSION_VERSION_CURRENT),
@@ -45,7 +45,7 @@ EVERYWHERE: Final = (
     # loaders
     (ze.ZE_DRIVER_DDI_HANDLES_EXT_NAME, ze.ZE_DRIVER_DDI_HANDLES_EXT_VERSION_CURRENT),
 )
-"""What the engine does for any device, whatever it runs."""
+"""Extensions that the engine implements for every kind of device."""
 
 _EXTENSIONS: Final = (
     *EVERYWHERE,
@@ -68,7 +68,7 @@ _EXTENSIONS: Final = (
     (ze.ZE_GET_KERNEL_BINARY_EXP_NAME, ze.ZE_KERNEL_GET_BINARY_EXP_VERSION_CURRENT),
     (ze.ZE_GET_KERNEL_ALLOCATION_PROPERTIES_EXP_NAME, ze.ZE_KERNEL_GET_ALLOCATION_PROPERTIES_EXP_VERSION_CURRENT),
     (ze.ZE_SUBGROUPS_EXT_NAME, ze.ZE_SUBGROUP_EXT_VERSION_CURRENT),
-    # what devices tell about themselves
+    # properties of devices
     (ze.ZE_EU_COUNT_EXT_NAME, ze.ZE_EU_COUNT_EXT_VERSION_CURRENT),
     (ze.ZE_FLOAT_ATOMICS_EXT_NAME, ze.ZE_FLOAT_ATOMICS_EXT_VERSION_CURRENT),
     (ze.ZE_DEVICE_VECTOR_SIZES_EXT_NAME, ze.ZE_DEVICE_VECTOR_SIZES_EXT_VERSION_CURRENT),
@@ -77,7 +77,7 @@ _EXTENSIONS: Final = (
 
 
 def extensions() -> tuple[ctypes.Structure, ...]:
-    """What zeDriverGetExtensionProperties lists."""
+    """The list for zeDriverGetExtensionProperties."""
     return listed(_EXTENSIONS)
 
 
@@ -89,12 +89,12 @@ def listed(extensions: Iterable[tuple[str, int]]) -> tuple[ctypes.Structure, ...
 
 
 def blobs(profile: Profile) -> tuple[Blob, ...]:
-    """What zeDriverGetProperties and zeDriverGetIpcProperties answer."""
+    """For zeDriverGetProperties and zeDriverGetIpcProperties."""
     return identified(UUID, profile.driver_version)
 
 
 def identified(uuid: bytes, version: int) -> tuple[Blob, ...]:
-    """The answers of any driver of the engine, under that identity."""
+    """The same for any driver of the engine, with the given identity."""
     return (
         Blob.of(ze.ze_driver_properties_t(uuid=ze.ze_driver_uuid_t(id=tuple(uuid)), driverVersion=version)),
         Blob.of(

@@ -50,12 +50,12 @@ class Blob:
 
     @classmethod
     def of(cls, *structures: Extensible) -> Blob:
-        """What a query is for."""
+        """The answer to a query for the structure itself."""
         return cls(structures)
 
     @classmethod
     def behind(cls, head: type[Extensible], *structures: Extensible) -> Blob:
-        """What a program may hang on the ``pNext`` of `head`."""
+        """An extension structure, for the ``pNext`` chain of `head`."""
         return cls(structures, head._stype_)
 
     def __post_init__(self) -> None:
@@ -71,7 +71,7 @@ class Blob:
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A device or a tile: who runs it, how it looks, what it is made of."""
+    """A device or a tile: its backend, its properties, its tiles."""
 
     backend: str
     blobs: tuple[Blob, ...]
@@ -79,7 +79,7 @@ class Device:
 
     @property
     def identity(self) -> Any:
-        """What zeDeviceGetProperties answers."""
+        """The structure for zeDeviceGetProperties."""
         wanted = ze.ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES
         return next(blob.structures[0] for blob in self.blobs if blob.stype == wanted)
 
@@ -96,7 +96,7 @@ class Driver:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """Everything the engine is told."""
+    """Everything that the engine is given at start-up."""
 
     settings: Mapping[str, int]
     drivers: tuple[Driver, ...]
@@ -119,7 +119,7 @@ def encode(description: Description) -> bytes:
 
 
 def _encode_text(name: str, value: str) -> bytes:
-    # A path may hold bytes that are no UTF-8, and the engine has to open it all the same.
+    # A path may hold bytes that are no UTF-8, and the engine must be able to open it.
     text = os.fsencode(value)
     return struct.pack("<24sQ", _name(name, 24), len(text)) + text + bytes(-len(text) % _ALIGNMENT)
 

@@ -1,7 +1,7 @@
-"""What this machine is: processor, caches, memory and a stable identity, read from ``/proc``, ``/sys`` and ``/etc``.
+"""The machine: processor, caches, memory and a stable identity, read from ``/proc``, ``/sys`` and ``/etc``.
 
 Containers, virtual machines and other architectures leave parts of these out, so every fact has a fallback that keeps
-programs working: they divide by clock rates and cache lines without looking.
+programs working, which divide by clock rates and cache line sizes unchecked.
 """
 
 from __future__ import annotations

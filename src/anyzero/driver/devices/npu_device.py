@@ -1,7 +1,6 @@
-"""How the NPU device looks: it moves memory and executes graphs, and runs no kernels.
+"""Properties of the NPU device, which copies memory and executes graphs, and runs no kernels.
 
-What it has in common with compute devices (memory, caches, sharing) comes from their properties; where it has nothing,
-a query finds zeros.
+Memory, caches and sharing are those of compute devices; queries about kernels return zeros.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from anyzero.driver.devices.topology import DeviceShape
 __all__ = ["DEVICE_ID", "describe"]
 
 DEVICE_ID: Final = 0x7D1D
-"""OpenVINO's NPU plugin has the driver compile models for this one, whatever compilers of its own it comes with."""
+"""For this platform OpenVINO's NPU plugin has the driver compile models, not its own compiler."""
 
 
 def describe(shape: DeviceShape, machine: Machine, *, position: int) -> Device:

@@ -1,8 +1,8 @@
 """Identities that ``ANYZERO_PROFILE`` can give the devices.
 
 Some programs choose a code path by vendor, IP version or driver version, and some refuse to run on a device that they
-do not know. A profile shows them what they look for; what the device can do stays the machine's, and its name keeps
-saying what runs underneath.
+do not know. A profile shows them the values they look for. It changes neither the device's capabilities nor its name,
+which still tells the processor.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from anyzero.config import ConfigError
 __all__ = ["PROFILES", "Profile", "find", "markdown"]
 
 VENDOR_ANYZERO: Final = 0x415A
-"""Nobody's PCI vendor id; the letters AZ."""
+"""The letters AZ; no PCI vendor has this id."""
 
 VENDOR_INTEL: Final = 0x8086
 
 
 IP_VERSION_KNOWN_TO_ONEMKL: Final = 0x03000000
 """12.0.0. oneMKL raises `unknown GPU architecture` for versions that it does not know, and 0 is one of those. For this
-one it has SPIR-V for everything, to go on with where a driver refuses a GPU's native binaries. For newer ones (12.55 to
-12.74) it has batched factorisations as native binaries only."""
+one it has SPIR-V of everything, and falls back to it where a driver refuses a GPU's native binaries. For newer ones
+(12.55 to 12.74) it has batched factorisations as native binaries only."""
 
 LEAST_EUS: Final = 16
 """oneMKL's FFT counts EUs in sixteenths and divides by the number of those."""
 
 
 def pack_version(major: int, minor: int, build: int) -> int:
-    """Pack a driver version as clients take it apart."""
+    """Pack a driver version in the layout that clients decode."""
     return major << 24 | minor << 16 | build
 
 
@@ -52,7 +52,7 @@ class Profile:
     """A processor with fewer threads shows several EUs a thread."""
 
     def eus_per_thread(self, threads: int) -> int:
-        """How many EUs each of so many threads shows.
+        """The number of EUs that each thread shows on a processor with `threads` threads.
 
         >>> find("default").eus_per_thread(2), find("default").eus_per_thread(64), find("plain").eus_per_thread(2)
         (8, 1, 1)
@@ -89,7 +89,7 @@ PROFILES: Final = (
         driver_version=pack_version(1, 6, 33000),
     ),
 )
-"""A new identity is one entry here; state only what a client was seen to need."""
+"""A new identity is one entry here, with only the values that a known client needs."""
 
 
 def find(name: str) -> Profile:

@@ -1,7 +1,7 @@
-"""How a device and its tiles look: every structure that a property query can fill.
+"""Properties of a device and its tiles: every structure that a property query can fill.
 
 Each function below answers one query of the specification, together with the extension structures that hang on its
-``pNext``. Zero means unknown or unsupported wherever the specification lets it; nothing here is invented to look good.
+``pNext``. Zero means unknown or unsupported wherever the specification allows it; no value is made up.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 PCI_DOMAIN: Final = 0x415A
-"""These devices are on no bus; programs still tell devices apart by address, so they get one where no hardware is."""
+"""The devices are on no bus, but programs tell devices apart by PCI address, so they get one that no hardware has."""
 
 TIMER_HZ: Final = 1_000_000_000
 """The engine's clock counts nanoseconds."""
@@ -43,7 +43,7 @@ FILL_PATTERN: Final = 128
 """Of groups that only copy, which are narrower engines on other hardware."""
 COMPUTE_FILL_PATTERN: Final = 1 << 16
 MEMORY_CHANNEL_BITS: Final = 64
-"""How wide one channel of a processor's memory is; how many there are, only firmware tells."""
+"""The width of one memory channel; only firmware knows their number."""
 MAX_ARGUMENTS: Final = 4096
 PRINTF_BUFFER: Final = 1 << 20
 MAX_CONTEXTS: Final = 1 << 16
@@ -72,7 +72,7 @@ def of_every_device(memory: int) -> tuple[Blob, ...]:
                 | ze.ZE_EVENT_QUERY_KERNEL_TIMESTAMPS_EXT_FLAG_SYNCHRONIZED
             ),
         ),
-        # The engine replaces it by what is free at the moment of the query.
+        # The engine replaces it by the memory that is free at the moment of the query.
         Blob.behind(ze.ze_device_properties_t, ze.ze_device_usablemem_size_ext_properties_t(currUsableMemSize=memory)),
         Blob.behind(
             ze.ze_device_properties_t,
@@ -130,7 +130,7 @@ def describe_device(
 
 
 def digest(*parts: object) -> tuple[int, ...]:
-    """16 bytes that depend on all parts and betray none of them."""
+    """16 bytes that depend on all parts and reveal none of them."""
     return tuple(hashlib.blake2s("\0".join(map(str, parts)).encode(), digest_size=16, person=b"anyzero").digest())
 
 
@@ -346,7 +346,7 @@ def memory(part: Part) -> tuple[Blob, ...]:
                 deviceAllocCapabilities=_ALL_ACCESS,
                 sharedSingleDeviceAllocCapabilities=_ALL_ACCESS,
                 sharedCrossDeviceAllocCapabilities=_ALL_ACCESS,
-                # A device that cannot fault pages in cannot follow pointers that nobody made resident.
+                # A device without page faults cannot follow pointers to memory that is not resident.
                 sharedSystemAllocCapabilities=_ALL_ACCESS if part.shape.paging else 0,
             )
         ),

@@ -1,4 +1,4 @@
-"""The description as text, for people who wonder what a program is being shown."""
+"""The description as text, for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes of a model one that takes and gives what a graph's arguments are: other precisions, other layouts."""
+"""Adapts a model to its graph's arguments: converts precisions and transposes layouts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def permuted(items: tuple[T, ...], order: tuple[int, ...] | None) -> tuple[T, ..
 
 
 def adapt_input(edit: Edit, given: Boundary, wish: Wish) -> None:
-    """The Parameter becomes what is wished for, and what used it gets what it was."""
+    """Gives the Parameter the type and layout asked for, and converts back for the layers that use it."""
     changed = Port(given.port.id, wish.type, permuted(given.port.dims, wish.order), given.port.names)
     if changed == given.port:
         return
@@ -38,11 +38,11 @@ def adapt_input(edit: Edit, given: Boundary, wish: Wish) -> None:
 
 
 def adapt_output(edit: Edit, given: Boundary, wish: Wish) -> None:
-    """The Result takes what is wished for, made from what it took."""
+    """Converts the value in front of the Result to the type and layout asked for."""
     changed = given.port._replace(type=wish.type, dims=permuted(given.port.dims, wish.order))
     if changed == given.port:
         return
-    # Where the value comes from may have been changed before: by its Parameter, or by a state.
+    # The source of the value may have been replaced before, by its Parameter or by a state.
     [edge] = [edge for edge in edit.edges if edge.to_layer == given.layer.id]
     edit.edges.remove(edge)
     chain = _Chain(edit, given.layer.name, (edge.from_layer, edge.from_port), given.port)
@@ -57,7 +57,7 @@ def adapt_output(edit: Edit, given: Boundary, wish: Wish) -> None:
 
 
 def _movable(type_: ElementType) -> ElementType:
-    """Einsum takes numbers only."""
+    """Einsum has no other types."""
     return BY_NAME["u8"] if type_.name == "boolean" else type_
 
 
@@ -75,7 +75,7 @@ class _Chain:
             self._add("Convert", {"destination_type": type_.name}, "opset1", self._port._replace(type=type_))
 
     def turn(self, equation: str, dims: tuple[int, ...]) -> None:
-        """As an Einsum: the order of a Transpose is a constant, and here nobody can add to the weights."""
+        """A transposition as an Einsum: the order of a Transpose is a constant, and the weights cannot grow here."""
         self._add("Einsum", {"equation": equation.lower()}, "opset7", self._port._replace(dims=dims))
 
     def _add(self, type_: str, data: dict[str, str], version: str, after: Port) -> None:

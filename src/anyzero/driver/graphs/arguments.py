@@ -1,4 +1,4 @@
-"""The arguments of a graph: what a client sees of a model's inputs, outputs, states and dynamic shapes."""
+"""The arguments of a graph: the inputs, outputs, states and dynamic shapes of a model as clients see them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WEIGHTS: Final = 3
 INPUT: Final = npu.ZE_GRAPH_ARGUMENT_TYPE_INPUT
 OUTPUT: Final = npu.ZE_GRAPH_ARGUMENT_TYPE_OUTPUT
 
-# Clients know a special argument by how its name begins.
+# Clients recognise a special argument by the prefix of its name.
 _READ: Final = "vpux_ie_read_value_"
 _WRITE: Final = "vpux_ie_assign_"
 _SHAPE: Final = "vpux_ie_shape_"
@@ -67,9 +67,9 @@ def arguments(
     states: list[State],
     weights: Iterable[Weight] = (),
 ) -> list[Argument]:
-    """In the order that clients rely on: what the model takes, states, shapes; then the same of what it gives.
+    """In the order that clients rely on: inputs, states, shapes; then the same for outputs.
 
-    Weights come behind what is taken. A client knows them by their offsets in the file that they are from.
+    Weights come behind the inputs. A client knows them by their offsets in the file of weights.
     """
     taken = _side(INPUT, inputs, states, 0)
     taken += [_weight(INPUT, WEIGHTS, 0, _PREPARED, weight) for weight in weights]
@@ -130,7 +130,7 @@ def _special(
 
 
 def _names(wanted: Iterable[str]) -> list[str]:
-    """Short enough to fit, different from each other, and none that looks like a special one."""
+    """Names that fit, are unique and have no special prefix."""
     taken: set[str] = set()
     listed = []
     for name in wanted:

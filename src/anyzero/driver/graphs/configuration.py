@@ -1,4 +1,4 @@
-"""Configuration of a graph: what a client asks of an NPU's compiler, and what that means to the CPU plugin.
+"""Configuration of a graph: options for an NPU's compiler, as properties of the CPU plugin.
 
 Nothing is refused: a key asks for speed or for a report, never for other results.
 """
@@ -16,23 +16,22 @@ PROFILING: Final = 1
 _YES: Final = ("YES", "TRUE", "1")
 _NO: Final = ("NO", "FALSE", "0")
 _NOTHING: Final = ("", "UNDEFINED")
-"""How a client says that it does not mind."""
+"""Values that leave the choice to the plugin."""
 
 
 def _one_of(*values: str) -> Callable[[str], bool]:
     return lambda value: value in values
 
 
-# What the CPU plugin takes under the same name, and which values it accepts; it refuses a model over any other.
+# Properties that the CPU plugin has under the same name, with the values it accepts; it refuses a model for others.
 _PASSED: Final[dict[str, Callable[[str], bool]]] = {
     "PERFORMANCE_HINT": _one_of("LATENCY", "THROUGHPUT", "CUMULATIVE_THROUGHPUT"),
     "PERFORMANCE_HINT_NUM_REQUESTS": lambda value: value.isascii() and value.isdigit() and len(value) < 10,
     "EXECUTION_MODE_HINT": _one_of("PERFORMANCE", "ACCURACY"),
 }
 
-# What says something about an NPU, or about its compiler, and nothing about a processor. The precision to compute in
-# is among it: f16 and i8 are what an NPU has, and the CPU plugin knows best what this machine is good at.
-# How weightless models are compiled is read by the planner itself.
+# Options that concern an NPU or its compiler, and no processor. The inference precision is among them: NPUs have f16
+# and i8, and the CPU plugin chooses what suits this machine. The planner itself reads the options of weightless models.
 _WITHOUT_MEANING: Final = frozenset(
     {
         "CACHE_MODE",
@@ -60,13 +59,13 @@ def weightless(config: dict[str, str]) -> bool:
 
 
 def call_number(config: dict[str, str]) -> int | None:
-    """Which of the graphs of a weightless model is asked for; None where the client does not count."""
+    """The number of the graph of a weightless model; None if the client gives none."""
     given = config.get("WS_COMPILE_CALL_NUMBER", "")
     return int(given) if given.isascii() and given.isdigit() and len(given) < 10 else None
 
 
 def properties(config: dict[str, str], remarks: list[str]) -> dict[str, str]:
-    """Properties for the CPU plugin's compile_model; what is left out without being known is remarked on."""
+    """Properties for the CPU plugin's compile_model; unknown keys are left out, with a remark."""
     found = {"PERF_COUNT": "YES"} if wants_profiling(config) else {}
     if config.get("NPU_COMPILER_DYNAMIC_QUANTIZATION", "").upper() in _NO:
         found["DYNAMIC_QUANTIZATION_GROUP_SIZE"] = "0"

@@ -1,4 +1,4 @@
-"""Build flags of a graph: which precisions and layouts its arguments shall have, and the configuration.
+"""Build flags of a graph: the precisions and layouts of its arguments, and the configuration.
 
 `--inputs_precisions="0:FP32 1:U8" --outputs_layouts="0:NC" --config PERF_COUNT="YES" NPU_PLATFORM="3720"`
 """
@@ -24,7 +24,7 @@ _ENTRY: Final = re.compile(r"(\S.*?):([^\s:]+)(?=\s|$)")
 _LARGEST: Final = 1 << 20
 
 DEFAULT_LAYOUTS: Final = ("**SCALAR**", "C", "NC", "CHW", "NCHW", "NCDHW")
-"""What the dimensions of each rank mean where nobody says so."""
+"""The layout of each rank, if no flag gives another."""
 _LAYOUTS: Final = {
     "**SCALAR**": npu.ZE_GRAPH_ARGUMENT_LAYOUT_ANY,
     "ANY": npu.ZE_GRAPH_ARGUMENT_LAYOUT_ANY,
@@ -34,7 +34,7 @@ _LAYOUTS: Final = {
     "CN": npu.ZE_GRAPH_ARGUMENT_LAYOUT_CN,
     "HW": npu.ZE_GRAPH_ARGUMENT_LAYOUT_HW,
     "CHW": npu.ZE_GRAPH_ARGUMENT_LAYOUT_CHW,
-    # The extension has no name for it; what it asks for is done all the same.
+    # The extension has no number for it; the flag is obeyed all the same.
     "HWC": npu.ZE_GRAPH_ARGUMENT_LAYOUT_ANY,
     "NCHW": npu.ZE_GRAPH_ARGUMENT_LAYOUT_NCHW,
     "NHWC": npu.ZE_GRAPH_ARGUMENT_LAYOUT_NHWC,
@@ -49,14 +49,14 @@ _LISTS: Final = ("inputs_precisions", "outputs_precisions", "inputs_layouts", "o
 @dataclass(slots=True)
 class Flags:
     lists: dict[str, dict[str, str]] = field(default_factory=lambda: {name: {} for name in _LISTS})
-    """By the flag's name: for each index or name, what is asked for."""
+    """By the flag's name: the value for each index or name."""
     config: dict[str, str] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """How an argument shall be, where that differs from how the model has it."""
+    """The precision and layout asked for, if they differ from the model's."""
 
     type: ElementType
     layout: str
@@ -111,7 +111,7 @@ def _entries(flag: str, value: str) -> dict[str, str]:
 
 
 def wishes(flags: Flags, side: str, boundaries: list[Boundary]) -> list[Wish]:
-    """What is asked of each of a model's inputs or outputs."""
+    """The wishes for a model's inputs or outputs."""
     precisions = _by_index(flags, f"{side}_precisions", boundaries)
     layouts = _by_index(flags, f"{side}_layouts", boundaries)
     return [_wish(boundary, precisions.get(index), layouts.get(index)) for index, boundary in enumerate(boundaries)]

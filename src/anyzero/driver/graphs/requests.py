@@ -33,7 +33,7 @@ COPIED_WEIGHTS: Final = 1
 POINTED_WEIGHTS: Final = 2
 """One in which constants tell where in the client's memory their values are."""
 FOR_EXECUTION: Final = 1
-"""Otherwise a client only asks which layers could be executed, and for that all weights stay."""
+"""Otherwise a client only asks which layers could be executed, and all weights stay."""
 
 
 @answering

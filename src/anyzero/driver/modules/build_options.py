@@ -32,7 +32,7 @@ _EFFECTS: Final[dict[str, tuple[str, int]]] = {
 }
 """The option that a flag sets, and to what."""
 
-# Flags that ask for what is done anyway, allow what is not made use of, or tune other hardware.
+# Flags that ask for the default, permit optimisations that are not done, or tune other hardware.
 _WITHOUT_EFFECT: Final = frozenset(
     {
         # Level Zero's, and those that its clients pass to every driver
@@ -89,7 +89,7 @@ _WITH_VALUE: Final = (
 )
 """Behind `=` or as the next word."""
 _FOR_SOURCES: Final = ("-D", "-I")
-"""They are for a compiler of source text; their value follows at once or as the next word."""
+"""Flags for a compiler of source text; their value follows at once or as the next word."""
 
 _LEVEL: Final = "-ze-opt-level"
 _REGISTERS: Final = "-ze-exp-register-file-size"
@@ -155,7 +155,7 @@ def _split(flags: str) -> list[str]:
     at = 0
     while at < len(flags):
         found = _PIECE.match(flags, at)
-        if found is None:  # a quotation mark without its other
+        if found is None:  # an unmatched quotation mark
             return flags.split()
         at, kind = found.end(), found.lastgroup
         if kind != "gap":
@@ -175,6 +175,6 @@ def _level(text: str, given: dict[str, Any], warnings: list[str]) -> None:
 
 
 def _shown(word: str) -> str:
-    """As a log can show it, whatever it is."""
+    """Shortened and printable, for a log."""
     start = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in word[:80])
     return start if len(word) <= 80 else f"{start}…"

@@ -1,8 +1,8 @@
-"""Compiled kernels on disk, found again by what they were made from.
+"""Compiled kernels on disk, by a key of everything they were made from.
 
 An entry is a file named by its key. It is written under another name and then renamed, so that a reader finds all of it
-or nothing; its checksum tells when the disk thought otherwise. Any number of processes and threads may share a folder.
-Nothing here is worth an error: where the disk is full, read-only or damaged, there is just no cache.
+or nothing; a checksum detects damage. Any number of processes and threads may share a folder. Nothing here raises:
+if the disk is full, read-only or damaged, there is no cache.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ _UNFINISHED: Final = ".part"
 _STAMP: Final = "swept"
 
 SWEEP_SECONDS: Final = 600
-"""How often the size is looked at, by all processes together."""
+"""The time between two sweeps, of all processes together."""
 SWEEP_SHARE: Final = 16
-"""A process that wrote this part of the limit looks at once."""
+"""A process that wrote this part of the limit sweeps at once."""
 ROOM: Final = 0.8
 """How full a sweep leaves the cache, so that the next one is not due at once."""
 ABANDONED_SECONDS: Final = 3600
-"""After that long, nobody will finish an unfinished file."""
+"""An unfinished file of this age was abandoned."""
 
 
 class Cache:
     """A folder of entries. Any thread of any process.
 
-    What lies there is run. So with each use every part of the folder's path is looked at, and every entry.
+    The contents are executed, so each use checks every part of the folder's path, and the entry.
     """
 
     def __init__(self, folder: Path, limit: int) -> None:
@@ -53,7 +53,7 @@ class Cache:
         self._written = 0
 
     def load(self, key: bytes) -> bytes | None:
-        """What was stored under the key; None where there is nothing whole. Marks it as used."""
+        """The content stored under the key; None if there is none or it is damaged. Marks it as used."""
         home, name = _place(key)
         try:
             with self._open(home) as folder:
@@ -87,7 +87,7 @@ class Cache:
 
     @property
     def trouble(self) -> str:
-        """Why the folder cannot be used; empty where it can, and is there."""
+        """Why the folder cannot be used; empty if it can be."""
         try:
             TrustedFolder.open(self.folder, make=True).close()
         except OSError as error:
@@ -100,7 +100,7 @@ class Cache:
         return len(sizes), sum(sizes)
 
     def sweep(self) -> None:
-        """Makes room: removes what was not used for the longest time until the rest fits well."""
+        """Makes room: removes the least recently used entries until the rest fits."""
         try:
             with TrustedFolder.open(self.folder) as folder:
                 flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -113,7 +113,7 @@ class Cache:
             self._written = 0
             self._remove_oldest()
         except OSError:
-            pass  # another process is at it
+            pass  # another process sweeps
         finally:
             os.close(stamp)
 

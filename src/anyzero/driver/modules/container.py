@@ -1,4 +1,4 @@
-"""A kernel's container: the bytes that the engine is given for one kernel.
+"""Containers: one compiled kernel as the bytes that the engine reads.
 
     char magic[8]; u64 total bytes; u64 checksum (CRC-32 of everything behind this field)
     u32 lanes, flags, arguments, bytes of the argument block
@@ -41,7 +41,7 @@ TURNS_BY_ARGUMENTS: Final = 128
 SHARES_ROWS: Final = 256
 
 KINDS: Final[tuple[ArgumentKind, ...]] = get_args(ArgumentKind)
-"""A kind is written as its place here."""
+"""A kind is encoded as its index here."""
 
 _PROLOGUE: Final = struct.Struct("<8sQQ")
 _HEAD: Final = struct.Struct("<16I16s16s4I")
@@ -152,7 +152,7 @@ def decode(data: bytes) -> Container:
 
 
 def looks_whole(data: bytes) -> bool:
-    """Does it begin as a container and have the length that it says? What is inside may be anything."""
+    """Has it the magic number of a container and the length it states? The contents are not checked."""
     if len(data) < _PROLOGUE.size + _HEAD.size:
         return False
     magic, total, _ = _PROLOGUE.unpack_from(data)

@@ -1,7 +1,7 @@
 """Debug information of a module: the objects of its kernels as one relocatable ELF file with DWARF.
 
 Sections of one name are put behind each other, as `ld -r` does. A kernel's entry gets the kernel's name; every other
-symbol that an object defines becomes local, because kernels bring code of the same name along.
+symbol that an object defines becomes local, because the objects of several kernels define the same names.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class _Section:
     """Offset, type, symbol as binding and place among those of its binding, addend."""
 
     def add(self, data: bytes, size: int, alignment: int) -> int:
-        """Where it begins."""
+        """Appends the data; returns the offset at which it begins."""
         self.alignment = max(self.alignment, alignment)
         start = -(-self.size // max(alignment, 1)) * max(alignment, 1)
         self.size = start + size

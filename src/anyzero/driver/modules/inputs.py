@@ -1,4 +1,4 @@
-"""What a module is made from: SPIR-V, build flags, and values for its specialization constants."""
+"""Inputs of a module: SPIR-V, build flags, and values for its specialization constants."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Input", "Unit", "read", "sizes"]
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One of the things that a module is built from, free of pointers."""
+    """One input of a module, without pointers."""
 
     data: bytes
     flags: str = ""
@@ -26,7 +26,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unit:
-    """An input, read and looked over."""
+    """An input, read and verified."""
 
     input: Input
     module: spirv.Module
@@ -50,11 +50,11 @@ def read(data: bytes, flags: str, values: Mapping[int, bytes], environment: Conf
 
 
 def sizes(data: bytes) -> dict[int, int]:
-    """How many bytes the value of each specialization constant has; nothing of what is no SPIR-V."""
+    """The size in bytes of each specialization constant, by number; none if the data is no SPIR-V."""
     try:
         return {number: each.type.size for number, each in spirv.read(data).specializable.items()}
     except spirv.SpirvError:
-        return {}  # building it says what is wrong
+        return {}  # the build reports the error
 
 
 def _known(values: Iterable[int], module: spirv.Module) -> list[int]:

@@ -1,7 +1,7 @@
 """Kernels: from a plan and a name to a container.
 
-A container is looked for where it costs least: in the plan, in what came along with the module, on disk. Only then is
-the kernel verified and compiled.
+The cheapest source of a container comes first: the plan, the native binary that the module was made from, the disk.
+Only then is the kernel verified and compiled.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _AMOUNTS: Final = {
     "scratch_fixed": "scratch memory",
     "scratch_per_vector": "scratch memory",
 }
-"""What a container tells in 32 bits."""
+"""Fields of a container that have 32 bits."""
 
 
 def create(plan: Plan, name: str, kind: int) -> tuple[bytes, str]:
@@ -86,7 +86,7 @@ def _made(plan: Plan, name: str, kind: int, reached: Reached) -> tuple[bytes, st
                 try:
                     return container.relink(stored, ids), ""
                 except WireError:
-                    pass  # whole and yet not understood: as good as none
+                    pass  # complete but not understood: ignored
     _verify(plan, name, kind, reached)
     kernel = _compile(plan, name, kind, [other.module for other in reached.plans])
     _check_amounts(kernel)

@@ -1,7 +1,7 @@
-"""Imports and exports: what a module needs of others, who gives it, and what its kernels reach through that.
+"""Imports and exports: symbols that a module needs, the modules that provide them, and what its kernels reach.
 
-Modules that are linked stay modules: code that is made for a kernel takes the functions it reaches from all of them,
-and every module keeps its own variables.
+Linked modules stay modules: the code of a kernel includes the functions it reaches in all of them, and every module
+keeps its own variables.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Symbol = Function | Variable
 
 
 class Linkable(NamedTuple):
-    """Something that has a name across modules."""
+    """A symbol with a name across modules."""
 
     name: str
     kind: str
@@ -51,7 +51,7 @@ class Linkable(NamedTuple):
         return self.kind == "export"
 
     def wants(self) -> bool:
-        """Does it stand for something that lies elsewhere?"""
+        """Is it defined in another module?"""
         return self.kind == "import" and not (isinstance(self.symbol, Function) and self.symbol.has_body)
 
 
@@ -68,7 +68,7 @@ def exports(module: Module) -> dict[str, Linkable]:
 
 
 def imports(module: Module) -> dict[str, Linkable]:
-    """Everything that is declared as coming from elsewhere, needed or not. Builtins do not."""
+    """All symbols declared as imports, needed or not; builtins are none."""
     own = exports(module)
     return {each.name: each for each in linkables(module) if each.wants() and each.name not in own}
 
@@ -115,15 +115,15 @@ class Reached(NamedTuple):
     plans: list[Plan]
     """Those besides the function's own, nearest first."""
     missing: list[str]
-    """Names that nobody gives."""
+    """Names that no linked module provides."""
     recursive: str
-    """A function that calls itself by way of other modules, if there is one: a device has no stack for that."""
+    """A function that is recursive through other modules, if there is one; devices do not support recursion."""
     ambiguous: list[str]
-    """Names that mean one thing here and another there: modules that were linked apart from each other export them."""
+    """Names that have several definitions, exported by modules that were linked separately."""
 
 
 def reach(plan: Plan, function: int) -> Reached:
-    """What the code of a function takes from other plans."""
+    """Everything that the code of a function uses of other plans."""
     plans: dict[Plan, None] = {}
     missing: dict[str, None] = {}
     taken: list[tuple[str, Plan]] = []
@@ -150,7 +150,7 @@ def reach(plan: Plan, function: int) -> Reached:
             use(user, name)
 
     visit(plan)
-    for node in waiting:  # it grows meanwhile
+    for node in waiting:  # the list grows during the loop
         user, id_ = node
         if node in calls:
             continue
@@ -202,7 +202,7 @@ def _cycle(calls: dict[tuple[Plan, int], list[tuple[Plan, int]]]) -> tuple[Plan,
 
 
 def link(plans: Iterable[Plan]) -> tuple[bool, list[str]]:
-    """Finds a provider for every import, in all of the plans or in none; says whether it could, and what is to be said.
+    """Finds a provider for every import, in all of the plans or in none; returns the success and the lines of the log.
 
     Imports that were linked before stay as they are.
     """
@@ -247,7 +247,7 @@ def _offers(plans: list[Plan]) -> dict[str, list[Plan]]:
 
 
 def _chosen(name: str, providers: list[Plan]) -> Plan | None:
-    """The one that insists on its name, else the first."""
+    """The strong definition, else the first."""
     return next((plan for plan in providers if plan.exports[name].strong), providers[0] if providers else None)
 
 
@@ -289,7 +289,7 @@ def _resolvable(plan: Plan, name: str, offers: dict[str, list[Plan]]) -> bool:
 
 
 def fits(wanted: Linkable, given: Linkable) -> str:
-    """What is wrong with taking one for the other; nothing where all is well."""
+    """Why one symbol cannot be linked with the other; empty if it can."""
     if isinstance(wanted.symbol, Function) and isinstance(given.symbol, Function):
         if not compatible(wanted.symbol.type, given.symbol.type):
             return f"is {given.symbol.type} where it is defined and {wanted.symbol.type} where it is used"
@@ -303,14 +303,14 @@ def fits(wanted: Linkable, given: Linkable) -> str:
 
 
 def compatible(one: types.Type, other: types.Type) -> bool:
-    """Do values of both types look alike? What a pointer points to does not matter: front ends forget it."""
+    """Do values of both types have the same layout? Pointees do not matter: front ends drop their types."""
     return _alike(one, other, set())
 
 
 def _alike(one: types.Type, other: types.Type, seen: set[tuple[int, int]]) -> bool:
     if one is other or (id(one), id(other)) in seen:
         return True
-    # Compared once, however often it occurs; a mismatch ends everything.
+    # Each pair is compared once; the first mismatch ends the comparison.
     seen.add((id(one), id(other)))
     if type(one) is not type(other):
         return False

@@ -1,13 +1,13 @@
-"""Native binaries: a module that explains itself.
+"""Native binaries: the inputs of a module, with its compiled kernels.
 
     char magic[8]; u32 version; u32 zero; u64 total bytes; u8 SHA-256[32] of everything behind
     text versions of anyzero and of LLVM, text processor
     u32 inputs      blob SPIR-V, text build flags, u32 constants {u32 number; blob value}
     u32 containers  u8 key[32], blob container
 
-A container is used where its key is the one that would be asked for on disk: same program, options, compiler and
-processor. Everywhere else the SPIR-V is compiled again, so that a binary works on every machine; since the SPIR-V is
-all there, so is its debug information.
+A container is used if its key is the one that the disk cache would be asked for: same program, options, compiler and
+processor. Otherwise the SPIR-V is compiled again, so a binary works on every machine; its debug information is in the
+SPIR-V.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def encode(inputs: Sequence[Input], containers: Mapping[bytes, bytes]) -> bytes:
         for number, value in each.constants:
             body.u32(number).blob(value)
     body.u32(len(containers))
-    # In one order, so that the same module always makes the same bytes.
+    # Sorted, so that the same module always makes the same bytes.
     for key, packed in sorted(containers.items()):
         body.raw(key).blob(packed)
     content = body.done()
@@ -56,7 +56,7 @@ def encode(inputs: Sequence[Input], containers: Mapping[bytes, bytes]) -> bytes:
 
 
 def decode(data: bytes) -> Native:
-    """Raises WireError, with a text, for everything that is no native binary."""
+    """Raises WireError, with a reason, for bytes that are no native binary."""
     if not data.startswith(MAGIC):
         kind = "SPIR-V" if data[:4] in (b"\x03\x02\x23\x07", b"\x07\x23\x02\x03") else "something else"
         raise WireError(f"is {kind} and not a native binary of anyzero")
@@ -76,7 +76,7 @@ def decode(data: bytes) -> Native:
     reader.end()
     if not inputs:
         raise WireError("is a native binary without a module in it")
-    # Kernels in a form of other versions are under keys that nobody asks for.
+    # Containers of other versions have keys that are never asked for.
     containers = {key: each for key, each in packed.items() if container.looks_whole(each)}
     return Native(inputs, containers, versions, processor)
 

@@ -1,4 +1,4 @@
-"""Plans: what the planner keeps of each module that the engine has."""
+"""Plans: the planner's record of each module that the engine has."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ __all__ = ["FUNCTION", "KERNEL", "Plan", "build", "find", "held", "release"]
 
 KERNEL: Final = 0
 FUNCTION: Final = 1
-"""What a container is made for: a kernel, or a function whose address is asked for."""
+"""Kinds of containers: a kernel, or a function whose address a program asks for."""
 
 _MEMORY: Final = (
     *(StorageClass.CrossWorkgroup, StorageClass.UniformConstant),
     *(StorageClass.DeviceOnlyINTEL, StorageClass.HostOnlyINTEL),
 )
-"""Where variables lie that outlive a launch."""
+"""Storage classes of variables that outlive a launch."""
 
 _NOTHING: Final = Globals(b"", 0, 1)
 
 
 @dataclass(eq=False)
 class Plan:
-    """A module: what it was made from, what it holds, and the containers made so far.
+    """A module: its inputs, its symbols, and the containers made so far.
 
-    Immutable but for `containers` and `providers`, which belong to whoever holds the lock.
+    Immutable but for `containers` and `providers`, which the lock guards.
     """
 
     units: tuple[Unit, ...]
@@ -53,14 +53,14 @@ class Plan:
     """All units in one."""
     globals: Globals
     shipped: Mapping[bytes, bytes] = field(default_factory=dict, repr=False)
-    """Containers that came along with the module, by key."""
+    """Containers from the native binary that the module was made from, by key."""
     id: int = field(default_factory=lambda: next(_ids))
     containers: dict[tuple[str, int], bytes] = field(default_factory=dict, repr=False)
-    """What the engine is given, by name and kind."""
+    """Containers as the engine gets them, by name and kind."""
     keys: dict[tuple[str, int], bytes] = field(default_factory=dict, repr=False)
-    """By which key each container can be found again; those that need other modules have none."""
+    """The cache key of each container; those that need other modules have none."""
     providers: dict[str, Plan] = field(default_factory=dict, repr=False)
-    """Who gives what is imported, once it is linked."""
+    """The plan that provides each import, once it is linked."""
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
     def __post_init__(self) -> None:
@@ -118,14 +118,14 @@ class Plan:
         return self.unit_of(name, kind).options
 
 
-# A process may meet plans of several planners, one after the other; so each begins to count somewhere else.
+# A process may have several planners, one after the other, so each starts counting at a random number.
 _ids: Iterator[int] = itertools.count(int.from_bytes(os.urandom(4), "little") << 32 | 1)
 _alive: weakref.WeakSet[Plan] = weakref.WeakSet()
 _known: dict[int, Plan] = {}
 
 
 def _forget_locks() -> None:
-    """What another thread held when the process was forked, nobody will ever release in the child."""
+    """Replaces locks that another thread may have held at the fork: nothing releases them in the child."""
     for plan in list(_alive):
         plan.lock = threading.RLock()
 
@@ -134,7 +134,7 @@ os.register_at_fork(after_in_child=_forget_locks)
 
 
 def build(units: Iterable[Unit], shipped: Mapping[bytes, bytes], environment: Config, id_: int | None = None) -> Plan:
-    """A new plan, made from one unit or from several that become one program; perhaps in place of a lost one."""
+    """A new plan of one unit, or of several that become one program; with `id_`, in place of a lost one."""
     listed = tuple(units)
     module = listed[0].module if len(listed) == 1 else _program(listed, environment)
     plan = Plan(listed, module, _globals(module), shipped, id=next(_ids) if id_ is None else id_)
@@ -152,7 +152,7 @@ def _program(units: tuple[Unit, ...], environment: Config) -> spirv.Module:
     try:
         return inputs.read(made.data, "", values, environment).module
     except spirv.SpirvError as error:
-        # Each input was fine for itself; the words are those of a module that nobody else has.
+        # Each input was valid by itself; offsets in the message are those of the combined module.
         text = f"error: in the program made from {len(units)} inputs: {error}"
         raise Refusal(ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, text) from None
 
@@ -185,7 +185,7 @@ on_release(release)
 
 @contextlib.contextmanager
 def held(plans: Iterable[Plan]) -> Iterator[None]:
-    """Holds the locks of several plans, taken in one order by everybody."""
+    """Holds the locks of several plans, always taken in the order of their ids."""
     with contextlib.ExitStack() as stack:
         for plan in sorted(set(plans), key=lambda each: each.id):
             stack.enter_context(plan.lock)

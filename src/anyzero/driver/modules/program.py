@@ -1,8 +1,8 @@
-"""Several SPIR-V modules made into one: what a module program asks for.
+"""Combines the SPIR-V modules of a module program into one.
 
-Ids are numbered anew, types that say the same become one, imports become what another input exports. Front ends forget
-what pointers point to, so the two sides of a call may disagree about that; a function in between then casts them.
-Debug information that only debuggers read is left out; lines stay.
+Ids are renumbered, equal types are merged, and imports are replaced by another input's exports. Front ends drop the
+types of pointees, so caller and callee may disagree about them; a function in between then casts the arguments. Debug
+information for debuggers is left out; line information stays.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ __all__ = ["LinkError", "Program", "combine"]
 
 
 class LinkError(Exception):
-    """Inputs that do not make one program; the text names everything that is in the way."""
+    """The inputs cannot be combined; the text lists every conflict."""
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """SPIR-V that says what all inputs say."""
+    """The combined SPIR-V."""
 
     data: bytes
     constants: dict[tuple[int, int], int]
@@ -46,7 +46,7 @@ _ALIKE: Final[dict[int, slice]] = {
     **dict.fromkeys([Op.Constant, Op.ConstantTrue, Op.ConstantFalse], slice(0)),
 }
 
-# Instructions that say something about one id, which is their first operand.
+# Annotations of one id, their first operand.
 _REMARKS: Final = frozenset(
     {Op.Name, Op.MemberName, Op.Decorate, Op.DecorateId, Op.DecorateString, Op.MemberDecorate, Op.MemberDecorateString}
 )
@@ -60,7 +60,7 @@ _ONLY_IDS: Final = frozenset(opcode for opcode, place in LAYOUT_OF_OP.items() if
 
 @dataclass(slots=True)
 class _Part:
-    """An input on its way into the program."""
+    """An input while it is combined."""
 
     index: int
     module: Module
@@ -71,7 +71,7 @@ class _Part:
 
 
 def combine(modules: Sequence[Module]) -> Program:
-    """Raises LinkError where the inputs do not fit together, SpirvError where one is not understood."""
+    """Raises LinkError if the inputs conflict, SpirvError if one is invalid."""
     return _Combination(modules).program()
 
 
@@ -80,9 +80,9 @@ class _Combination:
         self.parts = [_Part(index, module) for index, module in enumerate(modules)]
         self.fresh = count(1)
         self.known: dict[tuple[object, ...], int] = {}
-        """Types and constants by what they say."""
+        """Types and constants, by their contents."""
         self.added = array("I")
-        """Instructions that no input has."""
+        """Instructions added by the combination."""
         self.wrong: list[str] = []
         self.constants: dict[tuple[int, int], int] = {}
 
@@ -120,7 +120,7 @@ class _Combination:
                 self.known[key] = self.id(part, old)
 
     def key(self, part: _Part, instruction: Instruction) -> tuple[object, ...] | None:
-        """What a declaration says; None where it is one of its kind."""
+        """The contents of a declaration; None if it must not be merged."""
         which, operands = _ALIKE.get(instruction.opcode), instruction.operands
         continued = part.module.words[instruction.offset] >> 16 < len(operands)
         if which is None or continued:
@@ -162,7 +162,7 @@ class _Combination:
                     self.replace(part, each, *provider)
 
     def replace(self, part: _Part, each: Linkable, provider: _Part, given: Linkable) -> None:
-        """Makes one input's symbol stand for what another has under its name."""
+        """Replaces one input's symbol by another input's definition."""
         problem = fits(each, given)
         if problem:
             self.wrong.append(f'"{each.name}" {problem}: inputs {part.index} and {provider.index}')
@@ -244,7 +244,7 @@ class _Combination:
         try:
             operands = grammar.operands(opcode, old, at, stop, context)
         except SpirvError as error:
-            # Nobody reads decorations and modes that are not known; anything else has to be understood.
+            # Unknown decorations and modes are ignored; everything else must be understood.
             if opcode in _REMARKS or opcode in _MODES:
                 return
             raise error.at(at, part.module.shown(at), part.module.whereabouts(at)) from None

@@ -1,6 +1,6 @@
-"""What compiled code depends on besides the program: the compiler, its version, the processor.
+"""The inputs of compilation besides the program: the compiler's sources, its version, the processor.
 
-Everything here is found out without loading LLVM, so that a program whose kernels are all in the cache never loads it.
+Nothing here loads LLVM, so a program whose kernels are all in the cache never loads it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["compiler_digest", "processor", "versions"]
 
 _CPUINFO: Final = Path("/proc/cpuinfo")
 
-# What tells one processor from another where code is concerned; clock rates and the like change all the time.
+# Lines that distinguish processors for code generation; others, such as the clock rate, change all the time.
 _KEYS: Final = (
     *("vendor_id", "cpu family", "model", "stepping", "flags"),
     *("CPU implementer", "CPU architecture", "CPU variant", "CPU part", "Features"),
@@ -30,7 +30,7 @@ _KEYS: Final = (
 
 @cache
 def versions() -> str:
-    """The versions of this package and of what it compiles with."""
+    """The versions of this package and of llvmlite."""
     packed = profiles.find("default").driver_version
     return f"anyzero {packed >> 24}.{packed >> 16 & 0xFF}.{packed & 0xFFFF}, llvmlite {_llvmlite()}"
 
@@ -54,7 +54,7 @@ def _llvmlite() -> str:
 def compiler_digest() -> str:
     """Changes whenever a file of the compiler does, in a checkout as well as between releases.
 
-    The reference interpreter compiles nothing, so a change to it must not empty anybody's cache.
+    Without the reference interpreter, which compiles nothing: a change to it must not empty the cache.
     """
     # Every process does this once, and with paths as objects it would take four times as long.
     folder = os.path.dirname(compiler.__file__)  # noqa: PTH120
@@ -80,7 +80,7 @@ def _sources(folder: str) -> Iterator[str]:
 
 @cache
 def processor() -> str:
-    """The processor and all that it can do, in one line."""
+    """The processor and its features, in one line."""
     return _processor(_CPUINFO)
 
 
@@ -96,6 +96,6 @@ def _processor(cpuinfo: Path) -> str:
                     facts.setdefault(key, value)
     except OSError:
         pass
-    # Without a description no other machine can be told from this one, except by its name.
+    # Without a description only the name distinguishes this machine from others.
     known = " ".join(facts[key] for key in _KEYS if key in facts) or os.uname().nodename
     return f"{os.uname().machine} {known}"

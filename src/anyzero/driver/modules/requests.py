@@ -1,7 +1,7 @@
-"""Modules and kernels: the functions that the engine calls, each from bytes to bytes.
+"""Requests about modules and kernels: the functions that the engine calls with bytes, for bytes.
 
-A request begins with the plans of modules that are gone since the last one; a reply begins with a status and a log.
-Nothing is raised: whatever happens becomes a status. Any thread may call; a plan is worked on by one at a time.
+A request begins with the ids of plans to release, a reply with a status and a log. Nothing is raised: every error
+becomes a status. Any thread may call; a plan has a lock.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["build", "compile", "constants", "debug", "inspect", "link", "native"
 
 
 def _answering(work: Callable[[Reader], bytes]) -> Callable[[bytes], bytes]:
-    """As every answer; what is wrong with SPIR-V, or with a module program, is a failure of the build."""
+    """As `answering`, with errors of SPIR-V and of module programs as build failures."""
     return answering(_build_failures()(work))
 
 
@@ -41,7 +41,7 @@ def _build_failures() -> Iterator[None]:
 
 @_answering
 def constants(request: Reader) -> bytes:
-    """Tells the size of each specialization constant, which only its type tells: the values are the host's."""
+    """Returns the size of each specialization constant, which only the SPIR-V tells; the engine reads the values."""
     listed = [inputs.sizes(request.blob()) for _ in range(request.count(8))]
     request.end()
     body = Writer()
@@ -54,14 +54,14 @@ def constants(request: Reader) -> bytes:
 
 @_answering
 def build(request: Reader) -> bytes:
-    """Reads SPIR-V or a native binary and tells what is in it; compiles nothing."""
+    """Makes a plan from SPIR-V or a native binary, and returns its names; compiles nothing."""
     plan, warnings = _plan(request)
     return reply(_described(plan), "\n".join(warnings))
 
 
 @_answering
 def restore(request: Reader) -> bytes:
-    """Builds once more what another planner had built, under the number that the engine knows it by."""
+    """Makes a plan anew that another planner had made, with the id that the engine knows it by."""
     id_ = request.u64()
     _plan(request, id_)
     return reply()
@@ -129,9 +129,9 @@ def _described(plan: Plan) -> Writer:
 
 
 def _shareable(plan: Plan) -> bool:
-    """May modules made from the same inputs be one to the engine?
+    """May modules made from the same inputs share one build in the engine?
 
-    Not where each has memory of its own or something to link, nor where everything is to be compiled anew each time.
+    Not if they have variables or symbols to link, nor if the cache is off or a dump is asked for.
     """
     environment = settings()
     if environment.dump or not environment.cache:
@@ -162,7 +162,7 @@ def native(request: Reader) -> bytes:
 
 
 def _compile_all(plan: Plan, names: Iterable[str]) -> list[str]:
-    """Compiles what can be compiled without other modules; gives remarks about the rest."""
+    """Compiles the kernels that need no other module; returns remarks about the others."""
     remarks = []
     for name in names:
         try:

@@ -12,7 +12,7 @@
     program.third(cl_queue, (n,), None, cl_buffer)          # after `second`
 
 It goes from OpenCL to Level Zero, as the programming guide has it, and needs pyopencl: ``pip install anyzero[opencl]``.
-docs/interop.md tells the whole story.
+docs/interop.md has the details.
 """
 
 from __future__ import annotations

@@ -46,12 +46,12 @@ def buffer(
 ) -> Buffer:
     """An OpenCL buffer as a buffer of Level Zero, on the same memory; bytes, unless `dtype` and `shape` say otherwise.
 
-    That takes memory of the host, which is what OpenCL devices that are processors have. Other memory is refused,
-    unless ``copy=True`` asks for a buffer of its own, of shared memory, with what the OpenCL buffer holds now. `mem`
+    The OpenCL buffer must be in host memory, as those of processors are. Other memory is refused, unless ``copy=True``
+    asks for a new buffer of shared memory with the present contents of the OpenCL buffer. `mem`
     is a `pyopencl.Buffer`, or a `pyopencl.array.Array` with its shape and dtype.
 
-    Either may be closed first: this buffer keeps the OpenCL buffer, mapped, until its last use. What is in flight in
-    OpenCL's queues is not waited for (a `queue` that is named here aside); `opencl.queue` and `opencl.event` order it.
+    Either may be closed first: this buffer keeps the OpenCL buffer, mapped, until its last use. It waits for commands
+    of `queue` only, if that is given; `opencl.queue` and `opencl.event` order it with others.
 
     >>> import pyopencl as cl
     >>> from anyzero.interop import opencl
@@ -67,7 +67,7 @@ def buffer(
     require(Context, ctx, "the first argument")
     start = 0
     if hasattr(mem, "base_data") and hasattr(mem, "flags"):
-        # A pyopencl.array.Array; that module is large, and whoever has one has loaded it.
+        # A pyopencl.array.Array. That module is large; a program that passes one has loaded it.
         if not mem.flags.c_contiguous:
             raise errors.InvalidArgument("the OpenCL array is not contiguous", remedy="Copy it first: array.copy().")
         start = mem.offset
@@ -136,8 +136,8 @@ class _Mapping:
     __slots__ = ("_array", "_kept", "nbytes", "pointer")
 
     def __init__(self, mem: cl.MemoryObjectHolder, queue: cl.CommandQueue) -> None:
-        # A reference of our own, for the program may release its own. And what OpenCL was told to use as memory is
-        # held by pyopencl's object alone.
+        # A reference of our own, because the program may release its own. Only pyopencl's object holds the memory of
+        # USE_HOST_PTR.
         own = cl.MemoryObject.from_int_ptr(mem.int_ptr, retain=True)
         self._kept = (own, mem, getattr(mem, "hostbuf", None), queue)
         self.nbytes: int = own.size
@@ -163,7 +163,7 @@ def _known_to_driver(ctx: Context, device: Device, mapping: _Mapping) -> tuple[A
     first = mapping.pointer % page
     reaches_all = _reaches_all_of_the_host(device)
     if reaches_all and (first or mapping.nbytes % page):
-        # Its neighbours on the same pages are somebody else's, and may be shared too.
+        # Other buffers on the same pages may be shared too.
         return MappedMemory(ctx.lifetime, mapping.pointer, mapping.nbytes, mapping), "host", 0
     size = -(-(first + mapping.nbytes) // page) * page
     try:
@@ -191,7 +191,7 @@ def _allocated_here(ctx: Context, mapping: _Mapping) -> MemoryKind | None:
     base, size = ctypes.c_void_p(), ctypes.c_size_t()
     check(_get_range(ctx.handle, mapping.pointer, ctypes.byref(base), ctypes.byref(size)), _get_range)
     inside = mapping.pointer + mapping.nbytes <= (base.value or 0) + size.value
-    # What was imported stays known only as long as the import, which is another buffer's affair.
+    # Imported memory is known only as long as the import, which another buffer holds.
     imported = found.type == ze.ZE_MEMORY_TYPE_HOST_IMPORTED
     return kind if inside and not imported else None
 

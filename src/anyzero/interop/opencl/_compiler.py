@@ -1,4 +1,4 @@
-"""From OpenCL C to SPIR-V, with a compiler that the machine has."""
+"""From OpenCL C to SPIR-V, with an installed compiler."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NOT_STARTED: Final = 127
 """The linker's status for a program whose libraries are missing."""
 _VERSION: Final = re.compile(r"(?:clang|llvm-spirv)(?:-(\d+))?")
 
-# Clang's own words are the same for these.
+# Clang has the same names for these.
 _TAKEN: Final = {
     "-cl-single-precision-constant",
     "-cl-denorms-are-zero",
@@ -45,7 +45,7 @@ _TAKEN: Final = {
     "-Werror",
     "-g",
 }
-# About how the program is kept or run elsewhere; SPIR-V has no place for them.
+# Options that SPIR-V cannot express, about storage and execution elsewhere.
 _WITHOUT_MEANING: Final = {"-cl-no-subgroup-ifp", "-create-library", "-enable-link-options"}
 _WITH_A_VALUE: Final = ("-D", "-U", "-I")
 
@@ -73,16 +73,16 @@ def options_for_clang(options: str) -> list[str]:
                 remedy="Pass options= with what clang should get instead.",
             )
     if not any(each.startswith("-cl-std=") for each in made):
-        # What OpenCL itself takes where a program does not say.
+        # OpenCL's own default.
         made.append("-cl-std=CL1.2")
     return made
 
 
 @dataclass(frozen=True)
 class Compiler:
-    """What makes SPIR-V of OpenCL C: clang, and the translator for what it makes.
+    """A compiler from OpenCL C to SPIR-V: clang, and the translator of its LLVM bitcode.
 
-    A recent clang writes SPIR-V by itself; without a translator it is asked to. `find` takes what is on PATH.
+    Without a translator clang writes SPIR-V itself, as recent versions can. `find` looks on PATH.
 
     >>> from anyzero.interop import opencl
     >>> opencl.Compiler("clang-15", "llvm-spirv-15").llvm_spirv
@@ -95,21 +95,21 @@ class Compiler:
     @staticmethod
     def find() -> Compiler:
         """The newest clang on PATH that has a translator of its version there, else one without."""
-        # In a process with more rights than its caller the caller must not choose what is run.
+        # In a process with more rights than its caller, the caller must not choose the programs that are run.
         found = _find(os.defpath if process.is_secure() else os.environ.get("PATH", os.defpath))
         if found is None:
             raise errors.Unavailable("there is no clang on PATH to compile the program's source with", remedy=_INSTALL)
         return found
 
     def spirv(self, source: str, options: Sequence[str] = ()) -> bytes:
-        """SPIR-V for OpenCL C; `options` are clang's. Raises BuildError with what the compiler said."""
+        """SPIR-V for OpenCL C; `options` are clang's. Raises BuildError with the compiler's messages."""
         with tempfile.TemporaryDirectory(prefix="anyzero-") as folder:
             text = Path(folder, "program.cl")
             text.write_text(source)
             if self.llvm_spirv is None:
                 return self._directly(text, options)
             try:
-                # The translator of some versions does not know all that the optimiser writes.
+                # The translator of some versions does not know everything that the optimiser writes.
                 return self._translated(text, options, ("-O2", "-fno-slp-vectorize", "-fno-vectorize"))
             except _Refused:
                 try:
@@ -139,7 +139,7 @@ class Compiler:
 
 
 class _Refused(Exception):  # noqa: N818 (a turn, not a report)
-    """The translator did not take what clang made."""
+    """The translator refused clang's output."""
 
     def __init__(self, error: errors.BuildError) -> None:
         self.as_error = error
@@ -168,7 +168,7 @@ def _find(path: str) -> Compiler | None:
     translators = dict(_versions(path, "llvm-spirv"))
     both = compilers.keys() & translators.keys()
     if both:
-        # A name without a version is the machine's choice.
+        # A name without a version is the system's default.
         version = None if None in both else max(each for each in both if each)
         return Compiler(compilers[version], translators[version])
     if not compilers:

@@ -43,7 +43,7 @@ def _sweep() -> None:
         waiting, _parked[:] = _parked[:], []
     for each in waiting:
         _end(*each)
-    # Whoever is far ahead has many that wait, and must not look at all of them every time.
+    # A program that is far ahead has many waiting; it must not check all of them every time.
     _enough = 2 * len(_parked) + _EVENTS_AT_A_TIME
 
 
@@ -74,14 +74,14 @@ def two_events(context: Context) -> tuple[int, int]:
 
 
 class LinkedEvent(Event):
-    """An event that a link signals or waits for. Closed early, it stays in the driver until the link has done."""
+    """An event that a link signals or waits for. Closed early, it stays in the driver until the link is done."""
 
     __slots__ = ("kept", "link")
 
     def __init__(self, context: Context) -> None:
         _sweep()
         self.link: Link | None = None
-        # What the link needs besides.
+        # Other objects that the link needs.
         self.kept: object = None
         super().__init__(context, *_next_place(context))
 
@@ -143,8 +143,8 @@ def user_event(cl_ctx: cl.Context, completion: Completion, *, device: Device | N
     """An OpenCL event that is complete when an event of Level Zero, or a command of an immediate list, is.
 
     OpenCL commands wait for it through ``wait_for=``. When the command fails, because its device is lost, the event
-    gets a negative status, and OpenCL fails what waits for it; but PoCL, which does not survive that, goes on as if
-    nothing had happened, and the error is Level Zero's alone to tell.
+    gets a negative status, and OpenCL fails the commands that wait for it. PoCL crashes in that case, so there the
+    event completes, and only Level Zero reports the error.
 
     >>> import pyopencl as cl
     >>> from anyzero.interop import opencl

@@ -35,7 +35,7 @@ def module(
 ) -> Module:
     """An OpenCL program that was built, as a module with the same kernels.
 
-    A program made from SPIR-V is taken as it is; its specialization constants have to be told again with `constants`.
+    A program made from SPIR-V is taken as it is; its specialization constants have to be given again with `constants`.
     One made from source is compiled again, with its own build options, by a clang that is on PATH or that `compiler`
     names; `options` are for clang then, in place of the program's. Of a program that was linked from parts OpenCL
     keeps neither, so pass the list of parts that were compiled; a program made from binaries is refused.

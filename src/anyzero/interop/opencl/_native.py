@@ -1,4 +1,4 @@
-"""What connects events of the two APIs without Python: functions of OpenCL, and links in our own library."""
+"""Connects events of the two APIs without Python: functions of OpenCL, and links in our own library."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _functions(library: ctypes.CDLL, **types: tuple[Any, tuple[Any, ...]]) -> di
     return found
 
 
-# The linker looks in what pyopencl was linked with too, so this is the very OpenCL that pyopencl speaks to.
+# The linker also searches the libraries of pyopencl, so this is the OpenCL that pyopencl uses.
 _library: Final = ctypes.CDLL(cl._cl.__file__)  # noqa: SLF001 (there is no other way to it)
 _opencl: Final = _functions(
     _library,
@@ -65,7 +65,7 @@ _CALLED: Final = _addresses(
     _library.clSetUserEventStatus,
     _library.clReleaseEvent,
 )
-"""In the order in which a link has them."""
+"""In the order of a link's fields."""
 _append_wait: Final = function("zeCommandListAppendWaitOnEvents")
 _append_signal: Final = function("zeCommandListAppendSignalEvent")
 _FOR_TURNS: Final = (_POINTER * (len(_CALLED) + 9))(
@@ -83,11 +83,11 @@ _FOR_TURNS: Final = (_POINTER * (len(_CALLED) + 9))(
     ),
 )
 _NEEDS_EVENTS, _OPENCL_FAILED, _LEVEL_ZERO_FAILED = 1, 2, 3
-"""How a hand-over ends, besides well; anything else: without a thread."""
+"""Results of a hand-over besides success; any other: no thread could be started."""
 
 
 class Line:
-    """For links that come to their ends in the order in which they are made: one thread sees to all of them."""
+    """For links that end in the order in which they are made: one thread serves all of them."""
 
     __slots__ = ("_drop", "pointer")
 
@@ -101,7 +101,7 @@ class Line:
 
 
 class Link:
-    """Passes the end of one event on to another, whatever Python does meanwhile."""
+    """Signals one event when another ends, independently of Python."""
 
     __slots__ = ("_drop", "_pointer")
 
@@ -119,12 +119,12 @@ class Link:
 
     @property
     def status(self) -> int:
-        """As OpenCL has it: 0 when complete, negative when failed, positive before."""
+        """OpenCL's status: 0 when complete, negative when failed, positive before."""
         return _status(self._pointer)
 
     @property
     def done(self) -> bool:
-        """Whether it will not touch either event any more."""
+        """Whether it has finished with both events."""
         return _done(self._pointer)
 
     def __del__(self) -> None:
@@ -190,15 +190,15 @@ def link_to_opencl(event: int, target: cl.UserEvent, line: Line | None = None) -
 
 def _failure_for(context: cl.Context) -> int:
     """The status of a user event whose command of Level Zero has failed."""
-    # PoCL 3.1 ends the process when a command fails whose event nobody holds, and hardly anybody holds them all.
+    # PoCL 3.1 ends the process when a command fails and its event was released, as programs usually do.
     return 0 if context.devices[0].platform.name == _POCL else int(cl.status_code.OUT_OF_RESOURCES)
 
 
 def intermediate_language(program: int) -> bytes:
-    """What a program was created from, if it was SPIR-V; pyopencl takes it for text."""
+    """The SPIR-V that a program was created from, if any; pyopencl would decode it as text."""
     ask, size = _opencl["clGetProgramInfo"], ctypes.c_size_t()
     if ask(program, cl.program_info.IL, 0, None, ctypes.byref(size)) or not size.value:
-        # Without any, or an OpenCL before 2.1, which does not know the question.
+        # None, or an OpenCL before 2.1, which does not have the query.
         return b""
     room = ctypes.create_string_buffer(size.value)
     return b"" if ask(program, cl.program_info.IL, size.value, room, None) else room.raw

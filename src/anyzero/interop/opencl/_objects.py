@@ -1,4 +1,4 @@
-"""Objects of pyopencl, looked at with care: OpenCL crashes on what was released, and pyopencl does not keep count."""
+"""Checks of pyopencl's objects: OpenCL crashes on released ones, and pyopencl does not track releases."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def require(kind: type, value: object, place: str) -> None:
 
 
 def failed(what: str, error: cl.Error, remedy: str = "") -> errors.Error:
-    """What OpenCL refused, as an error of ours."""
+    """An error of OpenCL as one of ours."""
     return errors.Error(f"OpenCL {what}: {error}", remedy=remedy)
 
 
 def memory_of(mem: Any) -> cl.MemoryObjectHolder:
-    """`mem`, if it is an OpenCL buffer that is still there."""
+    """`mem`, if it is an OpenCL buffer that was not released."""
     if not isinstance(mem, cl.MemoryObjectHolder):
         raise TypeError(f"{mem!r} is no OpenCL buffer; pass a pyopencl.Buffer or a pyopencl.array.Array")
     try:
@@ -45,7 +45,7 @@ def memory_of(mem: Any) -> cl.MemoryObjectHolder:
 
 
 def _looks_alive(pointer: int) -> bool:
-    """Whether there is an object of OpenCL at that address, as far as can be seen without asking it.
+    """Whether there is an object of OpenCL at that address, as far as can be seen without a call.
 
     Every object of an implementation begins with the same word, by which calls find the implementation. An allocator
     writes over it when the object is freed, and a call would jump to wherever that leads.
@@ -53,7 +53,7 @@ def _looks_alive(pointer: int) -> bool:
     try:
         word = _first_word(pointer)
     except FileNotFoundError:
-        return True  # there is no way to look
+        return True  # it cannot be checked
     except OSError:
         return False
     return word in _of_platforms() or word in _of_buffers()

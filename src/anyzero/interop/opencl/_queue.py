@@ -28,9 +28,8 @@ __all__ = ["SharedQueue", "queue"]
 class SharedQueue:
     """An OpenCL queue and an immediate list that take turns; `queue` makes one.
 
-    Handing over waits for nothing, unless the mode is synchronous: each side is told to begin when the other has come
-    so far. So commands of both can be given far ahead, and the order in which they were given is the order in which
-    they run. One thread at a time may give commands.
+    A hand-over does not wait, unless the mode is synchronous: each side begins when the other has reached it. So
+    commands of both can be submitted far ahead, and run in the order of submission. One thread at a time may submit.
     """
 
     def __init__(
@@ -47,7 +46,7 @@ class SharedQueue:
         self.context = context
         self.cl_queue = cl_queue
         self.list: ImmediateCommandList = context.immediate(device=device)
-        """Where Level Zero's commands go, in its turn."""
+        """The list for Level Zero's commands, in its turn."""
         self._turn = threading.Lock()
         self._line = Line()
         self._turns = Turns(cl_queue, self.list.handle, self._line, partial(two_events, context))
@@ -73,7 +72,7 @@ class SharedQueue:
     def release(self) -> None:
         """End Level Zero's turn: what the OpenCL queue gets from now on comes after all that the list has got.
 
-        If the list's work fails later, because its device is lost, OpenCL fails what comes after it; see `user_event`.
+        If the list's work fails later, because its device is lost, OpenCL fails all later commands; see `user_event`.
         """
         if not self._turn.locked():
             raise errors.InvalidArgument("it is not Level Zero's turn", remedy="Call acquire() first, or use turn().")
@@ -115,7 +114,7 @@ class SharedQueue:
             self.release()
 
     def synchronize(self, timeout: float | None = None) -> None:
-        """Return when both sides have done all that they were given.
+        """Return when both sides have done all submitted commands.
 
         `timeout` is for Level Zero's part; OpenCL has none.
         """
@@ -128,7 +127,7 @@ class SharedQueue:
         return self.list.closed
 
     def close(self) -> None:
-        """Let go of the list; the OpenCL queue stays as it is. What was given is still done, in order."""
+        """Close the list; the OpenCL queue stays as it is. Submitted commands still run, in order."""
         self.list.close()
 
     def __enter__(self) -> Self:

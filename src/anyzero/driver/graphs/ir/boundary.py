@@ -1,4 +1,4 @@
-"""What a model takes and gives: its Parameters and Results, with types, shapes and names."""
+"""Inputs and outputs of a model: its Parameters and Results, with types, shapes and names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LARGEST: Final = (1 << 32) - 1
 class Dimension(NamedTuple):
     static: bool
     upper: int
-    """Its size, or the largest it can have; 0 for an output's that nothing but OpenVINO's shape inference tells."""
+    """Its size, or its upper bound; 0 for an output whose bound only OpenVINO's shape inference knows."""
 
     def __str__(self) -> str:
         return str(self.upper) if self.static else f"..{self.upper or ''}"
@@ -93,7 +93,7 @@ def _partial_shape(text: str, layer: Layer) -> tuple[str, ...]:
 
 
 def _bounded(dim: str, axis: int, layer: Layer) -> Dimension:
-    """`4`, `1..4`, `..4`; without an upper bound (`?`, `-1`, `1..`) nobody could say how much memory it takes."""
+    """`4`, `1..4`, `..4`; without an upper bound (`?`, `-1`, `1..`) its memory has no known size."""
     low, dots, high = dim.partition("..")
     if dim in ("?", "-1") or (dots and not high):
         raise unsupported(
@@ -107,7 +107,7 @@ def _bounded(dim: str, axis: int, layer: Layer) -> Dimension:
 
 
 def check_representable(layer: Layer, type_: ElementType, dims: list[int]) -> None:
-    """What an argument of a graph can be."""
+    """Raises a Refusal for shapes and types that an argument of a graph cannot have."""
     if len(dims) > npu.ZE_MAX_GRAPH_ARGUMENT_DIMENSIONS_SIZE:
         raise unsupported(
             f"{layer} has {len(dims)} dimensions, and inputs and outputs of a graph have "

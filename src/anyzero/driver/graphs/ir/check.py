@@ -1,6 +1,6 @@
-"""What must hold of an IR's edges for the rest of the planner, and for whoever has to find a mistake in one.
+"""Checks of an IR's edges, which the rest of the planner relies on.
 
-OpenVINO would refuse the same, in words that name no layer.
+OpenVINO would refuse the same models, with messages that name no layer.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _check_ends(graph: Graph) -> None:
 
 
 def _check_order(graph: Graph) -> None:
-    """Every layer has its turn once those that feed it had theirs."""
+    """Visits the layers in topological order; a layer that is left is on a cycle."""
     following: dict[int, list[int]] = {}
     waiting = dict.fromkeys(graph.layers, 0)
     for edge in graph.edges:

@@ -1,4 +1,4 @@
-"""Element types: what the IR, OpenVINO's C library, the graph extension and build flags call them."""
+"""Element types, with their names in the IR, OpenVINO's C library, the graph extension and build flags."""
 
 from __future__ import annotations
 
@@ -64,6 +64,6 @@ _TYPES: Final = (
 
 NUMBERS: Final = {type_.name: number for number, type_ in enumerate(_TYPES)}
 BY_NAME: Final = {type_.name: type_ for type_ in _TYPES}
-# Build flags have been seen with other spellings of the small floats.
+# Clients spell the small floats in other ways, too.
 _ALSO: Final = {"FP8_E4M3": "f8e4m3", "FP8_E5M2": "f8e5m2", "FP8_E8M0": "f8e8m0", "U1": "u1", "BOOLEAN": "boolean"}
 BY_PRECISION: Final = {type_.port: type_ for type_ in _TYPES} | {port: BY_NAME[name] for port, name in _ALSO.items()}

@@ -1,7 +1,7 @@
 """An OpenVINO IR as layers, ports and edges.
 
-Reading finds where each layer is, what it is called and what its operation is given; ports are looked at when somebody
-asks, for a model has thousands of them and the planner needs few.
+Reading finds the place, the name and the attributes of each layer. Ports are read on demand: a model has thousands of
+them, and the planner needs few.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Graph:
 
     owner: Layer | None
     depth: int
-    """How many elements are around what is directly in it."""
+    """The nesting depth of the elements directly in it."""
     layers: dict[int, Layer] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
     parts: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class Graph:
 
 
 class Model:
-    """The text of an IR, and what is where in it."""
+    """The text of an IR, and the places of its parts."""
 
     def __init__(self, xml: bytes, name: str, net: Graph, bodies: list[Graph]) -> None:
         self.xml = xml
@@ -140,7 +140,7 @@ def element_type(name: str, layer: Layer) -> ElementType:
 
 
 def read(xml: bytes) -> Model:
-    """The model in an IR; a Refusal names what is wrong with it."""
+    """The model in an IR; raises a Refusal that names the error."""
     reading = _Reading(xml)
     parse(xml, reading.handlers)
     if not reading.graphs[0].layers:
@@ -149,7 +149,7 @@ def read(xml: bytes) -> Model:
 
 
 class _Reading:
-    """How far the text is understood."""
+    """The state of the parser."""
 
     def __init__(self, xml: bytes) -> None:
         self.xml = xml
@@ -184,7 +184,7 @@ class _Reading:
         return start, end
 
     def _open(self, level: int, name: str, attributes: dict[str, str], parser: Parser) -> None:
-        """Levels: 0 is what is directly in a graph, 1 a layer or an edge, 2 what is directly in a layer."""
+        """Levels: 0 is directly in a graph, 1 a layer or an edge, 2 directly in a layer."""
         if level == 1 and self.part == "layers" and name == "layer":
             self.layer = self._layer(attributes, parser)
         elif level == 1 and self.part == "edges" and name == "edge":

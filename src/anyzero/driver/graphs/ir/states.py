@@ -1,7 +1,7 @@
 """States: each variable of a model becomes an input, which it is read from, and an output, which it is written to.
 
-Whoever executes the graph gives both the same memory. A state begins as what that memory holds, zeros where nobody
-wrote to it: what the model computes for a first use (the input of ReadValue) has no place in a graph.
+The client gives both the same memory. A state begins with the contents of that memory, zeros if nothing was written
+to it: the initial value that the model computes (the input of ReadValue) has no place in a graph.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class _Variable:
 
     @property
     def layer(self) -> Layer:
-        """The one to name in a message."""
+        """The layer to name in a message."""
         return (self.reads or self.writes)[0]
 
 
@@ -67,7 +67,7 @@ def _variables(model: Model) -> list[_Variable]:
 
 
 def _port(model: Model, variable: _Variable) -> Port:
-    """Which type and shape the state has, and which port it is read from."""
+    """The type and shape of the state, and the port it is read from."""
     feeding = [output_port(model, write)[1] for write in variable.writes]
     listed = model.outputs(variable.reads[0]) if variable.reads else feeding
     if len(listed) != 1:
@@ -81,7 +81,7 @@ def _port(model: Model, variable: _Variable) -> Port:
 
 
 def _add_parameter(edit: Edit, variable: _Variable, port: Port) -> tuple[int, int]:
-    """One for all that read the variable; without any, one that nothing uses."""
+    """One Parameter for all ReadValues of the variable; without any, an unused one."""
     for read in variable.reads:
         edit.remove(read)
     id_ = variable.reads[0].id if variable.reads else edit.fresh()
@@ -91,7 +91,7 @@ def _add_parameter(edit: Edit, variable: _Variable, port: Port) -> tuple[int, in
 
 
 def _reconnect(model: Model, edit: Edit, sources: dict[str, tuple[int, int]]) -> None:
-    """Nothing leads to a ReadValue any more, and what an Assign passes on comes from where it had it."""
+    """Removes the edges to each ReadValue, and bypasses each Assign."""
     reads = {each.id: sources[(each.data or {})["variable_id"]] for each in model.net.of_type("ReadValue")}
     writes = {each.id: output_port(model, each)[0] for each in model.net.of_type("Assign")}
 
@@ -106,7 +106,7 @@ def _reconnect(model: Model, edit: Edit, sources: dict[str, tuple[int, int]]) ->
 
 
 def _add_result(model: Model, edit: Edit, variable: _Variable, port: Port, source: tuple[int, int]) -> int:
-    """A variable that nothing is assigned to stays what it is."""
+    """A variable without an Assign keeps its value."""
     if variable.writes:
         write = variable.writes[0]
         edit.remove(write)

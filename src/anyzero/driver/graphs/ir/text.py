@@ -1,4 +1,4 @@
-"""The text of an OpenVINO IR. It comes from anybody, so nothing in it is believed."""
+"""The text of an OpenVINO IR. It comes from untrusted sources, so everything in it is checked."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 DEEPEST: Final = 256
-"""How deeply elements may be nested: a body takes four levels, and nobody writes fifty bodies into each other."""
+"""The deepest nesting of elements; a body takes four levels."""
 _LARGEST: Final = 1 << 30
 
 # A value may hold a bare `>`, and OpenVINO writes it so.
@@ -36,9 +36,9 @@ _ESCAPES: Final = str.maketrans(
 )
 
 Parser = Any
-"""What pyexpat makes; its type has no public name."""
+"""A parser of pyexpat, whose type has no public name."""
 Handlers = tuple[Callable[[str, dict[str, str]], None], Callable[[str], None]]
-"""What is called at the start of an element, and at its end."""
+"""Callbacks for the start of an element, and for its end."""
 
 
 def damaged(text: str) -> Refusal:
@@ -54,7 +54,7 @@ def parse(xml: bytes, handlers: Callable[[Parser], Handlers]) -> None:
         raise damaged(f"{len(xml)} bytes of XML are more than the {_LARGEST} that are accepted")
 
     def doctype(*_: object) -> NoReturn:
-        # Without one there are no entities, so nothing is fetched and nothing grows.
+        # Without one there are no entities, so nothing is fetched or expanded.
         raise damaged(f"line {parser.CurrentLineNumber}: a document type is declared, and no IR has one")
 
     def declaration(_: str, encoding: str | None, __: int) -> None:
@@ -82,7 +82,7 @@ def tag_end(xml: bytes, start: int) -> int:
 def element_end(xml: bytes, start: int, place: int) -> int:
     """Where the element ends that begins at `start`, by where the parser stands when it says so."""
     first = tag_end(xml, start)
-    # Behind a tag that closes itself it stands at what follows.
+    # For a self-closing tag the parser stands behind it.
     return first if xml[first - 2 : first] == b"/>" else tag_end(xml, place)
 
 
@@ -105,7 +105,7 @@ class Element:
 
 
 def element(xml: bytes) -> Element:
-    """What is written in a part of an IR that was read already."""
+    """The element in a part of an IR that was read already."""
     outside = Element("", {}, 0)
     within = [outside]
 

@@ -1,8 +1,9 @@
-"""Weightless graphs: constants become arguments, so that a blob is without them.
+"""Weightless graphs: constants become arguments, so that a blob does not contain them.
 
-A client compiles such a model several times, with a number that counts up. The first graphs take constants as the file
-of the model's weights has them, and give what the last one takes; the last one is the model itself. Here a graph that
-prepares weights just copies them. A client that gives no number gets the last graph alone, and sets the weights itself.
+A client compiles such a model several times, with an increasing number. The first graphs prepare weights: they take
+constants as they are in the file of weights, and output the arguments of the last graph, which is the model itself.
+Here a graph that prepares weights just copies them. A client without a number gets the last graph only, and sets the
+weights itself.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ __all__ = ["Weight", "initializing", "parts", "separable", "separate"]
 
 _TOLD: Final = re.compile(rb'<ws_(bin_offset|original_size|original_dtype)_(\d{1,9}) value="([^"]{1,20})"')
 _OF_SHAPES: Final = frozenset({"i32", "i64", "u32", "u64", "boolean"})
-"""What shapes are computed from. Small constants of these types stay: the bounds of outputs may follow from them."""
+"""Types that shapes are computed in. Small constants of these types stay: bounds of outputs may depend on them."""
 _LEAST_OF_SHAPES: Final = 4096
 _LEAST: Final = 17
 _LARGEST_DIMENSION: Final = (1 << 32) - 1
 PART_BYTES: Final = 1 << 30
-"""Of one graph that prepares weights: a client has them in memory twice while it runs."""
+"""The limit of one graph that prepares weights: a client has them in memory twice while it runs."""
 _PART_WEIGHTS: Final = 4096
 
 
@@ -132,7 +133,7 @@ def parts(weights: Iterable[Weight]) -> list[list[Weight]]:
 
 
 def initializing(weights: list[Weight]) -> bytes:
-    """The IR of a graph that gives what it takes."""
+    """The IR of a graph that copies its inputs to its outputs."""
     layers, edges, count = [], [], len(weights)
     for index, weight in enumerate(weights):
         data = {"shape": ",".join(map(str, weight.shape)), "element_type": weight.type.name}

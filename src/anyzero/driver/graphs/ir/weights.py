@@ -1,4 +1,4 @@
-"""Constants: where their values are, and where they go in the weights of a graph."""
+"""Constants: the places of their values in the model, and in the weights of a graph."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def _shape(text: str, layer: Layer) -> list[int]:
 
 
 def _with_pointer(model: Model, layer: Layer) -> Element | None:
-    """What is written in a constant, if that may be a pointer."""
+    """The element of a constant, if it may be a pointer."""
     found = model.xml.find(_POINTER.encode(), layer.start, layer.end) >= 0
     whole = model.element(layer) if found else None
     return whole if whole and _said(whole) else None

@@ -1,4 +1,4 @@
-"""Changes an IR where it must be changed; the rest of its text stays as it is."""
+"""Edits of an IR that leave the rest of its text as it is."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Edit:
         self._added.append(text)
 
     def xml(self) -> bytes:
-        """The changed IR; the very bytes that came where nothing is changed."""
+        """The changed IR; the original bytes if nothing was changed."""
         net, xml = self.model.net, self.model.xml
         spans = dict(self._spans)
         if self._added:
@@ -53,7 +53,7 @@ class Edit:
         place = 0
         for (start, end), new in sorted(spans.items()):
             if start < place:
-                continue  # inside of what is replaced as a whole
+                continue  # inside of a part that is replaced as a whole
             parts += (xml[place:start], new.encode("utf-8"))
             place = end
         return b"".join([*parts, xml[place:]])
