@@ -10,6 +10,9 @@ from codegen import (
     ctypes_npu,
     ctypes_package,
     entries,
+    layouts,
+    layouts_cpp,
+    layouts_python,
     loader,
     model,
     scan,
@@ -23,7 +26,10 @@ from codegen.outputs import NOTICE, Output
 
 def outputs(root: Path) -> list[Output]:
     api, npu, classes = _load(root)
+    families = layouts.load(root / "spec" / "layouts.toml")
     return [
+        *layouts_cpp.outputs(families),
+        *layouts_python.outputs(families),
         *c_header.outputs(api, npu),
         *values.outputs(api),
         *structures.outputs(api),

@@ -59,13 +59,13 @@ class Code {
   }
 
   // True when it may wait for what others write while it runs, the host among them: how long, no measurement tells.
-  bool may_wait() const { return facts_.flags & KernelFacts::kWaits; }
+  bool may_wait() const { return facts_.flags & KernelFlag::kWaits; }
 
   // Whether such a launch is known to end, because its loops turn as often as in an earlier launch that did; and to end soon.
   bool ends(const TurnsSource& launch) const { return knows(ended_, launch); }
   bool ends_soon(const TurnsSource& launch) const { return knows(soon_, launch); }
   void learn_end(const TurnsSource& launch, uint64_t nanoseconds) {
-    if (!(facts_.flags & KernelFacts::kTurnsByArguments)) return;
+    if (!(facts_.flags & KernelFlag::kTurnsByArguments)) return;
     constexpr uint64_t kSoon = 100'000;
     const uint64_t mark = mark_of(launch);
     ended_.learn(mark);
@@ -73,8 +73,8 @@ class Code {
   }
 
   // True when it knows nothing of its groups, so that it may run in others.
-  bool flat() const { return facts_.flags & KernelFacts::kFlat; }
-  bool shares_rows() const { return facts_.flags & KernelFacts::kSharesRows; }
+  bool flat() const { return facts_.flags & KernelFlag::kFlat; }
+  bool shares_rows() const { return facts_.flags & KernelFlag::kSharesRows; }
 
   // Picoseconds a work-item takes; 0 until it has run, and for ever where it may wait.
   uint64_t pace() const { return pace_.value(); }
@@ -89,8 +89,8 @@ class Code {
   ~Code() = default;
 
   bool knows(const KnownTurns& known, const TurnsSource& launch) const {
-    if (facts_.flags & KernelFacts::kConstantTurns) return true;
-    return (facts_.flags & KernelFacts::kTurnsByArguments) && known.contains(mark_of(launch));
+    if (facts_.flags & KernelFlag::kConstantTurns) return true;
+    return (facts_.flags & KernelFlag::kTurnsByArguments) && known.contains(mark_of(launch));
   }
   uint64_t mark_of(const TurnsSource& launch) const;
 

@@ -3,28 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstring>
+
+#include "../layouts/bytes.h"
 
 namespace anyzero {
 
 namespace {
-
-struct Head {
-  char magic[8];
-  uint64_t total_bytes;
-  uint64_t checksum;  // of everything behind it
-  uint32_t lanes, flags, n_args, args_bytes;
-  uint32_t local_bytes, private_bytes, spill_bytes, scratch_fixed, scratch_per_vector, n_links;
-  uint32_t required_group[3];
-  uint32_t max_group_items, required_sub_groups, required_sub_group_size;
-  uint8_t kernel_uuid[16], module_uuid[16];
-  uint32_t name_bytes, entry_bytes, attributes_bytes, object_bytes;
-};
-static_assert(sizeof(Head) == 136);
-
-struct ArgumentRecord {
-  uint32_t kind, size, offset, alignment, access, name_bytes;
-};
 
 constexpr uint32_t kMostLanes = 64;
 constexpr uint32_t kMostArguments = 1u << 16;
@@ -47,36 +31,8 @@ uint64_t checksum(const unsigned char* bytes, size_t size) {
   return ~rest;
 }
 
-class Reader {
- public:
-  explicit Reader(const std::vector<unsigned char>& bytes) : at_(bytes.data()), end_(bytes.data() + bytes.size()) {}
-
-  bool take(void* to, size_t size) {
-    if (static_cast<size_t>(end_ - at_) < size) return false;
-    std::memcpy(to, at_, size);
-    at_ += size;
-    return true;
-  }
-  // A text with the NUL behind it, and none inside.
-  bool text(uint32_t length, std::string* to) {
-    if (static_cast<size_t>(end_ - at_) <= length || at_[length] != 0 || std::memchr(at_, 0, length)) return false;
-    to->assign(reinterpret_cast<const char*>(at_), length);
-    at_ += length + 1;
-    return true;
-  }
-  bool rest(size_t length, std::string_view* to) {
-    if (static_cast<size_t>(end_ - at_) != length) return false;
-    *to = {reinterpret_cast<const char*>(at_), length};
-    return true;
-  }
-
- private:
-  const unsigned char* at_;
-  const unsigned char* end_;
-};
-
-bool good_argument(const ArgumentRecord& record, uint32_t args_bytes) {
-  if (record.kind > static_cast<uint32_t>(ArgumentKind::Sampler) || record.access > 2) return false;
+bool good_argument(const ContainerArgument& record, uint32_t args_bytes) {
+  if (!is_known(static_cast<ArgumentKind>(record.kind)) || record.access > 2) return false;
   if (record.alignment == 0 || record.alignment > kLargestAlignment || (record.alignment & (record.alignment - 1))) return false;
   if (record.kind != static_cast<uint32_t>(ArgumentKind::Value) && record.size != 8) return false;
   return record.size <= args_bytes && record.offset <= args_bytes - record.size && record.offset % record.alignment == 0;
@@ -89,11 +45,11 @@ bool read_container(const std::vector<unsigned char>& bytes, KernelFacts* facts,
     *reason = std::string("the compiled kernel is damaged: ") + what;
     return false;
   };
-  Reader reader(bytes);
-  Head head;
-  if (!reader.take(&head, sizeof head) || std::memcmp(head.magic, "AZKERN03", 8) != 0) return damaged("it has no header");
+  ByteReader reader(bytes);
+  const auto head = reader.record<ContainerHead>();
+  if (std::string_view(head.magic, sizeof head.magic) != kContainerMagic) return damaged("it has no header");
   if (head.total_bytes != bytes.size()) return damaged("its size is not what it says");
-  constexpr size_t kCovered = offsetof(Head, checksum) + sizeof head.checksum;
+  constexpr size_t kCovered = offsetof(ContainerHead, checksum) + sizeof head.checksum;
   if (head.checksum != checksum(bytes.data() + kCovered, bytes.size() - kCovered)) return damaged("its checksum does not match");
   if (head.lanes == 0 || head.lanes > kMostLanes) return damaged("it has an impossible number of lanes");
   if (head.n_args > kMostArguments || head.args_bytes > kMostArgumentBytes || head.n_links > kMostArguments)
@@ -117,8 +73,8 @@ bool read_container(const std::vector<unsigned char>& bytes, KernelFacts* facts,
 
   std::vector<uint32_t> name_bytes;
   for (uint32_t i = 0; i < head.n_args; ++i) {
-    ArgumentRecord record;
-    if (!reader.take(&record, sizeof record)) return damaged("it ends among its arguments");
+    const auto record = reader.record<ContainerArgument>();
+    if (!reader.good()) return damaged("it ends among its arguments");
     if (!good_argument(record, head.args_bytes)) return damaged("an argument lies outside the block or has no known kind");
     auto kind = static_cast<ArgumentKind>(record.kind);
     uint32_t place = kind == ArgumentKind::Image ? facts->images++ : kind == ArgumentKind::Sampler ? facts->samplers++ : 0;
@@ -126,17 +82,16 @@ bool read_container(const std::vector<unsigned char>& bytes, KernelFacts* facts,
     facts->args_alignment = std::max(facts->args_alignment, record.alignment);
     name_bytes.push_back(record.name_bytes);
   }
-  for (uint32_t i = 0; i < head.n_args; ++i)
-    if (!reader.text(name_bytes[i], &facts->arguments[i].name)) return damaged("it ends among the names of its arguments");
-  for (uint32_t i = 0; i < head.n_links; ++i) {
-    uint64_t plan;
-    if (!reader.take(&plan, sizeof plan)) return damaged("it ends among its links");
-    facts->links.push_back(plan);
-  }
-  if (!reader.text(head.name_bytes, &facts->name) || !reader.text(head.entry_bytes, &facts->entry) ||
-      !reader.text(head.attributes_bytes, &facts->attributes))
-    return damaged("it ends among its texts");
-  if (!reader.rest(head.object_bytes, object)) return damaged("its code is not as long as it says");
+  for (uint32_t i = 0; i < head.n_args; ++i) facts->arguments[i].name = reader.c_string(name_bytes[i]);
+  if (!reader.good()) return damaged("it ends among the names of its arguments");
+  for (uint32_t i = 0; i < head.n_links && reader.good(); ++i) facts->links.push_back(reader.u64());
+  if (!reader.good()) return damaged("it ends among its links");
+  facts->name = reader.c_string(head.name_bytes);
+  facts->entry = reader.c_string(head.entry_bytes);
+  facts->attributes = reader.c_string(head.attributes_bytes);
+  if (!reader.good()) return damaged("it ends among its texts");
+  *object = reader.rest();
+  if (object->size() != head.object_bytes) return damaged("its code is not as long as it says");
   return true;
 }
 

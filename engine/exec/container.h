@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-namespace anyzero {
+#include "../layouts/gen/container.h"
 
-enum class ArgumentKind : uint32_t { Value, Global, Constant, Local, Image, Sampler };
+namespace anyzero {
 
 struct Argument {
   ArgumentKind kind;
@@ -24,23 +24,11 @@ struct Argument {
 };
 
 struct KernelFacts {
-  enum Flag : uint32_t {
-    kBarriers = 1,
-    kPrintf = 2,
-    kFlat = 4,
-    kSubGroups = 8,
-    kWaits = 16,
-    kFunction = 32,
-    kConstantTurns = 64,      // its loops turn as often as it says itself
-    kTurnsByArguments = 128,  // or as arguments and the size of the launch say
-    kSharesRows = 256         // many rows of work-items read the same
-  };
-
   std::string name;
   std::string entry;  // the symbol to call
   std::string attributes;
   uint32_t lanes = 1;
-  uint32_t flags = 0;
+  uint32_t flags = 0;  // KernelFlag
   uint32_t args_bytes = 0;
   uint32_t args_alignment = 8;
   uint32_t images = 0;

@@ -190,7 +190,7 @@ void run(const Launch& launch, Busy& busy, const Reach* reach) {
 }  // namespace
 
 void run_groups(RunningLaunch& running, uint64_t first, uint64_t last) {
-  Worker worker;
+  RunningWorker worker;
   void* stack = provide_memory(running.local_bytes, running.scratch_bytes, &worker);
   if (!stack) raise({Fault::kNoMemory, 0, 0});
   worker.launch = &running;

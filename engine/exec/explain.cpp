@@ -3,6 +3,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "../layouts/gen/kernel.h"
 #include "../objects/allocation.h"
 #include "code.h"
 #include "settings.h"
@@ -12,25 +13,24 @@ namespace anyzero {
 namespace {
 
 void explain_raised(int kind, uintptr_t value, char* text, size_t size) {
-  switch (kind) {
-    case 1:
+  switch (static_cast<FaultKind>(kind)) {
+    case FaultKind::Division:
       std::snprintf(text, size, "an integer was divided by zero");
       return;
-    case 2:
+    case FaultKind::Unreachable:
       std::snprintf(text, size, "it reached code that it says cannot be reached");
       return;
-    case 3:
+    case FaultKind::FunctionPointer:
       std::snprintf(text, size, "%#zx is not a function that can be called", static_cast<size_t>(value));
       return;
-    case 4:
+    case FaultKind::Barrier:
       std::snprintf(text, size, "not all work-items of a group reached the same barrier");
       return;
-    case 5:
+    case FaultKind::PrivateOverrun:
       std::snprintf(text, size, "it wrote over the end of its private memory: look for an index out of an array's range");
       return;
-    default:
-      std::snprintf(text, size, "it stopped with code %d, value %#zx", kind, static_cast<size_t>(value));
   }
+  std::snprintf(text, size, "it stopped with code %d, value %#zx", kind, static_cast<size_t>(value));
 }
 
 void explain_not_resident(uintptr_t address, char* text, size_t size) {

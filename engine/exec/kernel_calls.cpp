@@ -14,6 +14,9 @@
 #include "running.h"
 #include "trap.h"
 
+// The number that the assembler below has typed.
+static_assert(static_cast<uint32_t>(anyzero::FaultKind::PrivateOverrun) == 5);
+
 // A kernel that is called without az_enter_kernel has no other stack.
 asm(R"(
   .macro AZ_ON_HOST_STACK name, target
@@ -70,7 +73,7 @@ bool belongs_to_kernel(const Launch& launch, uintptr_t address) {
 }
 
 // True when all of that lies in memory that was found to be within reach.
-bool was_reached(const Worker& worker, uintptr_t begin, uintptr_t end) {
+bool was_reached(const RunningWorker& worker, uintptr_t begin, uintptr_t end) {
   const ReachedRanges& reached = worker.reached;
   for (uint32_t i = 0; i < reached.count; ++i)
     if (begin >= reached.ranges[i].begin && end <= reached.ranges[i].end && begin < end) return true;
@@ -78,7 +81,7 @@ bool was_reached(const Worker& worker, uintptr_t begin, uintptr_t end) {
 }
 
 // Where the memory around `address` ends that the kernel may touch; `address` itself where it may not.
-uintptr_t reach_end(Worker& worker, uintptr_t address) {
+uintptr_t reach_end(RunningWorker& worker, uintptr_t address) {
   constexpr uintptr_t kNull = 4096;  // an access faults by itself, and is reported as what it is
   ReachedRanges& reached = worker.reached;
   for (uint32_t i = 0; i < reached.count; ++i)
@@ -95,7 +98,7 @@ uintptr_t reach_end(Worker& worker, uintptr_t address) {
 
 // Ends the kernel where it may not touch `bytes` at the address of some lane.
 template <class Address>
-void require_reach(Worker& worker, Address&& address, uint64_t lanes, uint64_t bytes, uintptr_t instruction) {
+void require_reach(RunningWorker& worker, Address&& address, uint64_t lanes, uint64_t bytes, uintptr_t instruction) {
   if (bytes == 0) return;
   const Limit* limit = std::exchange(current_limit, nullptr);  // not to be torn from a lock
   for (; lanes; lanes &= lanes - 1) {
@@ -113,6 +116,13 @@ void require_reach(Worker& worker, Address&& address, uint64_t lanes, uint64_t b
 }  // namespace
 
 }  // namespace anyzero
+
+namespace {
+
+// Compiled code passes on the worker that `run_groups` gave it.
+anyzero::RunningWorker& running(anyzero::Worker* worker) { return *static_cast<anyzero::RunningWorker*>(worker); }
+
+}  // namespace
 
 extern "C" {
 __attribute__((visibility("hidden"), used)) void az_printf_on_host_stack(anyzero::Worker*, const char* format,
@@ -132,7 +142,7 @@ __attribute__((visibility("hidden"), used)) void az_printf_on_host_stack(anyzero
 __attribute__((visibility("hidden"), used)) void az_resident_on_host_stack(anyzero::Worker* worker, const uintptr_t* addresses,
                                                                            uint64_t lanes, uint64_t bytes, uint64_t,
                                                                            uintptr_t instruction) {
-  anyzero::require_reach(*worker, [&](unsigned lane) { return addresses[lane]; }, lanes, bytes, instruction);
+  anyzero::require_reach(running(worker), [&](unsigned lane) { return addresses[lane]; }, lanes, bytes, instruction);
 }
 
 __attribute__((visibility("hidden"), used)) void az_resident_apart_on_host_stack(anyzero::Worker* worker, uintptr_t first,
@@ -141,8 +151,8 @@ __attribute__((visibility("hidden"), used)) void az_resident_apart_on_host_stack
   if (lanes == 0) return;
   auto address = [&](unsigned lane) { return first + static_cast<uint64_t>(stride) * lane; };
   const uintptr_t one = address(std::countr_zero(lanes)), other = address(63 - std::countl_zero(lanes));
-  if (anyzero::was_reached(*worker, std::min(one, other), std::max(one, other) + bytes)) return;
-  anyzero::require_reach(*worker, address, lanes, bytes, instruction);
+  if (anyzero::was_reached(running(worker), std::min(one, other), std::max(one, other) + bytes)) return;
+  anyzero::require_reach(running(worker), address, lanes, bytes, instruction);
 }
 
 __attribute__((visibility("hidden"), used)) void az_fault_on_host_stack(anyzero::Worker*, uint32_t kind, uint64_t value, uint64_t,

@@ -17,10 +17,10 @@ void az_resident(anyzero::Worker* worker, const uintptr_t* addresses, uint64_t l
 // The same for addresses a constant apart, counted from lane 0.
 void az_resident_apart(anyzero::Worker* worker, uintptr_t first, int64_t stride, uint64_t lanes, uint64_t bytes);
 
-// The kernel cannot go on: 1 integer division by zero, 2 unreachable code reached, 3 bad function pointer (value), 4 barrier that
-// not all work-items reach, 5 private memory overrun.
+// Ends the kernel; `kind` is a FaultKind.
 [[noreturn]] void az_fault(anyzero::Worker* worker, uint32_t kind, uint64_t value);
 
-// The same with kind 5, under the name that compilers call when the guard value beside a function's arrays has changed.
+// The same with FaultKind::PrivateOverrun, under the name that compilers call when the guard value beside a function's arrays has
+// changed.
 [[noreturn]] void az_private_overrun();
 }

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "../layouts/gen/kernel.h"
+
 namespace anyzero {
 
 struct AddressRange {
@@ -20,27 +22,10 @@ struct ReachedRanges {
   AddressRange ranges[kMost];
 };
 
-// What a thread brings along when it runs work-groups. Compiled code knows this layout.
-struct Worker {
-  unsigned char* local;
-  unsigned char* scratch;
-  uint64_t local_bytes;
-  uint64_t scratch_bytes;
-  void* launch;  // from here on the engine's own
+// A worker with what only the engine knows of it.
+struct RunningWorker : Worker {
   ReachedRanges reached;
 };
-static_assert(offsetof(Worker, launch) == 32);
-
-// One per launch, read-only for the code, which knows this layout too.
-struct Grid {
-  uint64_t group_count[3];
-  uint64_t group_size[3];
-  uint64_t global_offset[3];
-  uint64_t global_size[3];
-  uint64_t dimensions;  // the highest one whose size is not 1, at least 1
-  uint64_t strip;       // groups are numbered strip by strip: so many columns of them, row by row, then the next columns
-};
-static_assert(sizeof(Grid) == 112);
 
 // Runs the groups first … last - 1. Code that knows no strips numbers them x first, and a kernel that does not know its groups runs
 // blocks in that order.

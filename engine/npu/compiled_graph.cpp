@@ -343,7 +343,7 @@ ze_result_t CompiledGraph::agree(GraphArgument& argument, const OpenVino::Port* 
   uint64_t elements = 1;
   for (size_t i = 0; same && i < rank; ++i) {
     const auto [least, most] = shape.dims[i];
-    if (argument.shape[i] != GraphArgument::kDynamic) {
+    if (argument.shape[i] != kDynamicDimension) {
       same = least == most && static_cast<uint64_t>(most) == argument.shape[i] && argument.dims[i] == argument.shape[i];
     } else if (argument.dims[i] == 0) {
       same = most > 0 && most <= INT32_MAX;

@@ -193,7 +193,7 @@ bool Execution::read_shape(Slot& slot) {
   std::memcpy(given, source.memory, slot.rank * sizeof(int32_t));
   for (uint32_t i = 0; i < slot.rank; ++i) {
     const int64_t dim = given[slot.rank - 1 - i];
-    const bool fixed = slot.argument->shape[i] != GraphArgument::kDynamic;
+    const bool fixed = slot.argument->shape[i] != kDynamicDimension;
     if (dim < 0 || dim > slot.argument->dims[i] || (fixed && dim != slot.argument->dims[i])) return false;
     if (slot.dims[i] != dim) slot.stale = true;
     slot.dims[i] = dim;

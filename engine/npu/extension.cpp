@@ -87,7 +87,7 @@ ze_result_t DriverGetExtension(ze_driver_handle_t hDriver, ze_driver_extension_n
   NEEDED(extension);
   NEEDED(extension->name);
   NEEDED(extension->ppFunctionAddress);
-  if (driver->type() != Driver::Type::Npu) return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "%s: not an NPU's driver", __func__);
+  if (driver->kind() != DriverKind::Npu) return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "%s: not an NPU's driver", __func__);
   if (!std::strcmp(extension->name, ZE_GRAPH_EXT_NAME) && extension->version > kGraphVersion)
     return fail(ZE_RESULT_ERROR_UNSUPPORTED_VERSION, "%s: %s has version %u.%u here, and %u.%u is asked for", __func__,
                 extension->name, kGraphVersion >> 16, kGraphVersion & 0xffff, extension->version >> 16,

@@ -6,7 +6,7 @@
 #include "../abi/error.h"
 #include "../exec/settings.h"
 #include "../exec/trap.h"
-#include "../objects/plan.h"
+#include "../planning/request.h"
 #include "compiled_graph.h"
 #include "content_hash.h"
 #include "form_keeper.h"
@@ -27,39 +27,28 @@ const ModelCache& model_cache() {
 }
 
 // Constants that the planner has found in the program's memory, and where each goes among the weights.
-struct Piece {
-  uint64_t address;
-  uint64_t size;
-  uint64_t offset;
-};
-
 struct Planned {
-  std::vector<Piece> pieces;
+  std::vector<WeightsPiece> pieces;
   std::string manifest;
   uint64_t weights_size = 0;
 };
 
-enum class Purpose : uint32_t { Query = 0, Execution = 1 };
-
-ze_result_t ask_for_plan(const SerializedModel& model, const char* build_flags, Purpose purpose, Planned* planned,
+ze_result_t ask_for_plan(const SerializedModel& model, const char* build_flags, GraphPurpose purpose, Planned* planned,
                          std::string* log) {
-  Question question;
-  question.blob(build_flags ? build_flags : "");
-  question.u32(static_cast<uint32_t>(model.serializer));
-  question.u32(static_cast<uint32_t>(purpose));
-  question.u64(model.weights.size());
-  question.blob(model.xml);
-  Answer answer;
-  ask_planner("graphs.manifest", question, &answer);
-  *log += answer.log;
-  if (answer.status) return answer.status;
-  planned->pieces.resize(answer.count(3 * sizeof(uint64_t)));
-  for (Piece& piece : planned->pieces) piece = {answer.u64(), answer.u64(), answer.u64()};
-  planned->manifest = answer.rest();
+  const GraphRequest request{build_flags ? build_flags : "", static_cast<uint32_t>(model.serializer),
+                             static_cast<uint32_t>(purpose), model.weights.size(), model.xml};
+  Reply reply;
+  ask_planner("graphs.manifest", encoded(request), &reply);
+  *log += reply.log;
+  if (reply.status) return reply.status;
+  GraphReply found;
+  const bool good = reply.read(&found);
+  planned->pieces = std::move(found.pieces);
+  planned->manifest = reply.rest();
   Manifest manifest;
   std::string reason;
-  if (!answer.good() || !Manifest::read(planned->manifest, &manifest, &reason)) {
-    *log += "the planner's answer is damaged: " + reason;
+  if (!good || !Manifest::read(planned->manifest, &manifest, &reason)) {
+    *log += "the planner's reply is damaged: " + reason;
     return ZE_RESULT_ERROR_UNKNOWN;
   }
   planned->weights_size = manifest.weights_size;
@@ -77,7 +66,7 @@ bool gather_whole(const SerializedModel& model, const Planned& planned, std::spa
     return false;
   }
   if (planned.pieces.empty() && !weights.empty()) std::memcpy(weights.data(), model.weights.data(), weights.size());
-  for (const Piece& piece : planned.pieces) {
+  for (const WeightsPiece& piece : planned.pieces) {
     if (!inside(weights, piece.offset, piece.size) || !inside(model.weights, piece.address, piece.size)) {
       *reason = "a constant lies outside of the weights";
       return false;
@@ -95,7 +84,7 @@ bool gather(const SerializedModel& model, const Planned& planned, std::span<unsi
     return false;
   }
   if (!model.weights.empty()) std::memcpy(weights.data(), model.weights.data(), model.weights.size());
-  for (const Piece& piece : planned.pieces) {
+  for (const WeightsPiece& piece : planned.pieces) {
     if (!inside(weights, piece.offset, piece.size)) {
       *reason = "a constant lies outside of the weights";
       return false;
@@ -112,7 +101,8 @@ bool gather(const SerializedModel& model, const Planned& planned, std::span<unsi
   return true;
 }
 
-ze_result_t lay_out(const SerializedModel& model, const char* build_flags, Purpose purpose, MappedBlob* blob, std::string* log) {
+ze_result_t lay_out(const SerializedModel& model, const char* build_flags, GraphPurpose purpose, MappedBlob* blob,
+                    std::string* log) {
   Planned planned;
   std::string reason;
   if (ze_result_t r = ask_for_plan(model, build_flags, purpose, &planned, log)) return r;
@@ -136,7 +126,7 @@ uint64_t cached_model_bytes() { return model_cache().bytes(); }
 ze_result_t plan_model(const ze_graph_desc_2_t& desc, MappedBlob* blob, std::string* log) {
   SerializedModel model;
   if (ze_result_t r = split(desc, &model, log)) return r;
-  return lay_out(model, desc.pBuildFlags, Purpose::Query, blob, log);
+  return lay_out(model, desc.pBuildFlags, GraphPurpose::Query, blob, log);
 }
 
 ze_result_t GraphImage::make(const ze_graph_desc_2_t& desc, std::shared_ptr<GraphImage>* image, std::string* log) {
@@ -202,7 +192,7 @@ ze_result_t GraphImage::build(const ze_graph_desc_2_t& desc, std::string* log) {
   const bool cached = !secure_ && !(desc.flags & ZE_GRAPH_FLAG_DISABLE_CACHING) && model_key(model, desc.pBuildFlags, &key);
   if (cached && find_in_cache(key)) return compile(log);
   MappedBlob made;
-  if (ze_result_t r = lay_out(model, desc.pBuildFlags, Purpose::Execution, &made, log)) return r;
+  if (ze_result_t r = lay_out(model, desc.pBuildFlags, GraphPurpose::Execution, &made, log)) return r;
   blob_ = std::move(made.view);
   memory_ = std::move(made.memory);
   flags_ = ZE_GRAPH_PROPERTIES_FLAG_COMPILED;

@@ -262,7 +262,7 @@ ze_result_t device_properties(ze_device_handle_t hDevice, P* properties) {
   properties->graphFormatsSupported = static_cast<ze_graph_format_t>(kBothFormats);
   properties->maxOVOpsetVersionSupported = kNewestOpset;
   if constexpr (requires { properties->elfVersion; }) {
-    properties->elfVersion = {Manifest::kVersion, 0, 0};
+    properties->elfVersion = {kManifestVersion, 0, 0};
     properties->runtimeVersion = {1, 0, 0};
   }
   return ZE_RESULT_SUCCESS;

@@ -1,7 +1,6 @@
 #include "manifest.h"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 #include <unordered_map>
 
@@ -14,57 +13,6 @@ constexpr uint64_t kMostArgumentBytes = uint64_t{1} << 46;
 constexpr uint32_t kMostArguments = 1u << 16;
 constexpr std::string_view kReadValue = "vpux_ie_read_value_";
 constexpr std::string_view kAssign = "vpux_ie_assign_";
-
-// Takes values off the front. What is not there reads as zero, and makes all of it bad.
-class Reader {
- public:
-  explicit Reader(std::string_view bytes) : rest_(bytes) {}
-
-  uint32_t u32() { return number<uint32_t>(); }
-  uint64_t u64() { return number<uint64_t>(); }
-  std::string_view blob() {
-    const uint64_t size = u64();
-    if (size > rest_.size()) return fail();
-    std::string_view found = rest_.substr(0, size);
-    rest_.remove_prefix(size);
-    return found;
-  }
-  std::string text() {
-    const std::string_view found = blob();
-    // They become C strings.
-    if (found.find('\0') != found.npos) fail();
-    return std::string(found);
-  }
-  // Of things that take at least `least` bytes each, so that no number is believed blindly.
-  uint32_t count(size_t least) {
-    const uint32_t found = u32();
-    if (found > rest_.size() / least) fail();
-    return good_ ? found : 0;
-  }
-  bool good() const { return good_; }
-  bool at_end() const { return rest_.empty(); }
-
- private:
-  template <class T>
-  T number() {
-    T value = 0;
-    if (rest_.size() < sizeof value) {
-      fail();
-      return 0;
-    }
-    std::memcpy(&value, rest_.data(), sizeof value);
-    rest_.remove_prefix(sizeof value);
-    return value;
-  }
-  std::string_view fail() {
-    good_ = false;
-    rest_ = {};
-    return {};
-  }
-
-  std::string_view rest_;
-  bool good_ = true;
-};
 
 // What a client takes an element to need; 0 where it cannot know.
 uint32_t precision_bits(uint32_t precision) {
@@ -103,19 +51,18 @@ uint32_t precision_bits(uint32_t precision) {
   }
 }
 
-// Reading goes on to the end in any case; what is found wrong first is what is told.
+// Checks what a manifest says; what is found wrong first is what is told.
 class ManifestReader {
  public:
-  ManifestReader(std::string_view bytes, Manifest* manifest) : reader_(bytes), manifest_(*manifest) {}
+  ManifestReader(std::string_view bytes, Manifest* manifest) : bytes_(bytes), manifest_(*manifest) {}
 
   bool read(std::string* reason) {
-    header();
-    if (wrong_.empty() && reader_.good()) {
-      arguments();
-      relations();
+    ManifestRecord record;
+    if (decoded(record)) {
+      head(record);
+      arguments(record);
+      if (wrong_.empty()) relations();
     }
-    if (wrong_.empty() && !reader_.good()) wrong_ = "it ends before its contents do, or a length in it is wrong";
-    if (wrong_.empty() && !reader_.at_end()) wrong_ = "bytes are left over behind the last argument";
     if (wrong_.empty()) return true;
     *reason = "the graph's manifest is damaged: " + wrong_;
     return false;
@@ -123,48 +70,54 @@ class ManifestReader {
 
  private:
   void wrong(std::string what) {
-    if (wrong_.empty() && reader_.good()) wrong_ = std::move(what);
+    if (wrong_.empty()) wrong_ = std::move(what);
   }
 
-  void header() {
-    const uint32_t version = reader_.u32();
-    if (version != Manifest::kVersion)
-      return wrong("it has version " + std::to_string(version) + ", which this driver does not know");
-    manifest_.weights_size = reader_.u64();
-    manifest_.model_name = reader_.text();
-    manifest_.xml = reader_.blob();
+  bool decoded(ManifestRecord& record) {
+    // Other versions have other fields.
+    ByteReader first(bytes_);
+    const uint32_t version = first.u32();
+    if (first.good() && version != kManifestVersion)
+      wrong("it has version " + std::to_string(version) + ", which this driver does not know");
+    ByteReader reader(bytes_);
+    if (wrong_.empty()) decode(reader, record);
+    if (!reader.good()) wrong("it ends before its contents do, or a length in it is wrong");
+    if (!reader.at_end()) wrong("bytes are left over behind the last argument");
+    return wrong_.empty();
+  }
+
+  void head(const ManifestRecord& record) {
+    manifest_.weights_size = record.weights_size;
+    manifest_.model_name = record.model_name;
+    manifest_.xml = record.xml;
     if (manifest_.xml.empty()) wrong("it has no model");
-    manifest_.flags = reader_.u32();
-    if (manifest_.flags & ~uint32_t{Manifest::kProfiling}) wrong("it has flags that this driver does not know");
-    for (uint32_t n = reader_.count(2 * sizeof(uint64_t)); n > 0; --n) {
-      std::string key = reader_.text();
-      manifest_.properties.emplace_back(std::move(key), reader_.text());
-    }
+    manifest_.flags = record.flags;
+    if (manifest_.flags & ~ManifestFlag::kAll) wrong("it has flags that this driver does not know");
+    for (const CompileProperty& each : record.properties) manifest_.properties.emplace_back(each.key, each.value);
   }
 
-  void arguments() {
-    constexpr size_t kLeast = 10 * sizeof(uint32_t) + 2 * sizeof(uint64_t);
-    const uint32_t count = reader_.count(kLeast);
+  void arguments(const ManifestRecord& record) {
+    const size_t count = record.arguments.size();
     if (count > kMostArguments) return wrong("it has " + std::to_string(count) + " arguments");
     manifest_.arguments.reserve(count);
-    while (manifest_.arguments.size() < count && wrong_.empty() && reader_.good()) argument();
+    for (const ArgumentRecord& each : record.arguments)
+      if (wrong_.empty()) argument(each);
   }
 
-  void argument() {
+  void argument(const ArgumentRecord& record) {
     GraphArgument& argument = manifest_.arguments.emplace_back();
-    const uint32_t type = reader_.u32(), role = reader_.u32();
-    argument.port = reader_.u32();
-    argument.element_type = reader_.u32();
-    const uint32_t precision = reader_.u32(), metadata_type = reader_.u32(), layout = reader_.u32();
-    argument.name = reader_.text();
-    argument.friendly_name = reader_.text();
-    for (uint32_t n = reader_.count(sizeof(uint64_t)); n > 0; --n) argument.tensor_names.push_back(reader_.text());
-    for (uint32_t n = reader_.count(sizeof(uint32_t)); n > 0; --n) argument.dims.push_back(reader_.u32());
-    for (uint32_t n = reader_.count(sizeof(uint64_t)); n > 0; --n) argument.shape.push_back(reader_.u64());
-    if (!reader_.good()) return;
+    const uint32_t type = record.type, role = record.role;
+    const uint32_t precision = record.precision, metadata_type = record.metadata_type, layout = record.layout;
+    argument.port = record.port;
+    argument.element_type = record.element_type;
+    argument.name = record.name;
+    argument.friendly_name = record.friendly_name;
+    argument.tensor_names.assign(record.tensor_names.begin(), record.tensor_names.end());
+    argument.dims = record.dims;
+    argument.shape = record.shape;
 
     if (type > ZE_GRAPH_ARGUMENT_TYPE_OUTPUT) return wrong(that(argument) + " is neither an input nor an output");
-    if (role > static_cast<uint32_t>(GraphRole::Weights)) return wrong(that(argument) + " has role " + std::to_string(role));
+    if (!is_known(static_cast<GraphRole>(role))) return wrong(that(argument) + " has role " + std::to_string(role));
     // The client knows more of these than we do; but an enumeration can only hold so much.
     if (std::max({precision, metadata_type, layout}) > ZE_GRAPH_ARGUMENT_PRECISION_FORCE_UINT32)
       return wrong(that(argument) + " has a precision, type or layout that cannot be");
@@ -260,7 +213,7 @@ class ManifestReader {
     return "argument " + std::to_string(&argument - manifest_.arguments.data()) + " (" + argument.name + ")";
   }
 
-  Reader reader_;
+  std::string_view bytes_;
   Manifest& manifest_;
   std::string wrong_;
 };
@@ -275,7 +228,7 @@ uint32_t element_bits(uint32_t element_type) {
   return element_type < std::size(kBits) ? kBits[element_type] : 0;
 }
 
-bool GraphArgument::dynamic() const { return std::find(shape.begin(), shape.end(), kDynamic) != shape.end(); }
+bool GraphArgument::dynamic() const { return std::find(shape.begin(), shape.end(), kDynamicDimension) != shape.end(); }
 
 bool Manifest::read(std::string_view bytes, Manifest* manifest, std::string* reason) try {
   *manifest = {};

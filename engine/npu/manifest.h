@@ -1,5 +1,5 @@
 // What a graph is, as the planner wrote it down and as a native blob keeps it: the model's XML, how it wants to be compiled, and
-// its arguments. Wire format: numbers little endian, texts behind a u64 length, lists behind a u32 count.
+// its arguments. Its bytes are a ManifestRecord.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +10,12 @@
 #include <vector>
 
 #include "../abi/gen/ze_npu_ext.h"
+#include "../layouts/gen/graph.h"
 
 namespace anyzero {
 
-enum class GraphRole : uint32_t {
-  Data = 0,
-  State = 1,    // an input and an output that get the same buffer
-  Shape = 2,    // the dimensions of another argument, 1-D, the last one first
-  Weights = 3,  // a part of the weights that is not in the blob
-};
-
 struct GraphArgument {
-  static constexpr uint64_t kDynamic = UINT64_MAX;  // in `shape`
-  static constexpr uint32_t kNone = UINT32_MAX;     // in `companion`
+  static constexpr uint32_t kNone = UINT32_MAX;  // in `companion`
 
   ze_graph_argument_type_t type = ZE_GRAPH_ARGUMENT_TYPE_INPUT;
   GraphRole role = GraphRole::Data;
@@ -35,7 +28,7 @@ struct GraphArgument {
   std::string friendly_name;
   std::vector<std::string> tensor_names;
   std::vector<uint32_t> dims;   // upper bounds where dynamic
-  std::vector<uint64_t> shape;  // kDynamic where dynamic
+  std::vector<uint64_t> shape;  // kDynamicDimension where dynamic
 
   // Not in the bytes, but found while reading.
   uint64_t bytes = 0;          // of a buffer for `dims`
@@ -51,19 +44,17 @@ struct GraphArgument {
 };
 
 struct Manifest {
-  static constexpr uint32_t kVersion = 1;
   static constexpr uint64_t kWeightsAlignment = 64;
-  enum Flag : uint32_t { kProfiling = 1 };
 
   std::string model_name;
-  std::string_view xml;        // inside the bytes that were read
-  uint64_t weights_size = 0;   // of what the blob holds
-  uint64_t weights_added = 0;  // by arguments: each at the next multiple of kWeightsAlignment
-  uint32_t flags = 0;
+  std::string_view xml;                                         // inside the bytes that were read
+  uint64_t weights_size = 0;                                    // of what the blob holds
+  uint64_t weights_added = 0;                                   // by arguments: each at the next multiple of kWeightsAlignment
+  uint32_t flags = 0;                                           // ManifestFlag
   std::vector<std::pair<std::string, std::string>> properties;  // for compile_model
   std::vector<GraphArgument> arguments;                         // inputs before outputs
 
-  bool profiling() const { return flags & kProfiling; }
+  bool profiling() const { return flags & ManifestFlag::kProfiling; }
   // It can be compiled once its weights arguments are set.
   bool weightless() const { return weights_added > 0; }
   uint64_t weights_extent() const { return weights_size + weights_added; }

@@ -73,7 +73,7 @@ class PointingText {
 }  // namespace
 
 bool model_key(const SerializedModel& model, const char* build_flags, ContentHash* key) {
-  const std::string made_by = settings.openvino_version + "/" ANYZERO_VERSION_TEXT "/" + std::to_string(Manifest::kVersion) + "/" +
+  const std::string made_by = settings.openvino_version + "/" ANYZERO_VERSION_TEXT "/" + std::to_string(kManifestVersion) + "/" +
                               processor_identity().hex();
   const std::string_view flags = build_flags ? build_flags : "";
   if (model.serializer == ModelSerializer::Whole) {

@@ -6,12 +6,9 @@
 #include <string>
 #include <string_view>
 
-namespace anyzero {
+#include "../layouts/gen/graph.h"
 
-enum class ModelSerializer : uint32_t {
-  Whole = 1,    // the XML, and the weights behind it
-  Pointing = 2  // the XML alone, with the addresses of the weights in it
-};
+namespace anyzero {
 
 struct SerializedModel {
   ModelSerializer serializer = ModelSerializer::Whole;

@@ -5,39 +5,26 @@
 #include <string_view>
 
 #include "../abi/error.h"
+#include "../planning/request.h"
 
 namespace anyzero {
-
-namespace {
-
-void read_texts(Answer& answer, std::vector<std::string>* to) {
-  for (uint32_t n = answer.count(sizeof(uint64_t)); n > 0; --n) to->push_back(answer.text());
-}
-
-}  // namespace
 
 Build::~Build() {
   for (auto& [name, code] : *codes.open()) code->release();
 }
 
-ze_result_t Build::read(Context& context, Device& device, Answer& answer) {
-  log = answer.log;
-  plan = std::make_shared<Plan>(answer.u64());
-  read_texts(answer, &kernels);
-  read_texts(answer, &functions);
-  for (uint32_t n = answer.count(3 * sizeof(uint64_t)); n > 0; --n) {
-    std::string name = answer.text();
-    const uint64_t offset = answer.u64(), size = answer.u64();
-    variables[name] = {offset, size};
-  }
-  if (ze_result_t r = plan->place_variables(context, device, answer)) return r;
-  std::vector<std::string> exports;
-  read_texts(answer, &imports);
-  read_texts(answer, &exports);
-  property_flags = answer.u32();
-  shareable = answer.u32() != 0;
-  if (!answer.good()) return fail(ZE_RESULT_ERROR_UNKNOWN, "the planner's answer to a build is damaged");
-  return ZE_RESULT_SUCCESS;
+ze_result_t Build::read(Context& context, Device& device, Reply& reply) {
+  BuildReply found;
+  if (!reply.read(&found)) return fail(ZE_RESULT_ERROR_UNKNOWN, "the planner's reply to a build is damaged");
+  log = reply.log;
+  plan = std::make_shared<Plan>(found.plan);
+  kernels.assign(found.kernels.begin(), found.kernels.end());
+  functions.assign(found.functions.begin(), found.functions.end());
+  for (const ModuleVariable& each : found.variables) variables[std::string(each.name)] = {each.offset, each.size};
+  imports.assign(found.imports.begin(), found.imports.end());
+  property_flags = found.property_flags;
+  shareable = found.shareable != 0;
+  return plan->place_variables(context, device, found);
 }
 
 Recent<Build>& recent_builds() {
@@ -45,14 +32,18 @@ Recent<Build>& recent_builds() {
   return *builds;
 }
 
-std::string build_question(const Question& question) {
-  Question all;
+BuildKey::BuildKey(const BuildRequest& request) {
+  ByteWriter bytes;
+  size_t size = 256;  // of what is not counted
+  for (const ModuleInput& input : request.inputs) size += input.data.size() + input.flags.size();
+  bytes.reserve(size);
   for (char* const* each = environ; each && *each; ++each) {
     const std::string_view variable = *each;
-    if (variable.starts_with("ANYZERO_")) all.blob(variable);
+    if (variable.starts_with("ANYZERO_")) bytes.blob(variable);
   }
-  all.blob(question.bytes());
-  return all.bytes();
+  request_ = bytes.bytes().size();
+  encode(bytes, request);
+  bytes_ = bytes.done();
 }
 
 }  // namespace anyzero

@@ -6,17 +6,19 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "../abi/gen/ze_api.h"
 #include "../exec/mutex.h"
+#include "../layouts/gen/planner.h"
 #include "plan.h"
 #include "recent.h"
 
 namespace anyzero {
 
-enum class CodeKind : uint32_t { Kernel, Function };
+class Reply;
 
 // Modules that are made from the same inputs share one, where nothing tells them apart: neither variables, whose memory each has
 // for itself, nor anything to link. Threading: immutable but for the codes, once it is read.
@@ -32,8 +34,8 @@ struct Build {
   Build& operator=(const Build&) = delete;
   ~Build();
 
-  // The planner's answer; takes device memory for the variables.
-  ze_result_t read(Context& context, Device& device, Answer& answer);
+  // The planner's reply; takes device memory for the variables.
+  ze_result_t read(Context& context, Device& device, Reply& reply);
 
   std::shared_ptr<Plan> plan;
   std::vector<std::string> kernels;
@@ -47,10 +49,20 @@ struct Build {
   Guarded<Codes> codes;
 };
 
-// The builds of this process that were used last, by `build_question`.
-Recent<Build>& recent_builds();
+// Everything that a build depends on: the variables that the planner may go by, and the request.
+class BuildKey {
+ public:
+  explicit BuildKey(const BuildRequest& request);
 
-// What a build depends on: the question, and everything in the environment that the planner may go by.
-std::string build_question(const Question& question);
+  const std::string& bytes() const { return bytes_; }
+  std::string_view request() const { return std::string_view(bytes_).substr(request_); }
+
+ private:
+  std::string bytes_;
+  size_t request_;  // where it begins
+};
+
+// The builds of this process that were used last, by their keys.
+Recent<Build>& recent_builds();
 
 }  // namespace anyzero

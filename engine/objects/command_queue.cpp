@@ -56,7 +56,7 @@ ze_result_t QueueChoice::check(Context& context, Device& device, const ze_comman
         "the device has %zu logical hardware contexts (maxHardwareContexts), and as many command queues and immediate lists; "
         "destroy some of them",
         device.most_queues());
-  const bool infers = device.driver().type() == Driver::Type::Npu && !groups[desc->ordinal].copy_only();
+  const bool infers = device.driver().kind() == DriverKind::Npu && !groups[desc->ordinal].copy_only();
   *choice = {desc->ordinal, desc->index, desc->flags, desc->mode, desc->priority, infers && !keeps_order(desc->pNext)};
   return ZE_RESULT_SUCCESS;
 }

@@ -5,6 +5,7 @@
 #include "../abi/gen/structures.h"
 #include "../backends/backend.h"
 #include "../exec/settings.h"
+#include "../layouts/gen/description.h"
 #include "context.h"
 #include "device.h"
 #include "driver.h"
@@ -14,63 +15,22 @@ namespace anyzero {
 
 namespace {
 
-struct FileHeader {
-  char magic[8];
-  uint32_t settings;
-  uint32_t texts;
-  uint32_t drivers;
-  uint32_t reserved;
-};
-struct SettingRecord {
-  char name[24];
-  uint64_t value;
-};
-struct TextRecord {
-  char name[24];
-  uint64_t size;
-};
-struct DriverRecord {
-  uint32_t kind;
-  uint32_t blobs;
-  uint32_t extensions;
-  uint32_t devices;
-};
-struct DeviceRecord {
-  char backend[8];
-  uint32_t blobs;
-  uint32_t tiles;
-};
-struct BlobRecord {
-  uint32_t stype;
-  uint32_t count;
-  uint32_t size;
-  uint32_t extends;
-};
-
 constexpr uint32_t kMostDevices = 64;  // residency is kept as one bit a device
 constexpr uint32_t kMostQueues = 1024;
 
+// A name in a field of fixed size, with zeros behind it.
+template <size_t n>
+std::string_view name_in(const char (&field)[n]) {
+  return {field, strnlen(field, n)};
+}
+
 }  // namespace
-
-bool Description::take(void* to, size_t size) {
-  if (static_cast<size_t>(end_ - at_) < size) return false;
-  if (size) std::memcpy(to, at_, size);  // an empty vector has no address
-  at_ += size;
-  return true;
-}
-
-bool Description::skip_to_8(size_t taken) {
-  size_t padding = (8 - taken % 8) % 8;
-  if (static_cast<size_t>(end_ - at_) < padding) return false;
-  at_ += padding;
-  return true;
-}
 
 bool Description::read_settings(uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) {
-    SettingRecord record;
-    if (!take(&record, sizeof record)) return false;
-    std::string name(record.name, strnlen(record.name, sizeof record.name));
+    const auto record = reader_.record<SettingRecord>();
+    if (!reader_.good()) return false;
+    const std::string_view name = name_in(record.name);
     if (name == "threads") settings.threads = record.value;
     if (name == "spin_ns") settings.spin_ns = record.value;
     if (name == "inline_bytes") settings.inline_bytes = record.value;
@@ -84,42 +44,39 @@ bool Description::read_settings(uint32_t count) {
 
 bool Description::read_texts(uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) {
-    TextRecord record;
-    if (!take(&record, sizeof record) || static_cast<size_t>(end_ - at_) < record.size) return false;
-    std::string text(reinterpret_cast<const char*>(at_), record.size);
-    at_ += record.size;
+    const auto record = reader_.record<TextRecord>();
+    const std::string_view text = reader_.take(record.size);
+    reader_.skip_to_8(record.size);
     // They become C strings, and one that ends early would name another file.
-    if (text.find('\0') != std::string::npos || !skip_to_8(text.size())) return false;
-    std::string name(record.name, strnlen(record.name, sizeof record.name));
-    if (name == "npu_cache") settings.npu_cache = std::move(text);
-    if (name == "openvino") settings.openvino = std::move(text);
-    if (name == "openvino_version") settings.openvino_version = std::move(text);
+    if (!reader_.good() || text.find('\0') != text.npos) return false;
+    const std::string_view name = name_in(record.name);
+    if (name == "npu_cache") settings.npu_cache = text;
+    if (name == "openvino") settings.openvino = text;
+    if (name == "openvino_version") settings.openvino_version = text;
   }
   return true;
 }
 
 bool Description::read_properties(uint32_t count, Properties* properties) {
   for (uint32_t i = 0; i < count; ++i) {
-    BlobRecord record;
-    if (!take(&record, sizeof record)) return false;
-    size_t size = size_t{record.count} * record.size;
-    if (record.count == 0 || static_cast<size_t>(end_ - at_) < size) return false;
-    if (record.size != structure_size(record.stype)) return false;
-    Properties::Image image{record.stype, record.count, record.size, record.extends, std::vector<unsigned char>(size)};
-    if (!take(image.bytes.data(), size) || !skip_to_8(size)) return false;
-    properties->add(std::move(image));
+    const auto record = reader_.record<PropertyRecord>();
+    const size_t size = size_t{record.structures} * record.size;
+    const std::string_view bytes = reader_.take(size);
+    reader_.skip_to_8(size);
+    if (!reader_.good() || record.structures == 0 || record.size != structure_size(record.stype)) return false;
+    properties->add({record.stype, record.structures, record.size, record.extends, {bytes.begin(), bytes.end()}});
   }
   return true;
 }
 
 bool Description::read_device(Driver& driver, Device* parent) {
-  DeviceRecord record;
-  if (!take(&record, sizeof record) || devices_ == kMostDevices || (parent && record.tiles)) return false;
+  const auto record = reader_.record<DeviceRecord>();
+  if (!reader_.good() || devices_ == kMostDevices || (parent && record.tiles)) return false;
   // The processor is behind both; what they are asked to run differs.
-  const char* backend = driver.type() == Driver::Type::Npu ? "npu" : "cpu";
-  if (strncmp(record.backend, backend, sizeof record.backend) != 0) return false;
+  const char* backend = driver.kind() == DriverKind::Npu ? "npu" : "cpu";
+  if (name_in(record.backend) != backend) return false;
   Properties properties;
-  if (!read_properties(record.blobs, &properties)) return false;
+  if (!read_properties(record.properties, &properties)) return false;
   for (uint32_t i = 0; i < properties.count(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES); ++i)
     if (properties.get<ze_command_queue_group_properties_t>(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES, i)->numQueues >
         kMostQueues)
@@ -136,15 +93,18 @@ bool Description::read_device(Driver& driver, Device* parent) {
 }
 
 bool Description::read_driver(std::vector<Driver*>* drivers) {
-  DriverRecord record;
-  if (!take(&record, sizeof record) || record.kind < 1 || record.kind > 2) return false;
+  const auto record = reader_.record<DriverRecord>();
+  const auto kind = static_cast<DriverKind>(record.kind);
+  if (!reader_.good() || !is_known(kind)) return false;
   Properties properties;
-  if (!read_properties(record.blobs, &properties)) return false;
-  if (record.extensions > static_cast<size_t>(end_ - at_) / sizeof(ze_driver_extension_properties_t)) return false;
+  if (!read_properties(record.properties, &properties)) return false;
+  const size_t size = record.extensions * sizeof(ze_driver_extension_properties_t);
+  const std::string_view listed = reader_.take(size);
+  reader_.skip_to_8(size);
+  if (!reader_.good()) return false;
   std::vector<ze_driver_extension_properties_t> extensions(record.extensions);
-  size_t size = record.extensions * sizeof(ze_driver_extension_properties_t);
-  if (!take(extensions.data(), size) || !skip_to_8(size)) return false;
-  Driver* driver = Driver::make(static_cast<Driver::Type>(record.kind), std::move(properties), std::move(extensions));
+  if (size) std::memcpy(extensions.data(), listed.data(), size);  // an empty vector has no address
+  Driver* driver = Driver::make(kind, std::move(properties), std::move(extensions));
   drivers->push_back(driver);
   for (uint32_t i = 0; i < record.devices; ++i)
     if (!read_device(*driver, nullptr)) return false;
@@ -154,8 +114,8 @@ bool Description::read_driver(std::vector<Driver*>* drivers) {
 }
 
 bool Description::build(std::vector<Driver*>* drivers, std::string* reason) {
-  FileHeader header;
-  bool good = take(&header, sizeof header) && std::memcmp(header.magic, "AZDESC03", 8) == 0 && read_settings(header.settings) &&
+  const auto header = reader_.record<DescriptionHead>();
+  bool good = std::string_view(header.magic, sizeof header.magic) == kDescriptionMagic && read_settings(header.settings) &&
               read_texts(header.texts);
   for (uint32_t i = 0; good && i < header.drivers; ++i) good = read_driver(drivers);
   if (!good) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "../abi/properties.h"
+#include "../layouts/bytes.h"
 
 namespace anyzero {
 
@@ -15,22 +16,19 @@ class Device;
 // The bytes may come from a file, so nothing in them is trusted.
 class Description {
  public:
-  explicit Description(const std::vector<unsigned char>& bytes) : at_(bytes.data()), end_(bytes.data() + bytes.size()) {}
+  explicit Description(const std::vector<unsigned char>& bytes) : reader_(bytes) {}
 
   // All drivers, or false with the reason and no driver.
   bool build(std::vector<Driver*>* drivers, std::string* reason);
 
  private:
-  bool take(void* to, size_t size);
-  bool skip_to_8(size_t taken);
   bool read_settings(uint32_t count);
   bool read_texts(uint32_t count);
   bool read_properties(uint32_t count, Properties* properties);
   bool read_driver(std::vector<Driver*>* drivers);
   bool read_device(Driver& driver, Device* parent);
 
-  const unsigned char* at_;
-  const unsigned char* end_;
+  ByteReader reader_;
   uint32_t devices_ = 0;
 };
 

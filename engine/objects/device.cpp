@@ -21,7 +21,7 @@ Device::Device(Driver& driver, Device* parent, Backend& backend, Properties prop
     auto* described = properties_.get<ze_command_queue_group_properties_t>(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES, i);
     Group group{described->flags, described->maxMemoryFillPatternSize, {}};
     // Inferences run beside each other, and use the processor's threads by themselves.
-    const bool infers = driver.type() == Driver::Type::Npu && !group.copy_only();
+    const bool infers = driver.kind() == DriverKind::Npu && !group.copy_only();
     const auto threads = static_cast<uint32_t>(infers ? std::clamp<uint64_t>(settings.threads, 1, kMostEngineThreads) : 1);
     for (uint32_t q = 0; q < described->numQueues; ++q) group.engines.push_back(std::make_unique<Engine>(threads));
     groups_.push_back(std::move(group));

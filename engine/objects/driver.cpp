@@ -46,12 +46,12 @@ const std::vector<Driver*>& drivers() {
 
 // Which driver types the program has asked for so far; 0 until the first zeInit, whose flags decide what zeDriverGet lists.
 std::atomic<uint32_t> wanted_by_init{0};
-constexpr uint32_t kAllTypes = static_cast<uint32_t>(Driver::Type::Gpu) | static_cast<uint32_t>(Driver::Type::Npu);
+constexpr uint32_t kAllTypes = static_cast<uint32_t>(DriverKind::Gpu) | static_cast<uint32_t>(DriverKind::Npu);
 
 ze_result_t list_types(uint32_t types, uint32_t* count, ze_driver_handle_t* handles) {
   std::vector<Driver*> listed;
   for (Driver* driver : drivers())
-    if ((types & static_cast<uint32_t>(driver->type())) && !driver->devices().empty()) listed.push_back(driver);
+    if ((types & static_cast<uint32_t>(driver->kind())) && !driver->devices().empty()) listed.push_back(driver);
   return list_handles(listed, count, handles);
 }
 
@@ -121,7 +121,7 @@ ze_result_t Driver::getExtensionProperties(uint32_t* count, ze_driver_extension_
 ze_result_t Driver::getExtensionFunctionAddress(const char* name, void** address) {
   *address = find_function(name);
   if (!*address) *address = Kernel::beyond_the_specification(name);
-  if (!*address && type_ == Type::Npu) *address = npu_extension(name);
+  if (!*address && kind_ == DriverKind::Npu) *address = npu_extension(name);
   return *address ? ZE_RESULT_SUCCESS : fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "no function is called %s", name);
 }
 

@@ -6,6 +6,7 @@
 
 #include "../abi/handle.h"
 #include "../abi/properties.h"
+#include "../layouts/gen/description.h"
 
 namespace anyzero {
 
@@ -24,20 +25,19 @@ class Driver : public Object<Driver, Kind::Driver> {
   ze_result_t getLastErrorDescription(const char** text);
   ze_context_handle_t getDefaultContext();
 
-  enum class Type : uint32_t { Gpu = 1, Npu = 2 };
-  Type type() const { return type_; }
+  DriverKind kind() const { return kind_; }
   // The devices that a program sees, and all that there are: tiles are found behind them.
   const std::vector<Device*>& devices() const { return devices_; }
   const std::vector<Device*>& cards() const { return cards_; }
   Context* default_context() const { return default_context_; }
 
-  Driver(Type type, Properties properties, std::vector<ze_driver_extension_properties_t> extensions)
-      : type_(type), properties_(std::move(properties)), extensions_(std::move(extensions)) {}
+  Driver(DriverKind kind, Properties properties, std::vector<ze_driver_extension_properties_t> extensions)
+      : kind_(kind), properties_(std::move(properties)), extensions_(std::move(extensions)) {}
 
  private:
   friend class Description;
   friend class Visibility;
-  Type type_;
+  DriverKind kind_;
   Properties properties_;
   std::vector<ze_driver_extension_properties_t> extensions_;
   std::vector<Device*> cards_;

@@ -163,7 +163,7 @@ ze_result_t Kernel::getProperties(ze_kernel_properties_t* properties) {
   properties->requiredSubgroupSize = facts.required_sub_group_size;
   // Where nothing asks for sub-groups, the lanes are as many as is fast, which need not be a size that the device lists.
   // A sub-group of a required size may run as several vectors.
-  const uint32_t asked = (facts.flags & KernelFacts::kSubGroups) ? facts.lanes : std::clamp(facts.lanes, 8u, 32u);
+  const uint32_t asked = (facts.flags & KernelFlag::kSubGroups) ? facts.lanes : std::clamp(facts.lanes, 8u, 32u);
   const uint32_t sub_group = facts.required_sub_group_size ? facts.required_sub_group_size : asked;
   properties->maxSubgroupSize = sub_group;
   properties->maxNumSubgroups = (most + sub_group - 1) / sub_group;

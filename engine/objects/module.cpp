@@ -4,6 +4,7 @@
 
 #include "../abi/error.h"
 #include "../abi/properties.h"
+#include "../planning/request.h"
 #include "driver.h"
 #include "module_build_log.h"
 #include "text.h"
@@ -17,10 +18,10 @@ void hand_out(const std::string& text, ze_module_build_log_handle_t* log) {
 }
 
 // The log for whoever asked for one, and the outcome with the log's beginning as this thread's error text.
-ze_result_t conclude(const char* what, const Answer& answer, ze_module_build_log_handle_t* log) {
-  hand_out(answer.log, log);
-  if (answer.status == ZE_RESULT_SUCCESS) return answer.status;
-  return fail(answer.status, "%s: %s", what, answer.log.c_str());
+ze_result_t conclude(const char* what, const Reply& reply, ze_module_build_log_handle_t* log) {
+  hand_out(reply.log, log);
+  if (reply.status == ZE_RESULT_SUCCESS) return reply.status;
+  return fail(reply.status, "%s: %s", what, reply.log.c_str());
 }
 
 // Something that a module is made from; the caller's memory.
@@ -68,45 +69,35 @@ Sizes constant_sizes(const std::vector<Input>& inputs) {
   static auto* recent = new Recent<Sizes>;  // leaked: modules are created from exit handlers
   Sizes sizes(inputs.size());
   if (std::none_of(inputs.begin(), inputs.end(), [](const Input& input) { return input.constants; })) return sizes;
-  Question question;
-  question.u32(static_cast<uint32_t>(inputs.size()));
-  for (const Input& input : inputs) question.blob(input.constants ? input.bytes : std::string_view());
-  if (std::shared_ptr<Sizes> known = recent->find(question.bytes())) return *known;
-  Answer answer;
-  ask_planner("constants", question, &answer);
-  // Whatever keeps the planner from answering keeps it from building, and there it is told.
-  if (answer.status != ZE_RESULT_SUCCESS) return sizes;
-  for (ConstantSizes& each : sizes)
-    for (uint32_t n = answer.count(2 * sizeof(uint32_t)); n > 0; --n) {
-      const uint32_t number = answer.u32();
-      each[number] = answer.u32();
-    }
-  if (answer.good()) recent->keep(question.bytes(), std::make_shared<Sizes>(sizes));
+  ConstantsRequest request;
+  for (const Input& input : inputs) request.modules.push_back(input.constants ? input.bytes : std::string_view());
+  std::string asked = encoded(request);
+  if (std::shared_ptr<Sizes> known = recent->find(asked)) return *known;
+  Reply reply;
+  ask_planner("constants", asked, &reply);
+  ConstantsReply found;
+  // Whatever keeps the planner from replying keeps it from building, and there it is told.
+  if (reply.status != ZE_RESULT_SUCCESS || !reply.read(&found) || found.modules.size() != sizes.size()) return sizes;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    for (const ConstantSize& each : found.modules[i].sizes) sizes[i][each.number] = each.size;
+  recent->keep(std::move(asked), std::make_shared<Sizes>(sizes));
   return sizes;
 }
 
-void add_inputs(Question& question, ze_module_format_t format, const Device& device, const std::vector<Input>& inputs) {
+BuildRequest build_request(ze_module_format_t format, const Device& device, const std::vector<Input>& inputs) {
   const Sizes sizes = constant_sizes(inputs);
-  question.u32(format);
-  question.u32(device.pages_on_demand());
-  question.u32(static_cast<uint32_t>(inputs.size()));
+  BuildRequest request{static_cast<uint32_t>(format), device.pages_on_demand(), {}};
+  request.inputs.reserve(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     const ze_module_constants_t* constants = inputs[i].constants;
-    question.blob(inputs[i].bytes);
-    question.blob(inputs[i].flags);
-    question.u32(constants ? constants->numConstants : 0);
+    ModuleInput& input = request.inputs.emplace_back(inputs[i].bytes, inputs[i].flags);
     for (uint32_t c = 0; constants && c < constants->numConstants; ++c) {
       auto known = sizes[i].find(constants->pConstantIds[c]);
-      question.u32(constants->pConstantIds[c]);
-      question.blob({static_cast<const char*>(constants->pConstantValues[c]), known == sizes[i].end() ? 0 : known->second});
+      const size_t size = known == sizes[i].end() ? 0 : known->second;
+      input.constants.push_back({constants->pConstantIds[c], {static_cast<const char*>(constants->pConstantValues[c]), size}});
     }
   }
-}
-
-Question about(const std::vector<uint64_t>& plans, Question question = {}) {
-  question.u32(static_cast<uint32_t>(plans.size()));
-  for (uint64_t plan : plans) question.u64(plan);
-  return question;
+  return request;
 }
 
 }  // namespace
@@ -114,24 +105,22 @@ Question about(const std::vector<uint64_t>& plans, Question question = {}) {
 ze_result_t Module::create(Context& context, Device& device, const ze_module_desc_t* desc, ze_module_handle_t* handle,
                            ze_module_build_log_handle_t* log) {
   if (ze_result_t r = context.require(device)) return r;
-  if (device.driver().type() == Driver::Type::Npu)
+  if (device.driver().kind() == DriverKind::Npu)
     return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
                 "the NPU executes graphs and runs no kernels; create the module for a device of the compute driver");
   std::vector<Input> inputs;
   if (ze_result_t r = gather_inputs(*desc, &inputs)) return r;
-  Question question;
-  add_inputs(question, desc->format, device, inputs);
-  std::string asked = build_question(question);
-  std::shared_ptr<Build> build = recent_builds().find(asked);
+  BuildKey key(build_request(desc->format, device, inputs));
+  std::shared_ptr<Build> build = recent_builds().find(key.bytes());
   if (build) {
     hand_out(build->log, log);
   } else {
-    Answer answer;
-    ask_planner("build", question, &answer);
-    if (ze_result_t r = conclude("the module cannot be built", answer, log)) return r;
+    Reply reply;
+    ask_planner("build", key.request(), &reply);
+    if (ze_result_t r = conclude("the module cannot be built", reply, log)) return r;
     build = std::make_shared<Build>();
-    if (ze_result_t r = build->read(context, device, answer)) return r;
-    if (build->shareable) recent_builds().keep(std::move(asked), build);
+    if (ze_result_t r = build->read(context, device, reply)) return r;
+    if (build->shareable) recent_builds().keep(key.bytes(), build);
   }
   *handle = handle_of<ze_module_handle_t>(make(context, device, std::move(build)));
   return ZE_RESULT_SUCCESS;
@@ -150,15 +139,15 @@ std::vector<std::shared_ptr<Plan>> Module::reach() {
 }
 
 ze_result_t Module::dynamicLink(uint32_t count, Module* const* modules, ze_module_build_log_handle_t* log) {
-  std::vector<uint64_t> plans;
+  LinkRequest request;
   for (uint32_t i = 0; i < count; ++i) {
     if (modules[i]->context_.get() != modules[0]->context_.get())
       return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "module %u belongs to another context than the first", i);
-    plans.push_back(modules[i]->build_->plan->id());
+    request.plans.push_back(modules[i]->build_->plan->id());
   }
-  Answer answer;
-  ask_planner("link", about(plans), &answer);
-  if (ze_result_t r = conclude("the modules cannot be linked", answer, log)) return r;
+  Reply reply;
+  ask_planner("link", encoded(request), &reply);
+  if (ze_result_t r = conclude("the modules cannot be linked", reply, log)) return r;
   // Code takes what it needs from all of these, also where one of them was linked with others before.
   std::vector<std::shared_ptr<Plan>> reached;
   for (uint32_t i = 0; i < count; ++i) {
@@ -178,13 +167,11 @@ ze_result_t Module::dynamicLink(uint32_t count, Module* const* modules, ze_modul
 
 ze_result_t Module::inspectLinkageExt(ze_linkage_inspection_ext_desc_t* desc, uint32_t count, Module* const* modules,
                                       ze_module_build_log_handle_t* log) {
-  std::vector<uint64_t> plans;
-  for (uint32_t i = 0; i < count; ++i) plans.push_back(modules[i]->build_->plan->id());
-  Question question;
-  question.u32(desc->flags);
-  Answer answer;
-  ask_planner("inspect", about(plans, std::move(question)), &answer);
-  return conclude("the modules cannot be inspected", answer, log);
+  InspectRequest request{desc->flags, {}};
+  for (uint32_t i = 0; i < count; ++i) request.plans.push_back(modules[i]->build_->plan->id());
+  Reply reply;
+  ask_planner("inspect", encoded(request), &reply);
+  return conclude("the modules cannot be inspected", reply, log);
 }
 
 ze_result_t Module::getNativeBinary(size_t* size, uint8_t* binary) { return whole("native", native_, size, binary); }
@@ -194,14 +181,12 @@ ze_result_t Module::debug_info(size_t* size, uint8_t* elf) { return whole("debug
 ze_result_t Module::whole(const char* what, Guarded<std::string>& kept, size_t* size, uint8_t* to) {
   std::string bytes = std::exchange(*kept.open(), {});
   if (bytes.empty()) {
-    Question question;
-    question.u64(build_->plan->id());
-    Answer answer;
-    ask_planner(what, question, &answer);
-    if (answer.status != ZE_RESULT_SUCCESS)
-      return fail(answer.status, "the module cannot be had as %s: %s", what, answer.log.c_str());
-    bytes = answer.text();
-    if (!answer.good()) return fail(ZE_RESULT_ERROR_UNKNOWN, "the planner's answer is damaged");
+    Reply reply;
+    ask_planner(what, encoded(PlanRequest{build_->plan->id()}), &reply);
+    if (reply.status != ZE_RESULT_SUCCESS) return fail(reply.status, "the module cannot be had as %s: %s", what, reply.log.c_str());
+    BytesReply made;
+    if (!reply.read(&made)) return fail(ZE_RESULT_ERROR_UNKNOWN, "the planner's reply is damaged");
+    bytes = made.data;
   }
   const bool all = to && *size >= bytes.size();
   const ze_result_t result = copy_out(bytes.data(), bytes.size(), size, to);
@@ -268,14 +253,11 @@ ze_result_t Module::code(const std::string& name, CodeKind kind, Code** code) {
 }
 
 ze_result_t Module::compile(const std::string& name, CodeKind kind, Code** code) {
-  Question question;
-  question.u64(build_->plan->id());
-  question.blob(name);
-  question.u32(static_cast<uint32_t>(kind));
-  Answer answer;
-  ask_planner("compile", question, &answer);
-  if (answer.status != ZE_RESULT_SUCCESS) return fail(answer.status, "%s cannot be compiled: %s", name.c_str(), answer.log.c_str());
-  std::string_view container = answer.blob();
+  Reply reply;
+  ask_planner("compile", encoded(CompileRequest{build_->plan->id(), name, static_cast<uint32_t>(kind)}), &reply);
+  if (reply.status != ZE_RESULT_SUCCESS) return fail(reply.status, "%s cannot be compiled: %s", name.c_str(), reply.log.c_str());
+  BytesReply made;
+  reply.read(&made);  // no container is what a damaged reply holds, and it is refused as one
   auto linked = [&](uint64_t id, GlobalBlock* block) {
     for (const auto& plan : reach())
       if (plan->id() == id) {
@@ -285,7 +267,7 @@ ze_result_t Module::compile(const std::string& name, CodeKind kind, Code** code)
     return false;
   };
   std::string reason;
-  *code = Code::load(std::vector<unsigned char>(container.begin(), container.end()), global_block(build_->plan), linked, &reason);
+  *code = Code::load(std::vector<unsigned char>(made.data.begin(), made.data.end()), global_block(build_->plan), linked, &reason);
   return *code ? ZE_RESULT_SUCCESS : fail(ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, "%s", reason.c_str());
 }
 

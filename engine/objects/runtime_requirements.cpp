@@ -17,9 +17,7 @@ namespace anyzero {
 namespace {
 
 // Who made a requirements string; every string we make begins with it.
-const char* key_of(const Device& device) {
-  return device.driver().type() == Driver::Type::Npu ? "ANYZERO.L0.NPU" : "ANYZERO.L0.CPU";
-}
+const char* key_of(const Device& device) { return device.driver().kind() == DriverKind::Npu ? "ANYZERO.L0.NPU" : "ANYZERO.L0.CPU"; }
 
 // Appended, not added: GCC 12 warns of the sum of a string and a literal under -fsanitize=thread.
 std::string blob_text(std::string_view key, uint32_t version) {
@@ -48,7 +46,7 @@ std::string requirements_of_modules(const Device& device) {
 bool met(const Device& device, const char* requirements) {
   const std::string_view text = requirements, key = key_of(device);
   if (text == key) return true;
-  if (device.driver().type() != Driver::Type::Npu) return text == requirements_of_modules(device);
+  if (device.driver().kind() != DriverKind::Npu) return text == requirements_of_modules(device);
   for (uint32_t version = kOldestBlobVersion; version <= kBlobVersion; ++version)
     if (text == blob_text(key, version)) return true;
   return false;

@@ -105,7 +105,7 @@ void Visibility::show_composite(Driver& driver, Device& card, uint32_t number) c
 }
 
 void Visibility::apply(Driver& driver) const {
-  if (driver.type() == Driver::Type::Npu) {
+  if (driver.kind() == DriverKind::Npu) {
     driver.devices_ = driver.cards();
     return;
   }

@@ -10,15 +10,11 @@
 #include <mutex>
 #include <utility>
 
+#include "../layouts/gen/frame.h"
+
 namespace anyzero {
 
 namespace {
-
-struct Frame {
-  uint32_t number;
-  uint32_t kind;
-  uint64_t bytes;
-};
 
 constexpr uint64_t kLargest = uint64_t{1} << 32;
 constexpr uint64_t kPatience = 60'000;  // milliseconds until something that was started as an interpreter must have said something
@@ -147,8 +143,8 @@ bool Connection::receive(void* to, size_t size) {
 // For the one thread that reads.
 bool Connection::read_one() {
   Frame frame;
-  if (!ours() || !receive(&frame, sizeof frame) || frame.bytes > kLargest) return false;
-  std::string bytes(frame.bytes, '\0');
+  if (!ours() || !receive(&frame, sizeof frame) || frame.size > kLargest) return false;
+  std::string bytes(frame.size, '\0');
   if (!receive(bytes.data(), bytes.size())) return false;
   std::lock_guard lock(mutex_);
   if (frame.number == 0) {
@@ -157,7 +153,8 @@ bool Connection::read_one() {
   }
   spoke_ = true;
   if (auto found = calls_.find(frame.number); found != calls_.end())
-    finish(*found->second, frame.kind == 0 ? Outcome::Answered : Outcome::Refused, std::move(bytes));
+    finish(*found->second, frame.kind == static_cast<uint32_t>(FrameKind::Reply) ? Outcome::Answered : Outcome::Refused,
+           std::move(bytes));
   return true;
 }
 

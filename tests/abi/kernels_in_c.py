@@ -24,29 +24,69 @@ from typing import Any, Final
 
 import anyzero.driver.modules
 from anyzero import ze
+from anyzero.layouts.container import (
+    CONTAINER_HEAD_BYTES,
+    CONTAINER_HEAD_OFFSETS,
+    CONTAINER_MAGIC,
+    ArgumentKind,
+    ContainerArgument,
+    ContainerHead,
+    KernelFlag,
+)
+from anyzero.layouts.planner import (
+    BuildReply,
+    BuildRequest,
+    BytesReply,
+    CompileRequest,
+    ConstantSize,
+    ConstantSizes,
+    ConstantsReply,
+    ConstantsRequest,
+    InspectRequest,
+    LinkRequest,
+    ModuleRelocation,
+    ModuleVariable,
+    PlanRequest,
+    ReplyHead,
+    RequestHead,
+)
+from anyzero.wire import Reader, Writer
+from codegen.layouts import Struct, load
 from tests.abi.calls import Calls, waiting
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+TYPES: Final = {"u64": "u64 ", "bytes*": "u8* ", "void*": "void* "}
+
+
+def _declared(struct: Struct) -> str:
+    fields = (f"{TYPES[each.element]}{each.name}{f'[{each.length}]' if each.length else ''};" for each in struct.fields)
+    return f"struct {struct.name} {{ {' '.join(fields)} }};"
+
+
+def _structs() -> str:
+    """What kernels and the engine share, in C."""
+    family = next(each for each in load(ROOT / "spec" / "layouts.toml") if each.name == "kernel")
+    return "\n".join(map(_declared, family.structs))
+
 
 PRELUDE: Final = """
 typedef unsigned char u8; typedef int i32; typedef unsigned u32; typedef unsigned long u64; typedef float f32;
-struct Grid { u64 count[3], size[3], offset[3], global[3], dimensions; };
-struct Worker { u8* local; u8* scratch; u64 local_bytes, scratch_bytes; void* launch; };
+STRUCTS
 extern void az_printf(struct Worker*, const char*, const u64*, u32);
 extern void az_fault(struct Worker*, u32, u64) __attribute__((noreturn));
 extern u8 az_globals[];
 #define KERNEL(name) void name(const void* args, const struct Grid* grid, u64 first, u64 last, struct Worker* worker)
 #define ARG(type, offset) (*(type*)((const u8*)args + (offset)))
 #define FOR_GROUPS for (u64 group = first; group < last; ++group)
-#define GROUP_X (group % grid->count[0])
-#define GROUP_Y (group / grid->count[0] % grid->count[1])
-#define GROUP_Z (group / grid->count[0] / grid->count[1])
-#define FOR_X for (u64 x = 0; x < grid->size[0]; ++x)
-#define GLOBAL_X (GROUP_X * grid->size[0] + x + grid->offset[0])
-"""
+#define GROUP_X (group % grid->group_count[0])
+#define GROUP_Y (group / grid->group_count[0] % grid->group_count[1])
+#define GROUP_Z (group / grid->group_count[0] / grid->group_count[1])
+#define FOR_X for (u64 x = 0; x < grid->group_size[0]; ++x)
+#define GLOBAL_X (GROUP_X * grid->group_size[0] + x + grid->global_offset[0])
+""".replace("STRUCTS", _structs())
 
 NUMBERS: Final = itertools.count(1)
 """Of plans: one stand-in may hear that the plan of another is released."""
-
-KINDS: Final = ("value", "global", "constant", "local", "image", "sampler")
 
 
 @functools.cache
@@ -83,71 +123,46 @@ def container(object_: bytes, **facts: Any) -> bytes:
         alignment = rest[0] if rest else min(size, 8)
         offset = -(-offset // alignment) * alignment
         name = (facts["declared"][index] if "declared" in facts else f"arg{index}").encode()
-        rows.append(struct.pack("<6I", KINDS.index(kind), size, offset, alignment, 0, len(name)))
+        rows.append(ContainerArgument(ArgumentKind[kind.upper()], size, offset, alignment, 0, len(name)).pack())
         names.append(name + b"\0")
         offset += size
     name, entry = facts["name"].encode(), facts.get("entry", facts["name"]).encode()
     attributes = facts.get("attributes", "").encode()
     links = facts.get("links", ())
-    body = struct.pack(
-        "<16I16s16s4I",
-        facts.get("lanes", 8),
-        facts.get("flags", 64),
-        len(rows),
-        offset,
-        facts.get("local", 0),
-        facts.get("private", 0),
-        facts.get("spill", 0),
-        facts.get("scratch", 0),
-        facts.get("scratch_per_vector", 0),
-        len(links),
-        *facts.get("required", (0, 0, 0)),
-        facts.get("max_items", 0),
-        facts.get("sub_groups", 0),
-        facts.get("sub_group_size", 0),
-        facts.get("uuid", b"k" * 16),
-        b"m" * 16,
-        len(name),
-        len(entry),
-        len(attributes),
-        len(object_),
+    rest = b"".join(rows) + b"".join(names) + struct.pack(f"<{len(links)}Q", *links)
+    rest += name + b"\0" + entry + b"\0" + attributes + b"\0" + object_
+    head = ContainerHead(
+        magic=CONTAINER_MAGIC,
+        total_bytes=CONTAINER_HEAD_BYTES + len(rest),
+        checksum=0,
+        lanes=facts.get("lanes", 8),
+        flags=facts.get("flags", KernelFlag.CONSTANT_TURNS),
+        n_args=len(rows),
+        args_bytes=offset,
+        local_bytes=facts.get("local", 0),
+        private_bytes=facts.get("private", 0),
+        spill_bytes=facts.get("spill", 0),
+        scratch_fixed=facts.get("scratch", 0),
+        scratch_per_vector=facts.get("scratch_per_vector", 0),
+        n_links=len(links),
+        required_group=tuple(facts.get("required", (0, 0, 0))),
+        max_group_items=facts.get("max_items", 0),
+        required_sub_groups=facts.get("sub_groups", 0),
+        required_sub_group_size=facts.get("sub_group_size", 0),
+        kernel_uuid=facts.get("uuid", b"k" * 16),
+        module_uuid=b"m" * 16,
+        name_bytes=len(name),
+        entry_bytes=len(entry),
+        attributes_bytes=len(attributes),
+        object_bytes=len(object_),
     )
-    body += b"".join(rows) + b"".join(names) + struct.pack(f"<{len(links)}Q", *links)
-    body += name + b"\0" + entry + b"\0" + attributes + b"\0" + object_
-    return struct.pack("<8sQQ", b"AZKERN03", 24 + len(body), zlib.crc32(body)) + body
+    covered = CONTAINER_HEAD_OFFSETS["checksum"] + 8
+    return head._replace(checksum=zlib.crc32(head.pack()[covered:] + rest)).pack() + rest
 
 
-class Reader:
-    def __init__(self, data: bytes) -> None:
-        self.data, self.at = data, 0
-
-    def number(self, form: str) -> int:
-        (value,) = struct.unpack_from(form, self.data, self.at)
-        self.at += struct.calcsize(form)
-        return int(value)
-
-    def u32(self) -> int:
-        return self.number("<I")
-
-    def u64(self) -> int:
-        return self.number("<Q")
-
-    def blob(self) -> bytes:
-        size = self.u64()
-        self.at += size
-        return self.data[self.at - size : self.at]
-
-
-def blob(data: bytes) -> bytes:
-    return struct.pack("<Q", len(data)) + data
-
-
-def texts(names: list[str]) -> bytes:
-    return struct.pack("<I", len(names)) + b"".join(blob(name.encode()) for name in names)
-
-
-def reply(status: int, log: str = "", body: bytes = b"") -> bytes:
-    return struct.pack("<II", status, 0) + blob(log.encode()) + body
+def reply(status: int, log: str = "", body: Any = None) -> bytes:
+    head = ReplyHead(status, 0, log).write(Writer())
+    return (body.write(head) if body else head).done()
 
 
 class Planner(ModuleType):
@@ -165,27 +180,25 @@ class Planner(ModuleType):
 
     def open(self, request: bytes) -> Reader:
         reader = Reader(request)
-        for _ in range(reader.u32()):
-            plan = reader.u64()
+        for plan in RequestHead.read(reader).released:
             self.released.append(plan)
             self.plans.pop(plan, None)
         return reader
 
     def constants(self, request: bytes) -> bytes:
-        reader, body = self.open(request), b""
-        for _ in range(reader.u32()):
-            lines = [line for line in reader.blob().decode().splitlines() if line.startswith("//constant ")]
+        modules = []
+        for source in ConstantsRequest.read(self.open(request)).modules:
+            lines = [line for line in source.decode().splitlines() if line.startswith("//constant ")]
             found = [json.loads(line.removeprefix("//constant ")) for line in lines]
-            body += struct.pack("<I", len(found)) + b"".join(struct.pack("<II", *pair) for pair in found)
-        return reply(ze.ZE_RESULT_SUCCESS, "", body)
+            modules.append(ConstantSizes([ConstantSize(*pair) for pair in found]))
+        return reply(ze.ZE_RESULT_SUCCESS, "", ConstantsReply(modules))
 
     def build(self, request: bytes) -> bytes:
-        reader = self.open(request)
-        form, _pages, sources = reader.u32(), reader.u32(), []
-        for _ in range(reader.u32()):
-            data, flags = reader.blob(), reader.blob()
-            constants = {reader.u32(): reader.blob() for _ in range(reader.u32())}
-            sources.append((data, flags, constants))
+        form, _pages, given = BuildRequest.read(self.open(request))
+        sources = [
+            (each.data, each.flags.encode(), {constant.number: constant.value for constant in each.constants})
+            for each in given
+        ]
         self.inputs.append(sources)
         source = b"\n".join(data for data, _, _ in sources).decode()
         if form == ze.ZE_MODULE_FORMAT_NATIVE:
@@ -201,44 +214,48 @@ class Planner(ModuleType):
                     found.append(json.loads(line.removeprefix(f"//{key} ")))
         plan = next(NUMBERS)
         self.plans[plan] = {"source": source, "linked": [], **said}
-        image, names, relocations = b"", b"", b""
+        image, variables, relocations = b"", [], []
         for each in said["global"]:
             data = bytes.fromhex(each.get("image", "")).ljust(each["size"], b"\0")
-            names += blob(each["name"].encode()) + struct.pack("<QQ", len(image), each["size"])
+            variables.append(ModuleVariable(each["name"], len(image), each["size"]))
             if "points_to" in each:
-                relocations += struct.pack("<QQ", len(image), each["points_to"])
+                relocations.append(ModuleRelocation(len(image), each["points_to"]))
             image += data
-        body = struct.pack("<Q", plan) + texts([k["name"] for k in said["kernel"]])
-        body += texts([f["name"] for f in said["function"]])
-        body += struct.pack("<I", len(said["global"])) + names
-        body += struct.pack("<QI", len(image), 64) + blob(image.rstrip(b"\0"))
-        body += struct.pack("<I", len(relocations) // 16) + relocations
-        body += texts(said["import"]) + texts(said["export"])
-        # No two modules are the same to the engine.
-        body += struct.pack("<II", ze.ZE_MODULE_PROPERTY_FLAG_IMPORTS if said["import"] else 0, 0)
+        body = BuildReply(
+            plan,
+            [each["name"] for each in said["kernel"]],
+            [each["name"] for each in said["function"]],
+            variables,
+            len(image),
+            64,
+            image.rstrip(b"\0"),
+            relocations,
+            said["import"],
+            ze.ZE_MODULE_PROPERTY_FLAG_IMPORTS if said["import"] else 0,
+            0,  # no two modules are the same to the engine
+        )
         return reply(ze.ZE_RESULT_SUCCESS, "built", body)
 
     def compile(self, request: bytes) -> bytes:
-        reader = self.open(request)
-        plan, name, kind = self.plans[reader.u64()], reader.blob().decode(), reader.u32()
+        id_, name, kind = CompileRequest.read(self.open(request))
+        plan = self.plans[id_]
         self.compilations.append(name)
         facts = next(each for each in plan["function" if kind else "kernel"] if each["name"] == name)
         missing = [each for each in facts.get("imports", plan["import"]) if not plan["linked"]]
         if missing:
             return reply(ze.ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED, f"{name} needs {', '.join(missing)}")
-        facts = facts | {"links": plan["linked"]} | ({"flags": 32} if kind else {})
+        facts = facts | {"links": plan["linked"]} | ({"flags": KernelFlag.FUNCTION} if kind else {})
         made = container(compiled(plan["source"], *facts.get("compiler", ())), **facts)
         made = self.spoil(made) if self.spoil else made
-        return reply(ze.ZE_RESULT_SUCCESS, "", blob(made))
+        return reply(ze.ZE_RESULT_SUCCESS, "", BytesReply(made))
 
     def native(self, request: bytes) -> bytes:
-        plan = self.plans[self.open(request).u64()]
+        plan = self.plans[PlanRequest.read(self.open(request)).plan]
         self.natives += 1
-        return reply(ze.ZE_RESULT_SUCCESS, "", blob(b"native:" + plan["source"].encode()))
+        return reply(ze.ZE_RESULT_SUCCESS, "", BytesReply(b"native:" + plan["source"].encode()))
 
     def link(self, request: bytes) -> bytes:
-        reader = self.open(request)
-        ids = [reader.u64() for _ in range(reader.u32())]
+        ids = LinkRequest.read(self.open(request)).plans
         exports = {name for plan in ids for name in self.plans[plan]["export"]}
         new = [plan for plan in ids if not self.plans[plan]["linked"]]
         missing = [name for plan in new for name in self.plans[plan]["import"] if name not in exports]
@@ -252,9 +269,7 @@ class Planner(ModuleType):
         return reply(ze.ZE_RESULT_SUCCESS, "linked")
 
     def inspect(self, request: bytes) -> bytes:
-        reader = self.open(request)
-        flags = reader.u32()
-        ids = [reader.u64() for _ in range(reader.u32())]
+        flags, ids = InspectRequest.read(self.open(request))
         found = [name for plan in ids for name in self.plans[plan]["import" if flags & 1 else "export"]]
         return reply(ze.ZE_RESULT_SUCCESS, "\n".join(found))
 

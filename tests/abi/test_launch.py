@@ -63,7 +63,7 @@ KERNEL(sum) {
 KERNEL(meet) {
   u32* here = ARG(u32*, 0);
   __atomic_fetch_add(here, 1, __ATOMIC_ACQ_REL);
-  while (__atomic_load_n(here, __ATOMIC_ACQUIRE) < grid->count[0]) __builtin_ia32_pause();
+  while (__atomic_load_n(here, __ATOMIC_ACQUIRE) < grid->group_count[0]) __builtin_ia32_pause();
 }
 """
 

@@ -19,7 +19,7 @@ SOURCE = """
 KERNEL(note) {
   u64* to = ARG(u64*, 0);
   to[0] = ARG(u32, 8); to[1] = ARG(u64, 16); to[2] = ARG(u64, 24); to[3] = worker->local_bytes;
-  to[4] = grid->count[0]; to[5] = grid->size[0]; to[6] = grid->offset[0];
+  to[4] = grid->group_count[0]; to[5] = grid->group_size[0]; to[6] = grid->global_offset[0];
   to[7] = ARG(u64, 32) != 0; to[8] = ARG(u64, 40) != 0;
 }
 //kernel {"name": "other", "args": [["global", 8], ["value", 4], ["value", 64], ["value", 1000]]}

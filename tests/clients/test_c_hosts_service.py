@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import struct
 import subprocess
 import sys
 import time
@@ -15,12 +14,24 @@ import pytest
 
 from anyzero.driver import service
 from anyzero.driver.devices import boot
+from anyzero.layouts.frame import FRAME_BYTES, Frame
+from anyzero.layouts.planner import (
+    BuildReply,
+    BuildRequest,
+    BytesReply,
+    CodeKind,
+    CompileRequest,
+    LinkRequest,
+    ModuleInput,
+    PlanRequest,
+    RequestHead,
+)
+from anyzero.wire import Writer
 from tests.patience import PATIENCE
-from tests.unit.planning import Reply, blob, exporter, importer, text
+from tests.unit.planning import Message, Reply, asked, exporter, importer
 
 ROOT = Path(__file__).resolve().parents[2]
-HEAD = struct.Struct("<IIQ")
-SPIRV, KERNEL, NONE_RELEASED = 0, 0, struct.pack("<I", 0)
+SPIRV = 0
 
 
 class Line:
@@ -38,14 +49,14 @@ class Line:
 
     def send(self, number: int, function: str, request: bytes = b"") -> None:
         name = function.encode()
-        self.socket.sendall(HEAD.pack(number, len(name), len(name) + len(request)) + name + request)
+        self.socket.sendall(Frame(number, len(name), len(name) + len(request)).pack() + name + request)
 
     def receive(self) -> tuple[int, int, bytes]:
-        number, kind, size = HEAD.unpack(self._exactly(HEAD.size))
+        number, kind, size = Frame.unpack(self._exactly(FRAME_BYTES))
         return number, kind, self._exactly(size)
 
-    def ask(self, function: str, request: bytes = b"") -> Reply:
-        self.send(1, function, NONE_RELEASED + request)
+    def ask(self, function: str, request: Message) -> Reply:
+        self.send(1, function, asked(request))
         number, kind, answer = self.receive()
         assert (number, kind) == (1, 0), answer
         return Reply(answer)
@@ -68,15 +79,14 @@ def lines() -> Iterator[list[Line]]:
         assert line.process.wait(PATIENCE) == 0
 
 
-def build(data: bytes) -> bytes:
-    return struct.pack("<III", SPIRV, 1, 1) + blob(data) + text("") + struct.pack("<I", 0)
+def build(data: bytes) -> BuildRequest:
+    return BuildRequest(SPIRV, 1, [ModuleInput(data, "", [])])
 
 
 def plan_of(line: Line, data: bytes) -> int:
     answer = line.ask("build", build(data))
     assert answer.status == 0, answer.log
-    (plan,) = answer.numbers("Q")
-    return plan
+    return BuildReply.read(answer.reader).plan
 
 
 def test_a_description_is_what_a_python_program_would_get(lines: list[Line]) -> None:
@@ -119,10 +129,10 @@ def test_answers_come_when_they_are_ready(lines: list[Line]) -> None:
     line = Line()
     lines.append(line)
     for number in range(1, 21):
-        line.send(number, "build", NONE_RELEASED + build(exporter()))
+        line.send(number, "build", asked(build(exporter())))
     answers = [line.receive() for _ in range(20)]
     assert sorted(number for number, _, _ in answers) == list(range(1, 21))
-    plans = {Reply(answer).numbers("Q") for _, _, answer in answers}
+    plans = {BuildReply.read(Reply(answer).reader).plan for _, _, answer in answers}
     assert len(plans) == 20
 
 
@@ -130,16 +140,16 @@ def test_what_one_process_knew_another_can_be_told(lines: list[Line], tmp_path: 
     lines += [Line(ANYZERO_CACHE_DIR=str(tmp_path)), Line(ANYZERO_CACHE_DIR=str(tmp_path))]
     first, second = lines
     needs, gives = plan_of(first, importer()), plan_of(first, exporter())
-    both = struct.pack("<IQQ", 2, needs, gives)
+    both = LinkRequest([needs, gives])
     assert first.ask("link", both).status == 0
     # No answers; and later questions wait for them.
-    second.send(0, "restore", NONE_RELEASED + struct.pack("<Q", needs) + build(importer()))
-    second.send(0, "restore", NONE_RELEASED + struct.pack("<Q", gives) + build(exporter()))
-    second.send(0, "link", NONE_RELEASED + both)
-    request = struct.pack("<Q", needs) + text("main") + struct.pack("<I", KERNEL)
+    second.send(0, "restore", build(importer()).write(PlanRequest(needs).write(RequestHead([]).write(Writer()))).done())
+    second.send(0, "restore", build(exporter()).write(PlanRequest(gives).write(RequestHead([]).write(Writer()))).done())
+    second.send(0, "link", asked(both))
+    request = CompileRequest(needs, "main", CodeKind.KERNEL)
     answers = [line.ask("compile", request) for line in (first, second)]
     assert [each.status for each in answers] == [0, 0], answers[1].log
-    assert answers[0].blob() == answers[1].blob()
+    assert BytesReply.read(answers[0].reader) == BytesReply.read(answers[1].reader)
     assert plan_of(second, exporter()) not in (needs, gives)
 
 
@@ -147,11 +157,11 @@ def test_the_process_ends_in_the_middle_of_everything(lines: list[Line]) -> None
     """Also while it compiles, and when a question stops half way."""
     busy = Line(ANYZERO_CACHE="off")
     plan = plan_of(busy, (ROOT / "tests" / "kernels" / "saxpy.spv").read_bytes())
-    busy.send(2, "compile", NONE_RELEASED + struct.pack("<Q", plan) + text("saxpy") + struct.pack("<I", KERNEL))
+    busy.send(2, "compile", asked(CompileRequest(plan, "saxpy", CodeKind.KERNEL)))
     busy.socket.close()
     assert busy.process.wait(PATIENCE) == 0
     cut = Line()
-    cut.socket.sendall(HEAD.pack(1, 5, 1000) + b"build")
+    cut.socket.sendall(Frame(1, 5, 1000).pack() + b"build")
     cut.socket.close()
     assert cut.process.wait(PATIENCE) == 0
 

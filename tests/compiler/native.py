@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from anyzero.compiler.compiled import CompiledKernel
+from anyzero.layouts.kernel import Grid, Worker
 from tests.compiler.loading import load
 
 GUARD = 4096
@@ -85,15 +86,20 @@ class Loaded:
         # Blocks of a kernel that does not know its groups may stick out.
         counts = [-(-size // group) for size, group in zip(sizes, groups, strict=True)]
         dimensions = max([1, *(d + 1 for d in range(3) if sizes[d] > 1)])
-        grid = np.array([*counts, *groups, *offsets, *sizes, dimensions, strip or counts[0]], np.uint64)
+        threes = (tuple(each) for each in (counts, groups, offsets, sizes))
+        grid = _words(Grid(*threes, dimensions, strip or counts[0]).pack())
         vectors = -(-groups[0] // kernel.lanes) * groups[1] * groups[2]
         scratch_bytes = kernel.scratch_fixed + kernel.scratch_per_vector * vectors
         local, scratch = _aligned(local_bytes), _aligned(scratch_bytes)
-        worker = np.array([local.ctypes.data, scratch.ctypes.data, local_bytes, scratch_bytes, 0], np.uint64)
+        worker = _words(Worker(local.ctypes.data, scratch.ctypes.data, local_bytes, scratch_bytes, 0).pack())
         total = counts[0] * counts[1] * counts[2]
         self.entry(block.ctypes.data, grid.ctypes.data, 0, total, worker.ctypes.data)
         assert (local[local_bytes:] == 0xA5).all(), "local memory was overrun"
         assert (scratch[scratch_bytes:] == 0xA5).all(), "scratch memory was overrun"
+
+
+def _words(data: bytes) -> np.ndarray:
+    return np.frombuffer(data, np.uint64)
 
 
 def _aligned(size: int) -> np.ndarray:

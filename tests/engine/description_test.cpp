@@ -2,6 +2,7 @@
 #include "objects/description.h"
 
 #include "exec/settings.h"
+#include "layouts/gen/description.h"
 #include "planner.h"
 #include "scene.h"
 
@@ -61,24 +62,22 @@ bool read(const std::vector<unsigned char>& bytes) {
 
 // The same with one more text, behind those there are: header, settings, texts, drivers.
 std::vector<unsigned char> with_text(const std::vector<unsigned char>& bytes, const char* name, std::string text) {
-  constexpr size_t kHeader = 24, kSetting = 32;
-  uint32_t counts[2];  // settings, texts
-  std::memcpy(counts, &bytes[8], sizeof counts);
-  size_t end = kHeader + kSetting * counts[0];
-  for (uint32_t i = 0; i < counts[1]; ++i) {
-    uint64_t length;
-    std::memcpy(&length, &bytes[end + 24], sizeof length);
-    end += 32 + (length + 7) / 8 * 8;
-  }
-  ++counts[1];
-  std::vector<unsigned char> record(32);
-  std::memcpy(record.data(), name, std::strlen(name));
-  const uint64_t size = text.size();
-  std::memcpy(&record[24], &size, sizeof size);
+  ByteReader reader(bytes);
+  auto head = reader.record<DescriptionHead>();
+  reader.take(head.settings * sizeof(SettingRecord));
+  for (uint32_t i = 0; i < head.texts; ++i) reader.take((reader.record<TextRecord>().size + 7) / 8 * 8);
+  const size_t end = bytes.size() - reader.rest().size();
+  ++head.texts;
+  TextRecord text_record{};
+  std::memcpy(text_record.name, name, std::strlen(name));
+  text_record.size = text.size();
   text.resize((text.size() + 7) / 8 * 8);
-  record.insert(record.end(), text.begin(), text.end());
+  ByteWriter writer;
+  writer.record(text_record);
+  writer.raw(text);
+  const std::vector<unsigned char> record(writer.bytes().begin(), writer.bytes().end());
   std::vector<unsigned char> made = bytes;
-  std::memcpy(&made[8], counts, sizeof counts);
+  std::memcpy(made.data(), &head, sizeof head);
   made.insert(made.begin() + static_cast<ptrdiff_t>(end), record.begin(), record.end());
   return made;
 }

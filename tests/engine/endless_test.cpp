@@ -143,7 +143,7 @@ void appends_come_back(const Scene& scene) {
 void other_arguments(const Scene& scene) {
   Parameter counts = kU64;
   counts.access = 1;
-  KernelHandle kernel(scene, {.name = "turns", .parameters = {kPointer, counts}, .flags = anyzero::KernelFacts::kTurnsByArguments});
+  KernelHandle kernel(scene, {.name = "turns", .parameters = {kPointer, counts}, .flags = anyzero::KernelFlag::kTurnsByArguments});
   uint32_t* stop = word(scene, 0);
   ze_command_list_handle_t list = scene.immediate(kCompute);
   kernel.set(0, stop).set(1, uint64_t{1});

@@ -280,7 +280,7 @@ void many_threads() {
 void profiling() {
   std::string text;
   Manifest manifest = add_relu(&text);
-  manifest.flags = Manifest::kProfiling;
+  manifest.flags = ManifestFlag::kProfiling;
   manifest.properties = {{"PERF_COUNT", "YES"}, {"PERFORMANCE_HINT", "LATENCY"}};
   auto execution = prepare(compile(manifest, weights.bytes()));
   float x[16] = {}, y[16];

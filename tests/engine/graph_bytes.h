@@ -7,11 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "layouts/gen/graph.h"
+
 namespace graph_bytes {
 
 constexpr uint32_t kF32 = 4, kF64 = 5, kI32 = 9, kU8 = 16;
 constexpr uint32_t kPrecisionF32 = 1, kPrecisionI32 = 5;
-constexpr uint64_t kDynamic = UINT64_MAX;
+constexpr uint64_t kDynamic = anyzero::kDynamicDimension;
 
 struct Argument {
   uint32_t type = 0, role = 0, port = 0, element_type = kF32, precision = kPrecisionF32, metadata_type = 5, layout = 193;
@@ -22,7 +24,7 @@ struct Argument {
 };
 
 struct Graph {
-  uint32_t version = 1;
+  uint32_t version = anyzero::kManifestVersion;
   uint64_t weights_size = 0;
   std::string name = "tiny", xml = "<net name=\"tiny\" version=\"11\"/>";
   uint32_t flags = 0;
@@ -30,47 +32,25 @@ struct Graph {
   std::vector<Argument> arguments = {Argument{}, Argument{.type = 1, .name = "y", .friendly_name = "Y"}};
 };
 
-class Bytes {
- public:
-  void u32(uint32_t value) { raw(&value, sizeof value); }
-  void u64(uint64_t value) { raw(&value, sizeof value); }
-  void text(std::string_view value) {
-    u64(value.size());
-    raw(value.data(), value.size());
-  }
-  const std::string& all() const { return all_; }
-
- private:
-  void raw(const void* from, size_t size) { all_.append(static_cast<const char*>(from), size); }
-  std::string all_;
-};
-
 inline std::string manifest(const Graph& graph) {
-  Bytes bytes;
-  bytes.u32(graph.version);
-  bytes.u64(graph.weights_size);
-  bytes.text(graph.name);
-  bytes.text(graph.xml);
-  bytes.u32(graph.flags);
-  bytes.u32(static_cast<uint32_t>(graph.properties.size()));
-  for (const auto& [key, value] : graph.properties) {
-    bytes.text(key);
-    bytes.text(value);
-  }
-  bytes.u32(static_cast<uint32_t>(graph.arguments.size()));
-  for (const Argument& each : graph.arguments) {
-    for (uint32_t value : {each.type, each.role, each.port, each.element_type, each.precision, each.metadata_type, each.layout})
-      bytes.u32(value);
-    bytes.text(each.name);
-    bytes.text(each.friendly_name);
-    bytes.u32(static_cast<uint32_t>(each.tensor_names.size()));
-    for (const std::string& name : each.tensor_names) bytes.text(name);
-    bytes.u32(static_cast<uint32_t>(each.dims.size()));
-    for (uint32_t value : each.dims) bytes.u32(value);
-    bytes.u32(static_cast<uint32_t>(each.shape.size()));
-    for (uint64_t value : each.shape) bytes.u64(value);
-  }
-  return bytes.all();
+  anyzero::ManifestRecord record{graph.version, graph.weights_size, graph.name, graph.xml, graph.flags, {}, {}};
+  for (const auto& [key, value] : graph.properties) record.properties.push_back({key, value});
+  for (const Argument& each : graph.arguments)
+    record.arguments.push_back({each.type,
+                                each.role,
+                                each.port,
+                                each.element_type,
+                                each.precision,
+                                each.metadata_type,
+                                each.layout,
+                                each.name,
+                                each.friendly_name,
+                                {each.tensor_names.begin(), each.tensor_names.end()},
+                                each.dims,
+                                each.shape});
+  anyzero::ByteWriter bytes;
+  encode(bytes, record);
+  return bytes.done();
 }
 
 // One of everything: data of two shapes, a state, and a dynamic input with its shape.

@@ -113,7 +113,7 @@ class GraphModel {
       const size_t dots = part.find("..");
       const bool bounded = dots != part.npos;
       argument.dims.push_back(static_cast<uint32_t>(std::stoul(bounded ? part.substr(dots + 2) : part)));
-      argument.shape.push_back(bounded ? anyzero::GraphArgument::kDynamic : argument.dims.back());
+      argument.shape.push_back(bounded ? anyzero::kDynamicDimension : argument.dims.back());
       argument.bytes *= argument.dims.back();
     }
     if (argument.dims.empty()) argument.dims.push_back(1);

@@ -1,12 +1,15 @@
 // Machine code for the tests of the engine: an object compiled with them, packed as the planner would.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <fstream>
 #include <initializer_list>
 #include <iterator>
 #include <string>
 
 #include "exec/code.h"
+#include "layouts/bytes.h"
 #include "objects/kernel.h"
 #include "scene.h"
 
@@ -37,60 +40,58 @@ struct Facts {
   uint32_t scratch_per_vector = 0;
   uint32_t required_group[3] = {};
   std::vector<uint64_t> links = {};
-  uint32_t flags = anyzero::KernelFacts::kConstantTurns;
+  uint32_t flags = anyzero::KernelFlag::kConstantTurns;
 };
-
-inline void put32(Bytes& to, uint32_t value) {
-  to.insert(to.end(), reinterpret_cast<unsigned char*>(&value), reinterpret_cast<unsigned char*>(&value) + 4);
-}
-inline void put64(Bytes& to, uint64_t value) {
-  to.insert(to.end(), reinterpret_cast<unsigned char*>(&value), reinterpret_cast<unsigned char*>(&value) + 8);
-}
-inline void put_text(Bytes& to, const std::string& text) { to.insert(to.end(), text.c_str(), text.c_str() + text.size() + 1); }
 
 // Makes the header agree with what lies behind it.
 inline void seal(Bytes& container) {
+  constexpr size_t kCovered = offsetof(anyzero::ContainerHead, checksum) + sizeof(uint64_t);
   uint64_t size = container.size();
   uint32_t rest = UINT32_MAX;
-  for (size_t i = 24; i < container.size(); ++i) {
+  for (size_t i = kCovered; i < container.size(); ++i) {
     rest ^= container[i];
     for (int bit = 0; bit < 8; ++bit) rest = rest >> 1 ^ (rest & 1 ? 0xEDB88320 : 0);
   }
   const uint64_t checksum = ~rest;
-  std::memcpy(container.data() + 8, &size, 8);
-  std::memcpy(container.data() + 16, &checksum, 8);
+  std::memcpy(container.data() + offsetof(anyzero::ContainerHead, total_bytes), &size, 8);
+  std::memcpy(container.data() + offsetof(anyzero::ContainerHead, checksum), &checksum, 8);
 }
 
 inline Bytes container(const Facts& facts, const Bytes& object = object_file()) {
-  Bytes rows, names, to;
+  using namespace anyzero;
+  ByteWriter rows, names, links, to;
+  auto put_text = [](ByteWriter& at, const std::string& text) { at.raw({text.c_str(), text.size() + 1}); };
   uint32_t offset = 0;
   for (const Parameter& parameter : facts.parameters) {
     offset = (offset + parameter.alignment - 1) / parameter.alignment * parameter.alignment;
-    for (uint32_t value :
-         {static_cast<uint32_t>(parameter.kind), parameter.size, offset, parameter.alignment, parameter.access, 1u})
-      put32(rows, value);
+    rows.record(
+        ContainerArgument{static_cast<uint32_t>(parameter.kind), parameter.size, offset, parameter.alignment, parameter.access, 1});
     put_text(names, "a");
     offset += parameter.size;
   }
-  const char magic[] = "AZKERN03";
-  to.insert(to.end(), magic, magic + 8);
-  put64(to, 0);
-  put64(to, 0);
-  for (uint32_t value : {8u, facts.flags, static_cast<uint32_t>(facts.parameters.size()), offset, facts.local_bytes, 0u, 0u,
-                         facts.scratch_fixed, facts.scratch_per_vector, static_cast<uint32_t>(facts.links.size()),
-                         facts.required_group[0], facts.required_group[1], facts.required_group[2], 0u, 0u, 0u})
-    put32(to, value);
-  to.insert(to.end(), 32, 7);
-  for (size_t length : {facts.name.size(), facts.name.size(), size_t{0}, object.size()}) put32(to, static_cast<uint32_t>(length));
-  to.insert(to.end(), rows.begin(), rows.end());
-  to.insert(to.end(), names.begin(), names.end());
-  for (uint64_t link : facts.links) put64(to, link);
-  put_text(to, facts.name);
-  put_text(to, facts.name);
-  put_text(to, "");
-  to.insert(to.end(), object.begin(), object.end());
-  seal(to);
-  return to;
+  for (uint64_t link : facts.links) links.u64(link);
+  ContainerHead head{};
+  kContainerMagic.copy(head.magic, sizeof head.magic);
+  head.lanes = 8;
+  head.flags = facts.flags;
+  head.n_args = static_cast<uint32_t>(facts.parameters.size());
+  head.args_bytes = offset;
+  head.local_bytes = facts.local_bytes;
+  head.scratch_fixed = facts.scratch_fixed;
+  head.scratch_per_vector = facts.scratch_per_vector;
+  head.n_links = static_cast<uint32_t>(facts.links.size());
+  std::copy_n(facts.required_group, 3, head.required_group);
+  std::fill_n(head.kernel_uuid, 16, 7);
+  std::fill_n(head.module_uuid, 16, 7);
+  head.name_bytes = head.entry_bytes = static_cast<uint32_t>(facts.name.size());
+  head.object_bytes = static_cast<uint32_t>(object.size());
+  to.record(head);
+  for (const ByteWriter* part : {&rows, &names, &links}) to.raw(part->bytes());
+  for (const std::string& text : {facts.name, facts.name, std::string()}) put_text(to, text);
+  to.raw({reinterpret_cast<const char*>(object.data()), object.size()});
+  Bytes sealed(to.bytes().begin(), to.bytes().end());
+  seal(sealed);
+  return sealed;
 }
 
 inline anyzero::Code* load(const Facts& facts, const anyzero::GlobalBlock& globals = {}) {

@@ -38,7 +38,7 @@ bool overlaps(ze_command_list_handle_t list) { return anyzero::checked<anyzero::
 void kernels_meet(const Stage& stage) {
   auto* met = reinterpret_cast<uint64_t*>(stage.memory(2 * sizeof(uint64_t)));
   met[0] = met[1] = 0;
-  KernelHandle kernel(stage, {.name = "rendezvous", .parameters = {kPointer, kU64}, .flags = anyzero::KernelFacts::kWaits});
+  KernelHandle kernel(stage, {.name = "rendezvous", .parameters = {kPointer, kU64}, .flags = anyzero::KernelFlag::kWaits});
   kernel.set(0, met).set(1, uint64_t{2});
   ze_command_list_handle_t list = stage.list_of(kRelaxed);
   launch(list, kernel, 1);

@@ -20,20 +20,20 @@ constexpr std::string_view kXml = "<net name=\"m\" version=\"11\"></net>";
 Raw raw(const std::string& text) { return {text.begin(), text.end()}; }
 
 Raw whole(std::string_view xml = kXml, std::string_view weights = "weights!!") {
-  graph_bytes::Bytes bytes;
+  anyzero::ByteWriter bytes;
   bytes.u32(7 | 27 << 16);
   bytes.u32(2);
   bytes.text(xml);
   bytes.text(weights);
-  return raw(bytes.all());
+  return raw(bytes.bytes());
 }
 
 Raw pointing(uint64_t constants_size = 0) {
-  graph_bytes::Bytes bytes;
+  anyzero::ByteWriter bytes;
   for (uint64_t value : {uint64_t{48}, uint64_t{4}, uint64_t{52}, constants_size, 52 + constants_size, uint64_t{kXml.size()}})
     bytes.u64(value);
   bytes.u32(7 | 27 << 16);
-  return raw(bytes.all() + std::string(constants_size, 'c') + std::string(kXml));
+  return raw(bytes.bytes() + std::string(constants_size, 'c') + std::string(kXml));
 }
 
 bool refused(const Raw& input, const char* because) {

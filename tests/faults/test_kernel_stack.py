@@ -69,7 +69,7 @@ KERNEL(one_of_many) {
   FOR_GROUPS {
     if (group == 3) filled(ARG(u64, 0), 3);
     __atomic_fetch_add(ARG(u64*, 8), 1, __ATOMIC_ACQ_REL);
-    while (__atomic_load_n(ARG(u64*, 8), __ATOMIC_ACQUIRE) < grid->count[0]) __builtin_ia32_pause();
+    while (__atomic_load_n(ARG(u64*, 8), __ATOMIC_ACQUIRE) < grid->group_count[0]) __builtin_ia32_pause();
   }
 }
 //kernel {"name": "count", "args": [["global", 8]]}

@@ -12,7 +12,7 @@ from anyzero import ze
 from anyzero.driver import service
 from anyzero.driver.graphs import requests
 from anyzero.driver.graphs.ir import model as ir
-from anyzero.driver.wire import Writer
+from anyzero.wire import Writer
 from anyzero.ze import npu
 from tests.npu import planned
 from tests.npu.planned import DATA, DYNAMIC, SHAPE, STATE, Planned, plan, refused, request
@@ -57,7 +57,7 @@ def test_a_plain_model_is_described_and_left_alone() -> None:
     assert answer.xml == xml
     assert (answer.version, answer.weights_size, answer.name) == (1, 24, "a & b")
     assert (answer.pieces, answer.properties, answer.profiling, answer.log) == ([], {}, False, "")
-    assert [(each.direction, each.role, each.port, each.name) for each in answer.arguments] == [
+    assert [(each.type, each.role, each.port, each.name) for each in answer.arguments] == [
         (INPUT, DATA, 0, "left"),
         (INPUT, DATA, 1, "right"),
         (OUTPUT, DATA, 0, "first"),
@@ -114,7 +114,7 @@ def test_names_fit_and_differ() -> None:
 
 def test_states_become_arguments() -> None:
     answer = plan(stateful().xml(), weights_size=24)
-    assert [(each.direction, each.role, each.port, each.name) for each in answer.arguments] == [
+    assert [(each.type, each.role, each.port, each.name) for each in answer.arguments] == [
         (INPUT, DATA, 0, "x"),
         (INPUT, STATE, 1, "vpux_ie_read_value_total"),
         (OUTPUT, DATA, 0, "out"),
@@ -154,7 +154,7 @@ def test_a_variable_that_is_never_read_is_an_argument_all_the_same() -> None:
 def test_bounded_shapes_have_an_argument_for_the_shape() -> None:
     net = Net([parameter(0, "x", "1..4,3,..8"), result(1, "out", (-1, 3, -1))], [(0, 0, 1, 0)])
     answer = plan(net.xml())
-    assert [(each.direction, each.role, each.port) for each in answer.arguments] == [
+    assert [(each.type, each.role, each.port) for each in answer.arguments] == [
         (INPUT, DATA, 0),
         (INPUT, SHAPE, 0),
         (OUTPUT, DATA, 0),

@@ -98,7 +98,7 @@ def check(xml: bytes, flags: str = "", serializer: int = 1) -> None:
         # What is planned is an IR again, and needs no more planning.
         again = ir.read(answer.xml)
         names = [each.name for each in answer.arguments]
-        assert len(names) == len(set(zip(names, (each.direction for each in answer.arguments), strict=True)))
+        assert len(names) == len(set(zip(names, (each.type for each in answer.arguments), strict=True)))
         assert len(again.net.of_type("Parameter", "Result")) == sum(each.role != 2 for each in answer.arguments)
         assert again.net.of_type("ReadValue", "Assign") == []
         assert all(offset + size <= answer.weights_size for _, size, offset in answer.pieces)

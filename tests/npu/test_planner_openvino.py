@@ -65,7 +65,7 @@ def described(port: Any, argument: Argument) -> None:
     assert argument.friendly_name == argument.name == port.node.friendly_name
     bounds = port.partial_shape
     assert list(argument.shape) == [dim.get_length() if dim.is_static else DYNAMIC for dim in bounds]
-    unknown = [0 if argument.direction == OUTPUT else dim.get_max_length() for dim in bounds]
+    unknown = [0 if argument.type == OUTPUT else dim.get_max_length() for dim in bounds]
     wanted = [dim.get_length() if dim.is_static else most for dim, most in zip(bounds, unknown, strict=True)]
     assert list(argument.dims) == wanted
 
@@ -255,6 +255,6 @@ def test_element_types_are_numbered_as_in_the_c_library() -> None:
 def test_shapes_are_told_for_what_is_dynamic_only(tmp_path: Path) -> None:
     xml, weights = serialized(BUILDS["bounded"](), tmp_path)
     planned = plan(xml, weights_size=len(weights))
-    roles = [(argument.direction, argument.role) for argument in planned.arguments]
+    roles = [(argument.type, argument.role) for argument in planned.arguments]
     assert roles == [(INPUT, DATA), (INPUT, SHAPE), (OUTPUT, DATA), (OUTPUT, DATA), (OUTPUT, SHAPE), (OUTPUT, SHAPE)]
     assert planned.arguments[0].dims == (4, 3, 6)

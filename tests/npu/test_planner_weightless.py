@@ -9,7 +9,7 @@ import pytest
 from anyzero import ze
 from anyzero.driver.graphs import requests
 from anyzero.driver.graphs.ir import weightless
-from anyzero.driver.wire import Writer
+from anyzero.wire import Writer
 from tests.npu import planned
 from tests.npu.planned import DATA, WEIGHTS, Planned, Refused
 from tests.npu.planner_irs import Net, constant, operation, parameter, pointer, result

@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "anyzero"
 
 GENERATED = (
-    *("engine/abi/gen/", "loader/gen/", "src/anyzero/ze/"),
+    *("engine/abi/gen/", "engine/layouts/gen/", "loader/gen/", "src/anyzero/ze/", "src/anyzero/layouts/"),
     *("src/anyzero/compiler/spirv/tables.py", "src/anyzero/language/spirv.py"),
 )
 

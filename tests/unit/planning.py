@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 import contextlib
-import struct
 import sys
 import threading
 import types
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
 from anyzero import compiler, ze
 from anyzero.compiler import spirv
 from anyzero.compiler.compiled import Argument, ArgumentKind, CompiledKernel, Options
-from anyzero.driver.modules import build_options, requests
+from anyzero.driver.modules import build_options, plans, requests
+from anyzero.layouts.planner import (
+    BuildReply,
+    BuildRequest,
+    BytesReply,
+    CompileRequest,
+    InspectRequest,
+    LinkRequest,
+    ModuleInput,
+    PlanRequest,
+    ReplyHead,
+    RequestHead,
+    SpecConstant,
+)
+from anyzero.wire import Reader, Writer
 from tests.compiler.assembler import assemble
 from tests.compiler.samples import PROLOGUE, TYPES
 from tests.patience import PATIENCE
@@ -24,43 +38,20 @@ from tests.patience import PATIENCE
 SUCCESS = ze.ZE_RESULT_SUCCESS
 
 
-def text(value: str) -> bytes:
-    return blob(value.encode())
-
-
-def blob(value: bytes) -> bytes:
-    return struct.pack("<Q", len(value)) + value
+class Message(Protocol):
+    def write(self, to: Writer) -> Writer: ...
 
 
 class Reply:
-    """Walks a reply as the engine does, knowing nothing of the code that wrote it."""
+    """A reply as the engine reads it."""
 
     def __init__(self, data: bytes) -> None:
-        self.data = data
-        self.place = 0
-        self.status, zero = self.numbers("II")
+        self.reader = Reader(data)
+        self.status, zero, self.log = ReplyHead.read(self.reader)
         assert zero == 0
-        self.log = self.text()
-
-    def numbers(self, layout: str) -> tuple[int, ...]:
-        values = struct.unpack_from(f"<{layout}", self.data, self.place)
-        self.place += struct.calcsize(f"<{layout}")
-        return values
-
-    def blob(self) -> bytes:
-        (length,) = self.numbers("Q")
-        self.place += length
-        assert self.place <= len(self.data)
-        return self.data[self.place - length : self.place]
-
-    def text(self) -> str:
-        return self.blob().decode()
-
-    def texts(self) -> list[str]:
-        return [self.text() for _ in range(self.numbers("I")[0])]
 
     def end(self) -> None:
-        assert self.place == len(self.data)
+        self.reader.end()
 
 
 @dataclass
@@ -76,7 +67,6 @@ class Built:
     image: bytes = b""
     relocations: list[tuple[int, int]] = field(default_factory=list)
     imports: list[str] = field(default_factory=list)
-    exports: list[str] = field(default_factory=list)
     flags: int = 0
     shareable: bool = False
 
@@ -90,64 +80,58 @@ def build(
     released: Sequence[int] = (),
     pages: bool = True,
 ) -> Built:
-    request = _released(released) + struct.pack("<III", form, pages, len(inputs))
+    given = []
     for each in inputs:
         data, flags, constants = each if isinstance(each, tuple) else (each, "", {})
-        request += blob(data) + text(flags) + struct.pack("<I", len(constants))
-        request += b"".join(struct.pack("<I", number) + blob(value) for number, value in constants.items())
-    reply = Reply(requests.build(request))
+        given.append(ModuleInput(data, flags, [SpecConstant(*each) for each in constants.items()]))
+    reply = Reply(requests.build(asked(BuildRequest(form, pages, given), released)))
     built = Built(reply.status, reply.log)
     if built.status == SUCCESS:
-        (built.plan,) = reply.numbers("Q")
-        built.kernels, built.functions = reply.texts(), reply.texts()
-        for _ in range(reply.numbers("I")[0]):
-            name = reply.text()
-            offset, size = reply.numbers("QQ")
-            built.globals[name] = offset, size
-        built.size, built.alignment = reply.numbers("QI")
-        built.image = reply.blob()
-        pairs = [reply.numbers("QQ") for _ in range(reply.numbers("I")[0])]
-        built.relocations = [(offset, target) for offset, target in pairs]
-        built.imports, built.exports = reply.texts(), reply.texts()
-        built.flags, shareable = reply.numbers("II")
-        built.shareable = bool(shareable)
+        made = BuildReply.read(reply.reader)
+        built.plan, built.kernels, built.functions = made.plan, list(made.kernels), list(made.functions)
+        built.globals = {each.name: (each.offset, each.size) for each in made.variables}
+        built.size, built.alignment, built.image = made.block_size, made.block_alignment, made.block
+        built.relocations = [(each.offset, each.target) for each in made.relocations]
+        built.imports, built.flags, built.shareable = list(made.imports), made.property_flags, bool(made.shareable)
     reply.end()
     return built
 
 
+def exports(plan: int) -> list[str]:
+    """Names that the planner offers other modules; the engine has no use for them."""
+    return list(plans.find(plan).exports)
+
+
 def create(plan: int, name: str, kind: int = 0, released: Sequence[int] = ()) -> tuple[int, str, bytes]:
     """Status, log and container of a kernel."""
-    return _blob_reply(requests.compile(_released(released) + struct.pack("<Q", plan) + text(name) + _u32(kind)))
+    return _blob_reply(requests.compile(asked(CompileRequest(plan, name, kind), released)))
 
 
 def native(plan: int) -> tuple[int, str, bytes]:
-    return _blob_reply(requests.native(_released(()) + struct.pack("<Q", plan)))
+    return _blob_reply(requests.native(asked(PlanRequest(plan))))
 
 
 def debug_info(plan: int) -> tuple[int, str, bytes]:
-    return _blob_reply(requests.debug(_released(()) + struct.pack("<Q", plan)))
+    return _blob_reply(requests.debug(asked(PlanRequest(plan))))
 
 
-def link(*plans: int) -> tuple[int, str]:
-    return _log_reply(requests.link(_released(()) + _u32(len(plans)) + struct.pack(f"<{len(plans)}Q", *plans)))
+def link(*modules: int) -> tuple[int, str]:
+    return _log_reply(requests.link(asked(LinkRequest(modules))))
 
 
-def inspect(flags: int, *plans: int) -> tuple[int, str]:
-    request = _released(()) + struct.pack(f"<II{len(plans)}Q", flags, len(plans), *plans)
-    return _log_reply(requests.inspect(request))
+def inspect(flags: int, *modules: int) -> tuple[int, str]:
+    return _log_reply(requests.inspect(asked(InspectRequest(flags, modules))))
 
 
-def _u32(value: int) -> bytes:
-    return struct.pack("<I", value)
-
-
-def _released(plans: Sequence[int]) -> bytes:
-    return struct.pack(f"<I{len(plans)}Q", len(plans), *plans)
+def asked(request: Message | None = None, released: Sequence[int] = ()) -> bytes:
+    """The bytes of a request."""
+    head = RequestHead(released).write(Writer())
+    return (request.write(head) if request else head).done()
 
 
 def _blob_reply(data: bytes) -> tuple[int, str, bytes]:
     reply = Reply(data)
-    content = reply.blob() if reply.status == SUCCESS else b""
+    content = BytesReply.read(reply.reader).data if reply.status == SUCCESS else b""
     reply.end()
     return reply.status, reply.log, content
 

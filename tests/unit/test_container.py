@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from anyzero.compiler.compiled import Argument, CompiledKernel
 from anyzero.driver.modules import container
 from anyzero.driver.modules.container import Container
-from anyzero.driver.wire import WireError
+from anyzero.wire import WireError
 from tests.unit.planning import kernel
 
 KERNEL = kernel(

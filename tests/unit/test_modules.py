@@ -19,6 +19,7 @@ from anyzero import ze
 from anyzero.compiler.compiled import Options
 from anyzero.compiler.errors import CompileError
 from anyzero.driver.modules import build_options, cache, container, plans, requests
+from anyzero.layouts.planner import ConstantsReply, ConstantsRequest
 from tests.compiler.samples import MODULES, many_kernels
 from tests.patience import PATIENCE
 from tests.unit.planning import (
@@ -26,11 +27,12 @@ from tests.unit.planning import (
     VOID_FUNCTION,
     Compiler,
     Reply,
-    blob,
+    asked,
     build,
     create,
     entry,
     exporter,
+    exports,
     importer,
     inspect,
     kernel,
@@ -53,7 +55,7 @@ def test_a_module_says_what_is_in_it_and_compiles_nothing(compiler: Compiler) ->
     built = build(MODULES["mixed"])
     assert (built.status, built.log) == (SUCCESS, "")
     assert built.kernels == ["mixed"]
-    assert built.functions == built.exports == ["twice"]
+    assert built.functions == exports(built.plan) == ["twice"]
     assert (built.imports, built.flags) == ([], 0)
     assert (built.globals, built.size, built.image) == ({}, 0, b"")
     assert compiler.calls == []
@@ -64,7 +66,7 @@ def test_variables_are_laid_out_without_compiling(compiler: Compiler) -> None:
     assert built.globals == {"f_count": (0, 4)}
     assert (built.size, built.alignment, built.image, built.relocations) == (4, 4, struct.pack("<I", 7), [])
     assert compiler.calls == []
-    assert sorted(built.exports) == ["f", "f_count"]
+    assert sorted(exports(built.plan)) == ["f", "f_count"]
 
 
 def test_a_thousand_kernels_are_ready_at_once(compiler: Compiler) -> None:
@@ -204,12 +206,14 @@ def test_bad_environment_is_a_status(compiler: Compiler, monkeypatch: pytest.Mon
 
 def test_specialization_constants_have_the_size_of_their_type(compiler: Compiler) -> None:
     values = {4: struct.pack("<I", 16), 5: b"\0", 6: struct.pack("<f", 2.5), 7: struct.pack("<q", -7)}
-    asked = Reply(requests.constants(struct.pack("<II", 0, 2) + blob(MODULES["special"]) + blob(b"no module")))
-    count, *sizes = asked.numbers("9I")
-    assert (asked.status, count) == (SUCCESS, len(values))
-    assert dict(zip(sizes[::2], sizes[1::2], strict=True)) == {number: len(value) for number, value in values.items()}
-    assert asked.numbers("I") == (0,)
-    asked.end()
+    reply = Reply(requests.constants(asked(ConstantsRequest([MODULES["special"], b"no module"]))))
+    assert reply.status == SUCCESS
+    special, other = ConstantsReply.read(reply.reader).modules
+    assert {each.number: each.size for each in special.sizes} == {
+        number: len(value) for number, value in values.items()
+    }
+    assert other.sizes == ()
+    reply.end()
     built = build((MODULES["special"], "", values))
     assert (built.status, built.log) == (SUCCESS, "")
     assert create(built.plan, "special")[0] == SUCCESS

@@ -16,7 +16,7 @@ from anyzero.driver.modules import build_options, container, provenance
 from anyzero.driver.modules import native as binaries
 from anyzero.driver.modules.container import Container
 from anyzero.driver.modules.inputs import Input
-from anyzero.driver.wire import WireError
+from anyzero.wire import WireError
 from tests.compiler.samples import MODULES, many_kernels
 from tests.unit.planning import (
     SUCCESS,

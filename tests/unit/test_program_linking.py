@@ -27,6 +27,7 @@ from tests.unit.planning import (
     create,
     entry,
     exporter,
+    exports,
     importer,
     link,
     module,
@@ -64,7 +65,7 @@ def test_imports_become_exports_of_other_inputs(compiler: Compiler) -> None:
     for inputs in permutations([importer(), chain("outside", "far"), exporter("far")]):
         built = build(*inputs)
         assert (built.status, built.imports, built.flags) == (SUCCESS, [], 0)
-        assert sorted(built.exports) == ["far", "far_count", "outside"]
+        assert sorted(exports(built.plan)) == ["far", "far_count", "outside"]
         status, log, data = create(built.plan, "main")
         assert (status, log) == (SUCCESS, "")
         assert container.decode(data).kernel.links == ()

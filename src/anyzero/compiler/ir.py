@@ -62,6 +62,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from anyzero.compiler.operations import PURE
+from anyzero.layouts.kernel import FaultKind
 
 Space = Literal["private", "local", "global", "constant", "generic", "code"]
 
@@ -71,7 +72,8 @@ SIZES = {"i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "half": 2, "float": 4, 
 WIDTHS = {name: size * 8 for name, size in SIZES.items()} | {f"i{bits}": bits for bits in range(1, 129)}
 """Bits of each type."""
 
-FAULTS = {"division": 1, "unreachable": 2, "function pointer": 3, "barrier": 4}
+FAULTS = {each.name.lower().replace("_", " "): each.value for each in FaultKind}
+"""The numbers that the engine knows faults by."""
 
 
 @dataclass(slots=True, eq=False)

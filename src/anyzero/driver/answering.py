@@ -4,21 +4,39 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 
 from anyzero import ze
 from anyzero.config import ConfigError
-from anyzero.driver.wire import Reader, Refusal, WireError, reply
+from anyzero.layouts.planner import ReplyHead, RequestHead
+from anyzero.wire import Reader, WireError, Writer
 
-__all__ = ["answering", "on_release", "statuses"]
+__all__ = ["Refusal", "answering", "on_release", "reply", "statuses"]
 
-_releases: list[Callable[[list[int]], None]] = []
+_releases: list[Callable[[Sequence[int]], None]] = []
 
 
-def on_release(release: Callable[[list[int]], None]) -> None:
+def on_release(release: Callable[[Sequence[int]], None]) -> None:
     """Has `release` called with the ids of the plans whose modules are gone, which every request begins with."""
     _releases.append(release)
+
+
+class Refusal(Exception):  # noqa: N818 (an answer, not a mishap)
+    """A reply with a status other than success, and a text that says why."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+        self.text = text
+
+
+def reply(body: Writer | None = None, log: str = "", status: int = ze.ZE_RESULT_SUCCESS) -> bytes:
+    """A reply: status and log, then the body if it is a success."""
+    # Names come from the module, and may hold characters that would break a log.
+    shown = "".join(char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in log)
+    head = ReplyHead(status, 0, shown).write(Writer())
+    return head.raw(body.done() if body else b"").done()
 
 
 def answering(work: Callable[[Reader], bytes]) -> Callable[[bytes], bytes]:
@@ -29,7 +47,7 @@ def answering(work: Callable[[Reader], bytes]) -> Callable[[bytes], bytes]:
         try:
             with statuses():
                 reader = Reader(request)
-                gone = [reader.u64() for _ in range(reader.count(8))]
+                gone = RequestHead.read(reader).released
                 for release in _releases:
                     release(gone)
                 return work(reader)

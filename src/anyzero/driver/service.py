@@ -1,9 +1,7 @@
 """The planning process: the planner of a program that has no Python of its own, at the other end of a socket.
 
-The engine starts it (``engine/planning``), and it ends with the program. Frames, both ways: u32 number,
-u32 kind, u64 bytes, the bytes. A question's kind is the length of the function's name, which its bytes begin with; an
-answer's kind is 0, or 1 for an error, with its text as the bytes. Question number 0 has no answer, and is processed
-before the next one is read.
+The engine starts it (``engine/planning``), and it ends with the program. Requests and replies are frames, see
+`anyzero.layouts.frame`. Request number 0 has no reply, and is processed before the next one is read.
 
 Nothing is imported before it is needed: a program waits for the description first, then for its modules, and for LLVM
 only when a kernel is in no cache.
@@ -14,9 +12,10 @@ from __future__ import annotations
 import contextlib
 import os
 import select
-import struct
 import sys
 from typing import TYPE_CHECKING, Final, NoReturn
+
+from anyzero.layouts.frame import FRAME_BYTES, Frame, FrameKind
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["serve"]
 
-_HEAD: Final = struct.Struct("<IIQ")
 _PIECE: Final = 1 << 20
 _STACK: Final = 32 << 20
 _IDLE: Final = 0.02
@@ -60,11 +58,12 @@ def _describe(line: int, number: int) -> None:
     from anyzero.config import ConfigError
 
     try:
-        _reply(line, number, 0, _call("describe", b""))
+        _reply(line, number, FrameKind.REPLY, _call("describe", b""))
     except ConfigError as error:
-        _reply(line, number, 1, str(error).encode())
+        _reply(line, number, FrameKind.REFUSAL, str(error).encode())
     except Exception as error:
-        _reply(line, 0, 1, f"{sys.executable}: {type(error).__name__}: {error}".encode("utf-8", "replace"))
+        last_word = f"{sys.executable}: {type(error).__name__}: {error}"
+        _reply(line, 0, FrameKind.REFUSAL, last_word.encode("utf-8", "replace"))
         raise EOFError from None
 
 
@@ -106,9 +105,9 @@ def _load_compiler() -> None:
 
 def _answer(line: int, sending: AbstractContextManager[object], number: int, function: str, request: bytes) -> None:
     try:
-        kind, body = 0, _call(function, request)
+        kind, body = FrameKind.REPLY, _call(function, request)
     except BaseException as error:
-        kind, body = 1, str(error).encode("utf-8", "replace")
+        kind, body = FrameKind.REFUSAL, str(error).encode("utf-8", "replace")
     with contextlib.suppress(OSError), sending:
         _reply(line, number, kind, body)
 
@@ -137,7 +136,7 @@ def _planner(module: str) -> ModuleType | None:
 
 
 def _receive(line: int) -> tuple[int, str, bytes]:
-    number, kind, size = _HEAD.unpack(_exactly(line, _HEAD.size))
+    number, kind, size = Frame.unpack(_exactly(line, FRAME_BYTES))
     content = _exactly(line, size)
     return number, content[:kind].decode(), content[kind:]
 
@@ -154,6 +153,6 @@ def _exactly(line: int, size: int) -> bytes:
 
 
 def _reply(line: int, number: int, kind: int, body: bytes) -> None:
-    rest = memoryview(_HEAD.pack(number, kind, len(body)) + body)
+    rest = memoryview(Frame(number, kind, len(body)).pack() + body)
     while rest:
         rest = rest[os.write(line, rest) :]

@@ -3,15 +3,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct Grid {
-  uint64_t count[3], size[3], offset[3], global[3], dimensions;
-};
-struct Worker {
-  unsigned char* local;
-  unsigned char* scratch;
-  uint64_t local_bytes, scratch_bytes;
-  void* launch;
-};
+#include "layouts/gen/kernel.h"
+
+using anyzero::FaultKind, anyzero::Grid, anyzero::Worker;
 
 extern "C" {
 void az_printf(Worker*, const char* format, const uint64_t* slots, uint32_t n_slots);
@@ -51,13 +45,14 @@ KERNEL(empty) { (void)first, (void)last; }
 KERNEL(number) {
   auto* to = arg<uint64_t*>(args, 0);
   for (uint64_t group = first; group < last; ++group) {
-    uint64_t at[3] = {group % grid->count[0], group / grid->count[0] % grid->count[1], group / grid->count[0] / grid->count[1]};
-    for (uint64_t z = 0; z < grid->size[2]; ++z)
-      for (uint64_t y = 0; y < grid->size[1]; ++y)
-        for (uint64_t x = 0; x < grid->size[0]; ++x) {
-          uint64_t gx = at[0] * grid->size[0] + x, gy = at[1] * grid->size[1] + y, gz = at[2] * grid->size[2] + z;
-          uint64_t index = gx + grid->global[0] * (gy + grid->global[1] * gz);
-          to[index] = gx + grid->offset[0] + 1000 * (gy + grid->offset[1]) + 1000000 * (gz + grid->offset[2]);
+    uint64_t at[3] = {group % grid->group_count[0], group / grid->group_count[0] % grid->group_count[1],
+                      group / grid->group_count[0] / grid->group_count[1]};
+    for (uint64_t z = 0; z < grid->group_size[2]; ++z)
+      for (uint64_t y = 0; y < grid->group_size[1]; ++y)
+        for (uint64_t x = 0; x < grid->group_size[0]; ++x) {
+          uint64_t gx = at[0] * grid->group_size[0] + x, gy = at[1] * grid->group_size[1] + y, gz = at[2] * grid->group_size[2] + z;
+          uint64_t index = gx + grid->global_size[0] * (gy + grid->global_size[1] * gz);
+          to[index] = gx + grid->global_offset[0] + 1000 * (gy + grid->global_offset[1]) + 1000000 * (gz + grid->global_offset[2]);
         }
   }
 }
@@ -211,9 +206,9 @@ KERNEL(meet) {
   auto* here = arg<uint32_t*>(args, 0);
   const uint64_t faulty = arg<uint64_t>(args, 8);
   for (uint64_t group = first; group < last; ++group) {
-    if (group == faulty) az_fault(worker, 2, 0);
+    if (group == faulty) az_fault(worker, static_cast<uint32_t>(FaultKind::Unreachable), 0);
     __atomic_fetch_add(here, 1, __ATOMIC_ACQ_REL);
-    while (__atomic_load_n(here, __ATOMIC_ACQUIRE) < grid->count[0]) __builtin_ia32_pause();
+    while (__atomic_load_n(here, __ATOMIC_ACQUIRE) < grid->group_count[0]) __builtin_ia32_pause();
   }
 }
 

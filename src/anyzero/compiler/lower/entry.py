@@ -19,15 +19,10 @@ from anyzero.compiler.lower.local_memory import initialize
 from anyzero.compiler.lower.regions import DONE, PARAMETERS
 from anyzero.compiler.lower.steps import Plan
 from anyzero.compiler.transform.settle import Granted
+from anyzero.layouts.kernel import GRID_BYTES, GRID_OFFSETS, WORKER_BYTES, WORKER_OFFSETS
 
 STATE_BYTES = 128
 """In front of what a vector keeps across barriers: the number of the region that it runs next."""
-
-_GRID = {"count": 0, "size": 24, "offset": 48, "global_size": 72}
-
-_GRID_BYTES, _WORKER_BYTES = 112, 40
-_STRIP = 104
-"""As the engine has them; what LLVM knows to be there, it may read before it is needed, and so outside of a loop."""
 
 
 class Entry:
@@ -66,8 +61,9 @@ class Entry:
         b = self.b
         self.arguments, self.grid, self.worker = (Value(b, f"%{name}", PTR) for name in ("arguments", "grid", "worker"))
         self.first, self.last = Value(b, "%first", I64), Value(b, "%last", I64)
+        starts = [GRID_OFFSETS[each] for each in ("group_count", "group_size", "global_offset", "global_size")]
         self.count, self.size, self.offset, self.global_size = (
-            [self.load(self.grid, start + 8 * dimension, I64) for dimension in range(3)] for start in _GRID.values()
+            [self.load(self.grid, start + 8 * dimension, I64) for dimension in range(3)] for start in starts
         )
         # The engine replaces groups that a kernel does not know.
         self.fixed = None if choices.flat else choices.group_size
@@ -76,7 +72,7 @@ class Entry:
             # It tells LLVM which loops are never run.
             self.size = [self.number(each) for each in self.fixed]
         self.only_rows = granted is None and several_only(rows, self.step, self.fixed)
-        self.scratch = self.load(self.worker, 8, PTR)
+        self.scratch = self.load(self.worker, WORKER_OFFSETS["scratch"], PTR)
         self.stream = streaming.ask(self, large) if large else None
         self.whole = True
         """May all lanes be here, in what is being written?"""
@@ -84,7 +80,7 @@ class Entry:
     def text(self) -> str:
         arguments, grid, worker = (
             f"ptr noalias readonly align 8 dereferenceable({size}) %{name}" if size else f"ptr noalias readonly %{name}"
-            for name, size in (("arguments", self.args_bytes), ("grid", _GRID_BYTES), ("worker", _WORKER_BYTES))
+            for name, size in (("arguments", self.args_bytes), ("grid", GRID_BYTES), ("worker", WORKER_BYTES))
         )
         if self.stream is not None:
             streaming.settle(self, self.stream)
@@ -369,7 +365,7 @@ class _Place:
     def __init__(self, e: Entry) -> None:
         self.e = e
         b = e.b
-        self.strip = e.load(e.grid, _STRIP, I64)
+        self.strip = e.load(e.grid, GRID_OFFSETS["strip"], I64)
         layer = e.count[0] * e.count[1]
         z, rest = b.binary("udiv", e.first, layer), b.binary("urem", e.first, layer)
         whole = self.strip * e.count[1]

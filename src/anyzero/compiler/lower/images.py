@@ -10,6 +10,7 @@ from anyzero.compiler.lower.arithmetic import fault
 from anyzero.compiler.lower.calls import mask_bits
 from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.handlers import Chapter
+from anyzero.layouts.kernel import WORKER_OFFSETS
 
 handles = Chapter()
 
@@ -209,10 +210,12 @@ def space_of(e: Emitter, op: Op) -> None:
     """By the address: local memory and the memory of vectors are blocks that the worker names."""
     b = e.b
 
-    def word(place: int) -> Value:
-        return b.op(f"load i64, {e.moved(e.frame.worker, place).typed}, align 8, !invariant.load !1", I64)
+    def word(field: str) -> Value:
+        place = e.moved(e.frame.worker, WORKER_OFFSETS[field])
+        return b.op(f"load i64, {place.typed}, align 8, !invariant.load !1", I64)
 
-    local, scratch, local_bytes, scratch_bytes = (word(place) for place in (0, 8, 16, 24))
+    fields = ("local", "scratch", "local_bytes", "scratch_bytes")
+    local, scratch, local_bytes, scratch_bytes = (word(field) for field in fields)
 
     def compute(pointer: Value) -> Value:
         address = b.cast("ptrtoint", pointer, "i64")

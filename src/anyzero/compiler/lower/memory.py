@@ -14,6 +14,7 @@ from anyzero.compiler.lower.gathers import aligned, gather, scatter, typed, unty
 from anyzero.compiler.lower.handlers import Chapter
 from anyzero.compiler.lower.lanes import whole_or_part
 from anyzero.compiler.lower.masked import masked_load, masked_store
+from anyzero.layouts.kernel import WORKER_OFFSETS
 
 handles = Chapter()
 
@@ -309,7 +310,8 @@ def local_argument(e: Emitter, op: Op) -> None:
 
 
 def local_memory(e: Emitter) -> Value:
-    return e.b.op(f"load ptr, {e.frame.worker.typed}, align 8, !invariant.load !1", PTR)
+    place = e.moved(e.frame.worker, WORKER_OFFSETS["local"])
+    return e.b.op(f"load ptr, {place.typed}, align 8, !invariant.load !1", PTR)
 
 
 @handles("variable")

@@ -11,11 +11,12 @@ from anyzero import config, installed
 from anyzero.config import LOG_LEVELS, Config
 from anyzero.driver import cache_folder
 from anyzero.driver.devices import compute_driver, machine, npu_device, npu_driver, profiles, topology
-from anyzero.driver.devices.description import Description, Device, Driver, DriverKind, encode
+from anyzero.driver.devices.description import Description, Device, Driver, encode
 from anyzero.driver.devices.machine import Machine
 from anyzero.driver.devices.properties import describe_device
 from anyzero.driver.devices.topology import DeviceShape
 from anyzero.installed import OpenVINO
+from anyzero.layouts.description import DriverKind
 
 __all__ = ["anywhere", "compose", "current", "describe"]
 

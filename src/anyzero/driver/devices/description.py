@@ -1,41 +1,32 @@
 """The description that the engine is given at start-up, and its encoding.
 
-Little endian, packed, every record on an 8-byte boundary:
-
-    header   char magic[8]; u32 settings; u32 texts; u32 drivers; u32 zero
-    setting  char name[24]; u64 value
-    text     char name[24]; u64 size; then the text
-    driver   u32 kind; u32 blobs; u32 extensions; u32 devices; then the blobs, the extensions, the devices
-    device   char backend[8]; u32 blobs; u32 sub-devices; then the blobs and the sub-devices (the same record)
-    blob     u32 structure type; u32 count; u32 size; u32 type of what it extends, or zero; then count whole structures
-
-Texts, structures and the array of extensions are padded to the boundary.
+Its layout is that of `anyzero.layouts.description`.
 """
 
 from __future__ import annotations
 
 import ctypes
-import enum
 import os
-import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from anyzero import ze
+from anyzero.layouts.description import (
+    DESCRIPTION_MAGIC,
+    DescriptionHead,
+    DeviceRecord,
+    DriverKind,
+    DriverRecord,
+    PropertyRecord,
+    SettingRecord,
+    TextRecord,
+)
 from anyzero.ze.extensible import Extensible
 
-__all__ = ["Blob", "Description", "Device", "Driver", "DriverKind", "encode"]
+__all__ = ["Blob", "Description", "Device", "Driver", "encode"]
 
-MAGIC: Final = b"AZDESC03"
 _ALIGNMENT: Final = 8
-
-
-class DriverKind(enum.IntEnum):
-    """Which device types a driver answers for at initialisation."""
-
-    GPU = 1
-    NPU = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +96,13 @@ class Description:
 
 def encode(description: Description) -> bytes:
     """The bytes that the engine reads."""
-    counts = (len(description.settings), len(description.texts), len(description.drivers))
-    parts = [MAGIC, struct.pack("<IIII", *counts, 0)]
-    parts += [struct.pack("<24sQ", _name(name, 24), value) for name, value in description.settings.items()]
-    parts += [_encode_text(name, value) for name, value in description.texts.items()]
-    for driver in description.drivers:
+    settings, texts, drivers = description.settings, description.texts, description.drivers
+    parts = [DescriptionHead(DESCRIPTION_MAGIC, len(settings), len(texts), len(drivers), 0).pack()]
+    parts += [SettingRecord(_name(name, 24), value).pack() for name, value in settings.items()]
+    parts += [_encode_text(name, value) for name, value in texts.items()]
+    for driver in drivers:
         counts = (len(driver.blobs), len(driver.extensions), len(driver.devices))
-        parts.append(struct.pack("<IIII", driver.kind, *counts))
+        parts.append(DriverRecord(driver.kind, *counts).pack())
         parts += map(_encode_blob, driver.blobs)
         parts.append(_padded(driver.extensions))
         parts += map(_encode_device, driver.devices)
@@ -121,17 +112,17 @@ def encode(description: Description) -> bytes:
 def _encode_text(name: str, value: str) -> bytes:
     # A path may hold bytes that are no UTF-8, and the engine must be able to open it.
     text = os.fsencode(value)
-    return struct.pack("<24sQ", _name(name, 24), len(text)) + text + bytes(-len(text) % _ALIGNMENT)
+    return TextRecord(_name(name, 24), len(text)).pack() + text + bytes(-len(text) % _ALIGNMENT)
 
 
 def _encode_device(device: Device) -> bytes:
-    head = struct.pack("<8sII", _name(device.backend, 8), len(device.blobs), len(device.tiles))
+    head = DeviceRecord(_name(device.backend, 8), len(device.blobs), len(device.tiles)).pack()
     return b"".join([head, *map(_encode_blob, device.blobs), *map(_encode_device, device.tiles)])
 
 
 def _encode_blob(each: Blob) -> bytes:
     size = ctypes.sizeof(each.structures[0])
-    return struct.pack("<IIII", each.stype, len(each.structures), size, each.extends) + _padded(each.structures)
+    return PropertyRecord(each.stype, len(each.structures), size, each.extends).pack() + _padded(each.structures)
 
 
 def _padded(structures: Iterable[ctypes.Structure]) -> bytes:

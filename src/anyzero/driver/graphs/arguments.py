@@ -12,15 +12,10 @@ from anyzero.driver.graphs.ir.boundary import Boundary, Dimension
 from anyzero.driver.graphs.ir.element_types import BY_NAME, ElementType
 from anyzero.driver.graphs.ir.states import State
 from anyzero.driver.graphs.ir.weightless import Weight
-from anyzero.driver.wire import Writer
+from anyzero.layouts.graph import DYNAMIC_DIMENSION, ArgumentRecord, GraphRole
 from anyzero.ze import npu_constants as npu
 
 __all__ = ["Argument", "arguments", "of_weights"]
-
-DATA: Final = 0
-STATE: Final = 1
-SHAPE: Final = 2
-WEIGHTS: Final = 3
 
 INPUT: Final = npu.ZE_GRAPH_ARGUMENT_TYPE_INPUT
 OUTPUT: Final = npu.ZE_GRAPH_ARGUMENT_TYPE_OUTPUT
@@ -32,7 +27,6 @@ _SHAPE: Final = "vpux_ie_shape_"
 _ORIGINAL: Final = "vpux_ow_"
 _PREPARED: Final = "vpux_tw_"
 _RESERVED: Final = "vpux_"
-_DYNAMIC: Final = (1 << 64) - 1
 _ROOM: Final = npu.ZE_MAX_GRAPH_ARGUMENT_NAME - 1 - len(_READ)
 """Bytes of a name, so that it can also stand behind a prefix."""
 
@@ -53,12 +47,22 @@ class Argument:
     def dynamic(self) -> bool:
         return not all(dim.static for dim in self.shape)
 
-    def write(self, to: Writer) -> None:
-        to.u32(self.direction, self.role, self.port)
-        to.u32(self.type.number, self.type.precision, self.type.metadata, self.layout)
-        to.text(self.name).text(self.friendly_name).texts(self.tensor_names)
-        to.u32(len(self.shape), *(dim.upper for dim in self.shape))
-        to.u32(len(self.shape)).u64(*(dim.upper if dim.static else _DYNAMIC for dim in self.shape))
+    def record(self) -> ArgumentRecord:
+        """As a manifest holds it."""
+        return ArgumentRecord(
+            self.direction,
+            self.role,
+            self.port,
+            self.type.number,
+            self.type.precision,
+            self.type.metadata,
+            self.layout,
+            self.name,
+            self.friendly_name,
+            self.tensor_names,
+            [dim.upper for dim in self.shape],
+            [dim.upper if dim.static else DYNAMIC_DIMENSION for dim in self.shape],
+        )
 
 
 def arguments(
@@ -72,14 +76,14 @@ def arguments(
     Weights come behind the inputs. A client knows them by their offsets in the file of weights.
     """
     taken = _side(INPUT, inputs, states, 0)
-    taken += [_weight(INPUT, WEIGHTS, 0, _PREPARED, weight) for weight in weights]
+    taken += [_weight(INPUT, GraphRole.WEIGHTS, 0, _PREPARED, weight) for weight in weights]
     return taken + _side(OUTPUT, outputs, states, len(taken))
 
 
 def of_weights(weights: list[Weight]) -> list[Argument]:
     """Those of a graph that prepares weights."""
     return [
-        _weight(direction, DATA, port, prefix, weight)
+        _weight(direction, GraphRole.DATA, port, prefix, weight)
         for direction, prefix in ((INPUT, _ORIGINAL), (OUTPUT, _PREPARED))
         for port, weight in enumerate(weights)
     ]
@@ -95,12 +99,22 @@ def _side(direction: int, listed: list[tuple[Boundary, Wish]], states: list[Stat
     prefix = _READ if direction == INPUT else _WRITE
     known = _names(state.id for state in states)
     found += [
-        _special(direction, STATE, len(listed) + index, prefix + name, state.name, state.port.type, state.port.dims)
+        _special(
+            direction, GraphRole.STATE, len(listed) + index, prefix + name, state.name, state.port.type, state.port.dims
+        )
         for index, (name, state) in enumerate(zip(known, states, strict=True))
     ]
     # A shape is told in 32 bits per dimension, the last one first.
     return found + [
-        _special(direction, SHAPE, first + index, _SHAPE + of.name, of.friendly_name, BY_NAME["i32"], (len(of.shape),))
+        _special(
+            direction,
+            GraphRole.SHAPE,
+            first + index,
+            _SHAPE + of.name,
+            of.friendly_name,
+            BY_NAME["i32"],
+            (len(of.shape),),
+        )
         for index, of in enumerate(found)
         if of.dynamic
     ]
@@ -109,7 +123,7 @@ def _side(direction: int, listed: list[tuple[Boundary, Wish]], states: list[Stat
 def _data(direction: int, port: int, name: str, boundary: Boundary, wish: Wish) -> Argument:
     return Argument(
         direction,
-        DATA,
+        GraphRole.DATA,
         port,
         wish.type,
         layout_number(wish.layout),

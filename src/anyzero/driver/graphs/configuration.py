@@ -8,10 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-__all__ = ["PROFILING", "call_number", "properties", "wants_profiling", "weightless"]
-
-PROFILING: Final = 1
-"""A flag of the manifest."""
+__all__ = ["call_number", "properties", "wants_profiling", "weightless"]
 
 _YES: Final = ("YES", "TRUE", "1")
 _NO: Final = ("NO", "FALSE", "0")

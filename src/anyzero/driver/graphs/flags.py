@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from anyzero import ze
+from anyzero.driver.answering import Refusal
 from anyzero.driver.graphs.ir.boundary import Boundary
 from anyzero.driver.graphs.ir.element_types import BY_PRECISION, ElementType
-from anyzero.driver.wire import Refusal
 from anyzero.ze import npu_constants as npu
 
 __all__ = ["DEFAULT_LAYOUTS", "Flags", "Wish", "layout_number", "parse", "wishes"]

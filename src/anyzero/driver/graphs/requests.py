@@ -6,10 +6,8 @@ weights, keeps state or imports OpenVINO. Any thread may call.
 
 from __future__ import annotations
 
-from typing import Final
-
 from anyzero import ze
-from anyzero.driver.answering import answering
+from anyzero.driver.answering import Refusal, answering, reply
 from anyzero.driver.graphs import arguments, configuration, flags
 from anyzero.driver.graphs.adapt import adapt_input, adapt_output
 from anyzero.driver.graphs.arguments import Argument
@@ -21,36 +19,37 @@ from anyzero.driver.graphs.ir.check import check_edges
 from anyzero.driver.graphs.ir.model import Model
 from anyzero.driver.graphs.ir.text import damaged
 from anyzero.driver.graphs.ir.weightless import Weight
-from anyzero.driver.graphs.ir.weights import Piece
 from anyzero.driver.graphs.ir.write import Edit
-from anyzero.driver.wire import Reader, Refusal, Writer, reply
+from anyzero.layouts.graph import (
+    MANIFEST_VERSION,
+    CompileProperty,
+    GraphPurpose,
+    GraphReply,
+    GraphRequest,
+    ManifestFlag,
+    ManifestRecord,
+    ModelSerializer,
+    WeightsPiece,
+)
+from anyzero.wire import Reader, Writer
 
 __all__ = ["manifest"]
-
-MANIFEST_VERSION: Final = 1
-COPIED_WEIGHTS: Final = 1
-"""A serialisation of the model with all weights behind the IR."""
-POINTED_WEIGHTS: Final = 2
-"""One in which constants tell where in the client's memory their values are."""
-FOR_EXECUTION: Final = 1
-"""Otherwise a client only asks which layers could be executed, and all weights stay."""
 
 
 @answering
 def manifest(request: Reader) -> bytes:
     """Makes the manifest of a graph; the pieces that its weights are put together from come first."""
-    build_flags, serializer, purpose, weights_size = request.text(), request.u32(), request.u32(), request.u64()
-    xml = request.blob()
+    build_flags, serializer, purpose, weights_size, xml = GraphRequest.read(request)
     request.end()
-    if serializer not in (COPIED_WEIGHTS, POINTED_WEIGHTS):
+    if serializer not in (ModelSerializer.WHOLE, ModelSerializer.POINTING):
         raise Refusal(ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, f"there is no serialisation {serializer} of a model")
     given = flags.parse(build_flags)
     model = ir.read(xml)
     check_edges(model)
     edit = Edit(model)
-    pointed = serializer == POINTED_WEIGHTS
+    pointed = serializer == ModelSerializer.POINTING
     apart: dict[int, Weight] = {}
-    if purpose == FOR_EXECUTION and configuration.weightless(given.config):
+    if purpose == GraphPurpose.EXECUTION and configuration.weightless(given.config):
         call = configuration.call_number(given.config)
         apart = weightless.separable(model, weights_size, pointed=pointed, numbered=call is not None)
         preparing = weightless.parts(apart.values())
@@ -62,7 +61,7 @@ def manifest(request: Reader) -> bytes:
                 f"error: WS_COMPILE_CALL_NUMBER {call}: the model has {len(preparing) + 1} graphs, counted from 0",
             )
     weights: list[Weight] = []
-    pieces: list[Piece] = []
+    pieces: list[WeightsPiece] = []
     if apart:
         pieces, weights_size, weights = weightless.separate(model, edit, weights_size, apart, pointed=pointed)
     elif pointed:
@@ -80,20 +79,19 @@ def _preparing(model: Model, weights: list[Weight], given: Flags) -> bytes:
 
 
 def _reply(
-    name: str, xml: bytes, pieces: list[Piece], weights_size: int, given: Flags, listed: list[Argument]
+    name: str, xml: bytes, pieces: list[WeightsPiece], weights_size: int, given: Flags, listed: list[Argument]
 ) -> bytes:
-    body = Writer().u32(len(pieces))
-    for piece in pieces:
-        body.u64(*piece)
-    body.u32(MANIFEST_VERSION).u64(weights_size).text(name).blob(xml)
-    body.u32(configuration.PROFILING if configuration.wants_profiling(given.config) else 0)
     properties = configuration.properties(given.config, given.remarks)
-    body.u32(len(properties))
-    for key, value in properties.items():
-        body.text(key).text(value)
-    body.u32(len(listed))
-    for argument in listed:
-        argument.write(body)
+    record = ManifestRecord(
+        MANIFEST_VERSION,
+        weights_size,
+        name,
+        xml,
+        ManifestFlag.PROFILING if configuration.wants_profiling(given.config) else 0,
+        [CompileProperty(key, value) for key, value in properties.items()],
+        [each.record() for each in listed],
+    )
+    body = record.write(GraphReply(pieces).write(Writer()))
     return reply(body, "\n".join(given.remarks))
 
 

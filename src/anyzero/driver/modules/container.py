@@ -1,18 +1,8 @@
 """Containers: one compiled kernel as the bytes that the engine reads.
 
-    char magic[8]; u64 total bytes; u64 checksum (CRC-32 of everything behind this field)
-    u32 lanes, flags, arguments, bytes of the argument block
-    u32 local, private and spill bytes, fixed scratch, scratch per vector, links
-    u32 required group size[3], most items of a group, required sub-groups, required sub-group size
-    u8 kernel uuid[16], module uuid[16]
-    u32 length of name, entry, attributes, object
-    argument  u32 kind, size, offset, alignment, access, length of name; then all the arguments' types and
-              names
-    u64 links; name, entry, attributes, object
-
-Every text is followed by a zero byte that its length does not count; the object is not. A link says whose variables
-``az_globals.1``, ``az_globals.2`` … are: the engine reads ids of plans there. Stored containers (`cache`, `native`)
-hold places in the list of linked modules instead, because ids mean nothing to another process.
+Its layout is that of `anyzero.layouts.container`. A link says whose variables ``az_globals.1``, ``az_globals.2`` … are:
+the engine reads ids of plans there. Stored containers (`cache`, `native`) hold places in the list of linked modules
+instead, because ids mean nothing to another process.
 """
 
 from __future__ import annotations
@@ -24,28 +14,16 @@ from dataclasses import dataclass, replace
 from typing import Final, get_args
 
 from anyzero.compiler.compiled import Argument, ArgumentKind, CompiledKernel
-from anyzero.driver.wire import Reader, WireError
+from anyzero.layouts import container as layout
+from anyzero.layouts.container import ContainerArgument, ContainerHead, KernelFlag
+from anyzero.wire import Reader, WireError
 
 __all__ = ["Container", "decode", "encode", "looks_whole", "relink"]
 
-MAGIC: Final = b"AZKERN03"
-
-BARRIERS: Final = 1
-PRINTF: Final = 2
-FLAT: Final = 4
-SUB_GROUPS: Final = 8
-WAITS: Final = 16
-FUNCTION: Final = 32
-CONSTANT_TURNS: Final = 64
-TURNS_BY_ARGUMENTS: Final = 128
-SHARES_ROWS: Final = 256
-
-KINDS: Final[tuple[ArgumentKind, ...]] = get_args(ArgumentKind)
-"""A kind is encoded as its index here."""
-
-_PROLOGUE: Final = struct.Struct("<8sQQ")
-_HEAD: Final = struct.Struct("<16I16s16s4I")
-_ARGUMENT: Final = struct.Struct("<6I")
+_COVERED: Final = layout.CONTAINER_HEAD_OFFSETS["checksum"] + 8
+"""Where the bytes begin that the checksum is of."""
+_KINDS: Final[dict[int, ArgumentKind]] = {layout.ArgumentKind[each.upper()]: each for each in get_args(ArgumentKind)}
+"""The compiler's names of them, by number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,105 +41,115 @@ def encode(content: Container) -> bytes:
     """The container's bytes; the kernel's links are written as they are."""
     kernel = content.kernel
     flags = (
-        BARRIERS * kernel.barriers
-        | PRINTF * kernel.printf
-        | FLAT * kernel.flat
-        | SUB_GROUPS * kernel.sub_groups
-        | WAITS * kernel.waits
-        | FUNCTION * content.function
-        | CONSTANT_TURNS * (kernel.turns == "constant")
-        | TURNS_BY_ARGUMENTS * (kernel.turns == "arguments")
-        | SHARES_ROWS * kernel.shares_rows
+        KernelFlag.BARRIERS * kernel.barriers
+        | KernelFlag.PRINTF * kernel.printf
+        | KernelFlag.FLAT * kernel.flat
+        | KernelFlag.SUB_GROUPS * kernel.sub_groups
+        | KernelFlag.WAITS * kernel.waits
+        | KernelFlag.FUNCTION * content.function
+        | KernelFlag.CONSTANT_TURNS * (kernel.turns == "constant")
+        | KernelFlag.TURNS_BY_ARGUMENTS * (kernel.turns == "arguments")
+        | KernelFlag.SHARES_ROWS * kernel.shares_rows
     )
     arguments = () if content.function else kernel.arguments
     texts = [text.encode() for text in (kernel.name, kernel.entry, kernel.attributes)]
     names = [f"{each.type} {each.name}".encode() if each.type else each.name.encode() for each in arguments]
-    head = _HEAD.pack(
-        kernel.lanes,
-        flags,
-        len(arguments),
-        kernel.args_bytes,
-        kernel.local_bytes,
-        kernel.private_bytes,
-        kernel.spill_bytes,
-        kernel.scratch_fixed,
-        kernel.scratch_per_vector,
-        len(kernel.links),
-        *(kernel.required_group_size or (0, 0, 0)),
-        kernel.max_group_items,
-        kernel.required_sub_groups,
-        kernel.required_sub_group_size,
-        content.kernel_uuid,
-        content.module_uuid,
-        *map(len, texts),
-        len(kernel.object),
+    head = ContainerHead(
+        magic=layout.CONTAINER_MAGIC,
+        total_bytes=0,
+        checksum=0,
+        lanes=kernel.lanes,
+        flags=flags,
+        n_args=len(arguments),
+        args_bytes=kernel.args_bytes,
+        local_bytes=kernel.local_bytes,
+        private_bytes=kernel.private_bytes,
+        spill_bytes=kernel.spill_bytes,
+        scratch_fixed=kernel.scratch_fixed,
+        scratch_per_vector=kernel.scratch_per_vector,
+        n_links=len(kernel.links),
+        required_group=kernel.required_group_size or (0, 0, 0),
+        max_group_items=kernel.max_group_items,
+        required_sub_groups=kernel.required_sub_groups,
+        required_sub_group_size=kernel.required_sub_group_size,
+        kernel_uuid=content.kernel_uuid,
+        module_uuid=content.module_uuid,
+        name_bytes=len(texts[0]),
+        entry_bytes=len(texts[1]),
+        attributes_bytes=len(texts[2]),
+        object_bytes=len(kernel.object),
     )
     rows = [
-        _ARGUMENT.pack(KINDS.index(each.kind), each.size, each.offset, each.alignment, each.access, len(name))
+        ContainerArgument(
+            layout.ArgumentKind[each.kind.upper()], each.size, each.offset, each.alignment, each.access, len(name)
+        ).pack()
         for each, name in zip(arguments, names, strict=True)
     ]
     links = struct.pack(f"<{len(kernel.links)}Q", *kernel.links)
     strings = [text + b"\0" for text in texts]
-    body = b"".join([head, *rows, *(name + b"\0" for name in names), links, *strings, kernel.object])
-    return _PROLOGUE.pack(MAGIC, _PROLOGUE.size + len(body), checksum(body)) + body
+    rest = b"".join([*rows, *(name + b"\0" for name in names), links, *strings, kernel.object])
+    head = head._replace(total_bytes=layout.CONTAINER_HEAD_BYTES + len(rest))
+    sealed = checksum(rest, checksum(head.pack()[_COVERED:]))
+    return head._replace(checksum=sealed).pack() + rest
 
 
 def decode(data: bytes) -> Container:
     """The container that the bytes hold; raises WireError for any others."""
     if not looks_whole(data):
         raise WireError("is not a whole container of a kernel")
-    body = memoryview(data)[_PROLOGUE.size :]
-    if checksum(body) != _PROLOGUE.unpack_from(data)[2]:
+    head = ContainerHead.unpack(data)
+    if checksum(memoryview(data)[_COVERED:]) != head.checksum:
         raise WireError("the checksum of the container is wrong")
-    reader = Reader(body)
-    (lanes, flags, n_args, args_bytes, local, private, spill, fixed, per_vector, n_links, *rest) = _HEAD.unpack(
-        reader.raw(_HEAD.size)
-    )
-    *group, max_items, sub_groups, sub_group_size, kernel_uuid, module_uuid, name, entry, attributes, size = rest
-    if n_args * (_ARGUMENT.size + 1) + n_links * 8 > reader.left:
-        raise WireError(f"{n_args} arguments and {n_links} links do not fit into the container")
-    rows = [_ARGUMENT.unpack(reader.raw(_ARGUMENT.size)) for _ in range(n_args)]
+    reader = Reader(memoryview(data)[layout.CONTAINER_HEAD_BYTES :])
+    if head.n_args * (layout.CONTAINER_ARGUMENT_BYTES + 1) + head.n_links * 8 > reader.left:
+        raise WireError(f"{head.n_args} arguments and {head.n_links} links do not fit into the container")
+    rows = [ContainerArgument.unpack(reader.raw(layout.CONTAINER_ARGUMENT_BYTES)) for _ in range(head.n_args)]
+    flags, group = head.flags, head.required_group
     kernel = CompiledKernel(
-        arguments=tuple(_argument(index, row, _string(reader, row[5])) for index, row in enumerate(rows)),
-        links=tuple(reader.u64() for _ in range(n_links)),
-        name=_string(reader, name),
-        entry=_string(reader, entry),
-        attributes=_string(reader, attributes),
-        object=reader.raw(size),
-        lanes=lanes,
-        flat=bool(flags & FLAT),
-        shares_rows=bool(flags & SHARES_ROWS),
-        barriers=bool(flags & BARRIERS),
-        printf=bool(flags & PRINTF),
-        sub_groups=bool(flags & SUB_GROUPS),
-        waits=bool(flags & WAITS),
-        turns="constant" if flags & CONSTANT_TURNS else "arguments" if flags & TURNS_BY_ARGUMENTS else "unknown",
-        args_bytes=args_bytes,
-        local_bytes=local,
-        private_bytes=private,
-        spill_bytes=spill,
-        scratch_fixed=fixed,
-        scratch_per_vector=per_vector,
+        arguments=tuple(_argument(index, row, _string(reader, row.name_bytes)) for index, row in enumerate(rows)),
+        links=tuple(reader.u64() for _ in range(head.n_links)),
+        name=_string(reader, head.name_bytes),
+        entry=_string(reader, head.entry_bytes),
+        attributes=_string(reader, head.attributes_bytes),
+        object=reader.raw(head.object_bytes),
+        lanes=head.lanes,
+        flat=bool(flags & KernelFlag.FLAT),
+        shares_rows=bool(flags & KernelFlag.SHARES_ROWS),
+        barriers=bool(flags & KernelFlag.BARRIERS),
+        printf=bool(flags & KernelFlag.PRINTF),
+        sub_groups=bool(flags & KernelFlag.SUB_GROUPS),
+        waits=bool(flags & KernelFlag.WAITS),
+        turns="constant"
+        if flags & KernelFlag.CONSTANT_TURNS
+        else "arguments"
+        if flags & KernelFlag.TURNS_BY_ARGUMENTS
+        else "unknown",
+        args_bytes=head.args_bytes,
+        local_bytes=head.local_bytes,
+        private_bytes=head.private_bytes,
+        spill_bytes=head.spill_bytes,
+        scratch_fixed=head.scratch_fixed,
+        scratch_per_vector=head.scratch_per_vector,
         required_group_size=(group[0], group[1], group[2]) if any(group) else None,
-        max_group_items=max_items,
-        required_sub_groups=sub_groups,
-        required_sub_group_size=sub_group_size,
+        max_group_items=head.max_group_items,
+        required_sub_groups=head.required_sub_groups,
+        required_sub_group_size=head.required_sub_group_size,
     )
     reader.end()
-    return Container(kernel, kernel_uuid, module_uuid, bool(flags & FUNCTION))
+    return Container(kernel, head.kernel_uuid, head.module_uuid, bool(flags & KernelFlag.FUNCTION))
 
 
 def looks_whole(data: bytes) -> bool:
     """Has it the magic number of a container and the length it states? The contents are not checked."""
-    if len(data) < _PROLOGUE.size + _HEAD.size:
+    if len(data) < layout.CONTAINER_HEAD_BYTES:
         return False
-    magic, total, _ = _PROLOGUE.unpack_from(data)
-    return bool(magic == MAGIC and total == len(data))
+    head = ContainerHead.unpack(data)
+    return head.magic == layout.CONTAINER_MAGIC and head.total_bytes == len(data)
 
 
 def relink(data: bytes, plans: Sequence[int]) -> bytes:
     """A stored container, with the ids of plans for the places that its links name."""
-    if not _HEAD.unpack_from(data, _PROLOGUE.size)[9]:
+    if not ContainerHead.unpack(data).n_links:
         return data
     content = decode(data)
     if any(place >= len(plans) for place in content.kernel.links):
@@ -169,16 +157,16 @@ def relink(data: bytes, plans: Sequence[int]) -> bytes:
     return encode(replace(content, kernel=replace(content.kernel, links=tuple(plans[i] for i in content.kernel.links))))
 
 
-def checksum(data: bytes | memoryview) -> int:
-    return zlib.crc32(data)
+def checksum(data: bytes | memoryview, before: int = 0) -> int:
+    """Of bytes behind others with the checksum `before`."""
+    return zlib.crc32(data, before)
 
 
-def _argument(index: int, row: tuple[int, ...], name: str) -> Argument:
-    kind, size, offset, alignment, access, _ = row
-    if kind >= len(KINDS):
-        raise WireError(f"argument {index} is of kind {kind}, which there is not")
+def _argument(index: int, row: ContainerArgument, name: str) -> Argument:
+    if row.kind not in _KINDS:
+        raise WireError(f"argument {index} is of kind {row.kind}, which there is not")
     type_, _, name = name.rpartition(" ")
-    return Argument(index, name, KINDS[kind], size, offset, alignment, access, type_)
+    return Argument(index, name, _KINDS[row.kind], row.size, row.offset, row.alignment, row.access, type_)
 
 
 def _string(reader: Reader, length: int) -> str:

@@ -14,12 +14,15 @@ from typing import Final
 from anyzero import ze
 from anyzero.compiler import spirv
 from anyzero.compiler.compiled import CompiledKernel
+from anyzero.driver.answering import Refusal
 from anyzero.driver.modules import cache, container, linking, provenance
 from anyzero.driver.modules.build_options import settings
 from anyzero.driver.modules.container import Container
 from anyzero.driver.modules.linking import Reached
-from anyzero.driver.modules.plans import FUNCTION, KERNEL, Plan, held
-from anyzero.driver.wire import Refusal, WireError, Writer
+from anyzero.driver.modules.plans import Plan, held
+from anyzero.layouts.container import CONTAINER_MAGIC
+from anyzero.layouts.planner import CodeKind
+from anyzero.wire import WireError, Writer
 
 __all__ = ["create", "key"]
 
@@ -60,11 +63,11 @@ def create(plan: Plan, name: str, kind: int) -> tuple[bytes, str]:
 
 def _function(plan: Plan, name: str, kind: int) -> int:
     """The id of the function that a name stands for."""
-    if kind == KERNEL and name in plan.module.kernels:
+    if kind == CodeKind.KERNEL and name in plan.module.kernels:
         return plan.module.kernels[name].function.id
-    if kind == FUNCTION and name in plan.functions:
+    if kind == CodeKind.FUNCTION and name in plan.functions:
         return plan.functions[name].id
-    if kind == KERNEL:
+    if kind == CodeKind.KERNEL:
         status, what, known = ze.ZE_RESULT_ERROR_INVALID_KERNEL_NAME, "kernel", list(plan.module.kernels)
     else:
         status, what, known = ze.ZE_RESULT_ERROR_INVALID_FUNCTION_NAME, "exported function", list(plan.functions)
@@ -91,7 +94,7 @@ def _made(plan: Plan, name: str, kind: int, reached: Reached) -> tuple[bytes, st
     kernel = _compile(plan, name, kind, [other.module for other in reached.plans])
     _check_amounts(kernel)
     placed = replace(kernel, links=kernel.links or tuple(range(len(ids))))
-    made = container.encode(Container(placed, identity[:16], plan.digest[:16], function=kind == FUNCTION))
+    made = container.encode(Container(placed, identity[:16], plan.digest[:16], function=kind == CodeKind.FUNCTION))
     if store:
         store.store(identity, made)
     return container.relink(made, ids), kernel.log
@@ -109,7 +112,8 @@ def _verify(plan: Plan, name: str, kind: int, reached: Reached) -> None:
     """In the unit first, where the words that a message counts are those of the program's own SPIR-V."""
     if len(plan.units) > 1:
         unit = plan.unit_of(name, kind).module
-        for function in unit.reachable(unit.kernels[name].function.id if kind == KERNEL else unit.exports[name]):
+        start = unit.kernels[name].function.id if kind == CodeKind.KERNEL else unit.exports[name]
+        for function in unit.reachable(start):
             if function.has_body:
                 spirv.verify_function(function)
     for other, id_ in reached.functions:
@@ -126,7 +130,7 @@ def _compile(plan: Plan, name: str, kind: int, linked: Sequence[spirv.Module]) -
     # It loads LLVM, which a program with all its kernels in the cache can do without.
     from anyzero.compiler import pipeline
 
-    if kind == KERNEL:
+    if kind == CodeKind.KERNEL:
         return pipeline.compile_kernel(plan.module, name, plan.options_of(name, kind), linked)
     compile_function = getattr(pipeline, "compile_function", None)
     if compile_function is None:
@@ -138,7 +142,7 @@ def _compile(plan: Plan, name: str, kind: int, linked: Sequence[spirv.Module]) -
 def key(plan: Plan, name: str, kind: int, linked: Sequence[Plan]) -> bytes:
     """Stands for everything that a container depends on."""
     options = plan.options_of(name, kind)
-    content = Writer().raw(container.MAGIC).u32(kind).text(name).raw(plan.digest).text(repr(astuple(options)))
+    content = Writer().raw(CONTAINER_MAGIC).u32(kind).text(name).raw(plan.digest).text(repr(astuple(options)))
     content.u32(len(linked))
     for other in linked:
         content.raw(other.digest)

@@ -20,7 +20,7 @@ from typing import Final
 from anyzero.driver.modules import container, provenance
 from anyzero.driver.modules.cache import KEY_BYTES
 from anyzero.driver.modules.inputs import Input
-from anyzero.driver.wire import Reader, WireError, Writer
+from anyzero.wire import Reader, WireError, Writer
 
 __all__ = ["MAGIC", "Native", "decode", "encode"]
 

@@ -20,17 +20,14 @@ from anyzero.compiler.globals import layout_globals
 from anyzero.compiler.spirv.function import Function
 from anyzero.compiler.spirv.tables import StorageClass
 from anyzero.config import Config
-from anyzero.driver.answering import on_release
+from anyzero.driver.answering import Refusal, on_release
 from anyzero.driver.modules import inputs, linking, program
 from anyzero.driver.modules.inputs import Unit
 from anyzero.driver.modules.linking import Linkable
-from anyzero.driver.wire import Refusal, Writer
+from anyzero.layouts.planner import CodeKind
+from anyzero.wire import Writer
 
-__all__ = ["FUNCTION", "KERNEL", "Plan", "build", "find", "held", "release"]
-
-KERNEL: Final = 0
-FUNCTION: Final = 1
-"""Kinds of containers: a kernel, or a function whose address a program asks for."""
+__all__ = ["Plan", "build", "find", "held", "release"]
 
 _MEMORY: Final = (
     *(StorageClass.CrossWorkgroup, StorageClass.UniformConstant),
@@ -109,9 +106,8 @@ class Plan:
         """The unit that a kernel or an exported function comes from; the first where several have it."""
         if len(self.units) == 1:
             return self.units[0]
-        homes = (
-            unit for unit in self.units if name in (unit.module.kernels if kind == KERNEL else unit.module.exports)
-        )
+        kernel = kind == CodeKind.KERNEL
+        homes = (unit for unit in self.units if name in (unit.module.kernels if kernel else unit.module.exports))
         return next(homes, self.units[0])
 
     def options_of(self, name: str, kind: int) -> Options:

@@ -16,6 +16,7 @@ from typing import Final
 
 from anyzero import compiler
 from anyzero.driver.devices import profiles
+from anyzero.layouts import kernel
 
 __all__ = ["compiler_digest", "processor", "versions"]
 
@@ -54,12 +55,13 @@ def _llvmlite() -> str:
 def compiler_digest() -> str:
     """Changes whenever a file of the compiler does, in a checkout as well as between releases.
 
-    Without the reference interpreter, which compiles nothing: a change to it must not empty the cache.
+    With the layouts that compiled code shares with the engine; without the reference interpreter, which compiles
+    nothing: a change to it must not empty the cache.
     """
     # Every process does this once, and with paths as objects it would take four times as long.
     folder = os.path.dirname(compiler.__file__)  # noqa: PTH120
     digest = hashlib.sha256()
-    for path in sorted(_sources(folder)):
+    for path in [*sorted(_sources(folder)), kernel.__file__]:
         try:
             with open(path, "rb", buffering=0) as file:  # noqa: PTH123
                 contents = file.read()

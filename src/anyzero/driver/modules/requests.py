@@ -12,14 +12,30 @@ from collections.abc import Callable, Iterable, Iterator
 from anyzero import ze
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.spirv import SpirvError
-from anyzero.driver.answering import answering, statuses
+from anyzero.driver.answering import Refusal, answering, reply, statuses
 from anyzero.driver.modules import container, debug_object, inputs, kernels, linking, plans
 from anyzero.driver.modules import native as binaries
 from anyzero.driver.modules.build_options import settings
 from anyzero.driver.modules.inputs import Unit
-from anyzero.driver.modules.plans import FUNCTION, KERNEL, Plan
+from anyzero.driver.modules.plans import Plan
 from anyzero.driver.modules.program import LinkError
-from anyzero.driver.wire import Reader, Refusal, WireError, Writer, reply
+from anyzero.layouts.planner import (
+    BuildReply,
+    BuildRequest,
+    BytesReply,
+    CodeKind,
+    CompileRequest,
+    ConstantSize,
+    ConstantSizes,
+    ConstantsReply,
+    ConstantsRequest,
+    InspectRequest,
+    LinkRequest,
+    ModuleRelocation,
+    ModuleVariable,
+    PlanRequest,
+)
+from anyzero.wire import Reader, WireError, Writer
 
 __all__ = ["build", "compile", "constants", "debug", "inspect", "link", "native", "restore"]
 
@@ -42,14 +58,10 @@ def _build_failures() -> Iterator[None]:
 @_answering
 def constants(request: Reader) -> bytes:
     """Returns the size of each specialization constant, which only the SPIR-V tells; the engine reads the values."""
-    listed = [inputs.sizes(request.blob()) for _ in range(request.count(8))]
+    listed = [inputs.sizes(each) for each in ConstantsRequest.read(request).modules]
     request.end()
-    body = Writer()
-    for sizes in listed:
-        body.u32(len(sizes))
-        for number, size in sizes.items():
-            body.u32(number, size)
-    return reply(body)
+    made = ConstantsReply([ConstantSizes([ConstantSize(*each) for each in sizes.items()]) for sizes in listed])
+    return reply(made.write(Writer()))
 
 
 @_answering
@@ -62,38 +74,33 @@ def build(request: Reader) -> bytes:
 @_answering
 def restore(request: Reader) -> bytes:
     """Makes a plan anew that another planner had made, with the id that the engine knows it by."""
-    id_ = request.u64()
+    id_ = PlanRequest.read(request).plan
     _plan(request, id_)
     return reply()
 
 
 def _plan(request: Reader, id_: int | None = None) -> tuple[Plan, list[str]]:
-    form, pages, number = request.u32(), request.u32(), request.count(20)
+    form, pages, given = BuildRequest.read(request)
+    request.end()
     if form not in (ze.ZE_MODULE_FORMAT_IL_SPIRV, ze.ZE_MODULE_FORMAT_NATIVE):
         raise Refusal(ze.ZE_RESULT_ERROR_INVALID_ENUMERATION, f"there is no module format {form}")
-    given = [(request.blob(), request.text(), _constants(request)) for _ in range(number)]
-    request.end()
     if not given:
         raise Refusal(ze.ZE_RESULT_ERROR_INVALID_SIZE, "a module is made from at least one input")
     warnings: list[str] = []
     shipped: dict[bytes, bytes] = {}
     units: list[Unit] = []
-    for index, (data, flags, values) in enumerate(given):
-        where = f"input {index}: " if number > 1 else ""
+    for index, (data, flags, constants) in enumerate(given):
+        where = f"input {index}: " if len(given) > 1 else ""
         if form == ze.ZE_MODULE_FORMAT_NATIVE:
             found = _native(data, where)
             if settings().native:
                 shipped |= found.containers
             units += [_unit(each.data, each.flags, dict(each.constants), bool(pages), where) for each in found.inputs]
         else:
-            unit = _unit(data, flags, values, bool(pages), where)
+            unit = _unit(data, flags, {each.number: each.value for each in constants}, bool(pages), where)
             units.append(unit)
             warnings += [f"warning: {where}{text}" for text in unit.warnings]
     return plans.build(units, shipped, settings(), id_), warnings
-
-
-def _constants(request: Reader) -> dict[int, bytes]:
-    return {request.u32(): request.blob() for _ in range(request.count(12))}
 
 
 def _native(data: bytes, where: str) -> binaries.Native:
@@ -118,14 +125,20 @@ def _unit(data: bytes, flags: str, values: dict[int, bytes], pages: bool, where:
 
 def _described(plan: Plan) -> Writer:
     variables = plan.globals
-    body = Writer().u64(plan.id).texts(plan.module.kernels).texts(plan.functions).u32(len(variables.names))
-    for name, (offset, size) in variables.names.items():
-        body.text(name).u64(offset, size)
-    body.u64(variables.size).u32(variables.alignment).blob(variables.block).u32(len(variables.relocations))
-    for offset, target in variables.relocations:
-        body.u64(offset, target)
-    flags = ze.ZE_MODULE_PROPERTY_FLAG_IMPORTS if plan.required else 0
-    return body.texts(plan.required).texts(plan.exports).u32(flags).u32(_shareable(plan))
+    made = BuildReply(
+        plan.id,
+        list(plan.module.kernels),
+        list(plan.functions),
+        [ModuleVariable(name, offset, size) for name, (offset, size) in variables.names.items()],
+        variables.size,
+        variables.alignment,
+        variables.block,
+        [ModuleRelocation(*each) for each in variables.relocations],
+        list(plan.required),
+        ze.ZE_MODULE_PROPERTY_FLAG_IMPORTS if plan.required else 0,
+        _shareable(plan),
+    )
+    return made.write(Writer())
 
 
 def _shareable(plan: Plan) -> bool:
@@ -142,23 +155,24 @@ def _shareable(plan: Plan) -> bool:
 @_answering
 def compile(request: Reader) -> bytes:  # noqa: A001 (the engine's word for it)
     """Makes the container of one kernel, or of one function whose address is asked for."""
-    plan, name, kind = plans.find(request.u64()), request.text(), request.u32()
+    id_, name, kind = CompileRequest.read(request)
     request.end()
-    if kind not in (KERNEL, FUNCTION):
+    plan = plans.find(id_)
+    if kind not in (CodeKind.KERNEL, CodeKind.FUNCTION):
         raise Refusal(ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, f"there is no kind {kind} of code")
     made, log = kernels.create(plan, name, kind)
-    return reply(Writer().blob(made), log)
+    return _bytes(made, log)
 
 
 @_answering
 def native(request: Reader) -> bytes:
     """Makes the native binary of a module, with all kernels that can be compiled without other modules."""
-    plan = plans.find(request.u64())
+    plan = plans.find(PlanRequest.read(request).plan)
     request.end()
     remarks = _compile_all(plan, plan.module.kernels)
     with plans.held([plan]):
         containers = {key: plan.containers[what] for what, key in plan.keys.items() if what in plan.containers}
-    return reply(Writer().blob(binaries.encode([unit.input for unit in plan.units], containers)), "\n".join(remarks))
+    return _bytes(binaries.encode([unit.input for unit in plan.units], containers), "\n".join(remarks))
 
 
 def _compile_all(plan: Plan, names: Iterable[str]) -> list[str]:
@@ -167,7 +181,7 @@ def _compile_all(plan: Plan, names: Iterable[str]) -> list[str]:
     for name in names:
         try:
             with statuses(), _build_failures():
-                kernels.create(plan, name, KERNEL)
+                kernels.create(plan, name, CodeKind.KERNEL)
         except Refusal as refusal:
             remarks.append(f'warning: the kernel "{name}" is not compiled: {refusal.text}')
     return remarks
@@ -176,21 +190,22 @@ def _compile_all(plan: Plan, names: Iterable[str]) -> list[str]:
 @_answering
 def debug(request: Reader) -> bytes:
     """Makes an ELF file with the DWARF of all kernels that were built with -g; no bytes where there are none."""
-    plan = plans.find(request.u64())
+    plan = plans.find(PlanRequest.read(request).plan)
     request.end()
-    names = [name for name in plan.module.kernels if plan.options_of(name, KERNEL).debug]
+    names = [name for name in plan.module.kernels if plan.options_of(name, CodeKind.KERNEL).debug]
     remarks = _compile_all(plan, names)
     with plans.held([plan]):
-        made = {name: plan.containers[name, KERNEL] for name in names if (name, KERNEL) in plan.containers}
-    code = {name: container.decode(each).kernel for name, each in made.items()}
+        found = {name: plan.containers.get((name, CodeKind.KERNEL)) for name in names}
+    code = {name: container.decode(each).kernel for name, each in found.items() if each is not None}
     merged = debug_object.merge({name: (each.object, each.entry) for name, each in code.items()}) if code else b""
-    return reply(Writer().blob(merged), "\n".join(remarks))
+    return _bytes(merged, "\n".join(remarks))
 
 
 @_answering
 def link(request: Reader) -> bytes:
     """Finds for the imports of each module an export of another."""
-    listed = _listed(request)
+    listed = [plans.find(each) for each in LinkRequest.read(request).plans]
+    request.end()
     with plans.held(listed):
         done, lines = linking.link(listed)
     status = ze.ZE_RESULT_SUCCESS if done else ze.ZE_RESULT_ERROR_MODULE_LINK_FAILURE
@@ -200,11 +215,10 @@ def link(request: Reader) -> bytes:
 @_answering
 def inspect(request: Reader) -> bytes:
     """Lists imports and exports."""
-    flags = request.u32()
-    return reply(log="\n".join(linking.inspect(flags, _listed(request))))
-
-
-def _listed(request: Reader) -> list[Plan]:
-    listed = [plans.find(request.u64()) for _ in range(request.count(8))]
+    flags, listed = InspectRequest.read(request)
     request.end()
-    return listed
+    return reply(log="\n".join(linking.inspect(flags, [plans.find(each) for each in listed])))
+
+
+def _bytes(made: bytes, log: str) -> bytes:
+    return reply(BytesReply(made).write(Writer()), log)

@@ -9,7 +9,7 @@ from typing import Any, Final, NoReturn
 from xml.parsers import expat
 
 from anyzero import ze
-from anyzero.driver.wire import Refusal
+from anyzero.driver.answering import Refusal
 
 __all__ = [
     "DEEPEST",

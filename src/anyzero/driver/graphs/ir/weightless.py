@@ -14,8 +14,9 @@ from typing import Final, NamedTuple
 
 from anyzero.driver.graphs.ir.element_types import BY_NAME, ElementType
 from anyzero.driver.graphs.ir.model import Model, Port
-from anyzero.driver.graphs.ir.weights import Constant, Layout, Piece, constants, place
+from anyzero.driver.graphs.ir.weights import Constant, Layout, constants, place
 from anyzero.driver.graphs.ir.write import Edit, edge, layer
+from anyzero.layouts.graph import WeightsPiece
 from anyzero.ze import npu_constants as npu
 
 __all__ = ["Weight", "initializing", "parts", "separable", "separate"]
@@ -92,7 +93,7 @@ def _weight(constant: Constant, offset: int) -> Weight | None:
 
 def separate(
     model: Model, edit: Edit, weights_size: int, apart: dict[int, Weight], *, pointed: bool
-) -> tuple[list[Piece], int, list[Weight]]:
+) -> tuple[list[WeightsPiece], int, list[Weight]]:
     """Lays the weights out: constants that stay, and then those that are arguments, each once.
 
     Tells what is copied for the first, how many bytes they take, and the second in their order.

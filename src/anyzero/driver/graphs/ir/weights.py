@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from anyzero.driver.graphs.ir.element_types import ElementType
 from anyzero.driver.graphs.ir.model import Layer, Model, element_type, number
 from anyzero.driver.graphs.ir.text import Element, damaged
 from anyzero.driver.graphs.ir.write import Edit, attributes
+from anyzero.layouts.graph import WeightsPiece
 
 __all__ = [
     "ALIGNMENT",
     "Constant",
     "Layout",
-    "Piece",
     "aligned",
     "check_constants",
     "constants",
@@ -28,14 +28,6 @@ _POINTER: Final = "WeightsPointerAttribute"
 _BRACKETS: Final = re.compile(r"[\s\[\]]")
 ALIGNMENT: Final = 64
 """So that constants are used where they lie."""
-
-
-class Piece(NamedTuple):
-    """Values in the client's memory, or in weights that came along, and their place in the weights of the graph."""
-
-    address: int
-    size: int
-    offset: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +72,7 @@ def check_constants(model: Model, weights_size: int) -> None:
     constants(model, weights_size, pointed=False)
 
 
-def place_constants(model: Model, edit: Edit, weights_size: int) -> tuple[list[Piece], int]:
+def place_constants(model: Model, edit: Edit, weights_size: int) -> tuple[list[WeightsPiece], int]:
     """Gives those that are pointers into the client's memory a place behind `weights_size`; equal pointers share one.
 
     Also tells how large the weights become.
@@ -97,10 +89,10 @@ class Layout:
 
     def __init__(self, begin: int = 0) -> None:
         self.end = begin
-        self._pieces: dict[tuple[int, int], Piece] = {}
+        self._pieces: dict[tuple[int, int], WeightsPiece] = {}
 
     @property
-    def pieces(self) -> list[Piece]:
+    def pieces(self) -> list[WeightsPiece]:
         return list(self._pieces.values())
 
     def reserve(self, size: int, layer: Layer) -> int:
@@ -114,7 +106,7 @@ class Layout:
         """Its values are copied to a place of their own, or are there already."""
         key = constant.address, constant.size
         if key not in self._pieces:
-            self._pieces[key] = Piece(*key, self.reserve(constant.size, constant.layer))
+            self._pieces[key] = WeightsPiece(*key, self.reserve(constant.size, constant.layer))
         return self._pieces[key].offset
 
 

@@ -1,4 +1,4 @@
-"""The encoding of requests and replies: packed, little endian, texts and blobs behind their length.
+"""The encoding of the messages of `anyzero.layouts`: packed, little endian, texts and blobs behind their length.
 
 >>> Reader(Writer().u32(7).text("seven").done()).u32()
 7
@@ -10,9 +10,7 @@ import struct
 from collections.abc import Iterable
 from typing import Final, Self
 
-from anyzero import ze
-
-__all__ = ["Reader", "Refusal", "WireError", "Writer", "reply"]
+__all__ = ["Reader", "WireError", "Writer"]
 
 _U32: Final = struct.Struct("<I")
 _U64: Final = struct.Struct("<Q")
@@ -20,15 +18,6 @@ _U64: Final = struct.Struct("<Q")
 
 class WireError(ValueError):
     """Malformed bytes."""
-
-
-class Refusal(Exception):  # noqa: N818 (an answer, not a mishap)
-    """A reply with a status other than success, and a text that says why."""
-
-    def __init__(self, status: int, text: str) -> None:
-        super().__init__(text)
-        self.status = status
-        self.text = text
 
 
 class Reader:
@@ -111,11 +100,3 @@ class Writer:
 
     def done(self) -> bytes:
         return b"".join(self._parts)
-
-
-def reply(body: Writer | None = None, log: str = "", status: int = ze.ZE_RESULT_SUCCESS) -> bytes:
-    """A reply: status and log, then the body if it is a success."""
-    # Names come from the module, and may hold characters that would break a log.
-    shown = "".join(char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in log)
-    head = Writer().u32(status, 0).text(shown)
-    return head.raw(body.done() if body else b"").done()

@@ -1,0 +1,46 @@
+#include "request.h"
+
+#include <vector>
+
+#include "../exec/mutex.h"
+#include "../layouts/gen/planner.h"
+#include "../planner.h"
+
+namespace anyzero {
+
+namespace {
+
+// Plans of modules that were destroyed, until the planner can be told.
+Guarded<std::vector<uint64_t>>& released() {
+  static auto* released = new Guarded<std::vector<uint64_t>>;  // leaked: modules are destroyed from exit handlers
+  return *released;
+}
+
+}  // namespace
+
+void release_plan(uint64_t plan) { released().open()->push_back(plan); }
+
+void ask_planner(const char* function, std::string_view request, Reply* reply) {
+  RequestHead head;
+  head.released.swap(*released().open());
+  ByteWriter bytes;
+  encode(bytes, head);
+  bytes.raw(request);
+  if (!call_planner(function, bytes.bytes(), &reply->bytes_, &reply->log)) {
+    auto open = released().open();
+    open->insert(open->end(), head.released.begin(), head.released.end());
+    reply->status = ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
+    return;
+  }
+  reply->rest_ = reply->bytes_;
+  ReplyHead found;
+  if (reply->read(&found)) {
+    reply->status = static_cast<ze_result_t>(found.status);
+    reply->log = found.log;
+  } else {
+    reply->status = ZE_RESULT_ERROR_UNKNOWN;
+    reply->log = "the planner's reply is damaged";
+  }
+}
+
+}  // namespace anyzero

@@ -1,0 +1,55 @@
+// Requests to the planner and its replies: messages that spec/layouts.toml describes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "../abi/gen/ze_api.h"
+#include "../layouts/bytes.h"
+
+namespace anyzero {
+
+// Owns its bytes: texts of messages that were read from it lead into them.
+class Reply {
+ public:
+  Reply() = default;
+  Reply(const Reply&) = delete;
+  Reply& operator=(const Reply&) = delete;
+
+  ze_result_t status = ZE_RESULT_ERROR_UNKNOWN;
+  std::string log;
+
+  // The next message; false when the bytes are damaged. There are some only where the status is success.
+  template <class Message>
+  bool read(Message* to) {
+    ByteReader reader(rest_);
+    decode(reader, *to);
+    rest_ = reader.rest();
+    return reader.good();
+  }
+  // Everything that has not been read yet.
+  std::string_view rest() const { return rest_; }
+
+ private:
+  friend void ask_planner(const char* function, std::string_view request, Reply* reply);
+  std::string bytes_;
+  std::string_view rest_;
+};
+
+// The bytes of a request.
+template <class Message>
+std::string encoded(const Message& request) {
+  ByteWriter bytes;
+  encode(bytes, request);
+  return bytes.done();
+}
+
+// Calls anyzero.driver.modules.requests.`function`, or that of another package of anyzero.driver by `package.function`. The reply
+// has a status and a log in any case. The caller must hold no lock: this takes the interpreter's.
+void ask_planner(const char* function, std::string_view request, Reply* reply);
+
+// The planner may forget a module's plan. It may be gone, so this does not call it: the next request tells it.
+void release_plan(uint64_t plan);
+
+}  // namespace anyzero
