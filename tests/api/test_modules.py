@@ -97,7 +97,7 @@ def test_modules_and_kernels_go_when_nobody_holds_them(ctx: az.Context) -> None:
 
 def test_what_is_no_module_is_refused_with_a_log(ctx: az.Context) -> None:
     with pytest.raises(az.BuildError, match="INVALID_NATIVE_BINARY") as caught:
-        ctx.module(b"neither this nor that")
+        ctx.module(b"\1neither this nor that")
     assert caught.value.log
     assert caught.value.function == "zeModuleCreate"
 
@@ -120,10 +120,8 @@ def test_an_error_in_a_kernel_shows_when_it_is_made(ctx: az.Context) -> None:
 
 def test_source_code_is_no_module(ctx: az.Context, tmp_path: Path) -> None:
     for source in ("kernel void f() {}", "kernel void f()\n"):
-        with pytest.raises(az.InvalidArgument, match="clang"):
+        with pytest.raises(az.InvalidArgument, match="source="):
             ctx.module(source)
-    with pytest.raises(az.InvalidArgument, match=r"saxpy\.cl is source code"):
-        ctx.module(SAXPY.with_suffix(".cl"))
     with pytest.raises(FileNotFoundError):
         ctx.module(tmp_path / "absent.spv")
     with pytest.raises(TypeError, match="file name or bytes"):
@@ -295,7 +293,7 @@ def test_programs_that_make_no_sense_are_refused(ctx: az.Context) -> None:
     with pytest.raises(az.InvalidArgument, match="2 modules with 1 options"):
         ctx.module([SAXPY, SAXPY], options=[""])
     with pytest.raises(az.InvalidArgument, match="some are native"):
-        ctx.module([SAXPY, b"native, perhaps"])
+        ctx.module([SAXPY, b"AZMODU01\0native, perhaps"])
 
 
 def test_functions_have_addresses_or_none(ctx: az.Context) -> None:

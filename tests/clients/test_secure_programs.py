@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from anyzero import config
-from anyzero.driver import cache_folder
+from anyzero import cache_folder, config
 from anyzero.trust import process
 from tests.clients.test_c_hosts import LIBRARY, ROOT, SAXPY, host
 from tests.patience import PATIENCE

@@ -57,9 +57,8 @@ ARROWS: dict[str, dict[str, set[str]]] = {
     },
     "driver": {
         "answering": set(),
-        "cache_folder": set(),
-        "devices": {"cache_folder"},
-        "modules": {"answering", "cache_folder", "devices"},
+        "devices": set(),
+        "modules": {"answering", "devices"},
         "graphs.ir": {"answering"},
         "graphs": {"answering", "graphs.ir"},
         "docs": {"devices"},

@@ -12,12 +12,14 @@ from tests.shape.tree import PACKAGE, ROOT, hand_written
 # What each part of the package may import, besides itself. `anyzero` stands for the public names in __init__.py.
 ALLOWED = {
     "anyzero": {"api", "language", "npu", "errors", "config"},
-    "api": {"ze", "errors", "config", "installed"},
-    "tools": {"anyzero", "api", "npu", "language", "driver", "compiler", "errors", "config", "installed"},
+    "api": {"opencl_c", "ze", "errors", "config", "installed"},
+    "tools": {"anyzero", "api", "npu", "language", "driver", "compiler", "opencl_c", "errors", "config", "installed"},
     "npu": {"anyzero", "api", "errors", "config", "trust"},
     "interop": {"api", "ze", "errors", "config", "trust"},
     "language": {"anyzero", "api", "errors", "config"},
-    "driver": {"compiler", "layouts", "wire", "ze", "errors", "config", "installed", "trust"},
+    "driver": {"compiler", "layouts", "wire", "ze", "errors", "config", "cache_folder", "installed", "trust"},
+    "opencl_c": {"errors", "config", "cache_folder", "trust"},
+    "cache_folder": {"config", "trust"},
     "compiler": {"errors", "config", "layouts"},
     "layouts": {"wire"},
     "wire": set(),

@@ -97,6 +97,8 @@ class Typed:
                 values.append(each.convert(value, kept))
             elif plain is Buffer:
                 memory = value.allocation
+                if value.dtype is not each.dtype:
+                    each.require_elements(value)
                 values.append(value.pointer)
                 kept.append(memory)
                 nbytes += memory.nbytes

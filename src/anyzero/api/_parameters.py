@@ -20,7 +20,7 @@ from anyzero.api.image import Image
 from anyzero.api.local import Local
 from anyzero.api.sampler import Sampler
 
-__all__ = ["Parameter", "bytes_like", "parameter"]
+__all__ = ["Parameter", "Pointer", "bytes_like", "parameter"]
 
 _REALS: Final = {"half": "e", "float": "f", "double": "d"}
 _INTEGERS: Final = {
@@ -32,6 +32,9 @@ _INTEGERS: Final = {
         8: ("long", "ulong", "unsigned long", "size_t", "ptrdiff_t", "intptr_t", "uintptr_t"),
     }.items()
     for name in names
+}
+_NUMPY: Final = {("f", 2): "float16", ("f", 4): "float32", ("f", 8): "float64"} | {
+    ("i", size): f"int{8 * size}" for size in (1, 2, 4, 8)
 }
 _UNSIGNED: Final = {1: "B", 2: "H", 4: "I", 8: "Q"}
 _VECTOR: Final = re.compile(r"(u?char|u?short|u?int|u?long|half|float|double)(2|3|4|8|16)")
@@ -74,13 +77,42 @@ class Parameter:
         return raw
 
 
-class _Pointer(Parameter):
+class Pointer(Parameter):
+    """Given as a buffer of elements of the same type and size, as an address, or as None."""
+
     plain = Buffer
+
+    def __init__(self, where: str, element: str) -> None:
+        super().__init__(where)
+        found = _VECTOR.fullmatch(element)
+        name = found[1] if found else element
+        self._element = name
+        self._kind = "f" if name in _REALS else "i"
+        self._size = struct.calcsize(_REALS[name]) if name in _REALS else _INTEGERS.get(name, 1)
+        self.dtype: Any = None
+        """The elements of the last buffer, which are right: most launches have buffers of the same dtype again."""
+
+    def require_elements(self, buffer: Buffer) -> None:
+        """Raise InvalidArgument for a buffer whose elements are others than the kernel's.
+
+        SPIR-V knows no signs, so int32 and uint32 are the same. Bytes and structures may be anything.
+        """
+        dtype = buffer.dtype
+        size = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
+        kind = "f" if dtype.kind in "fc" else "i" if dtype.kind in "iub" else ""
+        if kind and min(size, self._size) > 1 and (kind, size) != (self._kind, self._size):
+            wanted = f"np.{_NUMPY[self._kind, self._size]}"
+            raise errors.InvalidArgument(
+                f"{self.where} has elements of {self._size} bytes and cannot be a buffer of {dtype}",
+                remedy=f"Make the buffer with dtype={wanted}, or pass buffer.view({wanted}) if its bytes are right.",
+            )
+        self.dtype = dtype
 
     def convert(self, value: Any, kept: list[Any]) -> int:
         if value is None:
             return 0
         if isinstance(value, Buffer):
+            self.require_elements(value)
             kept.append(value.allocation)
             return value.pointer
         if isinstance(value, Local):
@@ -240,7 +272,9 @@ def bytes_like(value: Any) -> bytes | None:
 def parameter(where: str, text: str, size: int) -> Parameter:
     """The parameter of a type; `where` is how errors call it."""
     if text.endswith("*"):
-        return _Local(where) if _LOCAL.search(text) else _Pointer(where)
+        if _LOCAL.search(text):
+            return _Local(where)
+        return Pointer(where, _QUALIFIERS.sub("", text.removesuffix("*")).strip())
     name = _QUALIFIERS.sub("", text).strip()
     if image := _IMAGE.fullmatch(name):
         return _Image(where, "buffer" if image[2] == "buffer" else image[1] + (image[2] or ""))

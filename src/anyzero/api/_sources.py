@@ -5,13 +5,19 @@ from __future__ import annotations
 import ctypes
 import operator
 import os
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
 from anyzero import errors, ze
+from anyzero.api.library import OURS
+
+if TYPE_CHECKING:
+    # Where it is needed it is imported: SPIR-V that is there already needs nothing of it.
+    from anyzero.opencl_c import Compiled
 
 __all__ = ["Constants", "Description", "Format", "ModuleSource", "read"]
 
@@ -21,24 +27,52 @@ Constants = Mapping[int, Any]
 
 _FORMATS: Final[dict[str, int]] = {"spirv": ze.ZE_MODULE_FORMAT_IL_SPIRV, "native": ze.ZE_MODULE_FORMAT_NATIVE}
 _SPIRV: Final = (b"\x03\x02\x23\x07", b"\x07\x23\x02\x03")
-_COMPILE: Final = (
-    "Compile it first, for instance: clang -c --target=spirv64 -cl-std=CL3.0 -O2 kernels.cl -o kernels.spv."
+_SOURCES: Final = (".cl", ".clc", ".ocl")
+_COMPILE: Final = "OpenCL C is compiled by `anyzero compile kernels.cl -o kernels.spv`, or here: ctx.module(source=…)."
+_FOREIGN: Final = (
+    (b"BC\xc0\xde", "LLVM bitcode", "Translate it first: llvm-spirv kernels.bc -o kernels.spv."),
+    (b"\xde\xc0\x17\x0b", "LLVM bitcode", "Translate it first: llvm-spirv kernels.bc -o kernels.spv."),
+    (b"\x50\xed\x55\xba", "a fat binary of CUDA", "Compile the kernels' source to SPIR-V."),
+    (b"__CLANG_OFFLOAD_BUNDLE__", "a bundle of clang's", "Take the SPIR-V out of it with clang-offload-bundler."),
+    (b"PK\x03\x04", "a zip archive", "Unpack it first."),
+    (b"\x1f\x8b", "compressed", "Unpack it first: gunzip."),
+    (b"!<arch>", "a static library", "Name one SPIR-V file."),
 )
 _LARGEST: Final = 8
 """Bytes of the largest constant."""
 
 
-def read(source: Any) -> bytes:
-    """The bytes of a module: of a file, or those given."""
+def read(source: Any, options: str = "") -> tuple[bytes, str, str]:
+    """The bytes of a module, of a file or those given, the options that are the driver's, and what clang said."""
     if isinstance(source, bytes):
-        return source
+        return source, options, ""
     if isinstance(source, bytearray | memoryview | np.ndarray):
-        return bytes(source)
+        return bytes(source), options, ""
     if isinstance(source, str) and ("\n" in source or "{" in source):
-        raise errors.InvalidArgument("this is source code, where a file name or SPIR-V is wanted", remedy=_COMPILE)
+        raise errors.InvalidArgument(
+            "this is source code, where a file name or SPIR-V is wanted", remedy="Pass it as Context.module(source=…)."
+        )
     if not isinstance(source, str | os.PathLike):
         raise TypeError(f"a module is made from a file name or bytes, not from {source!r}")
-    return Path(source).read_bytes()
+    if os.fspath(source).endswith(_SOURCES):
+        from anyzero.opencl_c import compile_file
+
+        return _compiled(lambda flags: compile_file(source, flags), options)
+    return Path(source).read_bytes(), options, ""
+
+
+def from_text(text: str, options: str) -> tuple[bytes, str, str]:
+    """The same of OpenCL C."""
+    from anyzero.opencl_c import compile_text
+
+    return _compiled(lambda flags: compile_text(text, flags), options)
+
+
+def _compiled(compile_with: Callable[[list[str]], Compiled], options: str) -> tuple[bytes, str, str]:
+    """OpenCL C, compiled. Options of Level Zero begin with ``-ze``; the others are clang's, and ``-g`` is both's."""
+    flags = shlex.split(options)
+    made = compile_with([each for each in flags if not each.startswith("-ze")])
+    return made.spirv, " ".join(each for each in flags if each.startswith("-ze") or each == "-g"), made.log
 
 
 def format_of(data: bytes, name: str, given: Format | None) -> int:
@@ -49,9 +83,33 @@ def format_of(data: bytes, name: str, given: Format | None) -> int:
         return _FORMATS[given]
     if data[:4] in _SPIRV:
         return ze.ZE_MODULE_FORMAT_IL_SPIRV
-    if name.endswith((".cl", ".c", ".cpp", ".clcpp")):
-        raise errors.InvalidArgument(f"{name} is source code, where SPIR-V is wanted", remedy=_COMPILE)
+    if (found := foreign(data)) is not None:
+        what, remedy = found
+        raise errors.InvalidArgument(
+            f"{name or 'this'} is {what}, where a module is SPIR-V or the device's own code", remedy=remedy
+        )
     return ze.ZE_MODULE_FORMAT_NATIVE
+
+
+def foreign(data: bytes) -> tuple[str, str] | None:
+    """Bytes that are no module, by their first ones, and what to do about it; None where a driver has to look."""
+    if not data:
+        return "empty", "Did the compiler fail that should have written it?"
+    for magic, what, remedy in _FOREIGN:
+        if data.startswith(magic):
+            return what, remedy
+    if OURS and data.startswith(b"\x7fELF"):  # what other drivers make of modules is ELF too
+        return "an ELF file: a program, a library, or another driver's binary", _COMPILE
+    head = data[:512]
+    if all(byte in b"\t\n\f\r" or 32 <= byte < 127 for byte in head):
+        if any(mark in head for mark in (b".version", b".target sm_")):
+            return "PTX, which NVIDIA's driver takes", _COMPILE
+        if head.lstrip().startswith((b"; SPIR-V", b"OpCapability")):
+            return "SPIR-V as text", "Assemble it first: spirv-as kernels.spvasm -o kernels.spv."
+        if any(mark in head for mark in (b"kernel", b"void", b"#include", b"{")):
+            return "source code", _COMPILE
+        return "text", _COMPILE
+    return None
 
 
 def _constant(number: int, value: Any) -> bytes:
@@ -106,13 +164,16 @@ class Description:
 
     def __init__(
         self,
-        source: Any,
+        file: Any,
         options: str | Sequence[str],
         constants: Constants | Sequence[Constants] | None,
         format: Format | None,  # noqa: A002
+        source: str | None = None,
     ) -> None:
-        program = isinstance(source, list | tuple)
-        sources = list(source) if program else [source]
+        if (file is None) == (source is None):
+            raise TypeError("a module is made from a file or bytes, or from source=…, which is OpenCL C")
+        program = isinstance(file, list | tuple)
+        sources = list(file) if program else [file]
         if not sources:
             raise errors.InvalidArgument("there are no modules to make a program of")
         flags = [options] * len(sources) if isinstance(options, str) else list(options)
@@ -125,7 +186,12 @@ class Description:
                 f"{len(sources)} modules with {len(flags)} options and {len(values)} sets of constants",
                 remedy="Give one for all, or one for each.",
             )
-        inputs = [_Input(read(each), text, known) for each, text, known in zip(sources, flags, values, strict=True)]
+        found = [
+            from_text(source, text) if source is not None else read(each, text)
+            for each, text in zip(sources, flags, strict=True)
+        ]
+        self.log = "\n".join(filter(None, (said for _, _, said in found)))
+        inputs = [_Input(data, text, known) for (data, text, _), known in zip(found, values, strict=True)]
         kinds = {format_of(each.data, _name(origin), format) for each, origin in zip(inputs, sources, strict=True)}
         if len(kinds) > 1:
             raise errors.InvalidArgument("some of the modules are SPIR-V and some are native")

@@ -109,6 +109,16 @@ def offers(name: str, driver: int) -> bool:
 
 _last_error: Final = function("zeDriverGetLastErrorDescription")
 
+_IN_PYTHON: Final = {
+    "ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP": "timing=True (ctx.event(timing=True))",
+    "ZE_EVENT_POOL_FLAG_IPC": "ipc=True (ctx.event_pool(count, ipc=True))",
+    "ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE": "cloneable=True (ctx.command_list(cloneable=True))",
+    "ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS": 'mode="asynchronous"',
+    "zeKernelSetCacheConfig(ZE_CACHE_CONFIG_FLAG_LARGE_SLM)": 'Kernel.set_cache_config("local")',
+    "zeModuleDynamicLink": "az.link(module, other)",
+}
+"""How this package spells what the driver's texts name by the words of C."""
+
 
 def _detail() -> str:
     """What the driver says about the last failure on this thread."""
@@ -123,7 +133,10 @@ def _detail() -> str:
             return ""
         if ask(ctypes.byref(text)) != ze.ZE_RESULT_SUCCESS:
             return ""
-    return (text.value or b"").decode(errors="replace")
+    said = (text.value or b"").decode(errors="replace")
+    for in_c, in_python in _IN_PYTHON.items():
+        said = said.replace(in_c, in_python)
+    return said
 
 
 def check(result: int, called: Callable[..., int]) -> None:
@@ -134,7 +147,9 @@ def check(result: int, called: Callable[..., int]) -> None:
     """
     if result:
         lacking: str = getattr(called, "lacking", "")
-        error = errors.from_result(result, called.__name__, lacking or _detail())
+        # A result that is no error leaves no text, and the one that is there belongs to something else.
+        said = "" if result == ze.ZE_RESULT_NOT_READY else _detail()
+        error = errors.from_result(result, called.__name__, lacking or said)
         if lacking:
             error.remedy = "A newer loader has it, and ANYZERO_LOADER=ours needs none."
         raise error

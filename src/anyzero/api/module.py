@@ -82,14 +82,15 @@ class Module(Resource):
         self,
         context: Context,
         device: Device,
-        source: ModuleSource | Sequence[ModuleSource],
+        file: ModuleSource | Sequence[ModuleSource] | None,
         *,
+        source: str | None = None,
         options: str | Sequence[str] = "",
         constants: Constants | Sequence[Constants] | None = None,
         format: Format | None = None,  # noqa: A002 (the specification's word)
         log: bool = False,
     ) -> None:
-        described = Description(source, options, constants, format)
+        described = Description(file, options, constants, format, source)
         self.context = context
         self._lifetime = context.lifetime
         self.device = device
@@ -97,7 +98,7 @@ class Module(Resource):
         result = _create(
             context.handle, device.handle, ctypes.byref(described.desc), ctypes.byref(made), ctypes.byref(text)
         )
-        self.log = _conclude(result, _create, text)
+        self.log = "\n".join(filter(None, (described.log, _conclude(result, _create, text))))
         if log and self.log:
             print(self.log, file=sys.stderr)
         self._owner = _ModuleHandle(made.value or 0, self._lifetime)

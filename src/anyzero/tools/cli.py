@@ -22,6 +22,7 @@ examples:
   eval "$(anyzero env)"            the same for everything that this shell starts from now on
   anyzero doctor                   is everything in place? and what to do if not
   anyzero npu latency model.xml    how long until a model's first inference, with and without caches
+  anyzero compile kernels.cl       OpenCL C to SPIR-V
   anyzero spirv asm kernels.spv    the machine code that a kernel becomes, as assembly
   ANYZERO_DEVICES=cpu:tiles=2 anyzero info       a device with two tiles, on this machine
   ANYZERO_DEVICE=0.1 anyzero demo                the same tour on the second tile of the first device
@@ -107,6 +108,17 @@ examples:
 
 Inputs are random numbers, and zero where a model takes whole numbers.
 """
+_COMPILE = """\
+examples:
+  anyzero compile kernels.cl                 writes kernels.spv
+  anyzero compile kernels.cl -o build/k.spv -DN=4 -I include
+  anyzero compile kernels.cl --options "-cl-fast-relaxed-math -Werror"
+  anyzero compile - -o kernels.spv < kernels.cl
+
+clang does it, by any of its usual names, with llvm-spirv where it needs that;
+else the one of the package ziglang: pip install 'anyzero[clang]'.
+Its diagnostics are printed as they are. Results are kept in the cache.
+"""
 _SPIRV = """\
 examples:
   anyzero spirv info kernels.spv             kernels, their arguments, lanes and why, sizes
@@ -170,7 +182,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _joined(arguments: list[str]) -> list[str]:
     """Build flags begin with a dash, which the parser takes for options of ours unless they are one word with it."""
-    if arguments[:1] != ["spirv"] or "--options" not in arguments[:-1]:
+    if arguments[:1] not in (["spirv"], ["compile"]) or "--options" not in arguments[:-1]:
         return arguments
     at = arguments.index("--options")
     return [*arguments[:at], f"--options={arguments[at + 1]}", *arguments[at + 2 :]]
@@ -227,6 +239,12 @@ def _parser() -> argparse.ArgumentParser:
     many.add_argument("--seconds", type=float, default=5.0, metavar="S", help="for each of the two; default 5")
     many.add_argument("--requests", type=int, default=0, metavar="N", help="how many at a time; default: the optimum")
     many.add_argument("--compare", action="store_true", help="measure OpenVINO's CPU device as well")
+    make = add("compile", "compile OpenCL C to SPIR-V", _COMPILE, _compile)
+    make.add_argument("source", metavar="FILE", help="OpenCL C; - is standard input")
+    make.add_argument("-o", "--output", metavar="FILE", help="default: FILE with .spv instead of .cl")
+    make.add_argument("-D", action="append", default=[], metavar="NAME[=VALUE]", dest="defined", help="define a macro")
+    make.add_argument("-I", action="append", default=[], metavar="FOLDER", dest="folders", help="where to find headers")
+    make.add_argument("--options", default="", metavar="FLAGS", help="more options for clang, in quotes")
     code = add("spirv", "look at SPIR-V and at what the compiler makes of it", _SPIRV, _help)
     code.set_defaults(parser=code)
     _add_spirv(code.add_subparsers(title="commands", metavar="COMMAND"))
@@ -362,6 +380,16 @@ def _npu_bench(chosen: argparse.Namespace) -> int:
         compare=chosen.compare,
         as_json=chosen.json,
     )
+
+
+def _compile(chosen: argparse.Namespace) -> int:
+    import shlex
+
+    from anyzero.tools import opencl_c
+
+    defined = [f"-D{each}" for each in chosen.defined]
+    folders = [part for each in chosen.folders for part in ("-I", each)]
+    return opencl_c.run(chosen.source, chosen.output, [*defined, *folders, *shlex.split(chosen.options)])
 
 
 def _spirv_asm(chosen: argparse.Namespace) -> int:

@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from anyzero import config, installed
+from anyzero import cache_folder, config, installed
 from anyzero.config import LOG_LEVELS, Config
-from anyzero.driver import cache_folder
 from anyzero.driver.devices import compute_driver, machine, npu_device, npu_driver, profiles, topology
 from anyzero.driver.devices.description import Description, Device, Driver, encode
 from anyzero.driver.devices.machine import Machine

@@ -17,8 +17,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+from anyzero import cache_folder
 from anyzero.config import Config
-from anyzero.driver import cache_folder
 from anyzero.trust.folder import TrustedFolder, UntrustedError
 
 __all__ = ["Cache", "folder", "of"]

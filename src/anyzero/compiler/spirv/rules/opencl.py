@@ -10,7 +10,7 @@ from anyzero.compiler.spirv.instruction import Instruction
 from anyzero.compiler.spirv.rules.check import Check, rule, shape, wrong
 from anyzero.compiler.spirv.tables import LAYOUT_OF_OPENCL, LAYOUTS, Op
 from anyzero.compiler.spirv.tables import OpenCL as Cl
-from anyzero.compiler.spirv.types import Float, Int, Pointer, Type, Vector, Void
+from anyzero.compiler.spirv.types import Array, Float, Int, Pointer, Type, Vector, Void
 
 Signature = Callable[[Check, Type, tuple[int, ...]], None]
 
@@ -190,6 +190,8 @@ def _printf(check: Check, type_: Type, ids: tuple[int, ...]) -> None:
     if not isinstance(type_, Int):
         raise SpirvError(f"its result is {type_}")
     format_ = check.pointer(ids[0]).pointee
+    if isinstance(format_, Array):  # clang's SPIR-V target names the whole string, where it should name its beginning
+        format_ = format_.element
     if not isinstance(format_, Int) or format_.width != 8:
         raise wrong(ids[0], check.values[ids[0]], "a pointer to characters")
     for id_ in ids[1:]:

@@ -1,0 +1,180 @@
+"""OpenCL C into SPIR-V: clang is run once for each source, and what it made is kept on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import struct
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from anyzero import cache_folder, config, errors
+from anyzero.opencl_c.clang import HEADERS, Clang, candidates, choose
+from anyzero.trust.folder import TrustedFolder
+
+__all__ = ["Compiled", "compile_file", "compile_text"]
+
+_STANDARD: Final = "-cl-std=CL3.0"
+_OPTIMIZED: Final = "-O2"
+_EXTENSIONS: Final = (
+    *("SPV_EXT_shader_atomic_float_add", "SPV_EXT_shader_atomic_float_min_max", "SPV_INTEL_subgroups"),
+    *("SPV_KHR_expect_assume", "SPV_KHR_no_integer_wrap_decoration"),
+)
+_NEWER_EXTENSIONS: Final = ("SPV_KHR_bit_instructions", "SPV_KHR_subgroup_rotate", "SPV_KHR_uniform_group_instructions")
+"""What clang's own target knows beside those."""
+_INCLUDE: Final = re.compile(r"^\s*#\s*include\b", re.MULTILINE)
+# Older translators do not know this instruction. It guards against values that nobody computed, and there are none.
+_FREEZE: Final = re.compile(r"= freeze (i\d+) ([^\s,]+)")
+_MOST: Final = 1 << 28
+_ENTRIES: Final = 4096
+"""Bytes and results that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """SPIR-V, and clang's warnings."""
+
+    spirv: bytes
+    log: str
+
+
+def compile_file(path: str | os.PathLike[str], options: Sequence[str] = ()) -> Compiled:
+    """The SPIR-V of a file. `options` are clang's; its diagnostics come back in a BuildError, as they are."""
+    name = os.fspath(path)
+    text = Path(path).read_text(errors="surrogateescape")
+    return _compile(text, (*options, "-I", str(Path(path).parent)), name)
+
+
+def compile_text(text: str, options: Sequence[str] = ()) -> Compiled:
+    """The SPIR-V of a text."""
+    return _compile(text, tuple(options), "-")
+
+
+def _compile(text: str, options: tuple[str, ...], name: str) -> Compiled:
+    """`name` is what clang reads and what its diagnostics say: a path, or ``-`` for the text alone."""
+    settings = config.read(only=["cache", "cache_dir"])
+    # What is included is part of the source, and only clang knows where to find it.
+    clang = choose() if _INCLUDE.search(text) else None
+    whole = text if clang is None else _run(clang, [*_front(clang), "-E", *options], name, text)[0].decode()
+    folder = cache_folder.of(settings) if settings.cache else None
+    key = _key(whole, options, name)
+    kept = _load(folder, key)
+    if kept is not None:
+        return kept
+    made = _made(clang or choose(), text, options, name)
+    _store(folder, key, made)
+    return made
+
+
+def _made(clang: Clang, text: str, options: tuple[str, ...], name: str) -> Compiled:
+    with tempfile.TemporaryDirectory(prefix="anyzero-") as scratch:
+        to = Path(scratch, "kernels.spv")
+        if clang.translator is None:
+            extensions = f"--spirv-ext={_listed(_EXTENSIONS + _NEWER_EXTENSIONS)}"
+            front = [*_front(clang), "-mllvm", extensions, "-c", *options, "-o", str(to)]
+            _, log = _run(clang, front, name, text)
+        else:
+            bitcode = Path(scratch, "kernels.bc")
+            _, log = _run(clang, [*_front(clang), "-c", "-emit-llvm", *options, "-o", str(bitcode)], name, text)
+            _translate(clang, bitcode, to)
+        return Compiled(to.read_bytes(), log)
+
+
+def _front(clang: Clang) -> list[str]:
+    target = "spirv64" if clang.translator is None else "spir64"
+    headers = ["-isystem", str(HEADERS)] if clang.bare else []
+    return [f"--target={target}-unknown-unknown", "-x", "cl", _STANDARD, _OPTIMIZED, *headers]
+
+
+def _listed(extensions: Sequence[str]) -> str:
+    return ",".join(f"+{each}" for each in extensions)
+
+
+def _run(clang: Clang, arguments: Sequence[str], name: str, text: str) -> tuple[bytes, str]:
+    """Run clang on the source and return what it wrote and said; raise BuildError with that where it failed."""
+    command = [*clang.command, *arguments, name]
+    source = text.encode(errors="surrogateescape") if name == "-" else b""
+    found = subprocess.run(command, input=source, capture_output=True, check=False)
+    said = found.stderr.decode(errors="replace").rstrip()
+    if found.returncode:
+        raise errors.BuildError(
+            said or f"{clang} failed with exit code {found.returncode}",
+            remedy=f"This is what {clang} says.",
+            log=said,
+        )
+    return found.stdout, said
+
+
+def _translate(clang: Clang, bitcode: Path, to: Path) -> None:
+    command = [str(clang.translator), "--spirv-max-version=1.4", f"--spirv-ext={_listed(_EXTENSIONS)}"]
+    found = _translated(command, bitcode, to)
+    if found is not None and "freeze" in found:
+        plain = bitcode.with_suffix(".ll")
+        again = [*clang.command, "-Xclang", "-disable-llvm-passes", "-emit-llvm"]
+        subprocess.run([*again, "-S", str(bitcode), "-o", str(plain)], check=True, capture_output=True)
+        plain.write_text(_FREEZE.sub(r"= or \1 \2, 0", plain.read_text()))
+        subprocess.run([*again, "-c", "-x", "ir", str(plain), "-o", str(bitcode)], check=True, capture_output=True)
+        found = _translated(command, bitcode, to)
+    if found is not None:
+        raise errors.BuildError(found, remedy=f"This is what {clang.translator} says of what clang made.", log=found)
+
+
+def _translated(command: list[str], bitcode: Path, to: Path) -> str | None:
+    """None, or what the translator says where it fails."""
+    found = subprocess.run([*command, str(bitcode), "-o", str(to)], capture_output=True, check=False)
+    said = (found.stderr + found.stdout).decode(errors="replace").rstrip()
+    return None if not found.returncode and to.exists() else said or "the translator failed and says nothing"
+
+
+# What was compiled before
+
+
+def _key(text: str, options: tuple[str, ...], name: str) -> str:
+    """The name of a result: what was compiled, how, and every clang that may have done it."""
+    made = hashlib.sha256()
+    for command in candidates():
+        found = os.stat(command[0])  # noqa: PTH116 (a Path is made for it, which takes longer)
+        made.update(repr((command, found.st_size, found.st_mtime_ns)).encode())
+    made.update(repr((_STANDARD, _OPTIMIZED, _EXTENSIONS, _NEWER_EXTENSIONS, options, name)).encode())
+    for header in sorted(HEADERS.iterdir()):
+        made.update(header.read_bytes())
+    made.update(text.encode(errors="surrogateescape"))
+    return f"{made.hexdigest()}.spv"
+
+
+def _load(folder: Path | None, key: str) -> Compiled | None:
+    if folder is None:
+        return None
+    with suppress(OSError, struct.error, UnicodeDecodeError), TrustedFolder.open(folder / "opencl-c") as place:
+        data = place.read(key, _MOST)
+        if data is not None and hashlib.sha256(data[32:]).digest() == data[:32]:
+            (size,) = struct.unpack_from("<I", data, 32)
+            place.touch(key)
+            return Compiled(data[36 + size :], data[36 : 36 + size].decode())
+    return None
+
+
+def _store(folder: Path | None, key: str, made: Compiled) -> None:
+    """Keep a result, if that is possible: without a cache everything works as well, but slower."""
+    if folder is None:
+        return
+    log = made.log.encode()
+    content = struct.pack("<I", len(log)) + log + made.spirv
+    with suppress(OSError), TrustedFolder.open(folder / "opencl-c", make=True) as place:
+        place.write(key, [hashlib.sha256(content).digest(), content], f"{os.getpid()}-{os.urandom(8).hex()}.part")
+        _make_room(place)
+
+
+def _make_room(place: TrustedFolder) -> None:
+    """Remove what was not used for the longest time, half of it, once there is too much."""
+    entries = [(each.stat(follow_symlinks=False), each.name) for each in place.entries()]
+    if len(entries) <= _ENTRIES and sum(found.st_size for found, _ in entries) <= _MOST:
+        return
+    for _, name in sorted((found.st_mtime, name) for found, name in entries)[: len(entries) // 2 + 1]:
+        place.remove(name)

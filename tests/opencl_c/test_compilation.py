@@ -1,0 +1,229 @@
+"""OpenCL C: which clang compiles it, how, what it says, and what is kept."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import anyzero as az
+from anyzero.opencl_c import clang, compile_file, compile_text
+from anyzero.tools.cli import main
+
+SAXPY = """
+kernel void saxpy(global float* y, const global float* x, float a) {
+  size_t i = get_global_id(0);
+  y[i] += a * x[i];
+}
+"""
+MAGIC = b"\x03\x02\x23\x07"
+
+Install = Callable[..., Path]
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ANYZERO_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def real() -> clang.Clang:
+    try:
+        return clang.choose()
+    except az.Unavailable as error:
+        pytest.skip(f"OpenCL C is not tested with a compiler: {error.detail}. pip install 'anyzero[clang]'")
+
+
+# With a compiler
+
+
+def test_a_module_from_source_runs() -> None:
+    real()
+    with az.device().context() as ctx:
+        saxpy = ctx.module(source=SAXPY)["saxpy"]
+        x, y = ctx.full(8, 3, np.float32), ctx.zeros(8, np.float32)
+        saxpy[8](y, x, 2.0)
+        assert (y.copy_to() == 6).all()
+        with pytest.raises(az.InvalidArgument, match="reads its ids along x only"):
+            saxpy[2, 4](y, x, 2.0)
+
+
+LANGUAGE = """
+#ifndef SCALE
+#error no SCALE
+#endif
+kernel void much(global float4* out, global int* counted, local int* scratch, read_only image2d_t image) {
+  const sampler_t nearest = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
+  size_t i = get_global_id(0), l = get_local_id(0);
+  if (!l) *scratch = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  atomic_inc(scratch);
+  atomic_max(counted, convert_int_sat(9.0f));
+  barrier(CLK_LOCAL_MEM_FENCE);
+  float4 pixel = read_imagef(image, nearest, (int2)(0, 0));
+  char4 small = convert_char4_sat((int4)(300, -300, 5, -5));
+  out[i] = (float4)(*scratch, fma(2.0f, 3.0f, sqrt(4.0f)), small.x + small.w, SCALE * as_float(as_int(pixel.x)));
+  if (any((int2)(-1, 0)) && !all((int2)(-1, 0)) && sub_group_all(1)) atomic_add(counted + 1, 1);
+}
+"""
+
+
+def test_types_vectors_maths_atomics_barriers_images_and_sub_groups() -> None:
+    real()
+    with az.device().context() as ctx:
+        much = ctx.module(source=LANGUAGE, options="-DSCALE=2 -ze-opt-level=2")["much"]
+        image = ctx.image((2, 2), np.float32)
+        image.copy_from(np.full((2, 2), 0.5, np.float32))
+        out, counted = ctx.zeros((8, 4), np.float32), ctx.zeros(2, np.int32)
+        much[8](out, counted, az.Local(4), image, group=4)
+        assert (out.copy_to() == [4, 8, 122, 1]).all()
+        assert counted.copy_to().tolist() == [9, 8]
+
+
+def test_files_with_headers_beside_them(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    real()
+    (tmp_path / "values.h").write_text("#define VALUE 5\n")
+    source = tmp_path / "kernels.cl"
+    source.write_text('#include "values.h"\nkernel void fill(global int* p) { p[get_global_id(0)] = VALUE; }\n')
+    with az.device().context() as ctx:
+        out = ctx.zeros(2, np.int32)
+        for value in (5, 6):
+            (tmp_path / "values.h").write_text(f"#define VALUE {value}\n")
+            ctx.module(source)["fill"][2](out)
+            assert out.copy_to().tolist() == [value, value]
+    assert main(["compile", str(source), "-o", str(tmp_path / "made.spv"), "-DUNUSED=1"]) == 0
+    assert (tmp_path / "made.spv").read_bytes()[:4] == MAGIC
+    assert capfd.readouterr().out == ""
+
+
+def test_diagnostics_come_back_as_they_are(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    real()
+    source = tmp_path / "wrong.cl"
+    source.write_text("kernel void f(global int* p) {\n  p[0] = missing;\n}\n")
+    with pytest.raises(az.BuildError) as caught:
+        compile_file(source)
+    assert f"{source}:2:10: error: use of undeclared identifier 'missing'" in caught.value.log
+    assert main(["compile", str(source)]) == 1
+    assert capfd.readouterr().err.rstrip() == caught.value.log
+    warned = compile_text("kernel void f(global int* p) {\n#warning look here\n}\n")
+    assert "look here" in warned.log
+    assert compile_text("kernel void f(global int* p) {\n#warning look here\n}\n") == warned
+    with az.device().context() as ctx:
+        assert "look here" in ctx.module(source="kernel void f(global int* p) {\n#warning look here\n}\n").log
+
+
+# With stand-ins, which tell how they were called
+
+
+STAND_IN = """#!{python}
+import sys
+arguments = sys.argv[1:]
+with open({calls!r}, "a") as calls:
+    print({name!r}, *arguments, file=calls)
+if "--version" in arguments:
+    print({version!r})
+elif "--print-targets" in arguments:
+    print({targets!r})
+elif "-o" in arguments:
+    with open(arguments[arguments.index("-o") + 1], "wb") as made:
+        made.write(bytes.fromhex("03022307") + {name!r}.encode())
+"""
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    """Put a stand-in for a compiler on a path that has nothing else."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.setattr(clang, "_zig", lambda: None)
+
+    def put(name: str, version: str = "", targets: str = "") -> Path:
+        made = folder / name
+        text = STAND_IN.format(
+            python=sys.executable, calls=str(tmp_path / "calls"), name=name, version=version, targets=targets
+        )
+        made.write_text(text)
+        made.chmod(0o755)
+        return made
+
+    return put
+
+
+def calls(tmp_path: Path) -> list[str]:
+    return [line for line in (tmp_path / "calls").read_text().splitlines() if "-o" in line.split()]
+
+
+@pytest.mark.parametrize("name", ["clang", "clang-14", "clang-19", "clang-22"])
+def test_clang_has_many_names(install: Install, name: str, tmp_path: Path) -> None:
+    install(name, "Debian clang version 22.1.0", "  Registered Targets:\n    spirv64     - SPIR-V 64-bit")
+    assert clang.choose().version == 22
+    assert compile_text(SAXPY).spirv == MAGIC + name.encode()
+    assert "--target=spirv64-unknown-unknown" in calls(tmp_path)[0]
+
+
+def test_an_older_clang_needs_the_translator_of_its_version(install: Install, tmp_path: Path) -> None:
+    install("clang-14", "Debian clang version 14.0.6", "    x86-64  - 64-bit X86")
+    install("llvm-spirv-15")
+    with pytest.raises(az.Unavailable, match="no llvm-spirv-14") as caught:
+        compile_text(SAXPY)
+    assert "apt install clang-14 llvm-spirv-14" in caught.value.remedy
+    install("llvm-spirv-14")
+    assert compile_text(SAXPY).spirv == MAGIC + b"llvm-spirv-14"
+    front, back = calls(tmp_path)
+    assert "--target=spir64-unknown-unknown" in front
+    assert "-emit-llvm" in front
+    assert back.startswith("llvm-spirv-14 ")
+
+
+def test_without_any_the_remedy_names_what_to_install(install: Install) -> None:
+    with pytest.raises(az.Unavailable, match="there is none") as caught, az.device().context() as ctx:
+        ctx.module(source=SAXPY)
+    assert "anyzero[clang]" in caught.value.remedy
+
+
+def test_results_are_kept(install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = install("clang", "clang version 22.1.0", "spirv64 - SPIR-V")
+    for _ in range(3):
+        assert compile_text(SAXPY).spirv == MAGIC + b"clang"
+    assert len(calls(tmp_path)) == 1
+    compile_text(SAXPY, ["-DN=4"])
+    compile_text(SAXPY + "\n")
+    assert len(calls(tmp_path)) == 3
+    # Another compiler may make something else.
+    os.utime(made, (1, 1))
+    compile_text(SAXPY)
+    assert len(calls(tmp_path)) == 4
+    # What was damaged is made anew.
+    for each in (tmp_path / "cache" / "opencl-c").iterdir():
+        each.write_bytes(each.read_bytes()[:-1] + b"?")
+    assert compile_text(SAXPY).spirv == MAGIC + b"clang"
+    assert len(calls(tmp_path)) == 5
+    monkeypatch.setenv("ANYZERO_CACHE", "off")
+    compile_text(SAXPY)
+    assert len(calls(tmp_path)) == 6
+
+
+def test_the_package_holds_its_header() -> None:
+    assert (clang.HEADERS / "opencl-c-base.h").is_file()
+
+
+def test_source_and_file_are_one_or_the_other() -> None:
+    with az.device().context() as ctx:
+        for wrong in ({}, {"file": b"x", "source": SAXPY}):
+            with pytest.raises(TypeError, match="source="):
+                ctx.module(**wrong)  # type: ignore[arg-type]
+        with pytest.raises(az.InvalidArgument, match="this is source code") as caught:
+            ctx.module(SAXPY)
+    assert "source=" in caught.value.remedy
+
+
+def test_nothing_of_it_is_loaded_for_spirv() -> None:
+    code = "import sys, anyzero as az; az.device().context(); print('anyzero.opencl_c' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "False\n"
