@@ -209,6 +209,8 @@ class Slot:
     shape: Any = None
     across: bool = False
     """Must it outlive a barrier?"""
+    memory: bool = False
+    """Shall it take no register while nobody asks for it?"""
 
 
 @dataclass(slots=True, frozen=True, eq=False)

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from anyzero.compiler.analysis.lane_loads import known_lane
 from anyzero.compiler.analysis.loops import Loops, find_loops
+from anyzero.compiler.analysis.row_columns import FEWEST, LINE, columns, may_have_columns, tall
 from anyzero.compiler.analysis.rows import Rows, apart, can_share, worth
 from anyzero.compiler.analysis.shapes import Flow, analyse
 from anyzero.compiler.analysis.streams import find_streams
@@ -23,11 +25,13 @@ from anyzero.compiler.lower.flat import Strips, flat_entry
 from anyzero.compiler.lower.local_memory import declare, initialized
 from anyzero.compiler.lower.regions import Ready, Written, lay_out, write_function, write_pieces, write_region
 from anyzero.compiler.lower.steps import in_step
+from anyzero.compiler.transform.fission import crowded, split_loops
 from anyzero.compiler.transform.joints import cut_at_joints
 from anyzero.compiler.transform.linearise import connect, linearise
 from anyzero.compiler.transform.number import number
 from anyzero.compiler.transform.one_latch import one_latch
 from anyzero.compiler.transform.pieces import cut_into_pieces
+from anyzero.compiler.transform.pipelined_loads import load_in_turn
 from anyzero.compiler.transform.reach import repair
 from anyzero.compiler.transform.read_ahead import read_ahead
 from anyzero.compiler.transform.regions import ends_in_barrier, split
@@ -170,8 +174,13 @@ def lower_kernel(
         sizes = _lower(entry, *body(), choices, out)
     else:
         sizes = _Sizes(0, 0, 1, 0)
-        for way in (replace(choices, prefix="rows."), replace(choices, prefix="linear.", linear=True)):
-            found = _lower(f"{way.prefix}{entry}", *body(), way, out)
+        for linear in (False, True):
+            now, flow = body()
+            # All lanes that a work-item names are there in code of which vectors fill the rows.
+            choices.filled |= not linear and any(known_lane(op, choices.lanes) is not None for op in now.ops)
+            prefix = "linear." if linear else "rows."
+            way = replace(choices, prefix=prefix, linear=linear, filled=choices.filled and not linear)
+            found = _lower(f"{prefix}{entry}", now, flow, way, out)
             sizes = _Sizes(found.regions, max(sizes.per_vector, found.per_vector), 1, 0)
         out.functions.append(either_entry(entry, f"rows.{entry}", f"linear.{entry}", choices))
     _write_called(choices, function, out)
@@ -179,6 +188,9 @@ def lower_kernel(
 
 
 def _lower(entry: str, body: Body, flow: Flow, choices: Choices, out: Written) -> _Sizes:
+    # Loads a turn ahead are carried from turn to turn, so before anybody counts what is.
+    load_in_turn(body, flow.loops)
+    flow = _uncrowded(body, flow, choices)
     simpler = None if choices.linear or choices.lanes < 2 or _too_much(body) else settle(body)
     spare = None
     if choices.flat and choices.lanes > 1 and can_share(body):
@@ -191,13 +203,14 @@ def _lower(entry: str, body: Body, flow: Flow, choices: Choices, out: Written) -
     operations = sum(len(block.ops) for block in body.blocks)
     twice = rows is None and operations <= TWICE
     # What runs at the edges only, or for the last rows, is written once and called.
-    called = inner is not None or (rows is not None and choices.flat) or operations > LONG
+    edges = inner is not None or (rows is not None and choices.flat)
+    called = edges or operations > LONG
     before = Beforehand()
     for index in range(count):
         if ready.pieces:
             write_pieces(ready, choices, out, before)
         elif called or not several_only(several, max(choices.lanes, 1), choices.group_size):
-            write_region(index, ready, choices, out, before, inline=not called)
+            write_region(index, ready, choices, out, before, inline=not called, often=not edges)
         if rows is not None:
             write_region(index, ready if inner is None else inner.ready, choices, out, before, rows)
     # Vectors that go the same way need not remember where they are.
@@ -235,6 +248,16 @@ def _lower(entry: str, body: Body, flow: Flow, choices: Choices, out: Written) -
     return _Sizes(count, per_vector, several, 0 if strips is None else strips.per_vector)
 
 
+def _uncrowded(body: Body, flow: Flow, choices: Choices) -> Flow:
+    """The same with loops that carry more than there are registers cut into several."""
+    target = choices.target
+    if choices.linear or choices.lanes < 2 or not crowded(flow.loops, target.registers):
+        return flow
+    shapes = analyse(body, flow, choices.lanes, flat=choices.flat)
+    changed = split_loops(body, flow, shapes, choices.lanes, target.register, target.registers)
+    return prepare(body) if changed else flow
+
+
 def _fills(size: tuple[int, int, int] | None, lanes: int) -> bool:
     """Do vectors fill the rows of such groups? Then knowing it saves masks and loops."""
     return size is not None and lanes > 1 and size[0] % lanes == 0
@@ -267,7 +290,8 @@ def _inner(body: Body, granted: Granted, general: Ready, choices: Choices) -> _I
     """The simpler kernel, where it reads neighbours as such that the other one cannot, lets several rows run at once,
     or has fewer accesses under masks on a processor where those are slow.
     """
-    sharing = (choices.options.rows or 1) > 1 or (choices.rows > 1 and can_share(body))
+    alike = can_share(body) or may_have_columns(body)
+    sharing = (choices.options.rows or 1) > 1 or (choices.rows > 1 and alike)
     slow = 0 if choices.target.wide else _masked(general)
     if not sharing and not slow and not (granted.held and _picked(general)):
         return None
@@ -313,6 +337,14 @@ def _rows(ready: Ready, choices: Choices) -> Rows | None:
     rows.count = choices.options.rows or worth(
         rows, ready.body, ready.shapes, choices.lanes, target.register, target.registers, choices.rows
     )
+    if not choices.options.greater_than_4gb:
+        # Where narrow indices may wrap around inside of a buffer, a row need not lie beside the next one.
+        rows.columns = columns(ready.body, rows, ready.masks, ready.shapes)
+    if rows.count == 1:
+        most = LINE if choices.flat else choices.rows
+        rows.count = tall(rows, ready.body, choices.lanes, target.register, target.registers, most)
+    if rows.count < FEWEST or rows.count & (rows.count - 1):
+        rows.columns = set()
     return rows if rows.count > 1 else None
 
 

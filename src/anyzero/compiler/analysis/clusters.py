@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from anyzero.compiler.ir import SIZES, Body, Op
 
-__all__ = ["closed"]
+__all__ = ["closed", "place_of"]
 
 _KNOWN = {"sub_group_local_id", "sub_group_id", "sub_group_count", "sub_group_max_size"}
 
@@ -36,7 +36,7 @@ def _closed(op: Op, width: int, free: bool) -> bool:
                 return False
             by = op.args[-1]
             if op.info.kind == "shuffle":
-                place = int(by.info) if free and by.name == "const" else _place(by, width)
+                place = int(by.info) if free and by.name == "const" else place_of(by, width)
                 return place is not None and 0 <= place < width
             return op.info.kind == "shuffle_xor" and by.name == "const" and int(by.info) < width
         case "call" | "function" | "group_copy" | "printf":
@@ -45,14 +45,14 @@ def _closed(op: Op, width: int, free: bool) -> bool:
             return True
 
 
-def _place(op: Op, width: int, depth: int = 8) -> int | None:
+def place_of(op: Op, width: int, depth: int = 8) -> int | None:
     """How far a lane's number is behind the first lane of the own `width`; None where that is not known."""
     if depth == 0:
         return None
     if op.name == "cast" and op.info in ("trunc", "zext", "sext") and SIZES[op.type] >= 4:
-        return _place(op.args[0], width, depth - 1)
+        return place_of(op.args[0], width, depth - 1)
     if op.name in ("add", "or") and op.args[1].name == "const":
-        first, more = _place(op.args[0], width, depth - 1), int(op.args[1].info)
+        first, more = place_of(op.args[0], width, depth - 1), int(op.args[1].info)
         return None if first is None or more >= width or (op.name == "or" and first & more) else first + more
     return 0 if _rounded_down(op, width) else None
 

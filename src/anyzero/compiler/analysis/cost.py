@@ -16,6 +16,8 @@ NEARLY_TOGETHER = 1.1
 """The same where they leave by a comparison of values a constant apart: within a round or two of each other."""
 PICKED = 1.2
 """A load or store of one lane by itself, as part of a vector; address and value come and go between registers."""
+SCATTERED = 2.0
+"""The same for stores: those to several addresses at once take longer than so many single ones."""
 SCALAR = 0.7
 """One operation of a single work-item: processors run more of them at a time than of vectors."""
 LOCKED = 20.0
@@ -44,7 +46,7 @@ def estimate(body: Body, flow: Flow, shapes: Shapes, lanes: int, register: int) 
             if op.name == "atomic":
                 together += times * _atomic_lanes(op, shapes, lanes, op in used)
             else:
-                together += times * apart * _vector(op, shapes, lanes, register)
+                together += times * apart * vector_cost(op, shapes, lanes, register)
             alone += times * _scalar(op)
     return together, alone * lanes * SCALAR
 
@@ -71,7 +73,8 @@ def _scalar(op: Op) -> float:
     return ADDRESSING if scaled else OPERATIONS[op.name].cost
 
 
-def _vector(op: Op, shapes: Shapes, lanes: int, register: int) -> float:
+def vector_cost(op: Op, shapes: Shapes, lanes: int, register: int) -> float:
+    """Of one operation of a vector."""
     if op.name in ("load", "store"):
         shape = shapes[op.args[0]]
         size = SIZES[op.type or op.args[1].type]
@@ -80,7 +83,7 @@ def _vector(op: Op, shapes: Shapes, lanes: int, register: int) -> float:
             return float(count)
         if shape.stride is not None and abs(shape.stride) <= 4 * size * count:
             return float(count) * _registers(size, lanes, register) * (1 if shape.stride == size else 2)
-        return float(count * lanes) * PICKED
+        return float(count * lanes) * (PICKED if op.name == "load" else SCATTERED)
     if shapes[op].uniform:
         return _scalar(op)
     if not shapes[op].varying:

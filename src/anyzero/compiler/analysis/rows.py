@@ -8,7 +8,7 @@ That is possible where all rows go the same way.
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from anyzero.compiler.analysis.loops import find_loops
 from anyzero.compiler.analysis.shapes import Flow, Shapes
@@ -30,6 +30,8 @@ class Rows:
     """Operations that every row does for itself."""
     slots: set[Slot]
     """Slots that hold another value for each row."""
+    columns: set[Op] = field(default_factory=set)
+    """Accesses that all rows make together, see `row_columns`."""
 
 
 def apart(body: Body, masks: Masks, kept: Container[Slot] = ()) -> Rows | None:

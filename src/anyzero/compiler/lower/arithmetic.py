@@ -333,11 +333,13 @@ def _beside(e: Emitter, kind: str, near: Value, a: Value) -> tuple[Value, Value]
 @handles("read")
 def read(e: Emitter, op: Op) -> None:
     scalar, vector = e.slot(op.info)
+    # Volatile, or LLVM would make a value of it again.
+    stays = "volatile " if op.info.memory else ""
     if scalar is not None:
-        e.scalars[op] = e.b.op(f"load {op.type}, {scalar.typed}", Type(op.type))
+        e.scalars[op] = e.b.op(f"load {stays}{op.type}, {scalar.typed}", Type(op.type))
     if vector is not None:
         type_ = Type(e.choices.kept(op.type), e.lanes)
-        found = e.b.op(f"load {type_}, {vector.typed}", type_)
+        found = e.b.op(f"load {stays}{type_}, {vector.typed}", type_)
         e.vectors[op] = e.truth(found) if op.type == "i1" else found
         if scalar is None and not e.shape(op).varying:
             e.scalars[op] = e.b.lane(e.vectors[op], 0)
@@ -347,11 +349,12 @@ def read(e: Emitter, op: Op) -> None:
 def write(e: Emitter, op: Op) -> None:
     scalar, vector = e.slot(op.info)
     value = op.args[0]
+    stays = "volatile " if op.info.memory else ""
     if scalar is not None:
-        e.b.line(f"store {e.scalar(value).typed}, {scalar.typed}")
+        e.b.line(f"store {stays}{e.scalar(value).typed}, {scalar.typed}")
     if vector is not None:
         found = e.held(e.vector(value)) if value.type == "i1" else e.vector(value)
-        e.b.line(f"store {found.typed}, {vector.typed}")
+        e.b.line(f"store {stays}{found.typed}, {vector.typed}")
 
 
 @handles("part")

@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from anyzero.compiler.builtins.routine import Routine
 
 
+_READING = frozenset(
+    {"load", "udiv", "sdiv", "urem", "srem", "read", "write", "mask_and", "mask_andn", "mask_or", "prefetch"}
+)
+"""Besides what is pure: what changes no memory that a kernel sees."""
+
 STRAIGHT = 2
 """Vectors of a row that are written one behind the other where groups are known to have as many."""
 
@@ -39,6 +44,8 @@ class Choices:
     options: Options
     linear: bool = False
     """Lanes are neighbours by the work-items' linear numbers, across the ends of rows."""
+    filled: bool = False
+    """Does this code only run groups whose rows whole vectors fill?"""
     flat: bool = False
     """Do vectors run through rows of groups, ending where the low half of an id would wrap around?"""
     group_size: tuple[int, int, int] | None = None
@@ -176,6 +183,8 @@ class Emitter(Masking):
         """Where several rows of work-items run at once."""
         self._views: list[_View] = []
         self._row = 0
+        self._writes: tuple[Block | None, dict[Op, int]] = None, {}
+        """Of a block: how many operations that may write memory come before each."""
 
     def run_rows(self, rows: Rows, frames: list[Frame]) -> None:
         """From now on, what rows do for themselves is written once for each of the frames."""
@@ -202,7 +211,9 @@ class Emitter(Masking):
             handler = self.handlers.get(op.name)
             if handler is None:
                 raise CompileError(f"{op.name} is not supported", offset=op.word)
-            if self.rows is not None and op in self.rows.each:
+            if self.rows is not None and op in self.rows.columns:
+                self.handlers["columns"](self, op)
+            elif self.rows is not None and op in self.rows.each:
                 for row in range(1, len(self._views)):
                     self._look(row)
                     handler(self, op)
@@ -220,6 +231,20 @@ class Emitter(Masking):
         self._row, view = row, self._views[row]
         self.frame, self._cache = view.frame, view.cache
         self.scalars, self.vectors, self.parts = view.scalars, view.vectors, view.parts
+
+    @property
+    def row_count(self) -> int:
+        """How many rows run at once."""
+        return len(self._views) - 1
+
+    def in_rows(self, compute: Callable[[], Value], most: int | None = None) -> list[Value]:
+        """What is computed in each row, or in the first ones."""
+        found = []
+        for row in range(1, 1 + (most or self.row_count)):
+            self._look(row)
+            found.append(compute())
+        self._look(0)
+        return found
 
     def label(self) -> str:
         self.labels += 1
@@ -248,6 +273,19 @@ class Emitter(Masking):
     def remember(self, kept: MutableMapping[object, Value]) -> None:
         """As `forget_since`, but what comes now is to be forgotten as well."""
         self._cache = ChainMap({}, kept)
+
+    def unwritten(self, load: Op, user: Op) -> bool:
+        """Does nothing between two operations of the block that is being written change memory?"""
+        block = self.block
+        assert block is not None
+        if self._writes[0] is not block:
+            count, writes = 0, {}
+            for op in block.ops:
+                count += not (op.pure or op.name in _READING or (op.name == "group" and op.info.kind != "block_write"))
+                writes[op] = count
+            self._writes = block, writes
+        writes = self._writes[1]
+        return load in writes and writes[load] == writes.get(user)
 
     # Values
 

@@ -518,12 +518,15 @@ def likely_entry(symbol: str, likely: str, other: str, size: tuple[int, int, int
 
 
 def either_entry(symbol: str, rows: str, linear: str, choices: Choices) -> str:
-    """Rows that whole vectors fill, or a single one, are run row by row; of others, vectors go on to the next row."""
+    """Rows that whole vectors fill are run row by row, and so is a single one unless the code for rows relies on that;
+    of others, vectors go on to the next row.
+    """
     e = Entry(symbol, choices, Beforehand(), False)
     b = e.b
-    whole = b.compare("eq", b.binary("urem", e.size[0], e.number(e.step)), 0)
-    single = b.compare("eq", e.size[1] * e.size[2], 1)
-    _choose(e, whole | single, rows, linear)
+    fit = b.compare("eq", b.binary("urem", e.size[0], e.number(e.step)), 0)
+    if not choices.filled:
+        fit = fit | b.compare("eq", e.size[1] * e.size[2], 1)
+    _choose(e, fit, rows, linear)
     return e.text()
 
 

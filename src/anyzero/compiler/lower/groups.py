@@ -6,12 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from anyzero.compiler.analysis.lane_loads import known_lane, picked_from
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import SIZES, Collective, Op
 from anyzero.compiler.llvm import I1, I32, I64, PTR, Type, Value
 from anyzero.compiler.lower.emitter import Emitter
+from anyzero.compiler.lower.gathers import aligned
 from anyzero.compiler.lower.handlers import Chapter
 from anyzero.compiler.lower.masked import masked_load, masked_store
+from anyzero.compiler.lower.memory import placed
 
 handles = Chapter()
 
@@ -186,9 +189,28 @@ def _scan(e: Emitter, op: Op, what: Collective) -> Value:
     return scan(e, what.operation, e.vector(op.args[0]), mask, what.kind == "inclusive")
 
 
+def _loaded(e: Emitter, op: Op) -> Value | None:
+    """A lane of what was just loaded, from where that lane loads it: processors spread what they load for nothing."""
+    mask, pick = e.mask_op, picked_from(op, e.lanes, e.shapes)
+    if pick is None or not e.choices.filled or mask is None or mask.name != "entry_mask":
+        return None
+    load, component = pick
+    pointer, lane = load.args[0], known_lane(op, e.lanes)
+    stride = e.shape(pointer).stride
+    if not e.unwritten(load, op) or not placed(e, pointer) or lane is None or stride is None:
+        return None
+    size = SIZES[load.type]
+    address = e.moved(e.base(pointer), lane * stride + component * size)
+    alignment = aligned(load.info, size)
+    return e.b.op(f"load {load.type}, {address.typed}, align {alignment}", Type(load.type))
+
+
 @_kind("broadcast", "shuffle")
 def _shuffle(e: Emitter, op: Op, what: Collective) -> Value:
     value, place = op.args[0], op.args[1]
+    found = _loaded(e, op)
+    if found is not None:
+        return found
     if what.kind == "broadcast" or e.shape(place).uniform:
         lane = e.scalar(place) if e.shape(place).uniform else e.b.lane(e.vector(place), _first(e))
         return e.b.lane(e.vector(value), _narrow(e, lane) & (e.lanes - 1))

@@ -201,7 +201,7 @@ def _load_apart(e: Emitter, pointer: Op, element: str, access: Access, stride: i
     e.start(all_here)
     wide = Type(whole_type(element), lanes)
     near = (
-        transposition.load(e, base, wide, access, stride, aligned(access, size))
+        transposition.load(e, lambda lane: e.moved(base, lane * stride), wide, access.count, aligned(access, size))
         if transposition.fits(e, access)
         else []
     )
@@ -234,7 +234,7 @@ def _store_apart(e: Emitter, pointer: Op, values: list[Value], access: Access, s
     known, all_here, some, join = whole_or_part(e)
     e.start(all_here)
     if transposition.fits(e, access):
-        transposition.store(e, base, whole, stride, aligned(access, size))
+        transposition.store(e, lambda lane: e.moved(base, lane * stride), whole, aligned(access, size))
         whole = []
     for place, value in enumerate(whole):
         for lane in range(e.lanes):

@@ -14,7 +14,7 @@ from anyzero.compiler.dominators import dominators
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Block, Body, Masks, Op, Slot, Variable
 from anyzero.compiler.llvm import I1, I32, I64, PTR, Builder, Type, Value
-from anyzero.compiler.lower import arithmetic, atomics, calls, groups, images, memory, residency
+from anyzero.compiler.lower import arithmetic, atomics, calls, groups, images, memory, residency, row_columns
 from anyzero.compiler.lower.beforehand import Beforehand, Numbering
 from anyzero.compiler.lower.emitter import Choices, Emitter, Frame
 from anyzero.compiler.lower.handlers import together
@@ -22,7 +22,8 @@ from anyzero.compiler.lower.steps import END, Plan, answer
 from anyzero.compiler.lower.whole import Rounds
 from anyzero.compiler.transform.regions import Region, ends_in_barrier
 
-HANDLERS = together(*(chapter.handles for chapter in (arithmetic, atomics, calls, groups, images, memory, residency)))
+CHAPTERS = (arithmetic, atomics, calls, groups, images, memory, residency, row_columns)
+HANDLERS = together(*(chapter.handles for chapter in CHAPTERS))
 """Of the lowering to lanes of a CPU."""
 
 PARAMETERS = (
@@ -140,8 +141,11 @@ def write_region(
     before: Beforehand,
     rows: Rows | None = None,
     inline: bool = True,
+    often: bool = True,
 ) -> None:
-    """For one row of work-items, or for several at once: neighbours along the second dimension."""
+    """For one row of work-items, or for several at once: neighbours along the second dimension. `often` says that it
+    is not just for the edges.
+    """
     lanes = choices.lanes if choices.lanes > 1 else 0
     # Vectors are handed over through memory: a function that is really called finds out for itself.
     b = Numbering(before if inline else None)
@@ -150,7 +154,8 @@ def write_region(
     given = (f"{type_}{alone if name == 'spill' else ''} %{name}" for name, type_ in PARAMETERS)
     parameters = ", ".join(given) + (f", {mask.typed}" if mask else "")
     name = f"{choices.prefix}{'piece' if ready.pieces else 'region'}{number}"
-    frames = [_frame(b, mask, ready.storage)]
+    every = Value(b, "splat (i1 true)", Type("i1", lanes)) if choices.filled else mask
+    frames = [_frame(b, every, ready.storage)]
     lines: list[str] = []
     if rows is not None:
         name, parameters = f"{name}.rows", f"{parameters}, i64 %between"
@@ -166,7 +171,7 @@ def write_region(
         e.b.line(f"ret i32 {DONE if ends_in_barrier(block) is None else starts[block.successors[0]]}")
 
     if ready.plan is None:
-        _write(head, lines, frames, ready.regions[number], leave, ready, choices, out, rows=rows, often=inline)
+        _write(head, lines, frames, ready.regions[number], leave, ready, choices, out, rows=rows, often=often)
     else:
         _write_in_step(number, head, frames[0], ready, ready.plan, choices, out)
     before.needs[name] = list(b.needs.values())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from anyzero.compiler.ir import SIZES, Access
 from anyzero.compiler.llvm import Type, Value
 from anyzero.compiler.lower.emitter import Emitter
@@ -48,25 +50,29 @@ def fits(e: Emitter, access: Access) -> bool:
     return not access.volatile and count >= FEWEST and not count & (count - 1) and not lanes & (lanes - 1)
 
 
-def load(e: Emitter, base: Value, wide: Type, access: Access, stride: int, alignment: int) -> list[Value]:
-    """The components, a vector of all lanes for each. `wide` is the type of such a vector."""
+At = Callable[[int], Value]
+"""Where a lane's components begin."""
+
+
+def load(e: Emitter, at: At, wide: Type, count: int, alignment: int) -> list[Value]:
+    """So many components, a vector of all lanes for each. `wide` is the type of such a vector."""
     b, size = e.b, SIZES[wide.element]
-    edge = min(wide.lanes, access.count)
+    edge = min(wide.lanes, count)
     piece = Type(wide.element, edge)
     found: list[Value] = []
-    for chunk in range(0, access.count, edge):
+    for chunk in range(0, count, edge):
         blocks = []
         for first in range(0, wide.lanes, edge):
             rows = []
             for lane in range(first, first + edge):
-                address = e.moved(base, lane * stride + chunk * size)
+                address = e.moved(at(lane), chunk * size)
                 rows.append(b.op(f"load {piece}, {address.typed}, align {alignment}", piece))
             blocks.append(_transposed(e, rows))
         found += [_joined(e, list(parts)) for parts in zip(*blocks, strict=True)]
     return found
 
 
-def store(e: Emitter, base: Value, values: list[Value], stride: int, alignment: int) -> None:
+def store(e: Emitter, at: At, values: list[Value], alignment: int) -> None:
     b, wide = e.b, values[0].type
     size, edge = SIZES[wide.element], min(wide.lanes, len(values))
     for chunk in range(0, len(values), edge):
@@ -76,7 +82,7 @@ def store(e: Emitter, base: Value, values: list[Value], stride: int, alignment: 
                 each if edge == wide.lanes else b.shuffle(each, None, lanes) for each in values[chunk : chunk + edge]
             ]
             for lane, row in zip(lanes, _transposed(e, columns), strict=True):
-                address = e.moved(base, lane * stride + chunk * size)
+                address = e.moved(at(lane), chunk * size)
                 b.line(f"store {row.typed}, {address.typed}, align {alignment}")
 
 

@@ -1,0 +1,38 @@
+"""Accesses of several rows at once that lie side by side for each lane: rows become columns in registers."""
+
+from __future__ import annotations
+
+from anyzero.compiler.ir import SIZES, Op
+from anyzero.compiler.llvm import Type, Value
+from anyzero.compiler.lower import transposition
+from anyzero.compiler.lower.emitter import Emitter
+from anyzero.compiler.lower.gathers import aligned
+from anyzero.compiler.lower.handlers import Chapter
+
+__all__ = ["handles", "write_columns"]
+
+handles = Chapter()
+
+
+@handles("columns")
+def write_columns(e: Emitter, op: Op) -> None:
+    """A load or store of all rows, each of whose lanes are all here."""
+    pointers = e.in_rows(lambda: e.vector(op.args[0]), 1)[0]
+    size = SIZES[op.type or op.args[1].type]
+    alignment = aligned(op.info, size)
+
+    def at(lane: int) -> Value:
+        return e.b.lane(pointers, lane)
+
+    if op.name == "store":
+        values = e.in_rows(lambda: e.vector(op.args[1]))
+        transposition.store(e, at, values, alignment)
+        return
+    found = transposition.load(e, at, Type(op.type, e.lanes), e.row_count, alignment)
+    e.in_rows(lambda: _put(e, op, found.pop(0)))
+
+
+def _put(e: Emitter, op: Op, value: Value) -> Value:
+    e.parts[op] = [value]
+    e.put(op, value)
+    return value

@@ -1,0 +1,82 @@
+"""Transpositions: what several rows of work-items load or store lies side by side for each lane."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from anyzero.compiler import lowering
+from anyzero.compiler.analysis.rows import Rows
+from anyzero.compiler.compiled import Options
+from benchmarks.kernels.case import FOLDER, Argument, Array, Case
+from tests.compiler.agreement.cases import compiled, through_compiler
+
+SIZES = [(64, 64), (70, 37), (33, 48), (16, 5)]
+WAYS = [Options(level=1, cpu=cpu, lanes=lanes) for cpu in ("", "haswell", "x86-64-v2") for lanes in (None, 8)]
+
+
+def case(name: str, width: int, height: int, block: tuple[int, int]) -> Case:
+    def arguments() -> list[Argument]:
+        random = np.random.default_rng(width)
+        sizes = [np.int32(width), np.int32(height)]
+        if name == "store_column":
+            given = random.random((height, width), dtype=np.float32)
+            return [np.zeros((width, height), np.float32), given, *sizes]
+        if name == "load_column":
+            return [np.zeros((height, width)), random.random((width, height)), *sizes]
+        given = random.integers(0, 99, (width, height), np.uint32)
+        return [np.zeros((width, height), np.uint32), given, np.int64(height)]
+
+    def expected(given: list[Any]) -> dict[int, Array]:
+        if name == "store_column":
+            return {0: given[1].T.copy()}
+        if name == "load_column":
+            return {0: 2 * given[1].T}
+        x, y = np.meshgrid(np.arange(width), np.arange(height), indexing="ij")
+        return {0: (given[1] + 7 * x + y).astype(np.uint32)}
+
+    # Only kernels with bounds may be launched with more work-items than there are elements.
+    bounded = name != "both_columns"
+    size = tuple(-(-n // b) * b for n, b in zip((width, height), block, strict=True)) if bounded else (width, height)
+    return Case(name, FOLDER / "columns.spv", name, arguments, size, block, expected)
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: f"{way.cpu or 'native'}-{way.lanes}")
+@pytest.mark.parametrize("name", ["store_column", "load_column", "both_columns"])
+def test_all_elements_come_to_their_places(name: str, way: Options) -> None:
+    for (width, height), block in zip(SIZES, [(64, 16), (64, 32), (33, 16), (16, 8)], strict=True):
+        each = case(name, width, height, block)
+        assert each.mismatch(through_compiler(each, way)) is None, (width, height)
+
+
+@pytest.fixture
+def found(monkeypatch: pytest.MonkeyPatch) -> list[Rows | None]:
+    """What the lowering decides about rows."""
+    seen: list[Rows | None] = []
+    before: Callable[..., Rows | None] = lowering._rows
+
+    def _rows(*given: Any) -> Rows | None:
+        seen.append(before(*given))
+        return seen[-1]
+
+    monkeypatch.setattr(lowering, "_rows", _rows)
+    return seen
+
+
+@pytest.mark.parametrize(("name", "count"), [("store_column", 8), ("load_column", 4), ("both_columns", 8)])
+def test_given_rows_side_by_side_then_they_run_together(name: str, count: int, found: list[Rows | None]) -> None:
+    compiled(case(name, 64, 64, (64, 16)), Options(level=0, cpu="haswell", lanes=16))
+    rows = found[-1]
+    assert rows is not None
+    assert (rows.count, {op.name for op in rows.columns}) == (
+        count,
+        {"store_column": {"store"}, "load_column": {"load"}, "both_columns": {"load", "store"}}[name],
+    )
+
+
+def test_given_indices_that_may_wrap_inside_of_a_buffer_then_rows_stay_apart(found: list[Rows | None]) -> None:
+    compiled(case("store_column", 64, 64, (64, 16)), Options(level=0, lanes=16, greater_than_4gb=True))
+    assert all(rows is None or not rows.columns for rows in found)
