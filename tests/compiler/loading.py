@@ -11,6 +11,9 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+# Processors without instructions for halves call routines of the C compiler's runtime; the engine offers them too.
+ctypes.CDLL("libgcc_s.so.1", ctypes.RTLD_GLOBAL)
+
 
 def load(code: bytes, symbols: Mapping[str, int] | None = None) -> ctypes.CDLL:
     """A relocatable object, ready to be called. `symbols` are addresses for what it leaves undefined."""
