@@ -1,1 +1,1 @@
-"""What devices there are and how they look: the description that the engine is given at start-up."""
+"""The devices and their properties: the description that the engine gets at start-up."""

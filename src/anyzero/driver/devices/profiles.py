@@ -2,7 +2,7 @@
 
 Some programs choose a code path by vendor, IP version or driver version, and some refuse to run on a device that they
 do not know. A profile shows them the values they look for. It changes neither the device's capabilities nor its name,
-which still tells the processor.
+which still contains the processor's.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ class Part:
 
     @property
     def eus_per_thread(self) -> int:
-        """How many EUs a thread shows; see :class:`~anyzero.driver.devices.profiles.Profile`."""
+        """The number of EUs that a thread shows; see :class:`~anyzero.driver.devices.profiles.Profile`."""
         return self.profile.eus_per_thread(self.threads)
 
 

@@ -81,7 +81,7 @@ def arguments(
 
 
 def of_weights(weights: list[Weight]) -> list[Argument]:
-    """Those of a graph that prepares weights."""
+    """The arguments of a graph that prepares weights."""
     return [
         _weight(direction, GraphRole.DATA, port, prefix, weight)
         for direction, prefix in ((INPUT, _ORIGINAL), (OUTPUT, _PREPARED))
@@ -104,7 +104,7 @@ def _side(direction: int, listed: list[tuple[Boundary, Wish]], states: list[Stat
         )
         for index, (name, state) in enumerate(zip(known, states, strict=True))
     ]
-    # A shape is told in 32 bits per dimension, the last one first.
+    # A shape has 32 bits for each dimension, the last one first.
     return found + [
         _special(
             direction,

@@ -61,7 +61,7 @@ class Wish:
     type: ElementType
     layout: str
     order: tuple[int, ...] | None = None
-    """Which of the model's dimensions is the argument's first, second, …; None where they are the same."""
+    """The model's dimension of each of the argument's dimensions; None if the order is the same."""
 
 
 def refuse(text: str) -> Refusal:

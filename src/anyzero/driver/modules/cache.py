@@ -36,7 +36,7 @@ SWEEP_SECONDS: Final = 600
 SWEEP_SHARE: Final = 16
 """A process that wrote this part of the limit sweeps at once."""
 ROOM: Final = 0.8
-"""How full a sweep leaves the cache, so that the next one is not due at once."""
+"""The part of the limit that a sweep leaves in use, so that the next one is not due at once."""
 ABANDONED_SECONDS: Final = 3600
 """An unfinished file of this age was abandoned."""
 
@@ -95,7 +95,7 @@ class Cache:
         return ""
 
     def measure(self) -> tuple[int, int]:
-        """How many entries there are, and their bytes together."""
+        """The number of entries, and their size in bytes."""
         sizes = [found.st_size for _, name, found in self._files() if name.endswith(_SUFFIX)]
         return len(sizes), sum(sizes)
 
@@ -180,7 +180,7 @@ def _unpack(key: bytes, data: bytes) -> bytes | None:
 
 
 def folder(settings: Config, environ: Mapping[str, str] = os.environ) -> Path | None:
-    """Where kernels are kept; None where the environment names no place."""
+    """The folder of kernels; None if the environment names none."""
     base = cache_folder.of(settings, environ)
     return base / "kernels" if base else None
 

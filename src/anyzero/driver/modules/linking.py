@@ -113,7 +113,7 @@ class Reached(NamedTuple):
     functions: list[tuple[Plan, int]]
     """All of them, by the plan they belong to and their id there."""
     plans: list[Plan]
-    """Those besides the function's own, nearest first."""
+    """The other plans, nearest first."""
     missing: list[str]
     """Names that no linked module provides."""
     recursive: str
@@ -172,7 +172,7 @@ def reach(plan: Plan, function: int) -> Reached:
 
 
 def _ambiguous(taken: Iterable[tuple[str, Plan]], plans: list[Plan]) -> list[str]:
-    """The compiler looks names up in the order of the plans, whoever asks."""
+    """Names with several meanings: the compiler looks them up in the order of the plans, for every module."""
     found = []
     for name, provider in taken:
         first = next(plan for plan in plans if name in plan.exports)

@@ -89,7 +89,7 @@ class Plan:
 
     @cached_property
     def functions(self) -> dict[str, Function]:
-        """Those whose addresses a program may ask for."""
+        """Functions whose addresses a program may ask for."""
         return {name: each.symbol for name, each in self.exports.items() if isinstance(each.symbol, Function)}
 
     @cached_property

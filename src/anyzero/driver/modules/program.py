@@ -267,7 +267,7 @@ def _dropped(part: _Part, opcode: int, at: int, speechless: set[int]) -> bool:
 
 
 def _context(module: Module) -> grammar.Context:
-    """What the grammar asks about an input; the types of values are collected when a switch first asks."""
+    """The grammar's view of an input; the types of values are collected on the first switch."""
     words, types_of = module.words, dict[int, int]()
 
     def number_words(type_id: int) -> int:

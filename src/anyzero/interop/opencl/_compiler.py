@@ -158,7 +158,7 @@ def _run(command: Sequence[str | os.PathLike[str]], text: Path) -> None:
         raise errors.BuildError(
             f"{name} does not take the program's source: {said}",
             log=said,
-            remedy="It was built for OpenCL by another compiler; options= changes what this one is told.",
+            remedy="Another compiler built it for OpenCL; options= replaces the options for this one.",
         )
 
 

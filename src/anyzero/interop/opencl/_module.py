@@ -89,7 +89,7 @@ def module(
         made.close()
         raise errors.BuildError(
             f"the program has kernels that the module lacks: {', '.join(missing)}",
-            remedy="Tell the compiler what the program's build was told, with options=.",
+            remedy="Pass the options of the program's build with options=.",
         )
     return made
 

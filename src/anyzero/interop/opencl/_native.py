@@ -152,7 +152,7 @@ class Turns:
         self._drop = _own["anyzero_turns_drop"]
 
     def begin(self) -> None:
-        """What the list gets from now on comes after all that the OpenCL queue has got."""
+        """Orders later commands of the list behind all commands of the OpenCL queue."""
         outcome = _own["anyzero_turn_begin"](self._pointer, ctypes.byref(self._error))
         if outcome == _NEEDS_EVENTS:
             _own["anyzero_turns_give"](self._pointer, *self._events())
@@ -161,7 +161,7 @@ class Turns:
             self._raise(outcome, _append_wait)
 
     def end(self) -> None:
-        """What the OpenCL queue gets from now on comes after all that the list has got."""
+        """Orders later commands of the OpenCL queue behind all commands of the list."""
         if outcome := _own["anyzero_turn_end"](self._pointer, ctypes.byref(self._error)):
             self._raise(outcome, _append_signal)
 

@@ -72,7 +72,7 @@ def _of_platforms() -> frozenset[bytes]:
 
 @cache
 def _of_buffers() -> frozenset[bytes]:
-    """Where platforms and buffers begin differently, a new buffer of each device shows how."""
+    """The first words of buffers, which may differ from those of platforms, from a new buffer of each device."""
     found = set()
     for platform in cl.get_platforms():
         for device in platform.get_devices():

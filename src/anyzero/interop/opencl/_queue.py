@@ -52,7 +52,7 @@ class SharedQueue:
         self._turns = Turns(cl_queue, self.list.handle, self._line, partial(two_events, context))
 
     def acquire(self) -> ImmediateCommandList:
-        """Begin Level Zero's turn: what the list gets from now on comes after all that the OpenCL queue has got."""
+        """Begin Level Zero's turn: later commands of the list run behind all commands of the OpenCL queue."""
         if self.closed:
             raise errors.ClosedError("this SharedQueue is closed")
         if not self._turn.acquire(blocking=False):
@@ -70,7 +70,7 @@ class SharedQueue:
         return self.list
 
     def release(self) -> None:
-        """End Level Zero's turn: what the OpenCL queue gets from now on comes after all that the list has got.
+        """End Level Zero's turn: later commands of the OpenCL queue run behind all commands of the list.
 
         If the list's work fails later, because its device is lost, OpenCL fails all later commands; see `user_event`.
         """

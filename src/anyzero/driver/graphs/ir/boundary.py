@@ -74,7 +74,7 @@ def outputs(model: Model) -> list[Boundary]:
 
 
 def output_port(model: Model, layer: Layer) -> tuple[tuple[int, int], Port]:
-    """Where the value of a layer with one input comes from."""
+    """The source of the value of a layer with one input."""
     feeding = model.feeding.get(layer.id, [])
     if len(feeding) != 1:
         raise damaged(f"{layer} is fed by {len(feeding)} edges instead of one")

@@ -71,7 +71,7 @@ class Graph:
     layers: dict[int, Layer] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
     parts: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Where the contents of <layers> and of <edges> begin and end."""
+    """Begin and end of the contents of <layers> and of <edges>."""
 
     def of_type(self, *types: str) -> list[Layer]:
         return [layer for layer in self.layers.values() if layer.type in types]
@@ -157,7 +157,7 @@ class _Reading:
         self.graphs: list[Graph] = []
         self.graph = Graph(None, 1)
         self.part = ""
-        """Which part of the graph this is in."""
+        """The part of the graph that the parser is in."""
         self.layer: Layer | None = None
         self.around: list[tuple[Graph, Layer | None]] = []
         """The graphs around this one, and the layer of each that this one is in."""

@@ -73,14 +73,14 @@ def parse(xml: bytes, handlers: Callable[[Parser], Handlers]) -> None:
 
 
 def tag_end(xml: bytes, start: int) -> int:
-    """Where the tag ends that begins at `start`."""
+    """The end of the tag that begins at `start`."""
     found = _TAG_END.match(xml, start)
     assert found, "expat found a tag there"
     return found.end()
 
 
 def element_end(xml: bytes, start: int, place: int) -> int:
-    """Where the element ends that begins at `start`, by where the parser stands when it says so."""
+    """The end of the element that begins at `start`, from the parser's position at its end."""
     first = tag_end(xml, start)
     # For a self-closing tag the parser stands behind it.
     return first if xml[first - 2 : first] == b"/>" else tag_end(xml, place)

@@ -46,16 +46,16 @@ class Weight(NamedTuple):
 def separable(model: Model, weights_size: int, *, pointed: bool, numbered: bool) -> dict[int, Weight]:
     """The constants that become arguments, by where their layers begin in the text.
 
-    A client that numbers its calls tells in the model where in the file each constant is: the net's constants in their
-    order. Otherwise the weights that come along are the file.
+    A client that numbers its calls writes into the model where in the file each constant is, in the order of the net's
+    constants. Otherwise the weights that come with the model are the file.
     """
-    told = _told(model) if numbered else None
+    stated = _stated(model) if numbered else None
     in_net = len(model.net.of_type("Const"))
     found: dict[int, Weight] = {}
     sizes: dict[int, set[int]] = {}
     for index, constant in enumerate(constants(model, weights_size, pointed=pointed)):
-        if told is not None:
-            offset = told.get((index, constant.size, constant.type.name)) if index < in_net else None
+        if stated is not None:
+            offset = stated.get((index, constant.size, constant.type.name)) if index < in_net else None
         else:
             offset = None if constant.text else constant.address
         if offset is None:
@@ -67,8 +67,8 @@ def separable(model: Model, weights_size: int, *, pointed: bool, numbered: bool)
     return {start: weight for start, weight in found.items() if len(sizes[weight.offset]) == 1}
 
 
-def _told(model: Model) -> dict[tuple[int, int, str], int]:
-    """Where a constant is in the file, by its index, and the size and the type that it has there."""
+def _stated(model: Model) -> dict[tuple[int, int, str], int]:
+    """The offset in the file of a constant, by its index, size and type there."""
     facts: dict[int, dict[bytes, bytes]] = {}
     for fact, index, value in _TOLD.findall(model.xml, max(end for _, end in model.net.parts.values())):
         facts.setdefault(int(index), {})[fact] = value

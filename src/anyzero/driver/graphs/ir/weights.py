@@ -75,7 +75,7 @@ def check_constants(model: Model, weights_size: int) -> None:
 def place_constants(model: Model, edit: Edit, weights_size: int) -> tuple[list[WeightsPiece], int]:
     """Gives those that are pointers into the client's memory a place behind `weights_size`; equal pointers share one.
 
-    Also tells how large the weights become.
+    Also returns the new size of the weights.
     """
     layout = Layout(weights_size)
     for constant in constants(model, weights_size, pointed=True):
