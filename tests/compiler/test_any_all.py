@@ -77,5 +77,5 @@ def test_of_truth_values(lanes: int) -> None:
 @pytest.mark.parametrize("of", ["%c7", "%half", "%floats"])
 def test_of_anything_else_there_is_none(of: str) -> None:
     declared = "%floats = OpConstantComposite %v4f32 %half %half %half %half"
-    with pytest.raises(SpirvError, match="instead of truth values"):
+    with pytest.raises(SpirvError, match="instead of booleans"):
         kernel(f"%x = OpAny %bool {of}", declarations=declared)

@@ -193,7 +193,7 @@ def test_vectors(type_: str, operation: str, values: list[int]) -> None:
         ("i32", "Bitcast %big", "their sizes differ"),
         ("pair", "CompositeInsert %c1 %p 0", "only components of vectors"),
         ("v2i32", "VectorShuffle %v %v 0 9", "names components"),
-        ("i32", "Select %c1 %c1 %c2", "needs a known condition"),
+        ("i32", "Select %c1 %c1 %c2", "needs a constant condition"),
     ],
 )
 def test_what_cannot_be_computed(type_: str, operation: str, reason: str) -> None:

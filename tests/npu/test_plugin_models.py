@@ -99,7 +99,7 @@ def test_a_batch_over_a_graph_for_one(core: Core) -> None:
     case = models.case("mlp")
     for row, result in zip(values, found, strict=True):
         case.check([result[None]], [row[None]])
-    with pytest.raises(az.InvalidArgument, match="first side is 1"):
+    with pytest.raises(az.InvalidArgument, match="first dimension is 1"):
         core.compile_model(models.outputs(), {"NPU_BATCH": 3})
     with pytest.raises(az.InvalidArgument, match="states"):
         core.compile_model(models.stateful(), {"NPU_BATCH": 3})

@@ -1,4 +1,4 @@
-"""Inference on an NPU, with the names that OpenVINO has for it, on nothing but this package's public API.
+"""Inference on an NPU, with OpenVINO's names, on this package's public API alone.
 
     from anyzero.npu import Core
 
@@ -8,7 +8,7 @@
     request.infer()
     print(request.get_output_tensor().data)
 
-docs/npu.md tells more.
+See docs/npu.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The plugin's own cache, CACHE_DIR: compiled models in a folder, by their contents."""
+"""The plugin's own cache, CACHE_DIR: compiled models in a folder, keyed by contents."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _DIGEST: Final = 64
 
 
 class BlobCache:
-    """A folder of exported models. Any number of processes may use it: files appear whole, or not at all.
+    """A folder of exported models. Any number of processes may use it: files appear atomically.
 
-    A folder that others may write to is not used: models that lie there are run.
+    A folder writable by other users is not used, because cached models are executed.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def find(self, digest: str) -> memoryview | None:
-        """A model that was kept before, mapped; None where there is none that could be trusted."""
+        """The mapped file of a cached model; None if there is no trusted one."""
         try:
             with TrustedFolder.open(self.folder) as folder:
                 file = folder.file(f"{digest}.blob")
@@ -39,7 +39,7 @@ class BlobCache:
             return None
 
     def recall(self, identity: str | None) -> str | None:
-        """The digest of files that were read before and are the same still."""
+        """The recorded digest of unchanged files."""
         if identity is None:
             return None
         try:
@@ -50,16 +50,16 @@ class BlobCache:
         return digest if len(digest) == _DIGEST and digest.isalnum() else None
 
     def note(self, identity: str | None, digest: str) -> None:
-        """Remember the digest of files."""
+        """Record the digest of files."""
         if identity is not None:
             self._write(f"{identity}.files", [digest.encode()])
 
     def keep(self, digest: str, parts: Sequence[bytes | memoryview]) -> None:
-        """Write a model. A full disk or a folder that cannot be written to costs the cache, not the program."""
+        """Write a model. A full disk or a read-only folder disables the cache; it is no error."""
         self._write(f"{digest}.blob", parts)
 
     def forget(self, digest: str) -> None:
-        """Remove a model that turned out to be damaged."""
+        """Remove a damaged model."""
         with contextlib.suppress(OSError), TrustedFolder.open(self.folder) as folder:
             folder.remove(f"{digest}.blob")
 

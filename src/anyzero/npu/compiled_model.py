@@ -1,4 +1,4 @@
-"""Compiled models: what an inference needs, ready to run."""
+"""Compiled models."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _THREADS_IN_FLIGHT = 4
 
 
 class CompiledModel:
-    """A model for a device. `Core.compile_model` and `Core.import_model` make one. Any thread may use it."""
+    """A model compiled for a device, from `Core.compile_model` or `Core.import_model`. Any thread may use it."""
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
-        # Requests hold the executor and not this, so there is no circle.
+        # Requests hold the executor and not this, so there is no reference cycle.
         self._own_request: InferRequest | None = None
 
     @property
     def description(self) -> NetworkDescription:
-        """What it takes, gives and keeps."""
+        """Its inputs, outputs and states."""
         return self._executor.description
 
     @property
@@ -39,38 +39,38 @@ class CompiledModel:
 
     @property
     def inputs(self) -> tuple[Port, ...]:
-        """What it takes."""
+        """Its inputs."""
         return self.description.inputs
 
     @property
     def outputs(self) -> tuple[Port, ...]:
-        """What it gives."""
+        """Its outputs."""
         return self.description.outputs
 
     def input(self, which: int | str = 0) -> Port:
-        """An input by its place or one of its names."""
+        """An input by index or one of its names."""
         return _find(self.inputs, which, "input")
 
     def output(self, which: int | str = 0) -> Port:
-        """An output by its place or one of its names."""
+        """An output by index or one of its names."""
         return _find(self.outputs, which, "output")
 
     def create_infer_request(self) -> InferRequest:
-        """A request, with tensors of its own."""
+        """A new request with its own tensors."""
         return InferRequest(self._executor)
 
     def infer_new_request(self, inputs: Any = None) -> InferResults:
-        """One inference on a request that is made for it."""
+        """Run one inference on a new request."""
         return self.create_infer_request().infer(inputs)
 
     def __call__(self, inputs: Any = None, share_inputs: bool = True, share_outputs: bool = False) -> InferResults:
-        """One inference on a request that the model keeps for this; one thread at a time."""
+        """Run one inference on a request owned by the model; one thread at a time."""
         if self._own_request is None:
             self._own_request = self.create_infer_request()
         return self._own_request.infer(inputs, share_inputs=share_inputs, share_outputs=share_outputs)
 
     def export_model(self, stream: IO[bytes] | None = None) -> bytes | None:
-        """The compiled model as bytes, or written to a stream; `Core.import_model` takes it back without compiling."""
+        """The compiled model as bytes, or written to a stream; `Core.import_model` loads it without compiling."""
         parts = parts_of(self._executor.graph.native, self.name, self.description.batch)
         if stream is None:
             return b"".join(parts)
@@ -79,7 +79,7 @@ class CompiledModel:
         return None
 
     def get_property(self, key: Any) -> Any:
-        """What a property stands at; ``SUPPORTED_PROPERTIES`` lists them."""
+        """The value of a property; ``SUPPORTED_PROPERTIES`` lists them."""
         name = key_of(key)
         known: dict[str, Any] = {
             "NETWORK_NAME": self.name,
@@ -102,7 +102,7 @@ class CompiledModel:
             ) from None
 
     def set_property(self, properties: Mapping[Any, Any]) -> None:
-        """Change MODEL_PRIORITY or WORKLOAD_TYPE after the compilation, for requests that are made from now on."""
+        """Change MODEL_PRIORITY or WORKLOAD_TYPE after compilation, for requests created later."""
         others = {key_of(key) for key in properties} - {"MODEL_PRIORITY", "WORKLOAD_TYPE"}
         if others:
             raise errors.InvalidArgument(f"{', '.join(sorted(others))} cannot be changed once a model is compiled")
@@ -118,11 +118,11 @@ class CompiledModel:
 
     @property
     def graph(self) -> az.Graph:
-        """The graph behind it, for those who build their own lists."""
+        """The underlying graph, for use in other command lists."""
         return self._executor.graph
 
     def release_memory(self) -> None:
-        """Give back what can be made again for the next inference."""
+        """Release memory that the next inference can recreate."""
         self._own_request = None
         self._executor.graph.evict()
 

@@ -1,4 +1,4 @@
-"""The door of the plugin: compile a model, or import one that was compiled before."""
+"""The entry point of the plugin: compile a model, or import a compiled one."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ __all__ = ["Core"]
 
 
 class Core:
-    """Models on an NPU, with the names that OpenVINO has for it all.
+    """Models on an NPU, with OpenVINO's names.
 
-    `device` is what `anyzero.device` takes; the first NPU, unless told otherwise. Models of one core share a context,
-    so the output tensor of one can be the input tensor of another. Any thread may use a core.
+    `device` is an argument for `anyzero.device`, by default the first NPU. Models of one core share a context, so the
+    output tensor of one can be the input tensor of another. Any thread may use a core.
     """
 
     def __init__(self, device: Any = "npu") -> None:
@@ -42,16 +42,16 @@ class Core:
 
     @property
     def available_devices(self) -> list[str]:
-        """What models can be compiled for."""
+        """The devices that models can be compiled for."""
         return ["NPU"]
 
     def compile_model(
         self, model: Any, device_name: Any = None, config: Mapping[Any, Any] | None = None, *, weights: Any = None
     ) -> CompiledModel:
-        """Compile a model: the name of a file (IR, ONNX, …), an openvino.Model, or IR as bytes with `weights`.
+        """Compile a model: a file name (IR, ONNX, …), an openvino.Model, or IR as bytes with `weights`.
 
-        `config` may come second, as there is one device only. See `Settings` for what it holds. What cannot be compiled
-        raises BuildError, whose `log` names the layer.
+        `config` may be the second argument, as there is only one device; `Settings` lists its keys. A failed
+        compilation raises BuildError, whose `log` names the layer.
         """
         settings = self._settings.updated(_config(device_name, config), self._options)
         source = load(model, weights, apart=settings.npu_batch_mode == "PLUGIN")
@@ -62,7 +62,7 @@ class Core:
         cache = BlobCache(folder)
         besides = self._besides(source, settings)
         identity = source.identity(*besides)
-        # Reading all weights takes as long as loading the model, so files that are known are not read.
+        # Reading all weights takes as long as loading the model, so unchanged files are not read.
         digest = cache.recall(identity)
         if digest is None:
             digest = source.digest(*besides)
@@ -72,7 +72,7 @@ class Core:
             try:
                 return self._imported(exported_model.read(kept), settings, source.weights, from_cache=True)
             except (errors.BuildError, errors.InvalidArgument, OSError):
-                # Damaged, or of a driver that was other than its version says.
+                # Damaged, or from another driver with the same version.
                 cache.forget(digest)
         made = self._compiled(source, batch, settings)
         cache.keep(digest, list(exported_model.parts_of(made.graph.native, source.name, batch)))
@@ -81,10 +81,10 @@ class Core:
     def import_model(
         self, source: Any, device_name: Any = None, config: Mapping[Any, Any] | None = None
     ) -> CompiledModel:
-        """A model that `CompiledModel.export_model` wrote: the name of a file, bytes or a stream.
+        """Load a model that `CompiledModel.export_model` wrote: a file name, bytes or a stream.
 
-        A file is mapped and used where it lies, so its weights are neither read nor copied before they are needed. One
-        that was compiled with ENABLE_WEIGHTLESS has none, and takes them from the file that WEIGHTS_PATH names.
+        A file is mapped and used in place, so its weights are read on demand and not copied. A model compiled with
+        ENABLE_WEIGHTLESS has none, and takes them from the file in WEIGHTS_PATH.
         """
         settings = self._settings.updated(_config(device_name, config), self._options)
         weights = Path(settings.weights_path).expanduser() if settings.weights_path else None
@@ -93,7 +93,7 @@ class Core:
     def query_model(
         self, model: Any, device_name: Any = None, config: Mapping[Any, Any] | None = None
     ) -> dict[str, str]:
-        """The layers of a model that could be compiled, each with the device."""
+        """The supported layers of a model, each with the device."""
         settings = self._settings.updated(_config(device_name, config), self._options)
         source = load(model, None, apart=False)
         options = settings.for_compiler(self._options)
@@ -101,16 +101,16 @@ class Core:
         return dict.fromkeys(layers, "NPU")
 
     def create_host_tensor(self, element_type: Any, shape: tuple[int, ...]) -> Tensor:
-        """A tensor of zeros in memory that the device reaches, for the requests of all models of this core."""
+        """A tensor of zeros in host memory, for requests of all models of this core."""
         kind = ElementType.of(element_type)
         return allocate(self.context, tuple(shape), kind, (prod(shape) * kind.bits + 7) // 8)
 
     def set_property(self, *arguments: Any) -> None:
-        """``set_property(properties)``: what models are compiled with from now on."""
+        """``set_property(properties)``: defaults for models compiled later."""
         self._settings = self._settings.updated(arguments[-1], self._options)
 
     def get_property(self, *arguments: Any) -> Any:
-        """``get_property(name)``: of the device, or what models are compiled with."""
+        """``get_property(name)``: a property of the device, or a default for models."""
         name = key_of(arguments[-1])
         known: dict[str, Any] = {
             "FULL_DEVICE_NAME": self.device.name,
@@ -130,10 +130,10 @@ class Core:
                 f"{name} is no property, or has no value", remedy='get_property("SUPPORTED_PROPERTIES") lists them.'
             ) from None
 
-    # How models come to be
+    # Creating models
 
     def _compiled(self, source: ModelSource, batch: int, settings: Settings) -> CompiledModel:
-        # With a cache of its own, the plugin does without the driver's: one copy of each model is enough.
+        # With its own cache, the plugin bypasses the driver's: one copy of each model is enough.
         graph = self.context.graph(
             source.xml,
             weights=source.weights,
@@ -156,19 +156,19 @@ class Core:
         if any(each.role == "weights" for each in graph.arguments):
             if weights is None:
                 raise errors.InvalidArgument(
-                    "this compiled model is without its weights",
-                    remedy='Name the file they are in: import_model(blob, {"WEIGHTS_PATH": "model.bin"}).',
+                    "this compiled model has no weights",
+                    remedy='Name their file: import_model(blob, {"WEIGHTS_PATH": "model.bin"}).',
                 )
             graph.set_weights(weights)
         if settings.perf_count and not graph.properties.profiling:
             raise errors.InvalidArgument(
-                "this compiled model holds no profiling", remedy="Compile it with PERF_COUNT, then export it again."
+                "this compiled model has no profiling", remedy="Compile it with PERF_COUNT, then export it again."
             )
         description = NetworkDescription.of(graph, name, batch)
         return CompiledModel(Executor(self.context, graph, description, settings, from_cache=from_cache))
 
     def _besides(self, source: ModelSource, settings: Settings) -> tuple[str, ...]:
-        """What else a compiled model depends on."""
+        """Further inputs of the cache key."""
         compiler = self.device.graph_compiler
         return (
             f"driver {self.device.driver.version}",

@@ -1,4 +1,4 @@
-"""The types of a tensor's elements."""
+"""Element types of tensors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 __all__ = ["ElementType"]
 
 _DTYPES: Final[dict[str, type[np.generic]]] = {
-    # What numpy has no numbers for comes before what has its size.
+    # Types without a numpy equivalent come before those of the same size.
     "bf16": np.uint16,
     "f64": np.float64,
     "f32": np.float32,
@@ -29,9 +29,9 @@ _DTYPES: Final[dict[str, type[np.generic]]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ElementType:
-    """A type of elements by its name in OpenVINO (``f32``, ``i64``, ``boolean``), and what numpy makes of it.
+    """An element type by its OpenVINO name (``f32``, ``i64``, ``boolean``), with its numpy dtype.
 
-    It is equal to OpenVINO's own type of that name, and to the name.
+    It compares equal to OpenVINO's own type of that name, and to the name.
     """
 
     name: str
@@ -40,7 +40,7 @@ class ElementType:
 
     @classmethod
     def of(cls, wanted: Any) -> ElementType:
-        """A type by its name, by numpy's, or OpenVINO's own."""
+        """A type by its name, by a numpy dtype, or from OpenVINO's own type."""
         ask = getattr(wanted, "get_type_name", None)
         name = ask() if callable(ask) else wanted
         if isinstance(name, str) and name in _DTYPES:
@@ -51,7 +51,7 @@ class ElementType:
         return cls(known.get(kind, str(kind)), kind, kind.itemsize * 8)
 
     def to_dtype(self) -> np.dtype[Any]:
-        """The type that numpy has for it."""
+        """The numpy dtype."""
         return self.dtype
 
     def get_type_name(self) -> str:

@@ -1,4 +1,4 @@
-"""Where the requests of a compiled model run: the graph, and the queues of one device."""
+"""The shared state of a compiled model's requests: the graph, and the queues of one device."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PRIORITIES: Final[dict[str, Literal["low", "normal", "high"]]] = {"LOW": "low",
 
 
 class Queues:
-    """The queues of a model. Those for copies are two, so that no upload waits behind what a readback waits for."""
+    """The queues of a model. Uploads and readbacks have separate ones, which avoids a deadlock between them."""
 
     def __init__(self, context: az.Context, settings: Settings, *, discrete: bool) -> None:
         priority = _PRIORITIES[settings.model_priority]
@@ -36,7 +36,7 @@ class Queues:
 
 
 class Executor:
-    """What a compiled model is made of, and what all its requests share. Any thread may use it."""
+    """The state shared by all requests of a compiled model. Any thread may use it."""
 
     def __init__(
         self,
@@ -60,24 +60,24 @@ class Executor:
 
     @property
     def queues(self) -> Queues:
-        """The queues, made when the first request needs them."""
+        """The queues, created on demand."""
         with self._turn:
             if self._queues is None:
                 self._queues = Queues(self.context, self.settings, discrete=self.discrete)
             return self._queues
 
     def renew(self, lost: Queues) -> None:
-        """Have new queues instead of those that a fault has ended."""
+        """Replace queues that were lost by a fault."""
         with self._turn:
             if self._queues is lost:
                 self._queues = None
 
 
 class Watcher:
-    """A thread that waits for what was started with a callback, in the order of starting, and calls back.
+    """A thread that waits for inferences with a callback, in submission order, and runs the callbacks.
 
-    It waits inside the driver, without the GIL. It begins with the first callback and ends with the process, or when
-    nothing holds the watcher any more.
+    It waits inside the driver, without the GIL. It starts with the first callback and ends with the process, or when
+    the watcher is released.
     """
 
     def __init__(self) -> None:
@@ -90,24 +90,24 @@ class Watcher:
         self._turn = Lock()
 
     def put(self, job: Callable[[], None]) -> None:
-        """Have `job` called after those before it; it waits for itself."""
+        """Enqueue `job`, which waits for its inference itself."""
         if self._process != os.getpid():
             # A forked child has the object, but not the thread.
             self._begin_anew()
         self._jobs.put(job)
         with self._turn:
             if self._thread is None:
-                # A process that ends does not wait for it.
+                # Process exit does not wait for it.
                 self._thread = Thread(target=_serve, args=(self._jobs,), name="anyzero npu", daemon=True)
                 self._thread.start()
 
     @property
     def here(self) -> bool:
-        """Whether this is its thread."""
+        """True on the watcher's own thread."""
         return self._thread is not None and self._thread.ident == get_ident()
 
     def __del__(self) -> None:
-        # At interpreter exit anything may be gone already.
+        # At interpreter exit, globals may already be gone.
         with suppress(Exception):
             self._jobs.put(None)
 
@@ -115,12 +115,12 @@ class Watcher:
 def _serve(jobs: SimpleQueue[Any]) -> None:
     while (job := jobs.get()) is not None:
         job()
-        # Not to hold the last request until the next one comes.
+        # Do not keep the last request alive until the next one.
         del job
 
 
 def _copy_group(device: az.Device) -> az.QueueGroup:
-    """The group for copies: one that does nothing else, where there is one."""
+    """The copy-only queue group if there is one, else any that copies."""
     for group in device.queue_groups:
         if group.kind == "copy":
             return group

@@ -1,4 +1,4 @@
-"""Compiled models as bytes: a blob of the driver's, and behind it what the plugin has to know besides."""
+"""Exported models: the driver's blob, followed by the plugin's own data."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ _LARGEST_TEXT: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class ExportedModel:
-    """What was exported; `blob` is a view of where it lies."""
+    """An exported model; `blob` is a view of its bytes."""
 
     blob: npt.NDArray[np.uint8]
     name: str = "model"
     batch: int = 1
     bare: bool = False
-    """Whether nothing but the blob was found."""
+    """True if only the blob was found."""
 
     def check(self, native: memoryview) -> None:
-        """Raise BuildError where there is more than the blob that was made of it, and what fills up a page."""
+        """Raise BuildError if there are bytes besides the graph's blob and page padding."""
         if self.bare and self.blob[native.nbytes :].any():
-            raise _damaged("something follows that is not of it")
+            raise _damaged("unexpected data follows it")
 
 
 def parts_of(blob: memoryview, name: str, batch: int) -> Iterator[bytes | memoryview]:
-    """The bytes of an exported model, one part after the other: nothing large is copied."""
+    """The bytes of an exported model in parts, without copying the blob."""
     text = json.dumps({"name": name, "batch": batch}).encode()
     padding = -blob.nbytes % _PAGE
     yield blob
@@ -52,7 +52,7 @@ def parts_of(blob: memoryview, name: str, batch: int) -> Iterator[bytes | memory
 
 
 def read(source: Any) -> ExportedModel:
-    """An exported model, of a file, bytes or a stream; also a bare blob, and what OpenVINO's own plugin exported."""
+    """Read an exported model from a file, bytes or a stream; also a bare blob, and exports of OpenVINO's plugin."""
     data = _bytes_of(source)
     tail = bytes(data[-_TAIL.size :])
     if len(tail) == _TAIL.size and tail.endswith(_MAGIC):
@@ -63,11 +63,11 @@ def read(source: Any) -> ExportedModel:
             told = json.loads(bytes(data[blob_size : blob_size + text_size]))
             return ExportedModel(data[:blob_size], str(told["name"]), int(told["batch"]))
         except (ValueError, KeyError, TypeError) as error:
-            raise _damaged(f"what it says about itself cannot be read ({error})") from None
+            raise _damaged(f"its metadata cannot be parsed ({error})") from None
     if tail.endswith(_OPENVINO) and data.nbytes > len(_OPENVINO) + 8:
         (blob_size,) = struct.unpack("<Q", data[-len(_OPENVINO) - 8 : -len(_OPENVINO)].tobytes())
         if blob_size > data.nbytes:
-            raise _damaged("it ends too early")
+            raise _damaged("it is truncated")
         return ExportedModel(data[:blob_size])
     return ExportedModel(data, bare=True)
 

@@ -1,4 +1,4 @@
-"""Many inferences under way at a time."""
+"""Several inferences in flight."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["AsyncInferQueue"]
 
 
 class AsyncInferQueue:
-    """A pool of `jobs` requests of one model; `start_async` takes one that is idle, and waits for it if none is.
+    """A pool of `jobs` requests of one model; `start_async` uses an idle one, and waits if none is.
 
-    Callbacks get the request and what came along: ``callback(request, userdata)``.
+    Callbacks get the request and the user data: ``callback(request, userdata)``.
     """
 
     def __init__(self, model: CompiledModel, jobs: int = 0) -> None:
@@ -25,19 +25,19 @@ class AsyncInferQueue:
         self._callback: Callable[[InferRequest, Any], object] | None = None
         self._changed = Condition()
         self._idle = deque(range(count))
-        # Those at work without a callback, in the order in which they were started.
+        # Requests in flight without a callback, in submission order.
         self._begun: deque[int] = deque()
         self._watched = 0
         self._failures: deque[BaseException] = deque()
         self.userdata: list[Any] = [None] * count
 
     def set_callback(self, callback: Callable[[InferRequest, Any], object] | None) -> None:
-        """Have ``callback(request, userdata)`` called at the end of each inference that starts from now on."""
+        """Set ``callback(request, userdata)``, called at the end of each inference started later."""
         self.wait_all()
         self._callback = callback
 
     def start_async(self, inputs: Any = None, userdata: Any = None, share_inputs: bool = False) -> None:
-        """Begin an inference on an idle request."""
+        """Start an inference on an idle request."""
         place = self._take()
         request = self._requests[place]
         self.userdata[place] = userdata
@@ -83,7 +83,7 @@ class AsyncInferQueue:
                 self._changed.wait()
             if self._idle:
                 return self._idle.popleft()
-            # Without callbacks nobody tells of an end, so whoever needs a request waits for the oldest.
+            # Without callbacks completion is not reported, so wait for the oldest request.
             place = self._begun.popleft()
         self._end(place)
         return place
@@ -94,7 +94,7 @@ class AsyncInferQueue:
         except Exception as error:
             self._failures.append(error)
         except BaseException:
-            # Ctrl-C ends the wait, not the inference.
+            # Ctrl-C interrupts the wait, not the inference.
             self._begun.appendleft(place)
             raise
 
@@ -104,7 +104,7 @@ class AsyncInferQueue:
             self._changed.notify_all()
 
     def wait_all(self) -> None:
-        """Return when all inferences are done, and their callbacks; raise the first of what they failed with."""
+        """Wait for all inferences and their callbacks; raise the first error."""
         while self._begun:
             place = self._begun.popleft()
             self._end(place)
@@ -118,11 +118,11 @@ class AsyncInferQueue:
             raise failure
 
     def is_ready(self) -> bool:
-        """Whether a request is idle."""
+        """True if a request is idle."""
         return bool(self._idle) or any(self._requests[place].ready for place in list(self._begun))
 
     def get_idle_request_id(self) -> int:
-        """The place of an idle request; waits for one."""
+        """The index of an idle request; waits for one."""
         place = self._take()
         with self._changed:
             self._idle.appendleft(place)

@@ -32,22 +32,22 @@ Callback = Callable[[Any], object]
 
 
 class RequestBusy(errors.HandleInUse, RuntimeError):  # noqa: N818 (as the exceptions of this package)
-    """The request is at work already."""
+    """The request is already running."""
 
     remedy = "Wait for it, or use one request for each inference that is under way (AsyncInferQueue)."
 
 
 class Cancelled(errors.Error, RuntimeError):  # noqa: N818 (as the exceptions of this package)
-    """The inference was cancelled; its outputs mean nothing."""
+    """The inference was cancelled; its outputs are undefined."""
 
     remedy = "Start another inference on the request."
 
 
 class InferRequest:
-    """One inference at a time. `CompiledModel.create_infer_request` makes one.
+    """One inference at a time, created by `CompiledModel.create_infer_request`.
 
-    ``get_tensor(name).data`` is memory that the device works on: write inputs there, read outputs there, and nothing is
-    copied. Starting and waiting are calls into the driver, which runs the inference without Python. One thread at a
+    ``get_tensor(name).data`` is memory that the device uses directly: writing inputs and reading outputs there avoids
+    copies. Starting and waiting are calls into the driver, which runs the inference without Python. One thread at a
     time prepares and starts; any thread may wait.
     """
 
@@ -106,10 +106,10 @@ class InferRequest:
         return tuple(self._tensors.get(port) for port in self.model_outputs)
 
     def set_tensor(self, port: Port | str, tensor: Any) -> None:
-        """Let a port use another tensor, or an array, from the next inference on.
+        """Use another tensor or array for a port, from the next inference on.
 
-        What lies in Level Zero memory (another request's tensor, `Core.create_host_tensor`), or fills whole pages, is
-        used where it is. Other arrays are copied by the device, at the beginning or the end of each inference.
+        Level Zero memory (another request's tensor, `Core.create_host_tensor`) and arrays that cover whole pages are
+        used in place. Other arrays are copied by the device, at the beginning or the end of each inference.
         """
         self._require_idle()
         self._tensors.replace(self._tensors.port(port), tensor)
@@ -134,11 +134,11 @@ class InferRequest:
     # States
 
     def query_state(self) -> list[VariableState]:
-        """What the model keeps between inferences."""
+        """The model's states."""
         return self._tensors.states
 
     def reset_state(self) -> None:
-        """Let the model forget what it keeps."""
+        """Reset all states to zero."""
         self._require_idle()
         for state in self._tensors.states:
             state.reset()
@@ -146,18 +146,18 @@ class InferRequest:
     # Inference
 
     def infer(self, inputs: Any = None, share_inputs: bool = False, share_outputs: bool = False) -> InferResults:
-        """Run an inference and return what it gave; `inputs` are copied to the input tensors first.
+        """Run an inference and return its results; `inputs` are copied to the input tensors first.
 
-        They are an array for a single input, a sequence, or a mapping by port, index or name. With `share_inputs` what
-        the device reaches is used where it is, as `set_tensor` does; with `share_outputs` the results are views of the
-        output tensors, valid until the next inference.
+        They are an array for a single input, a sequence, or a mapping by port, index or name. With `share_inputs`,
+        memory that the device can access is used in place, as in `set_tensor`; with `share_outputs`, the results are
+        views of the output tensors, valid until the next inference.
         """
         self._begin(inputs, share_inputs, watched=False)
         self.wait()
         return self._results(share=share_outputs)
 
     def start_async(self, inputs: Any = None, userdata: Any = None, share_inputs: bool = False) -> None:
-        """Begin an inference and return at once. `wait` ends it, or the callback tells of its end."""
+        """Start an inference and return. Wait for it with `wait`, or use a callback."""
         callback = self._callback
         if userdata is not None:
             self.userdata = userdata
@@ -166,11 +166,11 @@ class InferRequest:
             self._executor.watcher.put(lambda: self._watch(callback))
 
     def wait(self) -> None:
-        """Return when the inference is done, and its callback as well; raise what it failed with."""
+        """Wait for the inference and its callback; raise its error."""
         self._wait(None)
 
     def wait_for(self, timeout: int) -> bool:
-        """Wait for so many milliseconds at most; True when the inference is done."""
+        """Wait for at most `timeout` milliseconds; True if the inference is done."""
         try:
             self._wait(timeout / 1000)
         except az.TimeoutError:
@@ -178,9 +178,9 @@ class InferRequest:
         return True
 
     def set_callback(self, callback: Callback | None, userdata: Any = None) -> None:
-        """Have ``callback(userdata)`` called at the end of each `start_async`, on a thread of its own.
+        """Set ``callback(userdata)``, called at the end of each `start_async`, on a separate thread.
 
-        What it raises is raised by `wait`. It may start the next inference.
+        `wait` raises its exceptions. It may start the next inference.
         """
         self._require_idle()
         self._callback = callback
@@ -188,35 +188,35 @@ class InferRequest:
             self.userdata = userdata
 
     def cancel(self) -> None:
-        """Give up the inference that is under way: `wait` raises Cancelled, and the callback is still called.
+        """Abandon the inference in flight: `wait` raises Cancelled, and the callback is still called.
 
-        The device itself cannot be stopped: it ends the inference, and only then the request is free for another.
-        Nothing happens where none is under way.
+        The device finishes the inference, and only then can the request start another. Without an inference in flight
+        this does nothing.
         """
         with self._guard:
             self._cancelled = self._running
 
     @property
     def ready(self) -> bool:
-        """Whether another inference could begin now."""
+        """True if another inference can start now."""
         if not self._running:
             return True
         return self._concluded is None and self._pipeline is not None and self._pipeline.done
 
     @property
     def results(self) -> InferResults:
-        """What the last inference gave, copied."""
+        """A copy of the last inference's results."""
         self._require_idle()
         return self._results(share=False)
 
     @property
     def latency(self) -> float:
-        """Milliseconds from the start of the last inference to the moment when its end was noticed."""
+        """Milliseconds from the start of the last inference to the detection of its end."""
         return (self._ended - self._started) / 1e6
 
     @property
     def profiling_info(self) -> list[ProfilingInfo]:
-        """The times of all layers in the last inference, of a model that was compiled with PERF_COUNT."""
+        """Layer times of the last inference, for a model compiled with PERF_COUNT."""
         self._require_idle()
         if not self._executor.settings.perf_count:
             raise errors.InvalidArgument(
@@ -228,14 +228,14 @@ class InferRequest:
         """As `profiling_info`."""
         return self.profiling_info
 
-    # How it goes
+    # Execution
 
     def _begin(self, inputs: Any, share: bool, *, watched: bool) -> None:
         with self._guard:
             if self._running:
                 if self._concluded is not None or self._pipeline is None or not self._pipeline.done:
                     raise RequestBusy("the request has not finished its last inference")
-                # Nobody waited for it, but it is done.
+                # It is done, although no thread has waited for it.
                 self._conclude()
             self._running = True
             self._failure = None
@@ -251,13 +251,13 @@ class InferRequest:
             raise
 
     def _prepared(self) -> Pipeline:
-        """The pipeline, with the lists as the tensors are now."""
+        """The pipeline, recorded for the current tensors."""
         tensors = self._tensors
         tensors.write_extents()
         changed = tensors.take_changes()
         pipeline = self._pipeline
         if pipeline is None or pipeline.queues is not self._executor.queues:
-            # The first inference; or a fault of another request has ended the queues that both used.
+            # The first inference, or another request's fault has lost the shared queues.
             everything: list[Binding] = [
                 bind(argument, own, given, self._executor) for argument, own, given in tensors.all()
             ]
@@ -298,7 +298,7 @@ class InferRequest:
             self._raise_failure()
 
     def _watch(self, callback: Callback) -> None:
-        """Wait for the inference and call back; the watcher's thread does."""
+        """Wait for the inference and run the callback, on the watcher's thread."""
         concluded = self._concluded
         assert concluded is not None
         try:
@@ -312,7 +312,7 @@ class InferRequest:
         try:
             callback(self.userdata)
         except BaseException as error:
-            # An inference that was started meanwhile, in the callback or elsewhere, has its own failures.
+            # An inference started meanwhile, in the callback or elsewhere, has its own failure.
             if self._concluded is concluded and self._failure is None:
                 self._failure = error
         concluded.set()
@@ -326,11 +326,11 @@ class InferRequest:
             self._tensors.read_extents()
 
     def _give_up(self, error: BaseException) -> None:
-        """Make the request fit for another try."""
+        """Reset the request after a failure."""
         pipeline = self._pipeline
         if isinstance(error, errors.DeviceLost) and pipeline is not None:
             self._executor.renew(pipeline.queues)
-        # Its lists and fences may be of queues that are gone, or in the middle of something; the next try makes others.
+        # Its lists and fences may belong to lost queues or be in use; the next inference creates new ones.
         self._pipeline = None
         self._running = False
 
@@ -344,7 +344,7 @@ class InferRequest:
             with suppress(az.TimeoutError, Cancelled):
                 self._wait(0)
             if self._running:
-                raise RequestBusy("the request is at work")
+                raise RequestBusy("the request is running")
 
     def _results(self, *, share: bool) -> InferResults:
         arrays: tuple[npt.NDArray[Any], ...] = tuple(each.data for each in self.output_tensors)

@@ -1,4 +1,4 @@
-"""Models as programs bring them: files of several kinds, OpenVINO's own, or bytes. All become IR."""
+"""Model sources: files of several formats, OpenVINO models, or bytes. All are converted to IR."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ __all__ = ["ModelSource", "load"]
 
 _INSTALL: Final = "pip install openvino, or convert the model to IR (model.xml and model.bin) where it is."
 _NUMBERED: Final = re.compile(rb'name="(\w+)_\d+"(?= type="(\w+)")')
-"""The names of layers, and their types; `Add_42` is one that OpenVINO gave, for the 42nd of all that it made."""
+"""Layer names and types; OpenVINO generates names such as `Add_42` from a process-wide counter."""
 _OTHERWISE: Final = {b"Constant": b"Const"}
-"""Types that have another name in memory than in a file."""
+"""Types whose name in memory differs from that in a file."""
 _FRESH_NS: Final = 2_000_000_000
 _READ_BY_OPENVINO: Final = (".onnx", ".pb", ".pbtxt", ".tflite", ".pdmodel", ".prototxt")
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSource:
-    """A model in IR, its two parts apart; `batch` says into how many runs a batch was taken apart."""
+    """A model in IR, XML and weights separate; `batch` is the number of runs that a batch was split into."""
 
     name: str
     xml: npt.NDArray[np.uint8]
     weights: npt.NDArray[np.uint8]
     batch: int = 1
     numbered: bool = False
-    """Whether layers without a name got one from OpenVINO, which counts them over the whole life of a process."""
+    """True if OpenVINO named unnamed layers, with a process-wide counter."""
 
     files: tuple[Path, ...] = ()
-    """The files that it is, where it is nothing else."""
+    """The files, if the model is unchanged files."""
 
     def identity(self, *others: str) -> str | None:
-        """A name for the files as they are now, which costs no reading; None where there are none, or fresh ones.
+        """A key of the files by their metadata, without reading them; None without files, or if they are too new.
 
-        A file that changed within the last seconds may change once more without its times telling.
+        A file changed within the last seconds may change again with the same timestamps.
         """
         if not self.files:
             return None
@@ -60,8 +60,8 @@ class ModelSource:
         return found.hexdigest()
 
     def digest(self, *others: str) -> str:
-        """A name for its contents, and for what else goes into compiling it."""
-        # SHA-256 because processors have instructions for it, which makes it the fastest of hashlib's here.
+        """A key of its contents and of the other compilation inputs."""
+        # SHA-256 has processor instructions, which makes it the fastest in hashlib.
         found = hashlib.sha256()
         xml = self.xml.tobytes()
         for part in (_NUMBERED.sub(_plain, xml) if self.numbered else xml, self.weights.data):
@@ -73,15 +73,15 @@ class ModelSource:
 
 
 def _plain(found: re.Match[bytes]) -> bytes:
-    """A layer's name without its number, where that means nothing."""
+    """A layer's name without a generated number."""
     word, kind = found.groups()
     return b'name="' + word + b'"' if _OTHERWISE.get(word, word) == kind else found[0]
 
 
 def load(model: Any, weights: Any, *, apart: bool) -> ModelSource:
-    """A model as IR; with `apart`, a batch in it is taken apart into single items.
+    """A model as IR; with `apart`, its batch is split into single items.
 
-    Plain IR needs no OpenVINO in this Python. Everything else is read by OpenVINO itself.
+    Plain IR needs no OpenVINO in this Python. OpenVINO reads all other formats.
     """
     if isinstance(model, bytes | bytearray | memoryview):
         if apart:
@@ -99,11 +99,11 @@ def load(model: Any, weights: Any, *, apart: bool) -> ModelSource:
             return ModelSource(path.stem, _map(path), parts, files=files)
         if path.suffix not in (".xml", *_READ_BY_OPENVINO):
             raise errors.InvalidArgument(
-                f"{path} is no model by its name",
-                remedy="Models are .xml, .onnx and what else OpenVINO reads; import_model() takes compiled ones.",
+                f"{path} does not have the file extension of a model",
+                remedy="Models are .xml, .onnx and other formats of OpenVINO; import_model() loads compiled ones.",
             )
         if not path.exists():
-            raise FileNotFoundError(f"there is no model {path}")
+            raise FileNotFoundError(f"the model {path} does not exist")
         return _serialized(_openvino(f"to read {path.name}").Core().read_model(str(path)), apart)
     if type(model).__module__.partition(".")[0] == "openvino":
         return _serialized(model, apart)
@@ -118,14 +118,14 @@ def _serialized(model: Any, apart: bool) -> ModelSource:
     with tempfile.TemporaryDirectory(prefix="anyzero-") as folder:
         xml, weights = Path(folder, "model.xml"), Path(folder, "model.bin")
         openvino.serialize(model, str(xml), str(weights))
-        # What is mapped stays when the files are gone.
+        # The mapping survives deletion of the files.
         return ModelSource(
             model.get_friendly_name(), _map(xml), _map(weights) if weights.exists() else _empty(), batch, numbered=True
         )
 
 
 def _taken_apart(model: Any) -> tuple[Any, int]:
-    """A copy of the model for one item of its batch, and how many there are; the model itself where it has no batch."""
+    """A copy of the model for one item of its batch, and the number of items; the model itself without a batch."""
     sides = {_first_side(port) for port in (*model.inputs, *model.outputs)}
     batch = sides.pop() if len(sides) == 1 else 0
     if batch <= 1:
@@ -134,7 +134,7 @@ def _taken_apart(model: Any) -> tuple[Any, int]:
     single.reshape({place: [1, *port.get_partial_shape()[1:]] for place, port in enumerate(single.inputs)})
     if any(_first_side(port) != 1 for port in single.outputs):
         raise errors.InvalidArgument(
-            f"{model.get_friendly_name()} gives no single item for single items, so its batch is not of that kind",
+            f"{model.get_friendly_name()} does not map a batch of 1 to a batch of 1, so its batch cannot be split",
             remedy="Leave out NPU_BATCH_MODE=PLUGIN.",
         )
     return single, batch

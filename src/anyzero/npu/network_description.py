@@ -1,4 +1,4 @@
-"""A model as the plugin sees it once it is compiled: what it takes, what it gives, and what it keeps."""
+"""Description of a compiled model: inputs, outputs and states."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["NetworkDescription", "Port", "State"]
 class Port:
     """An input or an output of a model.
 
-    `partial_shape` has None where the shape varies, and `upper_bounds` how far; `batch` runs of the graph make up the
-    first side of both.
+    `partial_shape` has None for dynamic dimensions, and `upper_bounds` their limits; `batch` runs of the graph make up
+    the first dimension of both.
     """
 
     index: int
     argument: az.GraphArgument
     extent: az.GraphArgument | None
-    """The argument that holds the actual shape, where it varies."""
+    """The argument with the actual shape, if dynamic."""
     batch: int
 
     @property
@@ -47,7 +47,7 @@ class Port:
 
     @property
     def friendly_name(self) -> str:
-        """The name of the layer behind it."""
+        """The name of its layer."""
         return self.argument.friendly_name or self.argument.name
 
     @property
@@ -61,40 +61,40 @@ class Port:
 
     @property
     def dynamic(self) -> bool:
-        """Whether its shape varies."""
+        """True if its shape is dynamic."""
         return self.argument.dynamic
 
     @property
     def partial_shape(self) -> tuple[int | None, ...]:
-        """Its shape, with None where that varies."""
+        """Its shape, with None for dynamic dimensions."""
         return self._batched(self.argument.shape)
 
     @property
     def upper_bounds(self) -> tuple[int, ...]:
-        """The largest shape that it takes."""
+        """Its maximum shape."""
         return self._batched(self.argument.bounds)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Its shape; raises InvalidArgument where that varies."""
+        """Its shape; raises InvalidArgument if it is dynamic."""
         if self.dynamic:
             raise errors.InvalidArgument(
-                f"the shape of {self.any_name} varies: {self.partial_shape}, at most {self.upper_bounds}",
+                f"the shape of {self.any_name} is dynamic: {self.partial_shape}, at most {self.upper_bounds}",
                 remedy="Read partial_shape, or the shape of a request's tensor.",
             )
         return self.upper_bounds
 
     def get_shape(self) -> tuple[int, ...]:
-        """Its shape; raises InvalidArgument where that varies."""
+        """Its shape; raises InvalidArgument if it is dynamic."""
         return self.shape
 
     @property
     def nbytes(self) -> int:
-        """The memory that its tensor takes, at most."""
+        """Maximum size of its tensor in bytes."""
         return self.argument.nbytes * self.batch
 
     def admits(self, shape: tuple[int, ...]) -> bool:
-        """Whether a tensor may have that shape."""
+        """True if a tensor may have that shape."""
         wanted, bounds = self.partial_shape, self.upper_bounds
         return len(shape) == len(wanted) and all(
             side == exact if exact is not None else 0 <= side <= most
@@ -115,7 +115,7 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a model keeps between two inferences: two arguments on the same memory."""
+    """A state of a model: two arguments on the same memory."""
 
     name: str
     read: az.GraphArgument
@@ -124,7 +124,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class NetworkDescription:
-    """The result of compiling a model; requests and pipelines are made by it."""
+    """The ports and states of a compiled model, for requests and pipelines."""
 
     name: str
     inputs: tuple[Port, ...]
@@ -134,7 +134,7 @@ class NetworkDescription:
 
     @classmethod
     def of(cls, graph: az.Graph, name: str, batch: int) -> NetworkDescription:
-        """The description of a graph that is run `batch` times for one inference."""
+        """The description of a graph that runs `batch` times per inference."""
         extents = {(each.direction, each.of): each for each in graph.arguments if each.role == "shape"}
 
         def ports(arguments: Sequence[az.GraphArgument]) -> tuple[Port, ...]:
@@ -148,20 +148,20 @@ class NetworkDescription:
         return made
 
     def check(self) -> None:
-        """Raise InvalidArgument where several runs of the graph do not make up one inference."""
+        """Raise InvalidArgument if several runs of the graph cannot form one inference."""
         if self.batch == 1:
             return
         if self.states:
             raise errors.InvalidArgument(
-                "a model that keeps states takes no batch of several items", remedy="Run the items one after the other."
+                "a stateful model cannot run a batch of several items", remedy="Run the items one after the other."
             )
         for port in (*self.inputs, *self.outputs):
             if port.dynamic or not port.argument.bounds or port.argument.bounds[0] != 1 or port.argument.packed:
                 raise errors.InvalidArgument(
                     f"{port.any_name} has shape {port.argument.bounds}: a batch of {self.batch} items is made of "
-                    "runs whose first side is 1",
-                    remedy="Leave NPU_BATCH alone and let the model itself have the batch, or set "
-                    "NPU_BATCH_MODE=PLUGIN, which takes it apart.",
+                    "runs whose first dimension is 1",
+                    remedy="Do not set NPU_BATCH and compile the model with its own batch, or set "
+                    "NPU_BATCH_MODE=PLUGIN, which splits it.",
                 )
 
 

@@ -1,4 +1,4 @@
-"""How an inference gets through the device: lists that are recorded once and submitted for every inference."""
+"""Execution of inferences: command lists that are recorded once and submitted for every inference."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Binding", "DiscretePipeline", "IntegratedPipeline", "Pipeline", "bin
 
 
 class Binding:
-    """The memory of one argument, for all items of a batch; and the array that is copied to or from it, if one is."""
+    """The memory of one argument, for all items of a batch, and an optional array that is copied to or from it."""
 
     __slots__ = ("argument", "buffer", "staged")
 
@@ -28,19 +28,19 @@ class Binding:
         self.staged = None if staged is None else staged.reshape(-1).view(np.uint8)
 
     def item(self, number: int) -> az.Buffer:
-        """The buffer's part for an item."""
+        """The slice of the buffer for an item."""
         size = self.argument.nbytes
         return self.buffer[number * size : (number + 1) * size]
 
     def staged_item(self, number: int, count: int) -> npt.NDArray[np.uint8]:
-        """The array's part for an item of `count`."""
+        """The slice of the array for an item of `count`."""
         assert self.staged is not None
         size = self.staged.nbytes // count
         return self.staged[number * size : (number + 1) * size]
 
 
 class Pipeline:
-    """Lists for one request. `push` submits all items of a batch and `pull` waits for them; both are native calls."""
+    """Command lists of one request. `push` submits all items of a batch and `pull` waits for them, natively."""
 
     by_events = False
 
@@ -56,11 +56,11 @@ class Pipeline:
 
     @property
     def last_queue(self) -> az.CommandQueue:
-        """The queue whose work is the last of an inference."""
+        """The queue of an inference's last commands."""
         raise NotImplementedError
 
     def record(self) -> None:
-        """Record all lists, for the bindings as they are."""
+        """Record all lists for the current bindings."""
         raise NotImplementedError
 
     def submit(self, item: int) -> None:
@@ -68,28 +68,28 @@ class Pipeline:
         raise NotImplementedError
 
     def rebind(self, changes: Mapping[int, Binding]) -> None:
-        """Take other memory for some arguments; nothing may be under way."""
+        """Use other memory for some arguments; no inference may be in flight."""
         self.bindings.update(changes)
         self.record()
 
     def push(self) -> None:
-        """Begin an inference."""
+        """Start an inference."""
         for item in range(self.batch):
             self.submit(item)
         self.begun = True
 
     def pull(self, timeout: float | None = None) -> None:
-        """Return when the inference is done; raise TimeoutError after `timeout` seconds."""
+        """Wait for the inference; raise TimeoutError after `timeout` seconds."""
         for fence in self.fences:
             fence.wait(timeout)
 
     @property
     def done(self) -> bool:
-        """Whether the inference is done."""
+        """True if the inference is done."""
         return all(fence.done for fence in self.fences)
 
     def layers(self) -> list[az.LayerTime]:
-        """The times of the layers, of the batch's first item."""
+        """Layer times of the batch's first item."""
         return [] if self.profiler is None else self.profiler[0].layers
 
     def _profile(self, item: int) -> az.GraphProfile | None:
@@ -97,9 +97,9 @@ class Pipeline:
 
 
 class IntegratedPipeline(Pipeline):
-    """For a device on the host's memory: one list for each item, which runs the graph where the tensors are.
+    """For a device on host memory: one list per item, which runs the graph on the tensors in place.
 
-    Arrays that the device does not know are copied by the list itself, before and after.
+    The list copies arrays that the device cannot access, before and after.
     """
 
     def __init__(self, executor: Executor, bindings: Iterable[Binding]) -> None:
@@ -141,7 +141,7 @@ class IntegratedPipeline(Pipeline):
             lst.end()
 
     def rebind(self, changes: Mapping[int, Binding]) -> None:
-        """Change the lists where only addresses are others; record them anew where copies come or go."""
+        """Update the lists if only addresses change; record them again if copies are added or removed."""
         old = [self.bindings[index] for index in changes]
         if any(each.staged is not None for each in (*old, *changes.values())):
             super().rebind(changes)
@@ -174,10 +174,10 @@ class IntegratedPipeline(Pipeline):
 
 
 class DiscretePipeline(Pipeline):
-    """For a device with memory of its own: upload, execute and readback, each a list on a queue, chained by events.
+    """For a device with its own memory: upload, execute and readback, each a list on a queue, chained by events.
 
-    Both copies have a queue to themselves. On a common one, in order, the upload of one request would wait behind the
-    readback of another, and that for a graph which may wait for this upload.
+    Uploads and readbacks have separate queues. On one in-order queue, the upload of a request would wait behind the
+    readback of another, which waits for a graph that may need this upload.
     """
 
     def __init__(self, executor: Executor, bindings: Iterable[Binding]) -> None:
@@ -228,7 +228,7 @@ class DiscretePipeline(Pipeline):
                     context.command_list(kind=copies),
                 )
             )
-            # States stay where the program can look at them.
+            # States stay in memory that the program can access.
             local = {
                 index: context.buffer(each.argument.nbytes, np.uint8, alignment=4096)
                 for index, each in self.bindings.items()
@@ -250,12 +250,12 @@ class DiscretePipeline(Pipeline):
 
 
 def make_pipeline(executor: Executor, bindings: Iterable[Binding]) -> Pipeline:
-    """The pipeline that suits the device, or the one that was asked for."""
+    """The pipeline for the device, or the requested one."""
     return (DiscretePipeline if executor.discrete else IntegratedPipeline)(executor, bindings)
 
 
 def bind(argument: az.GraphArgument, own: Tensor, given: Tensor | None, executor: Executor) -> Binding:
-    """The memory of an argument, for a tensor that a program gave, or without one for the request's own."""
+    """The memory of an argument: the program's tensor if given, else the request's own."""
     memory = own.buffer
     assert memory is not None
     if given is None:

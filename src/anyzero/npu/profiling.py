@@ -1,4 +1,4 @@
-"""How long the layers of a model took, as OpenVINO tells it."""
+"""Layer times in OpenVINO's form."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["ProfilingInfo", "Status", "info_of"]
 
 
 class Status(Enum):
-    """What became of a layer."""
+    """The execution status of a layer."""
 
     NOT_RUN = 0
     OPTIMIZED_OUT = 1
@@ -40,7 +40,7 @@ class ProfilingInfo:
 
 
 def info_of(layers: list[az.LayerTime]) -> list[ProfilingInfo]:
-    """The same, with OpenVINO's names and units."""
+    """Layer times with OpenVINO's names and units."""
     return [
         ProfilingInfo(
             node_name=each.name,
@@ -55,6 +55,6 @@ def info_of(layers: list[az.LayerTime]) -> list[ProfilingInfo]:
 
 
 def _executor(layer: az.LayerTime) -> str:
-    """What did most of it."""
+    """The unit that did most of the work."""
     shares = {"DPU": layer.dpu_ns, "SW": layer.software_ns, "DMA": layer.dma_ns}
     return max(shares, key=lambda name: shares[name]) if any(shares.values()) else ""

@@ -1,4 +1,4 @@
-"""The tensors of a request: its own, those that a program gave it, its states, and the shapes that vary."""
+"""The tensors of a request: its own, the program's, its states, and dynamic shapes."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ class RequestTensors:
     # Ports
 
     def port(self, which: Port | str) -> Port:
-        """A port by itself or by one of its names."""
+        """A port, given as a port or by one of its names."""
         ports = (*self._description.inputs, *self._description.outputs)
         if isinstance(which, Port):
             if which in ports:
                 return which
-            # Of another compilation of the model, or after an import.
+            # A port of another compilation of the model, or from before an import.
             which = which.any_name
         for port in ports:
             if which in port.names:
@@ -68,17 +68,17 @@ class RequestTensors:
         raise errors.InvalidArgument(f"the model has no tensor called {which!r}; it has {names}")
 
     def input(self, index: int) -> Port:
-        """An input by its place."""
+        """An input by index."""
         return _at(self._description.inputs, index, "input")
 
     def output(self, index: int) -> Port:
-        """An output by its place."""
+        """An output by index."""
         return _at(self._description.outputs, index, "output")
 
     # Tensors
 
     def get(self, port: Port) -> Tensor:
-        """The tensor of a port, made when it is first asked for."""
+        """The tensor of a port, created on demand."""
         return self._given.get(port) or self._own_of(port)
 
     def _own_of(self, port: Port) -> Tensor:
@@ -89,7 +89,7 @@ class RequestTensors:
         return found
 
     def replace(self, port: Port, source: Any) -> None:
-        """Use a tensor or an array of the program's for a port."""
+        """Use the program's tensor or array for a port."""
         tensor = source if isinstance(source, Tensor) else shared(self._executor.context, source)
         self._check(port, tensor.data)
         is_output = port.argument.direction == "output"
@@ -112,7 +112,7 @@ class RequestTensors:
                 remedy="Convert it with astype(), or pass it to infer(), which does.",
             )
         if not array.flags.c_contiguous:
-            raise errors.InvalidArgument(f"the array for {name} is not contiguous", remedy="np.ascontiguousarray() is.")
+            raise errors.InvalidArgument(f"the array for {name} is not contiguous", remedy="Use np.ascontiguousarray().")
         if port.argument.packed:
             fits = array.nbytes == port.nbytes
         else:
@@ -121,11 +121,11 @@ class RequestTensors:
             raise errors.InvalidArgument(_mismatch(port, array.shape))
 
     def fill(self, inputs: Any, *, share: bool) -> None:
-        """Give the inputs values: an array for a single one, a sequence, or a mapping by port, index or name."""
+        """Set the inputs: an array for a single one, a sequence, or a mapping by port, index or name."""
         for port, value in self._pairs(inputs):
             array = as_array(value)
             if not port.dynamic and not port.argument.packed and array.size == prod(port.upper_bounds):
-                # A list for one row, and the like, are as good as they are in numpy.
+                # Accept values that reshape to the port's shape, as numpy does.
                 array = array.reshape(port.upper_bounds)
             if share and self._is_reachable(value, array) and array.dtype == port.argument.dtype:
                 self.replace(port, value if isinstance(value, Tensor) else array)
@@ -135,7 +135,7 @@ class RequestTensors:
                 if not port.dynamic or not port.admits(array.shape):
                     raise errors.InvalidArgument(_mismatch(port, array.shape))
                 if port in self._given:
-                    # The program's own tensor keeps its shape.
+                    # The program's tensor keeps its shape.
                     del self._given[port]
                     self._changed.add(port.argument.index)
                     tensor = self.get(port)
@@ -143,7 +143,7 @@ class RequestTensors:
             put(tensor.data, array, port.any_name)
 
     def _is_reachable(self, value: Any, array: npt.NDArray[Any]) -> bool:
-        """Whether the device can use an array where it is; to copy it now costs less than to record a copy."""
+        """True if the device can use an array in place; otherwise copying now costs less than recording a copy."""
         if isinstance(value, Tensor):
             return value.buffer is not None and value.buffer.context is self._executor.context
         return fills_pages(array)
@@ -171,25 +171,25 @@ class RequestTensors:
     # For the pipeline
 
     def all(self) -> Iterator[tuple[az.GraphArgument, Tensor, Tensor | None]]:
-        """Every argument, with the request's memory for it, and the tensor that a program gave instead."""
+        """Every argument with the request's own tensor and the program's replacement, if any."""
         for port in (*self._description.inputs, *self._description.outputs):
             yield port.argument, self._own_of(port), self._given.get(port)
         for argument, tensor in self._extra:
             yield argument, tensor, None
 
     def take_changes(self) -> set[int]:
-        """The arguments whose memory is another since this was last asked."""
+        """The arguments whose memory has changed since the last call."""
         changed, self._changed = self._changed, set()
         return changed
 
     def write_extents(self) -> None:
-        """Tell the graph the shapes of inputs that vary; it takes them backwards."""
+        """Write the shapes of dynamic inputs for the graph, in reverse order."""
         for port in self._description.inputs:
             if port.extent is not None:
                 self._extents[port][...] = self.get(port).shape[::-1]
 
     def read_extents(self) -> None:
-        """Let output tensors have the shapes that the inference gave them."""
+        """Set the shapes of dynamic output tensors to the results' shapes."""
         for port in self._description.outputs:
             if port.extent is None:
                 continue
@@ -202,7 +202,7 @@ class RequestTensors:
 
 
 def _with_room(tensor: Tensor) -> Tensor:
-    """A tensor on the same array that can change its shape."""
+    """A resizable tensor on the same array."""
     return Tensor(tensor.data, element_type=tensor.element_type, capacity=tensor.data.reshape(-1).view(np.uint8))
 
 
@@ -218,5 +218,5 @@ def _mismatch(port: Port, shape: tuple[int, ...]) -> str:
 
 
 def _is_values(inputs: Sequence[Any]) -> bool:
-    """Whether a list is the values of one input, rather than one value for each."""
+    """True if a list is the values of one input, rather than one value per input."""
     return bool(inputs) and not isinstance(inputs[0], np.ndarray | Tensor | list | tuple) and np.isscalar(inputs[0])

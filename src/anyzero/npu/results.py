@@ -1,4 +1,4 @@
-"""What an inference gave."""
+"""Results of an inference."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class InferResults(Mapping[Any, "npt.NDArray[Any]"]):
         return len(self._ports)
 
     def names(self) -> tuple[set[str], ...]:
-        """The names of each."""
+        """The names of each output."""
         return tuple(port.names for port in self._ports)
 
     def to_tuple(self) -> tuple[npt.NDArray[Any], ...]:

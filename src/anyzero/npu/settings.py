@@ -1,4 +1,4 @@
-"""What a model is compiled and run with: keys and values as OpenVINO has them, read once, checked, and typed."""
+"""Settings for compiling and running a model: OpenVINO's keys and values, parsed, checked and typed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WORDS: Final[dict[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The keys that the plugin itself minds, by their names in lower case; `compiler` holds those for the compiler."""
+    """The plugin's own keys, in lower case; `compiler` has those for the compiler."""
 
     cache_dir: str = ""
     perf_count: bool = False
@@ -52,11 +52,11 @@ class Settings:
 
     @classmethod
     def keys(cls) -> tuple[str, ...]:
-        """The keys, as a program writes them."""
+        """The keys in OpenVINO's spelling."""
         return tuple(each.name.upper() for each in fields(cls) if each.name != "compiler")
 
     def updated(self, given: Mapping[Any, Any] | None, options: tuple[str, ...]) -> Settings:
-        """The same with other values; `options` are what the compiler understands besides."""
+        """A copy with other values; `options` are the compiler's keys."""
         own = {each.name: each for each in fields(self)}
         changes: dict[str, Any] = {}
         passed = dict(self.compiler)
@@ -75,13 +75,13 @@ class Settings:
         return replace(self, **changes, compiler=tuple(sorted(passed.items())))
 
     def value(self, key: str) -> Any:
-        """What a key stands at; raise KeyError for one that nobody set and nobody knows."""
+        """The value of a key; raise KeyError for an unknown one."""
         if key in self.keys():
             return getattr(self, key.lower())
         return dict(self.compiler)[key]
 
     def for_compiler(self, options: tuple[str, ...]) -> dict[str, str]:
-        """What the compiler is told: its own keys, and those of the others that it also knows."""
+        """The options for the compiler: its own keys, and plugin keys that it also knows."""
         shared = {}
         if self.performance_hint != "UNDEFINED" and "PERFORMANCE_HINT" in options:
             shared["PERFORMANCE_HINT"] = self.performance_hint
@@ -89,7 +89,7 @@ class Settings:
 
     @property
     def cache_path(self) -> Path | None:
-        """The folder for compiled models, if there is one."""
+        """The folder for compiled models, if set."""
         return Path(self.cache_dir).expanduser() if self.cache_dir else None
 
 
@@ -118,7 +118,7 @@ def _read(key: str, value: Any, kind: type, words: tuple[str, ...] | None) -> An
         except ValueError:
             number = -1
         if number < 0:
-            raise errors.InvalidArgument(f"{key}={text!r}: a whole number, 0 or more")
+            raise errors.InvalidArgument(f"{key}={text!r}: a non-negative integer")
         return number
     if words is not None:
         if text.upper() not in words:

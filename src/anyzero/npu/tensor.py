@@ -1,4 +1,4 @@
-"""Tensors: numpy arrays whose memory the device reaches."""
+"""Tensors: numpy arrays in memory that the device can access."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _PAGE = 4096
 
 
 class Tensor:
-    """An array, and the memory behind it. ``Tensor(array)`` shares the array's memory.
+    """An array and its memory. ``Tensor(array)`` shares the array's memory.
 
-    Those of a request are Level Zero host memory: `data` is a view of it, and what is written there is what the device
-    reads. `buffer` is that memory, or None for an array of the program's own, which is copied on the way.
+    Tensors of a request are Level Zero host memory: `data` is a view of it, which the device reads and writes. `buffer`
+    is that memory, or None for the program's own array, which is copied.
     """
 
     __slots__ = ("_capacity", "_type", "buffer", "data")
@@ -48,7 +48,7 @@ class Tensor:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Its shape; of one whose port varies, set it before an inference."""
+        """Its shape; for a dynamic port, set it before an inference."""
         return self.data.shape
 
     @shape.setter
@@ -56,7 +56,7 @@ class Tensor:
         self.set_shape(value)
 
     def set_shape(self, shape: tuple[int, ...]) -> None:
-        """Another shape on the same memory, whose contents stay as they are."""
+        """Change the shape on the same memory; the contents stay."""
         memory = self._capacity
         needed = prod(shape) * self.data.dtype.itemsize
         if memory is None or needed > memory.nbytes:
@@ -84,11 +84,11 @@ class Tensor:
         return self.data.strides
 
     def copy_from(self, source: Any) -> None:
-        """Take over the contents of an array or another tensor."""
+        """Copy the contents of an array or another tensor to this one."""
         put(self.data, as_array(source), "the tensor")
 
     def copy_to(self, target: Any) -> None:
-        """Give the contents to another tensor or array."""
+        """Copy the contents to another tensor or array."""
         put(as_array(target), self.data, "the other tensor")
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
@@ -105,8 +105,8 @@ class Tensor:
 
 
 def allocate(context: az.Context, shape: tuple[int, ...], kind: ElementType, nbytes: int) -> Tensor:
-    """A new tensor of zeros in host memory, with room for `nbytes`."""
-    # Whole pages, so that two tensors never share one.
+    """A new tensor of zeros in host memory, of capacity `nbytes`."""
+    # Whole pages: two tensors never share one.
     room = max(-(-nbytes // _PAGE), 1) * _PAGE
     buffer = context.zeros(room, np.uint8, kind="host", alignment=_PAGE)
     memory: npt.NDArray[np.uint8] = np.asarray(buffer)[:nbytes]
@@ -115,7 +115,7 @@ def allocate(context: az.Context, shape: tuple[int, ...], kind: ElementType, nby
 
 
 def shared(context: az.Context, source: Any) -> Tensor:
-    """A tensor on an array of the program's own: known to the driver where it fills whole pages."""
+    """A tensor on the program's array; imported to the driver if it covers whole pages."""
     array = as_array(source)
     if fills_pages(array):
         buffer = context.import_memory(array.reshape(-1).view(np.uint8))
@@ -124,7 +124,7 @@ def shared(context: az.Context, source: Any) -> Tensor:
 
 
 def fills_pages(array: npt.NDArray[Any]) -> bool:
-    """Whether an array has whole pages to itself, so that the driver can be told of them."""
+    """True if an array covers whole pages, so that the driver can import them."""
     at = int(array.__array_interface__["data"][0])
     return bool(array.flags.c_contiguous and array.flags.writeable and array.nbytes and not (at | array.nbytes) % _PAGE)
 
@@ -138,7 +138,7 @@ def as_array(source: Any) -> npt.NDArray[Any]:
 
 
 def put(target: npt.NDArray[Any], values: npt.NDArray[Any], name: str) -> None:
-    """Copy values, of the same shape, to where they belong."""
+    """Copy values to a target of the same shape."""
     if target.shape != values.shape:
         raise errors.InvalidArgument(f"{name} has shape {target.shape}; these values have shape {values.shape}")
     np.copyto(target, values, casting="unsafe" if values.dtype.kind in "biuf" else "same_kind")

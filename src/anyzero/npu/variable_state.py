@@ -1,4 +1,4 @@
-"""The states of a request: what its model remembers from one inference to the next."""
+"""The states of a request, preserved between inferences."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["VariableState"]
 
 
 class VariableState:
-    """One of them. It belongs to its request, and is zero in the beginning."""
+    """A state. It belongs to its request, and is initially zero."""
 
     __slots__ = ("_tensor", "name")
 
@@ -20,7 +20,7 @@ class VariableState:
 
     @property
     def state(self) -> Tensor:
-        """Its value: a view of the memory that the device works on."""
+        """Its value: a view of the device's memory."""
         return self._tensor
 
     @state.setter
@@ -28,7 +28,7 @@ class VariableState:
         put(self._tensor.data, as_array(value), f"the state {self.name}")
 
     def reset(self) -> None:
-        """Forget everything."""
+        """Reset to zero."""
         self._tensor.data.fill(0)
 
     def __repr__(self) -> str:

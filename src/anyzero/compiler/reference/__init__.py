@@ -1,7 +1,7 @@
-"""The slow, obvious SPIR-V interpreter: what a compiled kernel must agree with.
+"""The reference interpreter for SPIR-V: slow and simple, the oracle for compiled kernels.
 
-Work-items run one after another, each until it must wait for others. Every operation does what the specification says,
-and what has no meaning is a fault that says where.
+Work-items run sequentially, each until it must wait for others. Every operation follows the specification, and
+undefined behaviour is a fault with its location.
 """
 
 from anyzero.compiler.reference.arguments import Local

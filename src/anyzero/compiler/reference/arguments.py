@@ -1,4 +1,4 @@
-"""Arguments of a launch, as the caller gives them and as work-items find them."""
+"""Arguments of a launch, in the caller's form and in the work-items' form."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """The argument for a local pointer: so many bytes for each group, zero at first."""
+    """The argument for a local pointer: bytes per group, initially zero."""
 
     bytes: int
 
@@ -34,10 +34,10 @@ class Bound:
     name: str
     plain: Any = None
     local: int = 0
-    """The address in local memory, if it is there."""
+    """The address, for a local argument."""
     size: int = 0
     private: bytes | None = None
-    """What each work-item gets a copy of."""
+    """The bytes that each work-item gets a copy of."""
 
     def value(self, item: Item) -> Any:
         if self.private is None:
@@ -89,7 +89,7 @@ def _handle(launch: Launch, name: str, given: Any, wanted: type[Any]) -> int:
 
 
 def _number(launch: Launch, given: Any) -> Any:
-    """What a kernel finds an image by that comes as a number; with a sampler, a pair of both."""
+    """The handle of an image argument passed as an integer; with a sampler, a pair of both."""
     if isinstance(given, Image):
         return launch.handle(given)
     match given:

@@ -1,4 +1,4 @@
-"""What a work-item finds in the builtin variables."""
+"""Values of the builtin variables."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def builtin(item: Item, which: int, type_: Type) -> Any:
 
 
 def size_of_sub_group(item: Item) -> int:
-    """The last one of a group may be smaller."""
+    """Size of the item's sub-group; the last one of a group may be smaller."""
     lanes = item.group.launch.sub_group_size
     return min(lanes, len(item.group.items) - item.sub_group * lanes)
 
@@ -47,7 +47,7 @@ def _linear(item: Item) -> int:
 
 
 def _mask(low: Callable[[Item], int], high: Callable[[Item], int]) -> Callable[[Item], Any]:
-    """The lanes from `low` up to, but not with, `high`, as bits of four words."""
+    """The mask of lanes in [low, high), as four words."""
 
     def words(item: Item) -> Any:
         bits = (1 << max(high(item), 0)) - (1 << min(low(item), max(high(item), 0)))
@@ -80,4 +80,4 @@ BUILTINS: dict[int, Callable[[Item], Any]] = {
     BuiltIn.SubgroupLeMask: _mask(lambda item: 0, lambda item: item.lane + 1),
     BuiltIn.SubgroupLtMask: _mask(lambda item: 0, lambda item: item.lane),
 }
-"""By number; a test compares them with those that the verifier lets through."""
+"""By number; a test compares them with those that the verifier accepts."""

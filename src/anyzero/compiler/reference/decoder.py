@@ -1,7 +1,7 @@
-"""A function, decoded once into steps: one Python function for each instruction, on a list of values.
+"""Decodes a function once into steps: one Python function per instruction, on a list of values.
 
-The table of handlers says how. A handler looks at an instruction and gives its step; what cannot be done in one go,
-because other work-items must arrive or another function runs, gives a `Pause` instead.
+A handler from the table returns the step of an instruction. An instruction that waits for other work-items or calls a
+function returns a `Pause` instead.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from anyzero.compiler.reference.program import Program
 
 Registers = list[Any]
-"""A frame: the work-item, the function's result, then a value for each id."""
+"""A frame: the work-item, the function's result, then one value per id."""
 ITEM, RESULT = 0, 1
 
 Step = Callable[[Registers], None]
@@ -35,7 +35,7 @@ Leave = Callable[[Registers], "Section | None"]
 
 @dataclass(slots=True, eq=False)
 class Pause:
-    """A step that may wait for other work-items on its way."""
+    """A step that may wait for other work-items."""
 
     begin: Callable[[Registers], Waiting]
 
@@ -43,11 +43,11 @@ class Pause:
 Handler = Callable[["Decoder", Instruction], "Step | Pause"]
 
 HANDLERS: dict[int, Handler] = {}
-"""By opcode; a test sees to it that every instruction that the verifier lets through is here. Branches are in EXITS."""
+"""By opcode; a test checks that every instruction that the verifier accepts is here. Branches are in EXITS."""
 
 Exit = Callable[["Decoder", Block], Leave]
 EXITS: dict[int, Exit] = {}
-"""The same for what ends a block."""
+"""The same for terminators."""
 
 
 def handles(*opcodes: int) -> Callable[[Handler], Handler]:
@@ -72,7 +72,7 @@ def leaves(*opcodes: int) -> Callable[[Exit], Exit]:
 
 @dataclass(slots=True, eq=False)
 class Section:
-    """A block: plain steps, then perhaps a pause, and so on; then the way out."""
+    """A block: runs of plain steps separated by pauses, then the terminator."""
 
     runs: list[tuple[tuple[Step, ...], Pause | None]] = field(default_factory=list)
     length: int = 0
@@ -84,18 +84,18 @@ class Code:
     function: Function
     entry: Section
     template: Registers
-    """What a frame begins with: constants, and addresses of variables."""
+    """The initial frame: constants, and addresses of variables."""
     parameters: tuple[int, ...]
     variables: list[int]
-    """Where the addresses of the function's own variables are kept."""
+    """Slots of the addresses of the function's variables."""
     offsets: dict[Any, int]
-    """Which word of the module each step comes from."""
+    """The word offset of each step's instruction."""
     copied: dict[int, int]
-    """Which arguments point to something that the function gets a copy of, with its size."""
+    """Indices of byval arguments, with their sizes."""
 
 
 class Decoder:
-    """One function on its way to steps; without a function, an operation on constants."""
+    """Decodes one function; without a function, an operation on constants."""
 
     def __init__(self, program: Program, function: Function | None) -> None:
         self.program = program
@@ -108,9 +108,9 @@ class Decoder:
         self.variables: list[int] = []
         self.offsets: dict[Any, int] = {}
         self.turns: dict[int, int] = {}
-        """The slot that counts the turns of a loop, by the label of its head."""
+        """The slot of a loop's iteration count, by the label of its header."""
         self.numbers: dict[int, int] = {}
-        """By the offset of an instruction, or by a loop's head negated: its place in the order."""
+        """Position in the order, by the offset of an instruction or the negated label of a loop header."""
         self.order: Order | None = None
         self.label = 0
 
@@ -119,7 +119,7 @@ class Decoder:
         return len(self.template) - 1
 
     def slot(self, id_: int) -> int:
-        """Where a value is kept. Whatever the module declares is put there beforehand."""
+        """The slot of a value. Values of the module are stored in the template."""
         found = self.slots.get(id_)
         if found is None:
             value = self.program.value(id_) if id_ in self.module.values else None
@@ -142,7 +142,7 @@ class Decoder:
         return found
 
     def constant(self, id_: int) -> int:
-        """An integer that is known beforehand, such as a scope."""
+        """The value of a constant integer, such as a scope."""
         return int(self.program.value(id_))
 
     def step(self, instruction: Instruction) -> Step | Pause:
@@ -203,7 +203,7 @@ class Decoder:
         self.offsets[section.leave] = block.terminator.offset
 
     def position(self, instruction: Instruction) -> Callable[[Registers], tuple[int, ...]]:
-        """Where in the walk through the function this instruction is; gives what comes first the smaller tuple."""
+        """The position of an instruction in the execution of the function; earlier ones compare smaller."""
         assert self.order is not None
         nest = [(self.numbers[-head], self.turns[head]) for head in self.order.loops[self.label]]
         own = self.numbers[instruction.offset]
@@ -220,7 +220,7 @@ class Decoder:
         return place
 
     def jump(self, block: Block, target: int) -> Leave:
-        """The way from one block to another: the phis, all at once, and the turns of a loop."""
+        """The edge between two blocks: parallel assignment of the phis, and iteration counts of loops."""
         assert self.order is not None
         assert self.function is not None
         section = self.sections[target]

@@ -1,4 +1,4 @@
-"""What can go wrong while a kernel runs, each with the work-item and the instruction it happened at."""
+"""Faults of a running kernel, with the work-item and the instruction."""
 
 # ruff: noqa: N818 (named by what happened, as OpenCL's and the engine's words are)
 
@@ -6,7 +6,7 @@ from __future__ import annotations
 
 
 class Fault(Exception):
-    """The kernel did something that has no meaning. Raised by `run`; memory stays as the kernel left it."""
+    """Undefined behaviour of the kernel. Raised by `run`; memory stays as the kernel left it."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -17,7 +17,7 @@ class Fault(Exception):
         """The global id of the work-item."""
 
     def at(self, where: str, item: tuple[int, ...] | None) -> Fault:
-        """The same fault with its place, unless it has one already."""
+        """Adds the location, unless the fault has one."""
         self.where = self.where or where
         self.item = item if self.item is None else self.item
         return self
@@ -29,43 +29,43 @@ class Fault(Exception):
 
 
 class OutOfBounds(Fault):
-    """An access that leaves its buffer, or an address that belongs to none."""
+    """An access outside of its buffer, or an address outside of every buffer."""
 
     def __init__(self, reason: str, buffer: str = "", offset: int | None = None) -> None:
         super().__init__(reason)
         self.buffer = buffer
-        """What was missed: an argument, a variable; nothing where the address is nobody's."""
+        """The argument or variable; empty for an address outside of every buffer."""
         self.offset = offset
-        """Bytes from its beginning."""
+        """Byte offset in the buffer."""
 
 
 class ReadOnly(Fault):
-    """A write to memory that nothing may write to."""
+    """A write to read-only memory."""
 
 
 class DivisionByZero(Fault):
-    """Of integers; floating-point numbers have infinities for it."""
+    """Integer division by zero; floating-point division gives infinities."""
 
 
 class Unreachable(Fault):
-    """The program says that this place is never reached."""
+    """OpUnreachable was executed."""
 
 
 class BadFunctionPointer(Fault):
-    """A call through an address that is no function's."""
+    """A call through an address that is not a function's."""
 
 
 class Missing(Fault):
-    """A function or variable that only another module could give."""
+    """An unresolved import of a function or variable."""
 
 
 class LimitReached(Fault):
-    """A work-item executed more instructions, or called deeper, than it may."""
+    """A work-item exceeded the limit of instructions or call depth."""
 
 
 class Divergence(Fault):
-    """Work-items of a group do not arrive together where they must."""
+    """Work-items of a group diverge at a barrier or collective operation."""
 
 
 class BadArgument(Fault, ValueError):
-    """The launch itself makes no sense."""
+    """Invalid launch arguments."""

@@ -1,4 +1,4 @@
-"""Image formats: what is stored of a texel, and how."""
+"""Image formats: the encoding of texels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from anyzero.compiler.spirv.tables import FPRoundingMode
 from anyzero.compiler.spirv.tables import ImageChannelDataType as Data
 from anyzero.compiler.spirv.tables import ImageChannelOrder as Order
 
-# The channels as they are stored; i and l stand for intensity and luminance, x for nothing.
+# Channels in memory order; i and l are intensity and luminance, x is unused.
 CHANNELS: dict[int, str] = {
     Order.R: "r",
     Order.A: "a",
@@ -36,7 +36,7 @@ CHANNELS: dict[int, str] = {
 }
 SRGB = {Order.sRGB, Order.sRGBx, Order.sRGBA, Order.sBGRA}
 OPAQUE_BORDER = {Order.R, Order.RG, Order.RGB, Order.Luminance, Order.Depth, Order.sRGB}
-"""Outside of these, everything is black and opaque; outside of the others, black and clear."""
+"""The border colour of these is opaque black; of others, transparent black."""
 
 FLOAT, UNORM, SNORM, SIGNED, UNSIGNED = "float", "unorm", "snorm", "signed", "unsigned"
 
@@ -45,10 +45,10 @@ FLOAT, UNORM, SNORM, SIGNED, UNSIGNED = "float", "unorm", "snorm", "signed", "un
 class Channel:
     kind: str
     size: int
-    """In bytes."""
+    """Size in bytes."""
     bits: int
     shift: int = 0
-    """Unused bits below the value."""
+    """Unused low bits."""
 
 
 _PLAIN: dict[int, Channel] = {
@@ -75,7 +75,7 @@ _PLAIN: dict[int, Channel] = {
     Data.UnsignedIntRaw12EXT: Channel(UNSIGNED, 2, 12),
 }
 
-# All channels in one word: its bytes, and for each channel its lowest bit and how many it has.
+# Channels packed into a word: its bytes, and the lowest bit and width of each channel.
 _PACKED: dict[int, tuple[int, dict[str, tuple[int, int]]]] = {
     Data.UnormShort565: (2, {"r": (11, 5), "g": (5, 6), "b": (0, 5)}),
     Data.UnormShort555: (2, {"r": (10, 5), "g": (5, 5), "b": (0, 5)}),
@@ -85,7 +85,7 @@ _PACKED: dict[int, tuple[int, dict[str, tuple[int, int]]]] = {
 }
 
 Texel = tuple[float, float, float, float]
-"""Red, green, blue and alpha; integers where the format has integers, signed or not as it says."""
+"""Red, green, blue and alpha; for integer formats, integers of the format's signedness."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Format:
 
     @property
     def texel_bytes(self) -> int:
-        """Of a texel."""
+        """Bytes per texel."""
         if self.data_type in _PACKED:
             return _PACKED[self.data_type][0]
         return len(CHANNELS[self.order]) * _PLAIN[self.data_type].size
@@ -186,7 +186,7 @@ def _level(value: float, top: int) -> int:
 def _nearest(value: float, top: int) -> int:
     if value != value:
         return 0
-    # Beyond all levels already; the product of an infinity is no integer.
+    # Both bounds saturate; an infinity cannot be converted to an integer.
     bounded = min(max(value, -2.0), 2.0)
     return integer(to_single(float(Fraction(bounded) * top)), FPRoundingMode.RTE)
 

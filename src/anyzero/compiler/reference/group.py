@@ -1,4 +1,4 @@
-"""A work-group: its work-items take turns, each until it must wait for the others."""
+"""A work-group: its work-items run in turn, each until it must wait for others."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Group:
             ready = self._met(arrivals)
 
     def _met(self, arrivals: dict[Item, Arrival]) -> list[Item]:
-        """Everybody waits: lets those go on who wait for nobody else."""
+        """Called when all work-items wait: returns those whose meeting is complete."""
         ready: list[Item] = []
         if not arrivals:
             return ready
@@ -66,7 +66,7 @@ class Group:
         return ready
 
     def _settle(self, first: Item, ready: list[Item], arrivals: dict[Item, Arrival]) -> list[int]:
-        """Gives those who met with `first` what they get."""
+        """Computes the results for all work-items in the meeting of `first`."""
         meeting = arrivals[first].meeting
         met = [item for item in ready if not meeting.sub_group or item.sub_group == first.sub_group]
         try:
@@ -96,7 +96,7 @@ class Group:
 
 
 def _first(waiting: list[Item], arrivals: dict[Item, Arrival]) -> list[Item]:
-    """Those who are furthest behind, and so can meet nobody who is not there yet."""
+    """The work-items with the smallest position; no other work-item can still join them."""
     if not waiting:
         return []
     place = min(arrivals[item].place for item in waiting)

@@ -1,4 +1,4 @@
-"""Images and samplers: the arguments, and how a coordinate becomes a texel."""
+"""Images and samplers: the arguments, and addressing and filtering of texels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from anyzero.compiler.spirv.tables import SamplerAddressingMode as Addressing
 
 
 class Sampler:
-    """How an image is read between and beyond its texels. The numbers are those of SPIR-V."""
+    """Filter and addressing modes, with SPIR-V's values."""
 
     __slots__ = ("addressing", "filter", "normalized")
 
@@ -33,10 +33,10 @@ class Sampler:
 
 
 class Image:
-    """Texels in an array, which is used, not copied.
+    """Texels in an array, which is used in place.
 
-    `size` is the width, then the height and depth as far as there are such; `layers` makes it an array of images.
-    `order` and `data_type` are SPIR-V's. Further levels of detail, each half as large, follow the first without gaps.
+    `size` is the width and, by dimension, height and depth; `layers` makes it an image array. `order` and `data_type`
+    are SPIR-V's. Further mip levels, each half as large, follow the first without gaps.
     """
 
     __slots__ = (
@@ -89,7 +89,7 @@ class Image:
         return self.layers or (max(self.size[2] >> level, 1) if len(self.size) > 2 else 1)
 
     def level(self, number: int) -> Image:
-        """One level of detail as an image of its own; the nearest that there is."""
+        """A mip level as a separate image, clamped to the existing ones."""
         number = min(max(number, 0), self.levels - 1)
         if number == 0:
             return self
@@ -105,7 +105,7 @@ class Image:
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """How many texels there are along each coordinate, the layers last."""
+        """Number of texels along each coordinate, the layers last."""
         return (*self.size, self.layers) if self.layers else self.size
 
     def _offset(self, at: Sequence[int]) -> int:
@@ -134,12 +134,12 @@ class Image:
         return self.size[1] if len(self.size) > 1 else 1
 
     def row(self, y: int) -> tuple[int, int]:
-        """Where a row begins and ends, in bytes; rows outside are the nearest inside."""
+        """Begin and end of a row in bytes; rows outside are clamped."""
         start = self.base + min(max(y, 0), self.rows - 1) * self.row_pitch
         return start, start + self.size[0] * self.format.texel_bytes
 
     def sample(self, sampler: Sampler, at: Sequence[float]) -> Texel:
-        """What a sampler finds at coordinates, integers or not; the last one may name a layer."""
+        """Samples at integer or float coordinates; the last one may be a layer."""
         space = at[: len(self.size)]
         layer: tuple[int, ...] = ()
         if self.layers:
@@ -152,7 +152,7 @@ class Image:
             weight = math.prod(share for _, share in corner)
             texel = self._one([[pair] for pair in corner], layer)
             for index, value in enumerate(texel):
-                # An infinity beyond the edge must not spoil what it has no share in.
+                # An infinite texel with weight 0 must not turn the sum into a NaN.
                 total[index] += weight * value if weight else 0.0
         red, green, blue, alpha = (to_single(value) for value in total)
         return red, green, blue, alpha
@@ -170,7 +170,7 @@ def _rounded(value: float) -> int:
 
 
 def _axis(sampler: Sampler, coordinate: float, extent: int) -> list[tuple[int | None, float]]:
-    """The texels that matter along one coordinate, each with its share; None is the border."""
+    """The texels along one coordinate with their weights; None is the border."""
     mode, linear = sampler.addressing, sampler.filter == SamplerFilterMode.Linear
     if not math.isfinite(coordinate):
         coordinate = 0.0 if coordinate != coordinate else math.copysign(float(1 << 30), coordinate)
@@ -210,4 +210,4 @@ _FOLDS: dict[int, Callable[[int, int], int | None]] = {
     Addressing.Repeat: _around,
     Addressing.RepeatMirrored: _edge,
 }
-"""What a place beyond the edge means. Without an addressing mode it means nothing, and the edge does as well as any."""
+"""Texel index by addressing mode. Without a mode, coordinates outside are undefined; they are clamped."""

@@ -39,9 +39,9 @@ class Launch:
     limit: int
     printf: Callable[[str], None] | None
     handles: dict[int, Any] = field(default_factory=dict)
-    """Images, samplers and pairs of them, by the upper half of the integers that stand for them."""
+    """Images, samplers and pairs of them, by the upper half of their handles."""
     clock: Iterator[int] = field(default_factory=lambda: itertools.count(1))
-    """What work-items read when they ask for the time."""
+    """Values of the kernel clock."""
     _pairs: dict[tuple[int, int], int] = field(default_factory=dict)
 
     @property
@@ -50,7 +50,7 @@ class Launch:
         return x, y, z
 
     def handle(self, thing: Any) -> int:
-        """An integer that a kernel can carry around in place of something opaque."""
+        """The integer handle of an opaque object."""
         address = new_address()
         self.handles[address >> SHIFT] = thing
         return address
@@ -71,7 +71,7 @@ class Launch:
             group.run(code, [[each.value(item) for each in bound] for item in group.items])
 
     def _globals(self, variables: list[Variable]) -> None:
-        """Variables of the module live as long as the memory that they are in."""
+        """Allocates the module's global variables, which live as long as `memory`."""
         for variable in variables:
             number = self.program.addresses[variable.id] >> SHIFT
             if variable.builtin is None and not _is_own(variable) and number not in self.memory.regions:
@@ -111,7 +111,7 @@ class Launch:
 
 
 def _is_own(variable: Variable) -> bool:
-    """Does every group, or every work-item, have one of its own?"""
+    """True for variables per group or per work-item."""
     return variable.storage_class in (StorageClass.Workgroup, StorageClass.Private, StorageClass.Function)
 
 
@@ -133,12 +133,12 @@ def run(
     memory: Memory | None = None,
     limit: int = LIMIT,
 ) -> None:
-    """Runs a kernel of a verified module, work-item by work-item; what it writes is in the arrays afterwards.
+    """Run a kernel of a verified module, work-item by work-item; it writes to the arrays in place.
 
-    `args` has one for each parameter: arrays, or addresses that `memory` gave, for global and constant pointers;
-    `Local` for local ones; `Image` and `Sampler`; numbers or bytes for values. Without a group size the kernel's
-    required one is taken, else one that divides the global size. A sub-group is a run of linear local ids; a size that
-    the kernel requires outranks `sub_group_size`. `printf` gets the text of each call; `limit` bounds the instructions
+    `args` has one argument per parameter: arrays, or addresses from `memory`, for global and constant pointers;
+    `Local` for local ones; `Image` and `Sampler`; numbers or bytes for values. The default group size is the kernel's
+    required one, else one that divides the global size. A sub-group has consecutive linear local ids; a size that the
+    kernel requires overrides `sub_group_size`. `printf` receives the text of each call; `limit` bounds the instructions
     of a work-item.
     """
     kernel = module.kernels.get(kernel_name)
@@ -180,5 +180,5 @@ def _size(size: Size, what: str, fill: int = 1) -> Id:
 
 
 def _usual(items: int) -> int:
-    """The largest group that divides them."""
+    """The largest group size that divides the work-items."""
     return next(size for size in range(min(_USUAL_GROUP, max(items, 1)), 0, -1) if items % size == 0)

@@ -1,7 +1,7 @@
-"""Values as they lie in memory, by type.
+"""Memory representation of values, by type.
 
-A truth value is a bool, an integer an int, a floating-point number a float, a vector, array or structure a tuple.
-Pointers and everything opaque are integers of 64 bits.
+A boolean is a bool, an integer an int, a floating-point number a float, a vector, array or structure a tuple.
+Pointers and opaque handles are 64-bit integers.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def reader(type_: Type) -> Read:
 
 
 def _is_packed(type_: Type) -> bool:
-    """An integer of an odd width, or several of them bit behind bit."""
+    """True for an integer of an odd width, or a bit-packed vector of them."""
     return type_.scalar is not None and type_.scalar.odd
 
 
@@ -134,7 +134,7 @@ def _members(type_: Type) -> list[tuple[Type, int]]:
 
 @lru_cache(maxsize=4096)
 def zero(type_: Type) -> Any:
-    """All bits zero; also what an undefined value is here."""
+    """All bits zero; also the value of undefined constants."""
     if isinstance(type_, Bool):
         return False
     if isinstance(type_, Float):
@@ -159,7 +159,7 @@ def to_bytes(type_: Type, value: Any) -> bytes:
 
 
 def lanes_to_bits(type_: Type, value: Any) -> int:
-    """The bits of a number or vector, without any padding."""
+    """The bits of a number or vector, without padding."""
     scalar = type_.scalar or type_
     parts = value if isinstance(type_, Vector) else (value,)
     width = scalar.bits

@@ -1,4 +1,4 @@
-"""Where work-items wait for each other: barriers and collective operations."""
+"""Meetings of work-items: barriers and collective operations."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ if TYPE_CHECKING:
     from anyzero.compiler.reference.work_item import Item
 
 Settle = Callable[[Sequence["Item"], Sequence[Any]], Sequence[Any]]
-"""What each of those who met gets, from what each brought; in the order of their ids."""
+"""Maps the contributions of the work-items to their results, in the order of their ids."""
 
 
 @dataclass(slots=True, eq=False)
 class Meeting:
     offset: int
-    """The instruction's word."""
+    """The instruction's word offset."""
     sub_group: bool
-    """Does a sub-group meet, or a whole group?"""
+    """True for a sub-group, false for a whole group."""
     everyone: bool
-    """Is it a mistake if somebody is missing?"""
+    """True if a missing work-item is a fault."""
     settle: Settle
 
 
 class Arrival(NamedTuple):
-    """A work-item has come to a meeting."""
+    """The arrival of a work-item at a meeting."""
 
     place: tuple[int, ...]
-    """Where in the walk through the kernel, through all calls; the same only for those who can meet."""
+    """Position in the execution, through all calls; equal only for work-items that can meet."""
     meeting: Meeting
     brought: Any
 
@@ -46,9 +46,9 @@ def meet(
     *,
     uniform: bool,
 ) -> Pause:
-    """An instruction that work-items execute together. `uniform`: all of a group must encounter it."""
+    """A collective instruction. `uniform`: all work-items of a group must reach it."""
     sub_group = scope == Scope.Subgroup
-    # In a sub-group, who is not there takes no part: what waits here is what walked here together.
+    # In a sub-group, lanes that did not reach this point together are inactive.
     meeting = Meeting(instruction.offset, sub_group, uniform and not sub_group, settle)
     position = decoder.position(instruction)
     to = decoder.result(instruction) if instruction.result_id else None
@@ -63,5 +63,5 @@ def meet(
 
 
 def nothing(items: Sequence[Item], brought: Sequence[Any]) -> Sequence[Any]:
-    """For barriers."""
+    """No results, for barriers."""
     return [None] * len(items)

@@ -1,7 +1,7 @@
-"""Memory as work-items see it: regions of bytes, far apart, each in one address space.
+"""Memory of work-items: regions of bytes, each in one address space.
 
-An address names its region in the upper half, so that an access that leaves one never lands in another. A region begins
-in the middle of what the lower half can say, so that what lies before it is still recognised as its own.
+The upper half of an address is its region, so that an out-of-bounds access never hits another region. A region begins
+in the middle of the range of the lower half, so that an address below it is still attributed to it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SHIFT = 32
 ORIGIN = 1 << (SHIFT - 1)
 LOW = (1 << SHIFT) - 1
 LARGEST = 1 << 30
-"""Of what a kernel itself brings into being."""
+"""Maximum size of a region that a kernel allocates."""
 
 GLOBAL, CONSTANT, LOCAL, PRIVATE, INPUT, CODE, HANDLE = (
     "global",
@@ -48,7 +48,7 @@ _numbers = itertools.count(1)
 
 
 def new_address() -> int:
-    """Where a new region may begin. Never given twice, so that nothing old is mistaken for something new."""
+    """The address of a new region. Never reused, so that stale addresses are detected."""
     return next(_numbers) << SHIFT | ORIGIN
 
 
@@ -57,7 +57,7 @@ class Region:
     name: str
     space: str
     view: Any
-    """A bytearray, or a memoryview of somebody's bytes."""
+    """A bytearray, or a memoryview of the caller's bytes."""
     size: int
     writable: bool = True
 
@@ -67,14 +67,14 @@ class Region:
 
 
 def allowed(size: int, name: str) -> int:
-    """A size, if this machine can be asked for so much; types may be far larger than any memory."""
+    """Checks that a size can be allocated; types may be far larger than any memory."""
     if size > LARGEST:
         raise LimitReached(f"{name} has {size} bytes; {LARGEST} are possible")
     return size
 
 
 Regions = dict[int, Region]
-"""By the upper half of their addresses: all that one work-item can reach."""
+"""All regions that one work-item can access, by the upper half of their addresses."""
 
 
 def place(regions: Mapping[int, Region], address: int, size: int) -> tuple[Region, int]:
@@ -120,7 +120,7 @@ def write(regions: Mapping[int, Region], address: int, data: bytes) -> None:
 
 
 def text(regions: Mapping[int, Region], address: int) -> bytes:
-    """Characters up to the zero that ends them."""
+    """The zero-terminated string at an address."""
     region, offset = place(regions, address, 1)
     end = bytes(region.view[offset:]).find(0)
     if end < 0:
@@ -130,9 +130,9 @@ def text(regions: Mapping[int, Region], address: int) -> bytes:
 
 @dataclass(slots=True, eq=False)
 class Memory:
-    """Global memory that lives longer than one launch: arrays with addresses, and the variables of modules.
+    """Global memory that outlives a launch: arrays with addresses, and the variables of modules.
 
-    The arrays themselves are used, not copies. Handing an array over as an argument gives it the same address.
+    Arrays are used in place. An array passed as an argument has the same address.
     """
 
     regions: Regions = field(default_factory=dict)
@@ -153,7 +153,7 @@ class Memory:
         view = memoryview(flat.data) if flat.nbytes else bytearray()
         region = Region(name or f"buffer {len(self.regions)}", GLOBAL, view, flat.nbytes, array.flags.writeable)
         self.regions[address >> SHIFT] = region
-        # The array is kept as long as its address means something.
+        # Keeps the array alive as long as its address is valid.
         self._addresses[key] = address, array
         return address
 

@@ -1,4 +1,4 @@
-"""The smaller and the larger of two numbers, either of which may be a NaN."""
+"""Minimum and maximum with NaNs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 
 def fmin(a: float, b: float) -> float:
-    """A number wins against a NaN, and a negative zero against a positive one."""
+    """The minimum; a number is preferred to a NaN, and a negative zero to a positive one."""
     if a != a or b != b:
         return b if a != a else a
     if a == b:

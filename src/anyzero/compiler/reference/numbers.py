@@ -1,4 +1,4 @@
-"""Numbers of a width: integers are unsigned and masked, floats are Python's, already rounded to their width."""
+"""Numbers of a width: integers are unsigned and masked, floats are Python floats rounded to their width."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _QUAD = struct.Struct("<Q")
 FRACTION = {16: 10, 32: 23, 64: 52}
 LOWEST = {16: -14, 32: -126, 64: -1022}
 _EXACT = 1 << 53
-"""Up to here a double holds every integer."""
+"""Doubles represent every integer up to this one."""
 LARGEST = {16: 65504.0, 32: float(2**128 - 2**104), 64: math.ldexp(2.0 - 2.0**-52, 1023)}
 
 
@@ -45,11 +45,11 @@ def to_double(value: float) -> float:
 
 
 ROUND: dict[int, Callable[[float], float]] = {16: to_half, 32: to_single, 64: to_double}
-"""By width: the nearest number, even on ties, of a number that a double holds exactly."""
+"""By width: rounds a double to nearest, ties to even."""
 
 
 def bits_of(value: float, width: int) -> int:
-    """As it lies in memory. A NaN keeps its payload, which conversions by the machine would make quiet."""
+    """The bit pattern. A NaN keeps its payload; a conversion by the processor would quiet it."""
     if value != value:
         whole: int = _QUAD.unpack(_DOUBLE.pack(value))[0]
         drop = 52 - FRACTION[width]
@@ -66,7 +66,7 @@ def float_of(bits: int, width: int) -> float:
     ones = (1 << (width - 1 - fraction)) - 1
     payload = bits & ((1 << fraction) - 1)
     if payload and bits >> fraction & ones == ones:
-        # A signalling NaN stays one: it is moved, never converted.
+        # A signalling NaN is preserved: it is moved, never converted.
         whole = bits >> (width - 1) << 63 | 0x7FF << 52 | payload << (52 - fraction)
         nan: float = _DOUBLE.unpack(_QUAD.pack(whole))[0]
         return nan
@@ -76,7 +76,7 @@ def float_of(bits: int, width: int) -> float:
 
 
 def nearest(exact: Fraction | int, width: int, mode: int = Mode.RTE, zero: float = 0.0) -> float:
-    """The number of this width that stands for an exact one; `zero` is what an exact nothing becomes."""
+    """Rounds an exact number to a width; `zero` is the result for an exact zero."""
     if not exact:
         return zero
     if mode == Mode.RTE and isinstance(exact, int) and -_EXACT <= exact <= _EXACT:
@@ -102,7 +102,7 @@ def nearest(exact: Fraction | int, width: int, mode: int = Mode.RTE, zero: float
 
 
 def whole(size: Fraction, mode: int, negative: bool) -> int:
-    """The integer that stands for a magnitude; where it is rounded to depends on the sign it had."""
+    """Rounds a magnitude to an integer; directed modes depend on the sign."""
     floor, rest = divmod(size.numerator, size.denominator)
     if not rest:
         return floor
@@ -113,14 +113,14 @@ def whole(size: Fraction, mode: int, negative: bool) -> int:
 
 
 def converted(value: float, width: int, mode: int = Mode.RTE) -> float:
-    """One floating-point number as another."""
+    """Converts between floating-point widths."""
     if mode == Mode.RTE or not math.isfinite(value):
         return ROUND[width](value)
     return nearest(Fraction(value), width, mode, value)
 
 
 def integer(value: float, mode: int) -> int:
-    """A finite number as an integer."""
+    """Rounds a finite number to an integer."""
     if mode == Mode.RTZ:
         return int(value)
     if mode == Mode.RTE:
@@ -137,7 +137,7 @@ def clamp(value: int, low: int, high: int) -> int:
 
 
 def flushed(value: float, width: int) -> float:
-    """A zero for a denormal."""
+    """Flushes a denormal to zero."""
     return math.copysign(0.0, value) if abs(value) < math.ldexp(1.0, LOWEST[width]) else value
 
 
@@ -152,20 +152,20 @@ def fused(a: float, b: float, c: float, width: int) -> float:
                 return exact.numerator / exact.denominator
             except OverflowError:
                 return math.inf if exact > 0 else -math.inf
-        # Nothing is left but a sign, which does not depend on how small the product was.
+        # The exact result is zero; its sign does not depend on the size of the product.
         return (math.copysign(0.0, a) * math.copysign(1.0, b)) + c if a == 0.0 or b == 0.0 else 0.0
     product = a * b
     total = product + c
     back = total - product
     lost = (product - (total - back)) + (c - back)
     if lost and lost == lost and int(math.frexp(total)[0] * 2.0**53) % 2 == 0:
-        # The product is exact and the sum is not. An odd neighbour is no tie for whatever is shorter than a double.
+        # The product is exact and the sum is not. Rounding to odd avoids double rounding for shorter floats.
         total = math.nextafter(total, math.copysign(math.inf, lost))
     return ROUND[width](total)
 
 
 def quotient(a: float, b: float) -> float:
-    """With the infinities that Python refuses."""
+    """Division that returns infinities instead of raising."""
     if b == 0.0:
         return math.nan if a == 0.0 or a != a else math.copysign(math.inf, a) * math.copysign(1.0, b)
     return a / b

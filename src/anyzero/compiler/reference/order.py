@@ -1,8 +1,8 @@
-"""The order in which a sub-group would walk through a function together.
+"""The lockstep execution order of a function.
 
-Where work-items go different ways and meet again depends on who waits for whom. Here the one who is behind is served
-first, as if all of a sub-group walked in step: the blocks stand in a row, a loop in one piece, and a turn of a loop is
-over before the next begins.
+Reconvergence of diverging work-items depends on their scheduling. Here the work-item with the smallest position runs
+first, as in a sub-group in lockstep: blocks are in a linear order, loops are contiguous, and an iteration ends before
+the next begins.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from anyzero.compiler.spirv.function import Function
 @dataclass(slots=True, eq=False)
 class Order:
     row: list[int]
-    """The labels that can be reached."""
+    """Labels of reachable blocks, in order."""
     loops: dict[int, tuple[int, ...]]
-    """By label: the heads of the loops around a block, the outermost first; a head is in its own loop."""
+    """By label: the headers of the loops around a block, outermost first; a header is in its own loop."""
 
 
 def order(function: Function, flow: Flow) -> Order:
     rank = {label: index for index, label in enumerate(flow.order)}
     bodies = _loops(flow, rank)
-    # A smaller loop around a block is inside of a larger one.
+    # Of two loops around a block, the smaller one is nested in the larger one.
     heads = sorted(bodies, key=lambda head: -len(bodies[head]))
     loops = {label: tuple(head for head in heads if label in bodies[head]) for label in flow.order}
     return Order(_row(function, flow, rank, bodies, loops), loops)
@@ -37,7 +37,7 @@ def _dominates(flow: Flow, above: int, label: int, rank: dict[int, int]) -> bool
 
 
 def _loops(flow: Flow, rank: dict[int, int]) -> dict[int, set[int]]:
-    """The blocks of each loop by its head. A cycle that can be entered at two places is none."""
+    """The blocks of each natural loop by its header. Irreducible cycles are not loops."""
     bodies: dict[int, set[int]] = {}
     for head in flow.order:
         for latch in flow.predecessors[head]:
@@ -59,7 +59,7 @@ def _row(
     bodies: dict[int, set[int]],
     loops: dict[int, tuple[int, ...]],
 ) -> list[int]:
-    """Each block behind those that lead to it, and the rest of a loop before whatever is outside of it."""
+    """A topological order in which loops are contiguous."""
     missing = {
         label: {each for each in flow.predecessors[label] if each in rank} - bodies.get(label, set()) for label in rank
     }
@@ -73,7 +73,7 @@ def _row(
         while open_loops and not left[open_loops[-1]]:
             open_loops.pop()
         inside = [label for label in ready if not open_loops or label in bodies[open_loops[-1]]]
-        # Only flow that is no nest of loops leaves nothing ready here; any order will do for it.
+        # Only irreducible flow has no ready block here; any order will do.
         waiting = inside or ready
         label = min(waiting, key=written.__getitem__) if waiting else min(rank.keys() - placed, key=rank.__getitem__)
         row.append(label)

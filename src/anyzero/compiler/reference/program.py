@@ -1,4 +1,4 @@
-"""A module made ready: addresses for its variables and functions, values for its constants, steps for its functions."""
+"""A prepared module: addresses of variables and functions, values of constants, steps of functions."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from anyzero.compiler.spirv.types import Bool, Float, Type
 _FUNCTION_SPACING = 16
 
 CHAPTERS = (*instructions.CHAPTERS, *opencl.CHAPTERS)
-"""Importing them fills the tables of handlers."""
+"""Importing these modules fills the tables of handlers."""
 
 
 class Program:
-    """Does not change once it is prepared for a kernel, so that any number of launches can use it."""
+    """Immutable after `prepare`, so that any number of launches can share it."""
 
     def __init__(self, module: Module, floats: FloatControls = USUAL) -> None:
         self.module = module
         self.floats = floats
-        """What the kernel wants of its floats."""
+        """The kernel's float controls."""
         self.codes: dict[int, Code] = {}
         self.addresses: dict[int, int] = {}
-        """Of variables that something uses, by id."""
+        """Addresses of used variables, by id."""
         self.handles: dict[int, Any] = {}
-        """Samplers that the module itself declares."""
+        """Samplers declared in the module."""
         self._values: dict[int, Any] = {}
         self._initials: dict[int, bytes] = {}
         self._code_base = new_address()
@@ -43,7 +43,7 @@ class Program:
         self._taken: set[int] = set()
 
     def prepare(self, function: int) -> Code:
-        """Decodes a function and everything it could come to."""
+        """Decodes a function and everything reachable from it."""
         waiting = {function}
         while waiting:
             id_ = waiting.pop()
@@ -52,19 +52,19 @@ class Program:
                 self.codes[id_] = Decoder(self, found).code()
                 waiting.update(found.calls)
             if not waiting:
-                # Tables of functions are found in what variables begin with, which may lead to further variables.
+                # Initializers may contain function tables and refer to further variables.
                 while new := self.addresses.keys() - self._initials.keys():
                     self._initials.update({each: self._initial(self.module.variables[each]) for each in new})
                 waiting = {each for each in self._taken - self.codes.keys() if self.module.functions[each].has_body}
         return self.codes[function]
 
     def function_at(self, address: int) -> int | None:
-        """The function that an address stands for."""
+        """The function at an address."""
         index, rest = divmod(address - self._code_base, _FUNCTION_SPACING)
         return self._order[index] if not rest and 0 <= index < len(self._order) else None
 
     def value(self, id_: int) -> Any:
-        """What a constant, or the address of a variable, is."""
+        """The value of a constant, or the address of a variable."""
         if id_ not in self._values:
             if id_ in self.module.variables:
                 self._values[id_] = self._address(self.module.variables[id_])
@@ -102,13 +102,13 @@ class Program:
         return self.value(element.id) if element.id in self.module.values else self._constant(element)
 
     def _computed(self, constant: constants.Expression) -> Any:
-        """An operation on addresses, done as a function would do it."""
+        """Evaluates an operation on addresses with the handlers for functions."""
         declaration = self.module.declarations[constant.id]
         instruction = Instruction(
             constant.opcode, declaration.type_id, constant.id, constant.operands, declaration.offset
         )
         decoder = Decoder(self, None)
-        # Its own id is among the values that are declared; it must not be asked for while it is computed.
+        # Its own id is a declared value; avoid looking it up while it is computed.
         to = decoder.slots[constant.id] = decoder.new_slot()
         step = decoder.step(instruction)
         assert not isinstance(step, Pause)
@@ -122,7 +122,7 @@ class Program:
         return layout.to_bytes(variable.type.pointee, self._element(variable.initializer))
 
     def region(self, variable: Variable) -> Region:
-        """A variable as it is before anything has touched it."""
+        """A variable with its initial contents."""
         called = self.module.name(variable.id)
         name = f'the variable "{called}"' if called else f"the variable %{variable.id}"
         data = bytearray(self._initials[variable.id])

@@ -1,4 +1,4 @@
-"""A work-item: its ids, the memory it can reach, and its way through the functions."""
+"""A work-item: its ids, its memory, and the execution of functions."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ if TYPE_CHECKING:
     from anyzero.compiler.reference.meetings import Arrival
 
 DEEPEST = 200
-"""Calls by address can come back to where they are; calls by name cannot."""
+"""Maximum call depth; calls by address can recurse, direct calls cannot."""
 
 
 @dataclass(slots=True, eq=False)
 class Item:
     group: Group
     index: int
-    """Among the group's, linear."""
+    """Linear index in the group."""
     local_id: tuple[int, int, int]
     global_id: tuple[int, int, int]
     sub_group: int
     lane: int
     regions: Regions
     left: int
-    """How many instructions it may still execute."""
+    """Remaining instructions."""
     path: tuple[int, ...] = ()
-    """Where in the walk through the kernel the running function was called."""
+    """Position of the call of the running function."""
     depth: int = 0
     finished: bool = False
     answer: Any = field(default=None, repr=False)
-    """What the meeting it waited at has given it."""
+    """The result of the last meeting."""
 
     def allocate(self, size: int, name: str) -> int:
         """Private memory, until `release`."""
@@ -48,7 +48,7 @@ class Item:
 
 
 def execute(code: Code, item: Item, arguments: list[Any]) -> Generator[Arrival, Any, Any]:
-    """Runs a function to its end; gives its result. Yields where the work-item must wait."""
+    """Runs a function and returns its result. Yields when the work-item must wait."""
     r = code.template.copy()
     r[ITEM] = item
     for slot, value in zip(code.parameters, arguments, strict=True):

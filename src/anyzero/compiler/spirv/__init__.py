@@ -1,4 +1,4 @@
-"""SPIR-V in kernel flavour: read, verified, written as text."""
+"""SPIR-V kernels: parser, verifier, disassembler."""
 
 from anyzero.compiler.spirv.disassembler import disassemble
 from anyzero.compiler.spirv.errors import SpirvError

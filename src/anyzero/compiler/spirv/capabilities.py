@@ -1,7 +1,7 @@
-"""What a module may ask for: the capabilities and builtin variables that this compiler knows the meaning of.
+"""The capabilities and builtin variables that this compiler supports.
 
-A capability outside of `SUPPORTED` is no reason to refuse a module: producers declare what they might use. Refused is
-the instruction, type, decoration or execution mode that comes with it.
+Declaring a capability outside of `SUPPORTED` is no error: producers declare more than they use. An instruction, type,
+decoration or execution mode that requires one is refused.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SUPPORTED = frozenset(
         Cap.ArbitraryPrecisionIntegersALTERA,
         *(Cap.BFloat16ConversionINTEL, Cap.TensorFloat32RoundingINTEL),
         *(Cap.RuntimeAlignedAttributeALTERA, Cap.GlobalVariableHostAccessINTEL),
-        # Advice for other hardware; leaving it unheeded changes no result.
+        # Hints for other hardware; ignoring them changes no result.
         *(Cap.CacheControlsINTEL, Cap.RegisterLimitsINTEL, Cap.FPMaxErrorINTEL, Cap.FPGALoopControlsALTERA),
         *(Cap.FPGAMemoryAttributesALTERA, Cap.FPGAKernelAttributesINTEL, Cap.FPGAKernelAttributesv2INTEL),
         *(Cap.FPGAMemoryAccessesALTERA, Cap.FPGAClusterAttributesALTERA, Cap.FPGAClusterAttributesV2ALTERA),
@@ -44,7 +44,7 @@ SUPPORTED = frozenset(
 )
 
 HARMLESS = frozenset({("Decoration", Decoration.RelaxedPrecision), ("Decoration", Decoration.NoContraction)})
-"""Decorations of shaders that kernels may carry as well."""
+"""Decorations of shaders that are harmless in kernels."""
 
 _SUB_GROUP_MASKS = (
     BuiltIn.SubgroupEqMask,
@@ -63,4 +63,4 @@ COMPONENTS: dict[int, int] = {
     **dict.fromkeys([BuiltIn.SubgroupId, BuiltIn.SubgroupLocalInvocationId], 1),
     **dict.fromkeys(_SUB_GROUP_MASKS, 4),
 }
-"""How many integers each builtin variable holds."""
+"""Number of integers in each builtin variable."""

@@ -1,4 +1,4 @@
-"""Constants: what is known of a value before a kernel runs. They form a graph without cycles."""
+"""Constants of a module. They form an acyclic graph."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ _FORMATS = {16: "<e", 32: "<f", 64: "<d"}
 
 @dataclass(slots=True, eq=False)
 class Constant:
-    """A value that the module knows by an id."""
+    """A constant with an id."""
 
     id: int
-    """The id that declares it; 0 for one that only folding made."""
+    """The id that declares it; 0 for the result of folding."""
     type: Type
 
 
 @dataclass(slots=True, eq=False)
 class Scalar(Constant):
-    """A number or a truth value."""
+    """A number or a boolean."""
 
     bits: int
-    """The value as it lies in memory; a NaN keeps its payload so."""
+    """The bit pattern in memory, which preserves a NaN's payload."""
     spec_id: int | None = None
-    """By which number it can be specialized."""
+    """The SpecId, for a specialization constant."""
 
     @property
     def value(self) -> int | float | bool:
@@ -56,12 +56,12 @@ class Null(Constant):
 
 @dataclass(slots=True, eq=False)
 class Undef(Constant):
-    """Any value will do."""
+    """An undefined value."""
 
 
 @dataclass(slots=True, eq=False)
 class SamplerConstant(Constant):
-    """A sampler that the program declares."""
+    """A sampler declared in the module."""
 
     addressing: int
     normalized: bool
@@ -70,7 +70,7 @@ class SamplerConstant(Constant):
 
 @dataclass(slots=True, eq=False)
 class VariableAddress(Constant):
-    """The address of the variable that has this id."""
+    """The address of the variable with this id."""
 
 
 @dataclass(slots=True, eq=False)
@@ -82,7 +82,7 @@ class FunctionAddress(Constant):
 
 @dataclass(slots=True, eq=False)
 class Expression(Constant):
-    """An operation on addresses, which only the lowering can compute; its operands are as in a function's body."""
+    """An operation on addresses, computed by the lowering; its operands are those of the instruction in a body."""
 
     opcode: int
     operands: tuple[int, ...]
@@ -94,7 +94,7 @@ def float_of(bits: int, width: int) -> float:
 
 
 def bits_of(value: float, width: int) -> int:
-    """The nearest representable value; what is too large becomes an infinity."""
+    """The bits of the nearest representable value; overflow gives an infinity."""
     try:
         packed = struct.pack(_FORMATS[width], value)
     except OverflowError:
@@ -103,14 +103,14 @@ def bits_of(value: float, width: int) -> int:
 
 
 def zero(id_: int, type_: Type) -> Constant:
-    """Numbers are never Null, so that whoever asks for a number need not know two kinds of them."""
+    """Zero of a type. Numbers are Scalars, never Null: users of numbers handle one class."""
     return Scalar(id_, type_, 0) if isinstance(type_, (Int, Float, Bool)) else Null(id_, type_)
 
 
 def lanes(constant: Constant) -> list[int | None] | None:
-    """The bits of each component of a number, a truth value or a vector of them; None where any value will do.
+    """The bits of each component of a number, a boolean or a vector of them; None for an undefined component.
 
-    No list at all for anything else, above all for addresses.
+    Other constants, such as addresses, give None instead of a list.
     """
     if isinstance(constant, Scalar):
         return [constant.bits]
@@ -134,7 +134,7 @@ def from_lanes(id_: int, type_: Type, values: list[int | None]) -> Constant:
 
 
 def element(constant: Constant, index: int) -> Constant | None:
-    """One part of a composite; None where it has no such part or is not made of parts."""
+    """An element of a composite; None if it has no such element or is no composite."""
     type_ = constant.type
     if isinstance(type_, Struct):
         part = type_.members[index] if index < len(type_.members) else None

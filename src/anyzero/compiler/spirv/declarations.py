@@ -1,7 +1,7 @@
-"""Types, constants and variables, made from the instructions that declare them.
+"""Types, constants and variables, built from their declarations.
 
-The file's order is followed. Where something is used before its declaration, that is looked up first; what leads back
-to itself is refused, except through a pointer inside a structure.
+Declarations are processed in file order. A forward reference is resolved first; cycles are refused, except through a
+pointer inside a structure.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from anyzero.compiler.spirv.types import Type
 _Made = TypeVar("_Made")
 
 AHEAD = 32
-"""How many declarations may wait for one that comes later; each takes a few frames of Python's stack."""
+"""Maximum depth of forward references; each level takes a few frames of Python's stack."""
 
 
 class Declarations:
@@ -32,7 +32,7 @@ class Declarations:
         self.specialization = specialization
         self._interned: dict[tuple[object, ...], Type] = {}
         self._pending: dict[int, int] = {}
-        """What is being made, with its opcode."""
+        """Declarations in progress, with their opcodes."""
         self._forward: set[int] = set()
 
     def all(self) -> None:
@@ -55,7 +55,7 @@ class Declarations:
         if instruction is None or instruction.opcode not in TYPES:
             raise SpirvError(f"%{id_} is not a type")
         if instruction.opcode == Op.TypePointer and Op.TypeStruct in self._pending.values():
-            # What it points to may contain the structure; it is made known when the pointer's turn comes.
+            # The pointee may contain the structure; it is set when the pointer is declared.
             self._forward.add(id_)
             made: Type = types.Pointer(storage_class(instruction.operands[0]), types.Void())
         else:
@@ -78,7 +78,7 @@ class Declarations:
         return made
 
     def once(self, key: tuple[object, ...], make: Callable[[], Type]) -> Type:
-        """The type that was made for this key before, or a new one."""
+        """The existing type for this key, or a new one."""
         found = self._interned.get(key)
         if found is None:
             found = self._interned[key] = bounded(make())
@@ -91,12 +91,12 @@ class Declarations:
         return found
 
     def _guarded(self, instruction: Instruction, make: Callable[[Declarations, Instruction], _Made]) -> _Made:
-        """Stops at what contains itself, and at what is nested so deep that following it would not be safe."""
+        """Refuses a declaration that contains itself, and nesting too deep for recursion."""
         id_ = instruction.result_id
         if id_ in self._pending:
             raise SpirvError(f"%{id_} contains itself", instruction.offset, instruction.name)
         if len(self._pending) > AHEAD:
-            raise SpirvError("is looked up too deep before its turn", instruction.offset, instruction.name)
+            raise SpirvError("has forward references nested too deep", instruction.offset, instruction.name)
         self._pending[id_] = instruction.opcode
         try:
             return make(self, instruction)
@@ -106,7 +106,7 @@ class Declarations:
             del self._pending[id_]
 
     def _complete(self, instruction: Instruction) -> None:
-        """A pointer that a structure used before the pointer's declaration learns what it points to."""
+        """Sets the pointee of a pointer that a structure used before the pointer's declaration."""
         pointer, pointee = self.module.types[instruction.result_id], self.type(instruction.operands[1])
         assert isinstance(pointer, types.Pointer)
         if not isinstance(pointee, types.Struct):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from anyzero.compiler.spirv.declarations import Declarations
 
 _CONSTANT_OPERANDS = {Op.CompositeExtract: 1, Op.CompositeInsert: 2, Op.VectorShuffle: 2}
-"""How many operands are constants, for operations that have literals behind them."""
+"""Number of constant operands, for operations whose remaining operands are literals."""
 
 CONSTANTS = frozenset(
     {
@@ -55,7 +55,7 @@ def constant(of: Declarations, instruction: Instruction) -> Constant:
         case Op.ConstantTrue | Op.SpecConstantTrue | Op.ConstantFalse | Op.SpecConstantFalse:
             value = opcode in (Op.ConstantTrue, Op.SpecConstantTrue)
             if not isinstance(type_, types.Bool):
-                raise SpirvError(f"a truth value cannot be {type_}")
+                raise SpirvError(f"a boolean cannot be {type_}")
             return _special(of, instruction, Scalar(id_, type_, int(value)))
         case Op.Constant | Op.SpecConstant:
             return _special(of, instruction, Scalar(id_, type_, _literal(type_, words)))
@@ -77,7 +77,7 @@ def constant(of: Declarations, instruction: Instruction) -> Constant:
 
 
 def _special(of: Declarations, instruction: Instruction, made: Scalar) -> Scalar:
-    """A specialization constant takes the value that the caller gives it."""
+    """A specialization constant with the caller's value."""
     if instruction.opcode not in (Op.SpecConstant, Op.SpecConstantTrue, Op.SpecConstantFalse):
         return made
     number = of.module.decorations.number(made.id, Decoration.SpecId)
@@ -135,7 +135,7 @@ def _literal(type_: Type, words: tuple[int, ...]) -> int:
 
 
 def _given(type_: Type, value: int | float | bytes) -> int:
-    """The bits of a value that comes from outside; a constant takes as many as it has."""
+    """The bits of the caller's value, truncated to the constant's width."""
     if isinstance(value, bytes):
         value = int.from_bytes(value[: type_.size], "little")
     elif isinstance(type_, types.Float):

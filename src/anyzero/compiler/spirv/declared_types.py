@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from anyzero.compiler.spirv.declarations import Declarations
 
 NESTING = 255
-"""The depth that SPIR-V itself asks every consumer to manage."""
+"""The nesting depth that SPIR-V requires of every consumer."""
 LARGEST = 1 << 40
-"""Bytes; no type of a kernel that could run is larger."""
+"""Maximum size of a type in bytes; no kernel could use a larger one."""
 
 
 def bounded(type_: Type) -> Type:
@@ -73,7 +73,7 @@ def _vector(of: Declarations, instruction: Instruction) -> Type:
 def _array(of: Declarations, instruction: Instruction) -> Type:
     element, length = of.sized(instruction.operands[0]), of.constant(instruction.operands[1])
     if not isinstance(length, Scalar) or not isinstance(length.type, types.Int):
-        raise SpirvError(f"its length %{length.id} is not an integer that is known")
+        raise SpirvError(f"its length %{length.id} is not a constant integer")
     count = length.bits
     return of.once((types.Array, element, count), lambda: types.Array(element, count))
 
@@ -108,7 +108,7 @@ def _image(of: Declarations, instruction: Instruction) -> Type:
     if access > AccessQualifier.ReadWrite:
         raise SpirvError(f"there is no access qualifier {access}")
     if not isinstance(sampled_type, (types.Void, types.Int, types.Float)):
-        raise SpirvError(f"an image cannot give {sampled_type}")
+        raise SpirvError(f"an image cannot return {sampled_type}")
     key = (types.Image, sampled_type, dim, depth, bool(arrayed), bool(multisampled), sampled, form, access)
     return of.once(
         key,

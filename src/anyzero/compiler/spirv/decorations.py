@@ -1,4 +1,4 @@
-"""What a module says about its ids besides declaring them."""
+"""Decorations of a module's ids."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from anyzero.compiler.spirv.tables import Decoration as Kind
 from anyzero.compiler.spirv.tables import LinkageType
 
 LIMIT = 1 << 20
-"""More than any module needs; groups could ask for the product of what they hold and what they are applied to."""
+"""Maximum number of decorations; groups multiply their decorations by their targets."""
 
 LARGEST_ALIGNMENT = 1 << 20
 
@@ -29,7 +29,7 @@ class Decoration(NamedTuple):
 
 
 class Linkage(NamedTuple):
-    """A name by which modules find each other's functions and variables."""
+    """The linkage name of a function or variable."""
 
     name: str
     kind: str
@@ -37,7 +37,7 @@ class Linkage(NamedTuple):
 
 
 class Decorations:
-    """By id, and by id and member; groups are dissolved."""
+    """Decorations by id, and by id and member; groups are expanded."""
 
     def __init__(self) -> None:
         self.of: dict[int, list[Decoration]] = {}
@@ -59,7 +59,7 @@ class Decorations:
         self._uses.append((group, target, member, offset))
 
     def dissolve(self) -> None:
-        """Gives the decorations of every group to what the group was applied to."""
+        """Expands every group: copies its decorations to its targets."""
         for group, target, member, offset in self._uses:
             if group not in self._groups:
                 raise SpirvError(f"%{group} is no group of decorations", offset, "OpGroupDecorate")

@@ -1,4 +1,4 @@
-"""SPIR-V as text, an instruction to a line. The text holds everything: an assembler gets the same words from it."""
+"""Disassembler, one instruction per line. The text is lossless: an assembler restores the same words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from anyzero.compiler.spirv.grammar import Context, Operand, enumerant_name, opc
 from anyzero.compiler.spirv.tables import BIT_ENUMS, ENUMS, Op
 
 _MARGIN = 12
-"""Columns for results, so that opcodes stand below each other."""
+"""Columns for results, which align the opcodes."""
 
 
 def disassemble(words: Sequence[int]) -> str:
@@ -24,7 +24,7 @@ def disassemble(words: Sequence[int]) -> str:
 
 
 def disassemble_instruction(words: Sequence[int], offset: int) -> str:
-    """One instruction, for messages: cut short where it is long, only its name where the grammar does not know it."""
+    """One instruction, for messages: truncated if long, only its name if the grammar does not know it."""
     stop = min(offset + max(words[offset] >> 16, 1), offset + _SHOWN, len(words))
     text = _Text(words[offset:stop]).line(0, stop - offset).strip()
     if text.startswith("!"):
@@ -60,7 +60,7 @@ class _Text:
             yield self.line(start, stop)
 
     def learn(self, start: int, stop: int) -> None:
-        """What the text of other instructions depends on; a value's type may come behind its use."""
+        """Collects names and types first: a value's type may be declared after its use."""
         words, opcode = self.words, self.words[start] & 0xFFFF
         if opcode in (Op.TypeInt, Op.TypeFloat) and stop - start > 2:
             self.numbers[words[start + 1]] = "int" if opcode == Op.TypeInt else "float", words[start + 2]
@@ -78,7 +78,7 @@ class _Text:
         try:
             operands = grammar.operands(opcode, self.words, start, stop, self.context)
         except SpirvError:
-            # Not a form that the grammar knows: the words as they are.
+            # Unknown to the grammar: print the raw words.
             return " " * _MARGIN + "   " + " ".join(f"!{word:#x}" for word in self.words[start:stop])
         result = next((self.words[operand.start] for operand in operands if operand.kind == "IdResult"), None)
         shown = [self.operand(each, operands) for each in operands if each.kind != "IdResult"]
@@ -110,7 +110,7 @@ class _Text:
         whole = sum(word << (32 * index) for index, word in enumerate(words))
         if kind == "float" and width in (16, 32, 64) and whole < 1 << width:
             value = float_of(whole, width)
-            # A NaN has a payload that its text does not show.
+            # The text of a NaN would lose its payload.
             if not isnan(value) and bits_of(value, width) == whole:
                 return repr(value)
         if kind == "int" and width:

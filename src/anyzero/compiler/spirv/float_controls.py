@@ -1,6 +1,4 @@
-"""How floats of each width are rounded, and whether their denormals are kept: execution modes of kernels, and
-decorations of single functions.
-"""
+"""Rounding and denormal modes per float width, from execution modes of kernels and decorations of functions."""
 
 from __future__ import annotations
 
@@ -24,24 +22,24 @@ _DENORMALS = {Mode.DenormPreserve: FPDenormMode.Preserve, Mode.DenormFlushToZero
 
 @dataclass(frozen=True, slots=True)
 class FloatControls:
-    """Only what differs from the usual: to the nearest, ties to even, denormals kept."""
+    """Deviations from the default: round to nearest even, preserve denormals."""
 
     rounding: frozenset[tuple[int, int]] = frozenset()
-    """A width, and a FPRoundingMode for it."""
+    """Pairs of a width and its FPRoundingMode."""
     flushed: frozenset[int] = frozenset()
-    """Widths whose denormals count as zeros, in what an operation is given and in what it gives."""
+    """Widths whose denormal operands and results are flushed to zero."""
 
     def direction(self, width: int) -> int:
         return next((mode for each, mode in self.rounding if each == width), FPRoundingMode.RTE)
 
     def with_mode(self, mode: int, operands: tuple[int, ...]) -> FloatControls:
-        """After an execution mode, whatever it is about."""
+        """The controls after an execution mode; modes of other kinds change nothing."""
         if mode in _ROUNDING:
             return self.rounded(operands[0], _ROUNDING[mode])
         return self.denormals(operands[0], _DENORMALS[mode]) if mode in _DENORMALS else self
 
     def within(self, module: Module, function: int) -> FloatControls:
-        """In a function, which may have its own."""
+        """The controls inside a function, which may have its own."""
         found = self
         for words in module.decorations.all(function, Decoration.FunctionRoundingModeINTEL):
             found = found.rounded(words[0], words[1])

@@ -1,4 +1,4 @@
-"""Control flow between a function's blocks: who comes before whom, and who dominates whom."""
+"""Control-flow graph of a function: predecessors and dominators."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from anyzero.compiler.spirv.function import Function
 
 @dataclass(slots=True, eq=False)
 class Flow:
-    """How control gets from block to block."""
+    """The control-flow graph of a function."""
 
     order: list[int]
-    """The labels that can be reached, each before its successors where no loop forbids it."""
+    """Labels of reachable blocks in reverse postorder."""
     unreachable: list[int]
     predecessors: dict[int, list[int]]
     dominators: dict[int, int]
-    """The immediate one of every reachable block but the entry."""
+    """The immediate dominator of every reachable block except the entry."""
     dominated: dict[int, list[int]]
-    """The other way round."""
+    """The children of every block in the dominator tree."""
 
 
 def flow(function: Function) -> Flow:

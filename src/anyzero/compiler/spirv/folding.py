@@ -1,4 +1,4 @@
-"""OpSpecConstantOp: operations on constants, computed once the constants are known."""
+"""OpSpecConstantOp: constant folding after specialization."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from anyzero.compiler.spirv.errors import SpirvError
 from anyzero.compiler.spirv.tables import Op
 from anyzero.compiler.spirv.types import Bool, Float, Int, Type, Vector
 
-# Operations on addresses stay as they are: where things lie is known when the code is loaded.
+# Operations on addresses are not folded: addresses are known only when the code is loaded.
 ADDRESS = frozenset(
     {
         Op.ConvertPtrToU,
@@ -45,7 +45,7 @@ def _signed(value: int, width: int) -> int:
 
 
 def _quotient(a: int, b: int) -> int:
-    """Towards zero, where Python rounds down."""
+    """Division that rounds toward zero, unlike Python's."""
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 
@@ -74,7 +74,7 @@ def _modulo(a: float, b: float) -> float:
 
 Unsigned = Callable[..., "int | None"]
 
-# On unsigned values and the operands' width; the result is cut to its own width. None stands for what has no value.
+# On unsigned values and the operands' width; the result is truncated to its own width. None is undefined.
 INTEGER: dict[int, Unsigned] = {
     Op.SNegate: lambda w, a: -a,
     Op.Not: lambda w, a: ~a,
@@ -131,9 +131,9 @@ TO_FLOAT = {Op.ConvertSToF, Op.ConvertUToF}
 
 
 def fold(id_: int, type_: Type, opcode: int, operands: list[Constant], literals: tuple[int, ...]) -> Constant:
-    """The constant that an operation makes; an Expression where addresses are among the operands.
+    """The result of an operation; an Expression if an operand is an address.
 
-    There must be as many operands as the operation takes.
+    The number of operands must be right.
     """
     if opcode == Op.Select:
         return _select(id_, type_, operands[0], operands[1], operands[2])
@@ -148,7 +148,7 @@ def fold(id_: int, type_: Type, opcode: int, operands: list[Constant], literals:
         return Expression(id_, type_, opcode, tuple(operand.id for operand in operands))
     known = [value for value in values if value is not None]
     if len(known) != len(operands) or not known or type_.scalar is None:
-        raise SpirvError("takes numbers that are known")
+        raise SpirvError("takes constant numbers")
     if opcode == Op.Bitcast:
         return _bitcast(id_, type_, operands[0].type, known[0])
     if any(len(value) != type_.count for value in known):
@@ -189,7 +189,7 @@ def _to_integer(opcode: int, number: float, width: int) -> int | None:
 
 
 def _nearest(number: int, width: int) -> float:
-    """Rounds once: 64 bits do not fit a double, and rounding there first could round a float twice."""
+    """Rounds once: converting 64 bits through a double could round twice."""
     digits = {16: 11, 32: 24, 64: 53}[width]
     extra = abs(number).bit_length() - digits
     if extra <= 0:
@@ -217,14 +217,14 @@ def _select(id_: int, type_: Type, condition: Constant, true: Constant, false: C
         or true.type is not type_
         or false.type is not type_
     ):
-        raise SpirvError("needs a known condition and two values of its own type")
+        raise SpirvError("needs a constant condition and two values of its own type")
     if len(choice) == 1:
         if choice[0] is None:
             return Undef(id_, type_)
         return _renamed(id_, type_, true if choice[0] else false)
     ones, others = lanes(true), lanes(false)
     if ones is None or others is None or len(choice) != len(ones):
-        raise SpirvError("chooses lane by lane between what has no such lanes")
+        raise SpirvError("selects per component, but the numbers of components differ")
     return from_lanes(id_, type_, [a if c else b for c, a, b in zip(choice, ones, others, strict=True)])
 
 
@@ -238,7 +238,7 @@ def _part(constant: Constant, path: tuple[int, ...]) -> Constant:
 
 
 def _insert(part: Constant, whole: Constant, path: tuple[int, ...]) -> Constant:
-    """Only into vectors: a chain of changes to one large array would take the square of its size."""
+    """Inserts into vectors only: a chain of inserts into one large array would take quadratic time."""
     values, new = lanes(whole), lanes(part)
     if values is None or new is None or not isinstance(whole.type, Vector) or part.type is not whole.type.element:
         raise SpirvError(f"puts {part.type} into {whole.type}; only components of vectors can be changed")
@@ -259,7 +259,7 @@ def _shuffle(id_: int, type_: Type, first: Constant, second: Constant, picks: tu
 
 
 def _renamed(id_: int, type_: Type, constant: Constant) -> Constant:
-    """The same value under another id; types must agree, since nothing is converted here."""
+    """The same value under another id; the types must agree."""
     if constant.type is not type_:
         raise SpirvError(f"is declared as {type_} and computes {constant.type}")
     if isinstance(constant, Composite):

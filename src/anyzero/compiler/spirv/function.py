@@ -1,4 +1,4 @@
-"""Functions. A module is read without their bodies; a body is decoded when it is first asked for."""
+"""Functions. Their bodies are decoded lazily, on first access."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from anyzero.compiler.spirv.flow import Flow
     from anyzero.compiler.spirv.module import Module
 
-# What part instructions play in a block.
+# Roles of instructions in a block.
 EXTENDED, PLAIN, LABEL, MERGE, TERMINATOR, SKIPPED = range(6)
 
 TERMINATORS = frozenset({Op.Branch, Op.BranchConditional, Op.Switch, Op.Return, Op.ReturnValue, Op.Unreachable})
@@ -27,29 +27,29 @@ _ROLES = {
     Op.Label: LABEL,
     **dict.fromkeys([Op.LoopMerge, Op.SelectionMerge], MERGE),
     **dict.fromkeys(TERMINATORS, TERMINATOR),
-    # They say nothing about what a function computes; messages find the lines in the words.
+    # No semantics; messages find the lines in the words.
     **dict.fromkeys([Op.Nop, Op.Line, Op.NoLine, Op.LoopControlINTEL], SKIPPED),
 }
 FORMS = {opcode: (*shape, _ROLES.get(opcode, PLAIN)) for opcode, shape in SHAPES.items()}
-"""By opcode: the shape of the instruction, and its part."""
+"""By opcode: the shape of the instruction, and its role."""
 
 
 @dataclass(slots=True, eq=False)
 class Block:
-    """Instructions from a label to where control leaves."""
+    """A basic block."""
 
     label: int
     offset: int
     instructions: list[Instruction]
-    """Phis first; neither the merge instruction nor the terminator is among them."""
+    """Phis first; without the merge instruction and the terminator."""
     terminator: Instruction
     merge: Instruction | None = None
     successors: tuple[int, ...] = ()
-    """Labels, each once."""
+    """Distinct labels."""
 
     @property
     def phis(self) -> list[Instruction]:
-        """Those at the beginning, where all of them belong."""
+        """The phis at the beginning of the block."""
         found = []
         for instruction in self.instructions:
             if instruction.opcode != Op.Phi:
@@ -63,9 +63,9 @@ class Body:
     """The blocks of a function."""
 
     blocks: dict[int, Block]
-    """By label, in the order of the file; the first is the entry."""
+    """By label, in file order; the first is the entry."""
     types: dict[int, Type]
-    """Of every parameter and result."""
+    """The type of every parameter and result."""
 
 
 @dataclass(slots=True, eq=False)
@@ -80,15 +80,15 @@ class Function:
     parameters: tuple[int, ...]
     linkage: Linkage | None
     calls: tuple[int, ...]
-    """The ids of the functions it calls by name."""
+    """The ids of directly called functions."""
     offset: int
     first: int
-    """The word behind the last parameter."""
+    """The word after the last parameter."""
     stop: int
-    """The word behind OpFunctionEnd."""
+    """The word after OpFunctionEnd."""
     has_body: bool
     verified: Flow | None = field(default=None, repr=False)
-    """The control flow of the body, once the verifier has been there."""
+    """The control flow of the body, after verification."""
     _body: Body | None = field(default=None, repr=False)
 
     @property
@@ -128,7 +128,7 @@ def decode(function: Function) -> Body:
 
 
 class _Reading:
-    """Where decoding has come to; `offset` is the instruction that an error belongs to."""
+    """State of decoding; `offset` is the current instruction, for errors."""
 
     def __init__(self, function: Function) -> None:
         self.function = function
@@ -138,7 +138,7 @@ class _Reading:
         self.types: dict[int, Type] = dict(zip(function.parameters, function.type.parameters, strict=True))
 
     def instructions(self) -> None:
-        """The loop that every word of every function goes through; what it needs is at hand in local names."""
+        """The hot loop over every instruction of every function; it uses local variables for speed."""
         module, types, blocks, base = self.module, self.types, self.blocks, self.function.first
         words = module.words[base : self.function.stop].tolist()
         known, bound, taken, quiet = module.types, module.bound, module.ids, module.quiet_sets
@@ -173,25 +173,25 @@ class _Reading:
                         types[result] = type_
                 if role <= PLAIN:
                     if body is None:
-                        raise SpirvError("stands outside of every block")
+                        raise SpirvError("is outside of every block")
                     body.append(Instruction(opcode, type_id, result, tuple(words[after:stop]), base + at))
                 elif role == LABEL:
                     if body is not None:
-                        raise SpirvError(f"the block %{label} before it has no end")
+                        raise SpirvError(f"the block %{label} before it has no terminator")
                     body, label, label_offset, merge = [], result, base + at, None
                 elif role != SKIPPED:
                     if body is None:
-                        raise SpirvError("stands outside of every block")
+                        raise SpirvError("is outside of every block")
                     instruction = Instruction(opcode, type_id, result, tuple(words[after:stop]), base + at)
                     if role == MERGE:
-                        # It should be the last but one. Some compilers put it further up, or twice; kernels need none.
+                        # It should precede the terminator. Some compilers put it earlier, or twice; kernels need none.
                         merge = instruction
                     else:
                         blocks[label] = Block(label, label_offset, body, instruction, merge)
                         body = None
                 at = stop
             if body is not None:
-                raise SpirvError(f"the block %{label} before it has no end")
+                raise SpirvError(f"the block %{label} before it has no terminator")
         finally:
             self.offset = base + at
 

@@ -1,4 +1,4 @@
-"""How the words of an instruction are divided into operands."""
+"""Splits the words of an instruction into operands."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ MANY = 1 << 16
 
 
 class Shape(NamedTuple):
-    """What can be said of an instruction's words before looking at them."""
+    """Static layout of an instruction's words."""
 
     head: int
     """Words before the operands: the first word, the result's type, the result."""
     shortest: int
     longest: int
-    """In words, without the head."""
+    """Maximum number of words without the head."""
 
 
 class Operand(NamedTuple):
@@ -34,14 +34,14 @@ class Operand(NamedTuple):
 
 @dataclass(slots=True)
 class Context:
-    """What the layout of some operands depends on, besides the instruction itself."""
+    """Information from other declarations that the layout of some operands depends on."""
 
     number_words: Callable[[int], int] = lambda type_id: 1
-    """How many words a literal of this type takes."""
+    """Number of words of a literal of this type."""
     selector_words: Callable[[int], int] = lambda value_id: 1
-    """The same for the type of this value."""
+    """The same for a literal of this value's type."""
     is_opencl: Callable[[int], bool] = lambda set_id: False
-    """Is this OpenCL.std?"""
+    """True for OpenCL.std."""
 
 
 PAIRS = {
@@ -69,7 +69,7 @@ SHAPES: dict[int, Shape] = {opcode: _LAYOUT_SHAPES[place] for opcode, place in t
 
 
 def _by_value(names: type) -> dict[int, str]:
-    """The first name of a value is its own, later ones are aliases."""
+    """Names by value: the first one is canonical, later ones are aliases."""
     members = [(value, name) for name, value in vars(names).items() if isinstance(value, int)]
     return dict(reversed(members))
 
@@ -94,9 +94,9 @@ def opcode_name(opcode: int) -> str:
 
 
 def belongs(opcode: int) -> str:
-    """The capabilities that an instruction comes with, as the end of a sentence."""
+    """The capabilities that an instruction requires, as the end of a sentence."""
     names = " or ".join(enumerant_name("Capability", each) for each in tables.CAPABILITIES_OF_OP.get(opcode, ()))
-    return f"; it belongs to {names}" if names else ""
+    return f"; it requires {names}" if names else ""
 
 
 def opencl_name(number: int) -> str:
@@ -104,13 +104,13 @@ def opencl_name(number: int) -> str:
 
 
 def enumerant_name(enum: str, value: int) -> str:
-    """As in the specification; the number itself for a value that it does not have."""
+    """The specification's name of a value, or the number if it has none."""
     name = _names(enum).get(value)
     return str(value) if name is None else name.removesuffix("_").removeprefix("Dim" if enum == "Dim" else "")
 
 
 def parameters(enum: str, value: int) -> list[str]:
-    """The operands behind a value of an enum, or behind a mask."""
+    """The parameters of a value of an enum, or of a mask."""
     known = tables.PARAMETERS.get(enum)
     if known is None:
         return []
@@ -120,7 +120,7 @@ def parameters(enum: str, value: int) -> list[str]:
 
 
 def string_words(words: Sequence[int], start: int, stop: int) -> int:
-    """How many words a string takes: those up to the first that has a zero byte."""
+    """Number of words of a string: up to the first word with a zero byte."""
     for index in range(start, stop):
         word = words[index]
         if not (word & 0xFF and word & 0xFF00 and word & 0xFF0000 and word & 0xFF000000):
@@ -129,7 +129,7 @@ def string_words(words: Sequence[int], start: int, stop: int) -> int:
 
 
 def string(words: Sequence[int], start: int, stop: int) -> tuple[str, int]:
-    """The string that begins at `start`, and where it ends."""
+    """The string that begins at `start`, and the word after it."""
     end = start + string_words(words, start, stop)
     raw = struct.pack(f"<{end - start}I", *words[start:end])
     try:
@@ -139,7 +139,7 @@ def string(words: Sequence[int], start: int, stop: int) -> tuple[str, int]:
 
 
 def operands(opcode: int, words: Sequence[int], start: int, stop: int, context: Context) -> list[Operand]:
-    """Every operand of the instruction at `start`, by the grammar; `stop` is where its words end."""
+    """Every operand of the instruction at `start`, by the grammar; `stop` is the end of its words."""
     if opcode not in tables.LAYOUT_OF_OP:
         raise SpirvError(f"{opcode_name(opcode)} is unknown")
     found: list[Operand] = []
@@ -173,13 +173,13 @@ class _Walk:
         return place
 
     def one(self, kind: str, place: int) -> int:
-        """Takes an operand and what comes with it; returns where the next begins."""
+        """Takes an operand and its parameters; returns the start of the next one."""
         if place >= self.stop:
             raise SpirvError(f"ends before its {kind}")
         if kind == "LiteralString":
             return self.take(kind, place, string_words(self.words, place, self.stop))
         if kind == "LiteralContextDependentNumber":
-            # Every instruction with such a number begins with the type of its result.
+            # Every instruction with such a number begins with its result type.
             return self.take(kind, place, self.context.number_words(self.words[self.found[0].start]))
         if kind == "PairLiteralIntegerIdRef":
             width = self.context.selector_words(self.words[self.found[0].start])

@@ -1,4 +1,4 @@
-"""An instruction, decoded as far as every instruction is alike."""
+"""A decoded instruction: the parts that all instructions share."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from anyzero.compiler.spirv.tables import MemoryAccess as Bits
 
 @dataclass(slots=True)
 class Instruction:
-    """One instruction, its operands still numbers."""
+    """One instruction with raw operands."""
 
     opcode: int
     type_id: int
-    """0 where there is no result."""
+    """0 without a result."""
     result_id: int
     operands: tuple[int, ...]
-    """Every word behind the result, ids and literals alike."""
+    """Every word after the result, ids and literals."""
     offset: int
-    """The instruction's first word, counted from the module's."""
+    """Index of the instruction's first word in the module."""
 
     @property
     def name(self) -> str:
@@ -30,7 +30,7 @@ class Instruction:
 
 @dataclass(slots=True, frozen=True)
 class MemoryAccess:
-    """How a load, store or copy touches memory."""
+    """Memory operands of a load, store or copy."""
 
     volatile: bool = False
     nontemporal: bool = False
@@ -38,7 +38,7 @@ class MemoryAccess:
     alias_scopes: int | None = None
     """The id of the list of alias scopes that the access belongs to."""
     no_alias: int | None = None
-    """The id of the list of those that it does not touch."""
+    """The id of the list of alias scopes that it does not alias with."""
 
 
 _PLAIN = MemoryAccess()
@@ -53,7 +53,7 @@ _KNOWN = (
 
 
 def memory_access(operands: tuple[int, ...], start: int) -> tuple[MemoryAccess, int]:
-    """The memory operands that begin at `start`, if there are any, and where they end."""
+    """The optional memory operands at `start`, and the index after them."""
     if start >= len(operands):
         return _PLAIN, start
     access, count = _access(operands[start : start + 4])
@@ -81,7 +81,7 @@ def _access(operands: tuple[int, ...]) -> tuple[MemoryAccess, int]:
 
 
 def switch_cases(instruction: Instruction, width: int) -> list[tuple[int, int]]:
-    """The values of an OpSwitch and the labels they lead to; `width` is that of the selector."""
+    """The values and labels of an OpSwitch; `width` is that of the selector."""
     words = instruction.operands[2:]
     step = -(-width // 32) + 1
     if len(words) % step:

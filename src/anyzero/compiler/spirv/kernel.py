@@ -1,4 +1,4 @@
-"""Kernels: what is known of one without looking at its body."""
+"""Kernels: the information outside their bodies."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _POINTERS: dict[int, ParameterKind] = {
     StorageClass.CrossWorkgroup: "global",
     StorageClass.DeviceOnlyINTEL: "global",
     StorageClass.HostOnlyINTEL: "global",
-    # Not a kernel's in OpenCL; a generic pointer that comes from outside can only be a global one.
+    # Not allowed in OpenCL kernels; a generic pointer from the host can only be a global one.
     StorageClass.Generic: "global",
     StorageClass.UniformConstant: "constant",
     StorageClass.Workgroup: "local",
@@ -62,7 +62,7 @@ class EntryPoint(NamedTuple):
 class ExecutionMode(NamedTuple):
     mode: int
     operands: tuple[int, ...]
-    """Literals, or ids where the mode takes ids."""
+    """Literals, or ids if the mode takes ids."""
     offset: int
 
 
@@ -76,16 +76,16 @@ class Parameter:
     type: Type
     kind: ParameterKind
     size: int
-    """Bytes that the caller hands over: of the structure behind a byval pointer, else of the value itself."""
+    """Bytes that the caller passes: the structure behind a byval pointer, else the value itself."""
     alignment: int
-    """What its address can be relied on to be a multiple of: the pointer's target, else the value's own place."""
+    """Guaranteed alignment: of the pointee for pointers, else of the value itself."""
     attributes: frozenset[int]
     """Values of FunctionParameterAttribute."""
 
 
 @dataclass(slots=True, eq=False)
 class Kernel:
-    """An entry point, with what the module says of it."""
+    """An entry point with its execution modes."""
 
     name: str
     function: Function
@@ -98,21 +98,21 @@ class Kernel:
     sub_groups_per_group: int | None = None
     vec_type_hint: str = ""
     contraction: bool = True
-    """May a * b + c be rounded once?"""
+    """True if a * b + c may be fused."""
     global_offset: bool = True
-    """May a launch have one?"""
+    """True if a launch may have a global offset."""
     floats: FloatControls = USUAL
     modes: tuple[ExecutionMode, ...] = ()
-    """All of them, the understood ones too."""
+    """All execution modes, including those with a field of their own."""
 
     @property
     def max_group_items(self) -> int:
-        """The most work-items that a group may have, in 32 bits; 0 where the module does not say."""
+        """Maximum work-items per group, in 32 bits; 0 if unspecified."""
         return min(math.prod(self.max_group_size), (1 << 32) - 1) if self.max_group_size else 0
 
 
 def kernels(module: Module) -> Iterator[Kernel]:
-    """One for each entry point; those of one function share what was found out about it."""
+    """One kernel per entry point; entry points of one function share its parameters."""
     group_size = _group_size_constant(module) if module.entry_points else None
     made: dict[int, Kernel] = {}
     for entry in module.entry_points:
@@ -147,7 +147,7 @@ def _parameter(module: Module, function: Function, index: int) -> Parameter:
     attributes = frozenset(words[0] for words in module.decorations.all(id_, Decoration.FuncParamAttr))
     kind = _kind(type_, attributes)
     if kind is None:
-        raise SpirvError(f"parameter {index} (%{id_}) is {type_}, which no caller can hand over")
+        raise SpirvError(f"parameter {index} (%{id_}) is {type_}, which no caller can pass")
     if isinstance(type_, Pointer) and kind != "value":
         size = type_.pointee.size if kind == "byval" else type_.size
         alignment = module.decorations.alignment(id_) or type_.pointee.alignment
@@ -200,7 +200,7 @@ def _apply(module: Module, kernel: Kernel, mode: ExecutionMode) -> None:
 
 
 def _vector(word: int) -> str:
-    """The hint's type: the components' in the low half, how many in the high one."""
+    """The type of a vector type hint: component type in the low half, count in the high half."""
     element, count = _VECTOR_ELEMENTS.get(word & 0xFFFF, "?"), word >> 16
     return element if count <= 1 else f"<{count} x {element}>"
 
@@ -218,7 +218,7 @@ def _constants(module: Module, ids: tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def _group_size_constant(module: Module) -> tuple[int, int, int] | None:
-    """A constant that is decorated as the work-group size outranks the execution modes of all kernels."""
+    """The constant decorated as the work-group size, which overrides the execution modes of all kernels."""
     for id_, constant in module.constants.items():
         if module.decorations.number(id_, Decoration.BuiltIn) == BuiltIn.WorkgroupSize:
             values = [value for value in lanes(constant) or [] if value is not None]

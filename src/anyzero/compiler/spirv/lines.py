@@ -1,4 +1,4 @@
-"""Which line of the program's text each instruction of a function comes from."""
+"""Source lines of a function's instructions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from anyzero.compiler.spirv.tables import Op
 
 
 class SourceLine(NamedTuple):
-    """What OpLine says."""
+    """The operands of OpLine."""
 
     file: str
     line: int
@@ -18,7 +18,7 @@ class SourceLine(NamedTuple):
 
 
 class Lines:
-    """The lines of one function's instructions, by their words."""
+    """The source lines of one function's instructions, by word offset."""
 
     def __init__(self, function: Function) -> None:
         self._starts: list[int] = []
@@ -30,7 +30,7 @@ class Lines:
             if opcode == Op.Line and count == 4:
                 self._note(at, SourceLine(module.string(words[at + 1]), words[at + 2], words[at + 3]))
             elif opcode == Op.NoLine or opcode in TERMINATORS:
-                # A line holds up to the end of its block.
+                # A line applies up to the end of its block.
                 self._note(at + count, None)
             at += max(count, 1)
 
@@ -44,5 +44,5 @@ class Lines:
 
     @property
     def first(self) -> SourceLine | None:
-        """Of the function itself, as near as its instructions tell: that of the first."""
+        """The line of the function, approximated by its first instruction's."""
         return next((line for line in self._lines if line and line.line), None)

@@ -1,4 +1,4 @@
-"""A module, as the rest of the compiler sees it."""
+"""A parsed module."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from anyzero.compiler.spirv.lines import Lines
 from anyzero.compiler.spirv.types import Pointer, Type
 
 Specialization = Mapping[int, "int | float | bytes"]
-"""Values by the numbers of specialization constants; bytes are taken as they lie in memory."""
+"""Values by SpecId; bytes are in memory order."""
 
 
 @dataclass(slots=True, eq=False)
 class Variable:
-    """A variable of the module; those of functions are instructions."""
+    """A module-scope variable; function-scope variables are instructions."""
 
     id: int
     name: str
@@ -32,61 +32,61 @@ class Variable:
     initializer: Constant | None
     alignment: int
     builtin: int | None
-    """Which BuiltIn it holds, if any."""
+    """Its BuiltIn, if any."""
     constant: bool
-    """Does nothing write to it?"""
+    """True if it is read-only."""
     linkage: Linkage | None
     offset: int
 
 
 @dataclass(slots=True, eq=False)
 class Module:
-    """All that a binary declares; bodies are read when somebody asks for them."""
+    """The declarations of a binary; function bodies are decoded on demand."""
 
     words: array[int] = field(repr=False)
     version: tuple[int, int]
     generator: int
     bound: int
     capabilities: dict[int, int] = field(default_factory=dict)
-    """With the word that declares each."""
+    """Capabilities with the word offset of each declaration."""
     extensions: list[str] = field(default_factory=list)
     instruction_sets: dict[int, str] = field(default_factory=dict)
     quiet_sets: set[int] = field(default_factory=set)
-    """Sets whose instructions only debuggers read; they are left out of functions."""
+    """Instruction sets for debug information; their instructions are skipped in functions."""
     opencl_sets: set[int] = field(default_factory=set)
     entry_points: list[EntryPoint] = field(default_factory=list)
     modes: dict[int, list[ExecutionMode]] = field(default_factory=dict)
     decorations: Decorations = field(default_factory=Decorations, repr=False)
     ids: dict[int, int] = field(default_factory=dict, repr=False)
-    """Every id declared outside of functions, with its word."""
+    """Every id declared outside of functions, with its word offset."""
     declarations: dict[int, Instruction] = field(default_factory=dict, repr=False)
-    """Types, constants, variables and alias scopes as they stand in the file."""
+    """Types, constants, variables and alias scopes in file order."""
     types: dict[int, Type] = field(default_factory=dict, repr=False)
     odd_integers: bool = False
-    """Are there integers of other widths than processors have?"""
+    """True if the module has integers of widths other than 8, 16, 32 and 64."""
     constants: dict[int, Constant] = field(default_factory=dict, repr=False)
     variables: dict[int, Variable] = field(default_factory=dict, repr=False)
     values: dict[int, Type] = field(default_factory=dict, repr=False)
     """The types of constants and variables."""
     specializable: dict[int, Scalar] = field(default_factory=dict)
-    """Specialization constants by their numbers, with the values they have now."""
+    """Specialization constants by SpecId, with their current values."""
     functions: dict[int, Function] = field(default_factory=dict, repr=False)
     kernels: dict[str, Kernel] = field(default_factory=dict)
     sources: list[str] = field(default_factory=list)
     names: dict[int, int] = field(default_factory=dict, repr=False)
-    """The words where OpName names an id; `name` reads them."""
+    """Word offsets of OpName by id; `name` reads them."""
     strings: dict[int, int] = field(default_factory=dict, repr=False)
     """The same for OpString."""
 
     def name(self, id_: int) -> str:
-        """What the program's text called it, or nothing."""
+        """The name of an id in the source, or an empty string."""
         return self._text(self.names.get(id_))
 
     def string(self, id_: int) -> str:
         return self._text(self.strings.get(id_))
 
     def _text(self, offset: int | None) -> str:
-        """The string behind the id that an instruction begins with."""
+        """The string operand of OpName or OpString."""
         if offset is None:
             return ""
         try:
@@ -96,12 +96,12 @@ class Module:
 
     @property
     def builtins(self) -> dict[int, int]:
-        """The variables that hold a BuiltIn."""
+        """The builtin variables."""
         return {id_: each.builtin for id_, each in self.variables.items() if each.builtin is not None}
 
     @property
     def imports(self) -> list[str]:
-        """What another module must give: imported functions that are called, and variables that are no builtins."""
+        """Names of imported functions that are called and of imported variables, without builtins."""
         called = {callee for function in self.functions.values() for callee in function.calls}
         linkages = [self.functions[id_].linkage for id_ in called if id_ in self.functions]
         linkages += [each.linkage for each in self.variables.values() if each.builtin is None]
@@ -109,13 +109,13 @@ class Module:
 
     @property
     def exports(self) -> dict[str, int]:
-        """The ids of functions and variables that other modules may use."""
+        """The ids of exported functions and variables, by name."""
         named = [(each.linkage, each.id) for each in self.functions.values()]
         named += [(each.linkage, each.id) for each in self.variables.values()]
         return {linkage.name: id_ for linkage, id_ in named if linkage and linkage.kind != "import"}
 
     def reachable(self, function: int) -> list[Function]:
-        """A function and all that it calls by name, directly or not."""
+        """A function and its direct and indirect callees."""
         found = {function: self.functions[function]}
         waiting = [function]
         while waiting:
@@ -129,16 +129,16 @@ class Module:
         return next((each for each in self.functions.values() if each.offset <= offset < each.stop), None)
 
     def source_at(self, offset: int) -> str:
-        """File, line and column of an instruction, as far as the module says; else nothing."""
+        """File, line and column of an instruction, if the module has them; else an empty string."""
         function = self.function_at(offset)
         line = Lines(function).at(offset) if function else None
         return f"{line.file or 'source'}:{line.line}:{line.column}" if line else ""
 
     def shown(self, offset: int) -> str:
-        """An instruction as a message shows it."""
+        """An instruction as text, for messages."""
         return disassemble_instruction(self.words, offset)
 
     def whereabouts(self, offset: int) -> str:
-        """In which function, and where in the program's text, an instruction is."""
+        """The function and the source location of an instruction."""
         function = self.function_at(offset)
         return ", ".join(filter(None, [f"in {function}" if function else "", self.source_at(offset)]))

@@ -1,4 +1,4 @@
-"""Reads a module: one pass over the words that indexes everything and leaves the bodies of functions for later."""
+"""Parses a module: one pass over the words that indexes declarations and leaves function bodies undecoded."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from anyzero.compiler.spirv.tables import MAGIC, VERSION, AddressingModel, Execu
 from anyzero.compiler.spirv.types import FunctionType
 
 LARGEST_MODULE = 64 << 20
-"""Bytes; some hundred times the largest module seen in the wild."""
+"""Bytes; about a hundred times the largest module seen in practice."""
 LARGEST_BOUND = 0x3FFFFF
-"""The most ids that SPIR-V lets a module have."""
+"""SPIR-V's limit of the id bound."""
 
 OPENCL = "OpenCL.std"
 DEBUG_SETS = ("OpenCL.DebugInfo.100", "DebugInfo", "SPIRV.debug")
 
 
 def read(data: bytes | bytearray | memoryview, specialization: Specialization | None = None) -> Module:
-    """The module, with every specialization constant at its default or at the value given for its number."""
+    """Parse a module; specialization constants have their defaults or the given values."""
     reading = _Reading(_header(words_of(data)))
     try:
         reading.everything(specialization or {})
@@ -47,7 +47,7 @@ def specialize(module: Module, specialization: Specialization) -> Module:
 
 
 def words_of(data: bytes | bytearray | memoryview) -> array[int]:
-    """A file's words in this machine's order, whichever they were written in; they begin with the magic number."""
+    """The words of a file in host byte order, from either byte order, magic number first."""
     if len(data) > LARGEST_MODULE:
         raise SpirvError(f"{len(data)} bytes are more than a module may have", 0, "header")
     if len(data) < 20 or len(data) % 4:
@@ -72,7 +72,7 @@ def _header(words: array[int]) -> Module:
 
 @dataclass(slots=True)
 class _FunctionPiece:
-    """What the first pass finds of a function."""
+    """The declaration of a function, found by the first pass."""
 
     offset: int
     id: int
@@ -87,7 +87,7 @@ class _FunctionPiece:
 
 
 class _Reading:
-    """Where reading has come to; `offset` is the instruction that an error belongs to."""
+    """State of parsing; `offset` is the current instruction, for errors."""
 
     def __init__(self, module: Module) -> None:
         self.module = module
@@ -122,7 +122,7 @@ class _Reading:
                 raise SpirvError(_misplaced(opcode))
             _, shortest, longest = shape = SHAPES[opcode]
             if not shortest <= count - shape.head <= longest:
-                raise SpirvError(f"has {count} words, which cannot be right")
+                raise SpirvError(f"has the invalid word count {count}")
             at = handle(self, words, at, at + count)
 
     def declare(self, id_: int) -> int:
@@ -166,7 +166,7 @@ class _Reading:
         )
 
 
-# One function for each kind of instruction outside of functions; each returns the word where reading goes on.
+# One handler per kind of instruction outside of functions; each returns the offset of the next word.
 
 
 def _skip(reading: _Reading, words: array[int], at: int, stop: int) -> int:
@@ -242,7 +242,7 @@ def _name(reading: _Reading, words: array[int], at: int, stop: int) -> int:
 
 
 def _named(texts: dict[int, int], words: array[int], at: int, stop: int, id_: int) -> int:
-    """Names are only read when someone asks; that they end is all there is to check."""
+    """Checks only that the string is terminated; names are decoded on demand."""
     if words[stop - 1] >> 24:
         raise SpirvError("a string has no end")
     texts[id_] = at
@@ -289,7 +289,7 @@ def _declaration(reading: _Reading, words: array[int], at: int, stop: int) -> in
 
 
 def _continued(continuation: int | None, words: array[int], start: int, stop: int) -> tuple[tuple[int, ...], int]:
-    """The operands, with those of the instructions that continue a long composite."""
+    """The operands, including those of continuation instructions of a long composite."""
     operands = words[start:stop]
     while continuation is not None and stop < len(words) and words[stop] & 0xFFFF == continuation:
         end = stop + (words[stop] >> 16)
@@ -301,7 +301,7 @@ def _continued(continuation: int | None, words: array[int], start: int, stop: in
 
 
 def _function(reading: _Reading, words: array[int], at: int, stop: int) -> int:
-    """Runs to the function's end, and looks only at what tells its outline."""
+    """Scans to the end of the function and reads only its declaration."""
     reading.declare(words[at + 2])
     piece = _FunctionPiece(at, words[at + 2], words[at + 1], words[at + 3], words[at + 4], first=stop)
     reading.pieces.append(piece)
@@ -314,7 +314,7 @@ def _function(reading: _Reading, words: array[int], at: int, stop: int) -> int:
         if stop == at or stop > length:
             reading.offset = at
             raise SpirvError(_bad_count(word >> 16))
-        # The four opcodes of functions are neighbours.
+        # The four opcodes of functions are consecutive.
         if Op.Function <= opcode <= Op.FunctionCall:
             reading.offset = at
             if _outline(reading, piece, words, at, stop):
@@ -326,21 +326,21 @@ def _function(reading: _Reading, words: array[int], at: int, stop: int) -> int:
 
 
 def _outline(reading: _Reading, piece: _FunctionPiece, words: array[int], at: int, stop: int) -> bool:
-    """Notes what an instruction says of its function; true at the function's end."""
+    """Records an instruction of the function's declaration; true at the function's end."""
     opcode, count = words[at] & 0xFFFF, stop - at
     if opcode == Op.FunctionEnd:
         if count != 1:
-            raise SpirvError(f"has {count} words, which cannot be right")
+            raise SpirvError(f"has the invalid word count {count}")
         return True
     if opcode == Op.Function:
         raise SpirvError(f"stands inside of the function %{piece.id}, which has no OpFunctionEnd")
     if opcode == Op.FunctionCall:
         if count < 4:
-            raise SpirvError(f"has {count} words, which cannot be right")
+            raise SpirvError(f"has the invalid word count {count}")
         piece.calls.append(words[at + 3])
         return False
     if count != 3:
-        raise SpirvError(f"has {count} words, which cannot be right")
+        raise SpirvError(f"has the invalid word count {count}")
     if piece.has_body:
         raise SpirvError("stands behind the beginning of the function's body")
     piece.parameters.append((reading.declare(words[at + 2]), words[at + 1]))

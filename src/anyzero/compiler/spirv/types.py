@@ -1,7 +1,7 @@
-"""Types, with the layout that OpenCL gives them.
+"""Types, with OpenCL's memory layout.
 
-A type is one object however often a module declares it, so types are compared with `is`; only structures are as many as
-their declarations. Integers have no sign: in kernels the instruction decides.
+Types are unique, however often a module declares them, and compared with `is`; only structures have one object per
+declaration. Integers are signless: in kernels the instruction decides.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from anyzero.compiler.spirv.tables import AccessQualifier, Dim, StorageClass
 POINTER_SIZE = 8
 
 PLAIN = (8, 16, 32, 64)
-"""Widths of integers that processors have. All others are odd ones."""
+"""Native integer widths. All others are odd."""
 
 WIDEST = 128
-"""Bits of an integer."""
+"""Maximum integer width in bits."""
 
 DIMENSIONS = {
     Dim.Dim1D: ("1d", 1),
@@ -44,40 +44,40 @@ SPACES = {
     StorageClass.DeviceOnlyINTEL: "device",
     StorageClass.HostOnlyINTEL: "host",
 }
-"""OpenCL's words for the storage classes a kernel may use."""
+"""OpenCL's names of the storage classes in kernels."""
 
 
 @dataclass(slots=True, eq=False, repr=False, kw_only=True)
 class Type:
-    """Of a value, or of what a pointer points to."""
+    """The type of a value or a pointee."""
 
     size: int = 0
-    """Bytes in memory, padding included; 0 for what has no place there."""
+    """Bytes in memory, including padding; 0 for types without a memory representation."""
     alignment: int = 1
     nesting: int = 0
-    """How many types deep; the reader bounds it, so that recursion over a type is safe."""
+    """Nesting depth; the reader limits it, so recursion over a type is safe."""
 
     scalar: Type | None = field(default=None, init=False, repr=False)
-    """What a vector is made of; a number or truth value itself; else None."""
+    """The component type of a vector; a number or boolean itself; else None."""
     count: int = field(default=1, init=False)
-    """How many components; 1 for everything but vectors."""
+    """Number of components; 1 except for vectors."""
 
     sized: ClassVar[bool] = True
-    """Can values of this type lie in memory?"""
+    """True if values of this type have a memory representation."""
 
     @property
     def odd(self) -> bool:
-        """Is it an integer of a width that processors do not have?"""
+        """True for an integer of a non-native width."""
         return False
 
     @property
     def bits(self) -> int:
-        """Of a value, without padding."""
+        """Width of a value in bits, without padding."""
         return self.size * 8
 
     @property
     def stored(self) -> int:
-        """Bytes that a load or store of a value touches; what is padding behind them stays as it is."""
+        """Bytes that a load or store of a value accesses; trailing padding is not written."""
         return self.size
 
     def __repr__(self) -> str:
@@ -86,7 +86,7 @@ class Type:
 
 @dataclass(slots=True, eq=False, repr=False, kw_only=True)
 class Void(Type):
-    """No value at all."""
+    """No value."""
 
     sized: ClassVar[bool] = False
 
@@ -96,7 +96,7 @@ class Void(Type):
 
 @dataclass(slots=True, eq=False, repr=False, kw_only=True)
 class Bool(Type):
-    """A truth value, whose size in memory is nobody's concern but ours."""
+    """A boolean; its size in memory is implementation-defined."""
 
     size: int = 1
 
@@ -109,10 +109,10 @@ class Bool(Type):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Int(Type):
-    """An integer; signs are a matter of the operations.
+    """A signless integer.
 
-    In memory one of an odd width lies as LLVM lays it out: in as many bytes as it needs, with zeros above its bits,
-    aligned as the next plain width and at most to 8 bytes.
+    Odd widths use LLVM's memory layout: the minimum number of bytes, zero-extended, aligned like the next native width,
+    at most to 8 bytes.
     """
 
     width: int
@@ -140,7 +140,7 @@ class Int(Type):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Float(Type):
-    """A number with a fraction."""
+    """A floating-point number."""
 
     width: int
 
@@ -154,13 +154,13 @@ class Float(Type):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Vector(Type):
-    """Several numbers of one type."""
+    """A vector of numbers of one type."""
 
     element: Type
     length: int
 
     def __post_init__(self) -> None:
-        # Three components take the room of four.
+        # Three components take the space of four.
         self.size = self.alignment = power_of_two(self.stored)
         self.nesting = self.element.nesting + 1
         self.scalar = self.element
@@ -176,7 +176,7 @@ class Vector(Type):
 
     @property
     def stride(self) -> int:
-        """Bytes from component to component; 0 where some of them begin inside of a byte."""
+        """Bytes from component to component; 0 if some are not byte-aligned."""
         return self.element.bits // 8 if self.element.bits % 8 == 0 else 0
 
     def __str__(self) -> str:
@@ -185,7 +185,7 @@ class Vector(Type):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Array(Type):
-    """Elements of one type, one behind the other."""
+    """Contiguous elements of one type."""
 
     element: Type
     length: int
@@ -232,7 +232,7 @@ class Struct(Type):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Pointer(Type):
-    """An address, with the kind of memory it lies in."""
+    """An address and its address space."""
 
     storage_class: int
     pointee: Type
@@ -247,14 +247,14 @@ class Pointer(Type):
         return SPACES.get(self.storage_class, f"storage class {self.storage_class}")
 
     def __str__(self) -> str:
-        # A function's type may hold many pointers to functions, whose types may hold as many.
+        # Function types contain function pointers, whose types do too: avoid exponential text.
         pointee = "function" if isinstance(self.pointee, FunctionType) else str(self.pointee)
         return f"{pointee} {self.space}*"
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class FunctionType(Type):
-    """What a function takes and gives."""
+    """The signature of a function."""
 
     result: Type
     parameters: tuple[Type, ...]
@@ -270,7 +270,7 @@ class FunctionType(Type):
 
 @dataclass(slots=True, eq=False, repr=False, kw_only=True)
 class Opaque(Type):
-    """A handle to something that a kernel can only pass on; as large as a pointer."""
+    """An opaque handle, of pointer size."""
 
     size: int = POINTER_SIZE
     alignment: int = POINTER_SIZE
@@ -291,7 +291,7 @@ class Image(Opaque):
 
     @property
     def dimensions(self) -> int:
-        """How many coordinates name a texel, the layer of an array not counted."""
+        """Number of coordinates of a texel, without the array layer."""
         return DIMENSIONS[self.dim][1]
 
     @property
@@ -313,7 +313,7 @@ class Sampler(Opaque):
 
 @dataclass(slots=True, eq=False, repr=False)
 class SampledImage(Opaque):
-    """An image and a sampler together."""
+    """An image combined with a sampler."""
 
     image: Image
 
@@ -331,7 +331,7 @@ class Event(Opaque):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Named(Opaque):
-    """Opaque by declaration: a structure whose contents no kernel of this module knows."""
+    """OpTypeOpaque: a structure without a definition in this module."""
 
     name: str
 
@@ -340,5 +340,5 @@ class Named(Opaque):
 
 
 def power_of_two(value: int) -> int:
-    """The next one that is not below a positive number."""
+    """The smallest power of two that is not below a positive number."""
     return 1 << (value - 1).bit_length()

@@ -1,7 +1,7 @@
-"""Makes sure of everything that the lowering relies on, so that it need not ask again.
+"""Verifies all assumptions of the lowering, which does not check them again.
 
-Lenient where the meaning is clear all the same: blocks and declarations in any order, capabilities without their
-extension or not declared at all, half-precision arithmetic under Float16Buffer. Strict where it is not.
+Lenient if the meaning is clear: blocks and declarations in any order, capabilities without their extension or not
+declared at all, half-precision arithmetic under Float16Buffer. Strict otherwise.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from anyzero.compiler.spirv.tables import CAPABILITIES_OF, Op, StorageClass
 from anyzero.compiler.spirv.types import Int, Pointer, Type, Void
 
 CHAPTERS = (arithmetic, atomics, composites, control, conversions, groups, images, memory, opencl)
-"""Importing them fills the table of rules."""
+"""Importing these modules fills the table of rules."""
 
 LARGEST_INITIALIZER = 64 << 20
-"""Bytes that are spelled out for one variable; the constants they are made of may be shared, and so be far shorter."""
+"""Bytes of one variable's initializer; its constants may be shared, so the module can be far smaller."""
 
 
 def verify(module: Module) -> None:
-    """Everything: the declarations, and the body of every function."""
+    """Verify the declarations and the body of every function."""
     verify_declarations(module)
     owners: dict[int, Function] = {}
     for function in module.functions.values():
@@ -54,14 +54,14 @@ def verify(module: Module) -> None:
 
 
 def verify_kernel(module: Module, name: str) -> None:
-    """One kernel and what it calls; the declarations must have been verified."""
+    """Verify one kernel and its callees; the declarations must have been verified."""
     for function in module.reachable(module.kernels[name].function.id):
         if function.has_body:
             verify_function(function)
 
 
 def verify_declarations(module: Module) -> None:
-    """All that can be said without decoding a function."""
+    """Verify everything outside of function bodies."""
     unsupported = module.capabilities.keys() - SUPPORTED
     if unsupported:
         _nothing_of(module, unsupported)
@@ -77,7 +77,7 @@ def verify_declarations(module: Module) -> None:
 
 
 def _nothing_of(module: Module, unsupported: Set[int]) -> None:
-    """Nothing is decorated, and no entry point runs, in a way that only these capabilities give a meaning."""
+    """Refuses decorations and execution modes that require unsupported capabilities."""
     members = module.decorations.of_members.items()
     used = {("Decoration", each.kind): id_ for id_, all_ in module.decorations.of.items() for each in all_}
     used |= {("Decoration", each.kind): id_ for (id_, _), all_ in members for each in all_}
@@ -86,7 +86,7 @@ def _nothing_of(module: Module, unsupported: Set[int]) -> None:
         needed = CAPABILITIES_OF[kind].get(value, ())
         if SUPPORTED.isdisjoint(needed) and not unsupported.isdisjoint(needed) and (kind, value) not in HARMLESS:
             of = " or ".join(enumerant_name("Capability", each) for each in needed)
-            reason = f"%{id_} is marked {enumerant_name(kind, value)}, which is not supported; it belongs to {of}"
+            reason = f"%{id_} is marked {enumerant_name(kind, value)}, which is not supported; it requires {of}"
             offset = module.ids.get(id_, 0)
             raise SpirvError(reason, offset, module.shown(offset) if offset else "")
 
@@ -94,7 +94,7 @@ def _nothing_of(module: Module, unsupported: Set[int]) -> None:
 def _variable(variable: Variable) -> None:
     pointee = variable.type.pointee
     if isinstance(variable.initializer, Composite) and pointee.size > LARGEST_INITIALIZER:
-        raise SpirvError(f"spells out {pointee.size} bytes; {LARGEST_INITIALIZER} is the limit")
+        raise SpirvError(f"has an initializer of {pointee.size} bytes; {LARGEST_INITIALIZER} is the limit")
     if variable.builtin is None:
         if variable.storage_class == StorageClass.Input:
             raise SpirvError("is an input and no builtin; kernels get everything else as parameters")
@@ -142,14 +142,14 @@ def _kernels(module: Module) -> None:
     for kernel in module.kernels.values():
         offset = kernel.function.offset
         if not isinstance(kernel.function.type.result, Void):
-            raise SpirvError(f'the kernel "{kernel.name}" gives a value back', offset, "OpFunction")
+            raise SpirvError(f'the kernel "{kernel.name}" returns a value', offset, "OpFunction")
         for sizes in (kernel.required_group_size, kernel.max_group_size):
             if sizes and 0 in sizes:
-                raise SpirvError(f'the kernel "{kernel.name}" has groups of no work-items', offset, "OpFunction")
+                raise SpirvError(f'the kernel "{kernel.name}" has empty work-groups', offset, "OpFunction")
 
 
 def _calls(module: Module) -> None:
-    """That every callee exists, and that no function comes back to itself: a device has no stack that could grow."""
+    """Checks that every callee exists and that there is no recursion: devices have no growing stack."""
     for function in module.functions.values():
         for callee in function.calls:
             if callee not in module.functions:
@@ -176,7 +176,7 @@ def _calls(module: Module) -> None:
 
 
 def verify_function(function: Function) -> Flow:
-    """One body, once; gives the control flow that it had to find out."""
+    """Verify one body, once; return its control flow."""
     if function.verified is not None:
         return function.verified
     if not function.blocks:
@@ -191,7 +191,7 @@ def verify_function(function: Function) -> Flow:
 
 
 class _Walk:
-    """Goes down the tree of dominators, so that the values known on the way are exactly those that can be used."""
+    """Walks the dominator tree, so the visible values are exactly those that dominate the current block."""
 
     def __init__(self, function: Function, found: Flow) -> None:
         self.function = function
@@ -203,7 +203,7 @@ class _Walk:
     def everything(self) -> None:
         values = self.check.values
         values.update(zip(self.function.parameters, self.function.type.parameters, strict=True))
-        # A label to enter, or a block to leave, where what it computed is forgotten.
+        # A label to enter, or a block to leave, whose values go out of scope.
         stack: list[int | Block] = [self.function.entry.label]
         while stack:
             step = stack.pop()
@@ -216,7 +216,7 @@ class _Walk:
             stack.append(block)
             self.block(block)
             stack.extend(reversed(self.flow.dominated[step]))
-        # What cannot be reached is computed nowhere; only the types have to fit.
+        # Unreachable blocks: only the types are checked.
         values.update(self.types)
         for label in self.flow.unreachable:
             self.block(self.function.blocks[label])
@@ -263,7 +263,7 @@ class _Walk:
                 raise SpirvError(f"%{label} is not a block of this function")
 
     def phis(self, label: int) -> list[tuple[Instruction, dict[int, int]]]:
-        """The phis of a block, each with the value it takes from each block before."""
+        """The phis of a block, each with its value per predecessor."""
         found = self.incoming.get(label)
         if found is None:
             found = self.incoming[label] = []

@@ -1,4 +1,4 @@
-"""SPIR-V into the compiler's own form: calls resolved, vectors and structures taken apart, addresses in bytes."""
+"""Translates SPIR-V to the compiler's IR: calls inlined, composites split into scalars, byte addresses."""
 
 from anyzero.compiler.translate.kernel import Translation, function, kernel
 

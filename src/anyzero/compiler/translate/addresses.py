@@ -1,4 +1,4 @@
-"""Questions that a kernel itself asks about an address."""
+"""Address-space queries in kernels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NUMBERS = {"global": 0, "constant": 0, "local": 1, "private": 2}
 
 
 def space_of(f: Scope, pointer: Op) -> Op:
-    """0 global, 1 local, 2 private."""
+    """The address space of a pointer: 0 global, 1 local, 2 private."""
     space = "private" if pointer.name == "argument_address" else known_space(pointer)
     if space is not None:
         return f.b.const("i32", NUMBERS[space])

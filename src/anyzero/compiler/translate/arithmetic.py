@@ -128,7 +128,7 @@ def both_or_none(f: Scope, i: Instruction) -> Tree:
 
 @translates(Opcode.SMod)
 def modulo(f: Scope, i: Instruction) -> Tree:
-    """As the remainder, with the divisor's sign."""
+    """The remainder, with the divisor's sign."""
     b = f.b
 
     def one(dividend: Op, divisor: Op) -> Op:
@@ -150,7 +150,7 @@ def float_modulo(f: Scope, i: Instruction) -> Tree:
             other_sign = b.xor(b.fcmp("olt", rest, zero), b.fcmp("olt", divisor, zero))
             adjust = b.and_(b.fcmp("one", rest, zero), other_sign)
             found = b.select(adjust, b.float_binary("fadd", rest, divisor, flags), rest)
-        # A zero has the divisor's sign too.
+        # A zero result has the divisor's sign too.
         return b.flush(b.intrinsic("copysign", found, divisor))
 
     return each(one, *map(f.value, i.operands))
@@ -194,7 +194,7 @@ def integer_dot(f: Scope, i: Instruction) -> Tree:
 
 
 def _bytes_of(b: Builder, components: tuple[Op, ...]) -> list[Op]:
-    """Four numbers may come in one."""
+    """Components as bytes; an operand may be four bytes packed into an integer."""
     if len(components) > 1:
         return list(components)
     word = components[0]
@@ -290,7 +290,7 @@ def _is_finite(b: Builder, a: Op) -> Op:
 
 
 def _is_normal(b: Builder, a: Op) -> Op:
-    """By its bits, since comparing would flush what is not normal on a processor that does so."""
+    """Tests the bits: a comparison would flush denormals if that mode is set."""
     bits = b.as_integer(a)
     magnitude = b.and_(bits, b.const(bits.type, (1 << (width(a.type) - 1)) - 1))
     above = b.sub(magnitude, b.const(bits.type, _SMALLEST_NORMAL[a.type]))
@@ -319,7 +319,7 @@ def classify(f: Scope, i: Instruction) -> Tree:
 
 @translates(Opcode.Any, Opcode.All)
 def any_or_all(f: Scope, i: Instruction) -> Tree:
-    # Of an integer the sign counts, as for the functions of OpenCL that such vectors come from.
+    # Integers are tested by sign, as in the OpenCL functions that such vectors come from.
     given = f.components(i.operands[0])
     first, *rest = given if given[0].type == "i1" else [_has_sign(f.b, component) for component in given]
     for component in rest:

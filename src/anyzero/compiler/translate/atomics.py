@@ -101,7 +101,7 @@ def barrier(f: Scope, i: Instruction) -> None:
 
 @translates(Opcode.ControlBarrierArriveINTEL)
 def arrive(f: Scope, i: Instruction) -> None:
-    """Where the others wait for each other, they have all arrived before."""
+    """No operation: the matching wait is a full barrier."""
 
 
 @translates(Opcode.MemoryBarrier)

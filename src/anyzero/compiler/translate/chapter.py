@@ -1,4 +1,4 @@
-"""The table of translations: what each instruction becomes. A file for each chapter of the instruction set fills it."""
+"""The table of translations by opcode. One file per chapter of the instruction set fills it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Translation = Callable[["Scope", Instruction], "Tree | None"]
 Ending = Callable[["Frame", Instruction], None]
 
 TABLE: dict[int, Translation] = {}
-"""By opcode; the result's value comes back."""
+"""By opcode; a translation returns the result."""
 
 ENDINGS: dict[int, Ending] = {}
-"""What blocks end with."""
+"""Translations of terminators."""
 
 
 def translates(*opcodes: int) -> Callable[[Translation], Translation]:

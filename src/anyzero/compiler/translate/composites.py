@@ -1,4 +1,4 @@
-"""Vectors, arrays and structures as values: trees are rearranged, hardly anything is computed."""
+"""Vectors, arrays and structures as values: mostly rearranged trees without code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from anyzero.compiler.translate.trees import Tree, scalar
 
 
 def chosen(b: Builder, values: tuple[Op, ...], index: Op) -> Op:
-    """One of several by an index; any of them where the index is too large."""
+    """Selects a value by index; any of them if the index is out of range."""
     if index.name == "const":
         number: int = index.info
         return values[min(number, len(values) - 1)]

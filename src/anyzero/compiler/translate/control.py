@@ -33,7 +33,7 @@ def branch_conditional(f: Frame, i: Instruction) -> None:
 
 @ends(Opcode.Switch)
 def switch(f: Frame, i: Instruction) -> None:
-    """A chain of comparisons, one for each place that the values lead to."""
+    """A chain of comparisons, one per target."""
     selector, default = f.scalar(i.operands[0]), i.operands[1]
     type_ = f.type(i.operands[0])
     assert isinstance(type_, Int)
@@ -54,7 +54,7 @@ def switch(f: Frame, i: Instruction) -> None:
 
 
 def _one_of(f: Frame, selector: Op, values: list[int]) -> Op:
-    """Is it among these? Neighbours are asked for together."""
+    """Tests membership; a range of consecutive values takes one comparison."""
     b, found = f.b, None
     for _, run in groupby(enumerate(sorted(values)), key=lambda pair: pair[1] - pair[0]):
         together = [value for _, value in run]
@@ -101,7 +101,7 @@ def call_pointer(f: Scope, i: Instruction) -> Tree | None:
 
 
 def signature(type_: FunctionType) -> Signature:
-    """A function's type, every scalar on its own."""
+    """The signature of a function type, flattened to scalars."""
     parameters = tuple(name for parameter in type_.parameters for name in scalars(parameter))
     return Signature(scalars(type_.result) if type_.result.sized else (), parameters)
 

@@ -22,7 +22,7 @@ def _component(f: Scope, i: Instruction) -> str:
 
 
 def _decorated(f: Scope, i: Instruction) -> tuple[bool, str]:
-    """Does it saturate, and which way does it round?"""
+    """The saturation flag and the rounding mode of a conversion."""
     saturated, rounding = False, ""
     for decoration in f.decorations(i.result_id) or ():
         if decoration.kind == Decoration.SaturatedConversion:
@@ -79,7 +79,7 @@ def saturated(f: Scope, i: Instruction) -> Tree:
 
 
 def saturate(b: Builder, value: Op, to: str, from_signed: bool, to_signed: bool) -> Op:
-    """The nearest number that the target can hold."""
+    """Clamps to the range of the target type."""
     bits, target = width(value.type), width(to)
     lowest = -(1 << (target - 1)) if to_signed else 0
     highest = (1 << (target - to_signed)) - 1
@@ -93,7 +93,7 @@ def saturate(b: Builder, value: Op, to: str, from_signed: bool, to_signed: bool)
 
 
 def _upper(b: Builder, value: Op, dropped: int) -> Op:
-    """The bits of a float but for the last `dropped`, rounded to even; a NaN stays one."""
+    """The bits of a float without the last `dropped`, rounded to even; a NaN stays a NaN."""
     value = b.flush(value)
     bits = b.as_integer(value)
     odd = b.and_(b.lshr(bits, b.const("i32", dropped)), b.const("i32", 1))
@@ -109,7 +109,7 @@ def to_bfloat(f: Scope, i: Instruction) -> Tree:
 
 @translates(Opcode.RoundFToTF32INTEL)
 def to_tensor_float(f: Scope, i: Instruction) -> Tree:
-    """A float with 10 bits of fraction, in the place of one with 23."""
+    """Rounds a float to 10 bits of fraction, stored as a float with 23."""
     b = f.b
 
     def one(value: Op) -> Op:
@@ -167,7 +167,7 @@ def same_address(f: Scope, i: Instruction) -> Tree:
 
 @translates(Opcode.GenericCastToPtrExplicit)
 def from_generic_if(f: Scope, i: Instruction) -> Tree:
-    """Null where the address lies in another memory."""
+    """Null for an address in another address space."""
     b, pointer = f.b, f.scalar(i.operands[0])
     wanted = NUMBERS[SPACES.get(i.operands[1], "global")]
     there = b.icmp("eq", space_of(f, pointer), b.const("i32", wanted))

@@ -1,4 +1,4 @@
-"""How OpenCL C writes the type of a kernel's parameter, for those who set arguments. SPIR-V's integers have no sign."""
+"""OpenCL C's name of a parameter type, for setting arguments. SPIR-V's integers are signless."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def declared(parameter: Parameter) -> str:
         return "struct"
     if isinstance(type_, Pointer):
         if parameter.kind == "value":
-            # The address of a function.
+            # A function pointer.
             return "ulong"
         return f"{parameter.kind} {_plain(type_.pointee) or 'void'}*"
     if isinstance(type_, Image):

@@ -1,4 +1,4 @@
-"""One call of a function, written in the place of the call."""
+"""Inlining of one function call."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from anyzero.compiler.translate.translator import Translator
 
 LIMIT = 1_000_000
-"""Instructions that are translated for one kernel, those of a function as often as it is called."""
+"""Maximum number of translated instructions per kernel, counting a function once per call."""
 
 
 class Frame(Scope):
-    """Goes through the blocks, dominators first; stops where another function is called, and comes back after it."""
+    """Translates blocks in dominator order; suspends at a call, and resumes after it."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class Frame(Scope):
         arguments: list[Tree],
         call: SourcePlace | None = None,
     ) -> None:
-        """`call` is where it is called, for debug information."""
+        """`call` is the call site, for debug information."""
         super().__init__(translator, index)
         self.function = function
         self.call = call
@@ -44,12 +44,12 @@ class Frame(Scope):
         self.floats = translator.floats.within(self.module, function.id)
         self.values = dict(zip(function.parameters, arguments, strict=True))
         self.blocks = {label: self.b.new_block() for label in self.flow.order[1:]}
-        # Nothing leads back to a function's first block, so it goes on where the caller is.
+        # The entry block has no predecessors, so it continues the caller's block.
         self.blocks[self.flow.order[0]] = self.b.block
         self.edges: dict[tuple[int, int], Block] = {}
-        """Between labels: the block that really branches."""
+        """By pair of labels: the block that actually branches."""
         self.label = 0
-        """The block that is being translated."""
+        """The label of the current block."""
         self._phis: list[tuple[int, Instruction, Tree]] = []
         self._returns: list[tuple[Block, Tree | None]] = []
         self._todo = iter(self.flow.order)
@@ -58,7 +58,7 @@ class Frame(Scope):
         self._next_block()
 
     def advance(self) -> Frame | None:
-        """Translates up to the next call, whose frame it gives; None at the end of the function."""
+        """Translates up to the next call and returns its frame; None at the end of the function."""
         b, values, debug = self.b, self.values, self.translator.debug
         b.floats = self.floats
         while self.label:
@@ -90,7 +90,7 @@ class Frame(Scope):
         return error.at(offset, module.shown(offset), module.whereabouts(offset))
 
     def returned(self, value: Tree | None) -> None:
-        """The call that `advance` stopped at is done, and this is its result."""
+        """Sets the result of the call that `advance` stopped at."""
         assert self._waiting is not None
         if value is not None:
             self.values[self._waiting.result_id] = value
@@ -126,7 +126,7 @@ class Frame(Scope):
         self.b.goto(self.blocks[label])
 
     def leave_to(self, label: int) -> Block:
-        """Notes that the current block branches to a label."""
+        """Records a branch of the current block to a label."""
         self.edges[self.label, label] = self.b.block
         return self.blocks[label]
 
@@ -147,7 +147,7 @@ class Frame(Scope):
                     target.args.append(source)
 
     def result(self) -> Tree | None:
-        """Where all the returns meet, the caller goes on; gives what the function computed."""
+        """Continues the caller in the block where all returns join; returns the function's result."""
         b, type_ = self.b, self.function.type.result
         if len(self._returns) == 1:
             b.block, value = self._returns[0]

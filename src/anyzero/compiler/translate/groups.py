@@ -1,4 +1,4 @@
-"""Work-items together: groups and sub-groups, in the forms of OpenCL, KHR and INTEL."""
+"""Group and sub-group operations, in the forms of OpenCL, KHR and INTEL."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _ALWAYS_SUB_GROUPS = {
 
 
 def _scope(f: Scope, i: Instruction) -> tuple[str, tuple[int, ...]]:
-    """Who works together, and the operands behind; KHR's older instructions are about sub-groups alone."""
+    """The scope and the remaining operands; KHR's older instructions apply to sub-groups only."""
     if i.opcode in _ALWAYS_SUB_GROUPS:
         return "sub_group", i.operands
     return "sub_group" if f.integer(i.operands[0]) == Range.Subgroup else "group", i.operands[1:]
@@ -94,7 +94,7 @@ def elect(f: Scope, i: Instruction) -> Tree:
 
 @translates(Opcode.GroupBroadcast)
 def broadcast(f: Scope, i: Instruction) -> Tree:
-    """The work-item is named by one index, or by as many as there are dimensions."""
+    """The source work-item is given by one index, or by one per dimension."""
     b, (scope, (value, item)) = f.b, _scope(f, i)
     indices = [b.resized(index, "i64") for index in f.components(item)]
     if len(indices) == 2:
@@ -200,7 +200,7 @@ def block_write(f: Scope, i: Instruction) -> None:
 
 @translates(Opcode.SubgroupBlockPrefetchINTEL)
 def block_prefetch(f: Scope, i: Instruction) -> None:
-    """The caches know better."""
+    """No operation: hardware prefetching suffices."""
 
 
 @translates(Opcode.SubgroupImageBlockReadINTEL)
@@ -220,14 +220,14 @@ def image_block_write(f: Scope, i: Instruction) -> None:
 
 
 def _image_place(f: Scope, i: Instruction) -> list[Op]:
-    """The image, a place in a row in bytes, and the row."""
+    """The image, the byte offset in a row, and the row."""
     image, coordinate = i.operands[:2]
     return [f.scalar(image), *(f.b.resized(each, "i32", signed=True) for each in f.components(coordinate))]
 
 
 @translates(Opcode.GroupAsyncCopy)
 def async_copy(f: Scope, i: Instruction) -> Tree:
-    """Done at once; whoever waits for the event finds it done."""
+    """Copies synchronously; waiting for its event is a no-op."""
     b, (_, to, from_, count, stride, _) = f.b, i.operands
     pointee = f.pointer(to).pointee
     access = Access(pointee.size, pointee.alignment, space=f.space(to))

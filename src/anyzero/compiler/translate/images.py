@@ -14,7 +14,7 @@ from anyzero.compiler.translate.scope import Scope
 from anyzero.compiler.translate.trees import Tree, scalar
 
 FLOAT, SIGNED, UNSIGNED = range(3)
-"""What texels are converted to."""
+"""Component types that texels are converted to."""
 
 _WIDTH, _ARRAY_SIZE = 0, 3
 _QUERIES = {
@@ -45,7 +45,7 @@ def image_by_handle(f: Scope, i: Instruction) -> Tree:
 
 @translates(Opcode.ConvertHandleToSampledImageINTEL)
 def sampled_by_handle(f: Scope, i: Instruction) -> Tree:
-    """The image brings its own sampler."""
+    """The image includes its own sampler."""
     return f.b.cast("inttoptr", f.scalar(i.operands[0]), "ptr"), f.b.const("ptr", 0)
 
 
@@ -58,14 +58,14 @@ def _image(f: Scope, id_: int) -> Image:
 
 
 def _kind(name: str, options: tuple[int, ...]) -> int:
-    """Integers have a sign only where an operand says so; the image's format knows it anyway."""
+    """Integers are signed only with a SignExtend operand; the image's format decides anyway."""
     if name in FLOATS:
         return FLOAT
     return UNSIGNED if options and options[0] & ImageOperands.ZeroExtend else SIGNED
 
 
 def _coordinates(f: Scope, id_: int, image: Image) -> list[Op]:
-    """As many as the image has, each as 32 bits."""
+    """The image's coordinates, 32 bits each."""
     return [_as32(f.b, each) for each in f.components(id_)[: image.coordinates]]
 
 
@@ -76,11 +76,11 @@ def _as32(b: Builder, value: Op) -> Op:
 
 
 def _level(f: Scope, options: tuple[int, ...]) -> list[Op]:
-    """The level of detail, where one is asked for."""
+    """The level of detail, if specified."""
     if not options:
         return []
     if not options[0] & ImageOperands.Lod:
-        # Derivatives choose among levels, and there is one.
+        # Derivatives select a level, and there is only one.
         return []
     level = f.scalar(options[1])
     if level.name == "const" and level.info == 0:

@@ -1,4 +1,4 @@
-"""Constants written to memory: what variables hold at first, and what is too large to be a value."""
+"""Constants stored to memory: initializers of variables, and constants too large for a value."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from anyzero.compiler.translate.transfer import store
 
 
 def initialize(f: Scope, address: Op, constant: Constant, access: Access) -> None:
-    """Writes a constant to memory. What has many parts is copied from where it lies: no byte of it is anybody's yet."""
+    """Stores a constant. A large one is copied with its padding, since the target has no contents yet."""
     if isinstance(constant, Undef):
         return
     if isinstance(constant.type, (Array, Struct)):

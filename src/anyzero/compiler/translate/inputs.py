@@ -1,7 +1,7 @@
-"""Builtin variables: where a work-item is in the grid.
+"""Builtin variables: the position of a work-item in the grid.
 
-Their addresses can be computed with like any other. Where a load's place in the variable is known, or is one index, the
-numbers are taken directly; anything else finds them in private memory, which is filled when it turns out to be needed.
+Their addresses are ordinary values. A load at a constant offset or a single index uses the numbers directly; any other
+access uses a copy in private memory, which is created on demand.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _NAMES = {
 
 
 def read(f: Scope, pointer: Op, type_: Type) -> Tree | None:
-    """What a load from a builtin variable gives; None where it has to be found in memory."""
+    """The result of a load from a builtin variable; None if it needs the copy in memory."""
     constant, indices = 0, []
     while pointer.name == "offset":
         by = pointer.args[1]
@@ -74,7 +74,7 @@ def _at(f: Scope, values: list[Op], offset: int, type_: Type) -> Tree | None:
 
 
 def _indexed(f: Scope, values: list[Op], constant: int, index: Op, type_: Type) -> Tree | None:
-    """One component, chosen by a value."""
+    """One component, selected by a value."""
     b, size = f.b, SIZES[values[0].type]
     if constant or type_.count != 1 or scalar(type_) != values[0].type:
         return None
@@ -85,7 +85,7 @@ def _indexed(f: Scope, values: list[Op], constant: int, index: Op, type_: Type) 
 
 
 def numbers(translator: Translator, variable: Variable) -> list[Op]:
-    """The components of a builtin variable, as wide as it is declared."""
+    """The components of a builtin variable, in its declared width."""
     pointee, builtin = variable.type.pointee, variable.builtin
     assert pointee.scalar is not None
     to, b = scalar(pointee.scalar), translator.b
@@ -113,7 +113,7 @@ def _component(translator: Translator, name: str, dimension: int) -> Op:
 
 
 def _linear(translator: Translator, place: str, size: str, begin: str = "") -> Op:
-    """All dimensions in one number, x counting fastest."""
+    """The linear index over all dimensions, x fastest."""
     b = translator.b
     total: Op | None = None
     for dimension in (2, 1, 0):
@@ -126,7 +126,7 @@ def _linear(translator: Translator, place: str, size: str, begin: str = "") -> O
 
 
 def _sub_group_mask(translator: Translator, builtin: int | None) -> Op:
-    """A bit for each work-item of the sub-group that comes before or after; no sub-group has more than 64."""
+    """A mask of the lanes before or after this one; sub-groups have at most 64 lanes."""
     b, lane = translator.b, translator.builtin("sub_group_local_id")
     one, all_ = b.const("i64", 1), b.const("i64", -1)
     own = b.shl(one, lane)
@@ -145,7 +145,7 @@ def _sub_group_mask(translator: Translator, builtin: int | None) -> Op:
 
 
 def spill(translator: Translator, address: Op) -> None:
-    """Fills the private memory of a builtin variable."""
+    """Stores a builtin variable to its private memory."""
     b = translator.b
     with translator.beginning():
         for index, value in enumerate(numbers(translator, translator.inputs[address])):

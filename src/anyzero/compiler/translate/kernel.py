@@ -1,4 +1,4 @@
-"""Kernels: their arguments, and everything from their entry on in one body."""
+"""Kernels: argument layout, and one body with all calls inlined."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ from anyzero.compiler.translate.translator import Translator
 from anyzero.compiler.translate.trees import Piece, Tree, bounded, build, leaves, pieces, scalars
 
 LARGEST_ALIGNMENT = 64
-"""Of an argument in the block of all of them."""
+"""Maximum alignment of an argument in the argument block."""
 
 assert chapters.COMPLETE
 
 
 @dataclass(slots=True, eq=False)
 class Translation:
-    """A kernel in the compiler's own form, with what a launch needs to know of it."""
+    """A kernel in the compiler's IR, with the properties for a launch."""
 
     body: Body
     arguments: tuple[Argument, ...]
     args_bytes: int
     local_bytes: int
-    """Of the module's own variables; arguments come behind."""
+    """Bytes of the module's local variables; local arguments follow them."""
     uses: Uses
     kernel: Kernel
 
 
 def kernel(module: Module, name: str, linked: Sequence[Module] = (), debug: bool = False) -> Translation:
-    """One kernel of a module that was verified, with all that it calls. `debug` keeps where operations come from."""
+    """One kernel of a verified module, with all its callees. `debug` preserves source locations."""
     found = module.kernels.get(name)
     if found is None:
         raise CompileError(f'the module has no kernel "{name}"')
@@ -70,10 +70,10 @@ def function(
     floats: FloatControls = USUAL,
     debug: bool = False,
 ) -> Body:
-    """A function that is called by its address: each scalar of its parameters is a parameter.
+    """A function called by address; its parameters are flattened to scalars.
 
-    `index` says whose it is: 0 the module's, 1 … that of one of those that are linked to it. `floats` is what the
-    kernel that calls it wants.
+    `index` is its module: 0 for the kernel's module, 1 … for linked ones. `floats` are the calling kernel's float
+    controls.
     """
     found = [module, *linked][index].functions[id_]
     translator = Translator(found.name or f"function.{id_}", module, linked, debug=debug)
@@ -99,7 +99,7 @@ def function(
 
 
 def _give_back(translator: Translator, values: list[Op]) -> None:
-    """Every way out gives the function's results; where the program should never be, any will do."""
+    """Adds the function's results to every exit; undefined values at unreachable ones."""
     block, b = translator.exit, translator.b
     elsewhere = list(block.predecessors)
     if elsewhere:
@@ -117,7 +117,7 @@ def _give_back(translator: Translator, values: list[Op]) -> None:
 
 
 def layout(found: Kernel) -> tuple[tuple[Argument, ...], int]:
-    """The arguments, packed; and how many bytes all of them take."""
+    """The packed arguments, and their total size in bytes."""
     made: list[Argument] = []
     end = 0
     for parameter in found.parameters:
@@ -135,7 +135,7 @@ def layout(found: Kernel) -> tuple[tuple[Argument, ...], int]:
 
 
 def _alignment(parameter: Parameter) -> int:
-    """Of a value; what loads without a word about it rely on is the type's own."""
+    """The alignment of an argument; loads without an alignment operand assume the type's own."""
     type_ = parameter.type
     return max(parameter.alignment, type_.pointee.alignment if isinstance(type_, Pointer) else type_.alignment)
 
@@ -168,7 +168,7 @@ def _packed(translator: Translator, piece: Piece, offset: int) -> list[Op]:
 
 
 def _finish(translator: Translator) -> None:
-    """Leaves out what nothing needs, and sees to what only shows when everything is there."""
+    """Removes dead operations, then handles byval arguments and builtins, which need all uses."""
     body = translator.body
     arrange(body, translator.entry)
     if any(module.odd_integers for module in translator.modules):
@@ -186,7 +186,7 @@ def _finish(translator: Translator) -> None:
 
 
 def _keep_or_copy(translator: Translator, address: Op) -> None:
-    """A structure that came by value is read where it lies; one that is written to is copied first."""
+    """A read-only byval structure is used in place; one that is written to is copied first."""
     readers = _readers(translator.body, address)
     if readers is not None:
         for reader in readers:
@@ -196,7 +196,7 @@ def _keep_or_copy(translator: Translator, address: Op) -> None:
     b, found = translator.b, translator.kernel
     assert found is not None
     places = zip(found.parameters, layout(found)[0], strict=True)
-    # Structures without members lie where the next one does.
+    # An empty structure has the address of the next argument.
     here = [each for each, place in places if place.offset == address.info and each.kind == "byval"]
     parameter = max(here, key=lambda each: each.size)
     variable = Memory(parameter.size, _alignment(parameter), "private", parameter.name)
@@ -209,7 +209,7 @@ def _keep_or_copy(translator: Translator, address: Op) -> None:
 
 
 def _readers(body: Body, address: Op) -> list[Op] | None:
-    """What reads from an address; None where something else is done with it."""
+    """The reads from an address; None if it has other uses."""
     addresses, readers = {address}, []
     for op in body.ops:
         for place, arg in enumerate(op.args):

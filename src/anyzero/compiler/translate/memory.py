@@ -1,4 +1,4 @@
-"""Memory: variables, loads and stores, copies, and the addresses of parts."""
+"""Memory: variables, loads and stores, copies, access chains."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def variable(f: Scope, i: Instruction) -> Tree:
 
 
 def access(operands: tuple[int, ...], start: int, type_: Type, space: Space) -> tuple[Access, int]:
-    """The memory operands at some place of an instruction that moves a value of this type, and where they end."""
+    """The memory operands of an access to this type, and the index after them."""
     said, end = memory_access(operands, start)
     alignment = said.alignment if said.alignment is not None else type_.alignment
     return Access(1, alignment, said.volatile, said.nontemporal, space), end
@@ -70,7 +70,7 @@ def copy_sized(f: Scope, i: Instruction) -> None:
 
 
 def _copy(f: Scope, i: Instruction, size: Op, start: int) -> None:
-    """A second set of memory operands is the source's; a single one is everybody's."""
+    """A second set of memory operands applies to the source; a single one to both."""
     to, from_ = i.operands[:2]
     written, end = access(i.operands, start, f.pointer(to).pointee, f.space(to))
     again = end if end < len(i.operands) else start
@@ -94,7 +94,7 @@ def pointer_access_chain(f: Scope, i: Instruction) -> Tree:
 
 
 def _chain(f: Scope, i: Instruction, indices: tuple[int, ...], further: int, pointer: Op) -> Op:
-    """What is known of the way is added last, so that equal strides look equal."""
+    """Adds constant offsets last, so that equal strides have equal operations."""
     reached = f.pointer(i.operands[0]).pointee
     for id_ in indices:
         if isinstance(reached, Struct):
@@ -110,7 +110,7 @@ def _chain(f: Scope, i: Instruction, indices: tuple[int, ...], further: int, poi
 
 
 def _step(f: Scope, i: Instruction, pointer: Op, index: int, size: int) -> tuple[Op, int]:
-    """An index into elements: an address further on, or what is known to be added."""
+    """Applies an element index: returns the new address and a constant offset."""
     b = f.b
     by = b.resized(f.scalar(index), "i64", signed=True)
     if by.name == "const":
@@ -143,4 +143,4 @@ def semantics_of(f: Scope, i: Instruction) -> Tree:
 
 @translates(Opcode.LifetimeStart, Opcode.LifetimeStop)
 def lifetime(f: Scope, i: Instruction) -> None:
-    """Private memory is there as long as its work-item."""
+    """No operation: private memory lives as long as its work-item."""

@@ -19,7 +19,7 @@ from anyzero.compiler.translate.trees import Tree, each, leaves, scalar
 Function = Callable[[Scope, Instruction, tuple[int, ...]], "Tree | None"]
 
 FUNCTIONS: dict[int, Function] = {}
-"""Whatever is not here computes each component on its own."""
+"""All other functions are component-wise."""
 
 
 def is_(*numbers: int) -> Callable[[Function], Function]:
@@ -59,7 +59,7 @@ def _name(i: Instruction) -> str:
 
 @is_(Cl.ldexp, Cl.pown, Cl.rootn)
 def exponent(f: Scope, i: Instruction, ids: tuple[int, ...]) -> Tree:
-    """The second operand is an int, whatever the first is."""
+    """The second operand is an int for any type of the first."""
     to, name = _component(f, i), _name(i)
 
     def one(x: Op, n: Op) -> Op:
@@ -92,7 +92,7 @@ def direction(f: Scope, i: Instruction, ids: tuple[int, ...]) -> Tree:
 
 @is_(Cl.fract, Cl.modf, Cl.sincos, Cl.frexp, Cl.lgamma_r, Cl.remquo)
 def two_results(f: Scope, i: Instruction, ids: tuple[int, ...]) -> Tree:
-    """The second result goes to memory."""
+    """The second result is stored to memory."""
     *operands, pointer = ids
     b, to, name = f.b, _component(f, i), _name(i)
     pointee = f.pointer(pointer).pointee
@@ -116,7 +116,7 @@ def two_results(f: Scope, i: Instruction, ids: tuple[int, ...]) -> Tree:
 
 @is_(Cl.select)
 def select(f: Scope, i: Instruction, ids: tuple[int, ...]) -> Tree:
-    """In vectors the sign of each component decides."""
+    """In vectors, the sign of each component selects."""
     b, predicate = f.b, "ne" if f.types[i.result_id].count == 1 else "slt"
 
     def one(otherwise: Op, then: Op, condition: Op) -> Op:
@@ -149,10 +149,10 @@ def upsample(f: Scope, i: Instruction, ids: tuple[int, ...]) -> Tree:
 
 @is_(Cl.shuffle, Cl.shuffle2)
 def shuffle(f: Scope, i: Instruction, ids: tuple[int, ...]) -> Tree:
-    """Of the mask, as many bits count as the components need."""
+    """Only the low bits of the mask that index the components are used."""
     *sources, mask = ids
     b, values = f.b, tuple(component for id_ in sources for component in f.components(id_))
-    # Three components are numbered as if there were four.
+    # Three components are indexed like four.
     step = len(f.components(sources[0]))
     if step == 3:
         values = tuple(value for at in range(0, len(values), 3) for value in (*values[at : at + 3], values[at]))
@@ -160,14 +160,14 @@ def shuffle(f: Scope, i: Instruction, ids: tuple[int, ...]) -> Tree:
 
 
 def _place(f: Scope, pointer: int, offset: int, step: int) -> Op:
-    """An address so many steps further on."""
+    """The address advanced by `offset` steps."""
     b = f.b
     index = b.resized(f.scalar(offset), "i64", signed=True)
     return b.offset(f.scalar(pointer), b.mul(index, b.const("i64", step)))
 
 
 def _step(components: int, size: int, aligned: bool) -> tuple[int, int]:
-    """From one vector to the next, and the alignment; aligned ones of three components take the room of four."""
+    """Stride and alignment of vectors; aligned ones of three components take the space of four."""
     if not aligned:
         return components * size, size
     room = (4 if components == 3 else components) * size
@@ -200,7 +200,7 @@ def vector_store(f: Scope, i: Instruction, words: tuple[int, ...]) -> None:
 
 @is_(Cl.prefetch)
 def prefetch(f: Scope, i: Instruction, ids: tuple[int, ...]) -> None:
-    """Advice that a processor's own prefetching makes unnecessary."""
+    """No operation: hardware prefetching suffices."""
 
 
 @is_(Cl.printf)

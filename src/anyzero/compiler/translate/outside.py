@@ -1,4 +1,4 @@
-"""What a function finds in its module: constants, and the addresses of variables."""
+"""Module-scope values: constants, and the addresses of variables."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
     from anyzero.compiler.translate.translator import Translator
 
 DEPTH = 100
-"""Constants that are computed from constants that are computed …"""
+"""Maximum nesting of constant expressions."""
 
 
 class Outside:
-    """Each of them is computed once, where the kernel begins."""
+    """Each value is computed once, in the kernel's entry."""
 
     def __init__(self, translator: Translator) -> None:
         self.translator = translator
         self._found: dict[tuple[int, int], Tree] = {}
         self._scopes: dict[int, Scope] = {}
         self._coded: dict[tuple[int, int], Memory] = {}
-        """Constants that lie in the code."""
+        """Constants in the kernel's code."""
         self._depth = 0
 
     def value(self, index: int, id_: int) -> Tree:
@@ -82,7 +82,7 @@ class Outside:
         return self._expression(index, constant)
 
     def _part(self, index: int, constant: Constant) -> Tree:
-        """Parts that folding made have no id."""
+        """Elements created by folding have no id."""
         return self.value(index, constant.id) if constant.id else self._constant(index, constant)
 
     def _expression(self, index: int, constant: Expression) -> Tree:
@@ -121,9 +121,7 @@ class Outside:
         return self._shared(index, variable)
 
     def _first_contents(self, index: int, variable: Variable) -> bytes | None:
-        """Of a local variable with an initializer. OpenCL has none; other languages mean what every group begins
-        with.
-        """
+        """The initial contents of a local variable. OpenCL forbids initializers; other languages use them."""
         if variable.initializer is None or isinstance(variable.initializer, Undef):
             return None
         contents = initial(self.translator.modules[index], variable)
@@ -146,7 +144,7 @@ class Outside:
         return translator.address(Memory(size, alignment, "global", variable.name, offset, index))
 
     def _in_code(self, index: int, variable: Variable) -> Memory:
-        """A constant that the kernel brings along, and with it what it holds addresses of."""
+        """A constant placed in the kernel's code, together with the targets of its addresses."""
         made = self._coded.get((index, variable.id))
         if made is not None:
             return made
@@ -155,7 +153,7 @@ class Outside:
         contents = initial(module, variable)
         image = bytes(contents.data) or bytes(size)
         made = Memory(size, variable.alignment, "constant", variable.name, image=image)
-        # Before its addresses: a constant may lead back to itself.
+        # Registered before its addresses are resolved: a constant may point to itself.
         self._coded[index, variable.id] = made
         made.functions = tuple((at, self._function(index, id_)) for at, id_ in contents.functions)
         made.addresses = tuple((at, self._target(index, id_), by) for at, id_, by in contents.addresses)

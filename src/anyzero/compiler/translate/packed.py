@@ -1,7 +1,7 @@
-"""Integers of odd widths between memory and values: plain integers that cover the same bits.
+"""Loads and stores of odd-width integers, by native integers that cover the same bits.
 
-A value of 24 bits is two bytes and one more, and so are three bytes of a structure that some producer loads as one
-integer: nothing beyond them may be read or written. Components of vectors lie bit behind bit.
+A 24-bit value takes an i16 and an i8. No byte beyond it may be accessed: a producer may load three bytes of a structure
+as one integer. Components of vectors are bit-packed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from anyzero.compiler.spirv.types import PLAIN
 
 
 class Chunk(NamedTuple):
-    """A plain integer in memory."""
+    """A native integer in memory."""
 
     type: str
     offset: int
@@ -23,7 +23,7 @@ class Chunk(NamedTuple):
 
 
 def chunks(bits: int) -> Iterator[Chunk]:
-    """Plain integers that cover so many bits, and no byte more than they need; the longest first."""
+    """Native integers that cover this many bits with the minimum number of bytes; the widest first."""
     end, at = -(-bits // 8), 0
     for width in reversed(PLAIN):
         while at + width // 8 <= end:
@@ -32,17 +32,17 @@ def chunks(bits: int) -> Iterator[Chunk]:
 
 
 def unpack(b: Builder, found: Sequence[Op], width: int, count: int) -> list[Op]:
-    """Integers of a width from the chunks that hold them; bits above the last one do not count."""
+    """Integers of a width from their chunks; bits above the last one are ignored."""
     return regroup(b, found, [f"i{width}"] * count)
 
 
 def pack(b: Builder, values: Sequence[Op]) -> list[Op]:
-    """The chunks for integers, with zeros above the last one's bits."""
+    """The chunks of integers, zero-extended."""
     return regroup(b, values, [chunk.type for chunk in chunks(sum(WIDTHS[value.type] for value in values))])
 
 
 def regroup(b: Builder, values: Sequence[Op], types: Sequence[str]) -> list[Op]:
-    """The same bits as integers of other widths, the lowest first."""
+    """The same bits as integers of other widths, lowest first."""
     made, at = [], 0
     for type_ in types:
         made.append(_taken(b, values, at, type_))
@@ -51,7 +51,7 @@ def regroup(b: Builder, values: Sequence[Op], types: Sequence[str]) -> list[Op]:
 
 
 def _taken(b: Builder, values: Sequence[Op], first: int, type_: str) -> Op:
-    """An integer that begins at a bit of the row."""
+    """The integer that begins at bit `first` of the sequence."""
     whole, begin = b.const(type_, 0), 0
     for value in values:
         end = begin + WIDTHS[value.type]

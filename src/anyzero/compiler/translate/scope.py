@@ -1,4 +1,4 @@
-"""What a translation can ask about the place of its instruction: values, types, decorations."""
+"""The context of an instruction: values, types, decorations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SPACES: dict[int, Space] = {
     StorageClass.Input: "private",
     StorageClass.CodeSectionINTEL: "code",
 }
-"""Everything else is generic."""
+"""All others are generic."""
 
 _FAST = {
     FPFastMathMode.NotNaN: "nnan",
@@ -42,17 +42,17 @@ _FAST = {
 
 
 class Scope:
-    """A module's declarations, for operations on constants; a function's frame knows more."""
+    """A module's declarations, for operations on constants; a frame adds a function's values."""
 
     def __init__(self, translator: Translator, index: int) -> None:
         self.translator = translator
         self.b: Builder = translator.b
         self.index = index
-        """Which of the translator's modules it is."""
+        """Index of the module in the translator."""
         self.module: Module = translator.modules[index]
         self.values: dict[int, Tree] = {}
         self.types: dict[int, Type] = self.module.values
-        """Of values, by id."""
+        """Types of values, by id."""
 
     def value(self, id_: int) -> Tree:
         found = self.values.get(id_)
@@ -66,7 +66,7 @@ class Scope:
         return found
 
     def components(self, id_: int) -> tuple[Op, ...]:
-        """Of a number or a vector."""
+        """The components of a number or a vector."""
         found = self.value(id_)
         return (found,) if isinstance(found, Op) else found  # type: ignore[return-value]
 
@@ -83,7 +83,7 @@ class Scope:
         return SPACES.get(self.pointer(id_).storage_class, "generic")
 
     def integer(self, id_: int) -> int:
-        """An operand that the verifier wants to be a constant, such as a scope."""
+        """The value of an operand that must be constant, such as a scope."""
         constant = self.module.constants.get(id_)
         if not isinstance(constant, Scalar):
             raise CompileError(f"%{id_} is not a constant integer")
@@ -97,7 +97,7 @@ class Scope:
         return self.module.decorations.of.get(id_)
 
     def wrap_flags(self, id_: int) -> str:
-        """What a producer promises about an integer operation."""
+        """The nsw and nuw flags of an integer operation."""
         decorations = self.module.decorations.of.get(id_)
         if decorations is None:
             return ""
@@ -107,7 +107,7 @@ class Scope:
         )
 
     def float_flags(self, id_: int, contract: bool = False) -> str:
-        """What a producer allows with a floating-point operation; `contract` is for what can be part of a fma."""
+        """The fast-math flags of an operation; `contract` is for operations that can be fused."""
         contract = contract and self.translator.contraction
         decorations = self.module.decorations.of.get(id_)
         if decorations is None:

@@ -1,4 +1,4 @@
-"""Values between memory and their trees: an access for each vector or scalar of the value."""
+"""Loads and stores of trees: one access per vector or scalar of the value."""
 
 from __future__ import annotations
 
@@ -64,5 +64,5 @@ def _store_packed(f: Scope, pointer: Op, piece: Piece, components: list[Op], acc
 
 
 def _alignment(alignment: int, offset: int) -> int:
-    """What is left of it so many bytes further on."""
+    """The alignment at an offset."""
     return min(alignment, offset & -offset) if offset else alignment

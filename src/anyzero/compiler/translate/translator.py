@@ -1,4 +1,4 @@
-"""The state of one translation: the body being written, the modules it comes from, and what it holds only once."""
+"""The state of one translation: the body, its source modules, and values that are computed once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from anyzero.compiler.translate.outside import Outside
 from anyzero.compiler.translate.trees import Tree
 
 DEPTH = 200
-"""Calls within calls."""
+"""Maximum call depth."""
 
 
 class Translator:
@@ -38,7 +38,7 @@ class Translator:
     ) -> None:
         self.body = Body(name)
         self.debug = debug
-        """Do operations remember the calls they were inlined from?"""
+        """True if operations record the calls they were inlined from."""
         self.b = Builder(self.body)
         self.modules = [module, *linked]
         self.kernel = kernel
@@ -46,11 +46,11 @@ class Translator:
         self.contraction = kernel is None or _may_contract(kernel, module)
         self.steps = 0
         self.entry = self.b.block
-        """For what every work-item finds before it begins: addresses, arguments, its place in the grid."""
+        """The entry block: addresses, arguments, the position in the grid."""
         self.exit = self.b.new_block()
-        """Where work-items end."""
+        """The exit block."""
         self.inputs: dict[Op, Variable] = {}
-        """The addresses of builtin variables, which are taken literally only where nothing shorter will do."""
+        """The addresses of builtin variables, materialized only if a direct read is impossible."""
         self._once: dict[tuple[str, str, object], Op] = {}
         self._layouts: dict[int, Layout] = {}
         self._outside = Outside(self)
@@ -65,7 +65,7 @@ class Translator:
 
     @contextmanager
     def beginning(self) -> Iterator[None]:
-        """What is written meanwhile is written to the entry."""
+        """Emits into the entry block while active."""
         block, self.b.block = self.b.block, self.entry
         try:
             yield
@@ -73,7 +73,7 @@ class Translator:
             self.b.block = block
 
     def once(self, name: str, type_: str, info: object) -> Op:
-        """An operation that has no operands, and the same result wherever it stands."""
+        """An operation without operands whose result is the same everywhere."""
         key = name, type_, info
         found = self._once.get(key)
         if found is None:
@@ -82,7 +82,7 @@ class Translator:
         return found
 
     def forget(self) -> None:
-        """What was written once may be gone, and is written again where it is needed."""
+        """Clears the cached operations, which may have been removed; they are emitted again on demand."""
         self._once.clear()
 
     def undef(self, type_: str) -> Op:
@@ -96,13 +96,13 @@ class Translator:
         return self.once("variable", "ptr", variable)
 
     def layout(self, index: int) -> Layout:
-        """Of a module's block of variables."""
+        """The layout of a module's variables."""
         if index not in self._layouts:
             self._layouts[index] = layout(self.modules[index])
         return self._layouts[index]
 
     def exported(self, name: str, what: str) -> tuple[int, int]:
-        """The linked module, and the id there, that an imported name stands for."""
+        """Resolves an imported name to a linked module and an id in it."""
         if self._exports is None:
             self._exports = {}
             for index, module in enumerate(self.modules):
@@ -114,7 +114,7 @@ class Translator:
         return found
 
     def run(self, frame: Frame) -> Tree | None:
-        """Everything that a function does, the calls in it too."""
+        """Translates a function with all its calls."""
         stack = [frame]
         while True:
             top = stack[-1]
@@ -143,7 +143,7 @@ class Translator:
         return Frame(self, index, function, arguments, call)
 
     def resolved(self, index: int, function: Function) -> tuple[int, Function]:
-        """The function itself, or what another module exports by its name."""
+        """The function itself, or the definition that another module exports by its name."""
         if function.has_body:
             return index, function
         if function.linkage is None:
@@ -157,7 +157,7 @@ class Translator:
         return where, found
 
     def copied(self, pointer: Op, type_: Pointer, alignment: int) -> Op:
-        """A structure that a function gets by value, in memory of its own."""
+        """A private copy of a structure passed by value."""
         size, alignment = type_.pointee.size, max(alignment, type_.pointee.alignment)
         address = self.address(Memory(size, alignment, "private"))
         access = Access(alignment=alignment, space="private")
@@ -165,12 +165,12 @@ class Translator:
         return address
 
     def leave(self) -> None:
-        """The work-item is done."""
+        """Branches to the exit of the work-item."""
         self.b.goto(self.exit)
 
 
 def _may_contract(kernel: Kernel, module: Module) -> bool:
-    """A mode that says what floats allow says so for everything that does not speak for itself."""
+    """FPFastMathDefault applies to operations without flags of their own."""
     allowed = kernel.contraction
     for mode in kernel.modes:
         if mode.mode == ExecutionMode.FPFastMathDefault and len(mode.operands) > 1:

@@ -1,4 +1,4 @@
-"""SPIR-V's values as trees: a scalar is an operation, a vector, array or structure the tuple of its parts."""
+"""SPIR-V values as trees: a scalar is an operation, a composite the tuple of its elements."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from anyzero.compiler.spirv.types import (
 Tree: TypeAlias = "Op | tuple[Tree, ...]"
 
 LEAVES = 4096
-"""How many scalars one value may have; a larger one belongs in memory."""
+"""Maximum number of scalars in a value; larger ones live in memory."""
 
 _FLOATS = {16: "half", 32: "float", 64: "double"}
 
@@ -47,7 +47,7 @@ def scalar(type_: Type) -> str:
 
 
 def parts(type_: Type) -> tuple[Type, ...] | None:
-    """What a value of this type is made of; None where it is a scalar."""
+    """The element types of a composite; None for a scalar."""
     if isinstance(type_, Struct):
         return type_.members
     if isinstance(type_, (Vector, Array)):
@@ -56,7 +56,7 @@ def parts(type_: Type) -> tuple[Type, ...] | None:
 
 
 def count(type_: Type) -> int:
-    """How many scalars a value has."""
+    """Number of scalars in a value."""
     if isinstance(type_, Struct):
         return sum(count(member) for member in type_.members)
     if isinstance(type_, (Vector, Array)):
@@ -71,7 +71,7 @@ def bounded(type_: Type) -> None:
 
 
 def scalars(type_: Type) -> tuple[str, ...]:
-    """The names of all scalars of a value, in order."""
+    """The types of all scalars of a value, in order."""
     if isinstance(type_, Struct):
         bounded(type_)
         return tuple(name for member in type_.members for name in scalars(member))
@@ -82,7 +82,7 @@ def scalars(type_: Type) -> tuple[str, ...]:
 
 
 def build(type_: Type, make: Callable[[str], Op]) -> Tree:
-    """A value of some type from its scalars, made in order; the type must be bounded."""
+    """A value from its scalars, created in order; the type must be bounded."""
     if isinstance(type_, Struct):
         return tuple(build(member, make) for member in type_.members)
     if isinstance(type_, (Vector, Array)):
@@ -103,7 +103,7 @@ def leaves(tree: Tree) -> list[Op]:
 
 
 def each(make: Callable[..., Op], *trees: Tree) -> Tree:
-    """The same operation on every scalar of trees that are shaped alike."""
+    """Applies an operation to every scalar of trees with the same structure."""
     first = trees[0]
     if isinstance(first, Op):
         return make(*trees)
@@ -111,15 +111,15 @@ def each(make: Callable[..., Op], *trees: Tree) -> Tree:
 
 
 class Piece(NamedTuple):
-    """Neighbouring components that one access to memory moves."""
+    """Adjacent components that one memory access moves."""
 
     scalar: str
-    """As it lies in memory: truth values are bytes there."""
+    """The scalar type in memory: booleans are bytes there."""
     components: int
     offset: int
     truth: bool
     odd: bool = False
-    """Are they integers of an odd width, which lie bit behind bit?"""
+    """True for integers of an odd width, which are bit-packed."""
 
 
 def pieces(type_: Type, offset: int = 0) -> Iterator[Piece]:

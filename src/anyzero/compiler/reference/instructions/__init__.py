@@ -1,4 +1,4 @@
-"""SPIR-V's instructions by chapter, one function for each or for each kind."""
+"""SPIR-V's instructions by chapter, one function per instruction or kind."""
 
 from anyzero.compiler.reference.instructions import (
     access,
@@ -25,4 +25,4 @@ CHAPTERS = (
     images,
     lanes,
 )
-"""Importing them fills the tables of handlers."""
+"""Importing these modules fills the tables of handlers."""

@@ -16,7 +16,7 @@ _ADDRESS = (1 << 64) - 1
 
 
 def target(decoder: Decoder, id_: int) -> Type:
-    """What a pointer points to."""
+    """The pointee type."""
     pointer = decoder.type_of(id_)
     if not isinstance(pointer, Pointer):
         raise Fault(f"%{id_} is {pointer} instead of a pointer")
@@ -128,7 +128,7 @@ def _chain(
         ((slot, sign, size),) = scaled
 
         def one(r: Registers) -> None:
-            # With the sign bit turned round and taken off again, the index is a signed number.
+            # Flipping the sign bit and subtracting it sign-extends the index.
             r[to] = (r[from_] + fixed + ((r[slot] ^ sign) - sign) * size) & _ADDRESS
 
         return one
@@ -145,7 +145,7 @@ def _chain(
 def _path(
     decoder: Decoder, type_: Type, element: int | None, indices: tuple[int, ...]
 ) -> tuple[int, list[tuple[int, int, int]]]:
-    """A way into a type: a fixed distance, and values with their sign bit and the size of what they count."""
+    """An access chain: a constant offset, and index slots with sign bit and element size."""
     fixed = 0
     scaled: list[tuple[int, int, int]] = []
 
@@ -203,4 +203,4 @@ def lifetime(decoder: Decoder, instruction: Instruction) -> Step:
 
 
 def nothing(r: Registers) -> None:
-    """For what says something to compilers only."""
+    """No operation: hints for compilers."""

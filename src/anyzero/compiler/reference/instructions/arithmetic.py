@@ -21,7 +21,7 @@ Operation = Callable[..., Any]
 
 
 def _divide(a: int, b: int) -> int:
-    """Towards zero, where Python rounds down."""
+    """Division that rounds toward zero, unlike Python's."""
     size = abs(a) // abs(b)
     return size if (a < 0) == (b < 0) else -size
 
@@ -44,7 +44,7 @@ def _reversed(value: int, width: int) -> int:
     return int(f"{value:0{width}b}"[::-1], 2)
 
 
-# By opcode: the operation on numbers of a width. Shifts that are too far have no value; here they shift everything out.
+# By opcode: the operation for a width. Oversized shifts are undefined; here all bits are shifted out.
 _INTEGERS: dict[int, Callable[[int, int], Operation]] = {
     Op.SNegate: lambda width, mask: lambda a: -a & mask,
     Op.Not: lambda width, mask: lambda a: a ^ mask,
@@ -69,25 +69,25 @@ _INTEGERS: dict[int, Callable[[int, int], Operation]] = {
 
 @handles(*_INTEGERS)
 def integers(decoder: Decoder, instruction: Instruction) -> Step:
-    # The count of a number's bits may have another type than the number.
+    # The result type of BitCount may differ from the operand's.
     width = width_of(decoder.type_of(instruction.operands[0]))
     return lanewise(decoder, instruction, _INTEGERS[instruction.opcode](width, (1 << width) - 1))
 
 
 def remainder(a: float, b: float) -> float:
-    """With the sign of the first; exact."""
+    """The exact remainder, with the dividend's sign."""
     return math.nan if math.isinf(a) or b == 0.0 or a != a or b != b else math.fmod(a, b)
 
 
 def _modulo(a: float, b: float, plus: Callable[[float, float], float] = operator.add) -> float:
-    """With the sign of the second."""
+    """The remainder, with the divisor's sign."""
     rest = remainder(a, b)
     if rest == 0.0:
         return math.copysign(0.0, b)
     return plus(rest, b) if (rest < 0.0) != (b < 0.0) else rest
 
 
-# A double holds what two shorter numbers give closely enough that rounding it again is rounding once.
+# For shorter floats a double has enough bits that rounding its result again equals rounding once.
 _FLOATS: dict[int, Callable[[Callable[[float], float]], Operation]] = {
     Op.FAdd: lambda fit: lambda a, b: fit(a + b),
     Op.FSub: lambda fit: lambda a, b: fit(a - b),
@@ -107,7 +107,7 @@ _EXACT: dict[int, Callable[[Fraction, Fraction], Fraction]] = {
 
 
 def _operation(decoder: Decoder, opcode: int, type_: Type) -> Operation:
-    """On components of a type, rounded as the function wants it; without what it does to denormals."""
+    """The operation on components in the function's rounding mode, without denormal flushing."""
     width = width_of(type_)
     usual = _FLOATS[opcode](ROUND[width])
     mode = decoder.floats.direction(width)
@@ -123,7 +123,7 @@ def _operation(decoder: Decoder, opcode: int, type_: Type) -> Operation:
             return float(usual(a, b))
         zero = float(usual(a, b))
         if opcode in (Op.FAdd, Op.FSub) and mode == FPRoundingMode.RTN and zero == 0.0:
-            # Of a sum that is nothing, only two positive zeros leave one.
+            # An exact zero sum is +0 only for two positive zeros.
             other = b if opcode == Op.FAdd else -b
             zero = 0.0 if math.copysign(1.0, a) == math.copysign(1.0, other) == 1.0 else -0.0
         return nearest(exact(Fraction(a), Fraction(b)), width, mode, zero)
@@ -148,7 +148,7 @@ def negate(decoder: Decoder, instruction: Instruction) -> Step:
 
 
 def _flushing(decoder: Decoder, instruction: Instruction, opcode: int) -> tuple[Operation, Callable[[Any], Any]]:
-    """An operation that gives no denormal where the function wants none, and what makes its operands so."""
+    """The operation with flushed results, and the flush for its operands."""
     type_ = decoder.type(instruction)
     operation, flush = _operation(decoder, opcode, type_), flush_of(decoder, type_)
     return lambda a, b: flush(operation(a, b)), flush
@@ -166,7 +166,7 @@ def scale(decoder: Decoder, instruction: Instruction) -> Step:
 
 
 def dot(first: tuple[float, ...], second: tuple[float, ...], width: int) -> float:
-    """Every product and every sum is rounded."""
+    """The dot product; every product and every sum is rounded."""
     to_width = ROUND[width]
     total = to_width(first[0] * second[0])
     for a, b in zip(first[1:], second[1:], strict=True):
@@ -186,7 +186,7 @@ def dot_product(decoder: Decoder, instruction: Instruction) -> Step:
     return step
 
 
-# Which of the two vectors has signed components.
+# Signedness of the two vectors.
 _SIGNS = {
     Op.SDot: (True, True),
     Op.UDot: (False, False),
@@ -220,7 +220,7 @@ def integer_dot(decoder: Decoder, instruction: Instruction) -> Step:
 
 
 def _components(value: Any, type_: Type, is_signed: bool) -> list[int]:
-    """Four bytes may come packed into an integer."""
+    """The components of a vector, or four bytes packed into an integer."""
     if isinstance(type_, Vector):
         parts, width = list(value), width_of(type_)
     else:
@@ -241,7 +241,7 @@ _PAIRS: dict[int, Callable[[int, int, int], tuple[int, int]]] = {
 
 @handles(*_PAIRS)
 def pairs(decoder: Decoder, instruction: Instruction) -> Step:
-    """Two results, in a structure."""
+    """Operations with two results, in a structure."""
     operation, type_ = _PAIRS[instruction.opcode], decoder.type(instruction)
     assert isinstance(type_, Struct)
     member = type_.members[0]
@@ -276,7 +276,7 @@ def bit_field_extract(decoder: Decoder, instruction: Instruction) -> Step:
 def _bit_field(
     decoder: Decoder, instruction: Instruction, values: tuple[int, ...], offset: int, count: int, operation: Operation
 ) -> Step:
-    """Where the bits are is the same for all components."""
+    """Bit fields: offset and count are the same for all components."""
     type_ = decoder.type(instruction)
     mask = (1 << width_of(type_)) - 1
     to, from_ = decoder.result(instruction), decoder.slot_list(values)

@@ -1,4 +1,4 @@
-"""Atomic operations, which need nothing special where one work-item runs at a time; and barriers."""
+"""Atomic operations, trivial because one work-item runs at a time; and barriers."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from anyzero.compiler.spirv.tables import Op
 from anyzero.compiler.spirv.types import Float, Int, Type
 
 Change = Callable[..., Any]
-"""From what is there and what the instruction brings to what is there next."""
+"""Maps the old value and the operands to the new value."""
 
 
 def _changed(decoder: Decoder, instruction: Instruction, change: Change | None, operands: tuple[int, ...]) -> Step:
-    """Reads, changes, writes; gives what was there. Without a change it is not written."""
+    """Read-modify-write that returns the old value. Without a change, a plain read."""
     pointer = decoder.slot(instruction.operands[0])
     type_ = target(decoder, instruction.operands[0])
     read, write, size = layout.reader(type_), layout.writer(type_), type_.stored
@@ -51,7 +51,7 @@ def exchange(decoder: Decoder, instruction: Instruction) -> Step:
     return _changed(decoder, instruction, lambda old, new: new, instruction.operands[3:])
 
 
-# By opcode: the change to an integer of a width.
+# By opcode: the change of an integer, by width.
 _INTEGERS: dict[int, Callable[[int, int], Change]] = {
     Op.AtomicIIncrement: lambda width, mask: lambda old: (old + 1) & mask,
     Op.AtomicIDecrement: lambda width, mask: lambda old: (old - 1) & mask,
@@ -99,7 +99,7 @@ def compare_exchange(decoder: Decoder, instruction: Instruction) -> Step:
 
 
 def _bits(type_: Type, value: Any) -> Any:
-    """What is compared is what lies in memory: a NaN equals itself there, and zeros differ."""
+    """The bit pattern for comparison: a NaN equals itself, and zeros of different signs differ."""
     return bits_of(value, type_.width) if isinstance(type_, Float) else value
 
 
@@ -127,5 +127,5 @@ def barrier(decoder: Decoder, instruction: Instruction) -> Pause:
 
 @handles(Op.ControlBarrierArriveINTEL, Op.MemoryBarrier)
 def fence(decoder: Decoder, instruction: Instruction) -> Step:
-    """Whoever waits, waits for all; that somebody has arrived needs no mention."""
+    """No operation: a wait is a full barrier, and memory is sequentially consistent."""
     return nothing

@@ -1,7 +1,7 @@
-"""Work-items together: votes, broadcasts, shuffles, reductions, scans, copies by a whole group.
+"""Collective operations: votes, broadcasts, shuffles, reductions, scans, group copies.
 
-In a sub-group only those take part who came to the instruction together. To ask somebody else for a value has no
-meaning; the answer here is zero.
+In a sub-group only the lanes that reached the instruction together take part. Reading from an inactive lane is
+undefined; here it gives zero.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from anyzero.compiler.spirv.types import Pointer, Type, Vector
 
 Combine = Callable[[Any, Any], Any]
 
-# By opcode: how two components of a width combine, and what changes nothing.
+# By operation: the combining function for a width, and its identity.
 _INTEGER: dict[str, Callable[[int, int], tuple[Combine, Any]]] = {
     "IAdd": lambda width, mask: (lambda a, b: (a + b) & mask, 0),
     "IMul": lambda width, mask: (lambda a, b: (a * b) & mask, 1),
@@ -99,7 +99,7 @@ def _arithmetic(decoder: Decoder, instruction: Instruction, name: str, *, unifor
 
 
 def _reduced(items: Sequence[Item], values: Sequence[Any], combine: Combine, size: int | None) -> list[Any]:
-    """Over all, or over clusters of lanes."""
+    """Reduces over all lanes, or over clusters."""
     of = [item.lane // size if size else 0 for item in items]
     totals: dict[int, Any] = {}
     for cluster, value in zip(of, values, strict=True):
@@ -110,7 +110,7 @@ def _reduced(items: Sequence[Item], values: Sequence[Any], combine: Combine, siz
 def _of_values(
     decoder: Decoder, instruction: Instruction, scope: int, ids: tuple[int, ...], settle: Settle, *, uniform: bool
 ) -> Pause:
-    """A meeting to which everybody brings the values of these operands; a single one as it is."""
+    """A meeting to which each work-item contributes the values of these operands; a single one unwrapped."""
     slots = decoder.slot_list(ids)
     if len(slots) == 1:
         (only,) = slots
@@ -119,7 +119,7 @@ def _of_values(
 
 
 def _everywhere(answer: Callable[[Sequence[Any]], Any]) -> Settle:
-    """The same answer for all."""
+    """The same result for all."""
     return lambda items, values: [answer(values)] * len(items)
 
 
@@ -170,7 +170,7 @@ def ballot(decoder: Decoder, instruction: Instruction) -> Pause:
 
 
 def _number(item: Item, scope: int) -> int:
-    """By which a work-item is called among those of the scope."""
+    """The index of a work-item in the scope."""
     return item.lane if scope == Scope.Subgroup else item.index
 
 
@@ -202,7 +202,7 @@ def broadcast_first(decoder: Decoder, instruction: Instruction) -> Pause:
     return _of_values(decoder, instruction, scope, (value,), _everywhere(lambda values: values[0]), uniform=False)
 
 
-# From a lane, an operand and the number of lanes to the lane whose value is taken.
+# Source lane, from the lane, an operand and the number of lanes.
 _SHUFFLES: dict[int, Callable[[int, int, int], int]] = {
     Op.GroupNonUniformBroadcast: lambda lane, other, lanes: other,
     Op.GroupNonUniformShuffle: lambda lane, other, lanes: other,
@@ -238,7 +238,7 @@ def shuffle(decoder: Decoder, instruction: Instruction) -> Pause:
 
 @handles(Op.SubgroupShuffleDownINTEL, Op.SubgroupShuffleUpINTEL)
 def shuffle_two(decoder: Decoder, instruction: Instruction) -> Pause:
-    """Two rows of values, one behind the other, and a window onto them that moves."""
+    """Shuffles with two vectors: a shifted window over their concatenation."""
     down, zero = instruction.opcode == Op.SubgroupShuffleDownINTEL, layout.zero(decoder.type(instruction))
 
     def settle(items: Sequence[Item], brought: Sequence[Any]) -> Sequence[Any]:
@@ -256,7 +256,7 @@ def shuffle_two(decoder: Decoder, instruction: Instruction) -> Pause:
 
 @handles(Op.GroupAsyncCopy)
 def async_copy(decoder: Decoder, instruction: Instruction) -> Pause:
-    """Done as soon as all are here; nobody may rely on it before the event."""
+    """Copies when all work-items have arrived; the result is valid after the event."""
     scope, destination, source, count, stride, event = instruction.operands
     type_, pointer = target(decoder, destination), decoder.type_of(destination)
     to_global = isinstance(pointer, Pointer) and memory.SPACE[pointer.storage_class] == memory.GLOBAL
@@ -267,7 +267,7 @@ def async_copy(decoder: Decoder, instruction: Instruction) -> Pause:
             raise Divergence("work-items of one group copy different things")
         regions = items[0].regions
         for index in range(how_many):
-            # Only global memory is walked through in strides.
+            # The stride applies to global memory only.
             here, there = (index * step, index) if to_global else (index, index * step)
             data = memory.read(regions, from_ + there * type_.size, type_.stored)
             memory.write(regions, to + here * type_.size, data)

@@ -1,4 +1,4 @@
-"""Comparisons, questions about numbers, and logic."""
+"""Comparisons, classification of numbers, and logic."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _UNSIGNED: dict[int, Callable[[int, int], bool]] = {
     Op.ULessThanEqual: lambda a, b: a <= b,
 }
 
-# With the sign bit the other way round, signed numbers are ordered as unsigned ones are.
+# With the sign bit flipped, signed numbers compare like unsigned ones.
 _SIGNED: dict[int, Callable[[int], Callable[[int, int], bool]]] = {
     Op.SGreaterThan: lambda sign: lambda a, b: a ^ sign > b ^ sign,
     Op.SGreaterThanEqual: lambda sign: lambda a, b: a ^ sign >= b ^ sign,

@@ -55,7 +55,7 @@ def shuffle(decoder: Decoder, instruction: Instruction) -> Step:
 @handles(Op.CompositeConstruct)
 def construct(decoder: Decoder, instruction: Instruction) -> Step:
     to, parts = decoder.result(instruction), decoder.slot_list(instruction.operands)
-    # A vector may be put together from shorter ones.
+    # A vector may be constructed from shorter ones.
     joins = [isinstance(decoder.type_of(id_), Vector) for id_ in instruction.operands]
     if not isinstance(decoder.type(instruction), Vector) or not any(joins):
 

@@ -118,7 +118,7 @@ def _call(decoder: Decoder, instruction: Instruction, ids: list[int], callee: Ca
 
 
 def _copy(item: Item, arguments: list[Any], index: int, size: int) -> int:
-    """What the function changes there, its caller does not see."""
+    """Copies a byval argument, so that the caller does not see changes."""
     data = memory.read(item.regions, arguments[index], size)
     arguments[index] = item.allocate(size, f"argument {index}")
     memory.write(item.regions, arguments[index], data)

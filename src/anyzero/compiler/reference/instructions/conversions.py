@@ -17,12 +17,12 @@ from anyzero.compiler.spirv.types import Pointer
 
 
 def _widths(decoder: Decoder, instruction: Instruction) -> tuple[int, int]:
-    """Of the result, and of the operand."""
+    """The widths of the result and the operand."""
     return width_of(decoder.type(instruction)), width_of(decoder.type_of(instruction.operands[0]))
 
 
 def _mode(decoder: Decoder, instruction: Instruction, usual: int | None = None) -> int:
-    """What the instruction says, else what is usual, else what the function wants for the result's width."""
+    """The rounding mode: the instruction's, else `usual`, else the function's for the result's width."""
     named = decoder.module.decorations.number(instruction.result_id, Decoration.FPRoundingMode)
     if named is not None:
         return named
@@ -35,7 +35,7 @@ def _saturated(decoder: Decoder, instruction: Instruction) -> bool:
 
 @handles(Op.ConvertFToU, Op.ConvertFToS)
 def to_integer(decoder: Decoder, instruction: Instruction) -> Step:
-    """What does not fit has no value unless it is saturated; here its lower bits are taken."""
+    """Overflow is undefined without saturation; here the value is truncated."""
     width, _ = _widths(decoder, instruction)
     low, high = limits(width, instruction.opcode == Op.ConvertFToS)
     mask = (1 << width) - 1
@@ -104,10 +104,10 @@ def to_tensor_float(decoder: Decoder, instruction: Instruction) -> Step:
 
 
 def _tensor_float(value: float) -> float:
-    """A float whose fraction has 10 bits, the nearest one; the even one of two that are as near."""
+    """Rounds to a fraction of 10 bits, ties to even."""
     if value != value or value in (math.inf, -math.inf):
         return value
-    # The 13 bits that are dropped are worth so much; the smallest exponent is that of denormals.
+    # The weight of the 13 dropped bits; the exponent is at least that of denormals.
     step = math.ldexp(1.0, max(math.frexp(value)[1] - 24, -149) + 13)
     rounded = math.copysign(round(value / step) * step, value)
     return rounded if abs(rounded) < 2.0**128 else math.copysign(math.inf, value)

@@ -29,7 +29,7 @@ def _thing(item: Item, handle: int, wanted: type[Any]) -> Any:
 
 
 def _coordinates(type_: Type, value: Any, count: int) -> list[Any]:
-    """As many as the image has; integers with their sign."""
+    """The image's coordinates; integers are signed."""
     parts = list(value[:count]) if isinstance(type_, Vector) else [value]
     return [signed(part, width_of(type_)) for part in parts] if isinstance(type_.scalar, Int) else parts
 
@@ -42,7 +42,7 @@ def _image_type(decoder: Decoder, id_: int) -> ImageType:
 
 
 def _fits(image: Image, type_: ImageType) -> None:
-    """An argument of another shape would be read as something that it is not."""
+    """Checks that the argument matches the declared image type."""
     if len(image.size) != type_.dimensions or bool(image.layers) != type_.arrayed:
         raise Fault(f"an image of {image.extents} was given for {type_}")
 
@@ -121,7 +121,7 @@ def sample(decoder: Decoder, instruction: Instruction) -> Step:
 
 
 class _Level:
-    """Which level of detail an instruction asks for: by number, or by how far the next texel is."""
+    """The level of detail of an instruction: explicit, or from derivatives."""
 
     def __init__(self, decoder: Decoder, options: list[int]) -> None:
         mask, values = (options[0], options[1:]) if options else (0, [])

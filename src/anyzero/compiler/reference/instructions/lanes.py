@@ -1,4 +1,4 @@
-"""What a work-item does with its place in a sub-group, without waiting for the others."""
+"""Sub-group operations that need no synchronization."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _bits(ballot: tuple[int, int, int, int]) -> int:
 
 
 def _place(item: Item, scope: int) -> tuple[int, int]:
-    """The work-item's number, and how many there are."""
+    """The work-item's index in the scope, and the size of the scope."""
     if scope == Scope.Subgroup:
         return item.lane, size_of_sub_group(item)
     return item.index, len(item.group.items)
@@ -76,7 +76,7 @@ def ballot_count(decoder: Decoder, instruction: Instruction) -> Step:
 
 @handles(Op.GroupNonUniformBallotFindLSB, Op.GroupNonUniformBallotFindMSB)
 def ballot_find(decoder: Decoder, instruction: Instruction) -> Step:
-    """Where no bit is set there is nothing to find, and the answer is zero."""
+    """Finds the first or last set bit; zero if none is set."""
     scope, ballot = decoder.constant(instruction.operands[0]), decoder.slot(instruction.operands[1])
     to, lowest = decoder.result(instruction), instruction.opcode == Op.GroupNonUniformBallotFindLSB
 
@@ -93,7 +93,7 @@ def _components(type_: Type) -> tuple[Type, int]:
 
 @handles(Op.SubgroupBlockReadINTEL)
 def block_read(decoder: Decoder, instruction: Instruction) -> Step:
-    """A component for each row of the block, a lane for each place in the row."""
+    """One component per row of the block, one lane per element of the row."""
     element, count = _components(decoder.type(instruction))
     to, pointer = decoder.result(instruction), decoder.slot(instruction.operands[0])
     assert element is target(decoder, instruction.operands[0])
@@ -129,7 +129,7 @@ def block_write(decoder: Decoder, instruction: Instruction) -> Step:
 @handles(Op.SubgroupBlockPrefetchINTEL)
 def block_prefetch(decoder: Decoder, instruction: Instruction) -> Step:
     def step(r: Registers) -> None:
-        """Nothing is nearer than anything else."""
+        """No operation: there is no cache."""
 
     return step
 
@@ -174,8 +174,8 @@ def image_block_write(decoder: Decoder, instruction: Instruction) -> Step:
 def _image_block(
     item: Item, handle: int, at: tuple[int, int], size: int, count: int
 ) -> tuple[Image, list[tuple[int, bool]]]:
-    """Where the bytes of a lane lie, or the nearest to them, and whether they are in the image; the first coordinate
-    counts bytes.
+    """Byte offsets of a lane's elements, clamped to the image, with flags for those inside; the first coordinate is in
+    bytes.
     """
     image = item.group.launch.handles.get(handle >> SHIFT)
     if not isinstance(image, Image):

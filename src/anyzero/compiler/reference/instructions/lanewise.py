@@ -1,4 +1,4 @@
-"""Instructions that do the same to every component."""
+"""Component-wise instructions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from anyzero.compiler.spirv.types import Float, Int, Type, Vector
 
 
 def width_of(type_: Type) -> int:
-    """Of a number, or of a vector's components."""
+    """The width of a number, or of a vector's components."""
     if not isinstance(type_.scalar, (Int, Float)):
         raise Fault(f"{type_} is not made of numbers")
     return type_.scalar.width
@@ -26,7 +26,7 @@ def lanewise(decoder: Decoder, instruction: Instruction, operation: Callable[...
 
 
 def apply(decoder: Decoder, instruction: Instruction, operation: Callable[..., Any], ids: tuple[int, ...]) -> Step:
-    """The step that computes a result, component by component, from operands with as many components."""
+    """The step that applies an operation component-wise."""
     if decoder.floats.flushed and not _chooses(instruction):
         operation = _flushing(decoder, instruction, operation, ids)
     to, from_ = decoder.result(instruction), decoder.slot_list(ids)
@@ -54,7 +54,7 @@ def apply(decoder: Decoder, instruction: Instruction, operation: Callable[..., A
 
 
 def _chooses(instruction: Instruction) -> bool:
-    """What hands on one of its operands computes nothing."""
+    """True for instructions that return one of their operands unchanged; they do not flush denormals."""
     return instruction.opcode == Op.Select or (
         instruction.opcode == Op.ExtInst and instruction.operands[1] in (Cl.select, Cl.bitselect)
     )
@@ -63,14 +63,14 @@ def _chooses(instruction: Instruction) -> bool:
 def _flushing(
     decoder: Decoder, instruction: Instruction, operation: Callable[..., Any], ids: tuple[int, ...]
 ) -> Callable[..., Any]:
-    """The same with zeros for denormals, of the widths that the function wants that for."""
+    """The operation with denormals flushed, for the widths that the function flushes."""
     operands = [flush_of(decoder, decoder.type_of(id_)) for id_ in ids]
     result = flush_of(decoder, decoder.type(instruction))
     return lambda *given: result(operation(*[flush(each) for flush, each in zip(operands, given, strict=True)]))
 
 
 def flush_of(decoder: Decoder, type_: Type) -> Callable[[Any], Any]:
-    """What is done to components of a type before and after they are computed with."""
+    """The flush of a type's components, applied to operands and results."""
     scalar = type_.scalar
     if not isinstance(scalar, Float) or scalar.width not in decoder.floats.flushed:
         return lambda value: value

@@ -1,4 +1,4 @@
-"""OpenCL.std, a function of the library to a Python function."""
+"""OpenCL.std, one Python function per library function."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from anyzero.compiler.spirv.instruction import Instruction
 from anyzero.compiler.spirv.tables import Op
 
 CHAPTERS = (common, exponentials, geometry, integers, numerals, pieces, printf, transfers, trigonometry)
-"""Importing them fills the table of functions."""
+"""Importing these modules fills the table of functions."""
 
 
 @handles(Op.ExtInst)

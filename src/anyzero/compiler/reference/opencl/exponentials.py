@@ -25,7 +25,7 @@ def _growing(compute: Callable[[float], float]) -> Real:
 
 
 def _logarithm(compute: Callable[[float], float], pole: float = 0.0) -> Real:
-    """Minus infinity at its pole."""
+    """A logarithm; minus infinity at its pole."""
     safe = inside(compute)
     return lambda x: -math.inf if x == pole else safe(x)
 
@@ -46,7 +46,7 @@ def pow_(x: float, y: float) -> float:
 
 
 def powr(x: float, y: float) -> float:
-    """Of numbers that are not negative, by way of the logarithm, with whatever that leaves undefined."""
+    """Power of non-negative numbers, with the NaN cases of exp(y * log(x))."""
     if x < 0.0 or x != x or y != y:
         return math.nan
     if (y == 0.0 and (x == 0.0 or math.isinf(x))) or (x == 1.0 and math.isinf(y)):
@@ -55,7 +55,7 @@ def powr(x: float, y: float) -> float:
 
 
 def root(x: float, n: int) -> float:
-    """The n-th root, rounded once: an exponent of 1/n would have to be exact for that."""
+    """The n-th root, correctly rounded; pow(x, 1/n) would not be, because 1/n is inexact."""
     if n == 0 or x != x or (x < 0.0 and n % 2 == 0):
         return math.nan
     odd = n % 2 != 0
@@ -82,7 +82,7 @@ def _tgamma(x: float) -> float:
     except ValueError:
         return math.nan
     except OverflowError:
-        # Between the poles on the negative side it grows only where x is tiny.
+        # Between the negative poles it overflows only for tiny x.
         return math.copysign(math.inf, x) if abs(x) < 1.0 else math.inf
 
 
@@ -129,7 +129,7 @@ real(
 
 
 def _by_integer(compute: Callable[[float, int], float]) -> Callable[[int], Callable[[float, int], float]]:
-    """The exponent is an integer; OpenCL's are of 32 bits."""
+    """The exponent is a 32-bit integer."""
 
     def of(width: int) -> Callable[[float, int], float]:
         fit = ROUND[width]

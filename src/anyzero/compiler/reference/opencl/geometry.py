@@ -1,4 +1,4 @@
-"""Vectors as points in space."""
+"""Geometric functions."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def normalize(decoder: Decoder, instruction: Instruction, ids: tuple[int, ...]) 
     fit = ROUND[width_of(type_)]
 
     def compute(point: Point) -> Any:
-        # Scaled first, so that the squares of what is very small or very large have a sum.
+        # Scaled first, so that squares neither overflow nor underflow.
         largest = max((abs(part) for part in point if part == part), default=0.0)
         if math.isinf(largest):
             point = tuple(math.copysign(1.0, part) if math.isinf(part) else 0.0 * part for part in point)

@@ -28,7 +28,7 @@ def _clamp(x: int, low: int, high: int) -> int:
     return min(max(x, low), high)
 
 
-# On numbers with the sign that the function means; what they give is cut to the width.
+# On signed or unsigned numbers, as the function requires; results are truncated to the width.
 _EITHER: dict[str, Operation] = {
     "abs": abs,
     "abs_diff": lambda a, b: abs(a - b),
@@ -92,7 +92,7 @@ def high_half(decoder: Decoder, instruction: Instruction, ids: tuple[int, ...]) 
 
 @function(Cl.s_mul24, Cl.u_mul24, Cl.s_mad24, Cl.u_mad24)
 def of_24_bits(decoder: Decoder, instruction: Instruction, ids: tuple[int, ...]) -> Step:
-    """Only the lower 24 bits of the factors count."""
+    """Only the low 24 bits of the factors are used."""
     is_signed = instruction.operands[1] in (Cl.s_mul24, Cl.s_mad24)
 
     def factor(value: int) -> int:

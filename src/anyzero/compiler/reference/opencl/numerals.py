@@ -1,4 +1,4 @@
-"""Floating-point numbers taken apart, put together and rounded. All of it is exact."""
+"""Decomposition, construction and rounding of floating-point numbers. All of it is exact."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LOWEST, _HIGHEST = -1 << 31, (1 << 31) - 1
 
 
 def _to_whole(rule: Callable[[float], int]) -> Callable[[float], float]:
-    """A rounding that keeps what is no number, and the sign of zeros."""
+    """A rounding that preserves NaNs, infinities, and the sign of zeros."""
     return lambda x: math.copysign(float(rule(x)), x) if math.isfinite(x) else x
 
 
@@ -107,7 +107,7 @@ sized(
         Cl.minmag: lambda width: _minmag,
         Cl.ldexp: _ldexp,
         Cl.nextafter: _nextafter,
-        # A mad may be either: two roundings, or one as here.
+        # A mad may round twice, or once as here.
         **dict.fromkeys([Cl.fma, Cl.mad], lambda width: lambda a, b, c: fused(a, b, c, width)),
     }
 )
@@ -159,7 +159,7 @@ def _frexp(width: int) -> Callable[[float], tuple[float, int]]:
 
 
 def _remquo(width: int) -> Callable[[float, float], tuple[float, int]]:
-    """The quotient's lower seven bits with its sign."""
+    """The low seven bits of the quotient, with its sign."""
 
     def of(x: float, y: float) -> tuple[float, int]:
         rest = _ieee_remainder(x, y)

@@ -1,4 +1,4 @@
-"""Choosing among bits, components and vectors."""
+"""Selection of bits, components and vectors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def bitselect(decoder: Decoder, instruction: Instruction, ids: tuple[int, ...]) 
 
 @function(Cl.select)
 def select(decoder: Decoder, instruction: Instruction, ids: tuple[int, ...]) -> Step:
-    """A vector is chosen by the highest bits, a scalar by whether there is any."""
+    """Vectors are selected by the sign bits, a scalar by a nonzero condition."""
     vector = isinstance(decoder.type(instruction), Vector)
     chosen = 1 << (width_of(decoder.type_of(ids[2])) - 1) if vector else -1
 
@@ -46,7 +46,7 @@ def select(decoder: Decoder, instruction: Instruction, ids: tuple[int, ...]) -> 
 @function(Cl.shuffle, Cl.shuffle2)
 def shuffle(decoder: Decoder, instruction: Instruction, ids: tuple[int, ...]) -> Step:
     to, (*sources, mask) = decoder.result(instruction), decoder.slot_list(ids)
-    # Three components are counted as four, the last of which is anything.
+    # Three components are indexed like four; the last one is undefined.
     length = decoder.type_of(ids[0]).count
     room = 4 if length == 3 else length
     padding = (layout.zero(decoder.type(instruction))[0],) * (room - length)

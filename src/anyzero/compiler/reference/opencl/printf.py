@@ -1,4 +1,4 @@
-"""printf: one text for each call."""
+"""printf: one string per call."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _padded(found: re.Match[str], text: str) -> str:
 
 
 def _integer(found: re.Match[str], argument: _Argument) -> str:
-    """Cut to what the conversion names; C would take an int where it names nothing."""
+    """Truncated to the conversion's length modifier; the default is an int, as in C."""
     own = argument.type.width if isinstance(argument.type, Int) else 64
     width = min(_BITS.get(found["length"], 32), max(own, 8))
     value = argument.value & ((1 << width) - 1)
@@ -130,7 +130,7 @@ def _float(found: re.Match[str], value: float) -> str:
 
 
 def _hexadecimal(size: float, precision: int | None) -> str:
-    """As C writes it: no more digits than there are, or as many as are asked for."""
+    """The %a format of C: the exact digits, or the given precision."""
     head, _, exponent = size.hex().partition("p")
     lead, _, digits = head.partition(".")
     if precision is None:

@@ -1,4 +1,4 @@
-"""The table of OpenCL.std's functions, and the usual ways to fill it."""
+"""The table of OpenCL.std's functions, and the common forms of entries."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from anyzero.compiler.spirv.instruction import Instruction
 from anyzero.compiler.spirv.types import Int, Vector
 
 Builder = Callable[[Decoder, Instruction, tuple[int, ...]], Step]
-"""From an instruction and the operands behind the function's number to its step."""
+"""Maps an instruction and the function's operands to a step."""
 
 FUNCTIONS: dict[int, Builder] = {}
-"""By number; a test sees to it that all are here."""
+"""By number; a test checks that all are here."""
 
 Real = Callable[..., float]
 Sized = Callable[[int], Callable[..., Any]]
-"""From the width of the first operand's components to what is done with each."""
+"""Maps the component width of the first operand to the operation per component."""
 
 
 def function(*numbers: int) -> Callable[[Builder], Builder]:
@@ -35,7 +35,7 @@ def function(*numbers: int) -> Callable[[Builder], Builder]:
 
 
 def real(functions: dict[int, Real]) -> None:
-    """Functions that are computed in double precision, whatever the width, and rounded at the end."""
+    """Functions computed in double precision for every width, and rounded at the end."""
     sized({number: _fitted(each) for number, each in functions.items()})
 
 
@@ -50,7 +50,7 @@ def _fitted(compute: Real) -> Sized:
 
 
 def sized(functions: dict[int, Sized]) -> None:
-    """Functions of components that must know their width."""
+    """Component-wise functions that depend on the width."""
     for number, of in functions.items():
         function(number)(_lanewise(of))
 
@@ -63,7 +63,7 @@ def _lanewise(of: Sized) -> Builder:
 
 
 def two_results(functions: dict[int, Sized]) -> None:
-    """Functions that give a pair: the result, and what goes to where the last operand points."""
+    """Functions with a second result, which is stored through the last operand."""
     for number, of in functions.items():
         function(number)(_storing(of))
 

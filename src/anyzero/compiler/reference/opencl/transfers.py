@@ -1,4 +1,4 @@
-"""Vectors and half-precision numbers to and from memory."""
+"""Loads and stores of vectors and half-precision numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from anyzero.compiler.spirv.types import Float, Type, Vector
 
 
 class _Place:
-    """A row of components in memory, counted in vectors."""
+    """An array of vectors in memory."""
 
     def __init__(self, decoder: Decoder, offset: int, pointer: int, count: int, room: int) -> None:
         self.offset, self.pointer = decoder.slot(offset), decoder.slot(pointer)
@@ -53,7 +53,7 @@ def load(decoder: Decoder, instruction: Instruction, ids: tuple[int, ...]) -> St
     vector = isinstance(type_, Vector)
 
     def step(r: Registers) -> None:
-        # Whatever a half-precision number becomes holds it exactly.
+        # The conversion from half precision is exact.
         found = place.read(r)
         r[to] = tuple(found) if vector else found[0]
 

@@ -1,4 +1,4 @@
-"""Angles, and the functions of the hyperbola."""
+"""Trigonometric and hyperbolic functions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from anyzero.compiler.spirv.tables import OpenCL as Cl
 
 
 def inside(compute: Callable[[float], float]) -> Real:
-    """Not a number where the function has no value."""
+    """NaN outside of the function's domain."""
 
     def of(x: float) -> float:
         try:
@@ -23,7 +23,7 @@ def inside(compute: Callable[[float], float]) -> Real:
 
 
 def _overflowing(compute: Callable[[float], float]) -> Real:
-    """sinh and cosh leave the range of doubles on both sides."""
+    """sinh and cosh overflow on both sides."""
 
     def of(x: float) -> float:
         try:
@@ -40,7 +40,7 @@ def sinpi(x: float) -> float:
     turn = math.fmod(abs(x), 2.0)
     sign = math.copysign(1.0, x)
     if turn > 1.0:
-        # A whole number of half turns keeps the sign of x, so that only what is between changes it.
+        # Integers keep the sign of x; only the fractional part changes it.
         sign, turn = -sign, turn - 1.0
     if turn in (0.0, 1.0):
         return math.copysign(0.0, x)

@@ -1,1 +1,1 @@
-"""What the operands of each instruction must be; one file for each chapter of the instruction set."""
+"""Rules for the operands of each instruction; one file per chapter of the instruction set."""

@@ -110,7 +110,7 @@ def bit_count(check: Check, instruction: Instruction) -> None:
 
 
 def _compared(check: Check, instruction: Instruction, kind: type[Type], ids: tuple[int, ...]) -> None:
-    """Operands alike, and a truth value for each component."""
+    """Operands of one type, and a boolean per component as the result."""
     type_ = check.types[instruction.type_id]
     operand = check.values[ids[0]]
     if type_.scalar.__class__ is not Bool:
@@ -129,7 +129,7 @@ def compare_integers(check: Check, instruction: Instruction) -> None:
 
 @rule(Op.IEqual, Op.INotEqual)
 def equal(check: Check, instruction: Instruction) -> None:
-    """Some producers compare pointers so, before there was an instruction for it."""
+    """Also for pointers, because producers for versions before OpPtrEqual use it."""
     first, second = instruction.operands
     if isinstance(check.values[first], Pointer):
         pointers(check, instruction)
@@ -156,13 +156,13 @@ def compare_floats(check: Check, instruction: Instruction) -> None:
 
 @rule(Op.Any, Op.All)
 def any_or_all(check: Check, instruction: Instruction) -> None:
-    """Vectors of integers are none that the specification allows, but LLVM 22 writes them for any() and all()."""
+    """Also for integer vectors: not in the specification, but LLVM 22 emits them for any() and all()."""
     type_, (id_,) = check.types[instruction.type_id], instruction.operands
     if not isinstance(type_, Bool):
         raise wrong_result(instruction, type_)
     given = check.values[id_]
     if not shape(given, Bool) and not (isinstance(given, Vector) and isinstance(given.element, Int)):
-        raise wrong(id_, given, "truth values")
+        raise wrong(id_, given, "booleans")
 
 
 @rule(Op.Select)
@@ -170,6 +170,6 @@ def select(check: Check, instruction: Instruction) -> None:
     type_, (condition, true, false) = check.types[instruction.type_id], instruction.operands
     chosen = check.values[condition]
     if chosen.scalar.__class__ is not Bool or chosen.count not in (1, type_.count):
-        raise wrong(condition, chosen, "a truth value, or one for each component")
+        raise wrong(condition, chosen, "a boolean, or one per component")
     check.is_(true, type_)
     check.is_(false, type_)

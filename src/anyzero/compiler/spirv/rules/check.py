@@ -1,4 +1,4 @@
-"""What a rule can ask about the function it looks at, and the table of all rules."""
+"""The context of a rule, and the table of all rules."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from anyzero.compiler.spirv.types import Bool, Float, Int, Pointer, Type, Vector
 Rule = Callable[["Check", Instruction], None]
 
 RULES: dict[int, Rule] = {}
-"""By opcode. What has no rule is not supported inside of functions."""
+"""By opcode. An instruction without a rule is not supported inside of functions."""
 
 
 def rule(*opcodes: int) -> Callable[[Rule], Rule]:
@@ -29,7 +29,7 @@ def rule(*opcodes: int) -> Callable[[Rule], Rule]:
 
 
 class Values(dict[int, Type]):
-    """The types of the values that can be used at some place; a miss is a mistake of the module."""
+    """The types of the values that dominate a point; a miss is an error of the module."""
 
     def __init__(self, module: Module, function: Function | None) -> None:
         super().__init__()
@@ -40,16 +40,16 @@ class Values(dict[int, Type]):
         if found is not None:
             return found
         if self._function and id_ in self._function.body.types:
-            raise SpirvError(f"%{id_} is not computed on every way that leads here")
+            raise SpirvError(f"the definition of %{id_} does not dominate this use")
         if id_ in self._module.ids or (self._function and id_ in self._function.blocks):
             raise SpirvError(f"%{id_} is not a value")
         raise SpirvError(f"%{id_} is not declared")
 
 
 class Check:
-    """One function under the rules, or the module's own operations on constants.
+    """One function being verified, or the module's operations on constants.
 
-    A rule raises SpirvError; who calls it adds the place.
+    A rule raises SpirvError; its caller adds the location.
     """
 
     def __init__(self, module: Module, function: Function | None = None) -> None:
@@ -57,7 +57,7 @@ class Check:
         self.types = module.types
         self.values = Values(module, function)
         self.block: Block | None = None
-        """Where the walk over the function is."""
+        """The current block."""
         self._function = function
 
     @property
@@ -83,7 +83,7 @@ class Check:
             raise SpirvError(f"%{id_} is {type_} instead of {wanted}")
 
     def constant(self, id_: int) -> int:
-        """An integer that must be known before the kernel runs."""
+        """The value of an id that must be an integer constant."""
         constant = self.module.constants.get(id_)
         if not isinstance(constant, Scalar) or not isinstance(constant.type, Int):
             self.integer(id_)
@@ -99,7 +99,7 @@ class Check:
         return scope
 
     def group(self, id_: int) -> int:
-        """A scope whose work-items can work together."""
+        """A scope for group operations: work-group or sub-group."""
         return self.scope(id_, Scope.Workgroup, Scope.Subgroup)
 
     def semantics(self, id_: int) -> int:
@@ -111,7 +111,7 @@ def is_number(type_: Type) -> bool:
 
 
 def shape(type_: Type, kind: type[Type], count: int | None = None) -> bool:
-    """Is it a scalar or vector of this kind, with this many components?"""
+    """True for a scalar or vector of this kind, with this many components."""
     return isinstance(type_.scalar, kind) and (count is None or type_.count == count)
 
 
@@ -120,4 +120,4 @@ def wrong(id_: int, type_: Type, wanted: object) -> SpirvError:
 
 
 def wrong_result(instruction: Instruction, type_: Type) -> SpirvError:
-    return SpirvError(f"{instruction.name.removeprefix('Op')} cannot give {type_}")
+    return SpirvError(f"{instruction.name.removeprefix('Op')} cannot return {type_}")

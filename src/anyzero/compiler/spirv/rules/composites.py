@@ -9,7 +9,7 @@ from anyzero.compiler.spirv.tables import Op
 from anyzero.compiler.spirv.types import Array, Struct, Type, Vector
 
 NO_COMPONENT = 0xFFFFFFFF
-"""In a shuffle: any value will do."""
+"""In a shuffle: an undefined component."""
 
 
 @rule(Op.VectorExtractDynamic)
@@ -65,7 +65,7 @@ def construct(check: Check, instruction: Instruction) -> None:
 
 
 def _joined(check: Check, ids: tuple[int, ...], type_: Vector) -> None:
-    """A vector may be put together from scalars and shorter vectors."""
+    """A vector may be constructed from scalars and shorter vectors."""
     parts = [check.values[id_] for id_ in ids]
     for id_, part in zip(ids, parts, strict=True):
         if part.scalar is not type_.element:
@@ -116,7 +116,7 @@ def same_contents(check: Check, instruction: Instruction) -> None:
 
 
 def _alike(one: Type, other: Type, known: set[tuple[int, int]]) -> bool:
-    """Do they differ in nothing but where their members lie in memory? Each pair is looked at once."""
+    """True if the types differ only in memory layout. Each pair is compared once."""
     if (id(one), id(other)) in known:
         return True
     known.add((id(one), id(other)))

@@ -11,14 +11,14 @@ from anyzero.compiler.spirv.types import Bool, FunctionType, Void
 
 @rule(Op.Branch, Op.Unreachable)
 def nothing(check: Check, instruction: Instruction) -> None:
-    """That the label is a block of the function was seen when the function was decoded."""
+    """No checks: the decoder has checked the labels."""
 
 
 @rule(Op.BranchConditional)
 def branch_conditional(check: Check, instruction: Instruction) -> None:
     condition, weights = instruction.operands[0], instruction.operands[3:]
     if not isinstance(check.values[condition], Bool):
-        raise wrong(condition, check.values[condition], "a truth value")
+        raise wrong(condition, check.values[condition], "a boolean")
     if len(weights) not in (0, 2):
         raise SpirvError(f"has {len(weights)} branch weights instead of 2")
 
@@ -27,19 +27,19 @@ def branch_conditional(check: Check, instruction: Instruction) -> None:
 def switch(check: Check, instruction: Instruction) -> None:
     values = [value for value, _ in switch_cases(instruction, check.integer(instruction.operands[0]).width)]
     if len(set(values)) != len(values):
-        raise SpirvError("leads from one value to two places")
+        raise SpirvError("has a duplicate case value")
 
 
 @rule(Op.Return)
 def return_(check: Check, instruction: Instruction) -> None:
     if not isinstance(check.function.type.result, Void):
-        raise SpirvError(f"gives nothing back, and the function's result is {check.function.type.result}")
+        raise SpirvError(f"returns no value, but the function returns {check.function.type.result}")
 
 
 @rule(Op.ReturnValue)
 def return_value(check: Check, instruction: Instruction) -> None:
     if isinstance(check.function.type.result, Void):
-        raise SpirvError("gives a value back, and the function has no result")
+        raise SpirvError("returns a value, but the function returns none")
     check.is_(instruction.operands[0], check.function.type.result)
 
 
@@ -75,4 +75,4 @@ def _arguments(check: Check, instruction: Instruction, type_: FunctionType, argu
 @rule(Op.AssumeTrueKHR)
 def assume(check: Check, instruction: Instruction) -> None:
     if not isinstance(check.values[instruction.operands[0]], Bool):
-        raise wrong(instruction.operands[0], check.values[instruction.operands[0]], "a truth value")
+        raise wrong(instruction.operands[0], check.values[instruction.operands[0]], "a boolean")

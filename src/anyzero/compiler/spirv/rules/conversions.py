@@ -7,7 +7,7 @@ from anyzero.compiler.spirv.rules.check import Check, is_number, rule, shape, wr
 from anyzero.compiler.spirv.tables import Op, StorageClass
 from anyzero.compiler.spirv.types import Float, Int, Pointer, Type
 
-# What each converts to, and from.
+# Target and source types.
 _NUMBERS: dict[int, tuple[type[Type], type[Type]]] = {
     Op.ConvertFToU: (Int, Float),
     Op.ConvertFToS: (Int, Float),
@@ -31,7 +31,7 @@ _NAMED_SPACES = {
     StorageClass.HostOnlyINTEL,
 }
 _WITH_CODE = _NAMED_SPACES | {StorageClass.CodeSectionINTEL}
-"""Tables of virtual functions hold generic pointers."""
+"""Vtables hold generic pointers to code."""
 _GLOBAL_SPACES = {StorageClass.DeviceOnlyINTEL, StorageClass.HostOnlyINTEL}
 
 
@@ -98,7 +98,7 @@ def from_generic(check: Check, instruction: Instruction) -> None:
 
 @rule(Op.GenericCastToPtrExplicit)
 def from_generic_if(check: Check, instruction: Instruction) -> None:
-    """The result is null where the pointer leads elsewhere, so the class that is asked for stands beside it."""
+    """The result is null for pointers of another class, so the class is also an operand."""
     pointer, storage_class = instruction.operands
     _cast(check, instruction, {storage_class} & _NAMED_SPACES, {StorageClass.Generic}, (pointer,))
 

@@ -1,4 +1,4 @@
-"""Work-items together: groups and sub-groups, in the forms of OpenCL, KHR and INTEL."""
+"""Group and sub-group operations, in the forms of OpenCL, KHR and INTEL."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _components(check: Check, instruction: Instruction, *kinds: type[Type]) -> T
 
 def _truth(check: Check, id_: int) -> None:
     if not isinstance(check.values[id_], Bool):
-        raise wrong(id_, check.values[id_], "a truth value")
+        raise wrong(id_, check.values[id_], "a boolean")
 
 
 def _ballot(check: Check, id_: int) -> None:
@@ -66,7 +66,7 @@ def elect(check: Check, instruction: Instruction) -> None:
 
 @rule(Op.GroupBroadcast)
 def broadcast(check: Check, instruction: Instruction) -> None:
-    """The work-item is named by an index, or by two or three for as many dimensions."""
+    """The source work-item is given by one index, or by two or three for as many dimensions."""
     scope, value, item = instruction.operands
     check.group(scope)
     check.is_(value, _components(check, instruction, Int, Float, Bool))

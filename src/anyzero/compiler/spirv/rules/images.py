@@ -34,7 +34,7 @@ def _texel(instruction: Instruction, type_: Type) -> None:
 
 
 def _coordinate(check: Check, id_: int, image: Image, *kinds: type[Type]) -> None:
-    """As many as the image needs; producers pad three to four."""
+    """The image's number of coordinates; producers pad three to four."""
     type_ = check.values[id_]
     if not isinstance(type_.scalar, kinds) or type_.count < image.coordinates or type_.count > 4:
         raise wrong(id_, type_, f"{image.coordinates} coordinates")

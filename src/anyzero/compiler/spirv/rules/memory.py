@@ -1,4 +1,4 @@
-"""Memory: variables, loads and stores, copies, and the addresses of parts."""
+"""Memory: variables, loads and stores, copies, access chains."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def store(check: Check, instruction: Instruction) -> None:
     pointer = check.pointer(instruction.operands[0])
     check.is_(instruction.operands[1], pointer.pointee)
     if pointer.storage_class in (StorageClass.UniformConstant, StorageClass.Input):
-        raise SpirvError(f"%{instruction.operands[0]} points to {pointer.space} memory, which nothing can write")
+        raise SpirvError(f"%{instruction.operands[0]} points to {pointer.space} memory, which is read-only")
     accesses(check, instruction, 2)
 
 
@@ -74,7 +74,7 @@ def copy_sized(check: Check, instruction: Instruction) -> None:
 
 
 def part(check: Check, type_: Type, index: int) -> Type:
-    """What an index, given as a value, leads to."""
+    """The type of the element selected by an index, given as a value."""
     check.integer(index)
     if isinstance(type_, Struct):
         constant = check.module.constants.get(index)
@@ -82,10 +82,10 @@ def part(check: Check, type_: Type, index: int) -> Type:
             raise SpirvError(f"%{index} names no member of {type_}")
         return type_.members[constant.bits]
     if isinstance(type_, Vector) and not type_.stride:
-        raise SpirvError(f"%{index} would lead to a component of {type_}, and they do not begin at bytes")
+        raise SpirvError(f"%{index} selects a component of {type_}, which is not byte-aligned")
     if isinstance(type_, (Array, Vector)):
         return type_.element
-    raise SpirvError(f"%{index} would lead into {type_}, which has no parts")
+    raise SpirvError(f"%{index} selects an element of {type_}, which has none")
 
 
 @rule(Op.AccessChain, Op.InBoundsAccessChain)

@@ -1,7 +1,7 @@
-"""Integers of odd widths: which instructions take them.
+"""Instructions that accept integers of odd widths.
 
-SPV_INTEL_arbitrary_precision_integers gives a meaning to arithmetic, conversions and memory. Atomics, images, dot
-products and most of OpenCL.std have none for them; LLVM's intrinsics become the rest of OpenCL.std.
+SPV_INTEL_arbitrary_precision_integers defines arithmetic, conversions and memory accesses for them, but not atomics,
+images, dot products and most of OpenCL.std. The supported rest of OpenCL.std implements LLVM's intrinsics.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _FUNCTIONS = {
 
 
 def check_odd_integers(check: Check, instruction: Instruction) -> None:
-    """Refuses an instruction that gets, gives or points to integers of an odd width and has no meaning for them."""
+    """Refuses an instruction with an operand, result or pointee of an odd width that it does not support."""
     opcode = instruction.opcode
     if opcode in _TOGETHER or (opcode not in _NOT and RULES[opcode].__module__ in _CHAPTERS):
         return
@@ -54,7 +54,7 @@ def check_odd_integers(check: Check, instruction: Instruction) -> None:
 
 
 def _odd(type_: Type) -> Int | None:
-    """Directly, as a component, or at the end of a pointer."""
+    """The odd integer type of a value, a component or a pointee."""
     if isinstance(type_, Pointer):
         type_ = type_.pointee
     while isinstance(type_, (Array, Vector)):

@@ -1,4 +1,4 @@
-"""OpenCL.std: what each function takes and gives."""
+"""OpenCL.std: the signature of each function."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _of(kind: type[Type], type_: Type) -> None:
 
 
 def _floats(check: Check, type_: Type, ids: tuple[int, ...]) -> None:
-    """Most of the library: numbers of one type in, a number of that type out."""
+    """Most of the library: operands and result have one float type."""
     _of(Float, type_)
     for id_ in ids:
         check.is_(id_, type_)
@@ -63,7 +63,7 @@ def _counterpart(check: Check, id_: int, kind: type[Type], count: int) -> None:
 
 
 def _exponent(check: Check, type_: Type, ids: tuple[int, ...]) -> None:
-    """The second operand is an integer for each component."""
+    """The second operand is an integer per component."""
     _floats(check, type_, ids[:1])
     _counterpart(check, ids[1], Int, type_.count)
 
@@ -79,7 +79,7 @@ def _nan(check: Check, type_: Type, ids: tuple[int, ...]) -> None:
 
 
 def _float_out(check: Check, type_: Type, ids: tuple[int, ...]) -> None:
-    """A second result of the same type goes through the last operand."""
+    """A second result of the same type is stored through the last operand."""
     _floats(check, type_, ids[:-1])
     if check.pointer(ids[-1]).pointee is not type_:
         raise wrong(ids[-1], check.values[ids[-1]], f"a pointer to {type_}")
@@ -199,7 +199,7 @@ def _printf(check: Check, type_: Type, ids: tuple[int, ...]) -> None:
             raise wrong(id_, check.values[id_], "something that can be printed")
 
 
-# Whatever is not here is of the kind of `_floats`.
+# All other functions use `_floats`.
 SIGNATURES: dict[int, Signature] = {
     **dict.fromkeys([Cl.s_abs, Cl.u_abs, Cl.clz, Cl.ctz, Cl.popcount, Cl.s_abs_diff, Cl.u_abs_diff], _integers),
     **dict.fromkeys([Cl.s_add_sat, Cl.u_add_sat, Cl.s_sub_sat, Cl.u_sub_sat, Cl.s_hadd, Cl.u_hadd], _integers),
