@@ -112,7 +112,9 @@ class RequestTensors:
                 remedy="Convert it with astype(), or pass it to infer(), which does.",
             )
         if not array.flags.c_contiguous:
-            raise errors.InvalidArgument(f"the array for {name} is not contiguous", remedy="Use np.ascontiguousarray().")
+            raise errors.InvalidArgument(
+                f"the array for {name} is not contiguous", remedy="Use np.ascontiguousarray()."
+            )
         if port.argument.packed:
             fits = array.nbytes == port.nbytes
         else:

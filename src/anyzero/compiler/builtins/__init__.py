@@ -1,3 +1,1 @@
-"""OpenCL.std as code for vectors of any length: each instruction a pure function of LLVM, lane by lane, that calls
-nothing outside the module.
-"""
+"""OpenCL.std for vectors of any length: each instruction is a pure LLVM function without external calls."""

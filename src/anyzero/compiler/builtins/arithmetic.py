@@ -1,6 +1,4 @@
-"""What takes a handful of instructions: multiply-adds, the smaller and the larger, roundings to integers, and the
-"common" functions of OpenCL.
-"""
+"""Short functions: multiply-adds, minimum and maximum, rounding to integers, and OpenCL's "common" functions."""
 
 from __future__ import annotations
 
@@ -15,8 +13,8 @@ def fma(w: Writer, x: Value, y: Value, z: Value) -> Value:
     element = x.type.element
     if element == "double" or (element == "float" and w.fused):
         return w.exact_fma(x, y, z)
-    # A product is exact in a format of twice the size. The sum is rounded to odd: the bit that it leaves keeps the
-    # second rounding from seeing a tie where there was none.
+    # The product is exact in a format of twice the size. The sum is rounded to odd, which prevents a false tie in the
+    # second rounding.
     wider = "float" if element == "half" else "double"
     a, b, c = (w.cast("fpext", each, wider) for each in (x, y, z))
     total, error = two_sum(w, a * b, c)
@@ -64,7 +62,7 @@ def rint(w: Writer, x: Value) -> Value:
 
 @instruction("round")
 def round_(w: Writer, x: Value) -> Value:
-    # The number below one half: with one half itself, the sum could be rounded up to the next integer.
+    # The predecessor of one half: with one half itself, the sum could round up to the next integer.
     return w.trunc(x + w.copysign(x.like(0.5 - 2.0 ** -(format_of(x).fraction + 2)), x))
 
 
@@ -72,7 +70,7 @@ def round_(w: Writer, x: Value) -> Value:
 def fmin(w: Writer, x: Value, y: Value) -> Value:
     if x.type.element != "half":
         return w.intrinsic("minnum", x, y)
-    # For halves, LLVM makes a call of the intrinsic, lane by lane.
+    # For halves, LLVM lowers the intrinsic to a call per lane.
     return w.select(w.is_nan(x), y, w.select(w.compare("olt", y, x), y, x))
 
 

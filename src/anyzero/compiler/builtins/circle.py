@@ -1,8 +1,8 @@
-"""Angles: what is left of a number after whole multiples of π or π/2 are taken away, for numbers of any size.
+"""Argument reduction modulo π or π/2, for numbers of any size.
 
-Up to a bound, π in three pieces does it: each piece has all the bits of the format, the first fused multiply-add is
-exact, and the errors of the others are relative to what is left. Beyond the bound the number is multiplied, as an
-integer, with those bits of 2/π that matter for it; that code stands apart, and is entered where any lane needs it.
+Up to a bound by Cody-Waite with π in three pieces: each piece has all the bits of the format, the first fused
+multiply-add is exact, and the errors of the others are relative to the rest. Beyond the bound by Payne-Hanek: the
+significand is multiplied, as an integer, with the relevant bits of 2/π, in a routine called if any lane needs it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TWO_OVER_PI = int(
 TWO_OVER_PI_BITS = 1216
 
 INVERSE_PI, TWO_INVERSE_PI = 0.3183098861837907, 0.6366197723675814
-# Cut off rather than rounded: pieces of one sign leave a zero its sign.
+# Truncated, not rounded: pieces of one sign preserve the sign of zero.
 PI = {
     "float": (3.141592502593994, 1.5099578831723193e-07, 1.078060505991553e-14),
     "double": (3.141592653589793, 1.224646799147353e-16, 2.1657133478438278e-32),
@@ -59,7 +59,7 @@ def subtract(w: Writer, x: Value, n: Value, pieces: tuple[float, float, float]) 
 
 
 def half_turns(w: Writer, x: Value, ahead: bool = False, far: bool = True) -> Angle:
-    """The nearest multiple of π; `ahead` counts from x + π/2, whose sine is the cosine of x. An infinite `x` leaves
+    """Reduction by the nearest multiple of π; `ahead` adds π/2 first, for the cosine. An infinite `x` gives
     NaN. Without `far`, numbers stay within the bound.
     """
     magic = format_of(x).magic
@@ -92,7 +92,7 @@ def half_turns(w: Writer, x: Value, ahead: bool = False, far: bool = True) -> An
 
 
 def quarter_turns(w: Writer, x: Value, far: bool = True) -> Angle:
-    """The nearest multiple of π/2."""
+    """Reduction by the nearest multiple of π/2."""
     magic = format_of(x).magic
     anchored = w.mad(x, TWO_INVERSE_PI, magic)
     rest = subtract(w, x, anchored - magic, HALF_PI[x.type.element])
@@ -112,7 +112,7 @@ def _is_far(w: Writer, x: Value) -> Value:
 
 
 def _far(w: Writer, x: Value) -> tuple[Value, Value, Value]:
-    """Quadrant, rest, and whether both mean something: whether `x` is finite and beyond the bound."""
+    """Quadrant, rest, and a mask of valid lanes: `x` finite and beyond the bound."""
     quadrant, angle = w.use(far_quarter_turns(x.type.element, x.type.lanes), x)
     return quadrant, angle, _is_far(w, x) & w.compare("olt", w.fabs(x), float("inf"))
 
@@ -136,13 +136,13 @@ def far_quarter_turns(element: str, lanes: int) -> Routine:
     symbol = f"az.two_over_pi.{type_.mangled}"
     words = [_load(w, symbol, word + at) for at in range(4)]
     a, b, c = (w.intrinsic("fshl", words[at], words[at + 1], shift) for at in range(3))
-    # The product modulo four, as two words whose first bits are the quarter turns.
+    # The product modulo four, as two words whose top bits are the quarter turns.
     low = significand * b + product_high(w, False, significand, c)
     carry = w.cast("zext", w.compare("ult", low, significand * b), low.type.element)
     high = significand * a + product_high(w, False, significand, b) + carry
     rounded = high + (1 << (width - 3))
     quadrant = rounded.lshr(width - 2)
-    # What is left, signed: its size without the carry of a negation, which is far below the last bit that counts.
+    # The signed rest: negated without the carry, which is far below the last significant bit.
     signed = rounded.shl(2).lshr(2) - (1 << (width - 3))
     below_zero = signed.ashr(width - 1)
     first, *others = _halves(w, signed ^ below_zero, element) + _halves(w, low ^ below_zero, element)

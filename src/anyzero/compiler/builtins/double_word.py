@@ -1,4 +1,4 @@
-"""Numbers as the unevaluated sum of two, the second below the last bit of the first: twice the digits."""
+"""Double-word arithmetic: a number as the unevaluated sum of two, with twice the precision."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class Double(NamedTuple):
 
 
 def two_sum(w: Writer, a: Value, b: Value | Number) -> Double:
-    """The sum and its rounding error, whichever operand is larger."""
+    """The sum and its rounding error, for operands of any order."""
     total = a + b
     shadow = total - a
     return Double(total, (a - (total - shadow)) + (_value(a, b) - shadow))
 
 
 def fast_two_sum(w: Writer, a: Value, b: Value) -> Double:
-    """As `two_sum`, where `a` is zero or at least as large as `b`."""
+    """As `two_sum`, if `a` is zero or |a| ≥ |b|."""
     total = a + b
     return Double(total, b - (total - a))
 
@@ -35,7 +35,7 @@ def times(w: Writer, a: Double, b: Double) -> Double:
 
 
 def add_to_constant(w: Writer, large: tuple[float, float], small: Double | Value) -> Double:
-    """A constant of two words and something smaller."""
+    """A double-word constant plus a smaller number."""
     high = small.high if isinstance(small, Double) else small
     total = fast_two_sum(w, high.like(large[0]), high)
     low = total.low + large[1]

@@ -1,6 +1,4 @@
-"""What AVX-512 has instructions for: a first guess of an inverse root, which a few multiplications make right, and
-scaling by powers of two.
-"""
+"""AVX-512 instructions: refined estimates of inverse square roots, and scaling by powers of two."""
 
 from __future__ import annotations
 
@@ -12,27 +10,27 @@ from anyzero.compiler.llvm import I8, I16, I32, Value
 
 LARGEST = 64
 """Bytes of a register."""
-# (1 - e)^(-1/2) = 1 + e · (1/2 + 3/8 e + …): guesses are good to 14 bits, so |e| < 2^-13.
+# (1 - e)^(-1/2) = 1 + e · (1/2 + 3/8 e + …): estimates have 14 bits, so |e| < 2^-13.
 CORRECTION = {"float": (0.5,), "double": (0.5, 0.375, 0.3125)}
 
 
 def possible(w: Writer, x: Value) -> bool:
-    """Are there guesses for vectors like this one?"""
+    """True if the target has estimates for this vector type."""
     lanes = x.type.lanes
     return w.estimates and x.type.element in CORRECTION and lanes & (lanes - 1) == 0 and lanes * x.type.bits >= 128
 
 
 def inverse_root(w: Writer, x: Value) -> Value:
-    """1/√x: a guess y, and what x·y² lacks of 1. One and a half ulp at most, denormal numbers included."""
+    """1/√x: an estimate y, corrected by 1 - x·y². At most one and a half ulp, including denormals."""
     y = _guess(w, x)
     e = w.fma(-(x * y), y, 1.0)
     better = w.fma(y * e, horner(w, e, CORRECTION[x.type.element]), y)
-    # The guess is right where x is 0 or infinite; there, and only there or for NaNs, zero times infinity was computed.
+    # The estimate is exact for 0 and infinity; only there and for NaNs, e is NaN (zero times infinity).
     return w.select(w.compare("ord", e, e), better, y)
 
 
 def scaled(w: Writer, x: Value, octaves: Value) -> Value:
-    """x · 2^n, n a whole number, rounded once also where it is denormal."""
+    """x · 2^n for an integral n, rounded once, including denormal results."""
     return _in_registers(w, _one_scaled, x, octaves)
 
 
@@ -62,7 +60,7 @@ def _one_guess(w: Writer, x: Value) -> Value:
 
 
 def _one_scaled(w: Writer, x: Value, octaves: Value) -> Value:
-    # Only whole registers can be told how to round; as the thread does, in this case.
+    # Only the full-register form has a rounding operand; 4 is the current mode.
     rounding = [w.constant(4, I32)] if x.type.lanes * x.type.bits == LARGEST * 8 else []
     name = f"llvm.x86.avx512.mask.scalef.{_kind(x)}"
     return w.call(name, x.type, x, octaves, w.zero(x.type), _all(w, x), *rounding)

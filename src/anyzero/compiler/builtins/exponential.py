@@ -1,4 +1,4 @@
-"""exp, exp2, exp10 and expm1: what exceeds a power of two goes through a polynomial."""
+"""exp, exp2, exp10 and expm1: a power of two times a polynomial of the rest."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ class Base(NamedTuple):
     """Constants for b^x."""
 
     low: float
-    """The result is zero below,"""
+    """The result is zero below this,"""
     high: float
-    """and infinite above."""
+    """and infinite above this."""
     per_octave: float
     """log2(b)"""
     octave: tuple[float, float]
-    """log_b(2), in two pieces; the first times an integer exponent leaves x without a rounding error."""
+    """log_b(2), in two pieces; subtracting the first times an integer exponent from x is exact."""
     power: tuple[float, ...]
-    """b^r over half an octave either way, constant first."""
+    """Polynomial of b^r for half an octave on either side, constant first."""
     bounded: bool = True
-    """False where x is known to stay within the bounds."""
+    """False if x is known to be within the bounds."""
 
 
 LOG2_E, LOG2_10 = 1.4426950408889634, 3.321928094887362
@@ -192,7 +192,7 @@ def above_one(w: Writer, rest: Value) -> Value:
 def expm1(w: Writer, x: Value) -> Value:
     format_ = format_of(x)
     exponent, rest, _ = reduce(w, x, EXP[x.type.element])
-    # 2^n · (1 + above) - 1, all of it halved so that 2^n stays finite; powers that underflow are nothing beside the 1.
+    # 2^n · (1 + above) - 1, halved so that 2^n stays finite; powers that underflow are negligible beside the 1.
     octaves = w.select(w.compare("ogt", x, -60.0), octave_power(w, exponent, lower=1), 0.0)
     result = w.mad(octaves, above_one(w, rest), octaves - 0.5) * 2.0
     # Halves of denormal numbers would lose a bit, and zero its sign.

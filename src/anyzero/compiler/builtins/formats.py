@@ -1,4 +1,4 @@
-"""The binary formats: where a number keeps its fraction and its exponent."""
+"""The binary formats: position of fraction and exponent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Format(NamedTuple):
     integer: str
     bits: int
     fraction: int
-    """Bits of the fraction, without the hidden one."""
+    """Bits of the fraction, without the implicit one."""
 
     @property
     def bias(self) -> int:
@@ -50,7 +50,7 @@ class Format(NamedTuple):
 
     @property
     def exponent_anchor(self) -> float:
-        """As `magic`; the lowest bits of the sum are the integer and twice the bias, which `scaling.scale` wants."""
+        """As `magic`; the lowest bits of the sum are the integer plus twice the bias, as `scaling.scale` expects."""
         return self.magic + 2 * self.bias
 
 

@@ -74,15 +74,15 @@ NEAR_ROOTS = (
         0.005180277019754755,
     ),
 )
-# Where gamma is infinite or, a little further out than elsewhere because 1/sin(πx) may be large, zero.
+# The bounds beyond which gamma is infinite or zero; wider than elsewhere, because 1/sin(πx) may be large.
 RANGE = EXP2["double"]._replace(low=-1200.0, high=1200.0)
 FARTHEST = 2.0**20
-# From here on, log gamma(z) is z (log z - 1) to the last bit; in octaves it would overflow before its time.
+# From here on, log gamma(z) is z (log z - 1) to the last bit; in octaves it would overflow too early.
 HUGE = 2.0**900
 
 
 def _stirling(w: Writer, z: Value, z_low: Value | None = None) -> Double:
-    """log2 of z^(z - ½) e^-z; `z_low` is what rounding took from z."""
+    """log2 of z^(z - ½) e^-z; `z_low` is the rounding error of z."""
     log = log2_double_word(w, z, edges=False)
     power = z - 0.5
     p = power * log.high
@@ -121,7 +121,7 @@ def _tgamma(w: Writer, x: Value) -> Value:
 
 
 def _lgamma(w: Writer, x: Value) -> tuple[Value, Value]:
-    """The logarithm of gamma's size, and gamma's sign."""
+    """log |gamma(x)|, and the sign of gamma(x)."""
     a = w.fabs(x)
     z = w.at_least(w.at_most(a, HUGE), 3.0)
     exponent = _stirling(w, z)
@@ -143,7 +143,7 @@ def _lgamma(w: Writer, x: Value) -> tuple[Value, Value]:
     factor = w.select(tiny | huge, a, one)
     factor = w.select(negative, w.fabs(sine) * (1 / math.pi) * w.select(tiny, one, a), factor)
     factor_log = NATURAL.everywhere(w, factor)
-    # The zero that is added makes the root at 1 a positive one.
+    # Adding zero makes the root at 1 a positive zero.
     result = w.select(negative, -log, log) - factor_log + 0.0
     result = w.select(huge, a * (factor_log - 1.0), result)
     pole = w.compare("ole", x, 0.0) & w.compare("oeq", w.floor(a), a)

@@ -1,4 +1,4 @@
-"""Lengths and directions. A vector comes as a list of its components."""
+"""Geometric functions. A vector is a list of its components."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Vector = Sequence[Value]
 
 
 def _largest(w: Writer, v: Vector) -> Value:
-    """The largest size among the components; NaN, or not, where one is."""
+    """The largest magnitude of the components; unspecified if one is NaN."""
     sizes = [w.fabs(x) for x in v]
     largest = sizes[0]
     for size in sizes[1:]:
@@ -51,7 +51,7 @@ def distance(w: Writer, a: Vector, b: Vector) -> Value:
 def normalize(w: Writer, v: Vector) -> tuple[Value, ...]:
     largest = _largest(w, v)
     infinite = w.compare("oeq", largest, float("inf"))
-    # Beside infinite components the others are nothing, and each infinite one counts as one.
+    # With infinite components, finite ones count as 0 and infinite ones as 1.
     finite = [
         w.select(
             infinite,
@@ -63,7 +63,7 @@ def normalize(w: Writer, v: Vector) -> tuple[Value, ...]:
     scale, _ = safe_scale(w, w.select(infinite, largest.like(1.0), largest))
     scaled = [x * scale for x in finite]
     root = w.sqrt(_square(w, scaled))
-    # A vector of zeros stays what it is.
+    # A zero vector is unchanged.
     inverse = 1.0 / w.select(w.compare("oeq", root, 0.0), root.like(1.0), root)
     return tuple(x * inverse for x in scaled)
 

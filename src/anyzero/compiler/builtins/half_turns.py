@@ -1,4 +1,4 @@
-"""Sine, cosine and tangent of angles counted in half turns: sinpi, cospi, tanpi. Multiples are exact here."""
+"""sinpi, cospi, tanpi: angles in half turns, whose reduction is exact."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ SHORT_COSINE = {
 
 
 def _odd(w: Writer, x: Value, series: tuple[float, ...]) -> Value:
-    """πx, in two pieces, and the rest of the sine."""
+    """The sine: πx in two pieces, plus the higher terms."""
     high, low = PI[x.type.element]
     square = x * x
     return w.mad(x, high, x * w.mad(square, split(w, square, series, lead=1), low))
 
 
 def _within_turn(w: Writer, x: Value) -> Value:
-    """x without whole turns, from -1 to 1; exact."""
+    """x modulo whole turns, from -1 to 1; exact."""
     return w.mad(w.nearest(x * 0.5), -2.0, x)
 
 
@@ -73,7 +73,7 @@ def sinpi(w: Writer, x: Value) -> Value:
     turned = w.compare("one", n, 0.0)
     size = w.at_most(w.fabs(_odd(w, rest, SINE[x.type.element])), 1.0)
     sign = w.select(turned, -rest, rest)
-    # Of all integers, it is zero, signed like the integer.
+    # At integers it is zero with the integer's sign.
     return w.copysign(size, w.select(w.compare("oeq", rest, 0.0), x, sign))
 
 

@@ -32,7 +32,7 @@ COSH = {
         2.7625514819854615e-07,
     ),
 }
-# Beyond, both are infinite; 2^n, with the n that belongs to it, is just not.
+# Beyond, both are infinite; 2^n for the n at this bound is still finite.
 OVERFLOW = {"float": 89.5, "double": 710.5}
 
 # Beyond, tanh is one.
@@ -47,7 +47,7 @@ def _halves(w: Writer, x: Value) -> tuple[Value, Value, Value, Value]:
     exponent, rest, _ = reduce(w, size, EXP[x.type.element]._replace(bounded=False))
     up = octave_power(w, exponent, lower=2)
     down = octave_power(w, exponent.like(4 * format_of(x).bias) - exponent, lower=2)
-    # Long before its exponent would leave the format, it is nothing beside the other.
+    # It is negligible beside the other long before its exponent underflows.
     down = w.select(w.compare("olt", size, 40.0), down, 0.0)
     square = rest * rest
     sinh = w.mad(rest * square, split(w, square, SINH[x.type.element][1:]), rest)

@@ -1,4 +1,4 @@
-"""The list of what is there: each file of this package enters its instructions by name."""
+"""The table of instructions by name; each file of this package adds its own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Emit = TypeVar("Emit", bound=Callable[..., Results])
 
 
 class Instruction(NamedTuple):
-    """How an instruction is written out."""
+    """How code for an instruction is emitted."""
 
     emit: Callable[..., Any]
     parameters: tuple[str, ...]
@@ -22,7 +22,7 @@ class Instruction(NamedTuple):
     widened: bool
     """Halves are computed as floats and rounded once, at the end."""
     counted: bool
-    """Takes its vectors component by component."""
+    """Takes vectors as separate components."""
 
 
 TABLE: dict[str, Instruction] = {}
@@ -35,7 +35,7 @@ def instruction(
     widened: bool = True,
     counted: bool = False,
 ) -> Callable[[Emit], Emit]:
-    """Enters a function `(writer, *operands)` under its name in OpenCL.std."""
+    """Registers a function `(writer, *operands)` under its name in OpenCL.std."""
 
     def enter(emit: Emit) -> Emit:
         TABLE[name] = Instruction(emit, parameters or ("T",), elements, widened and elements == REALS, counted)

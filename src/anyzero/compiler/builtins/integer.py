@@ -25,7 +25,7 @@ def product_high(w: Writer, signed: bool, x: Value, y: Value) -> Value:
     bits = x.type.bits
     if bits < 64:
         return w.cast("trunc", (_wide(w, signed, x) * _wide(w, signed, y)).lshr(bits), x.type.element)
-    # By halves, as schoolbooks do: there is no vector multiplication of 128 bits.
+    # Schoolbook multiplication by halves: there is no 128-bit vector multiplication.
     low = (1 << 32) - 1
     xl, yl = x & low, y & low
     xh, yh = (x.ashr(32), y.ashr(32)) if signed else (x.lshr(32), y.lshr(32))
@@ -157,7 +157,7 @@ def s_mad_sat(w: Writer, x: Value, y: Value, z: Value) -> Value:
         exact = _wide(w, True, x) * _wide(w, True, y) + _wide(w, True, z)
         exact = w.intrinsic("smin", w.intrinsic("smax", exact, -highest - 1), highest)
         return w.cast("trunc", exact, x.type.element)
-    # The product in two halves, z added to it, and then a look whether the upper half is but the lower one's sign.
+    # The product in two halves plus z; it overflows unless the upper half is the sign extension of the lower.
     low = x * y
     high = product_high(w, True, x, y)
     total = low + z
@@ -177,7 +177,7 @@ def u_mad_sat(w: Writer, x: Value, y: Value, z: Value) -> Value:
 
 
 def _low24(w: Writer, signed: bool, x: Value) -> Value:
-    """Only the lower 24 bits count; where LLVM knows the others, nothing is left of this."""
+    """Extends the low 24 bits; LLVM removes this if it knows the upper ones."""
     extra = max(x.type.bits - 24, 0)
     if not extra:
         return x
@@ -209,6 +209,6 @@ def _upsample(w: Writer, high: Value, low: Value) -> Value:
     return wide | w.cast("zext", low, wide.type.element)
 
 
-# The lower half is unsigned either way, hence the two are one.
+# The lower half is unsigned in both, so they share one function.
 integers("s_upsample", "T", "T", elements=NARROW)(_upsample)
 integers("u_upsample", "T", "T", elements=NARROW)(_upsample)

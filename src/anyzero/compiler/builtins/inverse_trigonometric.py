@@ -75,7 +75,7 @@ def _turned(w: Writer, angle: Value, count: int, pi: bool) -> Value:
 
 
 def _arcsine(w: Writer, x: Value) -> tuple[Value, Value, Value]:
-    """|x|, whether it is above one half, and then the arcsine of √((1 - |x|) / 2), else that of |x|."""
+    """|x|, the mask of lanes above one half, and the arcsine of √((1 - |x|) / 2) there, else of |x|."""
     size = w.fabs(x)
     steep = w.compare("ogt", size, 0.5)
     square = w.select(steep, w.mad(size, -0.5, 0.5), size * size)
@@ -100,7 +100,7 @@ def _acos(w: Writer, x: Value, pi: bool) -> Value:
 
 
 def _arctangent(w: Writer, ratio: Value) -> Value:
-    """Of a ratio from 0 to 1."""
+    """The arctangent of a ratio from 0 to 1."""
     square = ratio * ratio
     return w.mad(ratio * square, split(w, square, ARCTANGENT[ratio.type.element], lead=1), ratio)
 

@@ -1,4 +1,4 @@
-"""The door: an instruction of OpenCL.std by name, for an element and a number of lanes."""
+"""The entry point: a routine for an instruction of OpenCL.std, by name, element type and number of lanes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from anyzero.compiler.llvm import Type, Value
 
 MOST_LANES = 64
 
-# Each enters its instructions in the list by being imported.
+# Importing a part registers its instructions.
 PARTS = (
     arithmetic,
     error_function,
@@ -63,10 +63,10 @@ def routine(
     name: str, element: str, lanes: int, count: int = 1, estimates: bool = False, fused: bool = True
 ) -> Routine:
     """The instruction `name` for operands whose components are `element`s (LLVM's name), one in each of `lanes` lanes;
-    0 lanes: one scalar. `count` is the number of components that an item's operand has, where it makes a difference:
-    geometric functions take the components one after the other, first operand first; `select` tests the top bit of its
-    condition for `count > 1`, as OpenCL does for vectors, and otherwise whether it is not zero. With `estimates`
-    functions may use the guesses and the scaling that AVX-512 has; without `fused` they multiply and add in two steps.
+    0 lanes: one scalar. `count` is the number of components of a work-item's operand, where it matters: geometric
+    functions take the components separately, first operand first; `select` tests the top bit of its condition for
+    `count > 1`, as OpenCL does for vectors, and otherwise whether it is nonzero. With `estimates`, functions may use
+    AVX-512's estimates and scaling; without `fused` they multiply and add in two steps.
 
     >>> routine("fma", "float", 8).symbol
     'az.fma.v8f32'

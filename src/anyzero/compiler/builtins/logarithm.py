@@ -1,4 +1,4 @@
-"""log, log2, log10 and log1p: the exponent counts, and the significand goes through a polynomial."""
+"""log, log2, log10 and log1p: the exponent plus a polynomial of the significand."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def combine(w: Writer, e: Value, f: Value, octave: tuple[float, float], short: t
 
 
 def edges(w: Writer, x: Value, result: Value) -> Value:
-    """What a logarithm is at its ends, and where there is none."""
+    """The special cases of a logarithm: zero, infinity, negative numbers and NaN."""
     outside = w.select(w.compare("oeq", x, 0.0), x.like(float("-inf")), float("nan"))
     inside = w.select(w.compare("oeq", x, float("inf")), x, result)
     return w.select(w.compare("ogt", x, 0.0), inside, outside)
@@ -93,7 +93,7 @@ def edges(w: Writer, x: Value, result: Value) -> Value:
 
 @dataclass(frozen=True, eq=False)
 class Base:
-    """Constants for log_b, and the two ways to it."""
+    """Constants for log_b, with its fast and its general path."""
 
     name: str
     octave: dict[str, tuple[float, float]]
@@ -103,7 +103,7 @@ class Base:
     """log_b(e)"""
 
     def log(self, w: Writer, x: Value) -> Value:
-        """Almost always all numbers are ordinary; the others would take a third of the instructions."""
+        """Fast path for ordinary numbers; special cases would take a third of the instructions."""
         quick = self._inside(w, *parts(w, x, denormals=False))
         return unless(w, ~is_ordinary(w, x), quick, f"{self.name}.edges", self.everywhere, x)
 

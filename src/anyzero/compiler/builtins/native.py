@@ -1,6 +1,6 @@
-"""The fast ones. `native_…` have no bound to keep: as floats they are exact to about 20 bits for ordinary numbers, give
-no heed to denormal or infinite ones, and their angles stay below 2^16. `half_…` must be right at the edges, hence they
-are the full routines, less the reduction of angles beyond 2^16.
+"""Fast functions. `native_…` have no required precision: as floats they have about 20 bits for ordinary numbers, ignore
+denormals and infinities, and take angles below 2^16. `half_…` must handle special cases, so they are the full routines
+without argument reduction beyond 2^16.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LN2, LOG10_2 = 0.6931471805599453, 0.3010299956639812
 
 
 def _exp2(w: Writer, x: Value) -> Value:
-    """Only normal results: from the smallest one down it is zero or nearly so."""
+    """Normal results only; below them it is zero or nearly zero."""
     format_ = format_of(x)
     x = w.at_least(w.at_most(x, 128.0), -127.0)
     anchored = x + format_.magic
@@ -48,7 +48,7 @@ def _log2(w: Writer, x: Value) -> Value:
     e, m = parts(w, x, denormals=False)
     f = m - 1.0
     log = w.mad(f, horner(w, f, LOG2), e)
-    # The one edge that programs run into: the logarithm of zero.
+    # The one special case that programs rely on: the logarithm of zero.
     return w.select(w.compare("ogt", x, 0.0), log, x - float("inf"))
 
 

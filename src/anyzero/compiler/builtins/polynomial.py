@@ -1,4 +1,4 @@
-"""Polynomials by multiply-adds. Coefficients stand in the order of their powers, the constant first."""
+"""Polynomials by multiply-adds. Coefficients are in the order of powers, the constant first."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Coefficients = Sequence[float]
 
 
 def horner(w: Writer, x: Value, coefficients: Coefficients) -> Value:
-    """The fewest instructions, each waiting for the one before; the constant is added last, hence most exactly."""
+    """Horner's scheme: fewest instructions, one dependency chain; the constant is added last, most precisely."""
     total: Value | float = coefficients[-1]
     for coefficient in reversed(coefficients[:-1]):
         total = w.mad(x, total, coefficient)
@@ -19,8 +19,8 @@ def horner(w: Writer, x: Value, coefficients: Coefficients) -> Value:
 
 
 def split(w: Writer, x: Value, coefficients: Coefficients, lead: int = 0) -> Value:
-    """Two chains side by side, over even and odd powers, for one multiplication more: half the time to wait. The first
-    `lead` coefficients are added one by one at the end, which keeps the rounding errors of both chains small.
+    """Two independent chains, over even and odd powers: half the latency for one more multiplication. The first `lead`
+    coefficients are added one by one at the end, which keeps the rounding errors of both chains small.
     """
     tail = coefficients[lead:]
     if len(tail) < 6:  # nothing to gain yet

@@ -36,10 +36,10 @@ LONG_TAIL = (
 
 
 def log2_double_word(w: Writer, x: Value, edges: bool) -> Double:
-    """log2 of a positive number; with `edges`, denormal numbers are right, and it is infinite at both ends."""
+    """log2 of a positive number; `edges` handles denormals, zero and infinity."""
     element = x.type.element
     e, m = parts(w, x, denormals=edges)
-    # s = (m - 1) / (m + 1), with what the division left over.
+    # s = (m - 1) / (m + 1), with the rounding error of the division.
     f, d = m - 1.0, m + 1.0
     d_low = m - (d - 1.0)
     inverse = 1.0 / d
@@ -82,7 +82,7 @@ def _power(w: Writer, x: Value, y: Double | Value, edges: bool) -> tuple[Value, 
 
 
 def _quick(w: Writer, x: Value, y: Double | Value, name: str, emit: Callable[..., Value], given: Value) -> Value:
-    """The power, if nothing is unusual in any lane; else what `emit` writes for `x` and the exponent as it is given."""
+    """The fast power if no lane is a special case; else the code of `emit` for `x` and the original exponent."""
     result, log = _power(w, x, y, edges=False)
     usual = is_ordinary(w, x) & w.compare("olt", w.fabs(log), LARGEST_LOG)
     return unless(w, ~usual, result, f"{name}.edges", emit, x, given)
@@ -95,7 +95,7 @@ def _pow_edges(w: Writer, x: Value, y: Value) -> Value:
     odd = whole & w.compare("one", w.nearest(half), half)
     negative = w.compare("slt", w.to_bits(x), 0)
     result = w.select(negative & odd, -result, result)
-    # A negative number has no power but whole ones; zero and infinity have, whatever their sign.
+    # Negative finite numbers have integral powers only; zero and infinity have all, with either sign.
     none = w.compare("olt", x, 0.0) & w.compare("olt", w.fabs(x), float("inf")) & ~whole
     result = w.select(none, x.like(float("nan")), result)
     one = w.compare("oeq", y, 0.0) | w.compare("oeq", x, 1.0)
@@ -104,7 +104,7 @@ def _pow_edges(w: Writer, x: Value, y: Value) -> Value:
 
 
 def _powr_edges(w: Writer, x: Value, y: Value) -> Value:
-    """0^0, ∞^0 and 1^∞ are NaN: what y · log2 x gives by itself."""
+    """0^0, ∞^0 and 1^∞ are NaN, as y · log2 x is."""
     result, _ = _power(w, x, y, edges=True)
     return w.select(w.compare("olt", x, 0.0), x.like(float("nan")), result)
 
@@ -120,7 +120,7 @@ def powr(w: Writer, x: Value, y: Value) -> Value:
 
 
 def _integer(w: Writer, n: Value, element: str) -> Double | Value:
-    """An integer of 32 bits, exactly."""
+    """A 32-bit integer, converted exactly."""
     if element == "double":
         return w.cast("sitofp", n, element)
     high = w.cast("sitofp", n & ~0x7F, element)

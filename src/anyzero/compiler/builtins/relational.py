@@ -1,4 +1,4 @@
-"""Choosing between values, bit by bit or whole."""
+"""select and bitselect."""
 
 from __future__ import annotations
 

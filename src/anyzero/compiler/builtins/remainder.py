@@ -1,6 +1,6 @@
-"""fmod, remainder and remquo: exact, by long division. Each step takes as many bits of the quotient as a number has, so
-that one step is enough unless the operands are very different in size. Where all lanes' quotients fit a number and
-nothing is unusual, one division is all that is needed.
+"""fmod, remainder and remquo: exact, by long division. Each step computes as many quotient bits as a significand has,
+so one step is enough unless the operands differ greatly in size. If all lanes' quotients fit a number and no lane is a
+special case, a single division suffices.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Division(NamedTuple):
     divisor: Value
     """|y|"""
     usual: Value
-    """Whether there is anything to divide: not NaN, x finite, y neither zero nor infinite. If not, the rest is 0."""
+    """Mask of ordinary divisions: no NaN, x finite, y neither zero nor infinite. Elsewhere the rest is 0."""
 
 
 def divide(w: Writer, x: Value, y: Value) -> Division:
@@ -38,21 +38,21 @@ def divide(w: Writer, x: Value, y: Value) -> Division:
 
     def step(state: list[Value]) -> tuple[list[Value], Value]:
         rest, quotient = state
-        # A multiple of the divisor by a power of two, small enough for the quotient to be a whole number exactly.
+        # The divisor times a power of two, chosen so that the integral quotient is exact.
         lowest = fields(w, rest).exponent - (format_.fraction - 1)
         lowest = w.select(w.compare("ogt", rest, 0.0), lowest, exponent)
         lowest = w.intrinsic("smax", lowest, exponent)
         multiple = scale(w, significand, lowest + 2 * format_.bias)
         count = w.trunc(rest / multiple)
         left = w.exact_fma(-count, multiple, rest)
-        # The division may have been rounded up to the next whole number.
+        # The division may have been rounded up to the next integer.
         over = w.compare("olt", left, 0.0)
         left = w.select(over, left + multiple, left)
         anchor = 2.0**format_.fraction
         bits = w.to_bits(count + anchor) + w.cast("sext", over, format_.integer)
         shift = lowest - exponent
         bits = w.select(w.compare("ult", shift, 8), bits.shl(shift & 7), bits.like(0))
-        # A rest below the divisor stays what it is, since the count was zero.
+        # A rest below the divisor is unchanged, since the count was zero.
         return [left, quotient + bits], w.compare("oge", left, divisor) & usual
 
     rest, quotient = w.repeat([start, w.zero(exponent.type)], step)
@@ -60,14 +60,14 @@ def divide(w: Writer, x: Value, y: Value) -> Division:
 
 
 def divide_once(w: Writer, x: Value, y: Value) -> tuple[Division, Value]:
-    """A quotient that fits a number, and where it does."""
+    """The division for quotients that fit a number, and the mask of those lanes."""
     format_ = format_of(x)
     size, divisor = w.fabs(x), w.fabs(y)
     exact = size / divisor
     fits = w.compare("olt", exact, 2.0**format_.fraction) & w.compare("olt", divisor, float("inf"))
     count = w.trunc(exact)
     rest = w.exact_fma(-count, divisor, size)
-    # The division may have been rounded up to the next whole number.
+    # The division may have been rounded up to the next integer.
     over = w.compare("olt", rest, 0.0)
     rest = w.select(over, rest + divisor, rest)
     quotient = w.to_bits(count + 2.0**format_.fraction) + w.cast("sext", over, format_.integer)
@@ -75,7 +75,7 @@ def divide_once(w: Writer, x: Value, y: Value) -> tuple[Division, Value]:
 
 
 def edges(w: Writer, x: Value, y: Value, division: Division, result: Value) -> Value:
-    """A finite `x` is its own remainder by infinity; the other unusual operands give NaN."""
+    """A finite `x` is its own remainder by infinity; the other special cases give NaN."""
     infinite = w.is_infinite(y) & w.compare("olt", w.fabs(x), float("inf"))
     unusual = w.select(infinite, x, float("nan"))
     return w.select(division.usual, result, unusual)

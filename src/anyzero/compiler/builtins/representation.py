@@ -1,4 +1,4 @@
-"""Functions on the fields of a number: its exponent, its fraction, its neighbours."""
+"""Functions on the fields of a number: exponent, fraction, adjacent numbers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Fields(NamedTuple):
     """An integer as wide as the number."""
     significand: Value
     ordinary: Value
-    """Whether `x` is neither zero nor infinite nor NaN; if it is, the other fields mean nothing."""
+    """Mask of lanes that are neither zero nor infinite nor NaN; the other fields are undefined elsewhere."""
 
 
 def fields(w: Writer, x: Value) -> Fields:
@@ -115,7 +115,7 @@ def nan(w: Writer, code: Value) -> Value:
 @instruction("nextafter", "T", "T", widened=False)
 def nextafter(w: Writer, x: Value, y: Value) -> Value:
     bits = w.to_bits(x)
-    # Seen as integers, numbers of either sign grow away from zero.
+    # As integers, numbers of either sign increase away from zero.
     inwards = w.compare("olt", x, y) ^ w.compare("ogt", x, 0.0)
     near = bits + w.select(inwards, bits.like(-1), 1)
     from_zero = w.sign_bit(y) | 1

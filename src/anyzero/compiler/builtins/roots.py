@@ -37,14 +37,14 @@ def cbrt(w: Writer, x: Value) -> Value:
     a = w.from_bits(w.to_bits(significand) + rest.shl(format_.fraction))
     factor = w.select(w.compare("eq", rest, 1), a.like(CUBE_ROOT_HALF), CUBE_ROOT_QUARTER)
     factor = w.select(w.compare("eq", rest, 0), a.like(1.0), factor)
-    # An inverse cube root needs no divisions to become better; each step triples the digits.
+    # An inverse cube root is refined without division; each step triples the digits.
     inverse = horner(w, significand, INVERSE_CUBE_ROOT) * factor
     for _ in range(1 if format_.element == "float" else 2):
         miss = w.fma(-(a * inverse), inverse * inverse, 1.0)
         inverse = w.fma(inverse * miss, w.fma(miss, 2.0 / 9.0, 1.0 / 3.0), inverse)
     square = inverse * inverse
     root = a * square
-    # What the root's cube lacks, computed without rounding errors that would matter, corrects its last bits.
+    # The residual of the cube, computed precisely enough, corrects the last bits.
     high = root * root
     low = w.fma(root, root, -high)
     lack = w.fma(-low, root, w.fma(-high, root, a))
@@ -53,7 +53,7 @@ def cbrt(w: Writer, x: Value) -> Value:
     return w.select(ordinary, result, x)
 
 
-# Sizes beyond which squares would overflow or lose bits, and the powers of two that bring them back.
+# Magnitudes beyond which squares overflow or lose bits, and the scaling powers of two.
 LARGE = {"float": (2.0**62, 2.0**-70), "double": (2.0**510, 2.0**-600)}
 SMALL = {"float": (2.0**-50, 2.0**90), "double": (2.0**-480, 2.0**700)}
 

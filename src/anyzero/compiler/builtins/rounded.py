@@ -1,7 +1,7 @@
-"""Sums, products and quotients that are rounded in one direction.
+"""Sums, products and quotients with directed rounding.
 
-The processor's rounding mode is changed for a single operation: everything else, the library of OpenCL above all,
-relies on the usual one.
+The processor's rounding mode is changed for a single operation, because all other code, above all OpenCL's library,
+relies on the default.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from anyzero.compiler.llvm import Type
 
 _NAMES = {"rtz": "towardzero", "rtp": "upward", "rtn": "downward"}
 _CONTROL = {"rtn": 0x2000, "rtp": 0x4000, "rtz": 0x6000}
-"""The rounding bits of the register that controls vector arithmetic."""
+"""The rounding bits of MXCSR."""
 _EVERY_ROUNDING = 0x6000
 
 _LOAD, _STORE = "llvm.x86.sse.ldmxcsr", "llvm.x86.sse.stmxcsr"

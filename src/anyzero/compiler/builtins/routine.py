@@ -1,4 +1,4 @@
-"""What `library.routine` gives: a function in LLVM's text, and what has to stand in the module beside it."""
+"""The result of `library.routine`: a function as LLVM text, and the definitions that it needs in the module."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ INLINED = 90
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Routine:
-    """A pure function; the same question gives the same object. Several results come as a struct, the function's own
-    first, then what OpenCL stores through its pointer argument.
+    """A pure function; equal parameters give the same object. Several results are a struct: first the return value,
+    then the value that OpenCL stores through its pointer argument.
     """
 
     symbol: str
@@ -28,7 +28,7 @@ class Routine:
 
 
 def finish(writer: Writer, symbol: str, parameters: tuple[Type, ...], results: tuple[Value, ...]) -> Routine:
-    """The routine that `writer` holds the instructions of; its parameters are `%a0`, `%a1` …"""
+    """The routine with the instructions of `writer`; its parameters are `%a0`, `%a1` …"""
     types = tuple(value.type for value in results)
     if len(results) == 1:
         shape = str(types[0])
@@ -50,7 +50,7 @@ def finish(writer: Writer, symbol: str, parameters: tuple[Type, ...], results: t
 
 @cache
 def apart(symbol: str, emit: Callable[..., Value | tuple[Value, ...]], *parameters: Type) -> Routine:
-    """A routine for what happens seldom, kept out of the code that calls it."""
+    """A cold routine, not inlined."""
     writer = Writer()
     writer.rare = True
     operands = [Value(writer, f"%a{place}", type_) for place, type_ in enumerate(parameters)]
@@ -60,8 +60,8 @@ def apart(symbol: str, emit: Callable[..., Value | tuple[Value, ...]], *paramete
 
 
 def unless(writer: Writer, rare: Value, quick: Value, symbol: str, emit: Callable[..., Value], *given: Value) -> Value:
-    """`quick`, which need not be right where `rare` holds; if any lane is such, what `emit` writes, for all lanes. The
-    two must agree to the bit wherever `quick` is right.
+    """`quick`, valid outside of the mask `rare`; if any lane is in the mask, the result of `emit`, for all lanes. Both
+    must agree bit for bit outside of the mask.
     """
     cold = apart(symbol, emit, *(value.type for value in given))
     return writer.unlikely(rare, [quick], lambda: writer.use(cold, *given))[0]

@@ -1,4 +1,4 @@
-"""Powers of two: put a number's exponent aside, compute, and put it back, denormal numbers included."""
+"""Powers of two: split a number into exponent and significand, and recombine them, including denormals."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from anyzero.compiler.llvm import Value
 
 
 def power_of_two(w: Writer, n: Value) -> Value:
-    """2^n of the format that is as wide as the integer `n`; n within the exponents of normal numbers."""
+    """2^n in the format of the integer `n`'s width, for exponents of normal numbers."""
     format_ = format_of(w.from_bits(n))
     return w.from_bits(n.shl(format_.fraction) + format_.one_bits)
 
@@ -35,12 +35,12 @@ SQRT_HALF_BITS = {"float": 0x3F3504F3, "double": 0x3FE6A09E667F3BCD}
 
 
 def parts(w: Writer, x: Value, denormals: bool = True) -> Parts:
-    """A positive number's exponent, as a number, and its significand from √½ to √2; whatever else `x` is, something.
-    Without `denormals`, it is nothing in particular for those.
+    """A positive number's exponent, as a float, and its significand from √½ to √2; unspecified for other numbers.
+    Without `denormals`, also unspecified for those.
     """
     format_ = format_of(x)
     low = SQRT_HALF_BITS[format_.element]
-    # The biased exponent in the lowest bits of 2^fraction: subtraction converts it and takes the bias away at once.
+    # The biased exponent in the lowest bits of 2^fraction: one subtraction converts it and removes the bias.
     anchor = 2.0**format_.fraction
     bias = x.like(anchor + format_.bias)
     number = x
@@ -56,7 +56,7 @@ def parts(w: Writer, x: Value, denormals: bool = True) -> Parts:
 
 
 def is_ordinary(w: Writer, x: Value) -> Value:
-    """Whether `x` is positive, normal and finite."""
+    """Mask of lanes where `x` is positive, normal and finite."""
     format_ = format_of(x)
     least = 1 << format_.fraction
     return w.compare("ult", w.to_bits(x) - least, format_.infinity_bits - least)

@@ -58,7 +58,7 @@ def _lowest_to_sign(w: Writer, n: Value) -> Value:
 
 
 def _odd(w: Writer, x: Value, series: tuple[float, ...]) -> Value:
-    """A series of odd powers that begins with `x` itself; a negative zero loses its sign."""
+    """A series of odd powers that begins with `x`; a negative zero loses its sign."""
     square = x * x
     return w.mad(x, square * split(w, square, series[1:], lead=2), x)
 
@@ -76,13 +76,13 @@ def cos(w: Writer, x: Value, far: bool = True) -> Value:
 
 
 def _sine(w: Writer, turns: Value, rest: Value) -> Value:
-    """The sine after so many half turns. Rounding errors must not carry it beyond one: arcsines would be NaN."""
+    """The sine after `turns` half turns. Clamped to one against rounding errors: an arcsine would be NaN."""
     size = w.at_most(w.fabs(_odd(w, rest, SINE[rest.type.element])), 1.0)
     return w.copysign(size, w.flip(rest, _lowest_to_sign(w, turns)))
 
 
 def both(w: Writer, turns: Value, sine: Value, cosine: Value) -> tuple[Value, Value]:
-    """Sine and cosine from those of the rest, after so many quarter turns."""
+    """Sine and cosine from those of the rest, after `turns` quarter turns."""
     format_ = format_of(sine)
     odd = w.compare("ne", turns & 1, 0)
     first, second = w.select(odd, cosine, sine), w.select(odd, sine, cosine)

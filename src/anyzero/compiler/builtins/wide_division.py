@@ -1,4 +1,4 @@
-"""Quotients of integers of 128 bits, each in two halves of 64: bit by bit, for every lane at once."""
+"""128-bit integer division, on halves of 64 bits: bit by bit, for all lanes at once."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from anyzero.compiler.builtins.routine import Routine
 from anyzero.compiler.llvm import Type
 
 NAME = "wide_udiv"
-"""What `math` calls it; it is none of OpenCL's functions."""
+"""Its name in `math`; it is not an OpenCL function."""
 
 
 @cache
 def routine(lanes: int) -> Routine:
-    """Of unsigned numbers, the lower halves first; any value where the divisor is zero."""
+    """Unsigned division, lower halves first; undefined for a zero divisor."""
     type_, truth = Type("i64", lanes), Type("i1", lanes)
     symbol = f"az.{NAME}.{type_.mangled}"
     one, top, zero = (f"splat (i64 {value})" if lanes else str(value) for value in (1, 63, 0))
     given = ", ".join(f"{type_} %a{place}" for place in range(4))
     both = f"{{ {type_}, {type_} }}"
-    # What is shifted out of the rest counts as well: the divisor may have all 128 bits.
+    # The bit shifted out of the rest is significant: the divisor may have all 128 bits.
     text = f"""define internal {both} @{symbol}({given}) noinline willreturn nosync nofree memory(none) #0 {{
 entry:
   br label %bit

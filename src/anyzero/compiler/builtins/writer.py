@@ -1,4 +1,4 @@
-"""The builder of LLVM's text with the operations that maths routines are made of."""
+"""The builder of LLVM text, with operations for math routines."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ def format_of(x: Value) -> Format:
 
 
 class Writer(Builder):
-    """Instructions of one routine. Nothing here sets fast-math flags: the routines count on each rounding."""
+    """Instructions of one routine. No fast-math flags: the routines rely on every rounding."""
 
     def __init__(self, estimates: bool = False, fused: bool = True) -> None:
         super().__init__()
         self.fused = fused
-        """Does the target have fused multiply-adds?"""
+        """True if the target has fused multiply-adds."""
         self.estimates = estimates
-        """Does the target have AVX-512, with its guesses of inverse roots and its scaling by powers of two?"""
+        """True if the target has AVX-512's inverse square root estimates and scaling by powers of two."""
         self.needs: list[Routine] = []
         self.rare = False
-        """Whether the routine is better kept out of the code that calls it."""
+        """True if the routine is better not inlined."""
         self._block = "entry"
         self._blocks = 0
 
     # Multiply-adds
 
     def mad(self, a: Value | Number, b: Value | Number, c: Value | Number) -> Value:
-        """For sums that a rounding in between does no harm."""
+        """A multiply-add whose product may be rounded."""
         if self.fused:
             return self.intrinsic("fma", a, b, c)
         x, y, z = self._alike([a, b, c])
         return x * y + z
 
     def fma(self, a: Value | Number, b: Value | Number, c: Value | Number) -> Value:
-        """As if rounded once, but for ties and, of doubles above 2^990, but for that: products and their errors."""
+        """A multiply-add rounded once, except for ties and doubles above 2^990: the product plus its error."""
         x, y, z = self._alike([a, b, c])
         if self.fused:
             return self.intrinsic("fma", x, y, z)
@@ -55,15 +55,15 @@ class Writer(Builder):
         total = product + z
         shadow = total - product
         lost = (product - (total - shadow)) + (z - shadow) + error
-        # Not where it is infinite or too large to be cut in halves, nor where a zero would lose its sign.
+        # Not for infinities and numbers too large to split, nor where a zero would lose its sign.
         return self.select(self.compare("one", lost, 0.0), total + lost, total)
 
     def exact_fma(self, a: Value | Number, b: Value | Number, c: Value | Number) -> Value:
-        """Rounded once, by a call where the target has no instruction for it."""
+        """Rounded once, by a call if the target has no instruction for it."""
         return self.intrinsic("fma", a, b, c)
 
     def _halves(self, x: Value) -> tuple[Value, Value]:
-        """Two doubles of 26 bits each whose sum it is, so that products of them are exact (Veltkamp's splitting)."""
+        """Two doubles of 26 bits each with this sum, whose products are exact (Veltkamp splitting)."""
         spread = x * 134217729.0
         high = spread - (spread - x)
         return high, x - high
@@ -81,13 +81,13 @@ class Writer(Builder):
         return self.to_bits(x) & format_of(x).sign_mask
 
     def flip(self, x: Value, signs: Value) -> Value:
-        """`x` with its sign changed where the top bit of `signs` is set; the other bits of `signs` are zero."""
+        """`x` with its sign flipped where the top bit of `signs` is set; the other bits of `signs` are zero."""
         return self.from_bits(self.to_bits(x) ^ signs)
 
-    # Choices
+    # Selection
 
     def at_most(self, x: Value, bound: Value | Number) -> Value:
-        """The smaller one, and NaN where `x` is: one instruction where `fmin` takes three."""
+        """The minimum, NaN if `x` is NaN: one instruction, `fmin` takes three."""
         limit = bound if isinstance(bound, Value) else x.like(bound)
         return self.select(self.compare("olt", limit, x), limit, x)
 
@@ -104,7 +104,7 @@ class Writer(Builder):
     # Rounding to integers
 
     def nearest(self, x: Value) -> Value:
-        """Ties go to even, whatever the thread's rounding mode."""
+        """Rounds to nearest even, independent of the rounding mode."""
         return self.intrinsic("roundeven", x)
 
     def floor(self, x: Value) -> Value:
@@ -114,7 +114,7 @@ class Writer(Builder):
         return self.intrinsic("trunc", x)
 
     def small_to_real(self, n: Value, element: str) -> Value:
-        """An integer below 2^51 in size, converted without the instruction that AVX2 lacks for 64 bits."""
+        """Converts an integer of magnitude below 2^51 without the 64-bit instruction that AVX2 lacks."""
         if element != "double":
             return self.cast("sitofp", n, element)
         magic = FORMATS["double"].magic
@@ -124,7 +124,7 @@ class Writer(Builder):
     # Any lane
 
     def any_lane(self, mask: Value) -> Value:
-        """Whether one lane at least has its bit set."""
+        """True if any lane's bit is set."""
         if not mask.type.lanes:
             return mask
         return self.call(f"llvm.vector.reduce.or.{mask.type.mangled}", Type("i1"), mask)
@@ -138,8 +138,8 @@ class Writer(Builder):
         self._block = name
 
     def unlikely(self, mask: Value, otherwise: list[Value], rare: Callable[[], list[Value]]) -> list[Value]:
-        """`rare()` where any lane has its bit in `mask`, else `otherwise`; both must be right for lanes without the
-        bit, so that no lane's result hangs on its neighbours.
+        """`rare()` if any lane is in `mask`, else `otherwise`; both must agree for lanes outside of the mask, so that a
+        lane's result does not depend on other lanes.
         """
         go, join = self.start_block(), self.start_block()
         before = self._block
@@ -157,8 +157,8 @@ class Writer(Builder):
         ]
 
     def repeat(self, start: list[Value], step: Callable[[list[Value]], tuple[list[Value], Value]]) -> list[Value]:
-        """`step` gives the next values and a mask; it runs until no lane's bit is set. It runs at least once, and must
-        leave alone the values of a lane that has finished.
+        """`step` returns the next values and a mask; it runs at least once, until no lane's bit is set. It must not
+        change the values of finished lanes.
         """
         head, done = self.start_block(), self.start_block()
         before = self._block
@@ -178,7 +178,7 @@ class Writer(Builder):
     # Other routines
 
     def use(self, routine: Routine, *arguments: Value) -> list[Value]:
-        """A call of a routine that is not written out here."""
+        """Calls another routine."""
         if routine not in self.needs:
             self.needs.append(routine)
         written = ", ".join(each.typed for each in arguments)
