@@ -10,7 +10,7 @@ from benchmarks.kernels.contest import Found
 from benchmarks.kernels.goals import mark
 from benchmarks.kernels.peers import Peer, own
 from benchmarks.kernels.report import disturbed, duration
-from benchmarks.kernels.variants import LIMIT, VARIANTS, Variant
+from benchmarks.kernels.variants import VARIANTS, Variant
 from benchmarks.table import QUIET, laid_out
 
 __all__ = ["NAME", "as_json", "as_text", "measure", "select"]
@@ -40,12 +40,6 @@ def ratio(found: Mapping[str, Found]) -> float | None:
     return other.against(usual)
 
 
-def _apart(found: Mapping[str, Found]) -> float | None:
-    """The same, the slower of the two above."""
-    value = ratio(found)
-    return None if value is None else max(value, 1 / value)
-
-
 def _shown(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
 
@@ -57,7 +51,7 @@ def as_text(results: Results, notes: Sequence[str]) -> str:
         times = [found.get(name, Found()).best for name in (USUAL, OTHER)]
         first, second = ("failed" if each is None else duration(each) for each in times)
         shown = _shown(ratio(found))
-        verdict = mark(_apart(found), LIMIT, disturbed(found))
+        verdict = mark(variant.excess(ratio(found)), variant.at_most, disturbed(found))
         rows.append([variant.usual.title, first, variant.other.title, second, shown, verdict])
     return "\n".join([*laid_out(rows), "", *notes]) + "\n"
 
@@ -70,7 +64,7 @@ def as_json(results: Results) -> list[dict[str, Any]]:
             "title": f"{variant.other.title} beside {variant.usual.title}",
             "kind": variant.kind,
             "ratio": ratio(found),
-            "at_most": LIMIT,
+            "at_most": variant.at_most,
             "disturbed": disturbed(found),
             "found": {name: {"best": each.best, "samples": each.samples} for name, each in found.items()},
         }

@@ -8,11 +8,12 @@ from typing import Any, Final
 
 from benchmarks.kernels.case import Case
 
-__all__ = ["COMPUTE", "LAUNCH", "MEMORY", "Program"]
+__all__ = ["COMPUTE", "LAUNCH", "MEMORY", "PYTHON", "Program"]
 
 COMPUTE: Final = "computing"
 MEMORY: Final = "memory"
 LAUNCH: Final = "launching"
+PYTHON: Final = "python"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +37,18 @@ class Program:
     kernel: str = ""
     """If it is not called as the key says."""
     form: str = ""
-    """How the SPIR-V was made, if not as usual: `O0` is `foo.O0.spv`."""
+    """How the SPIR-V was made, if not as usual: `O0` is `foo.O0.spv`, `python` that of the twin in Python."""
 
     def case(self, size: str) -> Case:
         chosen: tuple[Any, ...] = getattr(self, size)
         made = replace(self.make(self.kernel or self.key, *chosen), name=self.key)
+        if self.form == PYTHON:
+            from benchmarks.kernels.in_python import twin
+
+            return twin(made)
         return replace(made, spv=made.spv.with_suffix(f".{self.form}.spv")) if self.form else made
 
     def made_as(self, form: str) -> Program:
         """The same from SPIR-V that was made otherwise; its key is `KEY.FORM`."""
-        title = f"{self.title}, -{form}"
+        title = f"{self.title}, {'in Python' if form == PYTHON else f'-{form}'}"
         return replace(self, key=f"{self.key}.{form}", title=title, kernel=self.kernel or self.key, form=form)

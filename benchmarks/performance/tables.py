@@ -277,7 +277,7 @@ def variants(record: Record) -> str:
     rows = [["pair", "usual", "other", "÷", "slower ÷ faster"]]
     for each in record["variants"]["pairs"]:
         value = each["ratio"]
-        apart = max(value, 1 / value) if value else None
+        apart = max(value, 1 / value) if value and each["kind"] != "language" else value
         times = (each["best"].get(name) for name in ("usual", "other"))
         shown = ["failed" if ns is None else duration(ns) for ns in times]
         rows.append([each["title"], *shown, _number(value), goals.mark(apart, each["at_most"], each["disturbed"])])

@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import pytest
 
 import anyzero as az
 
@@ -53,9 +52,3 @@ def agree(kernel: Any, grid: Any, *args: Any, rtol: float = 0, **options: Any) -
         else:
             np.testing.assert_array_equal(compiled, plain)
     return found
-
-
-if shutil.which("spirv-val") is None:
-    NOT_VALIDATED = pytest.mark.skip(reason="NOT TESTED: no module went through spirv-val; apt install spirv-tools")
-else:
-    NOT_VALIDATED = pytest.mark.skipif(False, reason="")

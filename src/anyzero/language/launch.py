@@ -1,5 +1,7 @@
 """A launch of a Python kernel: the context is that of its buffers, and the API's own launch does the rest."""
 
+# ruff: noqa: SLF001 (a launch here and one of the API are friends)
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -32,18 +34,28 @@ class Launch:
             found = (at for at, name in enumerate(plain.passed) if isinstance(plain.types[name], Pointer | Image))
             self._at = next(found, -1)
 
-    def __call__(self, *args: Any, **options: Any) -> Any:
-        """Launch it; options are those of any kernel: `group`, `on`, `signal`, `wait`."""
+    def __call__(self, *args: Any, group: Any = None, on: Any = None, signal: Any = None, wait: Any = None) -> Any:
+        """Launch it; the keywords are those of any kernel."""
         try:
             launch = args[self._at].context.launches[self]
         except (AttributeError, IndexError, KeyError):
             launch = None
-        return launch(*args, **options) if launch is not None else self._first(args, options)
+        if launch is None:
+            return self._first(args, group, on, signal, wait)
+        if group is None:
+            if on is not None:
+                # What the API's launch does, one call shorter: this is the path of every launch but the first.
+                sizes = launch._range
+                if sizes.suggested is not None:
+                    return on._append_launch(sizes.enqueue, launch.kernel.handle, sizes.suggested, args, signal, wait)
+            elif signal is None and wait is None:
+                return launch(*args)
+        return launch(*args, group=group, on=on, signal=signal, wait=wait)
 
-    def _first(self, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    def _first(self, args: tuple[Any, ...], group: Any, on: Any, signal: Any, wait: Any) -> Any:
         """A launch that is new to its context, or whose arguments have to be looked at each time."""
         special = self.kernel.specialization(args)
-        context, device = self._owner(args, options)
+        context, device = self._owner(args, on)
         key = special, self._sizes, device
         launch = context.launches.get(key)
         if launch is None:
@@ -54,10 +66,11 @@ class Launch:
             launch = context.launches[key] = found[self._sizes]
             if self.kernel.plain is not None and not special.expands and len(context.devices) == 1:
                 context.launches[self] = launch
-        return launch(*(_expanded(special, args) if special.expands else args), **options)
+        given = _expanded(special, args) if special.expands else args
+        return launch(*given, group=group, on=on, signal=signal, wait=wait)
 
-    def _owner(self, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Context, Device]:
-        for each in (*args, options.get("on")):
+    def _owner(self, args: tuple[Any, ...], on: Any) -> tuple[Context, Device]:
+        for each in (*args, on):
             context = getattr(each, "context", None)
             if context is not None:
                 return context, getattr(each, "device", None) or context.device

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
 from typing import Any
 
+from anyzero.language.record import Record
 from anyzero.language.types import Scalar, Type
 
 __all__ = [
@@ -48,19 +48,16 @@ __all__ = [
 ]
 
 
-@dataclass
-class Expression:
+class Expression(Record):
     type: Any
 
 
-@dataclass
 class Constant(Expression):
     """A number; of a weak type where nothing gave it another yet."""
 
     value: Any
 
 
-@dataclass
 class Specialized(Expression):
     """A parameter that is a specialization constant, with its value now."""
 
@@ -68,14 +65,12 @@ class Specialized(Expression):
     value: Any
 
 
-@dataclass
 class Name(Expression):
     """A variable or a parameter."""
 
     name: str
 
 
-@dataclass
 class Own(Expression):
     """Local or private memory, by the place that declares it."""
 
@@ -83,7 +78,6 @@ class Own(Expression):
     name: str
 
 
-@dataclass
 class Binary(Expression):
     operator: str
     left: Expression
@@ -91,13 +85,11 @@ class Binary(Expression):
     nonnegative: bool = False
 
 
-@dataclass
 class Unary(Expression):
     operator: str
     operand: Expression
 
 
-@dataclass
 class Logical(Expression):
     """`and` and `or` of bools, from left to right until one decides."""
 
@@ -105,26 +97,22 @@ class Logical(Expression):
     parts: list[Expression]
 
 
-@dataclass
 class Choice(Expression):
     test: Expression
     yes: Expression
     no: Expression
 
 
-@dataclass
 class Convert(Expression):
     value: Expression
 
 
-@dataclass
 class Shared(Expression):
     """A value that is computed once and stands in several places, as in `a < b < c`."""
 
     value: Expression
 
 
-@dataclass
 class Index(Expression):
     """An element of a pointer, an array or memory of its own; the type is the element's."""
 
@@ -132,7 +120,6 @@ class Index(Expression):
     indices: list[Expression]
 
 
-@dataclass
 class Component(Expression):
     """Components of a vector by their numbers; or one by an expression, or a part of a tuple."""
 
@@ -141,17 +128,14 @@ class Component(Expression):
     dynamic: Expression | None = None
 
 
-@dataclass
 class VectorOf(Expression):
     parts: list[Expression]
 
 
-@dataclass
 class TupleOf(Expression):
     parts: list[Expression]
 
 
-@dataclass
 class Shape(Expression):
     """A size of an array: of its shape, or of its strides."""
 
@@ -160,7 +144,6 @@ class Shape(Expression):
     axis: int
 
 
-@dataclass
 class Builtin(Expression):
     """A call of a builtin; `builtin` is its line of the table."""
 
@@ -168,7 +151,6 @@ class Builtin(Expression):
     arguments: list[Expression]
 
 
-@dataclass
 class Method(Expression):
     """A call of an image's method."""
 
@@ -177,7 +159,6 @@ class Method(Expression):
     arguments: list[Expression]
 
 
-@dataclass
 class Call(Expression):
     """A call of another function of the language."""
 
@@ -185,23 +166,19 @@ class Call(Expression):
     arguments: list[Expression]
 
 
-@dataclass
-class Statement:
-    node: ast.AST = field(repr=False)
+class Statement(Record):
+    node: ast.AST
 
 
-@dataclass
-class Block:
+class Block(Record):
     statements: list[Statement]
 
 
-@dataclass
 class Assign(Statement):
     name: str
     value: Expression
 
 
-@dataclass
 class Unpack(Statement):
     """Several variables from a tuple, all at once."""
 
@@ -209,13 +186,11 @@ class Unpack(Statement):
     value: Expression
 
 
-@dataclass
 class Store(Statement):
     target: Index
     value: Expression
 
 
-@dataclass
 class SetComponent(Statement):
     """A component of a vector that is a variable."""
 
@@ -224,28 +199,24 @@ class SetComponent(Statement):
     value: Expression
 
 
-@dataclass
 class Run(Statement):
     """An expression for its effect."""
 
     value: Expression
 
 
-@dataclass
 class If(Statement):
     test: Expression
     body: Block
     otherwise: Block
 
 
-@dataclass
 class While(Statement):
     test: Expression
     body: Block
     otherwise: Block
 
 
-@dataclass
 class For(Statement):
     """Over a range; the direction of a step that is no constant is found when the loop begins."""
 
@@ -257,25 +228,20 @@ class For(Statement):
     body: Block
     otherwise: Block
     rises: bool | None
-    nonnegative: bool
 
 
-@dataclass
 class Break(Statement):
     pass
 
 
-@dataclass
 class Continue(Statement):
     pass
 
 
-@dataclass
 class Return(Statement):
     value: Expression | None
 
 
-@dataclass
 class Print(Statement):
     """printf with a format and numbers."""
 
@@ -283,14 +249,12 @@ class Print(Statement):
     values: list[Expression]
 
 
-@dataclass
 class Assert(Statement):
     test: Expression
     message: str
 
 
-@dataclass
-class Variable:
+class Variable(Record):
     """A variable of a function, or a parameter; parameters that are assigned to are variables as well."""
 
     name: str
@@ -299,8 +263,7 @@ class Variable:
     assigned: bool = False
 
 
-@dataclass
-class Function:
+class Function(Record):
     """A function for certain types of arguments."""
 
     name: str
@@ -310,9 +273,9 @@ class Function:
     variables: dict[str, Variable]
     result: Type
     body: Block
-    is_kernel: bool = False
-    own: frozenset[str] = frozenset()
+    is_kernel: bool
+    own: frozenset[str]
     """Parameters that are memory by their annotation, and that the kernel declares instead of taking them."""
-    constants: dict[str, tuple[Scalar, Any]] = field(default_factory=dict)
-    choices: dict[tuple[int, int], Any] = field(default_factory=dict)
+    constants: dict[str, tuple[Scalar, Any]]
+    choices: dict[tuple[int, int], Any]
     """The types of conditional expressions by their lines and columns, which the simulator converts to."""

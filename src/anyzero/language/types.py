@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
+
+from anyzero.language.record import Value
 
 __all__ = [
     "BOOL",
@@ -58,19 +59,17 @@ class Refusal(Exception):  # noqa: N818 (an answer to the checker, which makes a
     """Why an expression is not allowed, and what is; the place is added by whoever knows it."""
 
 
-class Type:
-    """A type of the language; equal types are one."""
-
-    name: str
+class Type(Value):
+    """A type of the language."""
 
     def __str__(self) -> str:
-        return self.name
+        # A field of some types, a property of others.
+        return str(cast(Any, self).name)
 
     def __repr__(self) -> str:
-        return f"az.{self.name}"
+        return f"az.{self}"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Scalar(Type):
     """A number. `kind` is b (bool), i (signed), u (unsigned) or f (float); `weak` the type of a literal."""
 
@@ -78,6 +77,10 @@ class Scalar(Type):
     kind: str
     bits: int
     weak: bool = False
+
+    # There is one object for each scalar type.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
     @property
     def size(self) -> int:
@@ -117,7 +120,6 @@ FLOATS: Final = (F16, F32, F64)
 SCALARS: Final = (BOOL, *INTEGERS, *FLOATS)
 
 
-@dataclass(frozen=True, repr=False)
 class Vector(Type):
     """2, 3, 4, 8 or 16 numbers; those with three take the room of four, as in OpenCL C."""
 
@@ -125,7 +127,7 @@ class Vector(Type):
     count: int
 
     @property
-    def name(self) -> str:  # type: ignore[override]
+    def name(self) -> str:
         return f"vector[{self.element}, {self.count}]"
 
     @property
@@ -143,7 +145,6 @@ class Vector(Type):
         return vector(self, parts)
 
 
-@dataclass(frozen=True, repr=False)
 class Pointer(Type):
     """Where elements lie one after another: in global, local or private memory."""
 
@@ -151,11 +152,10 @@ class Pointer(Type):
     space: str = "global"
 
     @property
-    def name(self) -> str:  # type: ignore[override]
+    def name(self) -> str:
         return f"{ {'global': 'ptr', 'local': 'local'}.get(self.space, self.space) }[{self.element}]"
 
 
-@dataclass(frozen=True, repr=False)
 class Memory(Type):
     """An array that the kernel itself has: local for each group, or private for each work-item."""
 
@@ -164,7 +164,7 @@ class Memory(Type):
     space: str
 
     @property
-    def name(self) -> str:  # type: ignore[override]
+    def name(self) -> str:
         extents = self.shape[0] if len(self.shape) == 1 else self.shape
         return f"{self.space}[{self.element}, {extents}]"
 
@@ -179,7 +179,6 @@ class Memory(Type):
         return own_memory(self)
 
 
-@dataclass(frozen=True, repr=False)
 class Array(Type):
     """A buffer with its shape and its strides, indexed along each axis."""
 
@@ -187,7 +186,7 @@ class Array(Type):
     ndim: int
 
     @property
-    def name(self) -> str:  # type: ignore[override]
+    def name(self) -> str:
         return f"array[{self.element}, {self.ndim}]"
 
     @property
@@ -200,7 +199,6 @@ class Array(Type):
         return 2 * self.ndim - 1
 
 
-@dataclass(frozen=True, repr=False)
 class Image(Type):
     """An image of 1, 2 or 3 dimensions; `access` is r or w."""
 
@@ -209,7 +207,7 @@ class Image(Type):
     access: str = "r"
 
     @property
-    def name(self) -> str:  # type: ignore[override]
+    def name(self) -> str:
         return f"{'output_' if self.access == 'w' else ''}image[{self.texel}, {self.ndim}]"
 
     @property
@@ -217,44 +215,39 @@ class Image(Type):
         return Vector(self.texel, 4)
 
 
-@dataclass(frozen=True, repr=False)
 class Sampler(Type):
     """How an image is read between its texels."""
 
     name: str = "sampler"
 
 
-@dataclass(frozen=True, repr=False)
 class Tuple(Type):
     """Several values."""
 
     parts: tuple[Any, ...]
 
     @property
-    def name(self) -> str:  # type: ignore[override]
+    def name(self) -> str:
         return f"({', '.join(map(str, self.parts))})"
 
 
-@dataclass(frozen=True, repr=False)
 class Void(Type):
     """No value."""
 
     name: str = "None"
 
 
-@dataclass(frozen=True, repr=False)
 class Const(Type):
     """A parameter whose value is known when the kernel is compiled."""
 
     element: Scalar
-    value: Any = field(default=None)
+    value: Any = None
 
     @property
-    def name(self) -> str:  # type: ignore[override]
+    def name(self) -> str:
         return f"const[{self.element}]"
 
 
-@dataclass(frozen=True, repr=False)
 class Generic(Type):
     """A parameter without an annotation: its type is that of the argument."""
 

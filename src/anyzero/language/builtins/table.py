@@ -118,7 +118,6 @@ class Builtin:
     """The indices of arguments that have to be constants."""
     synchronizes: bool = False
     """Whether the work-items of a group meet here."""
-    nonnegative: bool = False
 
     def __call__(self, *given: Any) -> Any:
         wanted, result = self.signature.resolve(self.name, [type_of(value) for value in given])

@@ -74,7 +74,7 @@ def _axis(name: str, spirv: str, doc: str) -> Builtin:
     IDS[name] = spirv
     return define(
         f"az.{name}", _AXIS, ("id", spirv, 3), plain, f"{doc} along an axis, 0, 1 or 2",
-        constants=frozenset({0}), nonnegative=True,
+        constants=frozenset({0}),
     )  # fmt: skip
 
 
@@ -84,7 +84,7 @@ def _single(name: str, spirv: str, doc: str, signature: Signature = _NONE_32) ->
 
     IDS[name] = spirv
     kind = "id64" if signature is _NONE_64 else "id32"
-    return define(f"az.{name}", signature, (kind, spirv), plain, doc, nonnegative=True)
+    return define(f"az.{name}", signature, (kind, spirv), plain, doc)
 
 
 global_id: Final = _axis("global_id", "GlobalInvocationId", "the index of the work-item among all of the launch")

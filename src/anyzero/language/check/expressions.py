@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from anyzero.language import tree
 from anyzero.language.annotations import _Maker
+from anyzero.language.check.intervals import Interval, interval
 from anyzero.language.check.scope import Scope
 from anyzero.language.numbers import LETTERS
 from anyzero.language.operators import binary_types, unary_type
@@ -383,24 +384,13 @@ class Expressions:
         assert t is not None
         return tree.Constant(t, found)
 
+    def bounds(self, value: tree.Expression) -> Interval:
+        """The least and the greatest value of an integer, as far as they are known."""
+        return interval(value, self.scope.bounds_of)
+
     def is_nonnegative(self, value: tree.Expression) -> bool:
         """Whether a value is known not to be negative, so that its division needs no correction."""
-        if isinstance(value.type, Scalar) and value.type.kind == "u":
-            return True
-        if isinstance(value, tree.Constant | tree.Specialized):
-            return bool(value.value >= 0)
-        if isinstance(value, tree.Builtin):
-            return bool(value.builtin.nonnegative)
-        if isinstance(value, tree.Name):
-            return self.scope.is_nonnegative(value.name)
-        if isinstance(value, tree.Shape):
-            return True
-        if isinstance(value, tree.Convert) and isinstance(value.value.type, Scalar):
-            return value.type.bits >= value.value.type.bits and self.is_nonnegative(value.value)
-        if isinstance(value, tree.Binary):
-            both = self.is_nonnegative(value.left) and self.is_nonnegative(value.right)
-            return value.operator in ("//", "%", "&", "|", "^", ">>") and both
-        return False
+        return is_integer(value.type) and self.bounds(value)[0] >= 0
 
     def _unaryop(self, node: ast.UnaryOp) -> tree.Expression:
         sign = _SIGNS[type(node.op)]

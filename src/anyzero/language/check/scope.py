@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from anyzero.language import tree
+from anyzero.language.check.intervals import Interval
 from anyzero.language.source import MISSING, Source
 from anyzero.language.types import Const, Refusal, common, defaulted, is_weak
 
@@ -36,8 +37,8 @@ class Scope:
         self.weak_first: set[str] = set()
         self.assigned: dict[str, int] = {}
         self.assigned_before: dict[str, int] = {}
-        self.nonnegative: dict[str, bool] = {}
-        self.nonnegative_before: dict[str, bool] = {}
+        self.bounds: dict[str, Interval] = {}
+        self.bounds_before: dict[str, Interval] = {}
         self.annotated: dict[str, Any] = {}
         self.lines: dict[str, int] = {}
         self.defined: set[str] = set()
@@ -66,15 +67,16 @@ class Scope:
         self.found = {}
         self.weak_first = set()
         self.assigned_before, self.assigned = self.assigned, {}
-        self.nonnegative_before, self.nonnegative = self.nonnegative, {}
+        self.bounds_before, self.bounds = self.bounds, {}
         self.defined = set(self.parameters)
 
     # Variables
 
-    def assign(self, name: str, t: Any, node: ast.AST, *, joins: bool = False, nonnegative: bool = False) -> Any:
+    def assign(self, name: str, t: Any, node: ast.AST, *, joins: bool = False, bounds: Interval | None = None) -> Any:
         """The type of the variable that a value of type `t` is assigned to."""
         self.assigned[name] = self.assigned.get(name, 0) + 1
-        self.nonnegative[name] = nonnegative and self.nonnegative.get(name, True)
+        if bounds is not None:
+            self.bounds[name] = bounds
         self.defined.add(name)
         if name in self.parameters:
             return self._parameter_type(name, node)
@@ -118,9 +120,11 @@ class Scope:
             raise Refusal(f"{name} has no value on every way that leads here; assign it before the branch")
         return t
 
-    def is_nonnegative(self, name: str) -> bool:
-        """Whether every value that the variable gets is known not to be negative."""
-        return name not in self.parameters and self.nonnegative_before.get(name, False)
+    def bounds_of(self, name: str) -> Interval | None:
+        """The bounds of a variable that is assigned in one place; None for others."""
+        if name in self.parameters or self.assigned_before.get(name) != 1:
+            return None
+        return self.bounds_before.get(name)
 
     # Names from outside
 

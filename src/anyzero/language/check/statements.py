@@ -101,8 +101,8 @@ class Statements:
     def _to_name(self, name: str, value: tree.Expression, node: ast.stmt) -> tree.Statement:
         if value.type == VOID:
             raise Refusal("the call returns nothing")
-        nonnegative = self.expressions.is_nonnegative(value)
-        to = self.scope.assign(name, value.type, node, nonnegative=nonnegative)
+        bounds = self.expressions.bounds(value) if is_integer(value.type) else None
+        to = self.scope.assign(name, value.type, node, bounds=bounds)
         return tree.Assign(node, name, self._fitting(name, value, to, node))
 
     def _fitting(self, name: str, value: tree.Expression, to: Any, node: ast.stmt) -> tree.Expression:
@@ -124,7 +124,10 @@ class Statements:
         if not all(isinstance(each, ast.Name) for each in target.elts):
             raise Refusal("a tuple is unpacked to variables; assign to elements one by one")
         names = [each.id for each in target.elts if isinstance(each, ast.Name)]
-        wanted = Tuple(tuple(self.scope.assign(n, t, node) for n, t in zip(names, parts, strict=True)))
+        found = value.parts if isinstance(value, tree.TupleOf) else [None] * len(names)
+        bounds = [self.expressions.bounds(part) if part and is_integer(part.type) else None for part in found]
+        given = zip(names, parts, bounds, strict=True)
+        wanted = Tuple(tuple(self.scope.assign(n, t, node, bounds=b) for n, t, b in given))
         if isinstance(value, tree.TupleOf):
             made = [
                 self._fitting(name, part, t, node)
@@ -220,15 +223,16 @@ class Statements:
         constant = isinstance(step, tree.Constant | tree.Specialized)
         rises = step.value > 0 if constant else True if e.is_nonnegative(step) else None  # type: ignore[attr-defined]
         counter = defaulted(counter) if self.scope.strict else counter
-        nonnegative = rises is True and e.is_nonnegative(start)
-        to = self.scope.assign(node.target.id, counter, node, joins=True, nonnegative=nonnegative)
+        low, high = e.bounds(start)[0], e.bounds(stop)[1]
+        bounds = (low, max(low, high)) if rises else None
+        to = self.scope.assign(node.target.id, counter, node, joins=True, bounds=bounds)
         counter = to if isinstance(to, Scalar) and is_integer(to) and self.scope.strict else counter
         start, stop, step = (e.convert(value, counter, node) for value in (start, stop, step))
         self.loops += 1
         body = self.block(node.body)
         self.loops -= 1
         otherwise = self.block(node.orelse)
-        return tree.For(node, node.target.id, counter, start, stop, step, body, otherwise, rises, nonnegative)
+        return tree.For(node, node.target.id, counter, start, stop, step, body, otherwise, rises)
 
     def _break(self, node: ast.Break) -> tree.Statement:
         return tree.Break(node)

@@ -11,7 +11,7 @@ __all__ = ["written"]
 
 def written(function: tree.Function, group: tuple[int, ...] | None, contract: bool) -> Module:
     """The module of a kernel and the functions that it calls."""
-    module = Module()
+    module = Module(contract=contract)
     file = module.string(function.file)
     module.debug("Source", Enum("SourceLanguage", "Unknown"), literal(0), file)
     own = FunctionWriter(module, {}, function).write(is_kernel=True)

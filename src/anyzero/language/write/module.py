@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
+from anyzero.language.record import Record, Value
 from anyzero.language.spirv import ENUMS, MAGIC, OPENCL, OPS
 from anyzero.language.types import BOOL, I32, I64, U8, VOID, Image, Memory, Pointer, Sampler, Scalar, Tuple, Vector
 
@@ -21,16 +21,14 @@ _SHUFFLES: Final = 0x00010300
 _NARROW: Final = {8: "Int8", 16: "Int16", 64: "Int64"}
 
 
-@dataclass(frozen=True)
-class Literal:
+class Literal(Value):
     """A number that is an operand itself."""
 
     words: tuple[int, ...]
     text: str
 
 
-@dataclass(frozen=True)
-class Enum:
+class Enum(Value):
     """An enumerant or bits of a mask, joined by |."""
 
     kind: str
@@ -49,8 +47,7 @@ def literal(value: int) -> Literal:
     return Literal((value & 0xFFFFFFFF,), str(value))
 
 
-@dataclass(frozen=True)
-class Instruction:
+class Instruction(Record):
     """An instruction: numbers among its operands are ids."""
 
     name: str
@@ -111,7 +108,8 @@ def _shown(operand: Any) -> str:
 class Module:
     """A module: instructions in the order that SPIR-V asks for."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, contract: bool) -> None:
+        self.contract = contract
         self._bound = 1
         self._known: dict[Any, int] = {}
         self._capabilities = {"Addresses", "Kernel", "Int64"}

@@ -70,6 +70,10 @@ class Values:
     def _binary(self, e: tree.Binary) -> int:
         if isinstance(e.type, Pointer):
             return self._moved(e)
+        if e.operator in ("+", "-") and self.b.module.contract and _kind(e.type) == "f":
+            found = self._contracted(e)
+            if found is not None:
+                return found
         left = self.of(e.left)
         known = e.right.value if isinstance(e.right, tree.Constant) else None
         if e.operator == "**" and isinstance(e.right, tree.Constant) and e.right.type.weak:
@@ -78,6 +82,17 @@ class Values:
         if e.operator == "**" and e.right.type is I32 and e.left.type.kind == "f":
             return self.b.opencl("pown", e.type, left, right)
         return arithmetic(self.b, e.operator, e.left.type, e.type, left, right, nonnegative=e.nonnegative, known=known)
+
+    def _contracted(self, e: tree.Binary) -> int | None:
+        """A product and a sum in one step, as compilers of C do it within an expression."""
+        b, left, right = self.b, e.left, e.right
+        if isinstance(left, tree.Binary) and left.operator == "*":
+            x, y, z = self.of(left.left), self.of(left.right), self.of(right)
+            return b.opencl("mad", e.type, x, y, turned(b, "-", e.type, z) if e.operator == "-" else z)
+        if isinstance(right, tree.Binary) and right.operator == "*":
+            z, x, y = self.of(left), self.of(right.left), self.of(right.right)
+            return b.opencl("mad", e.type, turned(b, "-", e.type, x) if e.operator == "-" else x, y, z)
+        return None
 
     def _moved(self, e: tree.Binary) -> int:
         base = self.pointer(e.left)
@@ -150,7 +165,9 @@ class Values:
         element = module.type(module.stored(e.type))
         if isinstance(of, Memory):
             t = module.pointer(of.space, element)
-            return b.emit("InBoundsAccessChain", t, self.of(e.base), *map(self.of, e.indices))
+            # SPIR-V takes indices for signed.
+            indices = [self.of(each) if each.type in (I32, I64) else self._wide(each) for each in e.indices]
+            return b.emit("InBoundsAccessChain", t, self.of(e.base), *indices)
         t = module.pointer(of.space if isinstance(of, Pointer) else "global", element)
         at = self._wide(e.indices[0]) if isinstance(of, Pointer) else self._offset(e, of)
         return b.emit("InBoundsPtrAccessChain", t, self.of(e.base), at)

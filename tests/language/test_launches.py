@@ -1,0 +1,123 @@
+"""Launches of Python kernels: where they run, what is compiled how often, and what is kept."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+
+import anyzero as az
+from tests.language.running import context
+
+
+@az.kernel
+def double(x: az.ptr[az.f32]) -> None:
+    x[az.global_id(0)] *= 2
+
+
+def test_on_a_list_with_a_group_and_events() -> None:
+    x = context().to_device(np.arange(8, dtype=np.float32))
+    with context().immediate() as lst:
+        first = double[8](x, on=lst)
+        double[8](x, on=lst, group=4, wait=first).wait()
+    assert x.copy_to().tolist() == [4 * each for each in range(8)]
+    with pytest.raises(TypeError, match="signal= and wait= order commands of a list"):
+        double[8](x, signal=context().event())
+
+
+def test_the_context_is_that_of_the_buffers() -> None:
+    other = az.device().context()
+    for ctx in (context(), other):
+        x = ctx.to_device(np.ones(4, np.float32))
+        double[4](x)
+        double[4](x)
+        assert x.copy_to().tolist() == [4] * 4
+
+
+def test_a_context_is_compiled_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+    usual = az.Context.module
+
+    def counted(self: az.Context, *args: Any, **options: Any) -> az.Module:
+        made.append(args)
+        return usual(self, *args, **options)
+
+    monkeypatch.setattr(az.Context, "module", counted)
+    ctx = az.device().context()
+    x = ctx.zeros(8, np.float32)
+    for _ in range(3):
+        double[8](x)
+        double[4](x)
+    assert len(made) == 1
+
+
+def test_no_kernel_keeps_a_context() -> None:
+    ctx = az.device().context()
+    double[4](ctx.zeros(4, np.float32))
+    gone = weakref.ref(ctx)
+    del ctx
+    gc.collect()
+    assert gone() is None
+
+
+def test_the_checks_of_the_api_hold() -> None:
+    x = context().zeros(4, np.float32)
+    with pytest.raises(az.Error, match="double takes 1 argument"):
+        double[4](x, x)
+    with pytest.raises(az.Error):
+        double[4.5](x)
+
+
+def test_generic_kernels_are_compiled_for_each_type() -> None:
+    @az.kernel
+    def fill(x, value):  # type: ignore[no-untyped-def]
+        x[az.global_id(0)] = value
+
+    for dtype, value in ((np.float32, 1.5), (np.int64, 7), (np.int64, 1 << 40)):
+        x = context().zeros(2, dtype)
+        fill[2](x, value)
+        assert x.copy_to().tolist() == [value, value]
+
+
+def test_images() -> None:
+    @az.kernel
+    def turn(
+        to: az.output_image[az.f32, 2], source: az.image[az.f32, 2], smooth: az.sampler, mean: az.ptr[az.f32]
+    ) -> None:
+        x, y = az.i32(az.global_id(0)), az.i32(az.global_id(1))
+        texel = source.read(source.width - 1 - x, y)
+        to.write(x, y, texel * 2 + az.float4(0, 0, 0, to.height))
+        if x == 0 and y == 0:
+            mean[0] = source.sample(smooth, 1.0, 0.5).x
+
+    ctx = context()
+    texels = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    form = az.ImageFormat.of(texels.dtype, 4)
+    source, to = ctx.image((2, 3), form, kind="2d"), ctx.image((2, 3), form, kind="2d")
+    source.copy_from(texels)
+    mean = ctx.zeros(1, np.float32)
+    turn[3, 2](to, source, ctx.sampler(address="clamp", filter="linear", normalized=False), mean)
+    expected = texels[:, ::-1] * 2 + np.array([0, 0, 0, 2], np.float32)
+    np.testing.assert_array_equal(to.copy_to(), expected)
+    assert mean.copy_to()[0] == 2
+
+    @az.kernel
+    def read(to: az.output_image[az.f32, 2], source: az.image[az.f32, 2]) -> None:
+        x, y = az.i32(az.global_id(0)), az.i32(az.global_id(1))
+        to.write(x, y, source.read(source.width - 1 - x, y) * 2)
+
+    read.simulate[3, 2](to, source)
+    np.testing.assert_array_equal(to.copy_to(), texels[:, ::-1] * 2)
+
+
+def test_names_and_texts() -> None:
+    assert double.__name__ == "double"
+    assert repr(double) == "<kernel double(x: ptr[f32])>"
+    assert repr(double[4]) == "<Launch of double, 4>"
+    assert double.spirv[:4] == b"\x03\x02\x23\x07"
+    assert "OpEntryPoint Kernel %" in double.spvasm
+    assert "OpLine" in double.spvasm
+    assert "test_launches.py" in double.spvasm
