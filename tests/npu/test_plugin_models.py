@@ -101,7 +101,7 @@ def test_a_batch_over_a_graph_for_one(core: Core) -> None:
         case.check([result[None]], [row[None]])
     with pytest.raises(az.InvalidArgument, match="first dimension is 1"):
         core.compile_model(models.outputs(), {"NPU_BATCH": 3})
-    with pytest.raises(az.InvalidArgument, match="states"):
+    with pytest.raises(az.InvalidArgument, match="stateful"):
         core.compile_model(models.stateful(), {"NPU_BATCH": 3})
 
 

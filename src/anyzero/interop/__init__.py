@@ -1,1 +1,1 @@
-"""Other APIs beside Level Zero in one program; each has a module of its own and needs a package of its own."""
+"""Interoperability with other APIs; each has its own module and needs its own package."""

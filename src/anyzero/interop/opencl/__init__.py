@@ -11,7 +11,7 @@
         module["second"][n](x, on=lst)
     program.third(cl_queue, (n,), None, cl_buffer)          # after `second`
 
-It goes from OpenCL to Level Zero, as the programming guide has it, and needs pyopencl: ``pip install anyzero[opencl]``.
+Objects are shared from OpenCL to Level Zero, as in the programming guide. It needs pyopencl: ``anyzero[opencl]``.
 docs/interop.md has the details.
 """
 

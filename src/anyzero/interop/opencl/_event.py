@@ -35,7 +35,7 @@ _pools: Final[weakref.WeakKeyDictionary[Context, tuple[PoolHandle, int]]] = weak
 
 
 def _sweep() -> None:
-    """Destroy events that were closed while their link still needed them; a look now and then is enough."""
+    """Destroy events that were closed while their link still needed them; called occasionally."""
     global _enough
     if len(_parked) < _enough:
         return
@@ -110,7 +110,7 @@ class ClEvent(LinkedEvent):
             )
 
     def reset(self) -> None:
-        """Refused: an OpenCL event is complete once and for all."""
+        """Refused: an OpenCL event cannot be reset."""
         raise errors.InvalidArgument(
             "an event of OpenCL cannot be reset", remedy="Make another one from the next command's event."
         )
@@ -120,7 +120,7 @@ def event(ctx: Context, cl_event: cl.Event) -> ClEvent:
     """An event of Level Zero that is signalled when an OpenCL event is complete.
 
     Commands can wait for it, on any list of the context, and so can the host. The signal comes from a thread that
-    needs no Python. A failed command signals it too, so that nothing waits in vain, and `wait` raises.
+    needs no Python. A failed command signals it too, so that nothing hangs, and `wait` raises.
 
     >>> import pyopencl as cl
     >>> from anyzero.interop import opencl
@@ -164,7 +164,7 @@ def user_event(cl_ctx: cl.Context, completion: Completion, *, device: Device | N
         return made
     context: Context = completion.context if isinstance(completion, Event) else completion._context  # type: ignore[attr-defined]  # noqa: SLF001
     own = LinkedEvent(context)
-    # The program may close its event at any time, and a thread must not wait for one that may go. This one stays.
+    # The program may close its event at any time, so a thread waits for this separate one instead.
     bridge = context.immediate(device=device)
     bridge.barrier(wait=completion, signal=own)
     own.kept = bridge

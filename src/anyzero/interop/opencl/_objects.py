@@ -45,10 +45,10 @@ def memory_of(mem: Any) -> cl.MemoryObjectHolder:
 
 
 def _looks_alive(pointer: int) -> bool:
-    """Whether there is an object of OpenCL at that address, as far as can be seen without a call.
+    """Whether there is an OpenCL object at that address, checked without a call into OpenCL.
 
-    Every object of an implementation begins with the same word, by which calls find the implementation. An allocator
-    writes over it when the object is freed, and a call would jump to wherever that leads.
+    Every object of an implementation begins with the same dispatch pointer. The allocator overwrites it when the object
+    is freed, and a call would jump to an arbitrary address.
     """
     try:
         word = _first_word(pointer)
@@ -60,7 +60,7 @@ def _looks_alive(pointer: int) -> bool:
 
 
 def _first_word(pointer: int) -> bytes:
-    # A plain load could fault; a read through the kernel says so instead.
+    # A plain load could fault; a read through the kernel returns an error instead.
     with open("/proc/self/mem", "rb", buffering=0) as memory:  # noqa: PTH123 (a path has no place to read from)
         return os.pread(memory.fileno(), _WORD, pointer)
 

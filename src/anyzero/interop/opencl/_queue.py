@@ -149,11 +149,11 @@ class SharedQueue:
 def queue(
     ctx: Context, cl_queue: cl.CommandQueue, *, mode: Mode = "asynchronous", device: Device | None = None
 ) -> SharedQueue:
-    """An OpenCL queue, shared: Level Zero takes turns with it, so that the order of commands is one.
+    """A shared OpenCL queue: Level Zero takes turns with it, in one common order of commands.
 
-    Use the OpenCL queue as ever, and Level Zero's list inside of ``with shared.turn() as lst:``. The end of a ``with``
+    Use the OpenCL queue as usual, and Level Zero's list inside of ``with shared.turn() as lst:``. The end of a ``with``
     block of the shared queue itself waits for both. With ``mode="synchronous"`` the host waits at both ends of a turn,
-    which is the faster way when turns are shorter than a hundred microseconds.
+    which is faster for turns shorter than a hundred microseconds.
 
     >>> import pyopencl as cl
     >>> from anyzero.interop import opencl
