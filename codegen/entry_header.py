@@ -24,7 +24,7 @@ namespace anyzero {
 // The failing paths, kept out of the entry points so that the good path stays small.
 
 [[gnu::cold, gnu::noinline]] inline ze_result_t unsupported(const char* function) {
-  return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "%s is not implemented; see docs/coverage.md", function);
+  return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "%s is not implemented; see `anyzero docs coverage`", function);
 }
 
 [[gnu::cold, gnu::noinline]] inline ze_result_t null_pointer(const char* function, const char* parameter) {

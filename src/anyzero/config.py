@@ -21,7 +21,7 @@ from anyzero.trust import process
 
 __all__ = ["Config", "ConfigError", "DeviceSelector", "Variable", "markdown", "parse_size", "read", "variables"]
 
-LOG_LEVELS: Final = ("off", "error", "warning", "info", "debug")
+LOG_LEVELS: Final = ("off", "error")
 """Values of ``ANYZERO_LOG``; the position is the engine's level."""
 
 LOADERS: Final = ("ours", "system")
@@ -312,7 +312,7 @@ class Config:
         _one_of(LOG_LEVELS),
         default="error",
         accepts=", ".join(f"`{level}`" for level in LOG_LEVELS),
-        meaning="The messages on stderr; `error` reports faults that lose a device.",
+        meaning="The messages on stderr: with `error`, reports of faults that lose a queue or a device.",
     )
     kernel_timeout: float = _variable(
         "ANYZERO_KERNEL_TIMEOUT",

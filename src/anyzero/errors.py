@@ -113,7 +113,7 @@ class HandleInUse(Error):
 class UnsupportedFeature(Error):
     """The driver or device does not do that: a feature, a size, an alignment, an image format."""
 
-    remedy = "docs/coverage.md lists what the driver implements; `anyzero info -v` shows the device's limits."
+    remedy = "`anyzero docs coverage` lists what the driver implements, `anyzero info -v` the device's limits."
 
 
 class UnsupportedSize(UnsupportedFeature, MemoryError):
@@ -159,7 +159,7 @@ class PermissionDenied(Error, PermissionError):
 class BuildError(Error):
     """A module or a kernel could not be built; `log` is the compiler's account."""
 
-    remedy = "docs/spirv.md tells what SPIR-V may hold; ANYZERO_DUMP keeps what the compiler made of it."
+    remedy = "`anyzero docs spirv` tells what SPIR-V may hold; ANYZERO_DUMP keeps what the compiler made of it."
 
     def __init__(
         self,

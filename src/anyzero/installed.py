@@ -13,12 +13,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["INSTALL_OPENVINO", "OLDEST_OPENVINO", "OpenVINO", "openvino"]
+__all__ = ["INSTALL_OPENVINO", "OLDEST_OPENVINO", "OpenVINO", "install", "openvino"]
 
 OLDEST_OPENVINO: Final = (2026, 4)
 """The first version whose C library and NPU plugin work with the NPU device."""
 
+
+def install(extra: str) -> str:
+    """The command that installs what an extra names: of the package, or of the checkout that it runs from."""
+    here = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))  # noqa: PTH120 (pathlib takes long to load)
+    checkout = os.path.exists(os.path.join(here, "pyproject.toml"))  # noqa: PTH110, PTH118
+    return f"pip install '.[{extra}]' in {here}" if checkout else f"pip install 'anyzero[{extra}]'"
+
+
 INSTALL_OPENVINO: Final = "pip install 'anyzero[npu]'"
+"""As pages have it; errors say `install("npu")`, which knows a checkout."""
 
 _LIBRARY: Final = re.compile(r"libopenvino_c\.so(\.\d+)*")
 _RELEASE: Final = re.compile(r"openvino(?:_nightly)?-(\d+(?:\.\d+)*)[^/]*\.dist-info")

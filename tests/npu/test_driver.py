@@ -197,7 +197,7 @@ class TestStart:
         (tmp_path / "openvino").mkdir()
         (tmp_path / "openvino" / "__init__.py").touch()
         said = discover(tmp_path, "import anyzero; anyzero.devices()", expect=1, ANYZERO_DEVICES="npu")
-        assert "pip install 'anyzero[npu]'" in said
+        assert "[npu]'" in said
         discover(tmp_path, "assert types(3) == [ze.ZE_DEVICE_TYPE_GPU]")
 
     def test_identifiers_and_the_default_context_work_with_the_npu_alone(self, site: Path) -> None:

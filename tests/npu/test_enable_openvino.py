@@ -52,7 +52,7 @@ def test_an_old_openvino_is_refused(tmp_path: Path) -> None:
     said = discover(looks_like_openvino(tmp_path, "2025.2.0"), REFUSED)
     assert "2025.2.0 in" in said
     assert "older than 2026.4" in said
-    assert "pip install 'anyzero[npu]'" in said
+    assert "[npu]'" in said
 
 
 def test_a_driver_that_shows_no_npu_is_refused(site: Path) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from anyzero import errors
 from anyzero.api.library import check, function
+from anyzero.installed import install
 from anyzero.ze import npu
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Extension:
         if self.version < _NEEDED:
             raise errors.UnsupportedFeature(
                 "this driver has no graphs" if self.version == (0, 0) else "the graph extension is too old here",
-                remedy="Graphs run on an NPU: az.device('npu'). `pip install anyzero[npu]` brings one, "
+                remedy=f"Graphs run on an NPU: az.device('npu'). `{install('npu')}` brings one, "
                 "and `anyzero info` lists the devices that there are.",
             )
         self._graph = _table(driver, npu.ZE_GRAPH_EXT_NAME, npu.ze_graph_dditable_ext_t)

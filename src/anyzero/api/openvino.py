@@ -32,7 +32,7 @@ def enable_openvino() -> None:
     found = installed.openvino()
     if found is None or not found.is_enough:
         why = found.shortcoming if found else "it is not installed"
-        raise errors.Unavailable(f"OpenVINO cannot be used: {why}", remedy=f"Install it: {installed.INSTALL_OPENVINO}")
+        raise errors.Unavailable(f"OpenVINO cannot be used: {why}", remedy=f"Install it: {installed.install('npu')}")
     other = loaders.in_this_process()
     if other and not loaders.leads_to_us(other):
         raise errors.Unavailable(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import anyzero as az
-from anyzero import errors
+from anyzero import errors, installed
 from anyzero.npu import exported_model
 from anyzero.npu.blob_cache import BlobCache
 from anyzero.npu.compiled_model import CompiledModel
@@ -34,7 +34,7 @@ class Core:
             self.device = az.device(device)
         except errors.DeviceNotFound as error:
             if device == "npu":
-                error.remedy = f"The NPU is there where OpenVINO is: pip install anyzero[npu]. {error.remedy}"
+                error.remedy = f"The NPU is there where OpenVINO is: {installed.install('npu')}. {error.remedy}"
             raise
         self._options = self.device.graph_compiler.options
         self.context = self.device.context()

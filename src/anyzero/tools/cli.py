@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import anyzero as az
+from anyzero.config import LANES
 
 __all__ = ["main"]
 
@@ -29,7 +30,7 @@ examples:
 
 `anyzero COMMAND --help` tells more about each.
 exit codes: 0 all is well, 1 something failed (one line on stderr says what), 2 the command line is wrong.
-docs/environment.md lists the variables that shape the devices.
+`anyzero docs environment` lists the variables that shape the devices.
 """
 _INFO = """\
 examples:
@@ -81,7 +82,7 @@ examples:
   anyzero npu bench model.onnx --compare     inferences a second, beside OpenVINO's own CPU device
 
 `anyzero npu latency --help` and `anyzero npu bench --help` tell more. Models run on the NPU, which is there when
-OpenVINO is installed: pip install anyzero[npu].
+OpenVINO is installed: pip install 'anyzero[npu]', in a checkout '.[npu]'.
 """
 _NPU_LATENCY = """\
 examples:
@@ -119,6 +120,12 @@ clang does it, by any of its usual names, with llvm-spirv where it needs that;
 else the one of the package ziglang: pip install 'anyzero[clang]'.
 Its diagnostics are printed as they are. Results are kept in the cache.
 """
+_DOCS = """\
+examples:
+  anyzero docs                     the pages and their titles
+  anyzero docs environment         one of them, on a terminal in your pager
+  anyzero docs api | grep -A9 Launching
+"""
 _SPIRV = """\
 examples:
   anyzero spirv info kernels.spv             kernels, their arguments, lanes and why, sizes
@@ -126,7 +133,7 @@ examples:
   anyzero spirv dis kernels.spv              the module itself, an instruction to a line
 
 `anyzero spirv asm --help` and the like tell more. FILE is SPIR-V as clang, llvm-spirv or spirv-as write it; - is
-standard input. docs/compiler.md explains what you see.
+standard input. `anyzero docs compiler` explains what you see.
 """
 _SPIRV_ASM = """\
 examples:
@@ -139,7 +146,7 @@ examples:
   anyzero spirv asm kernels.spv saxpy --options "-ze-opt-greater-than-4GB-buffer-required"
   anyzero spirv asm kernels.spv saxpy --output saxpy.s && llvm-mca saxpy.s
 
-The variables of docs/environment.md apply (ANYZERO_LANES, ANYZERO_GATHERS, …); options outrank them.
+The variables of `anyzero docs environment` apply (ANYZERO_LANES, ANYZERO_GATHERS, …); options outrank them.
 exit codes: 1 the file or the kernel is no good (one line says why), 2 there are several kernels: say which.
 """
 _SPIRV_DIS = """\
@@ -245,6 +252,8 @@ def _parser() -> argparse.ArgumentParser:
     make.add_argument("-D", action="append", default=[], metavar="NAME[=VALUE]", dest="defined", help="define a macro")
     make.add_argument("-I", action="append", default=[], metavar="FOLDER", dest="folders", help="where to find headers")
     make.add_argument("--options", default="", metavar="FLAGS", help="more options for clang, in quotes")
+    read = add("docs", "print a page of the documentation", _DOCS, _docs)
+    read.add_argument("topic", nargs="?", metavar="TOPIC", help="which page; without it, a list of all")
     code = add("spirv", "look at SPIR-V and at what the compiler makes of it", _SPIRV, _help)
     code.set_defaults(parser=code)
     _add_spirv(code.add_subparsers(title="commands", metavar="COMMAND"))
@@ -259,7 +268,7 @@ def _add_spirv(kinds: Any) -> None:
 
     def add_choices(parser: argparse.ArgumentParser) -> None:
         parser.add_argument("kernel", metavar="KERNEL", nargs="?", help="which kernel")
-        parser.add_argument("--lanes", type=int, choices=[1, 2, 4, 8, 16, 32, 64], help="work-items in a vector")
+        parser.add_argument("--lanes", choices=LANES, help="work-items in a vector, as in ANYZERO_LANES")
         parser.add_argument("--cpu", metavar="NAME", help="LLVM's name of a processor: haswell, znver4, x86-64-v3")
         parser.add_argument("--options", default="", metavar="FLAGS", help="build flags, in quotes: --options=-O0")
 
@@ -382,6 +391,12 @@ def _npu_bench(chosen: argparse.Namespace) -> int:
     )
 
 
+def _docs(chosen: argparse.Namespace) -> int:
+    from anyzero.tools import pages
+
+    return pages.run(chosen.topic)
+
+
 def _compile(chosen: argparse.Namespace) -> int:
     import shlex
 
@@ -399,11 +414,15 @@ def _spirv_asm(chosen: argparse.Namespace) -> int:
         chosen.file,
         chosen.kernel,
         form=chosen.form,
-        lanes=chosen.lanes,
+        lanes=_lanes(chosen),
         cpu=chosen.cpu,
         flags=chosen.options,
         output=chosen.output,
     )
+
+
+def _lanes(chosen: argparse.Namespace) -> int | None:
+    return None if chosen.lanes in (None, "auto") else int(chosen.lanes)
 
 
 def _spirv_dis(chosen: argparse.Namespace) -> int:
@@ -416,5 +435,5 @@ def _spirv_info(chosen: argparse.Namespace) -> int:
     from anyzero.tools import spirv
 
     return spirv.info(
-        chosen.file, chosen.kernel, lanes=chosen.lanes, cpu=chosen.cpu, flags=chosen.options, as_json=chosen.json
+        chosen.file, chosen.kernel, lanes=_lanes(chosen), cpu=chosen.cpu, flags=chosen.options, as_json=chosen.json
     )

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from anyzero.config import Config, ConfigError, parse_size
-from anyzero.installed import INSTALL_OPENVINO, OLDEST_OPENVINO, OpenVINO
+from anyzero.installed import INSTALL_OPENVINO, OLDEST_OPENVINO, OpenVINO, install
 
 __all__ = ["BACKENDS", "OPTIONS", "Backend", "DeviceShape", "Option", "chosen", "markdown", "parse", "settle"]
 
@@ -209,7 +209,7 @@ def chosen(config: Config, openvino: OpenVINO | None) -> tuple[DeviceShape, ...]
     if not usable and any(shape.backend == "npu" for shape in shapes):
         needed = ".".join(map(str, OLDEST_OPENVINO))
         lacking = openvino.shortcoming if openvino else "it is not installed"
-        reason = f"'npu' needs OpenVINO {needed} or newer, and {lacking}: {INSTALL_OPENVINO}"
+        reason = f"'npu' needs OpenVINO {needed} or newer, and {lacking}: {install('npu')}"
         raise ConfigError(VARIABLE, config.devices, reason, "devices without npu")
     return shapes
 

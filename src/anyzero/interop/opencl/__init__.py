@@ -17,11 +17,13 @@ docs/interop.md has the details.
 
 from __future__ import annotations
 
+from anyzero.installed import install
+
 try:
     import pyopencl as _pyopencl  # noqa: F401
 except ImportError as _error:
     raise ImportError(
-        f"anyzero.interop.opencl needs pyopencl, which cannot be imported ({_error}): pip install anyzero[opencl]",
+        f"anyzero.interop.opencl needs pyopencl, which cannot be imported ({_error}): {install('opencl')}",
         name=_error.name,
         path=_error.path,
     ) from None
