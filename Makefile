@@ -87,7 +87,7 @@ build/description: build
 
 # Processes that have loaded OpenVINO fork slowly, which tests of the compiler do often: so they are others.
 # One more of them than processors: some wait for a process now and then.
-PYTEST = $(BIN)/python -m pytest --no-header --quiet --numprocesses=$$(( $$(nproc) + 1 )) --maxprocesses=5 --dist=loadgroup
+PYTEST = $(BIN)/python -m pytest --no-header --quiet --numprocesses=$$(( $$(nproc) + 1 )) --maxprocesses=5 --dist=loadscope
 export THOROUGH
 .PHONY: pytest
 pytest: build  ## the Python tests alone

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.shape.tree import PACKAGE, ROOT, hand_written
+from tests.shape.tree import PACKAGE, ROOT, hand_written, nodes
 
 # What each part of the package may import, besides itself. `anyzero` stands for the public names in __init__.py.
 ALLOWED = {
@@ -39,7 +39,7 @@ PYTHON_C_API = re.compile(r"\bPy(?:[A-Z][A-Za-z]*)?_\w+|\bPyObject\b")
 def imported(source: str, module: str, is_package: bool) -> Iterator[str]:
     """The dotted name of everything that `source` imports, wherever the statement stands."""
     package = module.split(".") if is_package else module.split(".")[:-1]
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes(source):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

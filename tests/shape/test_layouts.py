@@ -6,7 +6,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 
-from tests.shape.tree import PACKAGE
+from tests.shape.tree import PACKAGE, nodes
 
 # Shorter formats are numbers and pairs of numbers, which many layouts have in common.
 FIELDS = 4
@@ -14,7 +14,7 @@ FIELDS = 4
 
 def formats(source: str) -> Iterator[str]:
     """The formats of a layout's fields that `source` gives to the module struct."""
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes(source):
         if not isinstance(node, ast.Call) or not node.args:
             continue
         name = node.func.attr if isinstance(node.func, ast.Attribute) else ""

@@ -6,7 +6,7 @@ import ast
 import re
 from pathlib import Path
 
-from tests.shape.tree import ROOT, files, hand_written
+from tests.shape.tree import ROOT, files, hand_written, nodes
 
 BANNED = {"manager", "managers", "helper", "helpers", "util", "utils", "impl", "impls"}
 CXX_TYPE = re.compile(r"^\s*(?:class|struct|union|namespace|enum(?:\s+class)?)\s+(\w+)", re.MULTILINE)
@@ -23,7 +23,7 @@ def words(name: str) -> set[str]:
 
 def banned_type_names(name: str, source: str) -> list[str]:
     if name.endswith(".py"):
-        found = [node.name for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef)]
+        found = [node.name for node in nodes(source) if isinstance(node, ast.ClassDef)]
     else:
         found = CXX_TYPE.findall(source)
     return [type_name for type_name in found if words(type_name) & BANNED]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -25,3 +26,9 @@ def files() -> tuple[str, ...]:
 
 def hand_written(*endings: str) -> list[str]:
     return [name for name in files() if name.endswith(endings) and not name.startswith(GENERATED)]
+
+
+@cache
+def nodes(source: str) -> tuple[ast.AST, ...]:
+    """The syntax tree of a Python file, parsed once for all tests that look at it."""
+    return tuple(ast.walk(ast.parse(source)))
