@@ -51,12 +51,17 @@ def behind_a_line(array: Array, bytes_: int = 0) -> Array:
     return found
 
 
-def through_compiler(case: Case, options: Options, move: int = 0) -> dict[int, Array]:
-    """What the buffers hold after all launches of the case. They begin so many bytes behind the begin of a line."""
+def through_compiler(case: Case, options: Options) -> dict[int, Array]:
+    """What the buffers hold after all launches of the case."""
+    return through_code(case, compiled(case, options))
+
+
+def through_code(case: Case, code: CompiledKernel, move: int = 0) -> dict[int, Array]:
+    """The same for a kernel that is compiled already. Buffers begin so many bytes behind the begin of a line."""
     arguments: list[Any] = [
         behind_a_line(each, move) if isinstance(each, np.ndarray) else each for each in case.arguments()
     ]
-    loaded = native.Loaded(compiled(case, options), globals_of(module_of(case.spv)))
+    loaded = native.Loaded(code, globals_of(module_of(case.spv)))
     for changes in case.launches:
         given = [
             native.Local(each.nbytes) if isinstance(each, Local) else changes.get(place, each)

@@ -26,15 +26,34 @@ STEPS = 200_000
 """Instructions of one work-item in the interpreter; no kernel should come near."""
 
 
-def disagreement(program: Program, ways: Sequence[Options], timeout: float = PATIENCE) -> str | None:
-    """What is different, for the first of the ways to compile it where something is; in a process of its own."""
-    module = read(assemble(program.text, (1, 6)))
+def disagreement(*programs: Program, ways: Sequence[Options], timeout: float = PATIENCE) -> str | None:
+    """What is different, for the first of the ways to compile it where something is; in a process of its own.
+
+    Several programs are launches of the same kernel, which is compiled once for all of them.
+    """
+    (text,) = {program.text for program in programs}
+    module = read(assemble(text, (1, 6)))
     verify(module)
-    found = isolated(lambda: _compare(module, program, ways), timeout)
+    found = isolated(lambda: _compare(module, programs, ways), timeout)
     return found.trouble or found.value
 
 
-def _compare(module: Module, program: Program, ways: Sequence[Options]) -> str | None:
+def _compare(module: Module, programs: Sequence[Program], ways: Sequence[Options]) -> str | None:
+    expected = [_interpreted(module, program) for program in programs]
+    for options in ways:
+        loaded = native.Loaded(compile_kernel(module, "main", options))
+        for program, wanted in zip(programs, expected, strict=True):
+            for how in (_all_at_once, _backwards):
+                found = _run(loaded, program, how)
+                for place, (mine, theirs) in enumerate(zip(found, wanted, strict=True)):
+                    floats = place in program.floats
+                    if isinstance(theirs, np.ndarray) and _different(mine, theirs, floats).any():
+                        return f"{options}, {program.shape}: argument {place}: {_first(mine, theirs, floats)}"
+    return None
+
+
+def _interpreted(module: Module, program: Program) -> list[Any]:
+    """What the arguments are after the interpreter has run it."""
     expected = program.fresh()
     shape = program.shape
     reference.run(
@@ -47,15 +66,7 @@ def _compare(module: Module, program: Program, ways: Sequence[Options]) -> str |
         shape.sub_group or 16,
         limit=STEPS,
     )
-    for options in ways:
-        loaded = native.Loaded(compile_kernel(module, "main", options))
-        for how in (_all_at_once, _backwards):
-            found = _run(loaded, program, how)
-            for place, (mine, theirs) in enumerate(zip(found, expected, strict=True)):
-                floats = place in program.floats
-                if isinstance(theirs, np.ndarray) and _different(mine, theirs, floats).any():
-                    return f"{options}: argument {place}: {_first(mine, theirs, floats)}"
-    return None
+    return expected
 
 
 def _run(loaded: native.Loaded, program: Program, how: Entry) -> list[Any]:

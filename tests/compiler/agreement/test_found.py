@@ -12,7 +12,6 @@ from tests.compiler.agreement.comparison import disagreement
 from tests.compiler.agreement.function import Shape
 from tests.compiler.agreement.generator import Program
 from tests.compiler.samples import PROLOGUE, TYPES
-from tests.patience import PATIENCE
 
 DECLARATIONS = """
     %global_i64 = OpTypePointer CrossWorkgroup %i64
@@ -54,7 +53,7 @@ def agree(text: str, *arguments: Any, offset: int = 0, sub_group: int = 0) -> No
     shape = Shape((40, 1, 1), (20, 1, 1), (offset, 0, 0), sub_group)
     lanes = [sub_group] if sub_group else [4, 32, 16, None]
     ways = [Options(level=1, lanes=each) for each in lanes]
-    assert disagreement(Program(text, list(arguments), [], shape), ways, timeout=PATIENCE) is None
+    assert disagreement(Program(text, list(arguments), [], shape), ways=ways) is None
 
 
 def test_lane_0_was_taken_for_one_of_those_who_are_here() -> None:

@@ -19,4 +19,4 @@ from tests.compiler.agreement.test_random import WANTED, profile, ways
 @settings(profile, max_examples=WANTED or 20)
 @given(odd_programs(), ways())
 def test_given_any_kernel_with_odd_integers_then_both_agree(program: Program, way: Options) -> None:
-    assert disagreement(program, [way]) is None
+    assert disagreement(program, ways=[way]) is None

@@ -51,18 +51,18 @@ def ways(draw: DrawFn) -> Options:
 @settings(profile, max_examples=WANTED or examples(40, 60))
 @given(programs(), ways())
 def test_given_any_kernel_then_both_agree(program: Program, way: Options) -> None:
-    assert disagreement(program, [way]) is None
+    assert disagreement(program, ways=[way]) is None
 
 
 @pytest.mark.timeout(600)
 @settings(profile, max_examples=WANTED or 25)
 @given(programs(sub_groups=True))
 def test_given_any_kernel_with_sub_groups_then_both_agree(program: Program) -> None:
-    assert disagreement(program, [Options(level=1, lanes=program.shape.sub_group)]) is None
+    assert disagreement(program, ways=[Options(level=1, lanes=program.shape.sub_group)]) is None
 
 
 @pytest.mark.timeout(600)
 @settings(profile, max_examples=WANTED or 15)
 @given(programs(budget=500), ways())
 def test_given_a_long_kernel_then_both_agree(program: Program, way: Options) -> None:
-    assert disagreement(program, [way]) is None
+    assert disagreement(program, ways=[way]) is None

@@ -155,4 +155,4 @@ def rows(draw: DrawFn) -> Program:
 @settings(profile, max_examples=WANTED or examples(40, 60))
 @given(rows(), st.sampled_from([4, 8, 16]), st.sampled_from([None, 2, 3, 4]))
 def test_given_any_kernel_of_rows_then_both_agree(program: Program, lanes: int, count: int | None) -> None:
-    assert disagreement(program, [Options(level=1, lanes=lanes, rows=count)]) is None
+    assert disagreement(program, ways=[Options(level=1, lanes=lanes, rows=count)]) is None

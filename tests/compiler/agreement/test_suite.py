@@ -10,7 +10,7 @@ import pytest
 
 from anyzero.compiler.compiled import Options
 from benchmarks.kernels.case import Array, Case, mismatch
-from tests.compiler.agreement.cases import through_compiler, through_reference
+from tests.compiler.agreement.cases import compiled, module_of, through_compiler, through_reference
 from tests.compiler.agreement.isolation import isolated
 from tests.kernels.suite import CASES, case
 from tests.thorough import every, turn
@@ -63,10 +63,17 @@ def _difference(each: Case, after: dict[int, Array]) -> str | None:
     return None
 
 
+@pytest.fixture(scope="module", autouse=True)
+def compiler() -> None:
+    """What a first compilation loads is loaded before the fork."""
+    compiled(HERE[0], Options(level=1))
+
+
 @pytest.mark.parametrize(("name", "lanes"), _ways())
 def test_given_a_case_when_it_is_compiled_then_it_gives_what_is_expected(name: str, lanes: str) -> None:
     """And, in one of the ways, leaves the same memory as the interpreter."""
     each = case(name)
+    module_of(each.spv)  # before the fork, for all cases that are in it
     outcome = isolated(lambda: _run(each, lanes))
     assert not outcome.trouble, outcome.trouble
     assert outcome.value is None, outcome.value
