@@ -70,3 +70,11 @@ def appends(
 
 
 _kept: list[Any] = []
+
+
+def stamps(az: Calls, event: c_void_p) -> tuple[int, int]:
+    """When the command of a timed event began, and when it ended."""
+    found = ze.ze_kernel_timestamp_result_t()
+    az.ok("zeEventQueryKernelTimestamp", event, byref(found))
+    assert bytes(found.context)
+    return getattr(found, "global").kernelStart, getattr(found, "global").kernelEnd

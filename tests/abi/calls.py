@@ -221,6 +221,7 @@ import ctypes, faulthandler, os, signal, sys, threading, time
 from ctypes import byref, c_char_p, c_uint8, c_uint32, c_uint64, c_void_p
 from anyzero import ze
 from tests.abi.calls import *
+from tests.asleep import await_sleep, await_sleep_of_others
 """
 
 

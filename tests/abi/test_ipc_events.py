@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from ctypes import byref, c_void_p
 
 import pytest
@@ -19,6 +18,7 @@ from tests.abi.calls import (
     write,
 )
 from tests.abi.peers import IPC, from_hex, memory_handle, peer, pool_handle
+from tests.asleep import await_sleep_of_others
 
 DENIED = ze.ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS
 
@@ -91,7 +91,7 @@ def test_sleeping_waiters_are_woken_across_processes(az: Calls, context: c_void_
     ) as other:
         other.send(pool_handle(az, pool))
         assert other.receive() == "waiting"
-        time.sleep(0.2)
+        await_sleep_of_others(other.process.pid)
         az.ok("zeEventHostSignal", there)
         az.ok("zeEventHostSynchronize", back, SOON)
         assert other.receive() == "woken"
@@ -160,17 +160,17 @@ def test_peer_killed_while_it_waits(az: Calls, context: c_void_p, where: str) ->
             send("waiting")
             if where == "host":
                 az.call("zeEventHostSynchronize", event, FOREVER)
-            time.sleep(60)
+            receive()
             """
         ) as victim:
             victim.send(pool_name)
             victim.send(room_name)
             assert victim.receive() == "waiting"
-            time.sleep(0.05)
+            await_sleep_of_others(victim.process.pid)
             victim.kill()
         # The answer will never come: the survivor's wait ends when its time is over.
         az.ok("zeEventHostSignal", event)
-        az.error(NOT_READY, "zeEventHostSynchronize", other_event, SECOND // 5)
+        az.error(NOT_READY, "zeEventHostSynchronize", other_event, SECOND // 100)
         # And everything still works here.
         az.ok("zeEventHostReset", event)
         immediate = az.immediate(context)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import os
 import random
-import time
 from ctypes import byref, c_uint64, c_void_p
 
 import pytest
@@ -121,11 +120,12 @@ def test_peer_killed_while_it_writes(az: Calls, context: c_void_p) -> None:
         while True:
             az.fill(l, room, 0xEE, 16 << 20)
             az.ok("zeCommandListHostSynchronize", l, SOON)
+            send("written")
         """
     ) as victim:
         victim.send(memory_handle(az, context, room))
-        assert victim.receive() == "writing"
-        time.sleep(0.1)
+        for said in ("writing", *["written"] * 5):
+            assert victim.receive() == said
         victim.kill()
     immediate = az.immediate(context, mode=SYNCHRONOUS)
     az.fill(immediate, room, 1, size)

@@ -132,7 +132,7 @@ def test_forks_before_and_after_the_start() -> None:
         def fork(task):
             pid = os.fork()
             if pid == 0:
-                signal.alarm(20)
+                signal.alarm(200)
                 code = 1
                 try:
                     task()

@@ -16,6 +16,7 @@ import anyzero as az
 from anyzero import ze
 from anyzero.api import _memory
 from tests.api.conftest import RunPython, child_environment
+from tests.asleep import await_sleep, await_sleep_of_others
 from tests.patience import PATIENCE
 
 
@@ -51,28 +52,29 @@ def test_a_wait_times_out(ctx: az.Context) -> None:
 
 def test_another_thread_ends_a_wait(ctx: az.Context) -> None:
     event = ctx.event()
-    timer = threading.Timer(0.15, event.signal)
-    timer.start()
-    event.wait()
-    assert event.done
-    timer.join()
+    waiter = threading.Thread(target=event.wait)
+    waiter.start()
+    await_sleep(waiter)
+    assert not event.done
+    event.signal()
+    waiter.join(PATIENCE)
+    assert not waiter.is_alive()
 
 
 def test_threads_wait_without_the_gil(ctx: az.Context) -> None:
     event = ctx.event()
-    woken: list[float] = []
+    woken: list[int] = []
 
     def sleep() -> None:
         event.wait()
-        woken.append(time.monotonic())
+        woken.append(threading.get_native_id())
 
     threads = [threading.Thread(target=sleep) for _ in range(4)]
     for thread in threads:
         thread.start()
-    # This thread holds the interpreter busy while the others wait.
-    until = time.monotonic() + 0.15
-    while time.monotonic() < until:
-        pass
+    # They sleep, and this thread has the interpreter.
+    for thread in threads:
+        await_sleep(thread)
     assert not woken
     event.signal()
     for thread in threads:
@@ -179,7 +181,7 @@ def interrupt(program: str) -> str:
     try:
         assert child.stdout is not None
         assert child.stdout.readline() == "waiting\n"
-        time.sleep(0.05)
+        await_sleep_of_others(child.pid)
         child.send_signal(signal.SIGINT)
         out, err = child.communicate(timeout=PATIENCE)
     finally:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import threading
-import time
 import weakref
 
 import numpy as np
@@ -12,6 +11,7 @@ import pytest
 
 import anyzero as az
 from tests.api.conftest import RunPython
+from tests.asleep import await_sleep_of_others
 from tests.patience import PATIENCE
 
 
@@ -113,7 +113,7 @@ def test_events_order_two_lists(ctx: az.Context) -> None:
     first.wait(go)
     first.fill(x, 1)
     first.signal(filled)
-    time.sleep(0.01)
+    await_sleep_of_others()
     assert not done.done
     assert np.asarray(x)[0] == 0
     go.signal()

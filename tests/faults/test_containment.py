@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import re
 import threading
-import time
 from collections.abc import Callable
 from ctypes import byref, c_uint8, c_void_p
 from typing import Any
@@ -27,6 +26,7 @@ from tests.abi.calls import (
     read,
     waiting,
 )
+from tests.asleep import await_sleep
 from tests.patience import PATIENCE
 
 NOWHERE = 0x7000_0000_1000
@@ -197,7 +197,8 @@ def test_waiters_on_events_of_a_lost_queue_wake_up(az: Calls, how: str) -> None:
         )
     for thread in threads:
         thread.start()
-    time.sleep(0.05)
+    for thread in threads:
+        await_sleep(thread)
     assert results == {}
     az.ok("zeEventHostSignal", gate)
     for thread in threads:

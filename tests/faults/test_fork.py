@@ -33,7 +33,7 @@ def use(az, rounds=3):
     az.ok("zeDeviceSynchronize", az.device)
     az.ok("zeMemFreeExt", mine, byref(ze.ze_memory_free_ext_desc_t(freePolicy=1)), room)
     az.ok("zeContextDestroy", mine)
-def fork(work, seconds=15):
+def fork(work, seconds=200):
     pid = os.fork()
     if pid == 0:
         signal.alarm(seconds)
@@ -81,7 +81,7 @@ az.close(recorded)
 az.execute(queue, recorded)
 doomed = az.memory(context, 4096, "device")
 az.ok("zeMemFreeExt", context, byref(ze.ze_memory_free_ext_desc_t(freePolicy=2)), doomed)
-time.sleep(0.05)
+await_sleep_of_others()
 def child():
     use(az)
     # The inherited context: memory and new lists work there too, and so do its destroys.
@@ -188,7 +188,7 @@ l = az.immediate(context)
 az.barrier(l, None, [gate])
 pid = os.fork()
 if pid == 0:
-    signal.alarm(15)
+    signal.alarm(200)
     use(az, 1)
     sys.exit(0)
 reap(pid)

@@ -115,15 +115,37 @@ def test_signals_of_the_program_do_not_run_on_our_threads() -> None:
             az.barrier(l, None, [gate])
         hits = []
         signal.signal(signal.SIGALRM, lambda *_: hits.append(threading.get_ident()))
-        signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+        main = threading.main_thread()
+        def interrupt(times, then=None):
+            for _ in range(times):
+                await_sleep(main)
+                os.kill(os.getpid(), signal.SIGALRM)
+            await_sleep(main)
+            if then:
+                az.ok("zeEventHostSignal", then)
+        def interrupting(*arguments):
+            thread = threading.Thread(target=interrupt, args=arguments)
+            thread.start()
+            return thread
+        # The handler has to run before the wait is over, which is why each wait is ended by the one who interrupts.
+        for name, handle in (
+            ("zeEventHostSynchronize", gate),
+            ("zeCommandListHostSynchronize", lists[0]),
+            ("zeCommandListHostSynchronize", lists[1]),
+        ):
+            thread = interrupting(5, gate)
+            az.ok(name, handle, SOON)
+            thread.join()
+            az.ok("zeEventHostReset", gate)
+            for l in lists:
+                az.barrier(l, None, [gate])
         began = time.monotonic()
-        az.error(NOT_READY, "zeEventHostSynchronize", gate, SECOND // 2)
-        assert time.monotonic() - began >= 0.5
-        az.error(NOT_READY, "zeCommandListHostSynchronize", lists[0], SECOND // 4)
-        threading.Timer(0.3, lambda: az.call("zeEventHostSignal", gate)).start()
-        az.ok("zeCommandListHostSynchronize", lists[1], SOON)
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        assert hits and set(hits) == {threading.main_thread().ident}
+        thread = interrupting(5)
+        az.error(NOT_READY, "zeEventHostSynchronize", gate, SECOND // 4)
+        assert time.monotonic() - began >= 0.25
+        az.ok("zeEventHostSignal", gate)
+        thread.join()
+        assert hits and set(hits) == {main.ident}
         """,
     )
 

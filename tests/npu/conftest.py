@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests import hang
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 PRELUDE = f"""
@@ -25,8 +26,6 @@ anyzero.enable_openvino()
 import openvino as ov, numpy as np
 """
 NEEDED = ("openvino", "onnx")
-PATIENCE = 110
-"""Seconds for a program that hangs: a little less than a test has."""
 
 
 @functools.cache
