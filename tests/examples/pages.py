@@ -72,7 +72,8 @@ def sessions(page: Path) -> list[list[Block]]:
 
 def failures(page: Path, session: list[Block]) -> str:
     """What is wrong with a session; empty when it runs and prints what the page says."""
-    command = [sys.executable, "-W", "error", "-c", _RUNNER, page.name]
+    # By its whole path, so that Python finds the lines of a kernel in the page.
+    command = [sys.executable, "-W", "error", "-c", _RUNNER, str(page)]
     result = run(command, session[0].variables, given=json.dumps([(block.line, block.text) for block in session]))
     if result.returncode != 0:
         return account(result)
