@@ -1,4 +1,4 @@
-"""A barrier between two commands: everything in front of it is done, and visible, before anything behind it begins."""
+"""A barrier: all earlier commands complete, and their writes are visible, before later ones begin."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ with az.device().context() as ctx, ctx.queue() as queue:
     go = ctx.event()
     with ctx.command_list(in_order=False) as cl:
         cl.fill(first, 3, signal=filled)
-        cl.barrier(signal=passed, wait=go)  # needs no events; here they show where it is
+        cl.barrier(signal=passed, wait=go)  # needs no events; here they make it observable
         cl.copy(second, first, signal=copied)
 
     done = queue.submit(cl)

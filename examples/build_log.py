@@ -1,4 +1,4 @@
-"""What the compiler has to say: warnings in `Module.log`, and errors that carry their log."""
+"""Compiler messages: warnings in `Module.log`, and errors with their log."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ with az.device().context() as ctx:
     else:
         raise AssertionError("a part of a module was accepted")
 
-    # One instruction of the kernel gets operands that do not fit it.
+    # Give one instruction of the kernel operands of the wrong type.
     words = bytearray(source)
     at = source.index((5 << 16 | 133).to_bytes(4, "little"))  # OpFMul, five words
     words[at : at + 4] = (5 << 16 | 132).to_bytes(4, "little")  # OpIMul

@@ -1,4 +1,4 @@
-"""What a device says of its caches, and the hints that a program gives when it makes memory and images."""
+"""Cache properties of a device, and cache hints for allocations of memory and images."""
 
 import ctypes
 import mmap
@@ -17,7 +17,7 @@ print(f"ok: the device describes {len(device.caches)} cache(s)")
 
 
 def present(buffer: az.Buffer) -> int:
-    """How many of its pages are in memory."""
+    """Number of resident pages."""
     pages = (ctypes.c_ubyte * (buffer.nbytes // mmap.PAGESIZE))()
     failed = ctypes.CDLL(None).mincore(ctypes.c_void_p(buffer.pointer), ctypes.c_size_t(buffer.nbytes), pages)
     assert not failed
@@ -25,7 +25,7 @@ def present(buffer: az.Buffer) -> int:
 
 
 with device.context() as ctx:
-    # Shared memory goes where it is first touched, unless a side is named where it shall be from the beginning.
+    # Shared memory is placed on first touch, unless a flag names its initial location.
     size = 16 << 20
     somewhere = ctx.buffer(size, kind="shared")
     here = ctx.buffer(size, kind="shared", placement="host")
@@ -33,7 +33,7 @@ with device.context() as ctx:
     assert present(here) == size // mmap.PAGESIZE
     print(f"ok: all {size // mmap.PAGESIZE} pages of memory that was placed are there, and none of the other")
 
-    # Hints for the caches change how fast memory is, never what it means.
+    # Cache hints affect speed, never contents.
     buffers = [
         ctx.full(1024, 3, np.int32, device_cache="cached"),
         ctx.full(1024, 3, np.int32, uncached=True),

@@ -1,6 +1,6 @@
-"""A graph: what two immediate lists append is captured once, and runs as one command as often as wanted.
+"""A graph: the commands of two immediate lists are captured once, and replayed as one command.
 
-The copy list joins the capture because it waits for a captured command. The compute list waits for it in the end.
+The copy list joins the capture because it waits for a captured command. The compute list waits for it at the end.
 """
 
 import tempfile

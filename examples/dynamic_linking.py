@@ -1,4 +1,4 @@
-"""Modules that use each other's functions: a kernel calls what only another module has."""
+"""Dynamic linking: a kernel calls a function of another module."""
 
 from pathlib import Path
 
@@ -35,7 +35,7 @@ with az.device().context() as ctx:
     assert values.copy_to().tolist() == [0.5, 2, 4.5]
     print("ok: linked otherwise it calls another one")
 
-    # Or one program is made of both from the start.
+    # Or both are built as one program.
     program = ctx.module([KERNELS / "dynamic_linking.spv", KERNELS / "dynamic_linking_half.spv"])
     program["apply"][3](values)
     assert values.copy_to().tolist() == [0.25, 1, 2.25]

@@ -1,4 +1,4 @@
-"""Two lists on two queues have no order of their own; an event gives them one: the second starts after the first."""
+"""Two lists on two queues are unordered; an event orders them: the second starts after the first."""
 
 import numpy as np
 

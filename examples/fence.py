@@ -1,4 +1,4 @@
-"""A fence tells the host that a queue has finished what was submitted with it: submit, query, wait, reset."""
+"""A fence signals to the host that a submission has completed: submit, query, wait, reset."""
 
 import threading
 
@@ -8,7 +8,7 @@ import anyzero as az
 
 with az.device().context() as ctx, ctx.queue() as queue:
     memory = ctx.zeros(1, np.uint32, kind="shared")
-    go = ctx.event()  # the list waits for it, so that we can look at the fence before the work is done
+    go = ctx.event()  # the list waits for it, so that the fence can be queried before the work is done
     with ctx.command_list() as cl:
         cl.fill(memory, 42, wait=go)
 

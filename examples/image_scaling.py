@@ -23,9 +23,9 @@ with az.device().context() as ctx:
     with ctx.command_list() as cl:
         cl.copy_image(ramp, pixels)
         cl.copy_image(steep, 3 * pixels)
-        # How the source is read, between pixels and beside the last, is a constant of the program: no sampler is bound.
+        # Filtering and addressing of the source are a constant sampler of the program: no sampler is bound.
         cl.launch(scale, (2 * WIDTH, 2 * HEIGHT), (ramp, large, 2 * WIDTH, 2 * HEIGHT))
-        # The launch has its arguments; the next gets other images.
+        # The launch has captured its arguments; the next one gets other images.
         cl.launch(scale, (2 * WIDTH, 2 * HEIGHT), (steep, wide, 2 * WIDTH, 2 * HEIGHT))
         cl.copy_image(results[0], large)
         cl.copy_image(results[1], wide)
@@ -33,7 +33,7 @@ with az.device().context() as ctx:
         queue.submit(cl).wait(timeout=30)
 
     for result, slope in zip(results, (0.5, 1.5), strict=True):
-        inner = result[1:-1, 1:-1]  # beyond the middle of the last pixel there is nothing to interpolate with
+        inner = result[1:-1, 1:-1]  # beyond the centre of the last pixel there is no neighbour to interpolate with
         assert np.allclose(inner[:, 1:, 0] - inner[:, :-1, 0], slope, atol=1e-3)
         assert np.allclose(inner[1:, :, 1] - inner[:-1, :, 1], slope, atol=1e-3)
         assert np.allclose(inner[..., 2], inner[..., 0] + inner[..., 1], atol=1e-3)

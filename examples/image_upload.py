@@ -5,7 +5,7 @@ import numpy as np
 import anyzero as az
 
 with az.device().context() as ctx:
-    # One 32-bit float a pixel; a reader sees it as (red, 0, 0, 1).
+    # One 32-bit float per pixel; a kernel reads it as (red, 0, 0, 1).
     image = ctx.image((128, 128), az.ImageFormat("32", "float", swizzle="r001"))
     pixels = np.arange(128 * 128, dtype=np.float32).reshape(128, 128)
     back = np.empty_like(pixels)

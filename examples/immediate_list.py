@@ -1,4 +1,4 @@
-"""Commands without a queue: an immediate list submits each command as it is appended.
+"""Commands without a queue: an immediate list submits each command when it is appended.
 
 First asynchronous, with copies and a kernel chained by events; then synchronous, where a call returns when its command
 is done.
@@ -20,7 +20,7 @@ with az.device().context() as ctx:
     ours = np.zeros(N, np.float32)
     saxpy = ctx.module(KERNELS / "saxpy.spv")["saxpy"]
 
-    # Lists of both engines, appended to in the wrong order on purpose: the events make it right.
+    # Lists of both engines, appended to in the wrong order on purpose: the events fix the order.
     go, uploaded, back = ctx.events(3)
     lst, copies = ctx.immediate(mode="asynchronous"), ctx.immediate(kind="copy", mode="asynchronous")
     lst.copy(ours, device, signal=back, wait=uploaded)

@@ -1,4 +1,4 @@
-"""Launches whose size an earlier kernel decides: the host never learns the numbers it does not need."""
+"""Indirect launches: an earlier kernel computes the group count, and the host does not read it."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ with az.device().context() as ctx:
     assert np.array_equal(np.sort(kept.copy_to()[:found]), expected)
     print(f"ok: {found} of 1000 numbers were left, so {groups.copy_to()[0]} groups ran")
 
-    # Several kernels at once, and how many of them run is read from memory too.
+    # Several kernels at once; their number is read from memory too.
     again = [module.kernel("square") for _ in range(3)]
     values = ctx.to_device(np.full((3, GROUP), 3, np.int32))
     each = ctx.full(1, GROUP, np.int32)

@@ -32,7 +32,7 @@ if __name__ == "__main__":
 
     with az.device().context() as ctx:
         pool = ctx.event_pool(COUNT, ipc=True)
-        # The same place in the pool is the same event in both processes.
+        # The same index in the pool is the same event in both processes.
         event = pool[PLACE]
         ours.send_bytes(pool.ipc_handle())
         assert not event.done
@@ -41,7 +41,7 @@ if __name__ == "__main__":
         event.wait(timeout=30)
         assert event.done
         print(f"ok: sender {os.getpid()}: was woken by the other process")
-        # First the receiver lets go, then the sender.
+        # The receiver releases it first, then the sender.
         assert ours.recv() == "done"
 
     other.join(timeout=30)

@@ -23,14 +23,14 @@ def receiver(socket: Connection) -> None:
 
 if __name__ == "__main__":
     ours, theirs = multiprocessing.Pipe()
-    # A new process, not a fork: each has a driver of its own.
+    # A new process, not a fork: each initializes its own driver.
     other = multiprocessing.get_context("spawn").Process(target=receiver, args=(theirs,), daemon=True)
     other.start()
     theirs.close()
 
     with az.device().context() as ctx:
         memory = ctx.to_device(np.arange(1024, dtype=np.uint32))
-        # How the 64 bytes travel is up to the program; here it is a pipe.
+        # The program chooses the transport of the 64 bytes; here it is a pipe.
         handle = memory.ipc_handle()
         ours.send_bytes(handle)
         assert ours.recv() == "done"

@@ -1,4 +1,4 @@
-"""Arguments of every sort. Values are packed by the types of the kernel's parameters, so plain numbers will do."""
+"""Arguments of every kind. Values are converted to the types of the kernel's parameters, so plain numbers work."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ with az.device().context() as ctx:
 
     kernel[N](out, weights, scratch, 100, (1, 2, 3, 4), transform, group=GROUP)
 
-    i = np.arange(N).reshape(-1, GROUP)[:, ::-1].reshape(-1, 1)  # the group's rows came back in reverse
+    i = np.arange(N).reshape(-1, GROUP)[:, ::-1].reshape(-1, 1)  # the group's rows are returned in reverse
     expected = np.float32([1, 2, 3, 4]) * 2 + (100 + 5 + i)
     assert np.allclose(np.asarray(out), expected * np.linspace(0, 1, N, dtype=np.float32)[:, None])
     print("ok: a buffer, local memory, a number, a vector and a structure arrived")
@@ -44,7 +44,7 @@ with az.device().context() as ctx:
     else:
         raise AssertionError("the array was taken for memory of the device")
 
-    # What is wrong is told before anything runs.
+    # Errors are reported before anything runs.
     for wrong in ("ten", 1 << 40, np.int64(100)):
         try:
             kernel[N](out, None, scratch, wrong, (1, 2, 3, 4), transform, group=GROUP)

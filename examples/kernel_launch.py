@@ -1,4 +1,4 @@
-"""Global sizes, group sizes and offsets, and what a kernel says about itself."""
+"""Global sizes, group sizes and offsets, and the properties of a kernel."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ with az.device().context() as ctx, ctx.immediate() as lst:
     print(f"ok: the driver suggests {launch.group_size}; group sizes are best a multiple of", end=" ")
     print(places.properties.preferred_group_multiple)
 
-    # Ids may begin elsewhere.
+    # Ids may begin at an offset.
     lst.launch(places, 8, (out,), group=8, offset=100).wait(timeout=5)
     assert (np.asarray(out)[0, :, 0] == 100 + np.arange(8)).all()
     print("ok: with an offset of 100 the first id is 100")
@@ -46,7 +46,7 @@ with az.device().context() as ctx, ctx.immediate() as lst:
     else:
         raise AssertionError("another group size was accepted")
 
-    # Attributes: what the source gave it, what the compiler made of it, and what the program says of it.
+    # Attributes: from the source, from the compiler, and set by the program.
     assert tiles.attributes == "reqd_work_group_size(8,4,1)"
     assert places.attributes == ""
     found = places.properties
@@ -57,7 +57,7 @@ with az.device().context() as ctx, ctx.immediate() as lst:
     assert places.indirect_access == {"device", "shared"}
     print("ok: it may now follow pointers to device and shared memory")
 
-    # What does not fit is told with a way out.
+    # An error includes its remedy.
     try:
         places[1000](out, group=64)
     except az.InvalidArgument as error:

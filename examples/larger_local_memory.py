@@ -1,4 +1,4 @@
-"""More local memory than the device has by default, for kernels that share much within a group."""
+"""More local memory than the device has by default, for kernels that share much data within a group."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ with device.context() as ctx:
     else:
         raise AssertionError("there is not so much local memory by default")
 
-    # Local memory shares the caches with other data; the kernel asks for more of them.
+    # Local memory shares the caches with other data; the kernel requests more of them.
     reverse.set_cache_config("local")
     reverse[4 * group](values, az.Local(large), group=group)
     expected = np.arange(4 * group).reshape(4, group)[:, ::-1].reshape(-1)

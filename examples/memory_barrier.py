@@ -1,4 +1,4 @@
-"""An event between two commands also orders memory: what the first wrote is visible to the second.
+"""An event between two commands also orders memory: the first one's writes are visible to the second.
 
 Scopes say how far that reaches: to the whole device here, and for the last event to the host.
 """

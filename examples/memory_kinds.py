@@ -1,4 +1,4 @@
-"""Host, device and shared memory: who reaches it, how much there may be of it, and hints for memory that may move."""
+"""Host, device and shared memory: access, limits, and hints for memory that may migrate."""
 
 import os
 
@@ -12,7 +12,7 @@ processor = az.device()
 with processor.context() as ctx:
     values = np.arange(1024, dtype=np.float32)
 
-    # Device memory belongs to the device: data travels by copies.
+    # Only the device accesses device memory: the host copies data.
     device = ctx.to_device(values)
     assert np.array_equal(device.copy_to(), values)
     try:
@@ -22,7 +22,7 @@ with processor.context() as ctx:
     else:
         raise AssertionError("device memory was looked at from the host")
 
-    # Host and shared memory are reached from both sides, at the same address.
+    # Host and device access host and shared memory at the same address.
     for kind in ("host", "shared"):
         buffer = ctx.zeros(values.shape, values.dtype, kind=kind)
         array = np.asarray(buffer)
@@ -31,12 +31,12 @@ with processor.context() as ctx:
         assert np.array_equal(buffer.copy_to(), values)
         print(f"ok: {kind} memory: an array of the host and a buffer of the device on the same bytes")
 
-    # Any address inside an allocation leads to the whole of it.
+    # Any address inside an allocation identifies it.
     base, size = device[100:200].address_range
     assert (base, size) == (device.pointer, device.nbytes)
     print("ok: a slice knows the allocation it is a part of")
 
-    # Shared memory may exceed the memory of its device: what does not fit is on the host until it is needed.
+    # Shared memory may exceed the memory of its device: the excess is on the host until it is used.
     half = processor.memory_total // 2
     shared = [ctx.buffer(half, np.uint8, kind="shared") for _ in range(3)]
     for number, buffer in enumerate(shared):
@@ -44,7 +44,7 @@ with processor.context() as ctx:
     assert [int(buffer.copy_to()[-1]) for buffer in shared] == [0, 1, 2]
     print(f"ok: {3 * half >> 20} MiB of shared memory on a device with {processor.memory_total >> 20} MiB")
 
-    # Two hints say where it should be. They are commands like any other.
+    # Two hints set its location. They are ordinary commands.
     moving = shared[0]
     before = processor.memory_free
     with ctx.immediate() as lst:

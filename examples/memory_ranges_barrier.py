@@ -1,4 +1,4 @@
-"""A barrier that names the memory it is about: only these buffers need to be coherent for what follows."""
+"""A barrier for memory ranges: only these buffers need to be coherent for later commands."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ with az.device().context() as ctx, ctx.queue() as queue:
     with ctx.command_list(in_order=False) as cl:
         cl.fill(one, 1)
         cl.fill(other, 2)
-        cl.barrier(one, other, signal=passed, wait=go)  # needs no events; here they show where it is
+        cl.barrier(one, other, signal=passed, wait=go)  # needs no events; here they make it observable
         cl.copy(back[0], one)
         cl.copy(back[1], other)
 

@@ -1,4 +1,4 @@
-"""A module in the device's own code, kept in a file: the next run needs no compiler."""
+"""A module as a native binary, cached in a file: the next run needs no compiler."""
 
 import hashlib
 import tempfile
@@ -12,18 +12,18 @@ KERNELS = Path(__file__).parent / "kernels"
 
 
 def entry_of(source: Path, folder: Path) -> Path:
-    """The file in the cache for this very code: another version of it has another one."""
+    """The cache file for this code; other code has another file."""
     return folder / f"{hashlib.sha256(source.read_bytes()).hexdigest()}.native"
 
 
 def cached_module(ctx: az.Context, source: Path, folder: Path) -> tuple[az.Module, str]:
-    """The module from the cache, or from its source and then in the cache; and which of the two."""
+    """The module, loaded from the cache or built and cached; and which of the two."""
     entry = entry_of(source, folder)
     if entry.exists():
         try:
             return ctx.module(entry), "read"
         except az.BuildError:
-            pass  # of another version, or damaged: as good as none
+            pass  # of another version, or damaged: a cache miss
     module = ctx.module(source)
     module.save(entry)
     return module, "compiled"

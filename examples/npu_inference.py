@@ -67,7 +67,7 @@ with tempfile.TemporaryDirectory() as folder:
     assert np.array_equal(*both)
     print("ok: tensors in place, and copies to and from the device, give the same")
 
-    # 3. Several inferences under way at a time, each with a callback.
+    # 3. Several inferences in flight, each with a callback.
     found: dict[int, np.ndarray] = {}
     jobs = AsyncInferQueue(compiled, 4)
     jobs.set_callback(lambda done, number: found.update({number: done.results["probabilities"]}))

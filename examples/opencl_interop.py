@@ -29,7 +29,7 @@ cl.enqueue_fill_buffer(cl_queue, theirs, np.uint32(0), 0, 4 * N)
 cl_queue.finish()
 
 with az.device().context() as ctx:
-    # A buffer: nothing is copied, for the memory of a processor is the host's.
+    # A buffer: nothing is copied, because a CPU device uses host memory.
     mine = opencl.buffer(ctx, theirs, dtype=np.uint32)
     np.asarray(mine)[:] = 1
     seen = np.empty(N, np.uint32)
@@ -37,7 +37,7 @@ with az.device().context() as ctx:
     assert (seen == 1).all()
     print(f"ok: {mine} is the memory of the OpenCL buffer, at {mine.pointer:#x}")
 
-    # A program: compiled for Level Zero from its source, with the options it was built with.
+    # A program: compiled for Level Zero from its source, with its build options.
     try:
         module = opencl.module(ctx, program)
     except az.Unavailable as error:
@@ -46,8 +46,8 @@ with az.device().context() as ctx:
     ours, their_next = module["next"], cl.Kernel(program, "next")
     print(f"ok: the module has the program's kernels: {', '.join(module)}")
 
-    # A queue: what either side is given runs in the order in which it was given, and nobody waits for it here.
-    # Each step depends on the one before: in another order the number would be another.
+    # A queue: commands of both sides run in the order of submission, without blocking the host.
+    # Each step depends on the one before: another order has another result.
     expected = 1
     with opencl.queue(ctx, cl_queue) as shared:
         for step in range(10):
@@ -60,7 +60,7 @@ with az.device().context() as ctx:
     assert np.asarray(mine)[0] == 9
     print("ok: twenty launches and ten fills, in turns, in order")
 
-    # Events, one by one: OpenCL waits for a command of Level Zero, and the other way round.
+    # Single events: OpenCL waits for a command of Level Zero, and vice versa.
     go = ctx.event()
     target = ctx.zeros(N, np.uint32, kind="shared")
     with ctx.immediate() as lst, ctx.immediate(kind="copy") as copies:
@@ -72,7 +72,7 @@ with az.device().context() as ctx:
     assert (np.asarray(target) == 25).all()
     print("ok: a fill here, a kernel there, and a copy here waited for each other")
 
-    # Whoever goes first, the memory stays as long as somebody uses it.
+    # Released in any order, the memory stays valid as long as it is used.
     theirs.release()
     mine.fill(2)
     assert (mine.copy_to() == 2).all()

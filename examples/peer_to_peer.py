@@ -1,4 +1,4 @@
-"""Two devices that reach each other's memory: by copies, by kernels, and by atomics of both at the same time."""
+"""Two devices that access each other's memory: by copies, by kernels, and by concurrent atomics."""
 
 import os
 
@@ -33,13 +33,13 @@ with az.Context(one, two) as ctx:
     assert (back == values).all()
     print("ok: copies: host -> device 0 -> device 1 -> host")
 
-    # A module is made for one device; its kernels take memory of the other like any other.
+    # A module is built for one device; its kernels also accept memory of the other.
     kernels = {device: ctx.module(KERNELS / "peer_to_peer.spv", device=device) for device in (one, two)}
     lists = {device: ctx.immediate(device=device) for device in (one, two)}
     here.fill(0)
     go = ctx.event()
     exchanged = kernels[one]["exchange"][N](here, there, on=lists[one], wait=go)
-    # Device 1 waits for device 0, and then does the same the other way round.
+    # Device 1 waits for device 0, and then does the same in the other direction.
     both = kernels[two]["exchange"][N](there, here, on=lists[two], wait=exchanged)
     go.signal()
     both.wait(timeout=30)

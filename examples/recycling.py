@@ -1,4 +1,4 @@
-"""One command list for many batches. An event tells when the device has left the list, so that it may be emptied."""
+"""One command list for many batches. An event signals that the list has completed, and may be reset."""
 
 import threading
 

@@ -1,6 +1,6 @@
-"""A device that cannot page memory in by itself reaches only what is resident.
+"""A device without on-demand paging accesses only resident memory.
 
-What a command names becomes resident with it; what a kernel finds by following pointers is the program's to name.
+Arguments of a command become resident with it; memory that a kernel reaches through pointers must be named.
 """
 
 import os
@@ -29,7 +29,7 @@ with device.context() as ctx, ctx.queue() as queue:
     add_up = ctx.module(KERNELS / "residency.spv")["add_up"]
     total = ctx.zeros(1, np.uint64, kind="shared")
 
-    # Coarse: the kernel may follow pointers to any memory of the host, so all of that is resident while it runs.
+    # Coarse: the kernel may follow pointers to any memory of the host, so all of it is resident while it runs.
     add_up.set_indirect_access("host")
     with ctx.command_list() as cl:
         cl.launch(add_up, 1, (begin, total))
@@ -37,7 +37,7 @@ with device.context() as ctx, ctx.queue() as queue:
     assert np.asarray(total)[0] == 111
     print("ok: all memory of the host was within the kernel's reach")
 
-    # Fine: exactly the nodes that it will come to are made resident before, and evicted after it.
+    # Fine: exactly the nodes that it will reach are made resident before, and evicted after it.
     add_up.set_indirect_access()
     with ctx.command_list() as cl:
         cl.launch(add_up, 1, (begin, total))

@@ -1,4 +1,4 @@
-"""What happens when a device without on-demand paging meets memory that was evicted.
+"""A device without on-demand paging accesses evicted memory.
 
 The queue is lost, with a report; the program goes on.
 """
@@ -19,7 +19,7 @@ NODE = np.dtype([("next", np.uint64), ("value", np.uint64)])
 
 
 def lost(ctx: az.Context, record: Callable[[az.CommandList], object], evicted: az.Buffer) -> str:
-    """The report of a list that is recorded, and then submitted while some of the memory it needs is evicted."""
+    """The report of a list that is submitted while some of its memory is evicted."""
     with ctx.command_list() as cl:
         record(cl)
     ctx.make_resident(evicted)

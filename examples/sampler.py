@@ -1,4 +1,4 @@
-"""What a kernel sees between the pixels of an image, and beside it."""
+"""Filtering and addressing modes: sampling between pixels and outside of an image."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The first kernel: y = a x + y, on memory that numpy sees too."""
+"""The first kernel: y = a x + y, on memory shared with numpy."""
 
 from pathlib import Path
 
@@ -13,12 +13,12 @@ with az.device().context() as ctx:
     x = ctx.to_device(np.arange(1 << 20, dtype=np.float32))
     y = ctx.full(x.shape, 1, np.float32, kind="shared")
 
-    # Without a list the kernel is done when the call returns.
+    # Without a list, the call is synchronous.
     saxpy[x.size](y, x, 2.0)
     assert np.array_equal(np.asarray(y), 2 * np.arange(1 << 20, dtype=np.float32) + 1)
     print("ok: a million elements, in groups of a size that the driver chose")
 
-    # On an immediate list it runs in the background.
+    # On an immediate list it is asynchronous.
     with ctx.immediate() as lst:
         done = saxpy[x.size](y, x, -2.0, group=64, on=lst)
         done.wait(timeout=5)

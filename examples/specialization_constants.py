@@ -1,4 +1,4 @@
-"""Specialization constants: numbers that a module leaves open, and that are as good as written in its source."""
+"""Specialization constants: values set at module creation that the compiler treats as literals."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import numpy as np
 import anyzero as az
 
 KERNELS = Path(__file__).parent / "kernels"
-TERMS, COEFFICIENT = 0, 1  # their numbers in specialization_constants.cl
+TERMS, COEFFICIENT = 0, 1  # their ids in specialization_constants.cl
 
 with az.device().context() as ctx:
     x = ctx.to_device(np.array([0, 1, 2, 3], np.float32))
@@ -18,14 +18,14 @@ with az.device().context() as ctx:
     assert y.copy_to().tolist() == [1, 2, 3, 4]
     print("ok: with the values of the source it is x + 1")
 
-    # Integers may be plain numbers. A float has to say how large it is.
+    # Integers may be plain numbers. A float needs a numpy type for its width.
     constants = {TERMS: 3, COEFFICIENT: np.float32(0.5)}
     special = ctx.module(KERNELS / "specialization_constants.spv", constants=constants)
     special["polynomial"][4](y, x)
     assert y.copy_to().tolist() == [0.5, 1.5, 3.5, 6.5]
     print("ok: with others it is (x² + x + 1) / 2")
 
-    # The size of a kernel's groups may be such numbers, too.
+    # The group size of a kernel may be specialization constants, too.
     group_size = {2: 16, 3: 2, 4: 1}
     for constants, size in (({}, (8, 4, 1)), (group_size, (16, 2, 1))):
         groups = ctx.module(KERNELS / "specialization_constants.spv", constants=constants)["groups"]

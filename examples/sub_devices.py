@@ -30,7 +30,7 @@ with tile.context() as ctx, ctx.queue() as queue:
     assert (memory.copy_to() == 2).all()
     print("ok: a queue on sub-device 2 filled its memory")
 
-    # The memory of other sub-devices is not touched, unless the whole device is asked.
+    # The memory of other sub-devices is not used, unless the allocation is on the whole device.
     most = tile.memory_total * 3 // 4
     held = ctx.buffer(most)
     try:

@@ -1,4 +1,4 @@
-"""Record commands, submit the list, wait, submit it again, and empty it for the next commands."""
+"""Record commands, submit the list, wait, submit it again, and reset it for the next commands."""
 
 import threading
 
@@ -10,7 +10,7 @@ with az.device().context() as ctx, ctx.queue() as queue:
     source = np.arange(1024, dtype=np.uint32) ** 2
     back = np.zeros_like(source)
     device = ctx.buffer(source.shape, source.dtype)
-    go = ctx.event()  # signalled later, so that the list is still to come when `submit` returns
+    go = ctx.event()  # signalled later, so that the list is still pending when `submit` returns
 
     with ctx.command_list() as cl:
         cl.copy(device, source, wait=go)
@@ -25,7 +25,7 @@ with az.device().context() as ctx, ctx.queue() as queue:
     assert np.array_equal(back, source)
     print("ok: the data went to the device and came back")
 
-    # The same list again: it reads what `source` holds now.
+    # The same list again: it reads the new contents of `source`.
     source[0] = 7
     queue.submit(cl).wait()
     assert back[0] == 7

@@ -1,4 +1,4 @@
-// A barrier between two commands: everything in front of it is done, and visible, before anything behind it begins.
+// A barrier between two commands: all earlier commands complete, and their writes are visible, before later ones begin.
 #include <algorithm>
 
 #include "check.h"
@@ -16,7 +16,7 @@ int main() {
 
   uint32_t pattern = 3;
   CHECK(zeCommandListAppendMemoryFill(list, first, &pattern, sizeof pattern, kCount * sizeof *first, nullptr, 0, nullptr));
-  // It needs no events; here they show where it is.
+  // It needs no events; here they make it observable.
   CHECK(zeCommandListAppendBarrier(list, passed, 1, &go));
   CHECK(zeCommandListAppendMemoryCopy(list, second, first, kCount * sizeof *first, nullptr, 0, nullptr));
   CHECK(zeCommandListClose(list));

@@ -1,4 +1,4 @@
-// What the compiler has to say: a log beside each module, and above all beside one that could not be made.
+// Compiler messages: a build log for each module, including one that failed to build.
 #include <cstring>
 #include <string>
 
@@ -18,7 +18,7 @@ Build build(const Setup& s, const Bytes& code, const char* options) {
   ze_module_build_log_handle_t log = nullptr;
   ze_result_t result = zeModuleCreate(s.context, s.device, &desc, &module, &log);
 
-  // The log is there whether the module is or not. Asking without a buffer tells its size, with the zero at the end.
+  // There is a log whether the build succeeds or not. A query without a buffer returns its size with the final zero.
   size_t size = 0;
   CHECK(zeModuleBuildLogGetString(log, &size, nullptr));
   std::string text(size, '\0');

@@ -1,4 +1,4 @@
-// What a device says of its caches, and the hints that a program may give when it allocates memory or an image.
+// Cache properties of a device, and cache hints for allocations of memory and images.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -10,7 +10,7 @@ namespace {
 
 size_t page_size() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 
-// How many pages are in memory.
+// Number of resident pages.
 size_t present(void* memory, size_t size) {
   std::vector<unsigned char> pages(size / page_size());
   prove(mincore(memory, size, pages.data()) == 0, "%zu pages are looked at", pages.size());
@@ -29,7 +29,7 @@ int main() {
   for (const auto& cache : caches) std::printf("cache: %zu KiB\n", cache.cacheSize / 1024);
   prove(count > 0, "the device describes %u cache(s)", count);
 
-  // Shared memory goes where it is first touched, unless a side is named where it shall be from the beginning.
+  // Shared memory is placed on first touch, unless a flag names its initial location.
   constexpr size_t kSize = 16 << 20;
   auto shared = [&](ze_host_mem_alloc_flags_t hint) {
     ze_device_mem_alloc_desc_t on_device = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC};
@@ -44,7 +44,7 @@ int main() {
   prove(present(here, kSize) == kSize / page_size(), "and all of memory that was placed");
   for (void* memory : {somewhere, here}) CHECK(zeMemFree(s.context, memory));
 
-  // Hints change how fast memory is, never what it means: both kinds hold what was written.
+  // Hints affect speed, never contents.
   for (ze_device_mem_alloc_flags_t hint : {ZE_DEVICE_MEM_ALLOC_FLAG_BIAS_CACHED, ZE_DEVICE_MEM_ALLOC_FLAG_BIAS_UNCACHED}) {
     ze_device_mem_alloc_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, .flags = hint};
     void* memory = nullptr;
@@ -63,7 +63,7 @@ int main() {
   CHECK(zeImageDestroy(image));
   prove(true, "memory and an image were allocated with cache hints");
 
-  // Splitting a cache between data and local memory needs caches that software can divide; a processor's are not.
+  // Reserving cache for local memory needs caches that software can partition; a CPU's cannot be.
   ze_cache_reservation_ext_desc_t most = {.stype = ZE_STRUCTURE_TYPE_CACHE_RESERVATION_EXT_DESC, .maxCacheReservationSize = 1};
   caches[0].pNext = &most;
   CHECK(zeDeviceGetCacheProperties(s.device, &count, caches.data()));

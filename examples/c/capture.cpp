@@ -1,5 +1,5 @@
-// A graph: what two immediate lists append is captured once, and runs as one command as often as wanted. The second list joins the
-// capture because it waits for a captured event; the first one waits for it in the end.
+// A graph: the commands of two immediate lists are captured once, and replayed as one command. The second list joins the
+// capture because it waits for a captured event; the first one waits for it at the end.
 #include <cstring>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-// What every example needs: calls that must succeed, facts that must hold, and a device to start from.
+// Shared code of the examples: checked calls, assertions, and the first device with its context.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@
 
 constexpr uint64_t kForever = UINT64_MAX;
 
-// Headers before 1.5 do not have the function, and then there is no text.
+// Headers before 1.5 lack the function; then there is no text.
 template <class Driver>
 const char* description_of_error(Driver driver) {
   const char* text = "";
@@ -21,7 +21,7 @@ const char* description_of_error(Driver driver) {
   return text;
 }
 
-// The driver's own words about the last failure on this thread.
+// The driver's description of the last error on this thread.
 inline const char* last_error() {
   uint32_t one = 1;
   ze_driver_handle_t driver = nullptr;
@@ -36,7 +36,7 @@ inline void check(ze_result_t result, const char* call, const char* file, int li
 }
 #define CHECK(call) check((call), #call, __FILE__, __LINE__)
 
-// Says what holds, or ends the program.
+// Prints a fact that holds, or exits with an error.
 __attribute__((format(printf, 2, 3))) inline void prove(bool holds, const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
@@ -48,8 +48,8 @@ __attribute__((format(printf, 2, 3))) inline void prove(bool holds, const char* 
   if (!holds) std::exit(1);
 }
 
-// Another thread signals the event a little later: work that waits for it is not done before, so a program that does not wait
-// for the work comes too early.
+// Another thread signals the event a little later: work that depends on it is not done before, so a program that does not wait
+// for the work fails.
 inline std::jthread signal_later(ze_event_handle_t event) {
   return std::jthread([event] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -78,7 +78,7 @@ struct Setup {
   }
   ~Setup() { CHECK(zeContextDestroy(context)); }
 
-  // `count` elements that host and device can reach.
+  // `count` elements that host and device can access.
   template <class T>
   T* host(size_t count) const {
     ze_host_mem_alloc_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC};
@@ -87,7 +87,7 @@ struct Setup {
     return static_cast<T*>(memory);
   }
 
-  // `count` elements in the memory of `where`, the first device if none is named.
+  // `count` elements in the memory of `where`, by default the first device.
   template <class T>
   T* local(size_t count, ze_device_handle_t where = nullptr) const {
     ze_device_mem_alloc_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC};
@@ -112,7 +112,7 @@ struct Setup {
     return made;
   }
 
-  // A place in the pool; signalled and waited for by host and device.
+  // An event of the pool, for host and device.
   ze_event_handle_t event(ze_event_pool_handle_t pool, uint32_t index) const {
     ze_event_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_EVENT_DESC,
                             .index = index,

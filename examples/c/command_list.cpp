@@ -1,4 +1,4 @@
-// Create command lists, and see which queue takes which list.
+// Create command lists, and show which queue accepts which list.
 #include "check.h"
 
 int main() {

@@ -1,4 +1,4 @@
-// Ask which kinds of queue a device has, then create one of each.
+// Query the queue groups of a device, then create a queue of each.
 #include "check.h"
 
 int main() {

@@ -6,7 +6,7 @@
 
 namespace {
 
-// The first group of queues that takes cooperative launches.
+// The first queue group that supports cooperative launches.
 uint32_t cooperative_ordinal(ze_device_handle_t device) {
   uint32_t count = 0;
   CHECK(zeDeviceGetCommandQueueGroupProperties(device, &count, nullptr));

@@ -4,7 +4,7 @@
 int main() {
   CHECK(zeInit(0));
 
-  // Every list of the API is asked for twice: how many, then which.
+  // Every list of the API takes two calls: the count, then the handles.
   uint32_t driver_count = 0;
   CHECK(zeDriverGet(&driver_count, nullptr));
   std::vector<ze_driver_handle_t> drivers(driver_count);

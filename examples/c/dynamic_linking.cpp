@@ -1,4 +1,4 @@
-// Modules that use each other's functions: a kernel calls what only another module has.
+// Dynamic linking: a kernel calls a function of another module.
 #include "kernels.h"
 
 namespace {
@@ -34,13 +34,13 @@ int main() {
   CHECK(zeModuleBuildLogDestroy(log));
   prove(applied(s, user, {1, 2, 3}) == std::vector<float>{1, 4, 9}, "the kernel calls the function of the other module");
 
-  // Or one program is made of both from the start.
+  // Or both are built as one program.
   Bytes caller = spirv("dynamic_linking"), half = spirv("dynamic_linking_half");
   size_t sizes[] = {caller.size(), half.size()};
   const uint8_t* inputs[] = {caller.data(), half.data()};
   ze_module_program_exp_desc_t program = {
       .stype = ZE_STRUCTURE_TYPE_MODULE_PROGRAM_EXP_DESC, .count = 2, .inputSizes = sizes, .pInputModules = inputs};
-  // The modules are those of the list; a layer that checks parameters wants to see one here as well.
+  // The modules are in the list; a validation layer requires one here as well.
   ze_module_desc_t desc = spirv_desc(caller);
   desc.pNext = &program;
   ze_module_handle_t both = make_module(s, desc);

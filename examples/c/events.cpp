@@ -24,7 +24,7 @@ int main() {
   CHECK(zeCommandListAppendMemoryFill(fill, memory, &pattern, 4, 4, filled, 1, &go));
   CHECK(zeCommandListClose(fill));
 
-  // The copy-only group of the device runs beside the compute group.
+  // The copy-only group of the device runs in parallel to the compute group.
   ze_command_queue_desc_t queue_desc = {.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC, .ordinal = 1};
   ze_command_list_desc_t list_desc = {.stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC, .commandQueueGroupOrdinal = 1};
   ze_command_queue_handle_t copier = nullptr;

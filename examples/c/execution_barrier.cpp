@@ -1,4 +1,4 @@
-// An event without scopes orders two commands and promises nothing about memory: the second starts after the first has ended.
+// An event without scopes orders two commands without a memory guarantee: the second starts after the first has ended.
 #include "check.h"
 
 int main() {
@@ -9,7 +9,7 @@ int main() {
   ze_event_handle_t first_done = nullptr;
   CHECK(zeEventCreate(pool, &desc, &first_done));
 
-  // Two lists on two queues have no order of their own; the event gives them one.
+  // Two lists on two queues are unordered; the event orders them.
   ze_command_queue_handle_t queues[2] = {s.queue(), s.queue()};
   ze_command_list_handle_t lists[2] = {s.list(), s.list()};
   CHECK(zeCommandListAppendWriteGlobalTimestamp(lists[0], &stamps[0], first_done, 0, nullptr));

@@ -1,4 +1,4 @@
-// A fence tells the host that a queue has finished what was submitted with it: create, submit, query, wait, reset.
+// A fence signals to the host that a submission has completed: create, submit, query, wait, reset.
 #include "check.h"
 
 int main() {
@@ -8,7 +8,7 @@ int main() {
   ze_command_queue_handle_t queue = s.queue();
   ze_command_list_handle_t list = s.list();
 
-  // The list waits for this event, so that we can look at the fence before the work is done.
+  // The list waits for this event, so that the fence can be queried before the work is done.
   ze_event_pool_handle_t pool = s.pool(1);
   ze_event_handle_t go = s.event(pool, 0);
 

@@ -69,10 +69,10 @@ int main() {
   CHECK(zeCommandListAppendImageCopyFromMemory(list, ramp, pixels, nullptr, nullptr, 0, nullptr));
   CHECK(zeCommandListAppendImageCopyFromMemory(list, steep, triple, nullptr, nullptr, 0, nullptr));
   CHECK(zeCommandListAppendBarrier(list, nullptr, 0, nullptr));
-  // How the source is read, between pixels and beside the last, is a constant of the program: no sampler is bound.
+  // Filtering and addressing of the source are a constant sampler of the program: no sampler is bound.
   set_arguments(scale, ramp, large, kLargeWidth, kLargeHeight);
   CHECK(zeCommandListAppendLaunchKernel(list, scale, &groups, nullptr, 0, nullptr));
-  // The launch has its arguments; the next gets other images and the sizes as they are.
+  // The launch has captured its arguments; the next one gets other images and the sizes as they are.
   set_arguments(scale, steep, wide);
   CHECK(zeCommandListAppendLaunchKernel(list, scale, &groups, nullptr, 0, nullptr));
   CHECK(zeCommandListAppendBarrier(list, nullptr, 0, nullptr));
@@ -83,7 +83,7 @@ int main() {
   auto near = [](float a, float b) { return std::fabs(a - b) < 1e-3f; };
   auto sloped = [&](const Pixel* image, float slope) {
     bool good = true;
-    // Beyond the middle of the last pixel there is nothing to interpolate with.
+    // Beyond the centre of the last pixel there is no neighbour to interpolate with.
     for (uint32_t y = 1; y + 2 < kLargeHeight; ++y)
       for (uint32_t x = 1; x + 2 < kLargeWidth; ++x) {
         const Pixel *at = image + y * kLargeWidth + x, *right = at + 1, *below = at + kLargeWidth;

@@ -1,11 +1,11 @@
-// Fill a two-dimensional image from host memory, and read it back: copies are the host's only way to an image's pixels.
+// Fill a two-dimensional image from host memory, and read it back: the host accesses an image only by copies.
 #include "check.h"
 
 int main() {
   constexpr uint32_t kSide = 128;
   Setup s;
 
-  // One 32-bit float a pixel; a reader sees it as (red, 0, 0, 1).
+  // One 32-bit float per pixel; a kernel reads it as (red, 0, 0, 1).
   ze_image_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_IMAGE_DESC,
                           .type = ZE_IMAGE_TYPE_2D,
                           .format = {ZE_IMAGE_FORMAT_LAYOUT_32, ZE_IMAGE_FORMAT_TYPE_FLOAT, ZE_IMAGE_FORMAT_SWIZZLE_R,

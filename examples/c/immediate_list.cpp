@@ -1,5 +1,5 @@
-// Commands without a queue: an immediate list submits each command as it is appended. First asynchronous, with copies and a kernel
-// chained by events; then synchronous, where a call returns when its command is done.
+// Commands without a queue: an immediate list submits each command when it is appended. First asynchronous, with copies and a
+// kernel chained by events; then synchronous, where a call returns when its command is done.
 #include <algorithm>
 
 #include "kernels.h"
@@ -37,7 +37,7 @@ int main() {
   for (uint32_t i = 0; i < 5; ++i) events[i] = s.event(pool, i);
   auto [go, uploaded, back, launched, copied] = events;
 
-  // Lists of both engines, appended to in the wrong order on purpose: the events make it right.
+  // Lists of both engines, appended to in the wrong order on purpose: the events fix the order.
   ze_command_list_handle_t list = immediate(s, ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS, 0);
   ze_command_list_handle_t copies = immediate(s, ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS, 1);
   CHECK(zeCommandListAppendMemoryCopy(list, stack, device, kBytes, back, 1, &uploaded));

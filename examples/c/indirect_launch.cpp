@@ -1,4 +1,4 @@
-// Launches whose size an earlier kernel decides: the host never learns the numbers it does not need.
+// Indirect launches: an earlier kernel computes the group count, and the host does not read it.
 #include <algorithm>
 
 #include "kernels.h"
@@ -43,7 +43,7 @@ int main() {
   prove(std::equal(expected.begin(), expected.end(), kept, kept + *count), "%d of %u numbers were left, so %u groups ran", *count,
         kCount, groups->groupCountX);
 
-  // Several kernels at once, and how many of them run is read from memory too.
+  // Several kernels at once; their number is read from memory too.
   ze_kernel_handle_t again[3];
   int32_t* values = s.host<int32_t>(3);
   uint32_t* how_many = s.host<uint32_t>(1);

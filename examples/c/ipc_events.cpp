@@ -53,7 +53,7 @@ int main(int argc, char**) {
   CHECK(zeEventPoolGetIpcHandle(pool, &ipc));
   send_bytes(peer.socket, &ipc, sizeof ipc);
 
-  // The same place in the pool is the same event in both processes.
+  // The same index in the pool is the same event in both processes.
   ze_event_handle_t event = event_in(pool);
   prove(zeEventQueryStatus(event) == ZE_RESULT_NOT_READY, "sender %d: event %u is not signalled", static_cast<int>(getpid()),
         kPlace);
@@ -61,7 +61,7 @@ int main(int argc, char**) {
   CHECK(zeEventHostSynchronize(event, kForever));
   prove(zeEventQueryStatus(event) == ZE_RESULT_SUCCESS, "sender %d: was woken by the other process", static_cast<int>(getpid()));
 
-  // First the receiver lets go, then the sender.
+  // The receiver releases it first, then the sender.
   char done = 0;
   receive_bytes(peer.socket, &done, 1);
   CHECK(zeEventDestroy(event));

@@ -43,7 +43,7 @@ int main(int argc, char**) {
   for (uint32_t i = 0; i < kCount; ++i) values[i] = i;
   copy(s, memory, values.data());
 
-  // How the 64 bytes travel is up to the program; here it is a socket.
+  // The program chooses the transport of the 64 bytes; here it is a socket.
   ze_ipc_mem_handle_t ipc;
   CHECK(zeMemGetIpcHandle(s.context, memory, &ipc));
   send_bytes(peer.socket, &ipc, sizeof ipc);

@@ -1,4 +1,4 @@
-// Arguments of every sort: memory, local memory, a number, a vector, a structure. Images and samplers: image_scaling.cpp.
+// Arguments of every kind: memory, local memory, a number, a vector, a structure. Images and samplers: image_scaling.cpp.
 #include "kernels.h"
 
 namespace {
@@ -14,7 +14,7 @@ struct Transform {
 
 constexpr uint32_t kCount = 64, kGroup = 16;
 
-// The rows of each group come back in reverse.
+// The rows of each group are returned in reverse.
 bool arrived(const Float4* out, const float* weights) {
   bool good = true;
   for (uint32_t i = 0; i < kCount; ++i) {
@@ -53,7 +53,7 @@ int main() {
   ze_group_count_t groups = {kCount / kGroup, 1, 1};
   CHECK(zeCommandListAppendLaunchKernel(list, kernel, &groups, nullptr, 0, nullptr));
 
-  // The launch has its own copy of the arguments, so the next one can be prepared in between. No memory at all is null.
+  // The launch has a copy of its arguments, so the next one can be set. A null pointer is passed as null.
   CHECK(zeCommandListAppendBarrier(list, nullptr, 0, nullptr));
   Float4* second = s.host<Float4>(kCount);
   CHECK(zeKernelSetArgumentValue(kernel, 0, sizeof second, &second));

@@ -1,4 +1,4 @@
-// Group sizes and group counts, offsets, and what a kernel says about itself.
+// Group sizes and group counts, offsets, and the properties of a kernel.
 #include <cstring>
 #include <string>
 
@@ -72,7 +72,7 @@ int main() {
   for (int i = 0; i < 2 * 8 * 2 * 4; ++i) good &= sizes[i] == 84;
   prove(good, "its work-items see that size");
 
-  // Attributes: what the source gave it, what the compiler made of it, and what the program says of it.
+  // Attributes: from the source, from the compiler, and set by the program.
   uint32_t length = 0;
   CHECK(zeKernelGetSourceAttributes(tiles, &length, nullptr));
   std::string attributes(length, '\0');

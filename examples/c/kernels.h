@@ -1,4 +1,4 @@
-// What the examples with kernels share. saxpy.cpp does all of it at length.
+// Shared code of the examples with kernels. saxpy.cpp does all of it explicitly.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +15,7 @@ inline Bytes read_file(const std::filesystem::path& path) {
   return Bytes(std::istreambuf_iterator<char>(file), {});
 }
 
-// The SPIR-V that examples/kernels/NAME.cl became.
+// The SPIR-V of examples/kernels/NAME.cl.
 inline Bytes spirv(const char* name) {
   std::filesystem::path here = std::filesystem::absolute(__FILE__).parent_path();
   return read_file(here.parent_path() / "kernels" / (std::string(name) + ".spv"));
@@ -28,7 +28,7 @@ inline ze_module_desc_t spirv_desc(const Bytes& code) {
           .pInputModule = code.data()};
 }
 
-// For one device, the first if none is named.
+// For one device, by default the first.
 inline ze_module_handle_t make_module(const Setup& s, const ze_module_desc_t& desc, ze_device_handle_t where = nullptr) {
   ze_module_handle_t module = nullptr;
   CHECK(zeModuleCreate(s.context, where ? where : s.device, &desc, &module, nullptr));
@@ -46,14 +46,14 @@ inline ze_kernel_handle_t make_kernel(ze_module_handle_t module, const char* nam
   return kernel;
 }
 
-// One argument after the other, each as the bytes of its C++ value: pointers, numbers, structures, images and samplers alike.
+// Sets all arguments in order, each as the bytes of its C++ value: pointers, numbers, structures, images and samplers.
 template <class... Values>
 void set_arguments(ze_kernel_handle_t kernel, const Values&... values) {
   uint32_t index = 0;
   (CHECK(zeKernelSetArgumentValue(kernel, index++, sizeof(Values), &values)), ...);
 }
 
-// The module's one kernel of that name over `items` work-items in groups of `group`, to its end.
+// Runs the kernel of that name over `items` work-items in groups of `group`, and waits.
 template <class... Values>
 void run_kernel(const Setup& s, ze_kernel_handle_t kernel, uint32_t items, uint32_t group, const Values&... values) {
   set_arguments(kernel, values...);

@@ -1,4 +1,4 @@
-// More local memory than the device has by default, for kernels that share much within a group.
+// More local memory than the device has by default, for kernels that share much data within a group.
 #include <algorithm>
 
 #include "kernels.h"
@@ -24,7 +24,7 @@ int main() {
   ze_result_t result = zeCommandListAppendLaunchKernel(list, reverse, &groups, nullptr, 0, nullptr);
   prove(result == ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY, "by default there is less: %s", last_error());
 
-  // Local memory shares the caches with other data; the kernel asks for more of them.
+  // Local memory shares the caches with other data; the kernel requests more of them.
   CHECK(zeKernelSetCacheConfig(reverse, ZE_CACHE_CONFIG_FLAG_LARGE_SLM));
   CHECK(zeCommandListAppendLaunchKernel(list, reverse, &groups, nullptr, 0, nullptr));
   s.run(queue, list);

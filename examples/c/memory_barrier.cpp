@@ -1,4 +1,4 @@
-// An event with a signal scope also orders memory: what the first command wrote is visible on the device before the event is
+// An event with a signal scope also orders memory: the first command's writes are visible on the device before the event is
 // signalled.
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // needs: ANYZERO_DEVICES=cpu:memory=64M
-// Host, device and shared memory: what the driver knows about a pointer, how much there may be of it, and the hints for memory
-// that may move.
+// Host, device and shared memory: properties of a pointer, memory limits, and the hints for memory
+// that may migrate.
 #include "check.h"
 
 namespace {
@@ -57,7 +57,7 @@ int main() {
     prove(type == c.type, "%p is %s memory%s", c.pointer, name_of(type), owner == s.device ? " of the first device" : "");
   }
 
-  // Shared memory may exceed the memory of its device: what does not fit is on the host until it is needed.
+  // Shared memory may exceed the memory of its device: the excess is on the host until it is used.
   const uint64_t half = usable_bytes(s.device) / 2;
   char* more[3];
   for (char*& each : more) {
@@ -69,7 +69,7 @@ int main() {
   prove(more[0][half - 1] + more[1][half - 1] + more[2][half - 1] == 3, "%llu MiB of shared memory on a device with %llu MiB",
         static_cast<unsigned long long>(3 * half >> 20), static_cast<unsigned long long>(2 * half >> 20));
 
-  // Two hints say where it should be. They are commands like any other.
+  // Two hints set its location. They are ordinary commands.
   ze_command_queue_handle_t queue = s.queue();
   ze_command_list_handle_t away = s.list(), back = s.list();
   CHECK(zeCommandListAppendMemAdvise(away, s.device, more[0], half, ZE_MEMORY_ADVICE_SET_SYSTEM_MEMORY_PREFERRED_LOCATION));

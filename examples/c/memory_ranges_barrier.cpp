@@ -1,4 +1,4 @@
-// A barrier that names the memory it is about: only these ranges need to be coherent for what follows.
+// A barrier for memory ranges: only these need to be coherent for later commands.
 #include <algorithm>
 
 #include "check.h"
@@ -20,7 +20,7 @@ int main() {
   CHECK(zeCommandListAppendMemoryFill(list, other, &patterns[1], sizeof(uint32_t), kBytes, nullptr, 0, nullptr));
   const size_t sizes[2] = {kBytes, kBytes};
   const void* ranges[2] = {one, other};
-  // It needs no events; here they show where it is.
+  // It needs no events; here they make it observable.
   CHECK(zeCommandListAppendMemoryRangesBarrier(list, 2, sizes, ranges, passed, 1, &go));
   CHECK(zeCommandListAppendMemoryCopy(list, back, one, kBytes, nullptr, 0, nullptr));
   CHECK(zeCommandListAppendMemoryCopy(list, back + kCount, other, kBytes, nullptr, 0, nullptr));

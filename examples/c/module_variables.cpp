@@ -1,4 +1,4 @@
-// Variables of a program, which the host reads and writes like any other memory of the device.
+// Program-scope variables, which the host reads and writes like other device memory.
 #include <cstring>
 
 #include "kernels.h"

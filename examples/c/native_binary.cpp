@@ -1,4 +1,4 @@
-// A module in the device's own code, kept in a file: the next run needs no compiler.
+// A module as a native binary, cached in a file: the next run needs no compiler.
 #include <unistd.h>
 
 #include <functional>
@@ -10,13 +10,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The file in the cache for this very code: another version of it has another one.
+// The cache file for this code; other code has another file.
 fs::path entry_of(const Bytes& code, const fs::path& folder) {
   std::string_view bytes(reinterpret_cast<const char*>(code.data()), code.size());
   return folder / (std::to_string(std::hash<std::string_view>()(bytes)) + ".native");
 }
 
-// From the cache, or from its source and then in the cache.
+// Loads the module from the cache, or builds and caches it.
 ze_module_handle_t cached_module(const Setup& s, const char* name, const fs::path& folder, bool* from_cache) {
   *from_cache = false;
   Bytes code = spirv(name);
@@ -28,7 +28,7 @@ ze_module_handle_t cached_module(const Setup& s, const char* name, const fs::pat
                              .inputSize = native.size(),
                              .pInputModule = native.data()};
     ze_module_handle_t module = nullptr;
-    // Of another version, or damaged: as good as none.
+    // Of another version, or damaged: a cache miss.
     if (zeModuleCreate(s.context, s.device, &desc, &module, nullptr) == ZE_RESULT_SUCCESS) {
       *from_cache = true;
       return module;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kInputs = 4, kOutputs = 3;
 
-// y = relu(x · wᵀ) as OpenVINO's IR. The weights are 48 bytes at offset 0 of what comes along.
+// y = relu(x · wᵀ) as OpenVINO's IR. The weights are 48 bytes at offset 0 of the weights buffer.
 constexpr std::string_view kModel = R"(<net name="small" version="11"><layers>
 <layer id="0" name="x" type="Parameter" version="opset1"><data shape="1,4" element_type="f32"/>
   <output><port id="0" precision="FP32" names="x"><dim>1</dim><dim>4</dim></port></output></layer>
@@ -80,7 +80,7 @@ class Graph {
     std::exit(1);
   }
 
-  // The model and its weights in one run of bytes: version of the compiler, number of parts, and each part behind its size.
+  // The model and its weights in one buffer: version of the compiler, number of parts, and each part after its size.
   void compile(const Weights& weights, const char* flags) {
     ze_device_graph_properties_t compiler = {.stype = ZE_STRUCTURE_TYPE_DEVICE_GRAPH_PROPERTIES};
     CHECK(ze.pfnDeviceGetGraphProperties(s.device, &compiler));
@@ -117,7 +117,7 @@ class Graph {
     return bytes;
   }
 
-  // Records one inference, with the arguments as they are now.
+  // Records one inference with the current arguments.
   void execute(ze_command_list_handle_t list) const { CHECK(ze.pfnAppendGraphExecute(list, handle, nullptr, nullptr, 0, nullptr)); }
 
  private:
@@ -154,13 +154,13 @@ int main() {
   s.run(queue, list);
   prove(close(y, expected(x, kWeights)), "one inference: %g %g %g", y[0], y[1], y[2]);
 
-  // The list keeps its arguments, and reads what is there when it runs.
+  // The list keeps its arguments, and reads their contents when it runs.
   x[0] = 5;
   CHECK(zeCommandQueueExecuteCommandLists(queue, 1, &list, nullptr));
   CHECK(zeCommandQueueSynchronize(queue, kForever));
   prove(close(y, expected(x, kWeights)), "the recorded inference ran again, on another input");
 
-  // What was compiled can be kept, and loaded without the model.
+  // The compiled graph can be saved, and loaded without the model.
   Graph loaded(s, functions);
   loaded.create(ZE_GRAPH_FORMAT_NATIVE, graph.native_binary(), nullptr);
   float* again = s.host<float>(kOutputs);
@@ -172,7 +172,7 @@ int main() {
   s.run(queue, list);
   prove(std::equal(y, y + kOutputs, again), "a graph from a native binary gives the same");
 
-  // Weightless: one compilation serves any weights, and the binary is without them.
+  // Weightless: one compilation serves any weights, and the binary does not contain them.
   Graph weightless(s, functions);
   weightless.compile(kWeights, "--config ENABLE_WEIGHTLESS=\"YES\"");
   const auto w_is = weightless.argument(1);

@@ -1,4 +1,4 @@
-// The few functions of OpenCL that opencl_interop.cpp calls, found by name: it needs no headers, and no OpenCL to be built.
+// The OpenCL functions that opencl_interop.cpp calls, looked up at run time: building it needs neither headers nor OpenCL.
 #pragma once
 
 #include <dlfcn.h>
@@ -17,7 +17,7 @@ using cl_event = struct cl_event_object*;
 enum : uint64_t { kClDeviceOfCpu = 1 << 1, kClReadWrite = 1 << 0, kClMapReadWrite = 3 };
 enum : int32_t { kClComplete = 0 };
 
-// Ends a program that cannot show anything here, and says why.
+// Exits a program that cannot run here, with the reason.
 [[noreturn]] inline void skip(const char* reason) {
   std::printf("skipped: %s; on Debian: apt install ocl-icd-libopencl1 pocl-opencl-icd\n", reason);
   std::exit(0);

@@ -1,5 +1,5 @@
-// OpenCL and Level Zero on the same memory, from the same program, in one order. opencl_interop.py has it in fewer lines: its
-// package does for Python what stands here at length.
+// OpenCL and Level Zero on the same memory, from the same program, in one order. opencl_interop.py is shorter: the Python
+// package does all of this.
 #include "kernels.h"
 #include "opencl.h"
 
@@ -8,7 +8,7 @@ int main() {
   cl_platform platforms[8];
   uint32_t count = 0;
   cl_device cl_device = nullptr;
-  // The memory of a processor is the host's, which is what Level Zero needs to reach it.
+  // A CPU device uses host memory, which Level Zero can access.
   if (cl.get_platforms(8, platforms, &count) == 0)
     for (uint32_t i = 0; i < count && i < 8 && !cl_device; ++i)
       if (cl.get_devices(platforms[i], kClDeviceOfCpu, 1, &cl_device, nullptr)) cl_device = nullptr;
@@ -19,7 +19,7 @@ int main() {
   cl_queue cl_queue = cl.create_queue(cl_context, cl_device, 0, &status);
   CHECK_CL(status);
 
-  // A buffer: mapped for as long as both use it, so that its memory stays where it is. Nothing is copied.
+  // A buffer: mapped while both use it, so that its address stays valid. Nothing is copied.
   constexpr uint32_t kItems = 1 << 16;
   float* mapped[2];
   cl_memory buffers[2];
@@ -55,8 +55,8 @@ int main() {
   std::vector<ze_event_handle_t> events;
   for (uint32_t i = 0; i < 2 * kTurns; ++i) events.push_back(s.event(pool, i));
 
-  // A queue: what either side is given runs in the order in which it was given, and nobody waits for it here. OpenCL adds x to y,
-  // Level Zero y to x, so any other order comes to another result.
+  // A queue: commands of both sides run in the order of submission, without blocking the host. OpenCL adds x to y,
+  // Level Zero y to x, so any other order has another result.
   std::vector<std::jthread> watchers;
   const float one = 1;
   const size_t items = kItems;
@@ -66,7 +66,7 @@ int main() {
     CHECK_CL(cl.set_argument(theirs, 2, sizeof one, &one));
     CHECK_CL(cl.launch(cl_queue, theirs, 1, nullptr, &items, nullptr, 0, nullptr, nullptr));
 
-    // From OpenCL to Level Zero: OpenCL calls back when all before the marker is done, and that signals an event.
+    // From OpenCL to Level Zero: OpenCL calls back when all commands before the marker are done, and the callback signals an event.
     cl_event reached = nullptr;
     CHECK_CL(cl.marker(cl_queue, 0, nullptr, &reached));
     ze_event_handle_t begin = events[2 * turn], end = events[2 * turn + 1];
@@ -79,7 +79,7 @@ int main() {
     ze_group_count_t groups = {kItems / 64, 1, 1};
     CHECK(zeCommandListAppendLaunchKernel(list, ours, &groups, end, 1, &begin));
 
-    // And back: OpenCL's queue waits for an event of the program's, which a thread completes.
+    // And back: OpenCL's queue waits for a user event, which a thread completes.
     cl_event passed = cl.create_user_event(cl_context, &status);
     CHECK_CL(status);
     CHECK_CL(cl.barrier(cl_queue, 1, &passed, nullptr));

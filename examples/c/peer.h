@@ -1,4 +1,4 @@
-// A second process of the same program, and a way to talk to it. Level Zero leaves both to the application.
+// A second process of the same program, and a socket to it. Level Zero leaves both to the application.
 #pragma once
 
 #include <spawn.h>
@@ -37,7 +37,7 @@ struct Peer {
     socket = ends[0];
   }
 
-  // Waits for the other process and insists that it, too, was content.
+  // Waits for the other process and checks that it succeeded.
   ~Peer() {
     close(socket);
     int status = 0;

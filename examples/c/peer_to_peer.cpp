@@ -1,5 +1,5 @@
 // needs: ANYZERO_DEVICES=cpu,cpu
-// Two devices that reach each other's memory: by copies, by kernels, and by atomics of both at the same time.
+// Two devices that access each other's memory: by copies, by kernels, and by concurrent atomics.
 #include <algorithm>
 
 #include "kernels.h"
@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint32_t kCount = 1 << 16, kGroup = 64;
 
-// A device with what it takes to work: kernels made for it, and an immediate list.
+// A device with its kernels and an immediate list.
 struct Worker {
   const Setup& s;
   ze_module_handle_t module;
@@ -81,7 +81,7 @@ int main() {
     CHECK(zeEventCreate(pool, &desc, event));
   }
   {
-    // A module is made for one device; its kernels take memory of the other like any other.
+    // A module is built for one device; its kernels also accept memory of the other.
     Worker first(s, one), second(s, two);
     uint32_t zero = 0;
     CHECK(zeCommandListReset(list));
@@ -89,7 +89,7 @@ int main() {
     s.run(queue, list);
     set_arguments(first.exchange, here, there);
     first.launch(first.exchange, exchanged, go);
-    // Device 1 waits for device 0, and then does the same the other way round.
+    // Device 1 waits for device 0, and then does the same in the other direction.
     set_arguments(second.exchange, there, here);
     second.launch(second.exchange, counted[0], exchanged);
     CHECK(zeEventHostSignal(go));

@@ -1,4 +1,4 @@
-// One command list for many batches. An event tells when the device has left the list, so that it may be emptied.
+// One command list for many batches. An event signals that the device has finished the list, which may then be reset.
 #include "check.h"
 
 int main() {

@@ -1,6 +1,6 @@
 // needs: ANYZERO_DEVICES=cpu:paging=off
-// A device that cannot page memory in by itself reaches only what is resident. What a command names becomes resident with it; what
-// a kernel finds by following pointers is the program's to name.
+// A device without on-demand paging accesses only resident memory. Arguments of a command become resident with it; memory that
+// a kernel reaches through pointers must be named by the program.
 #include "kernels.h"
 
 struct Node {
@@ -32,7 +32,7 @@ int main() {
   ze_fence_handle_t fence = nullptr;
   CHECK(zeFenceCreate(queue, &fence_desc, &fence));
 
-  // Coarse: the kernel may follow pointers to any memory of the host, so all of that is resident while it runs.
+  // Coarse: the kernel may follow pointers to any memory of the host, so all of it is resident while it runs.
   CHECK(zeKernelSetIndirectAccess(add_up, ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST));
   CHECK(zeCommandListAppendLaunchKernel(list, add_up, &one, nullptr, 0, nullptr));
   CHECK(zeCommandListClose(list));
@@ -40,7 +40,7 @@ int main() {
   CHECK(zeFenceHostSynchronize(fence, kForever));
   prove(*total == 111, "all memory of the host was within the kernel's reach");
 
-  // Fine: exactly the nodes that it will come to are made resident before, and evicted after it.
+  // Fine: exactly the nodes that it will reach are made resident before, and evicted after it.
   CHECK(zeKernelSetIndirectAccess(add_up, 0));
   CHECK(zeCommandListReset(list));
   CHECK(zeCommandListAppendLaunchKernel(list, add_up, &one, nullptr, 0, nullptr));

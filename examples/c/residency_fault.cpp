@@ -1,6 +1,6 @@
 // needs: ANYZERO_DEVICES=cpu:paging=off
-// What happens when a device without on-demand paging meets memory that was evicted: the queue is lost, with a report; the program
-// goes on.
+// A device without on-demand paging accesses evicted memory: the queue is lost, with a report; the program
+// continues.
 #include <string>
 
 #include "kernels.h"
@@ -10,8 +10,8 @@ struct Node {
   uint64_t value;
 };
 
-// How a recorded list ends when some of the memory it needs is evicted before it is executed. A small list may run while it is
-// submitted, so either call may bring the news.
+// The result of a recorded list when some of its memory is evicted before it is executed. A small list may run while it is
+// submitted, so either call may return the error.
 ze_result_t execute_without(const Setup& s, ze_command_list_handle_t list, void* evicted, size_t size) {
   CHECK(zeCommandListClose(list));
   CHECK(zeContextMakeMemoryResident(s.context, s.device, evicted, size));
@@ -48,7 +48,7 @@ int main() {
   prove(result == ZE_RESULT_ERROR_DEVICE_LOST && named, "a kernel misses memory that it comes to by a link:\n    %s", last_error());
   prove(zeContextGetStatus(s.context) == ZE_RESULT_ERROR_DEVICE_LOST, "the context knows that it lost a queue");
 
-  // Another queue of another context does not care.
+  // A queue of another context is not affected.
   Setup other;
   uint32_t* fresh = other.host<uint32_t>(1);
   ze_command_queue_handle_t healthy = other.queue();

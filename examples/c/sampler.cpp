@@ -1,4 +1,4 @@
-// What a kernel sees between the pixels of an image, and beside it.
+// Filtering and addressing modes: sampling between pixels and outside of an image.
 #include <cmath>
 
 #include "kernels.h"
@@ -47,7 +47,7 @@ struct Scene {
     CHECK(zeModuleDestroy(module));
   }
 
-  // Does the kernel see these values at these columns?
+  // Checks that the kernel samples these values at these columns.
   bool sees(ze_sampler_filter_mode_t filter, ze_sampler_address_mode_t address, bool normalized, std::vector<float> columns,
             std::vector<float> expected) {
     ze_sampler_desc_t desc = {

@@ -1,4 +1,4 @@
-// The first kernel: y = a x + y. From a file with SPIR-V to a result, with everything spelled out.
+// The first kernel: y = a x + y. All steps from a SPIR-V file to a result.
 #include "kernels.h"
 
 int main() {
@@ -8,7 +8,7 @@ int main() {
   float* y = s.host<float>(kCount);
   for (uint32_t i = 0; i < kCount; ++i) x[i] = static_cast<float>(i), y[i] = 1;
 
-  // A module is made from a whole file of code, a kernel is one function of it.
+  // A module is built from a whole file, a kernel is one function of it.
   Bytes code = spirv("saxpy");
   ze_module_desc_t module_desc = {.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
                                   .format = ZE_MODULE_FORMAT_IL_SPIRV,
@@ -20,13 +20,13 @@ int main() {
   ze_kernel_handle_t kernel = nullptr;
   CHECK(zeKernelCreate(module, &kernel_desc, &kernel));
 
-  // Arguments by number, each as a size and the address of its value.
+  // Arguments by index, each as a size and the address of its value.
   float a = 2;
   CHECK(zeKernelSetArgumentValue(kernel, 0, sizeof y, &y));
   CHECK(zeKernelSetArgumentValue(kernel, 1, sizeof x, &x));
   CHECK(zeKernelSetArgumentValue(kernel, 2, sizeof a, &a));
 
-  // The device suggests how many work-items make a group; the number of groups follows.
+  // The driver suggests a group size, which determines the group count.
   uint32_t width = 0, height = 0, depth = 0;
   CHECK(zeKernelSuggestGroupSize(kernel, kCount, 1, 1, &width, &height, &depth));
   CHECK(zeKernelSetGroupSize(kernel, width, height, depth));
@@ -40,7 +40,7 @@ int main() {
   for (uint32_t i = 0; i < kCount; ++i) good &= y[i] == 2 * x[i] + 1;
   prove(good, "a million elements, in %u groups of %u", groups.groupCountX, width);
 
-  // Arguments were copied when the launch was appended, so new ones are for new launches. The list replays the old ones.
+  // Arguments were copied when the launch was appended, so new values apply to new launches. The list replays the old ones.
   a = 100;
   CHECK(zeKernelSetArgumentValue(kernel, 2, sizeof a, &a));
   CHECK(zeCommandQueueExecuteCommandLists(queue, 1, &list, nullptr));

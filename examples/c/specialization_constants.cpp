@@ -1,9 +1,9 @@
-// Specialization constants: numbers that a module leaves open, and that are as good as written in its source.
+// Specialization constants: values set at module creation that the compiler treats as literals.
 #include "kernels.h"
 
 namespace {
 
-constexpr uint32_t kTerms = 0, kCoefficient = 1;  // their numbers in specialization_constants.cl
+constexpr uint32_t kTerms = 0, kCoefficient = 1;  // their ids in specialization_constants.cl
 
 bool computes(const Setup& s, const ze_module_constants_t* constants, std::vector<float> expected) {
   Bytes code = spirv("specialization_constants");
@@ -23,7 +23,7 @@ bool computes(const Setup& s, const ze_module_constants_t* constants, std::vecto
   return good;
 }
 
-// Work-items write how many a group has, and its size in each dimension.
+// Work-items write the group's number of work-items, and its size in each dimension.
 struct Seen {
   int32_t items, x, y, z;
 };
@@ -63,7 +63,7 @@ int main() {
   Setup s;
   prove(computes(s, nullptr, {1, 2, 3, 4}), "with the values of the source it is x + 1");
 
-  // The driver takes as many bytes from each address as the constant has in the module.
+  // The driver reads the size of the constant's type from each address.
   uint32_t numbers[] = {kTerms, kCoefficient};
   int32_t terms = 3;
   float coefficient = 0.5f;
@@ -71,7 +71,7 @@ int main() {
   ze_module_constants_t constants = {.numConstants = 2, .pConstantIds = numbers, .pConstantValues = values};
   prove(computes(s, &constants, {0.5f, 1.5f, 3.5f, 6.5f}), "with others it is (x^2 + x + 1) / 2");
 
-  // The size of a kernel's groups may be such numbers, too.
+  // The group size of a kernel may be specialization constants, too.
   prove(has_groups_of(s, nullptr, 8, 4), "groups have the 8 x 4 work-items of the source");
   uint32_t ids[] = {2, 3, 4};
   int32_t width = 16, height = 2, depth = 1;

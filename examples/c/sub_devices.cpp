@@ -26,7 +26,7 @@ int main() {
   CHECK(zeMemGetAllocProperties(s.context, memory, &about, &owner));
   prove(owner == tile, "memory allocated on the sub-device belongs to it");
 
-  // The memory of other sub-devices is not touched, unless the whole device is asked.
+  // The memory of other sub-devices is not used, unless the allocation is on the whole device.
   uint32_t one = 1;
   ze_device_memory_properties_t room = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES};
   CHECK(zeDeviceGetMemoryProperties(tile, &one, &room));
@@ -39,7 +39,7 @@ int main() {
   prove(zeMemAllocDevice(s.context, &desc, bytes, 0, s.device, &more) == ZE_RESULT_SUCCESS, "the device as a whole has");
   for (void* each : {most, more}) CHECK(zeMemFree(s.context, each));
 
-  // Ordinals count the queue groups of the sub-device.
+  // Ordinals are relative to the sub-device.
   uint32_t groups = 0;
   CHECK(zeDeviceGetCommandQueueGroupProperties(tile, &groups, nullptr));
   ze_command_queue_desc_t queue_desc = {.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC, .ordinal = 0};

@@ -1,4 +1,4 @@
-// Record commands, close the list, execute it on a queue, wait, and empty the list for the next commands.
+// Record commands, close the list, execute it on a queue, wait, and reset the list for the next commands.
 #include "check.h"
 
 int main() {
@@ -8,7 +8,7 @@ int main() {
   uint32_t* device = s.local<uint32_t>(kCount);
   uint32_t* to = s.host<uint32_t>(kCount);
   for (uint32_t i = 0; i < kCount; ++i) from[i] = i * i, to[i] = 0;
-  // Signalled later, so that the list is still to come when it has been submitted.
+  // Signalled later, so that the list is still pending after its submission.
   ze_event_pool_handle_t pool = s.pool(1);
   ze_event_handle_t go = s.event(pool, 0);
 
@@ -27,7 +27,7 @@ int main() {
     prove(to[kCount - 1] == (kCount - 1) * (kCount - 1), "the data went to the device and came back");
   }
 
-  // The same list again: it reads what `from` holds now.
+  // The same list again: it reads the new contents of `from`.
   from[0] = 7;
   CHECK(zeCommandQueueExecuteCommandLists(queue, 1, &list, nullptr));
   CHECK(zeCommandQueueSynchronize(queue, kForever));

@@ -1,4 +1,4 @@
-// Every group adds up its part, waits for all others, and then everybody sees the whole sum: no second launch is needed.
+// Every group sums its part, waits for all others, and then reads the total sum: no second launch is needed.
 kernel void share(global float *values, global float *sums, volatile global int *arrived) {
     size_t group = get_group_id(0), first = group * get_local_size(0);
     if (get_local_id(0) == 0) {

@@ -1,4 +1,4 @@
-// Another module has it.
+// Defined in another module.
 float shape(float x);
 
 kernel void apply(global float *values) {

@@ -1,13 +1,13 @@
 #define GROUP 16
 
-// Writes the numbers that are not negative one behind the other, in any order, and counts them.
+// Compacts the non-negative numbers, in any order, and counts them.
 kernel void keep_positive(global const int *in, global int *out, global int *count) {
     int value = in[get_global_id(0)];
     if (value >= 0)
         out[atomic_inc(count)] = value;
 }
 
-// As many groups as it takes to have a work-item for each of them.
+// Computes the group count for one work-item per number.
 kernel void plan(global const int *count, global uint *groups) {
     groups[0] = (*count + GROUP - 1) / GROUP;
     groups[1] = groups[2] = 1;

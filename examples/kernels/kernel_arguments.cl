@@ -3,7 +3,7 @@ typedef struct {
     int shift;
 } transform;
 
-// One argument of every sort but images: memory, a null pointer or not, local memory, a number, a vector, a structure.
+// One argument of every kind except images: memory, an optional pointer, local memory, a number, a vector, a structure.
 kernel void every_sort(global float4 *out, global const float *weights, local float4 *row, int first, float4 base,
                        transform t) {
     size_t i = get_global_id(0), l = get_local_id(0);

@@ -1,4 +1,4 @@
-// Writes down who one is.
+// Writes the ids of the work-item.
 kernel void places(global int4 *out) {
     size_t at = get_global_linear_id();
     out[at] = (int4)(get_global_id(0), get_global_id(1), get_local_id(0), get_group_id(0));

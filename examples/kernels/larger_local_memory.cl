@@ -1,4 +1,4 @@
-// Turns the values of each group around, by way of the memory that its work-items share.
+// Reverses the values of each group through local memory.
 kernel void reverse(global int *values, local int *shared) {
     size_t l = get_local_id(0), n = get_local_size(0);
     shared[l] = values[get_global_id(0)];

@@ -3,7 +3,7 @@ struct node {
     ulong value;
 };
 
-// Only the first node is an argument. The others are found by following the links.
+// Only the first node is an argument. The others are reached through the links.
 kernel void add_up(global const struct node *first, global ulong *sum) {
     ulong found = 0;
     for (global const struct node *at = first; at; at = at->next)

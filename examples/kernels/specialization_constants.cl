@@ -1,4 +1,4 @@
-// How OpenCL C names specialization constants: their number and the value they have unless told otherwise.
+// Specialization constants in OpenCL C: their id and default value.
 int __attribute__((overloadable)) __spirv_SpecConstant(int number, int otherwise);
 float __attribute__((overloadable)) __spirv_SpecConstant(int number, float otherwise);
 
@@ -10,7 +10,7 @@ kernel void polynomial(global float *y, global const float *x) {
     y[i] = sum;
 }
 
-// The size of its groups is three of them, too: `build` says so in the SPIR-V, because OpenCL C has no words for it.
+// Its group size is three of them, too: `build` patches the SPIR-V, because OpenCL C cannot express it.
 kernel __attribute__((reqd_work_group_size(8, 4, 1))) void groups(global int4 *out) {
     out[get_global_linear_id()] =
         (int4)(__spirv_SpecConstant(2, 8) * __spirv_SpecConstant(3, 4) * __spirv_SpecConstant(4, 1),

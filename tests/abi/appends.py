@@ -12,7 +12,7 @@ from tests.abi.calls import Calls, HostFunction, handles
 TIMED = ze.ZE_EVENT_POOL_FLAG_HOST_VISIBLE | ze.ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP
 
 nothing = HostFunction(lambda _: None)
-"""A host function; kept here because whoever appends it must outlive the list."""
+"""A host function; a global, because it must outlive the list."""
 
 
 def image(az: Calls, context: c_void_p) -> c_void_p:
@@ -63,7 +63,7 @@ def appends(
             ("zeCommandListAppendEventReset", (timed,)),
         ]
     for _, parameters in made:
-        # ctypes keeps no reference from an array or byref to what a tuple of parameters needs later.
+        # ctypes keeps no reference from an array or byref to objects that the parameters need later.
         keep += parameters
     _kept.append(keep)
     return made

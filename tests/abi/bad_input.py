@@ -1,6 +1,6 @@
 """A program: calls every implemented function with one thing wrong at a time, and checks what it answers.
 
-It prints a line before each call, so that whoever runs it knows which one killed it.
+It prints a line before each call, so that the parent knows which one crashed.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ class Bench:
             yield f"a dead {other}", handle.value
 
     def value(self, function: Function, param: Param, position: int) -> Any:
-        """A good value for a parameter, as far as its type tells."""
+        """A valid value for a parameter, by its type."""
         if param.type in KINDS:
             kind = KINDS[param.type]
             return self.context if kind == "context" and "Destroy" not in function.name else self.good[kind]

@@ -40,7 +40,7 @@ UNSUPPORTED_VERSION = ze.ZE_RESULT_ERROR_UNSUPPORTED_VERSION
 FOREVER = 2**64 - 1
 SECOND = 10**9
 SOON = PATIENCE * SECOND
-"""What must happen happens within this; a test that waits longer has found a hang."""
+"""Time limit for everything that must happen; a longer wait is a hang."""
 
 SYNCHRONOUS = ze.ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS
 ASYNCHRONOUS = ze.ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS
@@ -202,7 +202,7 @@ def write(address: int, data: bytes) -> None:
 
 
 def descriptors() -> int:
-    """How many files this process has open."""
+    """Number of open files of this process."""
     return sum(1 for _ in Path("/proc/self/fd").iterdir())
 
 
@@ -228,7 +228,7 @@ from tests.asleep import await_sleep, await_sleep_of_others
 def run_python(
     code: str, *, timeout: float = PATIENCE, arguments: Sequence[str] = (), expect: int = 0, **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program with these calls in a process of its own; a crash, a hang or another exit code fails the test."""
+    """Run a program with these calls in a separate process; a crash, a hang or another exit code fails the test."""
     program = OPENING + textwrap.dedent(code)
     done = subprocess.run(
         [sys.executable, "-c", program, *arguments],

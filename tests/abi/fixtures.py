@@ -1,4 +1,4 @@
-"""What the tests of the C ABI stand on."""
+"""Fixtures of the tests of the C ABI."""
 
 from __future__ import annotations
 

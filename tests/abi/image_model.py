@@ -1,4 +1,4 @@
-"""What an image holds, as numpy arrays: the twin that the tests of images compare the engine with."""
+"""A numpy model of images, as the reference for the engine."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class Extent:
 
 
 class Model:
-    """What an image holds: an array of slices × rows × bytes for each plane."""
+    """The contents of an image: an array of slices × rows × bytes for each plane."""
 
     def __init__(self, extent: Extent, rng: np.random.Generator) -> None:
         self.extent = extent

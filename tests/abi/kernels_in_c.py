@@ -64,7 +64,7 @@ def _declared(struct: Struct) -> str:
 
 
 def _structs() -> str:
-    """What kernels and the engine share, in C."""
+    """Declarations shared by kernels and the engine, in C."""
     family = next(each for each in load(ROOT / "spec" / "layouts.toml") if each.name == "kernel")
     return "\n".join(map(_declared, family.structs))
 
@@ -86,7 +86,7 @@ extern u8 az_globals[];
 """.replace("STRUCTS", _structs())
 
 NUMBERS: Final = itertools.count(1)
-"""Of plans: one stand-in may hear that the plan of another is released."""
+"""Numbers of plans: a stand-in may be notified of the release of another one's plan."""
 
 
 @functools.cache
@@ -176,7 +176,7 @@ class Planner(ModuleType):
         self.natives = 0
         self.inputs: list[list[tuple[bytes, bytes, dict[int, bytes]]]] = []
         self.spoil: Any = None
-        """Changes a container on its way to the engine."""
+        """Changes a container before the engine gets it."""
 
     def open(self, request: bytes) -> Reader:
         reader = Reader(request)
@@ -315,7 +315,7 @@ def kernel(
 
 
 class Local(int):
-    """An argument that asks for so many bytes of local memory."""
+    """An argument for this many bytes of local memory."""
 
 
 def set_arguments(az: Calls, kernel: c_void_p, *arguments: Any) -> None:

@@ -81,7 +81,7 @@ def compiler() -> str:
 
 
 def copy_of_driver(folder: Path) -> Path:
-    """A second driver library: what lies elsewhere is loaded once more, with objects of its own."""
+    """A second driver library: a copy at another path is loaded separately, with its own objects."""
     return Path(shutil.copy(LIBRARY, folder / "libze_second.so.1"))
 
 
@@ -129,7 +129,7 @@ def run_program(program: Path, *, drivers: Sequence[Path | str] = (), **variable
 
 
 def write_description(path: Path) -> Path:
-    """What devices there are, for programs without Python."""
+    """The device description, for programs without Python."""
     command = [sys.executable, "-m", "anyzero.driver"]
     path.write_bytes(subprocess.run(command, stdout=subprocess.PIPE, env=environment(), check=True).stdout)
     return path

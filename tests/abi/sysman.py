@@ -16,7 +16,7 @@ from tests.abi.specification import api
 
 
 class _Names(dict[str, Any]):
-    """What an expression of the generator's may name: types of ctypes, and structures of the specification."""
+    """Names for the generator's expressions: types of ctypes, and structures of the specification."""
 
     def __missing__(self, name: str) -> Any:
         return getattr(ctypes, name) if hasattr(ctypes, name) else structure(name)
@@ -49,7 +49,7 @@ def stype(name: str) -> int:
 
 @cache
 def value(name: str) -> int:
-    """What an enumerator stands for."""
+    """The value of an enumerator."""
     return next(members[name] for members in api().enums.values() if name in members)
 
 

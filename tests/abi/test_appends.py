@@ -326,7 +326,7 @@ def test_blocking_host_function_does_not_stop_the_other_engine(az: Calls, contex
     az.ok("zeCommandListHostSynchronize", copy, SOON)
     assert read(row, 4 << 20) == b"\x01" * (4 << 20)
     az.error(NOT_READY, "zeCommandListHostSynchronize", compute, SECOND // 100)
-    # Cheap work on the same engine need not wait for it either when its submitter runs it; whatever happens, it ends.
+    # Cheap work on the same engine need not wait for it either if its submitter runs it; in any case it completes.
     beside = az.immediate(context)
     az.fill(beside, row, 2, 64)
     leave.set()

@@ -61,7 +61,7 @@ def test_a_stale_handle_is_not_taken_for_the_next_object(az: Calls, context: c_v
 
 
 def test_two_threads_destroy_the_same_handle(az: Calls, context: c_void_p) -> None:
-    """One wins, the other is told; nothing is freed twice."""
+    """One call succeeds, the other gets an error; nothing is freed twice."""
     results: list[int] = []
     for _ in range(200):
         queue = az.queue(context)
@@ -84,7 +84,7 @@ def test_handles_with_flipped_bits(az: Calls, context: c_void_p) -> None:
     event = az.events(context, 1)[0]
     for bit in range(64):
         flipped = event.value ^ (1 << bit)
-        # One bit away may lie another event that lives.
+        # A handle with one bit flipped may be another live event.
         result = az.call("zeEventQueryStatus", c_void_p(flipped))
         assert result in (INVALID_NULL_HANDLE, OK, NOT_READY, DEVICE_LOST), bit
 

@@ -327,7 +327,7 @@ def test_external_counting_event_is_signalled_by_each_execution(az: Calls, conte
     executable = instantiate(az, end(az, lst))
     gate = az.events(context, 1)[0]
     run(az, lst, executable, None, [gate])
-    az.ok("zeEventQueryStatus", inside)  # the graph has let go of it
+    az.ok("zeEventQueryStatus", inside)  # the graph has released it
     az.error(NOT_READY, "zeEventQueryStatus", outside)
     az.ok("zeEventHostSignal", gate)
     az.ok("zeEventHostSynchronize", outside, SOON)

@@ -117,7 +117,7 @@ def test_counting_timestamps(az: Calls, context: c_void_p) -> None:
 
 @pytest.mark.parametrize("how", ["queue", "immediate", "appended"])
 def test_signal_in_the_middle_of_a_list_is_seen_before_its_end(az: Calls, context: c_void_p, how: str) -> None:
-    """A counter stands for its command, not for the submission that the command is part of."""
+    """A counter represents its command, not the submission of the command."""
     event, (gate, done) = az.counter(context), az.events(context, 2)
     lst = az.immediate(context) if how == "immediate" else az.list(context, flags=ze.ZE_COMMAND_LIST_FLAG_IN_ORDER)
     queue, place, copy = az.queue(context), az.immediate(context), az.immediate(context, ordinal=COPY)
@@ -146,7 +146,7 @@ def test_signal_in_the_middle_of_a_list_is_seen_before_its_end(az: Calls, contex
 
 
 def test_counters_of_lists_that_are_gone(az: Calls, context: c_void_p) -> None:
-    """What a counter stands for outlives the list, the queue and the fence that brought it about."""
+    """A counter's completion outlives the list, the queue and the fence of its command."""
     event, gate, done = az.counter(context), *az.events(context, 2)
     for ordinal in (0, COPY):
         lst = az.immediate(context, ordinal=ordinal)

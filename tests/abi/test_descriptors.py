@@ -1,4 +1,4 @@
-"""Descriptors with extensions nobody has heard of: ignored, everywhere, and left as they are."""
+"""Descriptors with unknown extensions: ignored everywhere, and left unchanged."""
 
 from __future__ import annotations
 

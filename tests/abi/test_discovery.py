@@ -1,4 +1,4 @@
-"""zeInit, zeInitDrivers, drivers: what a program meets first. Each first call has a process of its own."""
+"""zeInit, zeInitDrivers, drivers: a program's first calls. Each first call has a separate process."""
 
 from __future__ import annotations
 

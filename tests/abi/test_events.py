@@ -100,7 +100,7 @@ def test_a_new_event_at_an_old_place_is_fresh(az: Calls, context: c_void_p) -> N
 
 @pytest.mark.parametrize("flags", [VISIBLE, VISIBLE | ze.ZE_EVENT_POOL_FLAG_IPC])
 def test_a_new_event_is_fresh_however_soon(az: Calls, context: c_void_p, flags: int) -> None:
-    """Destroyed when it is signalled and made anew in the same place, while the engine has hardly let go of it."""
+    """Events destroyed when signalled and recreated at the same index, while the engine may still use them."""
     pool = az.pool(context, 1, flags)
     immediate, room = az.immediate(context, ordinal=COPY), az.memory(context, 1 << 16)
     for _ in range(700):

@@ -29,7 +29,7 @@ def query(az: Calls, context: c_void_p, lst: c_void_p, at: int, end: tuple[Any, 
     az.ok("zeCommandListAppendQueryKernelTimestamps", lst, 1, handles([event]), at, None, *end)
 
 
-# Each uses the memory from `at` on, which lies inside the allocation, and other memory beside it.
+# Each uses the memory from `at` on, inside the allocation, and other memory.
 USES: dict[str, Callable[..., None]] = {
     "copy to": lambda az, c, lst, at, other, end: az.ok("zeCommandListAppendMemoryCopy", lst, at, other, 64, *end),
     "copy from": lambda az, c, lst, at, other, end: az.ok("zeCommandListAppendMemoryCopy", lst, other, at, 64, *end),
@@ -105,7 +105,7 @@ def test_blocking_free_waits_for_the_command(az: Calls, context: c_void_p, use: 
 
 @pytest.mark.parametrize("use", USES)
 def test_deferred_memory_is_not_given_out_again(az: Calls, context: c_void_p, use: str) -> None:
-    """The held command finds its memory as it left it, whatever is allocated meanwhile."""
+    """The pending command finds its memory unchanged by later allocations."""
     (gate,) = az.events(context, 1)
     address, other = az.memory(context, SIZE, "device"), az.memory(context, SIZE)
     immediate = az.immediate(context)
@@ -178,6 +178,6 @@ def test_many_deferred_frees_behind_one_gate(az: Calls, context: c_void_p) -> No
         free(az, context, address, DEFER)
     az.ok("zeEventHostSignal", gate)
     az.ok("zeCommandListHostSynchronize", held, SOON)
-    # They come back as others come and go.
+    # They are reclaimed as others are allocated and freed.
     for _ in range(100):
         az.ok("zeMemFree", context, az.memory(context, 64))

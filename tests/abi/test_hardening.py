@@ -47,7 +47,7 @@ class Elf:
         return [each for each in self.segments if each.kind == kind]
 
     def x86_features(self) -> Iterator[int]:
-        """What the file says of the protections that it follows."""
+        """The protection flags of the file."""
         for note in self.of(PT_GNU_PROPERTY):
             at = 16
             while at + 8 <= len(note.content):
@@ -57,7 +57,7 @@ class Elf:
                 at += 8 + -(-size // 8) * 8
 
     def imports(self) -> set[str]:
-        """The names that the file asks of others; its tables of symbols and names lie one behind the other."""
+        """The imported symbols of the file; its string table follows its symbol table."""
         names, symbols = self.dynamic[DT_STRTAB], self.dynamic[DT_SYMTAB]
         found = set()
         table = self.data[symbols : names - (names - symbols) % 24]

@@ -472,7 +472,7 @@ def test_empty_regions_copy_nothing_and_signal(gpu: Gpu) -> None:
                     assert gpu.copy(made, made, region, region) == OK
                     gpu.ok("zeEventDestroy", event)
             assert np.array_equal(data, before)
-            # Also an empty region lies in the image.
+            # An empty region must be inside the image, too.
             assert gpu.read(gpu.scratch, made, ze.ze_image_region_t(10**6, 0, 0, 0, 1, 1)) == INVALID_ARGUMENT
 
 

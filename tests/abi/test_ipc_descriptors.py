@@ -26,7 +26,7 @@ def send_handle(handle):
 
 
 class Line:
-    """Where a peer's descriptors arrive."""
+    """The socket for a peer's descriptors."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "line"
@@ -53,7 +53,7 @@ def line(tmp_path: Path) -> Iterator[Line]:
 
 
 def test_descriptor_opens_what_the_bytes_alone_no_longer_can(az: Calls, context: c_void_p, line: Line) -> None:
-    """The process that made them is gone: its table too, and only who has the descriptors can look."""
+    """The exporting process has exited with its table; only holders of the descriptors can open the memory."""
     with peer(
         SENDER
         + """
@@ -125,7 +125,7 @@ def test_handle_begins_with_a_descriptor_until_it_is_put_back(az: Calls, context
 
 
 def test_freed_memory_waits_for_a_descriptor_that_is_under_way(az: Calls, context: c_void_p) -> None:
-    """Nobody has opened the handle yet, but somebody has its descriptor: what it stands for is not handed out again."""
+    """The handle is not open yet, but another process holds its descriptor: the memory is not reused."""
     address = az.memory(context, 4096)
     handle = bytes.fromhex(memory_handle(az, context, address))
     kept = os.dup(struct.unpack_from("i", handle)[0])

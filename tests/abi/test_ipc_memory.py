@@ -135,7 +135,7 @@ def test_peer_killed_while_it_writes(az: Calls, context: c_void_p) -> None:
 
 
 def test_freeing_what_another_process_has_open(az: Calls, context: c_void_p) -> None:
-    """The other keeps what it sees; the memory is not handed out again under it."""
+    """The other process keeps its mapping; the memory is not reused."""
     for size in (4096, 3 << 20):
         room = az.memory(context, size, "device")
         write(room, b"\x77" * size)

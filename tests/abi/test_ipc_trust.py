@@ -1,4 +1,4 @@
-"""Handles that nobody gave out, that are stale, or that belong to somebody else."""
+"""Forged and stale handles, and those of another user."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_forged_and_stale_handles(az: Calls, context: c_void_p) -> None:
             ze.ze_ipc_mem_handle_t.from_buffer_copy(data),
             byref(c_uint64()),
         )
-    # Every bit matters, or is ignored; none crashes, and none opens somebody else's memory.
+    # Every bit matters, or is ignored; none crashes, and none opens other memory.
     for bit in range(512):
         data = bytearray(good)
         data[bit // 8] ^= 1 << bit % 8
@@ -108,7 +108,7 @@ def test_handle_of_a_process_that_has_ended(az: Calls, context: c_void_p) -> Non
         memory, events, out = other.receive(), other.receive(), c_void_p()
         az.ok("zeMemOpenIpcHandle", context, az.device, from_hex(ze.ze_ipc_mem_handle_t, memory), 0, byref(out))
         other.kill()
-    # What is open stays usable; nothing new can be opened.
+    # Open handles stay usable; new ones cannot be opened.
     write(out.value, b"survives")
     assert read(out.value, 8) == b"survives"
     again = c_void_p()
@@ -121,7 +121,7 @@ def test_handle_of_a_process_that_has_ended(az: Calls, context: c_void_p) -> Non
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="NOT CHECKED: only root can become another user to be refused")
 def test_another_user_is_refused() -> None:
-    """The child drops to nobody after it has loaded everything; then it tries every way in."""
+    """The child drops to the user `nobody` after it has loaded everything; then it tries every function."""
     nobody = pwd.getpwnam("nobody").pw_uid
     run_python(
         f"""
@@ -153,7 +153,7 @@ def test_another_user_is_refused() -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="NOT CHECKED: only root can become another user")
 def test_another_users_handle_is_refused_also_by_root() -> None:
-    """Root could reach it through the kernel; the driver still keeps users apart."""
+    """Root could access it through the kernel; the driver still separates users."""
     nobody = pwd.getpwnam("nobody").pw_uid
     run_python(
         f"""

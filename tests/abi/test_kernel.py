@@ -200,11 +200,11 @@ def test_sizes_that_differ_from_the_kernels_own(az: Calls, context: c_void_p, mo
     for index, size in ((1, 1), (2, 2), (3, 8), (4, 24)):
         give(index, size, ones)
     assert seen()[1:5] == (0xFF, 0xFFFF, 2**64 - 1, b"\xff" * 24)
-    # Smaller: nothing of the value before stays, and no sign is extended.
+    # Smaller: the previous value is cleared, and the sign is not extended.
     for index, size in ((1, 0), (2, 1), (3, 4), (4, 23)):
         give(index, size, ones)
     assert seen()[1:5] == (0, 0xFF, 2**32 - 1, b"\xff" * 23 + b"\0")
-    # Larger: what lies behind an argument in the block of arguments is not written.
+    # Larger: bytes after the argument in the argument block are not written.
     value = c_uint64(0x1122334455667788)
     give(1, 8, value)
     give(2, 8, value)
@@ -259,7 +259,7 @@ def test_a_kernel_may_prefer_local_memory(az: Calls, context: c_void_p, module: 
     made, lst, one = kernel(az, module, "all"), az.list(context), ze.ze_group_count_t(1, 1, 1)
 
     def append(local: int) -> int:
-        # The kernel has 100 bytes of its own, which become 128.
+        # The kernel's own 100 bytes are rounded up to 128.
         az.ok("zeKernelSetArgumentValue", made, 6, local - 128, None)
         return az.call("zeCommandListAppendLaunchKernel", lst, made, byref(one), None, 0, None)
 

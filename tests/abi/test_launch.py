@@ -75,7 +75,7 @@ def module(az: Calls) -> Iterator[c_void_p]:
     with planner():
         made, _ = build(az, context, SOURCE)
         for name in ("saxpy", "count", "follow", "shape", "sum", "meet"):
-            az.ok("zeKernelDestroy", kernel(az, made, name))  # so that all are compiled while the stand-in is there
+            az.ok("zeKernelDestroy", kernel(az, made, name))  # so that all are compiled while the stand-in is active
         yield made
     az.ok("zeModuleDestroy", made)
     az.ok("zeContextDestroy", context)
@@ -164,7 +164,7 @@ def test_arguments_are_those_of_the_append(az: Calls, context: c_void_p, module:
 
 
 def test_a_launch_keeps_the_group_size_of_its_append(az: Calls, context: c_void_p, module: c_void_p) -> None:
-    """Without one there is a default; one that is set holds for later appends, and no suggestion minds it."""
+    """There is a default group size; a set one applies to later appends, and suggestions ignore it."""
     (gate,) = az.events(context, 1)
     rooms = [az.memory(context, 104) for _ in range(3)]
     shape = kernel(az, module, "shape")
@@ -244,7 +244,7 @@ def test_counts_are_found_at_execution(az: Calls, context: c_void_p, module: c_v
 
 @pytest.mark.parametrize("mode", [ASYNCHRONOUS, SYNCHRONOUS])
 def test_a_count_of_no_kernels_and_of_no_groups(az: Calls, context: c_void_p, module: c_void_p, mode: int) -> None:
-    """Nothing runs, and what waits for it goes on."""
+    """Nothing runs, and commands that wait for it continue."""
     counter, counts, enabled = az.memory(context, 8), az.memory(context, 24), az.memory(context, 4)
     write(counter, bytes(8))
     write(counts, struct.pack("<6I", 5, 0, 1, 0, 0, 0))
@@ -379,7 +379,7 @@ def test_memory_that_a_launch_uses_is_freed_behind_it(
         done.set()
 
     other = az.memory(context, 64, "shared")
-    az.ok("zeMemFreeExt", context, byref(ze.ze_memory_free_ext_desc_t(freePolicy=1)), other)  # nobody names it
+    az.ok("zeMemFreeExt", context, byref(ze.ze_memory_free_ext_desc_t(freePolicy=1)), other)  # not an argument
     thread = threading.Thread(target=free)
     thread.start()
     assert done.wait(PATIENCE) if policy == 2 else not done.wait(0.05)
@@ -482,7 +482,7 @@ def test_a_tile_runs_the_kernels_of_its_device() -> None:
 
 
 def test_a_wait_with_an_end_ends(az: Calls, context: c_void_p) -> None:
-    """A kernel that waits for its host: whoever waits for it with a time limit gets back in time to answer it."""
+    """A kernel waits for its host: a host wait with a timeout returns in time to release it."""
     source = """
     //kernel {"name": "obey", "args": [["global", 8]]}
     KERNEL(obey) { while (!__atomic_load_n(ARG(u32*, 0), __ATOMIC_ACQUIRE)) __builtin_ia32_pause(); }
@@ -529,7 +529,7 @@ def test_many_threads_launch(az: Calls, context: c_void_p, module: c_void_p) -> 
 
 
 def test_a_launch_after_a_fork(az: Calls, context: c_void_p, module: c_void_p) -> None:
-    """A child launches what its parent has compiled, and compiles anew."""
+    """A child launches the parent's compiled kernels, and compiles new ones."""
     run_python(
         f"""
         from tests.abi.kernels_in_c import *

@@ -1,4 +1,4 @@
-"""A compiled kernel that does not end, in a process of its own: appends come back, others go on, the process ends."""
+"""An endless compiled kernel, in a separate process: appends return, other work continues, the process exits."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def test_everything_but_the_kernel_changes(az: Calls, context: c_void_p, module:
     sampler = az.new("zeSamplerCreate", context, az.device, byref(ze.ze_sampler_desc_t()))
     for index, handle in ((4, picture), (5, sampler)):
         assert scene.change(scene.argument(index, handle)) == 0
-    az.ok("zeImageDestroy", picture)  # the list keeps it
+    az.ok("zeImageDestroy", picture)  # the list holds it
     assert scene.run()[7:] == (1, 1)
     assert scene.change(scene.argument(4, None, 8)) == 0
     assert scene.run()[7:] == (0, 1)

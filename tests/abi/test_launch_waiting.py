@@ -1,4 +1,4 @@
-"""Kernels that wait for their host: however fast they were before, who appends one gets back in time to answer it."""
+"""Kernels that wait for their host: however fast they were before, the append returns in time to release them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def obey(az: Calls, context: c_void_p, request: pytest.FixtureRequest) -> Iterat
 
 
 def returns_in_time(submit: Callable[[], None], flag: int) -> None:
-    """The flag is set at last whatever happens, so that a failure leaves nobody behind."""
+    """The flag is always set at the end, so that a failure leaves no thread waiting."""
     write(flag, bytes(4))
     thread = threading.Thread(target=submit)
     thread.start()

@@ -37,7 +37,7 @@ def test_before_zeinit_every_call_says_so() -> None:
 for name, answer in answers(lib).items():
     none = {"ze_result_t": UNINITIALIZED, "uint32_t": 0xffffffff}.get(api().functions[name].type)
     assert answer == none, f"{name}: {answer}"
-assert not any("libze_anyzero" in line for line in open("/proc/self/maps")), "nobody asked for a driver yet"
+assert not any("libze_anyzero" in line for line in open("/proc/self/maps")), "no driver was requested yet"
 """
     )
 
@@ -182,7 +182,7 @@ def test_the_driver_that_python_already_uses_is_shared() -> None:
 
 
 def test_a_relative_path_and_another_directory() -> None:
-    """The driver lies beside the loader, wherever the program goes."""
+    """The driver is beside the loader, for any working folder."""
     run_loaded(
         """
         import shutil, tempfile

@@ -1,4 +1,4 @@
-"""What a loader has beside the API: versions, handles, tracing, teardown, and what a static loader asks."""
+"""The loader's own functions: versions, handles, tracing, teardown, and the calls of a static loader."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_tables_for_tracing_are_those_without(lib: ctypes.CDLL) -> None:
 
 
 STATIC = """
-# What a loader that is linked into a program asks, in its order.
+# The calls of a statically linked loader, in its order.
 for name in ("zeLoaderInit", "zelLoaderDriverCheck", "zelRegisterTeardownCallback", "zelSetDriverTeardown"):
     getattr(lib, name).restype = c_uint32
 lib.zelCheckIsLoaderInTearDown.restype = ctypes.c_bool

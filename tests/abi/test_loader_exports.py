@@ -1,4 +1,4 @@
-"""What our loader exports: everything a current loader does, and nothing else. Read from the file itself."""
+"""Our loader exports every function of a current loader, and no other. Read from the file itself."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ import pytest
 from tests.abi.calls import LIBRARY
 from tests.abi.loaders import LOADER, build_program, copy_of_driver, run_program, write_description
 
-# What the loader may add to a call, in nanoseconds. A jump through a table takes one or two; the rest is for machines
-# that are slow or busy.
+# Maximum overhead of the loader per call, in nanoseconds. A jump through a table takes one or two; the rest allows for
+# slow or busy machines.
 ALLOWED_ALONE, ALLOWED_AMONG_SEVERAL = 10, 20
 
 WORK = r"""

@@ -246,7 +246,7 @@ def test_a_driver_without_tables_is_left_out_beside_others(plain: Path, tabled: 
 
 
 def test_a_driver_alone_needs_no_tables(plain: Path) -> None:
-    """Where the loader lies apart from our driver, whatever else there is serves, even with few functions."""
+    """Without our driver beside the loader, other drivers work, even with few functions."""
     done = run_loaded(
         """
         import shutil, tempfile
@@ -322,7 +322,7 @@ def test_what_happens_can_be_traced(second: Path) -> None:
 
 
 def test_system_management_of_all_libraries(second: Path, tabled: Path, plain: Path) -> None:
-    """Also without zeInit. Libraries without it are passed over, whatever the core API thinks of them."""
+    """Also without zeInit. Libraries without it are skipped, independent of the core API."""
     done = run_loaded(
         """
         assert lib.zesInit(0) == OK

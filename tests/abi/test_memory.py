@@ -277,7 +277,7 @@ def test_exhaustion_and_accounting() -> None:
         i = ze.ze_image_desc_t(width=64, height=64, depth=1)
         i.type = ze.ZE_IMAGE_TYPE_2D
         az.error(OUT_OF_DEVICE_MEMORY, "zeImageCreate", context, az.device, byref(i), byref(out))
-        # The host has memory of its own, and what is freed can be had again.
+        # The host has separate memory, and freed memory can be allocated again.
         az.memory(context, 1 << 20, "host")
         for address in made[::2]:
             az.ok("zeMemFree", context, address)
@@ -374,7 +374,7 @@ def test_atomic_attributes(az: Calls, context: c_void_p) -> None:
 
 
 def test_atomic_attributes_of_memory_of_the_system(az: Calls, context: c_void_p) -> None:
-    """What malloc gave is shared memory to a device that faults pages in."""
+    """Memory of malloc is shared memory to a device with on-demand paging."""
     usual, wanted = ze.ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_DEVICE_ATOMICS, ze.ZE_MEMORY_ATOMIC_ATTR_EXP_FLAG_SYSTEM_ATOMICS
     room = (c_uint8 * 65536)()
     begin, found = addressof(room), c_uint32()
@@ -410,7 +410,7 @@ def test_hints_are_commands(az: Calls, context: c_void_p) -> None:
         az.error(INVALID_ENUMERATION, "zeCommandListAppendMemAdvise", immediate, az.device, address, 1 << 20, advice)
     ordinary = (ctypes.c_char * 65536)()
     az.ok("zeCommandListAppendMemoryPrefetch", immediate, addressof(ordinary), 65536)
-    # Nonsense is only a hint that nobody can follow.
+    # An invalid hint is ignored.
     az.ok("zeCommandListAppendMemoryPrefetch", immediate, 0x1000, 1 << 40)
     az.ok("zeContextGetStatus", context)
     assert az.call("zeCommandListHostSynchronize", immediate, SECOND) == OK

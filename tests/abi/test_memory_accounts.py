@@ -1,4 +1,4 @@
-"""Who accounts for memory: shared memory may exceed its device, what is resident may not, and hints move it."""
+"""Memory accounting: shared memory may exceed its device, resident memory may not, and hints move it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_what_is_resident_fits_into_the_device() -> None:
         az.ok(resident, context, az.device, shared[2], 24 * MiB)
         az.error(OUT_OF_DEVICE_MEMORY, resident, context, az.device, shared[0], 24 * MiB)
         assert "evict" in az.last_error(), az.last_error()
-        # What is resident gives way to nothing, and memory of the host takes nothing of the device.
+        # Resident memory is not evicted, and host memory is not charged to the device.
         az.error(OUT_OF_DEVICE_MEMORY, "zeMemAllocDevice", context, byref(d), 17 * MiB, 0, az.device, byref(out))
         az.ok(resident, context, az.device, az.memory(context, 60 * MiB, "host"), 60 * MiB)
         az.ok(resident, context, az.device, az.memory(context, 16 * MiB, "device"), 16 * MiB)
@@ -180,7 +180,7 @@ def test_advice_and_prefetch_move_shared_memory() -> None:
             az.ok("zeMemFree", context, out)
             assert usable() == 40
             advise(one, ze.ZE_MEMORY_ADVICE_CLEAR_PREFERRED_LOCATION)
-        # What was made resident stays whatever is advised.
+        # Resident memory stays, independent of advice.
         az.ok(resident, context, az.device, two, 24 * MiB)
         advise(two, ze.ZE_MEMORY_ADVICE_SET_SYSTEM_MEMORY_PREFERRED_LOCATION)
         assert usable() == 16

@@ -178,7 +178,7 @@ def test_variables_are_device_memory(az: Calls, context: c_void_p, plan: Planner
         launch(az, immediate, look, 1)
         az.ok("zeCommandListHostSynchronize", immediate, SOON)
         assert struct.unpack("<3Q", read(to, 24))[:2] == (77, round_)
-    # Code that may still run keeps the variables; then they go.
+    # Code that may still run holds the variables; then they are freed.
     az.ok("zeModuleDestroy", module)
     launch(az, immediate, look, 1)
     az.ok("zeCommandListHostSynchronize", immediate, SOON)
@@ -198,7 +198,7 @@ def test_code_is_compiled_once_and_plans_are_released_later(az: Calls, context: 
     az.ok("zeModuleDestroy", module)
     for each in kernels:
         az.ok("zeKernelDestroy", each)
-    assert number not in plan.released  # destroying asks nobody
+    assert number not in plan.released  # destroying sends no request
     build(az, context, TWO)
     assert number in plan.released
 
@@ -212,7 +212,7 @@ def test_native_binaries_go_round(az: Calls, context: c_void_p, plan: Planner) -
     assert bytes(part) == b"nat"
     binary = (c_uint8 * size.value)()
     az.ok("zeModuleGetNativeBinary", module, byref(size), binary)
-    # Made once for the question about its size and the one for its bytes, and not kept for ever.
+    # Built once for the queries of size and bytes, and not retained.
     assert plan.natives == 1
     az.ok("zeModuleGetNativeBinary", module, byref(size), None)
     assert plan.natives == 2
@@ -280,7 +280,7 @@ KERNEL(use) { *ARG(u64*, 0) = ++*(u64*)other; }
 
 
 def test_links_lead_on(az: Calls, context: c_void_p, plan: Planner) -> None:
-    """What a linked module was linked with before is reached and kept, although this one was never linked with it."""
+    """Links are transitive: modules linked indirectly are reachable and stay alive."""
     giver, between, user = (build(az, context, text)[0] for text in (EXPORTING, BETWEEN, FAR))
     az.ok("zeModuleDynamicLink", 2, handles([between, giver]), None)
     az.ok("zeModuleDynamicLink", 2, handles([user, between]), None)
@@ -361,7 +361,7 @@ def test_function_pointers(az: Calls, context: c_void_p, plan: Planner) -> None:
 def test_objects_of_every_make(az: Calls, context: c_void_p, plan: Planner, flags: list[str]) -> None:
     """Whatever kinds of reference the code has, among its own sections and to what the engine offers."""
     listed = str(flags).replace("'", '"')
-    # Code that has 32 bits for an address cannot reach variables, which lie anywhere.
+    # Code with 32-bit addresses cannot reach variables, whose addresses are arbitrary.
     variable = "5" if "-fno-pic" in flags else "az_globals[0]"
     text = f"""
     //kernel {{"name": "all", "args": [["global", 8], ["value", 4]], "compiler": {listed}}}

@@ -1,4 +1,4 @@
-"""Modules that are created again: the planner is asked once, wherever that makes no difference."""
+"""Modules that are created again: the planner gets one request, if the result is the same."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ WITH_VARIABLES = """
 
 
 def test_variables_need_no_compiler_either(tmp_path: Path) -> None:
-    """Neither where the kernels are in the cache nor where they come along."""
+    """Neither for cached kernels nor for those in a native binary."""
     opening = f"{WITH_VARIABLES}    spirv = Path({str(VARIABLES)!r}).read_bytes()\n"
     native = "ze.ZE_MODULE_FORMAT_NATIVE"
     run(

@@ -108,7 +108,7 @@ def test_signals_and_waits_change_from_run_to_run(az: Calls, context: c_void_p, 
         gate = gates[step + 1]
         counting_gate = az.counter(context)
         az.barrier(opener, counting_gate, [gate])
-        # One wait replaced by a counter that is on its way, one by nothing.
+        # One wait replaced by a pending counter, one removed.
         waits = [counting_gate, c_void_p()] if step % 2 else [c_void_p(), gate]
         assert change_waits(az, lst, wait_for, waits) == OK, az.last_error()
         assert change_signal(az, lst, signal, end) == OK

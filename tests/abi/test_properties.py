@@ -39,7 +39,7 @@ CHAINS = [
 
 
 class Stranger(Structure):
-    """An extension nobody has heard of, with something behind it that must stay as it is."""
+    """An unknown extension, followed by data that must stay unchanged."""
 
     _fields_ = [("stype", c_uint32), ("pNext", c_void_p), ("body", c_uint8 * 64)]
 
@@ -114,7 +114,7 @@ def test_array_queries(az: Calls, name: str) -> None:
 
 @pytest.mark.parametrize(("name", "kind"), CHAINS)
 def test_extensions_in_a_chain_with_strangers(az: Calls, name: str, kind: Any) -> None:
-    """stranger → known → stranger → known again: each known one filled, the strangers and the links kept."""
+    """unknown → known → unknown → known again: known ones are filled, unknown ones and links unchanged."""
     last = Guarded(kind)
     second = Stranger(0x7FFF0001, addressof(last.structure))
     first = Guarded(kind)

@@ -1,4 +1,4 @@
-"""Queues, lists, fences and immediate lists: states, modes, timeouts, and who may run what where."""
+"""Queues, lists, fences and immediate lists: states, modes, timeouts, and which queue runs which list."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_wrong_lists_for_a_queue(az: Calls, context: c_void_p) -> None:
     az.close(*recorded.values())
     for queue, wrong in ((compute, recorded[COPY]), (copy, recorded[COMPUTE]), (compute, immediate)):
         az.error(INVALID_LIST_TYPE, "zeCommandQueueExecuteCommandLists", queue, 1, handles([wrong]), None)
-    # One bad list spoils the submission, and nothing of it runs.
+    # One bad list fails the whole submission, and no part of it runs.
     address = az.memory(context, 8)
     write(address, bytes(8))
     good = az.list(context)

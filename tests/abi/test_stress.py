@@ -87,7 +87,7 @@ class Worker:
         self.az.ok("zeEventDestroy", event)
 
     def lose(self) -> None:
-        """Now and then a queue of a context of its own dies; nobody else notices."""
+        """Occasionally a queue of a separate context is lost; others are not affected."""
         if self.chance.random() < 0.9:
             return
         context = self.az.context()

@@ -29,7 +29,7 @@ from tests.abi.sysman import Sysman, functions, new, structure, value
 
 
 def run(code: str, **variables: str) -> None:
-    """A program of its own, with the calls of system management at hand."""
+    """A separate program, with the calls of system management."""
     run_python("from tests.abi.sysman import *\n" + textwrap.dedent(code), **variables)
 
 
@@ -129,7 +129,7 @@ def test_tiles_are_parts_of_their_device() -> None:
         tiles = az.several("zeDeviceGetSubDevices", device)
         properties = s.query("zesDeviceGetProperties", "zes_device_properties_t", device)
         assert properties.numSubdevices == len(tiles) == 2
-        # A tile's handle stands for the device.
+        # A tile's handle means its device.
         through = s.query("zesDeviceGetProperties", "zes_device_properties_t", tiles[1])
         assert bytes(through.core.uuid.id) == bytes(properties.core.uuid.id)
 
@@ -244,7 +244,7 @@ def test_a_process_is_listed_when_it_uses_the_device() -> None:
     )
 
 
-# What the operating system tells
+# Values from the operating system
 
 
 def told_by_the_system() -> float | None:
@@ -298,7 +298,7 @@ def readable(path: Path) -> bool:
     return True
 
 
-# What there is not
+# Absent components
 
 
 NONE = sorted(
@@ -394,7 +394,7 @@ REFUSED = re.compile(
     r"zesFirmware(?!GetProperties)|zesFrequency(Set|GetThrottleTime|Oc(?!GetCapabilities))|"
     r"zesPower(Set|GetEnergyThreshold)|zesRas(Set|Clear)|zesTemperatureSet"
 )
-"""What cannot be done, or only on some machines."""
+"""Unsupported functions, or supported on some machines only."""
 
 
 def right_arguments(sysman: Sysman, az: Calls, name: str) -> list[object] | None:
@@ -427,7 +427,7 @@ def right_arguments(sysman: Sysman, az: Calls, name: str) -> list[object] | None
 
 
 def nothing(param: Param) -> object:
-    """What says least: null, zero, or a structure of zeros."""
+    """The neutral value: null, zero, or a structure of zeros."""
     if param.type == "zes_uuid_t":
         return structure("zes_uuid_t")()
     return None if param.pointer or api().handle(param.type) else 0
@@ -457,7 +457,7 @@ def test_unknown_flags_are_refused(sysman: Sysman) -> None:
 
 
 def test_it_needs_no_interpreter_after_start() -> None:
-    """The planner's package is gone by then; a query that went there would fail."""
+    """The planner's package is removed by then; a query of the planner would fail."""
     run(
         """
         az, s = Calls(), Sysman()

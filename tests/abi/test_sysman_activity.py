@@ -1,4 +1,4 @@
-"""How busy engines are said to be, held against the clock and the timestamps of the commands themselves."""
+"""Reported engine activity, compared with the clock and the timestamps of commands."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def module(az: Calls) -> Iterator[c_void_p]:
     with planner():
         made, _ = build(az, context, SOURCE)
         for name in ("held", "burn", "follow"):
-            az.ok("zeKernelDestroy", kernel(az, made, name))  # compiled while the stand-in is there
+            az.ok("zeKernelDestroy", kernel(az, made, name))  # compiled while the stand-in is active
         yield made
     az.ok("zeModuleDestroy", made)
     az.ok("zeContextDestroy", context)
 
 
 class Meter:
-    """What a group of engines did between two looks."""
+    """The activity of an engine group between two queries."""
 
     def __init__(self, sysman: Sysman, az: Calls, kind: str) -> None:
         self.sysman, self.group = sysman, sysman.group(az.device, kind)
@@ -70,7 +70,7 @@ class Meter:
 
 
 def closed_gate(az: Calls, context: c_void_p) -> int:
-    """Where kernels are held: a word that lets them go, and how many have come."""
+    """Blocks kernels: a word that releases them, and the number that have arrived."""
     gate = az.memory(context, 8)
     write(gate, bytes(8))
     return gate
@@ -216,7 +216,7 @@ def test_two_threads_at_work_are_no_more_than_one_engine(
     meter = Meter(sysman, az, "COMPUTE_SINGLE")
     for lst in lists:
         launch(az, lst, kernel(az, module, "held", gate), 1)
-    # The engine's thread runs one of them, and who waits for the other runs that.
+    # The engine's thread runs one of them, and the thread waiting for the other runs that.
     waiters = [threading.Thread(target=az.ok, args=("zeCommandListHostSynchronize", lst, FOREVER)) for lst in lists]
     for waiter in waiters:
         waiter.start()

@@ -1,4 +1,4 @@
-"""Events of system management: registering, listening, and that a listener holds nobody up."""
+"""Events of system management: registering, listening, and listeners that block no other call."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_every_event_can_be_registered_and_unknown_ones_are_refused(sysman: Sysm
 
 
 def test_devices_of_another_driver_are_refused(sysman: Sysman, az: Calls) -> None:
-    """Where there is only one driver, no list of devices is a short wait for nothing."""
+    """With one driver, listening without devices returns after a short wait."""
     drivers = az.several("zeDriverGet")
     sources, events = c_uint32(9), (c_uint32 * 1)()
     for driver in drivers:
@@ -52,7 +52,7 @@ def test_devices_of_another_driver_are_refused(sysman: Sysman, az: Calls) -> Non
 
 
 def test_a_listener_holds_no_lock(sysman: Sysman, az: Calls) -> None:
-    """Everything that others ask is answered while one listens; registering wakes it, and it goes on listening."""
+    """Other queries are answered while a thread listens; registering wakes it, and it continues to listen."""
     answers: list[tuple[int, int, int]] = []
     listener = threading.Thread(target=lambda: answers.append(listen(sysman, az, 300)))
     listener.start()

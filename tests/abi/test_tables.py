@@ -1,4 +1,4 @@
-"""What a loader asks of a driver: exports, tables of every version, and handles it can dispatch through."""
+"""A driver's interface to a loader: exports, tables of every version, and dispatchable handles."""
 
 from __future__ import annotations
 

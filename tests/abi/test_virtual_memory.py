@@ -103,7 +103,7 @@ def test_map_use_unmap(az: Calls, context: c_void_p, flags: int) -> None:
     az.error(INVALID_ARGUMENT, "zeMemFree", context, base + PAGE)
     az.ok("zeVirtualMemUnmap", context, base + PAGE, 16 * PAGE)
     az.error(IN_USE, "zePhysicalMemDestroy", context, memory)
-    # What was written is in the memory, not in the window.
+    # The data is in the physical memory, not in the mapping.
     az.ok("zeVirtualMemMap", context, base, 16 * PAGE, memory, 0, READ)
     assert read(base, 16 * PAGE) == b"\x11" * 8 * PAGE + b"\x22" * 4 * PAGE + b"\x11" * 4 * PAGE
     az.ok("zeVirtualMemUnmap", context, base, 16 * PAGE)

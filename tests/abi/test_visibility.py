@@ -62,7 +62,7 @@ def look():
             "units": properties.numSubslicesPerSlice,
             "bus": az.query("zeDevicePciGetPropertiesExt", ze.ze_pci_ext_properties_t, device).address.bus,
         })
-    # What is shown can be used: contexts, memory, queues.
+    # Visible devices can be used: contexts, memory, queues.
     context = az.context()
     for device in everything:
         az.ok("zeMemFree", context, az.memory(context, 4096, "device", device=device))
@@ -90,7 +90,7 @@ def manage(uuid):
         managed["context"] = sysman.lib.zeContextCreate(sysman.driver(), desc, byref(made))
     return managed
 
-# A process sees its devices once, so each case has a child of its own: they start much faster than interpreters.
+# A process enumerates its devices once, so each case is a forked child: faster to start than an interpreter.
 for case in json.loads(sys.argv[1]):
     child = os.fork()
     if not child:
@@ -107,13 +107,13 @@ for case in json.loads(sys.argv[1]):
 
 
 def looks(*cases: dict[str, str]) -> list[Any]:
-    """What processes with these variables see."""
+    """The visible devices of processes with these variables."""
     settled = [{"ANYZERO_DEVICES": TWO_CARDS} | case for case in cases]
     return [json.loads(line) for line in run_python(LOOK, arguments=[json.dumps(settled)]).stdout.splitlines()]
 
 
 def seen(*cases: dict[str, str]) -> list[list[dict[str, Any]]]:
-    """What zeDeviceGet lists; each device with its tile's number (-1 for a whole card) and its relations."""
+    """The devices of zeDeviceGet, each with its tile's number (-1 for a whole card) and its relations."""
     found = looks(*cases)
     assert all(each["status"] == 0 for each in found)
     return [each["listed"] for each in found]

@@ -1,4 +1,4 @@
-"""What the tests of the Python API share: a context, and child processes with devices of their own."""
+"""Fixtures of the tests of the Python API: a context, and child processes with their own devices."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def child_environment(**variables: str) -> dict[str, str]:
 
 @pytest.fixture
 def run_python() -> RunPython:
-    """Run a program in a process of its own, with the given ANYZERO_ variables, and return what it prints."""
+    """Run a program in a separate process, with the given ANYZERO_ variables, and return its output."""
 
     def run(source: str, *arguments: str, expect: int = 0, stderr: bool = False, **variables: str) -> str:
         program = "import numpy as np, anyzero as az, sys\n" + textwrap.dedent(source)

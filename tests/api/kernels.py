@@ -1,4 +1,4 @@
-"""Where the kernels are that the tests of the Python API launch."""
+"""The folder of kernels for the tests of the Python API."""
 
 from __future__ import annotations
 

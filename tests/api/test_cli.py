@@ -77,7 +77,7 @@ def test_info_is_a_table() -> None:
     assert [row.split()[0] for row in rows] == ["0", "0.0", "0.1", "1"]
     assert "512.0 MiB" in rows[1]
     assert "compute ×1, copy ×1" in rows[0]
-    # The columns stand under their names.
+    # Columns are aligned with their names.
     assert {row[header.index("type") :][:3] for row in rows} == {"gpu"}
 
 

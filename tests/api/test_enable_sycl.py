@@ -24,7 +24,7 @@ else:
 
 
 def program(source: str, *arguments: str, **variables: str) -> str:
-    """What a program prints that has not loaded the driver yet."""
+    """The output of a program that has not loaded the driver yet."""
     dropped = ("ANYZERO_", "ZE_", "ZEL_", "ONEAPI_", "OCL_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
     done = subprocess.run(

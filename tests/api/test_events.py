@@ -169,7 +169,7 @@ WAITS = {
 
 def interrupt(program: str) -> str:
     """Run a program, press Ctrl-C when it says that it waits, and return what it says then."""
-    # What a shell starts in the background, and everything that this starts, is deaf to it.
+    # Background processes of a shell, and their children, ignore the signal.
     listening = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
     child = subprocess.Popen(
         [sys.executable, "-c", listening + program],

@@ -1,4 +1,4 @@
-"""Hints: the driver has what Python was asked for."""
+"""Hints: Python passes them on to the driver."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_events_of_every_scope_work(ctx: az.Context) -> None:
 
 
 def test_descriptors_hold_the_hints(ctx: az.Context, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing in the API tells the cache hints of memory and images, so the descriptors are looked at."""
+    """The API does not report the cache hints of memory and images, so the descriptors are checked."""
     seen: list[int] = []
 
     def noted(module: object, name: str, *places: int) -> None:
@@ -112,6 +112,6 @@ print([resident(each) for each in kept])
 
 
 def test_memory_is_there_where_it_was_placed() -> None:
-    """Other pages come when they are first touched. A new process, whose memory nobody has used before."""
+    """Other pages are populated on first touch. A new process, whose memory was never used."""
     done = subprocess.run([sys.executable, "-c", PLACED], capture_output=True, text=True, timeout=PATIENCE, check=True)
     assert done.stdout == "[0.0, 1.0, 1.0]\n"

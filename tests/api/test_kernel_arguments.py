@@ -1,4 +1,4 @@
-"""Arguments: every sort of value for every sort of parameter, and what is said about those that do not fit."""
+"""Arguments: every kind of value for every kind of parameter, and the errors for wrong ones."""
 
 from __future__ import annotations
 

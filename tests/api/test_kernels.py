@@ -35,7 +35,7 @@ def values(buffer: az.Buffer) -> set[float]:
     return set(buffer.copy_to().tolist())
 
 
-# Where a launch goes
+# Targets of launches
 
 
 def test_without_a_list_it_is_done_when_the_call_returns(saxpy: az.Kernel, x: az.Buffer, y: az.Buffer) -> None:
@@ -297,7 +297,7 @@ def test_groups_of_a_cooperative_launch_run_together(ctx: az.Context) -> None:
             lst.launch(share, (most + 1) * 8, (buffer, sums, arrived), group=8, cooperative=True)
 
 
-# What is known of a kernel
+# Kernel properties
 
 
 def test_properties_are_plain_values(ctx: az.Context, saxpy: az.Kernel) -> None:

@@ -97,7 +97,7 @@ def test_the_suggested_group_divides(saxpy: az.Kernel) -> None:
     ],
 )
 def test_other_ways_are_told_the_right_line(saxpy: az.Kernel, sizes: Any, said: str, line: str) -> None:
-    # What was launched before is remembered, and 16.0 == 16.
+    # Earlier sizes are cached, and 16.0 == 16.
     saxpy[16], saxpy[8, 4]
     with pytest.raises(az.InvalidArgument, match=said) as caught:
         saxpy[sizes]

@@ -20,7 +20,7 @@ SLACK = 16 * SIZE
 
 @pytest.fixture
 def growth() -> Iterator[Callable[[], int]]:
-    """How many bytes of device memory were taken since the test began. Counting alone has to free it, no collector."""
+    """Bytes of device memory allocated since the test began. Reference counting must free it, without a collector."""
     gc.collect()
     gc.disable()
     free = az.device().memory_free

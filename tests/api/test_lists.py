@@ -1,4 +1,4 @@
-"""Command lists, recorded and immediate: every command, its order, its errors and what it keeps alive."""
+"""Command lists, recorded and immediate: every command, its order, its errors and its references."""
 
 from __future__ import annotations
 

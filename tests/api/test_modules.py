@@ -92,7 +92,7 @@ def test_modules_and_kernels_go_when_nobody_holds_them(ctx: az.Context) -> None:
         gc.enable()
 
 
-# What goes wrong
+# Errors
 
 
 def test_what_is_no_module_is_refused_with_a_log(ctx: az.Context) -> None:

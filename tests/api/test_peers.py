@@ -51,7 +51,7 @@ def test_devices_work_on_each_others_memory(run_python: RunPython) -> None:
 
 
 def test_kernels_use_memory_of_the_system(ctx: az.Context) -> None:
-    """What numpy allocated, at its own address."""
+    """Memory of numpy, at its own address."""
     x, y = np.arange(64, dtype=np.float32), np.ones(64, np.float32)
     ctx.module(SAXPY)["saxpy"][64](y.ctypes.data, x.ctypes.data, 2.0)
     assert np.array_equal(y, 2 * np.arange(64) + 1)

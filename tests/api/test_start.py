@@ -1,4 +1,4 @@
-"""What a fresh process loads for its first kernel, by `sys.modules`: where it is in the cache, no compiler."""
+"""Modules that a fresh process imports for its first kernel: no compiler for a cached one."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def loaded(cache: Path) -> set[str]:
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[set[str], set[str]]:
-    """What is loaded where the kernel has to be compiled, and what where it is in the cache."""
+    """The imports for a compiled kernel, and for a cached one."""
     cache = tmp_path_factory.mktemp("cache")
     return loaded(cache), loaded(cache)
 

@@ -29,7 +29,7 @@ def _version(compiler: str) -> str:
 
 
 def _made(command: Sequence[str], target: Path) -> Path:
-    """The file that the compiler makes, unless it is there."""
+    """The compiled file, built if missing."""
     if not target.exists():
         BUILT.mkdir(parents=True, exist_ok=True)
         part = target.with_suffix(f".{os.getpid()}")

@@ -23,7 +23,7 @@ from pathlib import Path
 PACKAGES = ("libze1", "libze-dev")
 RUNTIME = ("libc6", "libstdc++6", "libgcc-s1")
 SUITES = ("bookworm", "trixie", "sid")
-"""Loader 1.8.12 with the API of 1.4; 1.20.6; and whatever is newest, 1.32.0 at the time of writing."""
+"""Loader 1.8.12 with the API of 1.4; 1.20.6; and the newest, 1.32.0 at the time of writing."""
 
 OLDEST, MIDDLE, NEWEST = SUITES
 LINKER = "ld-linux-x86-64.so.2"
@@ -42,7 +42,7 @@ class Loader:
     name: str
     folder: Path
     start: tuple[str, ...] = field(default=())
-    """What stands before the program's name."""
+    """The command-line prefix of the program."""
 
     @property
     def path(self) -> Path:
@@ -51,7 +51,7 @@ class Loader:
 
 @dataclass(frozen=True)
 class Release:
-    """What a release of Debian has of Level Zero."""
+    """The Level Zero packages of a Debian release."""
 
     suite: str
     root: Path
@@ -70,7 +70,7 @@ class Release:
         return self.libraries.joinpath("libze_loader.so.1").resolve().name.partition(".so.")[2]
 
     def loader(self) -> Loader:
-        """Nothing stands before a program, if the machine's own C library will do for the loader."""
+        """No prefix if the machine's own C library suffices for the loader."""
         if _loads(self.libraries / "libze_loader.so.1"):
             return Loader(self.suite, self.libraries)
         own = [self.root / "runtime" / place / "x86_64-linux-gnu" for place in ("lib", "usr/lib")]
@@ -97,14 +97,14 @@ def release(suite: str) -> Release:
 
 @functools.cache
 def packages(suite: str, *names: str) -> Path:
-    """Other packages of a release, without those they depend on, in a folder of their own. Raises NotAvailableError."""
+    """Other packages of a release, without dependencies, in a separate folder. Raises NotAvailableError."""
     root = cache() / f"{suite}-{names[0]}"
     _have(suite, root, {".": names})
     return root
 
 
 _unavailable: dict[Path, NotAvailableError] = {}
-"""What was tried in vain. Without a network it takes a while to find out, and once is enough."""
+"""Failed downloads. Without a network a failure takes a while, so it is cached."""
 
 
 def _have(suite: str, root: Path, wanted: Mapping[str, Sequence[str]]) -> None:

@@ -2,7 +2,7 @@
 
     python -m tests.clients.pocl      fetches all of it and prints the variables that make a program use it
 
-PoCL lies where the benchmarks keep it too (ANYZERO_PEERS, else ~/.cache/anyzero/peers), pyopencl beside it, for the
+PoCL is in the benchmarks' folder of peers (ANYZERO_PEERS, else ~/.cache/anyzero/peers), pyopencl beside it, for the
 Python that runs this. The compiler is that of tests/kernels/build. Intel's runtime is used when the benchmarks have
 fetched it; it takes SPIR-V, which PoCL 3.1 does not.
 """

@@ -176,7 +176,7 @@ def test_a_planning_process_that_works_may_take_its_time(around: Surroundings, t
 
 def test_a_program_that_forks(around: Surroundings) -> None:
     around.run("fork", SAXPY)
-    # A `sleep` that it has started goes on, but holds nothing of ours.
+    # A `sleep` that it has started continues, but holds no descriptor of ours.
     assert around.alone()
 
 

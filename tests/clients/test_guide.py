@@ -17,7 +17,7 @@ NAMES = sorted({path.stem for path in EXAMPLES.glob("*.cpp")} - {"opencl_interop
 """But for the one that needs OpenCL as well, which test_opencl.py runs."""
 
 NEWER = {"capture", "command_list", "command_queue", "ipc_events", "ipc_memory", "memory_barrier", "sub_devices"}
-"""What calls functions that came after 1.4 needs newer headers, and a loader that knows them."""
+"""Programs that call functions newer than 1.4 need newer headers and loaders."""
 
 EVERY_HANDLE = (
     *(
@@ -34,7 +34,7 @@ EVERY_HANDLE = (
 """Together they pass handles of every kind in every way: alone, in arrays, as kernel arguments, beside properties."""
 
 RESTARTING = {"ipc_events", "ipc_memory"}
-"""They start themselves once more through /proc/self/exe, which a dynamic linker on the command line stands in for."""
+"""They restart themselves through /proc/self/exe, which is the dynamic linker if that is on the command line."""
 
 UNWRAPPED = ("build_log", "dynamic_linking")
 """What loaders cannot do that wrap every handle: read the log of a module that was not made, and link modules. Newer

@@ -1,8 +1,8 @@
 """The client programs inside a Python host whose main thread never rests: nothing but making modules needs its lock.
 
 Each program is compiled as a shared library and its `main` called on a second thread, first while the main thread spins
-in Python, then while it sits on the interpreter's lock inside a C function. There it lets go only while the program is
-inside one of the functions that may need Python (`inside_python/gate.c` stands before these): everything else, from
+in Python, then while it holds the GIL inside a C function. There it releases the GIL only while the program is
+inside one of the functions that may need Python (`inside_python/gate.c` wraps these): everything else, from
 append to completion, in queries and in destroys, has to come to its end while the lock is held.
 """
 
@@ -36,7 +36,7 @@ LEAST = {"discovery.c": 1, "vector_add.c": 3, "threads.cpp": 10, "ping_pong.c": 
 
 def run_inside(name: str, mode: str, *, here: bool) -> Outcome:
     """`here` is whether that Python is the one that plans."""
-    # Linkers leave a library out that nothing is needed from, and the gate finds what it stands before by name.
+    # Linkers drop unused libraries, and the gate finds the wrapped functions by name.
     gate = program(FOLDER / "gate.c", debian(MIDDLE), *SHARED, "-Wl,--no-as-needed")
     code = program(PROGRAMS / name, debian(MIDDLE if name in NEWER else OLDEST), *SHARED)
     given = [str(argument) for argument in INSIDE[name]]
@@ -74,7 +74,7 @@ def test_a_python_that_knows_nothing_of_us_is_not_needed(name: str) -> None:
 
 
 def test_the_lock_is_really_held() -> None:
-    """What does need Python gets nowhere while the main thread does not let go."""
+    """Functions that need Python block while the main thread holds the GIL."""
     outcome = run_inside("vector_add.c", "deaf", here=True)
     assert outcome.status == 3, outcome
     assert "the program did not end while the lock was held" in outcome.errors, outcome

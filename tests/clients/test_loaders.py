@@ -1,4 +1,4 @@
-"""What stands between a program and our driver is really there, and a driver that is not is told."""
+"""The intended loader is between program and driver, and a missing driver is reported."""
 
 from __future__ import annotations
 

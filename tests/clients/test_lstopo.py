@@ -1,4 +1,4 @@
-"""A program that nobody compiled for us: Debian's lstopo finds our devices through its own plugin for Level Zero."""
+"""An unmodified third-party program: Debian's lstopo finds our devices through its Level Zero plugin."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """OpenCL interoperability, with PoCL from Debian, and with Intel's runtime where the benchmarks have fetched it.
 
-The checks are in `opencl/`. They run in a process of their own, which has the platform and pyopencl, once for each
+The checks are in `opencl/`. They run in a separate process, which has the platform and pyopencl, once for each
 platform; each appears here by its name. So do the examples of docstrings, of the page and of the examples' folder.
 """
 
@@ -45,7 +45,7 @@ def names() -> list[str]:
 
 @functools.cache
 def available(platform: str) -> dict[str, str] | str:
-    """The variables, or why there are none: whoever is offline shall wait for that once."""
+    """The variables, or the reason without them; cached, because an offline machine takes long to fail."""
     try:
         return pocl.environment(platform)
     except pocl.NotAvailableError as error:
@@ -73,7 +73,7 @@ def run(platform: str, *command: str | Path, **variables: str) -> subprocess.Com
 
 @functools.cache
 def outcomes(platform: str) -> tuple[dict[str, list[ET.Element]], str]:
-    """What became of each check, and all that was said."""
+    """The result of each check, and all output."""
     report = ROOT / "build" / f"opencl-{platform}.{os.getpid()}.xml"
     report.parent.mkdir(exist_ok=True)
     files = [path for path in sorted(CHECKS.glob("*.py")) if path.name != "conftest.py"]
@@ -86,7 +86,7 @@ def outcomes(platform: str) -> tuple[dict[str, list[ET.Element]], str]:
             found.setdefault(f"{module}.{case.attrib['name'].partition('[')[0]}", []).append(case)
         report.unlink()
     except (OSError, ET.ParseError):
-        pass  # it crashed, and what it said tells
+        pass  # it crashed; the output has the details
     return found, said
 
 

@@ -1,4 +1,4 @@
-"""The OpenCL platform for oneMKL's FFT: who sees it, and what becomes of a program. Libraries of that name stand in."""
+"""The OpenCL platform for oneMKL's FFT: its visibility, and building programs. Libraries of that name stand in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A client that nobody wrote for us: PoCL, whose backend for Level Zero runs OpenCL programs on our driver."""
+"""An unmodified third-party client: PoCL, whose Level Zero backend runs OpenCL programs on our driver."""
 
 from __future__ import annotations
 

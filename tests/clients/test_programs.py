@@ -30,7 +30,7 @@ ARGUMENTS: dict[str, tuple[str | Path, ...]] = {
     "vector_add.c": (TRIAD, "triad"),
 }
 ELSEWHERE = {"counting.c", "libraries.c", "opencl.c", "tracing.c", "two_drivers.c", "virtual_memory.c"}
-"""These have tests of their own."""
+"""These have separate tests."""
 
 
 @pytest.mark.parametrize("way", FIRST, ids=str)
@@ -71,7 +71,7 @@ def test_two_drivers_side_by_side(way: Way) -> None:
 
 
 def test_a_fault_beside_two_copies_of_the_driver_ends() -> None:
-    """Each has the other for the handler that was there before it."""
+    """Each has the other as its previous handler."""
     for way in (Way(None, "two"), Way(NEWEST, "two")):
         outcome = run_program("fault.c", way, TRIAD)
         assert outcome.good, outcome

@@ -1,6 +1,6 @@
 """Intel's own Python client of system management, `pyzes` from PyPI, finds our devices and reads them right.
 
-It lives in an environment of its own, where our package cannot be imported, as it would at a user's. The client opens
+It is in a separate environment without our package, as on a user's machine. The client opens
 the loader by the path at which distributions install it; there, the environment gives it the loader under test.
 """
 
@@ -109,7 +109,7 @@ class Report:
 
 
 def run(way: Way, *arguments: str, loader: Loader | None = None, **variables: str) -> Report:
-    """What the client prints, in its own environment."""
+    """The output of the client, in its own environment."""
     try:
         python = interpreter()
     except NoClientError as error:

@@ -1,4 +1,4 @@
-"""Programs with more rights than their caller: no variable of his decides what is read, loaded, started or kept."""
+"""Setuid programs: no variable of the caller decides which files are read, loaded, started or cached."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a set
 
 @pytest.fixture
 def place() -> Iterator[Path]:
-    """A folder that anybody can reach."""
+    """A world-accessible folder."""
     made = ROOT / "build" / "clients" / f"secure.{os.getpid()}"
     made.mkdir(parents=True)
     yield made
@@ -32,7 +32,7 @@ def place() -> Iterator[Path]:
 
 
 def setuid_copy(name: str, place: Path, library: str) -> Path:
-    """A program of root's that everybody may run with root's rights."""
+    """A setuid-root program."""
     copy = place / name
     shutil.copy(host(name, library), copy)
     copy.chmod(0o4755)
@@ -90,7 +90,7 @@ def test_a_setuid_program_obeys_no_path_of_its_caller(place: Path) -> None:
     done = run(setuid_copy("start", place, "libze_anyzero.so.1"), SAXPY, **variables)
     assert "ok: the kernel ran" in done.stdout, done.stderr
     assert [each.name for each in (place / "marks").iterdir()] == []
-    # What names no path is heard.
+    # Variables without paths take effect.
     done = run(place / "start", SAXPY, **variables, ANYZERO_DEVICES="gpu")
     assert "ANYZERO_DEVICES='gpu'" in done.stderr
     # And without the rights it is the caller's own business.
@@ -139,7 +139,7 @@ def test_this_process_has_no_other_rights() -> None:
 
 
 def test_the_engine_knows_the_same_variables() -> None:
-    """Those that name paths, whoever adds one."""
+    """All variables that name paths, including future ones."""
     text = (ROOT / "engine" / "planning" / "environment.cpp").read_text()
     for _, row in config.variables():
         assert (f'"{row.name}"' in text.partition("kPaths")[2].partition("};")[0]) == row.names_path, row.name

@@ -17,7 +17,7 @@ from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 WRAPPED = {"ZE_ENABLE_LOADER_INTERCEPT": "1"}
-"""The loader hands out handles of its own, as it does where several drivers are behind it."""
+"""The loader wraps handles, as it does with several drivers."""
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -167,7 +167,7 @@ def test_modules_are_not_linked_where_the_loader_would_crash(run: Run, old_loade
 
 
 def test_the_driver_offers_what_its_old_loader_does_not(run: Run, old_loader: Path) -> None:
-    """Where handles are the driver's own, it is called past the loader."""
+    """With unwrapped handles, calls bypass the loader."""
     source = """
         ctx = az.device().context()
         x, seen = ctx.zeros(4, kind="shared"), []

@@ -28,7 +28,7 @@ BETWEEN: dict[str, dict[str, str]] = {
     "intercepted": {"ZE_ENABLE_LOADER_INTERCEPT": "1"},
     "two": {},
 }
-"""What a user can ask of an upstream loader. `two` is a second library with drivers beside ours."""
+"""Configurations of an upstream loader. `two` is a second driver library beside ours."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Way:
 
 OURS_ALONE = Way()
 FIRST = [OURS_ALONE, Way(OLDEST), Way(OLDEST, "validated")]
-"""What every program must do."""
+"""The expected output of every program."""
 REST = [
     *(Way(OLDEST, between) for between in ("traced", "intercepted", "two")),
     *(Way(suite, between) for suite in (MIDDLE, NEWEST) for between in BETWEEN),
@@ -68,7 +68,7 @@ REST = [
 
 @functools.cache
 def debian(suite: str) -> Release:
-    """A release of Debian, or a skip that says why there is none."""
+    """A release of Debian, or a skip with the reason."""
     try:
         return release(suite)
     except NotAvailableError as error:
@@ -77,7 +77,7 @@ def debian(suite: str) -> Release:
 
 @functools.cache
 def second_driver() -> Path:
-    """Our driver under another name, which makes it another library with state of its own."""
+    """Our driver under another name, which makes it a separate library with its own state."""
     BUILT.mkdir(parents=True, exist_ok=True)
     part, target = BUILT / f"libze_other.{os.getpid()}", BUILT / "libze_other.so.1"
     shutil.copy(DRIVER, part)
@@ -91,7 +91,7 @@ class Outcome:
     output: str
     errors: str
     facts: list[str] = field(default_factory=list)
-    """What the program found to hold."""
+    """The checks that the program printed."""
 
     @property
     def good(self) -> bool:
@@ -102,16 +102,16 @@ class Outcome:
 
 
 def environment(variables: Mapping[str, str]) -> dict[str, str]:
-    """The machine's, without what somebody may have set for Level Zero."""
+    """The machine's environment, without Level Zero variables."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANYZERO_", "ZE_", "ZEL_"))}
-    # What is installed beside must not decide how many drivers there are.
+    # Other installed packages must not change the number of drivers.
     return {**kept, "ANYZERO_PYTHON": sys.executable, "ANYZERO_DEVICES": "cpu", **variables}
 
 
 def run(executable: Path, way: Way, *arguments: str | Path, variables: Mapping[str, str] | None = None) -> Outcome:
     loader = way.loader()
     extra = way.variables() | dict(variables or {})
-    # A dynamic linker of its own has been told where to look; the variable would also be heard by its children.
+    # A separate dynamic linker has its own search path; the variable would also affect child processes.
     if not loader.start:
         extra["LD_LIBRARY_PATH"] = str(loader.folder)
     done = subprocess.run(

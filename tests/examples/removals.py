@@ -32,7 +32,7 @@ NO_DEVICE = {"ZE_AFFINITY_MASK": "9"}
 
 PYTHON = [
     Removal(
-        "barrier.py", "        cl.barrier(signal=passed, wait=go)  # needs no events; here they show where it is\n"
+        "barrier.py", "        cl.barrier(signal=passed, wait=go)  # needs no events; here they make it observable\n"
     ),
     Removal("barrier.py", "signal=passed, wait=go", "signal=passed"),
     Removal("build_log.py", "-ze-opt-level=1 -ze-sing", "-ze-opt-level=1"),

@@ -1,5 +1,5 @@
-// What a C program or extension module does around the driver: spins with the interpreter's lock held, calls from threads that
-// Python has never heard of, and destroys everything after the interpreter is gone.
+// A C program or extension module around the driver: spins with the GIL held, calls from threads that
+// Python does not know, and destroys everything after the interpreter has ended.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -40,7 +40,7 @@ static double now(void) {
 
 static atomic_int spinning;
 
-// Called through ctypes.PyDLL: holds the lock until the others are done or the time is over. Answers who was first.
+// Called through ctypes.PyDLL: holds the GIL until the others are done or the time is over. Returns which was first.
 int spin(double seconds, atomic_int* done, int wanted) {
   double end = now() + seconds;
   atomic_store(&spinning, 1);
@@ -92,7 +92,7 @@ int start_worker(struct work* work) {
   return pthread_create(&thread, NULL, submit_and_wait, work) == 0 && pthread_detach(thread) == 0;
 }
 
-// Waits for an event on a thread of its own, which nobody joins.
+// Waits for an event on a detached thread.
 struct waiting {
   void* event;
   atomic_int* woken;
@@ -110,7 +110,7 @@ int start_waiter(struct waiting* waiting) {
   return pthread_create(&thread, NULL, wait_for_event, waiting) == 0 && pthread_detach(thread) == 0;
 }
 
-// What remains to be destroyed when the process ends: pairs of a function's name and a handle.
+// Objects to destroy at process exit: pairs of a function's name and a handle.
 struct entry {
   char name[48];
   void* context;  // for functions that take one first
@@ -158,7 +158,7 @@ void register_exit(const struct work* work) {
 static void* event_to_signal;
 static void signal_at_exit_now(void) {
   ((one_fn)find("zeEventHostSignal"))(event_to_signal);
-  usleep(200000);  // whoever woke up gets the time to do harm
+  usleep(200000);  // gives a wrongly woken thread time to fail
 }
 void signal_at_exit(void* event) {
   event_to_signal = event;

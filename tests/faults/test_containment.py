@@ -1,4 +1,4 @@
-"""A bad pointer in device work: the queue is lost with a report, everything else goes on."""
+"""A bad pointer in device work: the queue is lost with a report, everything else continues."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_a_bad_command_loses_its_queue_and_nothing_else(az: Calls, command: str,
         assert result in ((DEVICE_LOST,) if mode else (OK, DEVICE_LOST))
         az.error(DEVICE_LOST, "zeCommandQueueSynchronize", queue, SOON)
         check_report(az.last_error(), command)
-        # It stays lost, and says the same to everybody.
+        # It stays lost, and every call returns the same report.
         az.error(DEVICE_LOST, "zeCommandQueueSynchronize", queue, 0)
         az.error(DEVICE_LOST, "zeCommandQueueExecuteCommandLists", queue, 1, handles([recorded]), None)
         check_report(az.last_error(), command)
@@ -129,7 +129,7 @@ def test_a_bad_command_loses_its_queue_and_nothing_else(az: Calls, command: str,
         check_report(az.last_error(), command)
         az.ok("zeCommandListDestroy", immediate)
     az.error(DEVICE_LOST, "zeContextGetStatus", context)
-    # The neighbour, on the same engine, goes on.
+    # Another queue on the same engine continues.
     az.copy(neighbour, room + 2048, room, 2048)
     az.ok("zeCommandListHostSynchronize", neighbour, SOON)
     assert read(room, 4096) == b"\x01" * 4096
@@ -203,7 +203,7 @@ def test_waiters_on_events_of_a_lost_queue_wake_up(az: Calls, how: str) -> None:
     az.ok("zeEventHostSignal", gate)
     for thread in threads:
         thread.join(PATIENCE)
-    # What was done before the fault is done.
+    # Commands before the fault have completed.
     assert results.pop("early") == OK
     assert set(results.values()) == {DEVICE_LOST}, results
     az.error(DEVICE_LOST, "zeEventQueryStatus", late)

@@ -1,4 +1,4 @@
-"""When the machine has no more to give: errors with their specified codes, and life goes on once something is freed."""
+"""Exhausted resources: errors with their specified codes, and recovery after resources are freed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ for ordinal in (0, 1):
     warm = az.immediate(context, ordinal=ordinal)
     az.fill(warm, az.memory(context, 8 << 20), 1, 8 << 20)
     az.ok("zeCommandListHostSynchronize", warm, SOON)
-# Python goes on while nothing more is to be had: in what is free between these, and without collecting garbage.
+# Python itself runs in the free memory between these, without garbage collection.
 gc.disable()
 between = [[bytes(size) for _ in range(1000)] for size in range(1, 480, 16)]
 between += [[float(i) for i in range(1000)], [object() for _ in range(1000)]]
@@ -82,7 +82,7 @@ for call in calls:
         if result:
             break
     assert result in OUT, hex(result)
-    # It keeps failing, or finds a little more; it never dies.
+    # It keeps failing, or finds a little more; it never crashes.
     for _ in range(1000):
         assert call() in (OK, *OUT)
 unlimited()
@@ -123,7 +123,7 @@ assert r in OUT, hex(r)
 physical = ze.ze_physical_mem_desc_t(size=1 << 16)
 r = az.call("zePhysicalMemCreate", context, az.device, byref(physical), byref(out))
 assert r in (OK, *OUT), hex(r)
-# Memory that needs no descriptor is still to be had, and all that is there works.
+# Memory that needs no descriptor can still be allocated, and existing objects work.
 az.memory(context, 64 << 20, "device")
 az.fill(warm, shareable, 1, 3 << 20)
 az.ok("zeCommandListHostSynchronize", warm, SOON)
@@ -137,7 +137,7 @@ assert read(out.value, 100) == bytes([1]) * 100
 
 
 def test_no_threads_left() -> None:
-    """The engine cannot start its thread: the work is done by whoever waits for it, or fails; the process lives."""
+    """The engine cannot start its thread: a waiting thread does the work, or it fails; the process survives."""
     run_python(
         """
         import resource

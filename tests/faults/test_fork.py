@@ -1,4 +1,4 @@
-"""os.fork in a process that uses the driver: the child starts anew, the parent notices nothing."""
+"""os.fork in a process that uses the driver: the child starts fresh, the parent is not affected."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ use(az)
 
 
 def test_child_of_a_process_whose_queues_are_blocked() -> None:
-    """The child must not wait for work that only the parent can do; the parent's work goes on when it may."""
+    """The child must not wait for the parent's work, which continues when it is released."""
     run_python(
         OPENING
         + """
@@ -135,7 +135,7 @@ for pid in pids:
     ],
 )
 def test_fork_in_the_middle_of_everything(churn: str) -> None:
-    """Threads create, destroy, submit and free while the process forks: whatever lock they held, the child works."""
+    """Threads create, destroy, submit and free while the process forks: with any lock held, the child works."""
     run_python(
         OPENING
         + f"""

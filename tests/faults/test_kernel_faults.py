@@ -1,4 +1,4 @@
-"""Kernels that go wrong: the queue is lost with a report that names the kernel, everything else goes on."""
+"""Faulting kernels: the queue is lost with a report that names the kernel, everything else continues."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_neighbours_do_not_notice(az: Calls, context: c_void_p, module: c_void_p
 
 
 def test_kernels_compute_alike_whatever_the_program_has_set(az: Calls, context: c_void_p, module: c_void_p) -> None:
-    """A program that flushes small numbers to zero on its threads gets the kernel's answer, and keeps its setting."""
+    """A program that flushes denormals on its threads gets correct results, and keeps its setting."""
     run_python(
         f"""
         from tests.abi.kernels_in_c import *

@@ -58,10 +58,10 @@ assert "zeContextMakeMemoryResident" in lost and "zeKernelSetIndirectAccess" in 
 assert hex(end.pointer + 8) in links.run(resident=[middle])
 assert links.run(resident=[end]) == 111
 assert "not resident" in links.run(evicted=[middle])
-# What is evicted on a device is still the host's to use.
+# The host can still use memory evicted from a device.
 np.asarray(middle)["value"] = 20
 assert links.run(resident=[middle]) == 121
-# An argument that was evicted after the append is the other test's; evicted before, it is named anew.
+# Another test covers arguments evicted after the append; evicted before, they become resident again.
 assert links.run(evicted=[links.nodes[0]]) == 121
 """,
         ANYZERO_DEVICES="cpu:paging=off",

@@ -1,4 +1,4 @@
-"""Kernels that overrun private or local memory: at worst their own queue is lost, whatever the overrun writes."""
+"""Kernels that overrun private or local memory: at worst their own queue is lost."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ all_is_well()
 
 
 def test_a_kernel_that_overruns_on_many_threads() -> None:
-    """Program threads that come and go, each with a stack of its own for kernels."""
+    """Short-lived program threads, each with its own stack for kernels."""
     run_python(
         OPENING
         + """

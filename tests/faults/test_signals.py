@@ -87,7 +87,7 @@ def test_the_programs_handler_is_called() -> None:
 
 
 def test_device_faults_are_contained_with_a_handler_that_came_later() -> None:
-    """faulthandler.enable() after zeInit stands before our handler; device faults must still be ours."""
+    """faulthandler.enable() after zeInit precedes our handler; we must still handle device faults."""
     done = run_python(
         USE_THE_DEVICE
         + """
@@ -104,7 +104,7 @@ print("alive")
 
 
 def test_signals_of_the_program_do_not_run_on_our_threads() -> None:
-    """A handler interrupts the main thread, also while it waits in the driver; the wait goes on afterwards."""
+    """A handler interrupts the main thread, also while it waits in the driver; the wait continues afterwards."""
     run_python(
         """
         az = Calls()

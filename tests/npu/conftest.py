@@ -1,4 +1,4 @@
-"""What the tests of the NPU share: programs that use the unmodified openvino, in processes of their own."""
+"""Fixtures of the NPU tests: programs that use the unmodified openvino, in separate processes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def require_openvino() -> None:
 
 
 def client_environment(cache: Path, **variables: str) -> dict[str, str]:
-    """That of this process without what shapes devices, and with a cache of models of its own."""
+    """The current environment without variables that configure devices, and with a separate model cache."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANYZERO_", "ZE_", "ZEL_"))}
     return {**kept, "ANYZERO_CACHE_DIR": str(cache), **variables}
 
@@ -49,7 +49,7 @@ class Client:
     """Starts programs that use OpenVINO."""
 
     cache: Path
-    """Where the driver keeps models."""
+    """The driver's model cache."""
 
     def start(
         self, command: Sequence[str | Path], timeout: float = PATIENCE, **variables: str

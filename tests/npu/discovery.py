@@ -40,7 +40,7 @@ def looks_like_openvino(folder: Path, version: str = "2026.4.1") -> Path:
 
 
 def discover(site: Path, program: str, *arguments: str, expect: int = 0, **variables: str) -> str:
-    """What a program prints, on stderr where it is expected to fail, with that folder first on Python's path."""
+    """The output of a program, on stderr if it should fail, with that folder first on Python's path."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANYZERO_", "ZE_", "ZEL_"))}
     path = [str(site), str(ROOT), str(ROOT / "src"), kept.get("PYTHONPATH", "")]
     done = subprocess.run(

@@ -31,7 +31,7 @@ def aligned(array: Array, page: int = 4096) -> Array:
 
 @functools.cache
 def core() -> ov.Core:
-    """What reads models and computes what is expected."""
+    """The OpenVINO core that reads models and computes expected results."""
     return ov.Core()
 
 
@@ -66,7 +66,7 @@ def lstm(length: int = 6, features: int = 8, hidden: int = 16) -> ov.Model:
 
 
 def integers(kind: Any) -> ov.Model:
-    """Arithmetic that must come out exactly, in and out in that type."""
+    """Arithmetic with exact results, with inputs and outputs of that type."""
     x, y = (op.parameter([2, 8], kind, name=name) for name in "xy")
     total = op.subtract(op.multiply(x, op.constant(np.array(3, kind))), y)
     least = op.minimum(total, op.constant(np.array(100, kind)))
@@ -156,7 +156,7 @@ def batched(batch: int = 4) -> ov.Model:
 
 
 def half() -> ov.Model:
-    """Weights kept in 16 bits and converted where they are used, as models are saved by default."""
+    """Weights stored in 16 bits and converted at their uses, as models are saved by default."""
     weights = Weights(11)
     x = op.parameter([1, 32], np.float32, name="x")
     stored = op.constant(weights.array(24, 32).astype(np.float16))
@@ -189,7 +189,7 @@ class Case:
     name: str
     build: Callable[[], ov.Model]
     draw: Callable[[np.random.Generator], Sequence[Array]] | None = None
-    """Inputs that suit the model; where there is none, standard normal ones do."""
+    """Inputs for the model; by default standard normal ones."""
     exact: bool = False
     """The result has no rounding in it."""
 
@@ -201,7 +201,7 @@ class Case:
         return [random.standard_normal(list(port.shape)).astype(port.get_element_type().to_dtype()) for port in ports]
 
     def expected(self, inputs: Sequence[Array]) -> list[Array]:
-        """What OpenVINO's CPU device computes."""
+        """The results of OpenVINO's CPU device."""
         request = _on_cpu(self.name).create_infer_request()
         request.infer(list(inputs))
         return [tensor.data.copy() for tensor in request.output_tensors]
@@ -225,7 +225,7 @@ class Case:
 
 @functools.cache
 def tolerance() -> float:
-    """What results may differ by, relative to the largest: the CPU device computes in 16 bits where it can.
+    """Tolerance relative to the largest result: the CPU device may compute in 16 bits.
 
     With 32 bits the order of sums differs, which depends on the instructions and on the number of threads.
     """
@@ -269,7 +269,7 @@ def _cases() -> tuple[Case, ...]:
 
 
 CASES: Final = _cases()
-"""All that gives a result for inputs alone; `stateful` and `large` are for tests of their own."""
+"""All models whose result depends only on inputs; `stateful` and `large` have separate tests."""
 
 
 def case(name: str) -> Case:

@@ -1,4 +1,4 @@
-"""Small IRs, written here: what the planner is asked in tests that do without OpenVINO."""
+"""Small handwritten IRs, for tests of the planner without OpenVINO."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def stateful() -> Net:
 
 
 def branching(inner_offset: int = 0) -> Net:
-    """An If with a constant in one of its bodies, and ids of its own in both."""
+    """An If with a constant in one of its bodies, and separate ids in both."""
     then = Net([parameter(0, "p"), constant(1, inner_offset, 24), operation(2, "Add", "", 2), result(3, "r")], [])
     then.edges = [(0, 0, 2, 0), (1, 0, 2, 1), (2, 2, 3, 0)]
     other = Net([parameter(0, "p"), result(1, "r")], [(0, 0, 1, 0)])

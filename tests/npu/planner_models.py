@@ -28,7 +28,7 @@ def serialized(model: ov.Model, folder: Path) -> tuple[bytes, bytes]:
 
 
 def loop() -> ov.Model:
-    """A Loop whose body has constants of its own."""
+    """A Loop whose body has constants."""
     x = op.parameter([1, 4], np.float32, name="x")
     inner = op.parameter([1, 4], np.float32)
     step = op.add(op.multiply(inner, op.constant(np.float32(1.5))), op.constant(np.float32([[1, 2, 3, 4]])))

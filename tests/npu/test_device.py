@@ -109,7 +109,7 @@ class TestDevice:
             site,
             """
             from tests.abi.sysman import Sysman
-            # What is installed is looked up in this process, where the folder is on the path.
+            # Installed packages are looked up in this process, where the folder is on the path.
             ze.Library(LIBRARY)
             s = Sysman()
             drivers = s.several("zesDriverGet")

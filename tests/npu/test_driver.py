@@ -79,7 +79,7 @@ class TestDescription:
             ze.ZE_EXTERNAL_MEMORY_MAPPING_EXT_NAME: (1, 0),
         }
         assert wanted.items() <= listed.items()
-        # What it cannot do.
+        # Unsupported functions.
         assert ze.ZE_IMAGE_COPY_EXT_NAME not in listed
         assert ze.ZE_SUBGROUPS_EXT_NAME not in listed
 
@@ -218,7 +218,7 @@ class TestStart:
     def test_looking_for_openvino_asks_the_system_twice_a_folder(
         self, site: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Whether there is a package, and a library in it; it imports nothing and opens no file."""
+        """Checks for a package with a library; imports nothing and opens no file."""
         asked = []
         for owner, name in ((os, "listdir"), (os.path, "isfile")):
             ask = getattr(owner, name)
@@ -239,7 +239,7 @@ class TestLoader:
             from pathlib import Path
             az = Calls(init=False)
             az.lib = ze.Library(Path(LIBRARY).with_name("libze_loader.so.1"))
-            # The planner is asked in this process, where the folder is on the path.
+            # The planner runs in this process, where the folder is on the path.
             ze.Library(LIBRARY)
             az.ok("zeInit", 0)
             compute, inference = az.several("zeDriverGet")

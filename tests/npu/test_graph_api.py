@@ -56,7 +56,7 @@ def given(graph: az.Graph, made: dict[str, az.Buffer]) -> list[Array]:
     return [np.asarray(made[each.name]) for each in graph.outputs]
 
 
-# What they are made from
+# Sources
 
 
 def test_weights_lie_beside_the_model_or_are_given(ctx: az.Context, files: dict[str, Path]) -> None:
@@ -115,7 +115,7 @@ def test_other_devices_have_no_graphs() -> None:
         other.graph(b"<net/>")
 
 
-# What they say of themselves
+# Properties
 
 
 def test_arguments_tell_names_types_and_shapes(mlp: az.Graph) -> None:

@@ -1,7 +1,7 @@
 """The unmodified openvino as a client of the NPU.
 
 The checks are in `client/`. They run together in one process, which has nothing of this one's state; each appears here
-by its name. What needs a process of its own is in the files beside this one.
+by its name. Tests that need a separate process are in the files beside this one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def names() -> list[str]:
 
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, list[ET.Element]], str]:
-    """What became of each check, and all that was said."""
+    """The result of each check, and all output."""
     require_openvino()
     folder = tmp_path_factory.mktemp("client")
     cache = folder / "models"
@@ -45,7 +45,7 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, list[E
             module = case.attrib["classname"].rpartition(".")[2]
             found.setdefault(f"{module}.{case.attrib['name'].partition('[')[0]}", []).append(case)
     except (OSError, ET.ParseError):
-        pass  # it crashed, and what it said tells
+        pass  # it crashed; the output has the details
     return found, said
 
 

@@ -1,4 +1,4 @@
-"""Programs end well, whatever the device is doing at that moment."""
+"""Programs exit cleanly, independent of the device's activity."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_ending(client: Client, ending: str) -> None:
 
 
 RUNTIME = ("libc.", "libstdc++.", "libgcc_s.", "libpthread.", "libm.")
-"""What others call in and fault in."""
+"""The functions that other threads call and fault in."""
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +169,7 @@ def test_interrupted_by_the_user(client: Client) -> None:
         SLOW
         + dedent("""
         import os, signal, threading
-        # What a shell starts in the background, and everything that this starts, is deaf to it.
+        # Background processes of a shell, and their children, ignore the signal.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             for request in requests:

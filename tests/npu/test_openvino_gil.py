@@ -134,7 +134,7 @@ def test_ten_thousand_in_a_queue_leak_nothing(client: Client) -> None:
 
 
 def test_tensors_models_and_cores_leak_nothing(client: Client) -> None:
-    """What is made is also unmade: imported memory, requests, graphs, contexts."""
+    """All objects are released: imported memory, requests, graphs, contexts."""
     client.run(
         RESIDENT
         + dedent("""

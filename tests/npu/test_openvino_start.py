@@ -1,4 +1,4 @@
-"""How programs come to the NPU: by a call, by `anyzero run`, by a path; and what later processes find in caches."""
+"""Start-up on the NPU: by a call, by `anyzero run`, by a path; and caches across processes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_the_call_may_come_after_the_import(client: Client) -> None:
 
 
 def test_by_anyzero_run(client: Client) -> None:
-    """The program itself knows nothing of anyzero."""
+    """The program itself does not use anyzero."""
     done = client.start([*ANYZERO, "run", sys.executable, "-c", PLAIN])
     assert done.returncode == 0, done.stderr
     devices, ok = done.stdout.splitlines()

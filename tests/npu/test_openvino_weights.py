@@ -1,4 +1,4 @@
-"""Models with many megabytes of weights: what is kept, what is copied."""
+"""Models with many megabytes of weights: retained memory and copies."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Client, Path]:
 
 @pytest.mark.parametrize("way", ["import", "NPU"])
 def test_weights_are_not_copied(prepared: tuple[Client, Path], way: str) -> None:
-    """OpenVINO's CPU device lays weights out anew for itself; an import or a cache takes hardly more."""
+    """OpenVINO's CPU device repacks weights; an import or a cache takes hardly more memory."""
     client, folder = prepared
     bare = json.loads(client.run(GROWTH, folder, "CPU"))["grown"]
     found = json.loads(client.run(GROWTH, folder, way))

@@ -162,7 +162,7 @@ def test_bounded_shapes_have_an_argument_for_the_shape() -> None:
     ]
     given, shape, taken, _ = answer.arguments
     assert (given.dims, given.shape) == ((4, 3, 8), (DYNAMIC, 3, DYNAMIC))
-    # How large an output can get is for OpenVINO to tell, once it has the weights.
+    # OpenVINO infers the bounds of an output, once it has the weights.
     assert (taken.dims, taken.shape) == ((0, 3, 0), (DYNAMIC, 3, DYNAMIC))
     assert (shape.name, shape.dims, shape.precision) == (
         "vpux_ie_shape_x",
@@ -195,7 +195,7 @@ def test_pointed_constants_get_a_place() -> None:
 
 
 def test_a_pointer_may_be_written_in_any_way() -> None:
-    """With a tag of its own at the end, alone or between others, before or after the rest of the layer."""
+    """With a separate closing tag, alone or between others, before or after the rest of the layer."""
     place = 'name="WeightsPointerAttribute" version="0" mp="4096" ms="24"'
     for inside, left in (
         (f"<rt_info><attribute {place}/></rt_info>", "<rt_info></rt_info>"),

@@ -31,7 +31,7 @@ def bounded() -> Net:
 
 
 SEEDS = [net().xml() for net in (addition, stateful, branching, pointed, bounded)]
-# Where a value, a name or an element begins and ends.
+# Delimiters of values, names and elements.
 PLACES = [sorted({at for found in re.finditer(rb'"[^"]*"|<[^>]*>', seed) for at in found.span()}) for seed in SEEDS]
 PIECES = [
     *(b'"0"', b'"1"', b'"-1"', b'"99"', b'"18446744073709551615"', b'"36893488147419103232"', b'""', b'"?"', b'"x"'),
@@ -95,7 +95,7 @@ FLAGS = st.lists(
 def check(xml: bytes, flags: str = "", serializer: int = 1) -> None:
     answer = read(requests.manifest(request(xml, flags, serializer, 100)))
     if isinstance(answer, Planned):
-        # What is planned is an IR again, and needs no more planning.
+        # The result is an IR again, and planning it changes nothing.
         again = ir.read(answer.xml)
         names = [each.name for each in answer.arguments]
         assert len(names) == len(set(zip(names, (each.type for each in answer.arguments), strict=True)))
@@ -146,7 +146,7 @@ def test_random_edges(edges: list[tuple[int, int, int, int]]) -> None:
 @settings(max_examples=100, deadline=None)
 @given(st.text(min_size=0, max_size=40), st.text(max_size=40))
 def test_any_name(first: str, second: str) -> None:
-    """A name that XML can hold arrives as it is; any other is refused."""
+    """A name that XML can represent is preserved; any other is refused."""
     net = Net([parameter(0, "@0@"), parameter(1, "@1@"), result(2, "out")], [(0, 0, 2, 0)])
     spelled = ["".join(f"&#{ord(char)};" if char in '<&"\n\r\t' else char for char in name) for name in (first, second)]
     text = net.xml().decode()

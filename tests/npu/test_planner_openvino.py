@@ -113,7 +113,7 @@ def test_other_precisions_convert_at_the_boundary(name: str, tmp_path: Path) -> 
     for ours, theirs, port in zip(after, before, model.outputs, strict=True):
         if port.get_element_type() == ov.Type.bf16:
             theirs = (theirs.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
-        # Where there is a conversion to f16 and one back the CPU plugin does neither.
+        # The CPU plugin removes a conversion to f16 and back.
         room = 1e-3 if port.get_element_type() == ov.Type.f16 else 1e-4
         np.testing.assert_allclose(ours, theirs.astype(np.float64), rtol=room, atol=room)
 
@@ -246,7 +246,7 @@ def test_element_types_are_numbered_as_in_the_c_library() -> None:
         pytest.skip(f"NOT TESTED: this openvino comes without {header.name}")
     [listed] = re.findall(r"typedef enum \{([^}]*)\} ov_element_type_e;", header.read_text())
     names = re.findall(r"^\s*(\w+)(?: = 0U)?,", listed, re.MULTILINE)
-    # The header calls f8e5m2 by a name of its own.
+    # The header has another name for f8e5m2.
     theirs = [{"f8e5m3": "f8e5m2"}.get(name.lower(), name.lower()) for name in names]
     assert list(NUMBERS) == theirs
     assert list(NUMBERS.values()) == list(range(len(theirs)))

@@ -1,4 +1,4 @@
-"""What the graph planner refuses, and what it says then."""
+"""Refusals of the graph planner, and their messages."""
 
 from __future__ import annotations
 

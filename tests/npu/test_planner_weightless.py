@@ -23,7 +23,7 @@ def call(number: int) -> str:
 
 
 def told(*facts: tuple[int, int, str]) -> str:
-    """What OpenVINO's plugin writes of each constant: where in the file it is, its size and its type."""
+    """The attributes that OpenVINO's plugin writes for each constant: file offset, size and type."""
     return (
         "<rt_info>"
         + "".join(
@@ -36,7 +36,7 @@ def told(*facts: tuple[int, int, str]) -> str:
 
 
 def chain(*constants: str, tail: str = "<rt_info/>") -> bytes:
-    """Adds constants, whose ids are 1, 2, …, to its input, one after the other."""
+    """Adds constants, whose ids are 1, 2, …, to its input in sequence."""
     count = len(constants)
     layers = [parameter(0, "x"), *constants]
     layers += [operation(10 + i, "Add", inputs=2) for i in range(count)]
@@ -79,7 +79,7 @@ def test_small_ones_and_those_of_shapes_stay() -> None:
     )
     found = plan(xml, weights_size=4148)
     assert [each.name for each in found.of(INPUT, WEIGHTS)] == ["vpux_tw_4", "vpux_tw_52"]
-    # Those that stay are copied together, and come first.
+    # Those that stay are copied together, at the beginning.
     assert found.pieces == [(0, 4, 0), (28, 24, 64)]
     assert found.weights_size == 88
     assert places(found) == [(0, 4), (128, 24), (64, 24), (192, 4096)]
@@ -107,7 +107,7 @@ class TestNumbered:
         constant(3, 0, 0, inside=pointer(12288, 24)),
         tail=told((1000, 24, "f32"), (2000, 12, "f16"), (3000, 24, "f32")),
     )
-    """The second is not in the file as it is in the model."""
+    """The second one differs between file and model."""
 
     def test_first_a_graph_that_copies_and_then_the_model(self) -> None:
         first = plan(self.XML, call(0), serializer=2)

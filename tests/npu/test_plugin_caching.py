@@ -1,4 +1,4 @@
-"""Compiled models that are kept: exported, in CACHE_DIR, and what the command line says of both."""
+"""Saved compiled models: exported, in CACHE_DIR, and the command line's report of both."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_exported_models_are_imported_again(core: Core, tmp_path: Path) -> None:
         # Bytes are used where they are only if they happen to begin at a page.
         assert again.graph.properties.in_place or source not in (path, str(path))
         CASE.check(list(again(inputs).to_tuple()), inputs)
-        # What was imported can be exported.
+        # An imported model can be exported.
         assert bytes(again.graph.native) == bytes(compiled.graph.native)
     assert again.inputs[0].names == {"x"}
 

@@ -38,7 +38,7 @@ def core() -> Core:
 
 @pytest.mark.parametrize("name", [case.name for case in models.CASES])
 def test_models_give_what_the_cpu_device_gives(core: Core, name: str) -> None:
-    """On each pipeline, with inputs of their own and several times over."""
+    """On each pipeline, with separate inputs and repeatedly."""
     case = models.case(name)
     found: dict[str, list[Array]] = {}
     for pipeline, config in PIPELINES.items():

@@ -80,7 +80,7 @@ def test_a_cancelled_inference_ends_with_an_exception(sequential: CompiledModel,
     with pytest.raises(Cancelled):
         request.wait()
     assert called == (["told"] if callback else [])
-    # It is said once, and the request is as good as new.
+    # The error is raised once, and the request is usable again.
     request.wait()
     request.set_callback(None)
     CASE.check([request.infer(inputs)[0]], inputs)

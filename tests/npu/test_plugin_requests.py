@@ -65,7 +65,7 @@ def test_tensors_are_the_devices_memory(core: Core, compiled: CompiledModel) -> 
 
 @pytest.mark.parametrize("whole_pages", [True, False])
 def test_arrays_of_the_program_are_used(compiled: CompiledModel, whole_pages: bool) -> None:
-    """What is written to them later is seen, and results appear in them; by import, or by copies of the device."""
+    """Later writes are visible, and results are stored in them; by import, or by copies of the device."""
     rows = 1024 if whole_pages else 64
     core = Core()
     model = core.compile_model(
@@ -235,7 +235,7 @@ def test_waiting_leaves_python_to_others(slow: CompiledModel) -> None:
     thread = threading.Thread(target=count)
     thread.start()
     try:
-        # With the lock kept, threads would change places between two statements only.
+        # With the GIL held, threads would switch only between two statements.
         sys.setswitchinterval(1000)
         for _ in range(5):
             before = counted

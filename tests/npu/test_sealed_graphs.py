@@ -92,7 +92,7 @@ def test_a_sealed_graph_can_be_read_by_its_user_alone(
     assert key.stat().st_mode & 0o777 == 0o600
     result, handle = create(sealed + bytes(100), npu.ZE_GRAPH_FORMAT_NATIVE)
     assert result == 0
-    # What was secret stays so.
+    # The plain text is nowhere in the output.
     again = binary(ctx, handle)
     assert MARK not in again
     assert again[:8] == sealed[:8]
@@ -129,7 +129,7 @@ def test_a_key_that_others_can_read_is_not_used(create: Create, sealed: bytes, c
 
 
 def test_openvino_with_callbacks_of_its_own(client: Client, tmp_path: Path) -> None:
-    """The plugin asks for secure compilation, and encrypts once more by the program's function; no cache gets it."""
+    """The plugin requests secure compilation, and encrypts again with the program's function; it is not cached."""
     said_ = client.run(
         """
         import os, pathlib

@@ -172,7 +172,7 @@ def table_of(ctx: az.Context, tables: dict[str, Any], version: int) -> Any:
 
 
 class TestChains:
-    """What hangs on a structure is read where the client's version has such a thing, and not before."""
+    """Extensions of a structure are read only if the client's version defines them."""
 
     @pytest.mark.parametrize("garbage", [0x10, 0xDEADBEEF00000001, (1 << 64) - 8])
     def test_clients_before_1_15_leave_anything_behind_arguments(

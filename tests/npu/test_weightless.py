@@ -141,7 +141,7 @@ class TestInitialization:
         assert np.allclose(np.asarray(buffers[graph.outputs[0].name]), expected(X, weights()), **CLOSE)
 
     def test_a_list_takes_them_anew(self, ctx: az.Context, graph: az.Graph) -> None:
-        """What has run keeps its weights; AppendGraphInitialize makes it read them again."""
+        """A graph that has run keeps its weights; AppendGraphInitialize makes it read them again."""
         called = extension(ctx.device.driver)
         memory = ctx.zeros((SIDE, SIDE), np.float32, kind="host")
         np.asarray(memory)[...] = weights()

@@ -1,5 +1,5 @@
-// For a Python host: runs a program's `main` on the calling thread while another thread sits on the interpreter's lock, and stands
-// before the functions that may need Python, so that the lock is let go for them and for nothing else.
+// For a Python host: runs a program's `main` on the calling thread while another thread holds the GIL, and wraps
+// the functions that may need Python, so that the GIL is released only for them.
 #include <dlfcn.h>
 #include <level_zero/ze_api.h>
 #include <pthread.h>
@@ -12,10 +12,10 @@
 enum reason { TIMED_OUT, ASKED, FINISHED };
 
 atomic_int finished;
-atomic_int asked;            // how often somebody entered a function that may need Python
+atomic_int asked;            // number of entries to functions that may need Python
 static atomic_bool started;  // the program is no longer in Python's hands
-static atomic_bool held;     // somebody is meant to sit on the lock
-static atomic_bool sitting;  // and nobody has asked for it since
+static atomic_bool held;     // a thread should hold the GIL
+static atomic_bool sitting;  // it holds the GIL, and no call has requested it since
 static atomic_int asking;    // threads inside a function that may need Python
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -33,7 +33,7 @@ static void enter(void) {
   pthread_mutex_unlock(&mutex);
 }
 
-// What the program does next must happen under the lock, so it does not go on before that is held again.
+// The program's next calls must run while the GIL is held, so it waits until it is held again.
 static void leave(void) {
   --asking;
   while (held && !sitting) sched_yield();
@@ -58,7 +58,7 @@ GATED(zeModuleCreate,
       context, device, desc, module, log)
 GATED(zeKernelCreate, (ze_module_handle_t module, const ze_kernel_desc_t* desc, ze_kernel_handle_t* kernel), module, desc, kernel)
 
-// `to_be_held`: whether somebody is going to sit on the lock.
+// `to_be_held`: whether a thread is going to hold the GIL.
 void begin(int to_be_held) {
   asked = 0;
   finished = 0;
@@ -82,7 +82,7 @@ int run(const char* path, int argc, char** argv) {
   return status;
 }
 
-// Called with the lock, which it does not give up. Returns when it ought to be, unless it turns a deaf ear to that.
+// Called with the GIL, and does not release it. Returns when it should be released, unless `deaf`.
 int hold(int milliseconds, int deaf) {
   double end = now() + milliseconds / 1e3;
   pthread_mutex_lock(&mutex);
@@ -91,14 +91,14 @@ int hold(int milliseconds, int deaf) {
   for (;;) {
     if (finished) return FINISHED;
     if (deaf)
-      sitting = true;  // also when somebody has asked
+      sitting = true;  // also when it was requested
     else if (!sitting)
       return ASKED;
     if (now() > end) return TIMED_OUT;
   }
 }
 
-// Called without the lock. Returns whether the program has begun and everybody who asked was answered.
+// Called without the GIL. Returns whether the program has started and all requests were answered.
 int let_go(int milliseconds) {
   double end = now() + milliseconds / 1e3;
   while (!started || asking) {

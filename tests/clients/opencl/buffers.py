@@ -1,4 +1,4 @@
-"""OpenCL buffers as buffers of Level Zero: the same memory, whoever lets go first."""
+"""OpenCL buffers as buffers of Level Zero: the same memory, released in any order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the checks in this folder share. They run in a process with OpenCL, which `test_opencl.py` starts."""
+"""Fixtures of the checks in this folder. They run in a process with OpenCL, which `test_opencl.py` starts."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def program(cl_ctx: Any) -> Any:
 
 @pytest.fixture
 def address_in_opencl(cl_ctx: Any, cl_queue: Any, program: Any) -> Callable[[Any], int]:
-    """Where an OpenCL kernel sees a buffer."""
+    """The address of a buffer in an OpenCL kernel."""
     import pyopencl as cl
 
     kernel = cl.Kernel(program, "where")

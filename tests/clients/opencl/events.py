@@ -86,7 +86,7 @@ def test_every_kind_of_completion(ctx: az.Context, cl_ctx: Any) -> None:
 
 
 def test_many_at_a_time(ctx: az.Context, cl_ctx: Any) -> None:
-    """Waiting for one holds up no other, whatever the order."""
+    """Waiting for one does not block others, in any order."""
     events = ctx.events(20)
     theirs = [opencl.user_event(cl_ctx, event) for event in events]
     back = [opencl.event(ctx, event) for event in theirs]
@@ -140,7 +140,7 @@ def test_closed_early(ctx: az.Context, cl_ctx: Any) -> None:
 
 
 def test_links_need_no_interpreter(ctx: az.Context, cl_ctx: Any, cl_queue: Any) -> None:
-    """A chain through both APIs comes to its end while the only Python thread keeps the lock to itself."""
+    """A chain through both APIs completes while the only Python thread holds the GIL."""
     begin = ctx.event()
     last: Any = begin
     for _ in range(5):

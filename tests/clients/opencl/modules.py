@@ -81,7 +81,7 @@ def test_a_program_from_spirv(ctx: az.Context, cl_ctx: Any, monkeypatch: pytest.
         program = built(cl_ctx, data)
     except cl.Error as error:
         pytest.skip(f"{cl_ctx.devices[0].platform.name} takes no SPIR-V: {error}")
-    # No compiler is asked.
+    # No compiler is called.
     monkeypatch.setenv("PATH", "")
     module = opencl.module(ctx, program)
     assert sorted(module) == sorted(program.get_info(cl.program_info.KERNEL_NAMES).split(";"))
@@ -117,7 +117,7 @@ def test_a_program_linked_from_parts(ctx: az.Context, cl_ctx: Any) -> None:
 
 
 def test_what_the_optimiser_writes_and_the_translator_does_not_know(tmp_path: Path) -> None:
-    """A translator that refuses what was optimised gets it once more as it was written."""
+    """A translator that refuses optimised code gets the unoptimised code."""
     found = opencl.Compiler.find()
     assert found.llvm_spirv is not None
     picky = tmp_path / "llvm-spirv"

@@ -1,4 +1,4 @@
-"""OpenCL queues that take turns with Level Zero: one order, and nobody waits on the host for it."""
+"""OpenCL queues that take turns with Level Zero: one order, without host waits."""
 
 from __future__ import annotations
 

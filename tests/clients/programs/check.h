@@ -1,4 +1,4 @@
-// What the client programs share: calls that must succeed, facts that must hold, a device to start from and kernels from files.
+// Shared code of the client programs: checked calls, assertions, the first device and kernels from files.
 #pragma once
 
 #include <level_zero/ze_api.h>

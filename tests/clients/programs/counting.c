@@ -1,4 +1,4 @@
-// What came after 1.4: zeInitDrivers, in-order immediate lists that the host waits for, and counting events without a pool's
+// Functions newer than 1.4: zeInitDrivers, in-order immediate lists that the host waits for, and counting events without a pool's
 // resets. counting FILE, which has a kernel "triad" that computes a[i] = b[i] + s * c[i]
 #include "check.h"
 

@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
   prove(result == ZE_RESULT_ERROR_DEVICE_LOST, "the queue of the kernel is lost (%#x)", (unsigned)result);
   own_fault("after the kernel's fault");
 
-  // Another queue goes on.
+  // Another queue continues.
   ARGUMENT(kernel, 1, good);
   for (int i = 0; i < 64; ++i) good[i] = 2;
   ze_command_list_handle_t immediate = make_immediate(s, 0, ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);

@@ -25,7 +25,7 @@ struct Session {
     CHECK(zeEventHostReset(done));
   }
 
-  // A loader may be gone by now, and then it says so. What it must not do is crash or hang.
+  // A loader may be torn down by now, and then returns an error. It must not crash or hang.
   ~Session() {
     ze_result_t result = zeEventDestroy(done);
     if (result == ZE_RESULT_SUCCESS) {

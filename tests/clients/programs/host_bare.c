@@ -1,4 +1,4 @@
-// What works without a compiler: the device, memory, copies, events.
+// Functions that work without a compiler: the device, memory, copies, events.
 #include "host.h"
 
 int main(void) {

@@ -1,4 +1,4 @@
-// A program that forks, with and without exec; each process has a planning process of its own, which ends with it.
+// A program that forks, with and without exec; each process has its own planning process, which ends with it.
 #include <pthread.h>
 
 #include "host.h"

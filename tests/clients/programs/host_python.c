@@ -1,4 +1,4 @@
-// A program that starts a Python of its own: after the driver, or before ("first"). argv: way, module, libpython.
+// A program that starts its own Python: after the driver, or before ("first"). argv: mode, module, libpython.
 #include <dlfcn.h>
 
 #include "host.h"

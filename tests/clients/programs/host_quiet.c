@@ -35,7 +35,7 @@ static void descriptors_of(pid_t process) {
     where[size < 0 ? 0 : size] = 0;
     if (number == 0) sound = sound && !strcmp(where, "/dev/null");
     if (number == 3) sound = sound && !strncmp(where, "socket:", 7);
-    // What it has open itself while it imports.
+    // Files that it has open itself while it imports.
     if (number > 3) sound = sound && (strstr(where, ".py") || strstr(where, "/lib/") || !strncmp(where, "/proc", 5));
     if (!sound) fprintf(stderr, "descriptor %d of the planning process is %s\n", number, where);
   }

@@ -1,4 +1,4 @@
-// How long each step takes until the first kernel has run.
+// Times of the steps until the first kernel has run.
 #include "host.h"
 
 int main(int argc, char** argv) {

@@ -1,4 +1,4 @@
-// Somebody stops the planning process: calls are put to another one, and the first is gone. argv: saxpy.
+// The planning process is stopped: calls are sent to another one, and the first is killed. argv: saxpy.
 #include "host.h"
 
 enum { MUCH = 4 << 20 };
@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
   prove(saxpy_works(s, make_kernel(old, "saxpy")), "a kernel is created although the process is stopped");
   is_replaced(first);
 
-  // More than the line takes before somebody reads it.
+  // More than the socket buffers.
   static uint8_t code[1 << 20];
   FILE* file = fopen(argv[1], "rb");
   char* flags = (char*)malloc(MUCH + 1);

@@ -1,4 +1,4 @@
-// Leaves without a word: commands that wait for ever, a list half written, memory and handles that nobody frees.
+// Exits without cleanup: commands that wait for ever, an open list, memory and handles that are never freed.
 #include <pthread.h>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-// What a program does wrong is answered with the specified result, whatever stands between it and the driver.
+// Wrong calls return the specified result, with any loader between program and driver.
 #include "check.h"
 
 static void expect(ze_result_t found, ze_result_t wanted, const char* what) {

@@ -1,4 +1,4 @@
-// An OpenCL program that knows nothing of Level Zero: buffers, local memory, atomics, structures, maths, events and mapping.
+// An OpenCL program without Level Zero calls: buffers, local memory, atomics, structures, maths, events and mapping.
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-// What a kernel prints comes out of the program's own standard output, in order with what the program prints.
+// A kernel's printf writes to the program's standard output, in order with the program's own output.
 // printing FILE, which has a kernel "numbers" that prints one line for each of its items
 #include "check.h"
 

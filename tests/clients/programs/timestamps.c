@@ -1,4 +1,4 @@
-// The device's clock: read by the host, written by a command, and kept by events about kernels.
+// The device's clock: read by the host, written by a command, and recorded in kernel events.
 // timestamps FILE, which has a kernel "triad" that computes a[i] = b[i] + s * c[i]
 #include <time.h>
 

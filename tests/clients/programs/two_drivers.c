@@ -1,4 +1,4 @@
-// Every driver that is there does its work beside the others: memory, a fill, a copy, and a kernel.
+// Every available driver works beside the others: memory, a fill, a copy, and a kernel.
 // two_drivers FILE, which has a kernel "triad" that computes a[i] = b[i] + s * c[i]
 #include "check.h"
 

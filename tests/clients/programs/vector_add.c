@@ -1,4 +1,4 @@
-// The classic: two vectors are added by a kernel from a .spv file, by way of the device's own memory.
+// Vector addition by a kernel from a .spv file, through device memory.
 // vector_add FILE KERNEL, where the kernel computes a[i] = b[i] + s * c[i]
 #include "check.h"
 

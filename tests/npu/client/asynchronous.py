@@ -1,4 +1,4 @@
-"""Requests that run while the program goes on."""
+"""Asynchronous requests."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_cancel_leaves_the_request_usable(compiled: Compiled) -> None:
     request = compiled("residual").create_infer_request()
     for _ in range(20):
         request.start_async()
-        # Whether there was still something to cancel is a matter of luck.
+        # The inference may already have completed before the cancel.
         with contextlib.suppress(RuntimeError):
             request.cancel()
         with contextlib.suppress(RuntimeError):
@@ -137,7 +137,7 @@ def test_cancel_leaves_the_request_usable(compiled: Compiled) -> None:
 
 
 def test_requests_on_threads(compiled: Compiled) -> None:
-    """Each thread with a request of its own, on one model."""
+    """Each thread has its own request of one model."""
     case = models.case("transformer")
     wrong: list[BaseException] = []
 

@@ -16,7 +16,7 @@ from tests.npu.client.conftest import DEVICE, infer
 Compiled = Callable[[str], ov.CompiledModel]
 MAGIC = b"OVNPU"
 SIZE = 8
-"""What OpenVINO ends a blob with: its size in so many bytes, and a word."""
+"""The trailer of OpenVINO's blobs: the size in this many bytes, and a magic word."""
 
 
 def exported(made: ov.CompiledModel) -> bytes:
@@ -76,7 +76,7 @@ def test_the_stream_may_go(core: ov.Core, compiled: Compiled) -> None:
 
 
 def parts(blob: bytes) -> tuple[bytes, bytes]:
-    """What the driver made, and what OpenVINO has put behind it."""
+    """The driver's blob, and the data that OpenVINO has appended."""
     size = int.from_bytes(blob[-SIZE - len(MAGIC) : -len(MAGIC)], "little")
     return blob[:size], blob[size : -SIZE - len(MAGIC)]
 

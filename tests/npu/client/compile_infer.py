@@ -77,7 +77,7 @@ def test_tensors_written_in_place(compiled: Compiled) -> None:
 
 @pytest.mark.parametrize("place", [models.aligned, np.copy], ids=["pages", "anywhere"])
 def test_tensors_of_the_program(compiled: Compiled, place: Callable[[Any], Any]) -> None:
-    """Those that begin with a page are used where they are, others are copied."""
+    """Page-aligned ones are used in place, others are copied."""
     case = models.case("residual")
     request = compiled("residual").create_infer_request()
     for seed in range(4):
@@ -94,7 +94,7 @@ def test_tensors_of_the_program(compiled: Compiled, place: Callable[[Any], Any])
 
 
 def test_parts_of_tensors(compiled: Compiled) -> None:
-    """Rows that lie apart in memory, on the way in and on the way out; what lies between stays as it is."""
+    """Strided rows as input and output; the gaps stay unchanged."""
     case = models.case("integers_i32")
     request = compiled("integers_i32").create_infer_request()
     wide = {name: ov.Tensor(np.full((3, 20), 77, np.int32)) for name in ("x", "y", "least")}

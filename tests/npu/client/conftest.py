@@ -1,4 +1,4 @@
-"""What the checks in this folder share. `test_openvino_client.py` starts the process that runs them."""
+"""Fixtures of the checks in this folder. `test_openvino_client.py` starts the process that runs them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What cannot be done is said, in words of ours, and harms nothing that comes after."""
+"""Errors have our messages, and do not affect later work."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Compiled = Callable[[str], ov.CompiledModel]
 
 
 class Fold(ov.Op):  # type: ignore[misc]
-    """An operation that nobody but this file knows."""
+    """An operation known only to this file."""
 
     def __init__(self, inputs: Any = None) -> None:
         super().__init__(self, inputs)

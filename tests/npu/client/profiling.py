@@ -1,4 +1,4 @@
-"""How long each layer took."""
+"""Layer times."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_layers(core: ov.Core) -> None:
     ran = [layer for layer in found if layer.status == ov.ProfilingInfo.Status.EXECUTED]
     assert len(ran) >= 5
     names = {node.get_friendly_name() for node in case.build().get_ops()}
-    # What the compiler has made of several nodes has one name of them.
+    # A fused layer has the name of one of its nodes.
     assert sum(any(name in layer.node_name for name in names) for layer in ran) >= 4
     assert all(layer.node_type for layer in ran)
     # As an NPU would have it: its array of multipliers, its vector processors, its copy engines.
