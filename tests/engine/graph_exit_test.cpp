@@ -99,7 +99,7 @@ void fork_with_graphs() {
     assert(CompiledGraph::compile(add_relu(&text), weights.bytes(), nullptr, &none, &reason));
     execution.reset();
     graph.reset();
-    alarm(20);
+    alarm(300);
     std::exit(0);
   }
   int status = -1;

@@ -198,6 +198,11 @@ void test_share_under_fire() {
     auto* words = static_cast<uint64_t*>(block.base);
     std::memset(words, 0, kWords * 8);
     std::atomic<bool> stop{false};
+    std::atomic<uint64_t> stores[2]{};
+    auto await_stores = [&] {
+      for (auto& count : stores)
+        for (const uint64_t before = count; count < before + 1000;) std::this_thread::yield();
+    };
     std::vector<uint64_t> written[2];
     std::vector<std::thread> threads;
     for (size_t t = 0; t < 2; ++t) {
@@ -208,12 +213,13 @@ void test_share_under_fire() {
           size_t at = (random() % (kWords / 2)) * 2 + t;
           std::atomic_ref(words[at]).store(n, std::memory_order_relaxed);
           written[t][at] = n;
+          stores[t].store(n, std::memory_order_relaxed);
         }
       });
     }
-    usleep(2000);
+    await_stores();
     assert(Heap::share(&block));
-    usleep(2000);
+    await_stores();
     stop = true;
     for (std::thread& thread : threads) thread.join();
     for (size_t i = 0; i < kWords; ++i) assert(words[i] == written[i % 2][i]);

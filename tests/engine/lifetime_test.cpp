@@ -109,18 +109,22 @@ void priorities(Scene& scene) {
     std::atomic<int>* order;
     int at = 0;
   } first{&order}, second{&order};
-  ze_host_function_callback_t wait = [](void*) { sleep_ms(1); };
+  std::atomic<bool> submitted{false};
+  ze_host_function_callback_t wait = [](void* argument) {
+    while (!static_cast<std::atomic<bool>*>(argument)->load()) std::this_thread::yield();
+    sleep_ms(1);
+  };
   ze_host_function_callback_t mark = [](void* argument) {
     auto* m = static_cast<Mark*>(argument);
     m->at = ++*m->order;
   };
-  for (int i = 0; i < 60; ++i) OK(zeCommandListAppendHostFunction(slow, wait, nullptr, nullptr, nullptr, 0, nullptr));
+  for (int i = 0; i < 60; ++i) OK(zeCommandListAppendHostFunction(slow, wait, &submitted, nullptr, nullptr, 0, nullptr));
   OK(zeCommandListAppendHostFunction(slow, mark, &first, nullptr, nullptr, 0, nullptr));
   OK(zeCommandListAppendHostFunction(quick, mark, &second, nullptr, nullptr, 0, nullptr));
   for (auto list : {slow, quick}) OK(zeCommandListClose(list));
   OK(zeCommandQueueExecuteCommandLists(low, 1, &slow, nullptr));
-  sleep_ms(2);
   OK(zeCommandQueueExecuteCommandLists(high, 1, &quick, nullptr));
+  submitted = true;
   OK(zeCommandQueueSynchronize(high, kSoon));
   OK(zeCommandQueueSynchronize(low, kSoon));
   assert(second.at == 1 && first.at == 2);

@@ -16,7 +16,7 @@ void more_than_a_sleep_can_watch(Scene& scene) {
     lists.push_back(scene.immediate(i % 2));
     fill(lists[i], row + i, 1, 1, done[i], {gates[i]});
   }
-  sleep_ms(5);  // the engines are asleep now
+  await_sleep_of_others();
   std::vector<uint32_t> order(kLists);
   for (uint32_t i = 0; i < kLists; ++i) order[i] = i;
   std::shuffle(order.begin(), order.end(), std::mt19937(5));
@@ -98,7 +98,9 @@ void sleeping_hosts(Scene& scene) {
       if (result == ZE_RESULT_NOT_READY) ++late;
     });
   }
-  sleep_ms(100);
+  for (size_t i = 8; i < 16; ++i) waiters[i].join();
+  waiters.resize(8);
+  await_sleep_of_others();
   assert(woken == 0);
   for (ze_event_handle_t event : events) OK(zeEventHostSignal(event));
   for (std::thread& waiter : waiters) waiter.join();

@@ -126,7 +126,7 @@ void signals() {
   assert(a.sleep(kRounds + 1, 0) == Signal::State::Pending);
   assert(a.sleep(kRounds + 1, 2'000'000) == Signal::State::Pending);
   std::thread failing([&] {
-    scene::sleep_ms(5);
+    scene::await_sleep_of_others();
     a.fail();
   });
   assert(a.sleep(kRounds + 1, kForever) == Signal::State::Failed);

@@ -2,6 +2,7 @@
 #pragma once
 
 #undef NDEBUG
+#include <dirent.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include <functional>
 #include <initializer_list>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -210,6 +212,28 @@ inline void also_handed_over(void (*test)()) {
   waitpid(child, &status, 0);
   assert(status == 0);
   test();
+}
+
+// Returns when no other thread of this process runs, as where engines and waiters have gone to sleep.
+inline void await_sleep_of_others() {
+  for (bool running = true; running;) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    running = false;
+    DIR* threads = opendir("/proc/self/task");
+    assert(threads);
+    while (const dirent* thread = readdir(threads)) {
+      const int id = std::atoi(thread->d_name);
+      FILE* status =
+          id && id != gettid() ? std::fopen(("/proc/self/task/" + std::string(thread->d_name) + "/status").c_str(), "r") : nullptr;
+      if (!status) continue;  // it may have ended
+      char line[256], state = 'S';
+      while (std::fgets(line, sizeof line, status) && std::sscanf(line, "State: %c", &state) != 1) {
+      }
+      running |= state != 'S';
+      std::fclose(status);
+    }
+    closedir(threads);
+  }
 }
 
 inline void sleep_ms(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
