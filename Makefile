@@ -21,7 +21,10 @@ CXX_FILES = $(shell find engine binding loader opencl tests examples benchmarks 
 FIXED_ADDRESSES = $(shell setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R)
 # The C++ tests of graphs are not run without it.
 OPENVINO = $(abspath $(firstword $(wildcard $(VENV)/lib/python*/site-packages/openvino/libs/libopenvino_c.so.*)))
-SAY = @printf '\033[1m==>\033[0m %s\n'
+# Colour, and ninja's line of progress, where there is a terminal; NO_COLOR forbids the first.
+TERMINAL := $(MAKE_TERMOUT)
+SAY = @printf $(if $(and $(TERMINAL),$(if $(NO_COLOR),,yes)),'\033[1m==>\033[0m %s\n','==> %s\n')
+QUIETLY = $(if $(TERMINAL),,--quiet)
 
 .PHONY: help
 help:  ## list these targets
@@ -30,12 +33,16 @@ help:  ## list these targets
 .PHONY: venv
 venv: $(READY)  ## the Python environment with the tools that build and test
 
-$(READY): pyproject.toml
+define check_python
 	@command -v $(PYTHON) >/dev/null || { echo "error: no $(PYTHON); on Debian: apt install python3 python3-venv" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "error: $(PYTHON) is older than 3.11; name a newer one: make PYTHON=python3.12" >&2; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "error: $(PYTHON) has no venv; on Debian: apt install python3-venv" >&2; exit 1; }
-	$(SAY) 'installing the tools into $(VENV)'
 	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
+endef
+
+$(READY): pyproject.toml
+	$(check_python)
+	$(SAY) 'installing the tools into $(VENV)'
 	@$(BIN)/python -m pip install --quiet $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])')
 	@$(INSTALL) '.[dev]'
 	@touch $@
@@ -43,7 +50,7 @@ $(READY): pyproject.toml
 .PHONY: build
 build: build/release/build.ninja  ## compile the engine into src/anyzero/lib (only what changed)
 	$(SAY) 'building the engine'
-	@$(BIN)/ninja -C build/release --quiet
+	@$(BIN)/ninja -C build/release $(QUIETLY)
 
 build/release/build.ninja: OPTIONS := -DANYZERO_IN_PLACE=ON -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python"
 build/address/build.ninja: OPTIONS := -DANYZERO_TESTS=ON -DANYZERO_SANITIZE=address,undefined
@@ -53,9 +60,17 @@ build/%/build.ninja: Makefile | $(READY)
 	@$(BIN)/cmake -S . -B build/$* -G Ninja -DCMAKE_MAKE_PROGRAM="$(CURDIR)/$(BIN)/ninja" -DCMAKE_CXX_COMPILER=$(CXX) $(OPTIONS) --log-level=WARNING >/dev/null
 	@touch $@
 
+# Without the tools of development, an ordinary installation will do: it takes 270 MB instead of 700.
+DEMO := $(VENV)/.demo
 .PHONY: demo
-demo: build  ## the guided tour
+demo: $(if $(wildcard $(READY)),build,$(DEMO))  ## the guided tour
 	@$(BIN)/anyzero demo
+
+$(DEMO): $(shell git ls-files pyproject.toml CMakeLists.txt src engine binding loader opencl spec 2>/dev/null)
+	$(check_python)
+	$(SAY) 'building anyzero and installing it into $(VENV) (make venv adds the tools of development)'
+	@$(BIN)/python -m pip install --quiet .
+	@touch $@
 
 .PHONY: test
 test: check  ## everything that must pass before a change lands
@@ -78,9 +93,9 @@ lint: $(READY)  ## ruff, mypy, clang-format
 .PHONY: sanitize
 sanitize: build/address/build.ninja build/thread/build.ninja build/description  ## the C++ tests under the address, undefined and thread sanitizers
 	$(SAY) 'building the engine with the address and undefined sanitizers'
-	@$(BIN)/ninja -C build/address --quiet
+	@$(BIN)/ninja -C build/address $(QUIETLY)
 	$(SAY) 'building the engine with the thread sanitizer'
-	@$(BIN)/ninja -C build/thread --quiet
+	@$(BIN)/ninja -C build/thread $(QUIETLY)
 	$(SAY) 'running the C++ tests with both'
 	@ANYZERO_OPENVINO_LIBRARY="$(OPENVINO)" ANYZERO_DESCRIPTION="$(CURDIR)/build/description" $(FIXED_ADDRESSES) $(BIN)/ctest --parallel 2 --test-dir build/address --output-on-failure --no-tests=error
 	@ANYZERO_DESCRIPTION="$(CURDIR)/build/description" $(FIXED_ADDRESSES) $(BIN)/ctest --parallel 2 --test-dir build/thread --output-on-failure --no-tests=error

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 import weakref
+from typing import Any
 
 import numpy as np
 import pytest
@@ -289,3 +290,36 @@ def test_device_synchronize_waits_for_all_and_tells_of_faults(run_python: RunPyt
         print(error.function, "memory copy of 4 bytes" in error.detail)
     """
     assert run_python(source, ANYZERO_LOG="off") == "zeDeviceSynchronize True\n"
+
+
+# How long a command took
+
+
+@pytest.mark.parametrize("mode", ["asynchronous", "synchronous"])
+def test_a_completion_knows_how_long_its_command_took(ctx: az.Context, mode: Any) -> None:
+    x, y = ctx.zeros(1 << 16, np.uint8), ctx.zeros(1 << 16, np.uint8)
+    with ctx.immediate(mode=mode, timing=True) as lst:
+        done = [lst.copy(x, y) for _ in range(10)]
+        lst.synchronize()
+        assert all(each.kernel_ns > 0 for each in done)
+        timed = ctx.event(timing=True)
+        assert lst.copy(x, y, signal=timed) is timed
+        timed.wait()
+        assert timed.kernel_ns > 0
+
+
+def test_before_its_end_nothing_is_known(ctx: az.Context) -> None:
+    gate = ctx.event()
+    with ctx.immediate(timing=True) as lst:
+        done = lst.barrier(wait=gate)
+        with pytest.raises(az.NotReady):
+            _ = done.kernel_ns
+        gate.signal()
+
+
+def test_a_completion_without_timing_says_how_to_ask(ctx: az.Context) -> None:
+    with ctx.immediate() as lst, ctx.immediate(mode="synchronous") as at_once:
+        for done in (lst.barrier(), at_once.barrier(), ctx.queue().fence(signalled=True)):
+            with pytest.raises(az.UnsupportedFeature, match="not measured") as caught:
+                _ = done.kernel_ns
+            assert "ctx.immediate(timing=True)" in caught.value.remedy

@@ -17,10 +17,16 @@ _OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 # Runs blocks one after another in one namespace, as a reader would, and tells what each printed.
 _RUNNER = """
-import contextlib, io, json, sys, traceback
+import contextlib, io, json, linecache, sys, traceback
 space = {"__name__": "page"}
 told = []
-for line, text in json.load(sys.stdin):
+given = json.load(sys.stdin)
+# Kernels in Python are compiled from their source, which is looked for where tracebacks look for it.
+lines = [""] * max((line + text.count("\\n") for line, text in given), default=0)
+for line, text in given:
+    lines[line:line + text.count("\\n")] = text.splitlines(keepends=True)
+linecache.cache[sys.argv[1]] = (sum(map(len, lines)), None, [each or "\\n" for each in lines], sys.argv[1])
+for line, text in given:
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         try:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from anyzero import errors
+
 __all__ = ["Completion"]
 
 
@@ -33,3 +35,18 @@ class Completion:
     def done(self) -> bool:
         """Whether it is done, without waiting."""
         raise NotImplementedError
+
+    @property
+    def kernel_ns(self) -> int:
+        """How many nanoseconds the command took on the device, where that is measured; raises NotReady before its end.
+
+        >>> with az.device().context().immediate(timing=True) as lst:
+        ...     done = lst.barrier()
+        ...     done.wait(timeout=5)
+        ...     done.kernel_ns >= 0
+        True
+        """
+        raise errors.UnsupportedFeature(
+            "it was not measured how long this took",
+            remedy="Ask for it before: ctx.immediate(timing=True), or signal=ctx.event(timing=True) for one command.",
+        )

@@ -258,9 +258,12 @@ class Context(Allocator):
         index: int = 0,
         explicit_only: bool = False,
         copy_offload: bool = False,
+        timing: bool = False,
         device: Device | None = None,
     ) -> ImmediateCommandList:
         """A list whose commands run as they are appended; the two hints are those of `command_list`.
+
+        With `timing`, `Completion.kernel_ns` tells how long each command took on the device.
 
         >>> with az.device().context().immediate(mode="synchronous") as lst:
         ...     lst.barrier().done
@@ -275,6 +278,7 @@ class Context(Allocator):
             index=index,
             explicit_only=explicit_only,
             copy_offload=copy_offload,
+            timing=timing,
         )
 
     def event(

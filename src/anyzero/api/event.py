@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from anyzero import ze
+from anyzero.api._events import elapsed_ns, ticks
 from anyzero.api._flags import SCOPES, EventScope, scope_of, told, widest
 from anyzero.api._hot import hot
 from anyzero.api._waiting import wait as _wait
@@ -37,7 +38,6 @@ _signal: Final = hot("zeEventHostSignal")
 _reset: Final = hot("zeEventHostReset")
 _get_signal_scope: Final = function("zeEventGetSignalScope")
 _get_wait_scope: Final = function("zeEventGetWaitScope")
-_timestamp: Final = function("zeEventQueryKernelTimestamp")
 
 
 class Timestamps(NamedTuple):
@@ -173,15 +173,9 @@ class Event(Completion, Resource):
         >>> event.timestamps.end >= event.timestamps.start
         True
         """
-        found = ze.ze_kernel_timestamp_result_t()
-        check(_timestamp(self.handle, ctypes.byref(found)), _timestamp)
-        whole, own = getattr(found, "global"), found.context
-        return Timestamps(whole.kernelStart, whole.kernelEnd, own.kernelStart, own.kernelEnd)
+        return Timestamps(*ticks(self.handle))
 
     @property
     def kernel_ns(self) -> int:
         """How many nanoseconds its command took on the device."""
-        times = self.timestamps
-        device = self.context.device
-        mask = (1 << device.timestamp_bits) - 1
-        return ((times.end - times.start) & mask) * device.timer_resolution
+        return elapsed_ns(self.handle, self.context.device)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from anyzero import errors, ze
 from anyzero.api import _keep
 from anyzero.api._captured import Captured, in_progress
-from anyzero.api._events import NO_WAITS, Waits, pack
+from anyzero.api._events import NO_WAITS, Waits, elapsed_ns, pack
 from anyzero.api._flags import QUEUE, QueueFlag, told
 from anyzero.api._host_function import watch
 from anyzero.api._hot import hot
@@ -59,7 +59,8 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
     """A list whose commands run at once, in order; the way to the lowest latency.
 
     A command returns a `Completion`: its ``signal=`` event if it has one, else its own. The end of a ``with`` block
-    waits for all commands and closes the list. With ``mode="synchronous"`` a command is done when its call returns.
+    waits for all commands and closes the list. With ``mode="synchronous"`` a command is done when its call returns,
+    with ``timing=True`` a completion knows how long its command took.
     Several threads may append.
 
     >>> ctx = az.device().context()
@@ -72,7 +73,7 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
     """
 
     _gone_when_closed = ("handle", "_spare")
-    __slots__ = ("_held", "_lifetime", "_self", "_spare", "_tickets", "synchronous")
+    __slots__ = ("_held", "_lifetime", "_self", "_spare", "_tickets", "synchronous", "timing")
 
     _destroy = function("zeCommandListDestroy")
     _synchronize = _synchronize
@@ -91,6 +92,7 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
         index: int = 0,
         explicit_only: bool = False,
         copy_offload: bool = False,
+        timing: bool = False,
     ) -> None:
         _keep.sweep()
         desc = queue_desc(
@@ -101,6 +103,7 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
         self.device = device
         self.group = group
         self.synchronous = mode == "synchronous"
+        self.timing = timing
         self._held = Held()
         # Events count, so they can be used again as they are, also while what they were used for is still to come.
         self._spare: list[int] = []
@@ -132,7 +135,7 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
             self._look()
         if signal is not None:
             done: Event | _Done | _Ticket = signal
-        elif self.synchronous:
+        elif self.synchronous and not self.timing:
             done = _DONE
         else:
             tickets = self._tickets
@@ -292,6 +295,8 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
 
     def _new_event(self) -> int:
         flags = ze.ZE_EVENT_COUNTER_BASED_FLAG_IMMEDIATE | ze.ZE_EVENT_COUNTER_BASED_FLAG_HOST_VISIBLE
+        if self.timing:
+            flags |= ze.ZE_EVENT_COUNTER_BASED_FLAG_DEVICE_TIMESTAMP
         scope = ze.ZE_EVENT_SCOPE_FLAG_HOST
         desc = ze.ze_event_counter_based_desc_t(flags=flags, signal=scope, wait=scope)
         return create(_create_event, self._lifetime.handle, self.device.handle, ctypes.byref(desc))
@@ -300,12 +305,13 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
 class _Ticket(Completion):
     """The completion of one command: an event that counts, lent by the list."""
 
-    __slots__ = ("_context", "_list", "handle")
+    __slots__ = ("_context", "_list", "_timing", "handle")
     _is_event = True
 
     def __init__(self, owner: ImmediateCommandList) -> None:
         self._list = owner._self
         self._context = owner.context
+        self._timing = owner.timing
         try:
             self.handle = owner._spare.pop()
         except IndexError:
@@ -333,6 +339,13 @@ class _Ticket(Completion):
             check(result, _query_event)
         self._let_go()
         return True
+
+    @property
+    def kernel_ns(self) -> int:
+        """As Completion says."""
+        if not self._timing:
+            return super().kernel_ns
+        return elapsed_ns(self.handle, self._context.device)
 
     def __del__(self) -> None:
         try:

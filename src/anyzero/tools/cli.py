@@ -10,6 +10,7 @@ from typing import Any
 
 import anyzero as az
 from anyzero.config import LANES
+from anyzero.tools.terminal import HELP_WIDTH, laid_out, wrapped
 
 __all__ = ["main"]
 
@@ -68,12 +69,12 @@ examples:
 """
 _DOCTOR = """\
 examples:
-  anyzero doctor                   every part, what was found, and how to mend what is wrong
+  anyzero doctor                   every part, what was found, and how to fix what is wrong
   anyzero doctor --json            for programs: anyzero doctor --json | jq '.checks[] | select(.state == "bad")'
   anyzero doctor && make test      goes on only when everything needed is there
 
-  ✓ good   – for your information   ! works, but look at it   ✗ has to be mended
-exit codes: 0 everything that is needed works, 1 something has to be mended.
+  ✓ good   – for your information   ! look at it   ✗ has to be fixed
+exit codes: 0 everything that is needed works, 1 something has to be fixed.
 """
 
 _NPU = """\
@@ -89,8 +90,8 @@ examples:
   anyzero npu latency model.xml                          the median of three rounds
   anyzero npu latency model.onnx --repeat 9
   anyzero npu latency model.xml --config PERFORMANCE_HINT=THROUGHPUT
-  anyzero npu latency model.onnx --shape '[1,3,224,224]' for a model whose inputs may have any size
-  anyzero npu latency model.xml --json | jq '.cache_dir.latency / .first_ever.latency'
+  anyzero npu latency model.onnx --shape '[1,3,224,224]'  for a model whose inputs may have any size
+  anyzero npu latency model.xml --json | jq .cache_dir.of_first_ever
 
 Each round starts four fresh processes:
   first ever inference latency (FEIL)   nothing is cached: the model is compiled, loaded, and run once
@@ -143,7 +144,7 @@ examples:
   anyzero spirv asm kernels.spv saxpy --ir               LLVM's IR as the compiler wrote it
   anyzero spirv asm kernels.spv saxpy --body             the compiler's own form: one work-item, before lanes
   anyzero spirv asm kernels.spv saxpy --lanes 1 --cpu haswell
-  anyzero spirv asm kernels.spv saxpy --options "-ze-opt-greater-than-4GB-buffer-required"
+  anyzero spirv asm kernels.spv saxpy --options "-ze-opt-level=1 -g"
   anyzero spirv asm kernels.spv saxpy --output saxpy.s && llvm-mca saxpy.s
 
 The variables of `anyzero docs environment` apply (ANYZERO_LANES, ANYZERO_GATHERS, …); options outrank them.
@@ -159,7 +160,7 @@ _SPIRV_INFO = """\
 examples:
   anyzero spirv info kernels.spv
   anyzero spirv info kernels.spv saxpy --cpu haswell     of one kernel, for another processor
-  anyzero spirv info kernels.spv --json | jq -r '.kernels[] | "\\(.name) \\(.lanes)"'
+  anyzero spirv info kernels.spv --json | jq -r '.kernels[].lanes'
 
 Kernels are compiled to be looked at; nothing is run. The exit code is 1 if one of them cannot be compiled.
 """
@@ -198,8 +199,8 @@ def _joined(arguments: list[str]) -> list[str]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="anyzero",
-        description=_DESCRIPTION,
-        epilog=_EXAMPLES,
+        description=wrapped(_DESCRIPTION, columns=HELP_WIDTH),
+        epilog=laid_out(_EXAMPLES),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"anyzero {az.__version__}")
@@ -218,7 +219,7 @@ def _parser() -> argparse.ArgumentParser:
     tour.add_argument("--device", metavar="SELECTOR", help="which device, as in ANYZERO_DEVICE: 0, cpu:0, 0.1")
 
     start = add("run", "start a program that then uses anyzero", _RUN, _run)
-    start.usage = "anyzero run [-h] [-v] [--devices D] [--profile P] [--loader L] [--] PROGRAM [ARGUMENT …]"
+    start.usage = "anyzero run [options] [--] PROGRAM [ARGUMENT …]"
     start.set_defaults(failure=125)
     start.add_argument("-v", "--verbose", action="store_true", help="say on stderr which loader is used, and why")
     _add_choices(start)
@@ -230,7 +231,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_choices(tell)
 
-    look = add("doctor", "check everything that anyzero needs, and say how to mend what is wrong", _DOCTOR, _doctor)
+    look = add("doctor", "check everything that anyzero needs, and say how to fix what is wrong", _DOCTOR, _doctor)
     look.add_argument("--json", action="store_true", help="as JSON")
 
     models = add("npu", "measure models on the NPU", _NPU, _help)
@@ -307,7 +308,7 @@ def _add_kind(
         name,
         help=summary,
         description=f"{summary[0].upper()}{summary[1:]}.",
-        epilog=examples,
+        epilog=laid_out(examples),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     made.set_defaults(command=command)

@@ -12,6 +12,7 @@ import anyzero as az
 from anyzero.api import library
 from anyzero.tools.info import device_table
 from anyzero.tools.sizes import size
+from anyzero.tools.terminal import coloured, progress, wrapped
 
 __all__ = ["run"]
 
@@ -37,15 +38,16 @@ def run(selector: str | None = None) -> int:
     with device.context() as ctx:
         for step in steps:
             try:
-                said = step(ctx)
+                with progress(step.__name__.replace("_", " ")):
+                    said = step(ctx)
             except az.UnsupportedFeature as error:
                 # Of another driver, behind a loader of the system's, or of an NPU; our compute devices have all of it.
                 if library.OURS and device.max_group_size:
                     raise
                 skipped += 1
-                print(f"  – {step.__name__.replace('_', ' ')}: {str(error).splitlines()[0]}")
+                print(wrapped(f"  – {step.__name__.replace('_', ' ')}: {str(error).splitlines()[0]}", "    "))
                 continue
-            print(f"  ✓ {said}")
+            print(wrapped(f"  ✓ {said}", "    ").replace("✓", coloured("✓", "green"), 1))
     done = f"{len(steps) - skipped} of {len(steps)}" if skipped else f"All {len(steps)}"
     print(f"\n{done} steps were checked, in {time.perf_counter() - began:.2f} s.")
     return 0

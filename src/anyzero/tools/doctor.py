@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,24 +10,25 @@ from dataclasses import asdict
 from typing import Final
 
 from anyzero.tools.checks import CHECKS, Check, State
+from anyzero.tools.terminal import Colour, coloured, progress, width
 
 __all__ = ["run"]
 
 _MARKS: Final[dict[State, str]] = {"good": "✓", "note": "–", "warning": "!", "bad": "✗"}
-_NARROWEST: Final = 60
+_COLOURS: Final[dict[State, Colour]] = {"good": "green", "note": "dim", "warning": "yellow", "bad": "red"}
 _WIDEST: Final = 120
 
 
 def run(*, as_json: bool) -> int:
-    """Look at everything, say what was found, and return 1 where something has to be mended."""
+    """Look at everything, say what was found, and return 1 where something has to be fixed."""
     # Most of them wait for a process that they started.
-    with ThreadPoolExecutor() as pool:
+    with progress("looking at everything"), ThreadPoolExecutor() as pool:
         found = [check for checks in pool.map(_done, CHECKS) for check in checks]
     bad = sum(check.state == "bad" for check in found)
     if as_json:
         print(json.dumps({"ok": not bad, "checks": [asdict(check) for check in found]}, indent=2))
     else:
-        print(_table(found, _width()))
+        print(_table(found, min(width(), _WIDEST)))
         print(f"\n{_verdict(bad)}")
     return 1 if bad else 0
 
@@ -46,12 +45,7 @@ def _done(check: Callable[[], Iterator[Check]]) -> list[Check]:
 def _verdict(bad: int) -> str:
     if not bad:
         return "Everything that is needed works."
-    return f"{bad} {'thing has' if bad == 1 else 'things have'} to be mended."
-
-
-def _width() -> int:
-    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDEST
-    return min(max(columns, _NARROWEST), _WIDEST)
+    return f"{bad} {'thing has' if bad == 1 else 'things have'} to be fixed."
 
 
 def _table(found: Sequence[Check], width: int) -> str:
@@ -59,14 +53,16 @@ def _table(found: Sequence[Check], width: int) -> str:
     margin = " " * (names + 4)
     lines: list[str] = []
     for check in found:
-        lines += textwrap.wrap(
+        mark = _MARKS[check.state]
+        first, *others = textwrap.wrap(
             check.finding,
             width,
-            initial_indent=f"{_MARKS[check.state]} {check.name.ljust(names)}  ",
+            initial_indent=f"{mark} {check.name.ljust(names)}  ",
             subsequent_indent=margin,
             break_long_words=False,
             break_on_hyphens=False,
-        ) or [f"{_MARKS[check.state]} {check.name}"]
+        ) or [f"{mark} {check.name}"]
+        lines += [first.replace(mark, coloured(mark, _COLOURS[check.state]), 1), *others]
         if check.remedy:
             lines += textwrap.wrap(
                 check.remedy,

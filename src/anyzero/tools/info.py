@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import textwrap
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any, Final
@@ -14,6 +14,7 @@ import anyzero as az
 from anyzero import config
 from anyzero.api import library
 from anyzero.driver.devices import boot
+from anyzero.tools import terminal
 from anyzero.tools.sizes import size
 
 __all__ = ["device_table", "run"]
@@ -80,6 +81,10 @@ def device_table() -> str:
         for place, tile in enumerate(device.tiles):
             rows.append(_row(f"{index}.{place}", f"  tile {place}", tile))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    if sys.stdout.isatty():
+        # Names of processors are long, and a line that is broken in two is no row any more.
+        widths[1] = max(min(widths[1], terminal.width() - sum(widths) + widths[1] - 2 * (len(widths) - 1)), 12)
+        rows = [(row[0], _cut(row[1], widths[1]), *row[2:]) for row in rows]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
     )
@@ -100,7 +105,11 @@ def _shown() -> str:
             f", with IP version {_ip(first.ip_version)} and {first.execution_units} EUs, because oneMKL runs on "
             "devices that it knows, with 16 EUs at least. ANYZERO_PROFILE=plain shows neither"
         )
-    return textwrap.fill(f"{text}. Which identity is shown is up to ANYZERO_PROFILE ({_profile()}).", 110)
+    return terminal.wrapped(f"{text}. Which identity is shown is up to ANYZERO_PROFILE ({_profile()}).")
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def _ip(version: int) -> str:

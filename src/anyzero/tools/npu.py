@@ -17,6 +17,7 @@ import numpy as np
 
 from anyzero import errors
 from anyzero.tools.npu_probe import model_with, settings_of, shapes_of
+from anyzero.tools.terminal import progress
 
 __all__ = ["bench", "latency"]
 
@@ -39,11 +40,12 @@ def latency(model: str, *, config: Sequence[str], shape: str, repeat: int, as_js
             empty = str(Path(place, f"driver{number}"))
             blobs = str(Path(place, f"blobs{number}"))
             own = {**settings, "CACHE_DIR": blobs}
-            rounds["first_ever"].append(_probe(model, shape, settings, empty))
-            rounds["driver_cache"].append(_probe(model, shape, settings, empty))
-            # The first of the two fills the folder; the driver's cache stays empty.
-            _probe(model, shape, own, str(Path(place, f"none{number}")))
-            rounds["cache_dir"].append(_probe(model, shape, own, str(Path(place, f"none{number}"))))
+            with progress(f"round {number + 1} of {repeat}"):
+                rounds["first_ever"].append(_probe(model, shape, settings, empty))
+                rounds["driver_cache"].append(_probe(model, shape, settings, empty))
+                # The first of the two fills the folder; the driver's cache stays empty.
+                _probe(model, shape, own, str(Path(place, f"none{number}")))
+                rounds["cache_dir"].append(_probe(model, shape, own, str(Path(place, f"none{number}"))))
     found = {name: _middle(each) for name, each in rounds.items()}
     first = found["first_ever"]["latency"]
     for each in found.values():
@@ -68,15 +70,18 @@ def bench(
     from anyzero.npu import AsyncInferQueue, Core
 
     source = model_with(model, shapes_of(shape))
-    compiled = Core().compile_model(source, settings_of(list(config)))
-    found = {"NPU": _measured(compiled, AsyncInferQueue, seconds, requests)}
+    with progress("compiling the model"):
+        compiled = Core().compile_model(source, settings_of(list(config)))
+    with progress(f"measuring on the NPU, {2 * seconds:g} s"):
+        found = {"NPU": _measured(compiled, AsyncInferQueue, seconds, requests)}
     if compare:
         try:
             import openvino
         except ImportError as error:
             raise errors.Unavailable(f"--compare needs OpenVINO: {error}", remedy="pip install openvino") from None
         other = openvino.Core().compile_model(source, "CPU")
-        found["CPU"] = _measured(other, openvino.AsyncInferQueue, seconds, requests)
+        with progress(f"measuring on the CPU, {2 * seconds:g} s"):
+            found["CPU"] = _measured(other, openvino.AsyncInferQueue, seconds, requests)
     if as_json:
         print(json.dumps({"model": model, **found}, indent=2))
         return 0

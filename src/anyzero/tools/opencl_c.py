@@ -8,6 +8,7 @@ from pathlib import Path
 
 from anyzero import errors
 from anyzero.opencl_c import compile_file, compile_text
+from anyzero.tools.terminal import progress
 
 __all__ = ["run"]
 
@@ -15,7 +16,8 @@ __all__ = ["run"]
 def run(source: str, output: str | None, options: Sequence[str]) -> int:
     """Compile a file, or standard input for ``-``, and return the exit code. clang's diagnostics are printed as is."""
     try:
-        made = compile_text(sys.stdin.read(), options) if source == "-" else compile_file(source, options)
+        with progress(f"compiling {source}"):
+            made = compile_text(sys.stdin.read(), options) if source == "-" else compile_file(source, options)
     except errors.BuildError as error:
         print(error.log or error, file=sys.stderr)
         return 1

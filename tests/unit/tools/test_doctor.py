@@ -237,7 +237,7 @@ def test_the_report_is_a_table_with_remedies(
     assert lines[1].startswith("! cache   word word")
     assert lines[2].startswith("          word")
     assert any(line.startswith("          → mend it") for line in lines)
-    assert lines[-4:] == ["✗ loader  not there", "          → build it", "", "1 thing has to be mended."]
+    assert lines[-4:] == ["✗ loader  not there", "          → build it", "", "1 thing has to be fixed."]
     assert max(map(len, lines)) <= 120
 
 
