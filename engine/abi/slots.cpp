@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <new>
 
-#include "../exec/thread.h"
+#include "../system/thread.h"
 
 // There when the program, or we ourselves, are built with the leak checker.
 extern "C" __attribute__((weak)) void __lsan_register_root_region(const void* begin, size_t size);

@@ -8,8 +8,8 @@
 
 #include <vector>
 
-#include "../exec/mutex.h"
-#include "../exec/thread.h"
+#include "../system/mutex.h"
+#include "../system/thread.h"
 
 namespace anyzero {
 

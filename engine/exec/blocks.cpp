@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "../system/settings.h"
 #include "dispatch.h"
-#include "settings.h"
 
 namespace anyzero {
 

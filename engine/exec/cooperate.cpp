@@ -4,9 +4,9 @@
 
 #include <ctime>
 
+#include "../system/signal.h"
+#include "../system/thread.h"
 #include "dispatch.h"
-#include "signal.h"
-#include "thread.h"
 
 namespace anyzero {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "../objects/event.h"
-#include "mutex.h"
-#include "thread.h"
+#include "../system/mutex.h"
+#include "../system/thread.h"
 
 namespace anyzero {
 

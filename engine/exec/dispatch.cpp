@@ -7,16 +7,16 @@
 #include <cstring>
 
 #include "../objects/device.h"
-#include "../objects/residency.h"
+#include "../system/clock.h"
+#include "../system/settings.h"
 #include "blocks.h"
-#include "clock.h"
 #include "code.h"
 #include "cooperate.h"
 #include "kernel_memory.h"
 #include "kernel_stack.h"
 #include "pool.h"
+#include "reach.h"
 #include "running.h"
-#include "settings.h"
 #include "watchdog.h"
 
 namespace anyzero {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <new>
 
-#include "clock.h"
-#include "settings.h"
-#include "thread.h"
+#include "../system/clock.h"
+#include "../system/settings.h"
+#include "../system/thread.h"
 
 namespace anyzero {
 

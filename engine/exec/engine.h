@@ -11,7 +11,7 @@
 #include <mutex>
 #include <vector>
 
-#include "mutex.h"
+#include "../system/mutex.h"
 #include "ring.h"
 
 namespace anyzero {

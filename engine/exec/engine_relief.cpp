@@ -1,9 +1,9 @@
 // How other rings go on while the thread in charge of an engine is inside one that does not end.
 #include <ctime>
 
+#include "../system/signal.h"
+#include "../system/thread.h"
 #include "engine.h"
-#include "signal.h"
-#include "thread.h"
 
 namespace anyzero {
 

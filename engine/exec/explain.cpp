@@ -5,8 +5,8 @@
 
 #include "../layouts/gen/kernel.h"
 #include "../objects/allocation.h"
+#include "../system/settings.h"
 #include "code.h"
-#include "settings.h"
 
 namespace anyzero {
 

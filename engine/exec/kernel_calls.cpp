@@ -5,12 +5,12 @@
 #include <string>
 #include <utility>
 
-#include "../objects/residency.h"
 #include "code.h"
 #include "kernel_memory.h"
 #include "kernel_stack.h"
 #include "output.h"
 #include "printf.h"
+#include "reach.h"
 #include "running.h"
 #include "trap.h"
 

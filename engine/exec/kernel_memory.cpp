@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "../system/settings.h"
 #include "kernel_stack.h"
-#include "settings.h"
 
 namespace anyzero {
 

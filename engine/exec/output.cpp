@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <string>
 
-#include "../planner.h"
-#include "mutex.h"
+#include "../system/interpreter_lock.h"
+#include "../system/mutex.h"
 
 namespace anyzero {
 

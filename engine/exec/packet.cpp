@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "../npu/inference.h"
 #include "../objects/event.h"
 #include "../objects/external_semaphore.h"
 #include "../objects/fence.h"

@@ -14,7 +14,6 @@ class Code;
 class Image;
 class Sampler;
 class Fence;
-class Inference;
 class Program;
 class Device;
 class ExternalSemaphore;
@@ -219,10 +218,31 @@ struct HostFunctionPacket : Packet {
   void* argument;
 };
 
+// One execution of a graph, as far as rings know it. Threading: run from any thread, one after the other.
+class InferenceRun {
+ public:
+  void retain() { users_.fetch_add(1, std::memory_order_relaxed); }
+  void release() {
+    if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+
+  // False with the reason when it failed.
+  virtual bool run(char* reason, size_t size) = 0;
+  // Whether an argument has a byte of that range.
+  virtual bool uses(uintptr_t begin, uintptr_t end) const = 0;
+  virtual const char* name() const = 0;
+
+ protected:
+  virtual ~InferenceRun() = default;
+
+ private:
+  std::atomic<uint32_t> users_{1};
+};
+
 // One execution of a graph, with the arguments that the graph had when it was appended.
 struct InferPacket : Packet {
   static constexpr Op kOp = Op::Infer;
-  Inference* inference;  // held
+  InferenceRun* inference;  // held
 };
 
 struct SemaphoreUse {

@@ -6,10 +6,10 @@
 #include <atomic>
 #include <climits>
 
-#include "clock.h"
-#include "settings.h"
-#include "signal.h"
-#include "thread.h"
+#include "../system/clock.h"
+#include "../system/settings.h"
+#include "../system/signal.h"
+#include "../system/thread.h"
 
 namespace anyzero {
 

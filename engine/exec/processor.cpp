@@ -4,7 +4,6 @@
 #include <cstring>
 #include <mutex>
 
-#include "../npu/inference.h"
 #include "../objects/allocation.h"
 #include "../objects/context.h"
 #include "../objects/device.h"
@@ -14,14 +13,14 @@
 #include "../objects/image.h"
 #include "../objects/memory_advice.h"
 #include "../objects/residency.h"
-#include "clock.h"
+#include "../system/clock.h"
+#include "../system/settings.h"
 #include "code.h"
 #include "descriptor_waits.h"
 #include "dispatch.h"
 #include "engine.h"
 #include "explain.h"
 #include "program.h"
-#include "settings.h"
 
 namespace anyzero {
 

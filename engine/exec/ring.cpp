@@ -8,10 +8,10 @@
 #include "../objects/context.h"
 #include "../objects/device.h"
 #include "../objects/event.h"
+#include "../system/settings.h"
 #include "engine.h"
 #include "output.h"
 #include "processor.h"
-#include "settings.h"
 #include "wait.h"
 
 namespace anyzero {

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "../abi/gen/ze_api.h"
+#include "../system/mutex.h"
+#include "../system/signal.h"
+#include "../system/spinlock.h"
+#include "../system/thread.h"
 #include "busy.h"
-#include "mutex.h"
-#include "signal.h"
-#include "spinlock.h"
 #include "stream.h"
-#include "thread.h"
 #include "trap.h"
 
 namespace anyzero {

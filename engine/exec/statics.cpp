@@ -3,7 +3,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "mutex.h"
+#include "../system/mutex.h"
 
 // The sanitizers bring their own.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

@@ -13,11 +13,11 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "clock.h"
+#include "../system/clock.h"
+#include "../system/mutex.h"
+#include "../system/thread.h"
 #include "kernel_memory.h"
 #include "kernel_stack.h"
-#include "mutex.h"
-#include "thread.h"
 
 namespace anyzero {
 

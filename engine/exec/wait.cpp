@@ -1,11 +1,11 @@
 #include "wait.h"
 
-#include "../planner.h"
-#include "clock.h"
+#include "../system/clock.h"
+#include "../system/interpreter_lock.h"
+#include "../system/settings.h"
+#include "../system/thread.h"
 #include "output.h"
 #include "pool.h"
-#include "settings.h"
-#include "thread.h"
 
 namespace anyzero {
 

@@ -1,8 +1,8 @@
 // How a host thread waits: it looks, lends itself to the work, looks again for a while, and only then sleeps.
 #pragma once
 
+#include "../system/signal.h"
 #include "ring.h"
-#include "signal.h"
 
 namespace anyzero {
 

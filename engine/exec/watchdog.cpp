@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "clock.h"
-#include "mutex.h"
-#include "signal.h"
-#include "thread.h"
+#include "../system/clock.h"
+#include "../system/mutex.h"
+#include "../system/signal.h"
+#include "../system/thread.h"
 
 namespace anyzero {
 

@@ -18,7 +18,7 @@ ze_result_t CommandList::change_graph_argument(const ze_mutable_graph_argument_e
   ArgumentValue value;
   value.pointer = const_cast<void*>(change.pArgValue);
   value.read_strides(change.pNext);
-  return static_cast<InferPacket*>(packet)->inference->set(change.argIndex, value);
+  return static_cast<Inference*>(static_cast<InferPacket*>(packet)->inference)->set(change.argIndex, value);
 }
 
 }  // namespace anyzero

@@ -1,9 +1,8 @@
-#include "extension.h"
-
 #include <cstring>
 
 #include "../objects/command_queue.h"
 #include "../objects/driver.h"
+#include "../objects/extension_tables.h"
 #include "entry_checks.h"
 #include "graph_table.h"
 #include "inference_graph.h"

@@ -2,8 +2,8 @@
 
 #include <deque>
 
-#include "../exec/mutex.h"
-#include "../exec/thread.h"
+#include "../system/mutex.h"
+#include "../system/thread.h"
 #include "openvino.h"
 
 namespace anyzero {

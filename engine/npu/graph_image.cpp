@@ -4,9 +4,9 @@
 #include <mutex>
 
 #include "../abi/error.h"
-#include "../exec/settings.h"
 #include "../exec/trap.h"
 #include "../planning/request.h"
+#include "../system/settings.h"
 #include "compiled_graph.h"
 #include "content_hash.h"
 #include "form_keeper.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "../abi/gen/ze_npu_ext.h"
-#include "../exec/mutex.h"
+#include "../system/mutex.h"
 #include "blob.h"
 #include "content_hash.h"
 

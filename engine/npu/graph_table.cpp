@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "../exec/settings.h"
 #include "../objects/command_list.h"
 #include "../objects/text.h"
+#include "../system/settings.h"
 #include "compiler_options.h"
 #include "entry_checks.h"
 #include "inference_graph.h"

@@ -9,7 +9,8 @@
 
 #include "../abi/gen/ze_npu_ext.h"
 #include "../abi/object.h"
-#include "../exec/mutex.h"
+#include "../exec/packet.h"
+#include "../system/mutex.h"
 
 namespace anyzero {
 
@@ -28,7 +29,7 @@ struct ArgumentValue {
 };
 
 // Threading: run from any thread, one after the other; set only while no queue has it.
-class Inference {
+class Inference : public InferenceRun {
  public:
   // `query`, if given, gets the times of each run.
   static ze_result_t make(std::shared_ptr<GraphImage> graph, const std::vector<ArgumentValue>& values, ProfilingQuery* query,
@@ -37,27 +38,18 @@ class Inference {
   static ze_result_t make_initialization(std::shared_ptr<GraphImage> graph, const std::vector<ArgumentValue>& values,
                                          Inference** inference);
 
-  void retain() { users_.fetch_add(1, std::memory_order_relaxed); }
-  void release() {
-    if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
-  }
-
   ze_result_t set(uint32_t argument, const ArgumentValue& value);
-  // False with the reason when it failed.
-  bool run(char* reason, size_t size);
-
-  // Whether an argument has a byte of that range.
-  bool uses(uintptr_t begin, uintptr_t end) const;
-  const char* name() const;
+  bool run(char* reason, size_t size) override;
+  bool uses(uintptr_t begin, uintptr_t end) const override;
+  const char* name() const override;
 
  private:
   Inference(std::shared_ptr<GraphImage> graph, std::unique_ptr<Execution> execution, ProfilingQuery* query);
-  ~Inference();
+  ~Inference() override;
   ze_result_t check(uint32_t argument, const ArgumentValue& value) const;
   bool bind(uint32_t argument, const ArgumentValue& value, std::string* reason);
   bool take_weights(std::string* reason);
 
-  std::atomic<uint32_t> users_{1};
   std::shared_ptr<GraphImage> graph_;
   Mutex mutex_;
   std::unique_ptr<Execution> execution_;  // of a weightless graph: from the first run on

@@ -4,8 +4,8 @@
 #include <map>
 #include <vector>
 
-#include "../exec/settings.h"
 #include "../exec/trap.h"
+#include "../system/settings.h"
 #include "compiled_form.h"
 #include "manifest.h"
 #include "xml_scanner.h"

@@ -11,10 +11,10 @@
 #include <mutex>
 #include <string_view>
 
-#include "../exec/clock.h"
-#include "../exec/mutex.h"
-#include "../exec/settings.h"
-#include "../exec/thread.h"
+#include "../system/clock.h"
+#include "../system/mutex.h"
+#include "../system/settings.h"
+#include "../system/thread.h"
 
 namespace anyzero {
 

@@ -6,7 +6,7 @@
 
 #include "../abi/gen/ze_npu_ext.h"
 #include "../abi/handle.h"
-#include "../exec/mutex.h"
+#include "../system/mutex.h"
 #include "compiled_graph.h"
 
 namespace anyzero {

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <iterator>
 
-#include "../exec/thread.h"
+#include "../system/thread.h"
 #include "device.h"
 #include "ipc.h"
 #include "memory_account.h"

@@ -12,8 +12,8 @@
 
 #include "../abi/object.h"
 #include "../backends/backend.h"
-#include "../exec/mutex.h"
 #include "../exec/packet.h"
+#include "../system/mutex.h"
 #include "context.h"
 
 namespace anyzero {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "../abi/gen/ze_api.h"
-#include "../exec/mutex.h"
 #include "../layouts/gen/planner.h"
+#include "../system/mutex.h"
 #include "plan.h"
 #include "recent.h"
 

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "../exec/mutex.h"
+#include "../system/mutex.h"
 #include "event.h"
 #include "executable_graph.h"
 #include "graph.h"

@@ -19,6 +19,7 @@ class ExternalSemaphore;
 class Capture;
 class ExecutableGraph;
 class Graph;
+class Inference;
 struct Capturable;
 struct KernelFacts;
 

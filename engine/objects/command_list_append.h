@@ -3,7 +3,7 @@
 
 #include "../abi/error.h"
 #include "../exec/engine.h"
-#include "../exec/settings.h"
+#include "../system/settings.h"
 #include "capture.h"
 #include "command_list.h"
 #include "residency.h"

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "../exec/clock.h"
 #include "../exec/code.h"
 #include "../exec/dispatch.h"
-#include "../planner.h"
+#include "../system/clock.h"
+#include "../system/interpreter_lock.h"
 #include "command_list_append.h"
 #include "kernel.h"
 

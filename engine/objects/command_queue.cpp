@@ -6,7 +6,7 @@
 #include "../abi/error.h"
 #include "../abi/gen/ze_npu_ext.h"
 #include "../abi/properties.h"
-#include "../exec/clock.h"
+#include "../system/clock.h"
 #include "command_list.h"
 #include "command_list_append.h"
 #include "driver.h"

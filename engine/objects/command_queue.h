@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "../abi/handle.h"
-#include "../exec/mutex.h"
 #include "../exec/ring.h"
+#include "../system/mutex.h"
 #include "context.h"
 #include "device.h"
 

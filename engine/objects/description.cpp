@@ -4,8 +4,8 @@
 
 #include "../abi/gen/structures.h"
 #include "../backends/backend.h"
-#include "../exec/settings.h"
 #include "../layouts/gen/description.h"
+#include "../system/settings.h"
 #include "context.h"
 #include "device.h"
 #include "driver.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "../abi/error.h"
-#include "../exec/clock.h"
-#include "../exec/settings.h"
+#include "../system/clock.h"
+#include "../system/settings.h"
 #include "driver.h"
 #include "memory.h"
 

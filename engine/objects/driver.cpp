@@ -3,14 +3,14 @@
 #include <atomic>
 
 #include "../abi/error.h"
-#include "../exec/mutex.h"
-#include "../exec/thread.h"
 #include "../exec/trap.h"
-#include "../npu/extension.h"
-#include "../planner.h"
+#include "../planning/planner.h"
+#include "../system/mutex.h"
+#include "../system/thread.h"
 #include "context.h"
 #include "description.h"
 #include "device.h"
+#include "extension_tables.h"
 #include "kernel.h"
 #include "visibility.h"
 

@@ -5,10 +5,10 @@
 #include <string>
 
 #include "../abi/error.h"
-#include "../exec/clock.h"
 #include "../exec/output.h"
 #include "../exec/ring.h"
 #include "../exec/wait.h"
+#include "../system/clock.h"
 #include "device.h"
 #include "ipc.h"
 

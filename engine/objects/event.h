@@ -5,8 +5,8 @@
 
 #include "../abi/handle.h"
 #include "../exec/packet.h"
-#include "../exec/signal.h"
-#include "../exec/spinlock.h"
+#include "../system/signal.h"
+#include "../system/spinlock.h"
 #include "event_pool.h"
 
 namespace anyzero {

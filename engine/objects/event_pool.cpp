@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "../abi/error.h"
-#include "../exec/memory_file.h"
+#include "../system/memory_file.h"
 #include "device.h"
 #include "driver.h"
 #include "ipc.h"

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "../abi/handle.h"
-#include "../exec/signal.h"
+#include "../system/signal.h"
 #include "context.h"
 
 namespace anyzero {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "../abi/use.h"
-#include "../exec/spinlock.h"
+#include "../system/spinlock.h"
 
 namespace anyzero {
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "../abi/handle.h"
-#include "../exec/mutex.h"
 #include "../exec/ring.h"
+#include "../system/mutex.h"
 #include "graph.h"
 
 namespace anyzero {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "../abi/handle.h"
-#include "../exec/signal.h"
+#include "../system/signal.h"
 #include "device.h"
 
 namespace anyzero {

@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "../abi/handle.h"
-#include "../exec/signal.h"
+#include "../system/signal.h"
 #include "command_queue.h"
 
 namespace anyzero {

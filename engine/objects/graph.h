@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "../abi/handle.h"
-#include "../exec/mutex.h"
 #include "../exec/program.h"
+#include "../system/mutex.h"
 #include "command_queue.h"
 #include "context.h"
 

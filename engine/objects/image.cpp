@@ -22,7 +22,7 @@ struct Extras {
   uint32_t plane = 0;
   bool srgb = false;
   bool sampled = false;
-  Sampler::State sampler;
+  SamplerState sampler;
 };
 
 bool is_array(ze_image_type_t type) { return type == ZE_IMAGE_TYPE_1DARRAY || type == ZE_IMAGE_TYPE_2DARRAY; }

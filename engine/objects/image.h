@@ -7,34 +7,14 @@
 
 #include "../abi/handle.h"
 #include "../backends/backend.h"
-#include "../exec/mutex.h"
-#include "image_format.h"
+#include "../backends/image_view.h"
+#include "../system/mutex.h"
 #include "sampler.h"
 
 namespace anyzero {
 
 class Context;
 class Device;
-
-// Everything a kernel or a copy needs. Its address is the bindless handle of the image, so it does not move while the image lives.
-struct ImageView {
-  struct Plane {
-    unsigned char* base;
-    size_t row_pitch;
-  };
-
-  ze_image_type_t type;
-  ze_image_format_t desc;
-  const ImageFormat* format;
-  uint64_t width;   // in pixels, also of a buffer
-  uint32_t height;  // 1 where the type has none
-  uint32_t slices;  // depth or array levels; 1 where the type has neither
-  Plane planes[kMaxPlanes];
-  size_t slice_pitch;  // the planes of one slice lie together
-  bool srgb;
-  bool sampled;  // `sampler` holds the image's own
-  Sampler::State sampler;
-};
 
 // The memory behind an image and its views.
 class ImageStorage {

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "../abi/error.h"
-#include "../exec/thread.h"
+#include "../system/thread.h"
 #include "ipc_descriptor.h"
 
 namespace anyzero {

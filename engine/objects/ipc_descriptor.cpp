@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "../exec/memory_file.h"
+#include "../system/memory_file.h"
 
 namespace anyzero {
 

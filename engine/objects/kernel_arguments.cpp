@@ -4,7 +4,7 @@
 #include <string>
 
 #include "../abi/error.h"
-#include "../exec/settings.h"
+#include "../system/settings.h"
 #include "kernel.h"
 
 namespace anyzero {
@@ -96,7 +96,7 @@ ze_result_t write_image(uint32_t index, const Argument& argument, const void* va
 
 ze_result_t write_sampler(uint32_t index, const Argument& argument, const void* value, unsigned char* args, Sampler** sampler) {
   if (ze_result_t r = read_handle("sampler", index, value, sampler)) return r;
-  const Sampler::State* state = *sampler ? &(*sampler)->state() : nullptr;
+  const SamplerState* state = *sampler ? &(*sampler)->state() : nullptr;
   std::memcpy(args + argument.offset, &state, sizeof state);
   return ZE_RESULT_SUCCESS;
 }

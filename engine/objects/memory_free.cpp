@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "../abi/error.h"
-#include "../planner.h"
+#include "../system/interpreter_lock.h"
 #include "allocation.h"
 #include "device.h"
 #include "driver.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "../abi/handle.h"
-#include "../exec/mutex.h"
+#include "../system/mutex.h"
 #include "build.h"
 #include "context.h"
 #include "device.h"

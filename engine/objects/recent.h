@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "../exec/mutex.h"
+#include "../system/mutex.h"
 
 namespace anyzero {
 

@@ -7,7 +7,7 @@
 #include "../abi/error.h"
 #include "../exec/code.h"
 #include "../exec/program.h"
-#include "../exec/settings.h"
+#include "../system/settings.h"
 #include "allocation.h"
 #include "device.h"
 #include "image.h"

@@ -8,8 +8,8 @@
 #include <cstdint>
 
 #include "../abi/gen/ze_api.h"
-#include "../exec/offered.h"
 #include "../exec/packet.h"
+#include "../exec/reach.h"
 
 namespace anyzero {
 
@@ -27,16 +27,6 @@ void residency_note(Device& device, const void* pointer);
 // True when a command that names the range may touch it. What is no allocation of ours counts as resident.
 bool residency_ok(const Device& device, const void* pointer, size_t size);
 
-// A launch, and where it runs.
-struct Reach {
-  const Context& context;
-  const Device& device;
-  const Launch& launch;
-
-  // The kinds of memory it reaches all of (ze_kernel_indirect_access_flags_t).
-  uint32_t kinds() const;
-};
-
 // An address among the launch's arguments that it may not touch, or nullptr. Memory that is no allocation of ours is not asked for:
 // what a kernel does not touch does no harm.
 const void* residency_missing(const Reach& reach);
@@ -45,10 +35,5 @@ const void* residency_missing(const Reach& reach);
 // resident at once.
 ze_result_t residency_check(const Context& context, const Device& device, uint32_t kinds);
 ze_result_t residency_check(const Context& context, const Device& device, Program& program);
-
-// Whether the launch may touch the memory at `address`, and how far around it. What is no allocation of ours is out of reach, but
-// for the rest of a page that begins or ends with an allocation: kernels read a few elements too many and throw them away, as
-// hardware lets them. Not in strict mode.
-bool residency_reaches(const Reach& reach, uintptr_t address, AddressRange* range);
 
 }  // namespace anyzero

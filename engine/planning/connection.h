@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "../exec/mutex.h"
+#include "../system/mutex.h"
 #include "watched_process.h"
 
 namespace anyzero {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <mutex>
 
-#include "../exec/thread.h"
+#include "../system/thread.h"
 #include "environment.h"
 #include "interpreter.h"
 #include "journal.h"

@@ -2,9 +2,9 @@
 
 #include <vector>
 
-#include "../exec/mutex.h"
 #include "../layouts/gen/planner.h"
-#include "../planner.h"
+#include "../system/mutex.h"
+#include "planner.h"
 
 namespace anyzero {
 

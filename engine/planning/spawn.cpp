@@ -19,7 +19,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "../exec/signal.h"
+#include "../system/signal.h"
 
 namespace anyzero {
 

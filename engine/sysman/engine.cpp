@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "../exec/clock.h"
 #include "../objects/device.h"
+#include "../system/clock.h"
 #include "parts.h"
 
 namespace anyzero {

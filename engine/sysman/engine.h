@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "../abi/handle.h"
-#include "../exec/mutex.h"
+#include "../system/mutex.h"
 
 namespace anyzero {
 

@@ -4,11 +4,11 @@
 #include <atomic>
 
 #include "../abi/error.h"
-#include "../exec/clock.h"
-#include "../exec/signal.h"
 #include "../objects/device.h"
 #include "../objects/driver.h"
-#include "../planner.h"
+#include "../system/clock.h"
+#include "../system/interpreter_lock.h"
+#include "../system/signal.h"
 #include "parts.h"
 #include "sensors.h"
 #include "sysman.h"

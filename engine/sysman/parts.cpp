@@ -6,8 +6,8 @@
 #include <mutex>
 
 #include "../abi/error.h"
-#include "../exec/mutex.h"
 #include "../objects/device.h"
+#include "../system/mutex.h"
 #include "board.h"
 #include "engine.h"
 #include "memory.h"

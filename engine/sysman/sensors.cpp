@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "../abi/error.h"
-#include "../exec/clock.h"
+#include "../system/clock.h"
 #include "events.h"
 #include "parts.h"
 

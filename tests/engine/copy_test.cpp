@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-#include "exec/settings.h"
+#include "system/settings.h"
 
 using namespace anyzero;
 

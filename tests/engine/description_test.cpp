@@ -1,10 +1,10 @@
 // What the planner writes may come from a file: a damaged one is refused, and never more than that.
 #include "objects/description.h"
 
-#include "exec/settings.h"
 #include "layouts/gen/description.h"
-#include "planner.h"
+#include "planning/planner.h"
 #include "scene.h"
+#include "system/settings.h"
 
 using namespace anyzero;
 

@@ -1,6 +1,6 @@
 // Kernels that do not end: everybody else goes on, appends come back, waits end with their time, and nothing hangs at the end.
-#include "exec/settings.h"
 #include "kernels.h"
+#include "system/settings.h"
 
 using namespace scene;
 using namespace kernels;

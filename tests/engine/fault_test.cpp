@@ -3,9 +3,9 @@
 #include <sys/mman.h>
 
 #include "exec/pool.h"
-#include "exec/settings.h"
 #include "exec/trap.h"
 #include "scene.h"
+#include "system/settings.h"
 
 using namespace scene;
 

@@ -1,7 +1,7 @@
 // Processes that end, or fork, while OpenVINO is at work.
-#include "exec/clock.h"
 #include "graph_scene.h"
 #include "npu/caller_memory.h"
+#include "system/clock.h"
 
 using namespace scene;
 

@@ -2,8 +2,8 @@
 // possible.
 #include <algorithm>
 
-#include "exec/settings.h"
 #include "scene.h"
+#include "system/settings.h"
 
 using namespace scene;
 

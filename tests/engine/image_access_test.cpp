@@ -122,10 +122,10 @@ bool same(uint32_t a, uint32_t b, bool floats) { return a == b || (floats && std
 
 constexpr uint32_t kUntouched = 0xdeadbeef;
 
-void expect_lane(const Scene& scene, const Sampler::State* sampler, bool float_coords, uint32_t lanes, uint32_t lane,
+void expect_lane(const Scene& scene, const SamplerState* sampler, bool float_coords, uint32_t lanes, uint32_t lane,
                  const uint32_t* coords, const uint32_t* texel) {
-  Sampler::State plain;
-  const Sampler::State& state = sampler ? *sampler : plain;
+  SamplerState plain;
+  const SamplerState& state = sampler ? *sampler : plain;
   bool linear = state.filter_mode == ZE_SAMPLER_FILTER_MODE_LINEAR && scene.is_float();
   Sampled sides[3] = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
   for (uint32_t axis = 0; axis < scene.axes(); ++axis) {
@@ -138,7 +138,7 @@ void expect_lane(const Scene& scene, const Sampler::State* sampler, bool float_c
       if (state.address_mode == ZE_SAMPLER_ADDRESS_MODE_MIRROR) at = period < size ? period : 2 * size - 1 - period;
       sides[axis] = {at, at, 0};
     } else {
-      Sampler::State here = state;
+      SamplerState here = state;
       if (!linear) here.filter_mode = ZE_SAMPLER_FILTER_MODE_NEAREST;
       sides[axis] =
           sample(here, float_coords ? as_float(given) : static_cast<float>(static_cast<int32_t>(given)), scene.size(axis));
@@ -176,7 +176,7 @@ void expect_lane(const Scene& scene, const Sampler::State* sampler, bool float_c
   }
 }
 
-void check_read(Scene& scene, const Sampler::State* sampler, bool float_coords) {
+void check_read(Scene& scene, const SamplerState* sampler, bool float_coords) {
   uint32_t lanes = below(3) ? 1 + below(64) : 8u << below(4);
   uint64_t mask = below(2) ? ~uint64_t{0} : generator() & generator();
   uint32_t *coords = coordinates.last_words(4 * lanes), *texel = values.last_words(4 * lanes);
@@ -224,12 +224,12 @@ void every_read_is_what_the_specification_says() {
           check_read(scene, nullptr, false);
           if (type == ZE_IMAGE_TYPE_BUFFER) continue;
           for (uint32_t mode = ZE_SAMPLER_ADDRESS_MODE_NONE; mode <= ZE_SAMPLER_ADDRESS_MODE_MIRROR; ++mode) {
-            Sampler::State sampler = {static_cast<ze_sampler_address_mode_t>(mode), ZE_SAMPLER_FILTER_MODE_NEAREST, below(2) == 0};
+            SamplerState sampler = {static_cast<ze_sampler_address_mode_t>(mode), ZE_SAMPLER_FILTER_MODE_NEAREST, below(2) == 0};
             check_read(scene, &sampler, below(4) != 0);
           }
           fill(scene, true);
           for (uint32_t mode = ZE_SAMPLER_ADDRESS_MODE_NONE; mode <= ZE_SAMPLER_ADDRESS_MODE_MIRROR; ++mode) {
-            Sampler::State sampler = {static_cast<ze_sampler_address_mode_t>(mode), ZE_SAMPLER_FILTER_MODE_LINEAR, below(2) == 0};
+            SamplerState sampler = {static_cast<ze_sampler_address_mode_t>(mode), ZE_SAMPLER_FILTER_MODE_LINEAR, below(2) == 0};
             check_read(scene, &sampler, true);
           }
         }
@@ -371,8 +371,8 @@ void wild_coordinates_stay_inside() {
     Scene scene;
     if (!describe(kTypes[below(5)], below(kLayouts), below(5), &scene)) continue;
     place(&scene);
-    Sampler::State sampler = {static_cast<ze_sampler_address_mode_t>(below(5)), static_cast<ze_sampler_filter_mode_t>(below(2)),
-                              below(2) == 0};
+    SamplerState sampler = {static_cast<ze_sampler_address_mode_t>(below(5)), static_cast<ze_sampler_filter_mode_t>(below(2)),
+                            below(2) == 0};
     uint32_t coords[4 * 64], texel[4 * 64];
     for (uint32_t& c : coords) c = below(2) ? as_bits(kWild[below(std::size(kWild))]) : static_cast<uint32_t>(generator());
     for (const ImageCode* code : codes()) {
@@ -388,7 +388,7 @@ void centres_are_exact() {
   unsigned char codes_in[256 * 4];
   for (uint32_t i = 0; i < 256; ++i) std::memset(codes_in + 4 * i, static_cast<int>(i), 4);
   ImageView view = plain_view(ZE_IMAGE_TYPE_2D, ZE_IMAGE_FORMAT_LAYOUT_8_8_8_8, ZE_IMAGE_FORMAT_TYPE_UNORM, 16, 16, codes_in);
-  Sampler::State sampler = {ZE_SAMPLER_ADDRESS_MODE_CLAMP, ZE_SAMPLER_FILTER_MODE_LINEAR, false};
+  SamplerState sampler = {ZE_SAMPLER_ADDRESS_MODE_CLAMP, ZE_SAMPLER_FILTER_MODE_LINEAR, false};
   for (const ImageCode* code : codes())
     for (uint32_t i = 0; i < 256; ++i) {
       uint32_t coords[4] = {as_bits(static_cast<float>(i % 16) + 0.5f), as_bits(static_cast<float>(i / 16) + 0.5f)}, texel[4];

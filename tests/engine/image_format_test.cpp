@@ -4,7 +4,7 @@
 #include <cstring>
 
 // The library shows nothing but the C ABI, so the table is compiled in once more.
-#include "objects/image_format.h"
+#include "backends/image_format.h"
 
 using namespace anyzero;
 

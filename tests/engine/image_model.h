@@ -15,7 +15,7 @@ namespace image_model {
 
 using anyzero::ImagePlane;
 using anyzero::ImageView;
-using anyzero::Sampler;
+using anyzero::SamplerState;
 
 inline float as_float(uint32_t bits) { return std::bit_cast<float>(bits); }
 inline uint32_t as_bits(float value) { return std::bit_cast<uint32_t>(value); }
@@ -233,7 +233,7 @@ struct Sampled {
   float weight;
 };
 
-inline Sampled sample(const Sampler::State& sampler, float coordinate, int32_t size) {
+inline Sampled sample(const SamplerState& sampler, float coordinate, int32_t size) {
   bool linear = sampler.filter_mode == ZE_SAMPLER_FILTER_MODE_LINEAR;
   auto length = static_cast<float>(size);
   float s = sampler.normalized ? coordinate : coordinate * (1 / length), u;

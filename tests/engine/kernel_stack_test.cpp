@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 
 #include "exec/kernel_memory.h"
-#include "exec/settings.h"
 #include "kernels.h"
+#include "system/settings.h"
 
 using namespace scene;
 using namespace kernels;

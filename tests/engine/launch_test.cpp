@@ -1,8 +1,8 @@
 // Launches: every group once, whoever runs it; local memory, counts found at execution, cooperation; and kernels that go wrong.
 #include <signal.h>
 
-#include "exec/settings.h"
 #include "kernels.h"
+#include "system/settings.h"
 
 using namespace scene;
 using namespace kernels;

@@ -3,9 +3,9 @@
 
 #include <sched.h>
 
-#include "exec/settings.h"
-#include "exec/signal.h"
 #include "scene.h"
+#include "system/settings.h"
+#include "system/signal.h"
 
 using namespace anyzero;
 

@@ -20,7 +20,7 @@
 #include <thread>
 #include <vector>
 
-#include "exec/settings.h"
+#include "system/settings.h"
 #include "ze_api.h"
 
 #if defined(__SANITIZE_ADDRESS__)

@@ -1,8 +1,8 @@
 // Waiting for a signal: sleeps that leave room for being woken late, and waits that end no earlier than their time.
-#include "exec/signal.h"
+#include "system/signal.h"
 
-#include "exec/clock.h"
 #include "scene.h"
+#include "system/clock.h"
 
 using namespace anyzero;
 

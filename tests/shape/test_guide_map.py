@@ -139,7 +139,7 @@ def test_the_page_says_how_many_there_are() -> None:
 
 
 def test_wrong_rows_are_noticed() -> None:
-    fine = "| x | `zeX` | [a](../engine/planner.cpp) | | [no_chapter_is_missing](../tests/shape/test_guide_map.py) |"
+    fine = "| x | `zeX` | [a](../engine/exec/pool.cpp) | | [no_chapter_is_missing](../tests/shape/test_guide_map.py) |"
 
     def wrong(line: str) -> list[str]:
         return [said for row in rows(f"## A\n### B\n{line}\n") for said in mistakes(row, ROOT)]
@@ -147,7 +147,7 @@ def test_wrong_rows_are_noticed() -> None:
     assert wrong(fine) == []
     assert wrong("| x | **out**: no such thing | | | |") == []
     assert "five cells" in wrong("| x | `zeX` | |")[0]
-    assert "neither" in wrong("| x | `zeX` | [a](../engine/planner.cpp) | | |")[0]
-    assert "there is no ../engine/none.cpp" in wrong(fine.replace("planner.cpp", "none.cpp"))[0]
+    assert "neither" in wrong("| x | `zeX` | [a](../engine/exec/pool.cpp) | | |")[0]
+    assert "there is no ../engine/exec/none.cpp" in wrong(fine.replace("pool.cpp", "none.cpp"))[0]
     assert "no test_any" in wrong(fine.replace("no_chapter_is_missing", "any"))[0]
-    assert "no place" in wrong(fine.replace("../engine/planner.cpp", "../README.md"))[0]
+    assert "no place" in wrong(fine.replace("../engine/exec/pool.cpp", "../README.md"))[0]

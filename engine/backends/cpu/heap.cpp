@@ -12,8 +12,8 @@
 #include <new>
 #include <vector>
 
-#include "../../exec/memory_file.h"
-#include "../../exec/thread.h"
+#include "../../system/memory_file.h"
+#include "../../system/thread.h"
 #include "mapping.h"
 
 namespace anyzero {

@@ -36,7 +36,7 @@ const ImageCode& chosen = ImageCode::avx2() ? *ImageCode::avx2() : ImageCode::po
 
 using namespace anyzero;
 
-void az_image_read(const ImageView* view, const Sampler::State* sampler, uint32_t lanes, uint64_t mask, const uint32_t* coords,
+void az_image_read(const ImageView* view, const SamplerState* sampler, uint32_t lanes, uint64_t mask, const uint32_t* coords,
                    uint32_t float_coords, const float* lod, uint32_t* texel, uint32_t kind) {
   chosen.read(view, sampler, lanes, mask, coords, float_coords, lod, texel, kind);
 }

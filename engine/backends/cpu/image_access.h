@@ -6,13 +6,13 @@
 
 #include <cstdint>
 
-#include "../../objects/image.h"
+#include "../image_view.h"
 
 extern "C" {
 
 // `coords` are floats if `float_coords` says so, else integers. `kind`: 0 floats, 1 signed, 2 unsigned integers. A sampled
 // bindless image that is read at floats without a sampler uses its own. Images have one level, so `lod` changes nothing.
-void az_image_read(const anyzero::ImageView* view, const anyzero::Sampler::State* sampler, uint32_t lanes, uint64_t mask,
+void az_image_read(const anyzero::ImageView* view, const anyzero::SamplerState* sampler, uint32_t lanes, uint64_t mask,
                    const uint32_t* coords, uint32_t float_coords, const float* lod, uint32_t* texel, uint32_t kind);
 
 void az_image_write(const anyzero::ImageView* view, uint32_t lanes, uint64_t mask, const int32_t* coords, const uint32_t* texel,

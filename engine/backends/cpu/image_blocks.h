@@ -35,7 +35,7 @@ ANYZERO_LANE_CODE void write_row(uint32_t* row, uint64_t mask, const Words& valu
 
 // All about a read that is the same for its lanes.
 struct Reading {
-  ANYZERO_LANE_CODE Reading(const ImageView& view, const Sampler::State* given, bool float_coords, TexelKind kind)
+  ANYZERO_LANE_CODE Reading(const ImageView& view, const SamplerState* given, bool float_coords, TexelKind kind)
       : view(view), geometry(view), texel(Texel::of(view, kind, &storage)), near(is_near(view)), float_coords(float_coords) {
     if (!given && view.sampled && float_coords) given = &view.sampler;
     sampled = given != nullptr;
@@ -57,7 +57,7 @@ struct Reading {
   const Texel& texel;
   const bool near;
   const bool float_coords;
-  Sampler::State sampler;
+  SamplerState sampler;
   Side sides[3];
   bool sampled;
   bool linear;
@@ -159,7 +159,7 @@ __attribute__((noinline)) void read_blocks(const Reading& reading, uint32_t lane
     if (mask & kWholeBlock) kCode(reading, {at, lanes, mask & kWholeBlock, coords, texel});
 }
 
-void read_image(const ImageView* view, const Sampler::State* sampler, uint32_t lanes, uint64_t mask, const uint32_t* coords,
+void read_image(const ImageView* view, const SamplerState* sampler, uint32_t lanes, uint64_t mask, const uint32_t* coords,
                 uint32_t float_coords, const float*, uint32_t* texel, uint32_t kind) {
   mask = lanes_of(lanes, mask);
   if (!mask) return;

@@ -58,7 +58,7 @@ ANYZERO_LANE_CODE Words in_range(const Ints& value, int32_t size) {
 // How one side's coordinates are to be read. `scale` makes pixels of them; repeating modes want fractions of the side instead.
 struct Side {
   Side() = default;
-  ANYZERO_LANE_CODE Side(const Sampler::State& sampler, int32_t size)
+  ANYZERO_LANE_CODE Side(const SamplerState& sampler, int32_t size)
       : mode(sampler.address_mode), size(size), length(static_cast<float>(size)) {
     bool repeats = mode == ZE_SAMPLER_ADDRESS_MODE_REPEAT || mode == ZE_SAMPLER_ADDRESS_MODE_MIRROR;
     has_border = !repeats && mode != ZE_SAMPLER_ADDRESS_MODE_CLAMP;

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "../../objects/image.h"
+#include "../image_view.h"
 
 namespace anyzero {
 

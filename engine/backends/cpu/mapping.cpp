@@ -13,11 +13,11 @@
 #include <mutex>
 #include <new>
 
-#include "../../exec/clock.h"
-#include "../../exec/memory_file.h"
-#include "../../exec/mutex.h"
-#include "../../exec/thread.h"
 #include "../../exec/trap.h"
+#include "../../system/clock.h"
+#include "../../system/memory_file.h"
+#include "../../system/mutex.h"
+#include "../../system/thread.h"
 
 namespace anyzero {
 

@@ -5,12 +5,12 @@
 #include <string_view>
 
 #include "../abi/error.h"
-#include "../npu/blob.h"
-#include "../npu/inference_graph.h"
-#include "device.h"
-#include "driver.h"
-#include "module.h"
-#include "text.h"
+#include "../objects/device.h"
+#include "../objects/driver.h"
+#include "../objects/module.h"
+#include "../objects/text.h"
+#include "blob.h"
+#include "inference_graph.h"
 
 namespace anyzero {
 

@@ -17,17 +17,4 @@ bool describe_machine(std::vector<unsigned char>* description, std::string* reas
 // of ours.
 bool call_planner(const char* function, const std::string& request, std::string* reply, std::string* reason);
 
-// Gives up the interpreter's lock for as long as it lives, if the calling thread holds it. Where there is no Python it costs a look
-// at the clock.
-class GilPause {
- public:
-  GilPause();
-  ~GilPause() noexcept(false);  // a dying interpreter ends the thread here, by unwinding it
-  GilPause(const GilPause&) = delete;
-  GilPause& operator=(const GilPause&) = delete;
-
- private:
-  void* state_;
-};
-
 }  // namespace anyzero

@@ -10,11 +10,12 @@
 #include <mutex>
 #include <string_view>
 
-#include "exec/clock.h"
-#include "exec/mutex.h"
-#include "planning/environment.h"
-#include "planning/fallback.h"
-#include "planning/process.h"
+#include "../system/clock.h"
+#include "../system/interpreter_lock.h"
+#include "../system/mutex.h"
+#include "environment.h"
+#include "fallback.h"
+#include "process.h"
 
 namespace anyzero {
 
