@@ -29,8 +29,10 @@ def annotations_of(source: Source) -> dict[str, Any]:
 
 
 def annotation_type(source: Source, node: ast.expr) -> Any:
-    """The type that an annotation stands for."""
+    """The type that an annotation stands for; None for Any."""
     value = source.annotation(node)
+    if value is Any:
+        return None
     if isinstance(value, type | None) and value in _PLAIN:
         return _PLAIN[value]
     if isinstance(value, Scalar | Vector | Pointer | Array | Memory | Image | Sampler | Const):

@@ -151,6 +151,8 @@ class Statements:
             raise Refusal("annotations are for variables")
         of = annotation_type(self.scope.source, node.annotation)
         name = node.target.id
+        if of is None and node.value is not None:
+            return self._to_name(name, self.expressions.of(node.value), node)
         if isinstance(of, Memory):
             if node.value is not None:
                 raise Refusal(f"local and private memory begins without values; write {name} = {of!r}")
