@@ -16,3 +16,36 @@ kernel void both_columns(global uint *to, global const uint *from, long height) 
     size_t x = get_global_id(0), y = get_global_id(1);
     to[x * height + y] = from[x * height + y] + (uint)(7 * x + y);
 }
+
+// The same from iteration to iteration: each work-item goes along a row.
+
+kernel void row_sums(global int *sums, global const int *a, global const int *x, int n) {
+    int row = get_global_id(0), sum = 0;
+    for (int k = 0; k < n; k++)
+        sum += a[row * n + k] * x[k];
+    sums[row] = sum;
+}
+
+kernel void long_sums(global long *sums, global const long *a, ulong n) {
+    size_t row = get_global_id(0);
+    long sum = row;
+    for (ulong k = 0; k != n; k++)
+        sum = sum * 3 + a[row * n + k];
+    sums[row] = sum;
+}
+
+kernel void pair_sums(global int *sums, global const int2 *a, uint n) {
+    uint row = get_global_id(0);
+    int2 sum = 0;
+    if (row % 3)
+        for (uint k = 0; n > k; k += 1)
+            sum += a[row * n + k];
+    sums[row] = sum.x - 2 * sum.y;
+}
+
+kernel void fixed_sums(global int *sums, global const int *a, int n) {
+    int row = get_global_id(0), sum = 0;
+    for (int k = 0; k < n; k++)
+        sum = 5 * sum + a[row * 48 + k];
+    sums[row] = sum;
+}

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from anyzero.compiler.analysis.columns import may_have_columns
 from anyzero.compiler.analysis.lane_loads import known_lane
 from anyzero.compiler.analysis.loops import Loops, find_loops
-from anyzero.compiler.analysis.row_columns import FEWEST, LINE, columns, may_have_columns, tall
+from anyzero.compiler.analysis.row_columns import FEWEST, LINE, columns, may_have_row_columns, tall
 from anyzero.compiler.analysis.rows import Rows, apart, can_share, worth
 from anyzero.compiler.analysis.shapes import Flow, analyse
 from anyzero.compiler.analysis.streams import find_streams
@@ -26,6 +27,7 @@ from anyzero.compiler.lower.local_memory import declare, initialized
 from anyzero.compiler.lower.regions import Ready, Written, lay_out, write_function, write_pieces, write_region
 from anyzero.compiler.lower.steps import in_step
 from anyzero.compiler.transform.fission import crowded, split_loops
+from anyzero.compiler.transform.join_turns import join_turns
 from anyzero.compiler.transform.joints import cut_at_joints
 from anyzero.compiler.transform.linearise import connect, linearise
 from anyzero.compiler.transform.number import number
@@ -190,7 +192,7 @@ def lower_kernel(
 def _lower(entry: str, body: Body, flow: Flow, choices: Choices, out: Written) -> _Sizes:
     # Loads a turn ahead are carried from turn to turn, so before anybody counts what is.
     load_in_turn(body, flow.loops)
-    flow = _uncrowded(body, flow, choices)
+    flow = _reshaped(body, flow, choices)
     simpler = None if choices.linear or choices.lanes < 2 or _too_much(body) else settle(body)
     spare = None
     if choices.flat and choices.lanes > 1 and can_share(body):
@@ -248,14 +250,20 @@ def _lower(entry: str, body: Body, flow: Flow, choices: Choices, out: Written) -
     return _Sizes(count, per_vector, several, 0 if strips is None else strips.per_vector)
 
 
-def _uncrowded(body: Body, flow: Flow, choices: Choices) -> Flow:
-    """The same with loops that carry more than there are registers cut into several."""
+def _reshaped(body: Body, flow: Flow, choices: Choices) -> Flow:
+    """With other loops for those that would gather in each iteration, or carry more than there are registers."""
     target = choices.target
-    if choices.linear or choices.lanes < 2 or not crowded(flow.loops, target.registers):
+    if choices.linear or choices.lanes < 2 or flow.loops.irreducible:
         return flow
-    shapes = analyse(body, flow, choices.lanes, flat=choices.flat)
-    changed = split_loops(body, flow, shapes, choices.lanes, target.register, target.registers)
-    return prepare(body) if changed else flow
+    # Narrow indices must not wrap around inside of a buffer from one iteration to the next.
+    if not choices.options.greater_than_4gb and any(map(may_have_columns, flow.loops.all)):
+        shapes = analyse(body, flow, choices.lanes, flat=choices.flat)
+        flow = prepare(body) if join_turns(body, flow, shapes) else flow
+    if crowded(flow.loops, target.registers):
+        shapes = analyse(body, flow, choices.lanes, flat=choices.flat)
+        changed = split_loops(body, flow, shapes, choices.lanes, target.register, target.registers)
+        flow = prepare(body) if changed else flow
+    return flow
 
 
 def _fills(size: tuple[int, int, int] | None, lanes: int) -> bool:
@@ -290,7 +298,7 @@ def _inner(body: Body, granted: Granted, general: Ready, choices: Choices) -> _I
     """The simpler kernel, where it reads neighbours as such that the other one cannot, lets several rows run at once,
     or has fewer accesses under masks on a processor where those are slow.
     """
-    alike = can_share(body) or may_have_columns(body)
+    alike = can_share(body) or may_have_row_columns(body)
     sharing = (choices.options.rows or 1) > 1 or (choices.rows > 1 and alike)
     slow = 0 if choices.target.wide else _masked(general)
     if not sharing and not slow and not (granted.held and _picked(general)):

@@ -14,8 +14,8 @@ from anyzero.compiler.compiled import Options
 from benchmarks.kernels.case import FOLDER, Argument, Array, Case
 from tests.compiler.agreement.cases import compiled, through_compiler
 
-SIZES = [(64, 64), (70, 37), (33, 48), (16, 5)]
-WAYS = [Options(level=1, cpu=cpu, lanes=lanes) for cpu in ("", "haswell", "x86-64-v2") for lanes in (None, 8)]
+SIZES = [(64, 32), (70, 37)]
+WAYS = [Options(level=1), *(Options(level=1, cpu=cpu, lanes=8) for cpu in ("haswell", "x86-64-v2"))]
 
 
 def case(name: str, width: int, height: int, block: tuple[int, int]) -> Case:
@@ -47,7 +47,7 @@ def case(name: str, width: int, height: int, block: tuple[int, int]) -> Case:
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: f"{way.cpu or 'native'}-{way.lanes}")
 @pytest.mark.parametrize("name", ["store_column", "load_column", "both_columns"])
 def test_all_elements_come_to_their_places(name: str, way: Options) -> None:
-    for (width, height), block in zip(SIZES, [(64, 16), (64, 32), (33, 16), (16, 8)], strict=True):
+    for (width, height), block in zip(SIZES, [(64, 16), (35, 37)], strict=True):
         each = case(name, width, height, block)
         assert each.mismatch(through_compiler(each, way)) is None, (width, height)
 

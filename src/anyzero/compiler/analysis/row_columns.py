@@ -10,7 +10,7 @@ from anyzero.compiler.analysis.rows import Rows
 from anyzero.compiler.analysis.shapes import Shapes
 from anyzero.compiler.ir import SIZES, Body, Masks, Op
 
-__all__ = ["columns", "may_have_columns", "tall"]
+__all__ = ["columns", "may_have_row_columns", "tall"]
 
 DEPTH = 16
 LINE = 64
@@ -20,7 +20,7 @@ OPERATIONS = 800
 """That the code for all rows may have."""
 
 
-def may_have_columns(body: Body) -> bool:
+def may_have_row_columns(body: Body) -> bool:
     """A first look, before anything is analysed."""
     return any(op.name in ("load", "store") and _beside(op) for op in body.ops)
 

@@ -1,0 +1,96 @@
+"""Loads whose lanes are far apart, but contiguous from iteration to iteration: each lane goes along a row of a matrix.
+
+Several iterations of such a load are one contiguous load for each lane, and a transposition in registers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anyzero.compiler.analysis.induction import counter, step_of
+from anyzero.compiler.analysis.loops import Loop
+from anyzero.compiler.analysis.plain_loops import Plain, plain
+from anyzero.compiler.analysis.shapes import Shape, Shapes
+from anyzero.compiler.ir import SIZES, Op
+
+__all__ = ["Columns", "find_columns", "may_have_columns"]
+
+ROW = 32
+"""Bytes of a lane that are loaded at once."""
+LINE = 64
+MOST = 400
+"""Operations of the unrolled loop."""
+
+_STAYS = {"sge": "slt", "uge": "ult", "eq": "ne", "sle": "sgt", "ule": "ugt"}
+"""Of a condition to leave: the condition to stay."""
+_TURNED = {"sgt": "slt", "ugt": "ult"}
+
+
+@dataclass(slots=True, eq=False)
+class Columns:
+    found: Plain
+    loads: set[Op]
+    counter: Op
+    bound: Op
+    order: str
+    """How the counter compares with the bound as long as there is another iteration: slt, ult or ne."""
+    by: int
+    """The counter's step."""
+    turns: int
+    """Iterations that are run at once."""
+
+
+def may_have_columns(loop: Loop) -> bool:
+    """A first look, before lanes are analysed: are there loads that are contiguous from iteration to iteration?"""
+    found = plain(loop)
+    return found is not None and any(op.name == "load" and _along(op, loop) for op in found.ops)
+
+
+def find_columns(loop: Loop, shapes: Shapes) -> Columns | None:
+    found = plain(loop)
+    if found is None:
+        return None
+    loads = {op for op in found.ops if op.name == "load" and _far(shapes[op.args[0]]) and _along(op, loop)}
+    condition = found.header.condition
+    if not loads or condition is None or condition.name != "icmp" or not shapes[condition].uniform:
+        return None
+    counted = _counted(found, condition)
+    turns = min(ROW // (SIZES[op.type] * op.info.count) for op in loads)
+    if counted is None or turns < 2 or turns * len(found.ops) > MOST:
+        return None
+    return Columns(found, loads, *counted, turns)
+
+
+def _far(shape: Shape) -> bool:
+    """Does each lane load from another cache line?"""
+    return shape.stride is None or abs(shape.stride) >= LINE
+
+
+def _along(load: Op, loop: Loop) -> bool:
+    """Does each iteration load what follows that of the one before?"""
+    size = SIZES[load.type] * load.info.count
+    if load.info.volatile or size not in (4, 8, 16) or SIZES[load.type] < 4 or load.type == "ptr":
+        return False
+    step = step_of(load.args[0], loop)
+    return step is not None and step.of is None and step.factor == size
+
+
+def _counted(found: Plain, condition: Op) -> tuple[Op, Op, str, int] | None:
+    """The counter, its bound, how they compare while there are iterations, and the counter's step."""
+    order = str(condition.info)
+    if found.header.successors[0] is found.exit:
+        order = _STAYS.get(order, "")
+    left, right = condition.args
+    if order in _TURNED:
+        order, left, right = _TURNED[order], right, left
+    if order == "ne" and left.block not in found.loop.blocks:
+        left, right = right, left
+    if order not in ("slt", "ult", "ne") or right.block in found.loop.blocks:
+        return None
+    for phi in found.header.phis:
+        sum_ = counter(phi, found.loop)
+        # A loop of one block asks behind an iteration.
+        if sum_ is not None and left is (sum_ if found.header is found.latch else phi):
+            by = int(sum_.args[1].info)
+            return (phi, right, order, by) if by == 1 or (order != "ne" and 0 < by < 1 << 16) else None
+    return None

@@ -1,0 +1,101 @@
+"""Unrolls loops whose lanes each go along a row of a matrix, so that several iterations of a lane are one load.
+
+`sum += a[row * n + k]`, with a row for each lane, would gather from as many cache lines in each iteration. The unrolled
+loop runs in front of the loop itself, which is left at least one iteration.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from anyzero.compiler.analysis.columns import Columns, find_columns
+from anyzero.compiler.analysis.induction import step_of
+from anyzero.compiler.analysis.shapes import Flow, Shapes
+from anyzero.compiler.ir import Block, Body, Op
+from anyzero.compiler.transform.dead import remove_dead
+from anyzero.compiler.transform.number import number, redirect
+
+__all__ = ["join_turns"]
+
+
+def join_turns(body: Body, flow: Flow, shapes: Shapes) -> bool:
+    """Are there such loops? Then there are new blocks, and the flow has to be analysed again."""
+    chosen = [found for loop in flow.loops.all if (found := find_columns(loop, shapes)) is not None]
+    for columns in chosen:
+        _Unrolling(body, columns).write()
+    if chosen:
+        number(body)
+        remove_dead(body)
+    return bool(chosen)
+
+
+class _Unrolling:
+    def __init__(self, body: Body, columns: Columns) -> None:
+        self.body, self.columns, self.found = body, columns, columns.found
+        self.joined: dict[Op, Op] = {}
+        """The load of all iterations, by the load of one."""
+        self.first: dict[Op, Op] = {}
+        """The address of a load in the first iteration."""
+
+    def write(self) -> None:
+        body, found = self.body, self.found
+        old, outside = found.header, found.outside
+        header, turns, between = Block(0), Block(0), Block(0)
+        start = {phi: header.add_phi(Op("phi", phi.type, [phi.args[found.first]], word=phi.word)) for phi in old.phis}
+        self._ask(header, start)
+        values = dict(start)
+        for turn in range(self.columns.turns):
+            self._turn(turn, turns, values)
+            after = {phi: phi.args[found.next] for phi in old.phis}
+            values = {phi: values.get(each, each) for phi, each in after.items()}
+        for phi, first in start.items():
+            first.args.append(values[phi])
+            phi.args[found.first] = first
+        header.predecessors, header.successors = [outside, turns], [turns, between]
+        turns.predecessors, turns.successors = [header], [header]
+        between.predecessors, between.successors = [header], [old]
+        redirect(outside, old, header)
+        old.predecessors[old.predecessors.index(outside)] = between
+        body.blocks += [header, turns, between]
+
+    def _ask(self, header: Block, values: dict[Op, Op]) -> None:
+        """Are there more iterations than run at once? Where the counter is below its bound, their difference is right
+        without a sign.
+        """
+        columns, body = self.columns, self.body
+        now, bound = values[columns.counter], columns.bound
+        left = header.append(Op("sub", now.type, [bound, now]))
+        most = body.const(now.type, columns.turns * columns.by)
+        header.condition = header.append(Op("icmp", "i1", [left, most], "ugt"))
+        if columns.order != "ne":
+            below = header.append(Op("icmp", "i1", [now, bound], columns.order))
+            header.condition = header.append(Op("and", "i1", [below, header.condition]))
+
+    def _turn(self, turn: int, block: Block, values: dict[Op, Op]) -> None:
+        """Adds what the iteration computes to `values`."""
+        for op in self.found.ops:
+            if op.name == "load":
+                values[op] = self._load(turn, op, block, values)
+            elif op.name == "part" and op.args[0] in self.columns.loads:
+                place = turn * op.args[0].info.count + op.info
+                values[op] = block.append(Op("part", op.type, [self.joined[op.args[0]]], place, word=op.word))
+            else:
+                args = [values.get(arg, arg) for arg in op.args]
+                values[op] = block.append(Op(op.name, op.type, args, op.info, op.flags, op.word))
+
+    def _load(self, turn: int, op: Op, block: Block, values: dict[Op, Op]) -> Op:
+        address = values.get(op.args[0], op.args[0])
+        if op in self.columns.loads:
+            if not turn:
+                access = replace(op.info, count=op.info.count * self.columns.turns)
+                self.joined[op] = block.append(Op("load", op.type, [address], access, op.flags, op.word))
+            joined = self.joined[op]
+            # The components of several are asked for one by one.
+            return joined if op.info.count > 1 else block.append(Op("part", op.type, [joined], turn, word=op.word))
+        step = step_of(op.args[0], self.found.loop)
+        first = self.first.setdefault(op, address)
+        if turn and step is not None and step.of is None:
+            # A constant away, which processors add on their way to memory.
+            away = self.body.const("i64", turn * step.factor)
+            address = block.append(Op("offset", "ptr", [first, away], word=op.word))
+        return block.append(Op("load", op.type, [address], op.info, op.flags, op.word))
