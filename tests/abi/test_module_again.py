@@ -46,7 +46,7 @@ def ctx(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[az.Context]
 
 def run(module: az.Module, ctx: az.Context) -> None:
     x, y = ctx.full(40, 2, np.float32), ctx.full(40, 1, np.float32)
-    module["saxpy"][40, 8](y, x, np.float32(3), 40)
+    module["saxpy"][40](y, x, np.float32(3), 40, group=8)
     assert y.copy_to().tolist() == [7.0] * 40
 
 

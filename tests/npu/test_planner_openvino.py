@@ -19,8 +19,9 @@ import openvino as ov
 from openvino import opset13 as op
 
 from anyzero.driver.graphs.ir.element_types import NUMBERS
+from anyzero.layouts.graph import ArgumentRecord
 from tests.npu import models
-from tests.npu.planned import DATA, DYNAMIC, SHAPE, STATE, Argument, Planned, plan
+from tests.npu.planned import DATA, DYNAMIC, SHAPE, STATE, Planned, plan
 from tests.npu.planner_models import ODD, STATEFUL, image, serialized, shared
 
 Array = np.ndarray[Any, Any]
@@ -58,7 +59,7 @@ def results(model: ov.Model, inputs: list[Array]) -> list[Array]:
     return [found.data.copy() for found in request.output_tensors]
 
 
-def described(port: Any, argument: Argument) -> None:
+def described(port: Any, argument: ArgumentRecord) -> None:
     """An argument is what OpenVINO says of a port."""
     assert argument.element_type == NUMBERS[port.get_element_type().get_type_name()]
     assert set(argument.tensor_names) == port.get_names()

@@ -54,7 +54,7 @@ def test_a_program_from_source(ctx: az.Context, cl_ctx: Any, cl_queue: Any, tmp_
     mine = [ctx.to_device(x) for _ in range(3)]
     with ctx.immediate() as lst:
         module["scaled"][64](mine[0], mine[1], on=lst)
-        module["sums"][64, 16](mine[1], mine[2], az.local(64), on=lst)
+        module["sums"][64](mine[1], mine[2], az.local(64), group=16, on=lst)
     assert (mine[1].copy_to() == 3 * x + 4).all()
     assert (mine[2].copy_to()[:4] == expected).all()
     assert expected.sum() == (3 * x + 4).sum()
