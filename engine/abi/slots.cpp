@@ -53,7 +53,7 @@ void SlotPool::after_fork() {
   new (&range_mutex) std::mutex;
   for (SlotPool* pool = all_pools; pool; pool = pool->next_pool_) {
     new (&pool->mutex_) std::mutex;
-    // Whoever held the lock may have been in the middle of a change; slots at rest are not worth the doubt.
+    // The thread that held the lock may have been in the middle of a change; slots at rest are not worth the doubt.
     pool->oldest_ = pool->newest_ = nullptr;
     pool->resting_ = 0;
   }

@@ -1,9 +1,9 @@
 // Which objects each thread is inside of, so that an object that one thread destroys stays until the others have left it.
 //
 // The specification leaves that to the program; a program that gets it wrong is to see an error, not a crash. Threads say what they
-// use by plain stores to a record of their own, which cost next to nothing. Whoever destroys an object pays: the system makes every
-// processor finish its stores (membarrier), then all records are looked at. Where only one thread has ever used an object, and
-// destroys it, not even that is needed.
+// use by plain stores to a record of their own, which cost next to nothing. The thread that destroys an object pays: the system
+// makes every processor finish its stores (membarrier), then all records are looked at. Where only one thread has ever used an
+// object, and destroys it, not even that is needed.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ struct alignas(64) UseRecord {
   static constexpr uint32_t kPlaces = 3;
   std::atomic<const Header*> used[kPlaces] = {};
   std::atomic<const Header*> waits_for{nullptr};  // used, but its turn has not come: see Exclusive
-  std::atomic<bool> owes{false};                  // somebody waits for this thread to leave
+  std::atomic<bool> owes{false};                  // another thread waits for this one to leave
   UseRecord* next = nullptr;
 };
 

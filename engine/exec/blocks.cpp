@@ -14,7 +14,7 @@ namespace {
 constexpr uint64_t kWidth = 128, kHeight = 16, kSharedHeight = 128;
 constexpr uint64_t kLongest = 4096;  // of a launch that has one row only
 constexpr uint64_t kLeastWidth = 64, kLeastHeight = 8;
-// While nobody knows how long a work-item takes, one thread tries a small block.
+// Until the time of a work-item is measured, one thread tries a small block.
 constexpr uint64_t kTrialWidth = 64, kTrialHeight = 4;
 constexpr uint64_t kBlocksForEachThread = 32;
 constexpr uint64_t kSharedBlocksForEachThread = 8;  // the higher a block, the more rows share what it reads

@@ -58,7 +58,7 @@ class Code {
     return facts_.scratch_fixed + facts_.scratch_per_vector * vectors;
   }
 
-  // True when it may wait for what others write while it runs, the host among them: how long, no measurement tells.
+  // True when it may wait for memory that others, the host among them, write while it runs: its time cannot be measured.
   bool may_wait() const { return facts_.flags & KernelFlag::kWaits; }
 
   // Whether such a launch is known to end, because its loops turn as often as in an earlier launch that did; and to end soon.

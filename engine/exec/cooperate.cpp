@@ -18,7 +18,7 @@ constexpr uint64_t kMost = 256;
 struct Crew {
   RunningLaunch& running;
   uint64_t groups;
-  std::atomic<uint32_t> gate{0};  // 1: go; 2: there are not enough of us, go home
+  std::atomic<uint32_t> gate{0};  // 1: run; 2: too few threads, the launch fails
   std::atomic<uint64_t> next{0};
   std::atomic<uint64_t> finished{0};
   std::atomic<bool> given_up{false};

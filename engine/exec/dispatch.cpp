@@ -28,7 +28,7 @@ constexpr uint64_t kPiece = 10'000'000;      // a thread works alone for so long
 constexpr uint64_t kTelling = 2'000'000;     // what took less tells more of the call than of the groups
 constexpr uint64_t kChunk = 50'000'000;      // one share at most
 constexpr uint64_t kLeastChunk = 5'000'000;  // and at least, or handing it out costs too much
-constexpr uint64_t kBrief = 500'000'000;     // a share of that length does not hold up who waits for something else
+constexpr uint64_t kBrief = kBriefNs * 1000;
 // Shares for each thread at most, whatever a measurement that something disturbed makes of billions of groups: by then the last
 // thread to finish is not far behind in any case.
 constexpr uint64_t kMostShares = 4096;
@@ -90,14 +90,14 @@ struct Shares {
 uint64_t share_out(RunningLaunch& running, const Code& code, uint64_t first, uint64_t end, uint64_t pace) {
   const uint64_t even = std::max((end - first) / (settings.threads * 4), kLeastChunk / pace);
   Shares shares(running, first, end, std::max<uint64_t>(std::min(kChunk / pace, even), 1));
-  // Who waits for something else must not be held up for good.
+  // A thread that waits for something else must not be held up for good.
   const bool brief = !code.may_wait() && times(pace, shares.large) <= kBrief && code.ends(running.turns);
   parallel(shares.count(), Shares::run, &shares, brief);
   return shares.spent.load(std::memory_order_relaxed);
 }
 
 // On this thread alone as long as what is left is not worth more, which the kernel's pace says, or a first try where it is not
-// known or not true any more. Returns the nanoseconds that all threads together have worked; 0 where nobody looked.
+// known or not true any more. Returns the nanoseconds that all threads together have worked; 0 where it was not measured.
 uint64_t run_adaptively(RunningLaunch& running, Code& code, uint64_t groups, Busy& busy) {
   const uint64_t items = running.grid.group_size[0] * running.grid.group_size[1] * running.grid.group_size[2];
   uint64_t pace = std::max<uint64_t>(times(code.pace(), items), 1), done = 0, spent = 0;

@@ -329,7 +329,7 @@ class ObjectLoader {
       uintptr_t address = 0;
       if (name == "_GLOBAL_OFFSET_TABLE_") return in_memory(got_begin_);
       if (resolve_(name, &address) || ELF64_ST_BIND(symbol.st_info) == STB_WEAK) return address;
-      refuse("the code needs " + (name.empty() ? "a symbol without a name" : name) + ", which nobody offers");
+      refuse("the code needs " + (name.empty() ? "a symbol without a name" : name) + ", which the engine does not offer");
     }
     if (symbol.st_shndx == SHN_ABS) return symbol.st_value;
     if (symbol.st_shndx == SHN_COMMON) return in_memory(commons_.at(index));

@@ -9,7 +9,7 @@
 
 namespace anyzero {
 
-// The address of a symbol that an object leaves open; false when nobody offers it.
+// The address of a symbol that an object leaves open; false when the engine offers none of that name.
 using Resolve = std::function<bool(const std::string& name, uintptr_t* address)>;
 
 // Threading: immutable once loaded. Constructors of the object are not run.

@@ -56,7 +56,7 @@ void Engine::submit(Ring& ring) {
   if (has_deputies() && charge_.load(std::memory_order_seq_cst) % 2) alarm();
 }
 
-// Without a thread of its own the work is left to those who wait for it, and the next submission tries again.
+// Without a thread of its own the work is left to the threads that wait for it, and the next submission tries again.
 void Engine::start() {
   if (started_.exchange(true)) return;
   uint32_t running = 0;
@@ -126,7 +126,7 @@ bool Engine::run_ring(Ring* ring, bool others_wait) {
       submit(*ring);
       break;
     case Progress::Idle:
-    case Progress::Busy:  // whoever is at it hands back what he leaves
+    case Progress::Busy:  // the thread that walks it hands back what it leaves
       break;
   }
   ring->release();
@@ -161,7 +161,7 @@ void Engine::revive_parked() {
 }
 
 void Engine::run() {
-  // Where jobs are long, whoever submits one and waits for it right away had better do it: that saves two wake-ups.
+  // Where jobs are long, a thread that submits one and waits at once should run it itself: that saves two wake-ups.
   constexpr uint64_t kCourtesy = 5'000;
   uint64_t idle_since = 0;
   bool rested = false;
@@ -179,7 +179,8 @@ void Engine::run() {
     if (ring) {
       if (more && threads_ > 1) wake_one();
       if (rested && threads_ > 1)
-        for (const uint64_t begin = now_ns(); now_ns() - begin < kCourtesy;) sched_yield();  // he may be on this very core
+        for (const uint64_t begin = now_ns(); now_ns() - begin < kCourtesy;)
+          sched_yield();  // the submitter may be on this very core
       if (!run_ring(ring, more)) {
         if (!become_deputy()) return;
         stand_by();
@@ -201,7 +202,7 @@ void Engine::run() {
   }
 }
 
-// Sleeps until a submission or one of the awaited signals. Each awaited signal learns that somebody sleeps on it before the last
+// Sleeps until a submission or one of the awaited signals. Each awaited signal learns that a thread sleeps on it before the last
 // look, and submitters see `asleep_` after their push, so nothing is missed. What is parked when a thread goes to rest is its to
 // watch.
 void Engine::rest() {
@@ -216,7 +217,7 @@ void Engine::rest() {
   }
   words[0] = {&doorbell_, doorbell_.load(std::memory_order_seq_cst)};
   asleep_.fetch_add(1, std::memory_order_seq_cst);
-  ringing_.store(false, std::memory_order_seq_cst);  // whoever was called last may have come by himself
+  ringing_.store(false, std::memory_order_seq_cst);  // the thread woken last may have arrived without it
   bool stay_awake = any_ready();
   while (!stay_awake && watching < std::min(kMost, watched.size())) {
     const Blocker& blocker = watched[watching].blocker;
@@ -229,7 +230,7 @@ void Engine::rest() {
   if (!stay_awake) futex_sleep_any(words, static_cast<uint32_t>(1 + watching), watched.size() > kMost ? kPollNs : kForever);
   for (size_t i = 0; i < watching; ++i) watched[i].blocker.signal().sleepers.fetch_sub(1, std::memory_order_seq_cst);
   asleep_.fetch_sub(1, std::memory_order_seq_cst);
-  ringing_.store(false, std::memory_order_seq_cst);  // he is here, and may call the next one
+  ringing_.store(false, std::memory_order_seq_cst);  // it has arrived, and may wake the next one
   std::lock_guard lock(mutex_);
   if (parked_.empty()) {
     parked_.swap(watched);

@@ -78,7 +78,7 @@ class Engine {
   std::atomic<Ring*> ready_[kPriorities] = {};  // stacks; newest first
   std::atomic<uint32_t> doorbell_{0};
   std::atomic<uint32_t> asleep_{0};
-  std::atomic<bool> ringing_{false};  // somebody who sleeps has been called and is on his way
+  std::atomic<bool> ringing_{false};  // a sleeping thread has been woken and has not arrived yet
   std::atomic<bool> started_{false};
   std::atomic<uint64_t> past_busy_{0};
 

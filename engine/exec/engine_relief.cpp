@@ -10,7 +10,7 @@ namespace anyzero {
 namespace {
 
 // Rings that take turns on an engine wait for each other that long. Shorter, and rings with middling kernels would mostly run side
-// by side, each with half of the caches; longer, and somebody who watches would notice.
+// by side, each with half of the caches; longer, and a user would notice the delay.
 constexpr timespec kTooLong = {0, 10'000'000};
 
 // Each of these threads is inside a kernel that nothing ends, with a processor of its own as far as there are any. Beyond that many
@@ -42,7 +42,7 @@ void Engine::stand_by() {
     const uint64_t seen = charge_.load(std::memory_order_seq_cst);
     nanosleep(&kTooLong, nullptr);
     if (seen % 2 && work_waits() && take_charge(seen)) return;
-    // Who submits after this look raises the alarm again.
+    // A submission after this check raises the alarm again.
     auto needed = [&] { return charge_.load(std::memory_order_seq_cst) % 2 && work_waits(); };
     if (needed()) continue;
     alarm_.exchange(0, std::memory_order_seq_cst);

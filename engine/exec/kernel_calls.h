@@ -1,5 +1,5 @@
-// What compiled code calls in the engine, in the midst of a kernel. All change to the thread's own stack: how much room is left on
-// the kernel's, nobody knows, and neither locks nor Python's stack checks allow for one that ends.
+// Functions that compiled code calls in the midst of a kernel. All change to the thread's own stack: how much room is left on
+// the kernel's is unknown, and neither locks nor Python's stack checks allow for one that ends.
 #pragma once
 
 #include <cstdint>

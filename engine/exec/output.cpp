@@ -36,7 +36,7 @@ void keep_output(std::string_view text) {
 }
 
 void flush_output() {
-  GilPause pause;  // whoever reads the other end may need the interpreter
+  GilPause pause;  // the reader at the other end may need the interpreter
   std::lock_guard lock(writing);
   std::string text;
   {

@@ -151,7 +151,7 @@ void parallel(uint32_t chunks, void (*run)(void*, uint32_t), void* context, bool
     }
   }
   bool more = work_on_one(job);
-  // Who has been called may be waiting for this very processor.
+  // The thread that was woken may be waiting for this very processor.
   if (offer && more && !job.joined.load(std::memory_order_relaxed)) sched_yield();
   while (more) more = work_on_one(job);
   if (offer) {

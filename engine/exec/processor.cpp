@@ -107,7 +107,7 @@ void Walk::pop(Packet& packet) {
   }
   let_go(packet);
   if (ring.lost_.load(std::memory_order_relaxed)) return;
-  // Whoever sleeps is woken before the next packet, or by whoever called when the walk has ended: one barrier less for each walk.
+  // Sleepers are woken before the next packet, or by the caller when the walk has ended: one barrier less for each walk.
   ring.completed_.put(ring.done_);
   untold = true;
 }
@@ -191,7 +191,6 @@ Progress Walk::execute(ExecutePacket& packet) {
 
 // Runs the commands that come next at the same time, where the list permits it and that is worth the trouble.
 bool Walk::overlap(const Program& program) {
-  constexpr uint64_t kBrief = 500'000;  // what does not hold up who waits for something else
   const Overlap* next = program.overlap_at(ring.inner_done_);
   if (!next || settings.threads == 1 || !ring.device_.pages_on_demand()) return false;
   uint64_t cost = next->cost;
@@ -203,7 +202,7 @@ bool Walk::overlap(const Program& program) {
     if (!on_engine_thread && needs_engine(packet)) return false;
     const uint64_t launch = cost_of(static_cast<const LaunchPacket&>(packet));
     cost = launch > UINT64_MAX - cost ? UINT64_MAX : cost + launch;
-    brief = brief && launch <= kBrief;
+    brief = brief && launch <= kBriefNs;
   }
   if (cost < kWorthSharing / 1000) return false;
   worked += kUnlooked;
@@ -253,7 +252,7 @@ Walk::Step Walk::step(const Packet& packet, const WaitFor* targets) {
 }
 
 bool Walk::needs_engine(const Packet& packet) const {
-  // A kernel may run for ever; who has other things to do at some time does not begin one that nobody knows to be short.
+  // A kernel may run for ever; a helper with a deadline begins only kernels that are known to be short.
   constexpr uint64_t kBearable = 2'000'000;
   switch (packet.op) {
     case Op::HostFunction:

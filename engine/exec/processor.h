@@ -40,7 +40,7 @@ class Walk {
   const uint64_t until;
   const uint64_t deadline;
   uint32_t walked = 0;
-  bool untold = false;  // the ring's count has moved on, and nobody who sleeps knows yet
+  bool untold = false;  // the ring's count has moved on, and sleepers have not been woken yet
   uint64_t worked = 0;  // bytes moved since the last look at the clock, and some for every command
 };
 

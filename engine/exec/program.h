@@ -74,7 +74,7 @@ class Program {
   const Overlap* overlap_at(uint64_t command) const;
   bool overlaps() const { return overlaps_any_; }
 
-  // Forgets every packet but keeps the memory. Only while nobody else uses the program.
+  // Forgets every packet but keeps the memory. Only while the program has no other user.
   void clear();
 
  private:

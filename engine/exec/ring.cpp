@@ -66,7 +66,7 @@ void Ring::release() {
 void Ring::start(bool cheap, uint64_t before, uint64_t position) {
   bool first = completed_.value.load(std::memory_order_acquire) >= before;
   if (cheap && first && process(false, nullptr, position) == Progress::Idle) return;
-  // Who walks the ring now looks for more when he has let go of it, and hands it on if he does not get through.
+  // The thread that walks the ring looks for new packets after it has released the turn, and hands the ring on if some are left.
   if (!turn_.held_now()) engine_.submit(*this);
 }
 
@@ -136,7 +136,7 @@ void Ring::lose(const Packet* packet, const char* reason) {
     std::lock_guard lock(report_mutex_);
     report_ = report;
   }
-  // Who learns of the loss here finds the context lost, too.
+  // A thread that sees the loss here must find the context lost, too.
   context_.mark_lost(report);
   lost_.store(true, std::memory_order_release);
   completed_.fail();

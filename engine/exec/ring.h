@@ -149,7 +149,7 @@ class Ring {
 
   alignas(64) SpinLock write_lock_;
   Stream stream_;
-  // Who looks at packets without having the turn begins here, under the lock; so do those who give chunks and programs up.
+  // Where threads without the turn begin to look at packets, under the lock; and where chunks and programs are given up.
   Chunk* oldest_ = nullptr;             // the first chunk that is not given up; none while all are there
   uint64_t oldest_position_ = 0;        // commands before it
   uint64_t given_up_ = 0;               // up to here, programs and kernels that packets name may be gone

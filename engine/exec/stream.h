@@ -73,7 +73,7 @@ class Stream {
     if (!spare_.compare_exchange_strong(expected, chunk, std::memory_order_acq_rel)) std::free(chunk);
   }
 
-  // Forgets every packet; the first chunk stays for the next ones. Only for streams nobody reads.
+  // Forgets every packet; the first chunk stays for the next ones. Only for streams without readers.
   void rewind() {
     if (!first_) return;
     Chunk* rest = first_->next.exchange(nullptr, std::memory_order_relaxed);

@@ -27,14 +27,14 @@ thread_local std::atomic<uint64_t>* current_deadline __attribute__((tls_model("i
 
 namespace {
 
-// Who had a signal before us: when we first came, and when we last came. The latter may hand on to us in turn, as another copy of
-// this library does. Those who first came first have nobody behind them, so that way a fault comes to an end.
+// Handlers that were installed before ours: at our first installation, and at our last. The last one may chain back to us, as
+// another copy of this library does. The first one has no handler behind it, so that a chain through it ends.
 struct sigaction first[65], previous[65];
 bool came[65];
 std::atomic<bool (*)(uintptr_t)> settler{nullptr};
 
-// The fault of this thread that is with somebody else's handler, and where on the stack we stood when we handed it on. That handler
-// may never return, so what stands here counts only for those who stand deeper.
+// The fault of this thread that another handler was given, and the stack pointer at that moment. That handler may never return, so
+// the entry counts only for frames that are deeper on the stack.
 struct HandedOn {
   const void* context = nullptr;
   uintptr_t stood_at = 0;
@@ -88,7 +88,7 @@ __attribute__((noinline)) void hand_on(int number, siginfo_t* info, void* contex
   const bool handed_back = within && context == outer.context;
   const struct sigaction& other = handed_back ? first[number] : previous[number];
   const bool sent = info->si_code <= 0;
-  // Should the other's handler send the signal again, there is nobody left to ask.
+  // If the other handler raises the signal again, there is no further handler to chain to.
   if ((within && !handed_back && sent) || (!(other.sa_flags & SA_SIGINFO) && other.sa_handler == SIG_DFL)) {
     signal(number, SIG_DFL);
     // A fault happens again when we return; a signal that was sent has to be sent again.
@@ -107,7 +107,7 @@ __attribute__((noinline)) void hand_on(int number, siginfo_t* info, void* contex
 // Tells our own knocks from everybody else's signals.
 char knock_mark;
 
-// From here on nobody knocks, and a knock that is on its way changes nothing.
+// From here on the watchdog sends no signal to this thread, and one already sent has no effect.
 void end_watch() {
   current_limit = nullptr;
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -164,7 +164,7 @@ void on_fault(int number, siginfo_t* info, void* context) {
   }
   // Before anything else: sanitizers prepare for a jump with a lock in hand, which a second knock would wait for in vain.
   end_watch();
-  // Whoever called us, standing in front, may have the signal blocked.
+  // A handler in front of ours that called us may have the signal blocked.
   unblock_faults();
   leave(fault);
 }

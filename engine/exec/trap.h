@@ -47,7 +47,7 @@ struct TrapFrame {
 extern constinit thread_local TrapFrame* current_trap __attribute__((tls_model("initial-exec")));
 
 // Installs the handlers in front of whatever the program has; its own faults go on to its own. Called again whenever a ring is
-// made, in case somebody has stepped in front of us since.
+// made, in case another handler was installed over ours since.
 void install_traps();
 
 // Leaves device work for the innermost region, whose work then has ended with this fault. Outside of any region it ends the

@@ -1,4 +1,4 @@
-// Which launches of a kernel are known to come to an end: those whose loops turn as often as those of a launch that did.
+// Which launches of a kernel are known to end: their loops have the same trip counts as those of a launch that ended.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,7 @@
 
 namespace anyzero {
 
-// What the turns of a kernel's loops depend on besides memory: the size of the launch and some of its arguments.
+// What the trip counts of a kernel's loops depend on besides memory: the size of the launch and some of its arguments.
 struct TurnsSource {
   const unsigned char* args;
   const uint32_t* group_count;

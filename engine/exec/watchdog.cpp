@@ -46,14 +46,14 @@ void introduce() {
     pthread_key_create(&made, forget);
     return made;
   }();
-  delete mine;  // of before a fork: this thread has another number now, and nobody knows it
+  delete mine;  // from before a fork: this thread has another id now, which is in no list
   mine = new Watch;
   pthread_setspecific(key, mine);
   watches().open()->push_back(mine);
   current_deadline = &mine->deadline;
 }
 
-// Knocks at those that are late. Returns when the next one will be, UINT64_MAX when nobody works.
+// Signals threads that are past their limit. Returns when the next one will be, UINT64_MAX when none works.
 uint64_t look_around() {
   const uint64_t now = now_ns();
   uint64_t next = UINT64_MAX;

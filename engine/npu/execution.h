@@ -60,7 +60,7 @@ class Execution {
     bool strided = false;
     bool staged = false;   // the model computes with `stage` instead of `memory`
     bool kept = false;     // an output that stays in the library's own tensor, and is copied from there
-    bool trusted = false;  // all of it is known to be there, so nobody has to look
+    bool trusted = false;  // all of it is known to be there, so it need not be checked
     bool stale = true;     // the request does not have the tensor for `memory` and `dims` yet
     unsigned char* memory = nullptr;
     int64_t dims[kMostDims] = {};  // what they are in this run

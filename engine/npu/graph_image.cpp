@@ -27,14 +27,14 @@ const ModelCache& model_cache() {
 }
 
 // Constants that the planner has found in the program's memory, and where each goes among the weights.
-struct Planned {
+struct BlobParts {
   std::vector<WeightsPiece> pieces;
   std::string manifest;
   uint64_t weights_size = 0;
 };
 
-ze_result_t ask_for_plan(const SerializedModel& model, const char* build_flags, GraphPurpose purpose, Planned* planned,
-                         std::string* log) {
+ze_result_t ask_for_manifest(const SerializedModel& model, const char* build_flags, GraphPurpose purpose, BlobParts* parts,
+                             std::string* log) {
   const GraphRequest request{build_flags ? build_flags : "", static_cast<uint32_t>(model.serializer),
                              static_cast<uint32_t>(purpose), model.weights.size(), model.xml};
   Reply reply;
@@ -43,15 +43,15 @@ ze_result_t ask_for_plan(const SerializedModel& model, const char* build_flags, 
   if (reply.status) return reply.status;
   GraphReply found;
   const bool good = reply.read(&found);
-  planned->pieces = std::move(found.pieces);
-  planned->manifest = reply.rest();
+  parts->pieces = std::move(found.pieces);
+  parts->manifest = reply.rest();
   Manifest manifest;
   std::string reason;
-  if (!good || !Manifest::read(planned->manifest, &manifest, &reason)) {
+  if (!good || !Manifest::read(parts->manifest, &manifest, &reason)) {
     *log += "the planner's reply is damaged: " + reason;
     return ZE_RESULT_ERROR_UNKNOWN;
   }
-  planned->weights_size = manifest.weights_size;
+  parts->weights_size = manifest.weights_size;
   return ZE_RESULT_SUCCESS;
 }
 
@@ -60,13 +60,13 @@ bool inside(std::span<const unsigned char> bytes, uint64_t offset, uint64_t size
 }
 
 // All weights as they came; of a weightless graph only constants that stay in it.
-bool gather_whole(const SerializedModel& model, const Planned& planned, std::span<unsigned char> weights, std::string* reason) {
-  if (planned.pieces.empty() && model.weights.size() != weights.size()) {
+bool gather_whole(const SerializedModel& model, const BlobParts& parts, std::span<unsigned char> weights, std::string* reason) {
+  if (parts.pieces.empty() && model.weights.size() != weights.size()) {
     *reason = "the planner changed the size of the weights";
     return false;
   }
-  if (planned.pieces.empty() && !weights.empty()) std::memcpy(weights.data(), model.weights.data(), weights.size());
-  for (const WeightsPiece& piece : planned.pieces) {
+  if (parts.pieces.empty() && !weights.empty()) std::memcpy(weights.data(), model.weights.data(), weights.size());
+  for (const WeightsPiece& piece : parts.pieces) {
     if (!inside(weights, piece.offset, piece.size) || !inside(model.weights, piece.address, piece.size)) {
       *reason = "a constant lies outside of the weights";
       return false;
@@ -76,15 +76,15 @@ bool gather_whole(const SerializedModel& model, const Planned& planned, std::spa
   return true;
 }
 
-bool gather(const SerializedModel& model, const Planned& planned, std::span<unsigned char> weights, std::string* reason) {
-  if (model.serializer == ModelSerializer::Whole) return gather_whole(model, planned, weights, reason);
+bool gather(const SerializedModel& model, const BlobParts& parts, std::span<unsigned char> weights, std::string* reason) {
+  if (model.serializer == ModelSerializer::Whole) return gather_whole(model, parts, weights, reason);
   // Constants that came along lie in front of those that were pointed to.
   if (model.weights.size() > weights.size()) {
     *reason = "the planner left constants out";
     return false;
   }
   if (!model.weights.empty()) std::memcpy(weights.data(), model.weights.data(), model.weights.size());
-  for (const WeightsPiece& piece : planned.pieces) {
+  for (const WeightsPiece& piece : parts.pieces) {
     if (!inside(weights, piece.offset, piece.size)) {
       *reason = "a constant lies outside of the weights";
       return false;
@@ -103,11 +103,11 @@ bool gather(const SerializedModel& model, const Planned& planned, std::span<unsi
 
 ze_result_t lay_out(const SerializedModel& model, const char* build_flags, GraphPurpose purpose, MappedBlob* blob,
                     std::string* log) {
-  Planned planned;
+  BlobParts parts;
   std::string reason;
-  if (ze_result_t r = ask_for_plan(model, build_flags, purpose, &planned, log)) return r;
-  auto fill = [&](std::span<unsigned char> weights, std::string* why) { return gather(model, planned, weights, why); };
-  if (make_blob(planned.manifest, planned.weights_size, fill, blob, &reason)) return ZE_RESULT_SUCCESS;
+  if (ze_result_t r = ask_for_manifest(model, build_flags, purpose, &parts, log)) return r;
+  auto fill = [&](std::span<unsigned char> weights, std::string* why) { return gather(model, parts, weights, why); };
+  if (make_blob(parts.manifest, parts.weights_size, fill, blob, &reason)) return ZE_RESULT_SUCCESS;
   *log += reason;
   return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
 }
@@ -123,7 +123,7 @@ ze_result_t split(const ze_graph_desc_2_t& desc, SerializedModel* model, std::st
 
 uint64_t cached_model_bytes() { return model_cache().bytes(); }
 
-ze_result_t plan_model(const ze_graph_desc_2_t& desc, MappedBlob* blob, std::string* log) {
+ze_result_t lay_out_model(const ze_graph_desc_2_t& desc, MappedBlob* blob, std::string* log) {
   SerializedModel model;
   if (ze_result_t r = split(desc, &model, log)) return r;
   return lay_out(model, desc.pBuildFlags, GraphPurpose::Query, blob, log);
@@ -132,7 +132,7 @@ ze_result_t plan_model(const ze_graph_desc_2_t& desc, MappedBlob* blob, std::str
 ze_result_t GraphImage::make(const ze_graph_desc_2_t& desc, std::shared_ptr<GraphImage>* image, std::string* log) {
   auto made = std::make_shared<GraphImage>();
   made->secure_ = desc.flags & ZE_GRAPH_FLAG_SECURE_COMPILE;
-  // Now, not when somebody wants to keep what took long to compile.
+  // Now, not when a program wants to keep a graph that took long to compile.
   if (made->secure_ && !can_seal(log)) return ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
   if (ze_result_t r = desc.format == ZE_GRAPH_FORMAT_NATIVE ? made->adopt(desc, log) : made->build(desc, log)) return r;
   if (made->manifest().profiling()) made->flags_ |= ZE_GRAPH_PROPERTIES_FLAG_PROFILING_ENABLED;
@@ -184,7 +184,7 @@ bool GraphImage::find_in_cache(const ContentHash& key) {
   return true;
 }
 
-// A serialised model: from the cache, or planned, laid out and compiled.
+// A serialised model: from the cache, or laid out and compiled.
 ze_result_t GraphImage::build(const ze_graph_desc_2_t& desc, std::string* log) {
   SerializedModel model;
   if (ze_result_t r = split(desc, &model, log)) return r;

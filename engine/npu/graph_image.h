@@ -17,8 +17,8 @@ namespace anyzero {
 class CompiledGraph;
 struct ArgumentValue;
 
-// Has a serialised model planned and laid out, without compiling it.
-ze_result_t plan_model(const ze_graph_desc_2_t& desc, MappedBlob* blob, std::string* log);
+// Makes the blob of a serialised model with the manifest that the planner writes, without compiling it.
+ze_result_t lay_out_model(const ze_graph_desc_2_t& desc, MappedBlob* blob, std::string* log);
 
 // Bytes of the models in the driver's cache.
 uint64_t cached_model_bytes();

@@ -159,7 +159,7 @@ class ManifestReader {
     manifest_.weights_added = argument.place + argument.bytes - manifest_.weights_size;
   }
 
-  // Who belongs to whom, once all are there.
+  // Which arguments belong together, once all are there.
   void relations() {
     auto& all = manifest_.arguments;
     std::vector<char> taken[2] = {std::vector<char>(all.size()), std::vector<char>(all.size())};

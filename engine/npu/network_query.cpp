@@ -16,10 +16,10 @@ ze_result_t NetworkQuery::create(Context& context, Device& device, const ze_grap
     return fail(ZE_RESULT_ERROR_INVALID_ENUMERATION, "only the layers of a serialised model can be asked for");
   MappedBlob blob;
   std::vector<std::string> names;
-  const ze_result_t planned = plan_model(desc, &blob, log);
+  const ze_result_t laid_out = lay_out_model(desc, &blob, log);
   // Of a model that is good but not for this device, it runs nothing; another one may.
-  if (planned && planned != ZE_RESULT_ERROR_UNSUPPORTED_FEATURE) return fail(planned, "%s", log->c_str());
-  if (!planned && !query_layers(blob.view.manifest, blob.view.weights, &names, log))
+  if (laid_out && laid_out != ZE_RESULT_ERROR_UNSUPPORTED_FEATURE) return fail(laid_out, "%s", log->c_str());
+  if (!laid_out && !query_layers(blob.view.manifest, blob.view.weights, &names, log))
     return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "%s", log->c_str());
   std::string layers;
   for (const std::string& name : names) layers += "<" + name + ">";

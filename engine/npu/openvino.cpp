@@ -26,7 +26,7 @@ constexpr const char* kRemedy = "install it with: pip install 'anyzero[npu]'";
 std::atomic<const OpenVino*> opened{nullptr};
 uint32_t opened_in = 0;  // the fork generation
 
-// Who is inside the library just now. The request is there to be cancelled; other calls leave one of the marks.
+// Threads that are inside the library just now. The request is there to be cancelled; other calls leave one of the marks.
 constexpr size_t kSeats = 256;
 struct alignas(64) Seat {
   std::atomic<OpenVino::Request*> request{nullptr};
@@ -64,14 +64,14 @@ void close_gate(int status, void*) {
   constexpr uint64_t kPatience = 1'000'000'000, kLimit = 5'000'000'000;
   constexpr timespec kPause = {0, 200'000};
   if (closed.exchange(true) || forked_since()) return;
-  if (OpenVinoCall::given_up()) leave(status);  // its destructors may wait for locks that nobody gives back
+  if (OpenVinoCall::given_up()) leave(status);  // its destructors may wait for locks that are never released
   const uint64_t begin = now_ns();
   bool cancelled = false;
   for (;;) {
     bool setting_up = false;
     if (each_other_seat([&](OpenVino::Request* request) { setting_up |= request == kSettingUp; }) == 0) return;
     // The library is being loaded, or compiles for the first time: what it has set up meanwhile, newer than this gate, is taken
-    // apart already. Or a model takes long to compile, which nobody can stop. To wait, or to go on, would be to see it fall.
+    // apart already. Or a model takes long to compile, which cannot be cancelled. Waiting, or going on, would crash.
     const uint64_t waited = now_ns() - begin;
     if (setting_up || waited > kLimit) leave(status);
     if (!cancelled && waited > kPatience) {

@@ -111,7 +111,7 @@ struct OpenVino {
 };
 
 // A call into the library that the end of the process waits for. At exit the library's own destructors take apart what a running
-// inference uses, beside engine threads that nobody stops; so the gate is closed first, and who comes later is turned away.
+// inference uses, beside engine threads that nobody stops; so the gate is closed first, and later calls are refused.
 class OpenVinoCall {
  public:
   // `request`, if given, is told to stop when the process ends and it has not done so by itself.
@@ -126,7 +126,7 @@ class OpenVinoCall {
   static std::string refusal();
 
   // Runs `work`, which calls the library and owns nothing. False when it faulted, on this thread: there are models that OpenVINO
-  // falls over. It was torn from whatever it did, locks and all, so nobody calls it anymore; but the process lives.
+  // falls over. It was torn from whatever it did, locks and all, so it is not called any more; but the process lives.
   template <class Work>
   static bool survived(Work&& work) {
     const Fault fault = trapped(work);

@@ -16,7 +16,7 @@ namespace anyzero {
 
 namespace {
 
-// Who made a requirements string; every string we make begins with it.
+// Names the maker of a requirements string, which begins with it.
 const char* key_of(const Device& device) { return device.driver().kind() == DriverKind::Npu ? "ANYZERO.L0.NPU" : "ANYZERO.L0.CPU"; }
 
 // Appended, not added: GCC 12 warns of the sum of a string and a literal under -fsanitize=thread.

@@ -12,7 +12,7 @@ namespace {
 constexpr int kMostLinks = 40;
 constexpr uid_t kUnmapped = 65534;
 
-// In a namespace of users that does not have the administrator, folders of his show as those of nobody.
+// In a user namespace without root, folders of root show the overflow user ("nobody") as their owner.
 bool hides_the_administrator() {
   unsigned long long first = 0, outside = 0, count = 0;
   FILE* map = std::fopen("/proc/self/uid_map", "re");
@@ -49,7 +49,7 @@ Descriptor root() { return Descriptor(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC
 
 bool make_folder(const Descriptor& at, const char* name) {
   struct stat made;
-  if (mkdirat(*at, name, 0700)) return errno == EEXIST;  // somebody was faster
+  if (mkdirat(*at, name, 0700)) return errno == EEXIST;  // another process was faster
   if (fstatat(*at, name, &made, AT_SYMLINK_NOFOLLOW)) return false;
   // The umask may have taken rights that we need.
   return (made.st_mode & 0700) == 0700 || fchmodat(*at, name, 0700, 0) == 0;

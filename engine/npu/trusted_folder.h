@@ -1,4 +1,5 @@
-// Folders whose contents are run: only this user and the administrator may be able to change anything in them.
+// Folders whose contents are run: only this user and root may be able to change anything in them. The same rule as that of
+// anyzero.trust.folder in Python; the model cache cannot ask there, because it is used without Python.
 #pragma once
 
 #include <fcntl.h>

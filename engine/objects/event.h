@@ -62,7 +62,7 @@ class Event : public Object<Event, Kind::Event> {
   // binary one it is only a hint where its waiters can help; the ring may be gone when they look.
   void track(Ring& ring, uint64_t position) {
     if (counts_) return move_to(ring, position);
-    // Whoever reads the hint meanwhile finds no ring, see hint(): a lock would cost every command that signals.
+    // A thread that reads the hint meanwhile finds no ring, see hint(): a lock would cost every command that signals.
     std::atomic_ref<Ring*> where(point_.ring);
     where.store(nullptr, std::memory_order_relaxed);
     std::atomic_ref(point_.position).store(position, std::memory_order_release);

@@ -11,6 +11,7 @@
 
 #include "../abi/error.h"
 #include "../exec/descriptor_waits.h"
+#include "../system/memory_file.h"
 #include "command_list_append.h"
 #include "driver.h"
 
@@ -19,12 +20,11 @@ namespace anyzero {
 namespace {
 
 bool is_eventfd(int fd) {
-  char path[32], target[32] = {};
-  std::snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  return readlink(path, target, sizeof target - 1) > 0 && std::strcmp(target, "anon_inode:[eventfd]") == 0;
+  char target[32];
+  return descriptor_target(fd, target, sizeof target) && std::strcmp(target, "anon_inode:[eventfd]") == 0;
 }
 
-// A file in memory that holds a signal and that nobody can cut off under us.
+// A file in memory that holds a signal and that cannot be truncated meanwhile.
 bool holds_signal(int fd) {
   struct stat file;
   if (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode) || file.st_size < static_cast<off_t>(sizeof(Signal))) return false;

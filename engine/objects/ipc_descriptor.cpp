@@ -21,12 +21,11 @@ constexpr uint64_t kOffsetMask = (uint64_t{1} << kOffsetBits) - 1;
 
 // Only files in memory that this driver made are called so.
 bool is_ours(int fd) {
-  char path[32], target[32] = {};
-  std::snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  char target[32];
   constexpr char kOurs[] = "/memfd:anyzero";
-  if (readlink(path, target, sizeof target - 1) >= 0) return std::strncmp(target, kOurs, sizeof kOurs - 1) == 0;
+  if (descriptor_target(fd, target, sizeof target)) return std::strncmp(target, kOurs, sizeof kOurs - 1) == 0;
 #ifdef F_GET_SEALS
-  // Where /proc is missing: a file that nobody can cut off is one in memory.
+  // Where /proc is missing: a file that cannot be truncated is one in memory.
   constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
   const int seals = fcntl(fd, F_GET_SEALS);
   return seals >= 0 && (seals & kSeals) == kSeals;

@@ -1,4 +1,4 @@
-// Who accounts for memory: the devices or the host, and how shared memory moves between them.
+// Accounts of memory: of each device and of the host, and how shared memory moves between them.
 //
 // A device's shared memory is on its account as long as it fits. Beyond that it is on the host's: a program may have more of it
 // than the device has, up to what the machine has. Shared memory that was made resident on a device stays on its account.

@@ -17,7 +17,7 @@ void hand_out(const std::string& text, ze_module_build_log_handle_t* log) {
   if (log) *log = handle_of<ze_module_build_log_handle_t>(ModuleBuildLog::make(text));
 }
 
-// The log for whoever asked for one, and the outcome with the log's beginning as this thread's error text.
+// Hands out the log where one was asked for, and returns the outcome with the log's beginning as this thread's error text.
 ze_result_t conclude(const char* what, const Reply& reply, ze_module_build_log_handle_t* log) {
   hand_out(reply.log, log);
   if (reply.status == ZE_RESULT_SUCCESS) return reply.status;
@@ -243,7 +243,7 @@ ze_result_t Module::code(const std::string& name, CodeKind kind, Code** code) {
       return ZE_RESULT_SUCCESS;
     }
   }
-  // No lock is held meanwhile: whoever compiles needs the interpreter, and whoever has that may be waiting for us.
+  // No lock is held meanwhile: compiling needs the interpreter, and the thread that holds it may be waiting for this one.
   Code* made = nullptr;
   if (ze_result_t r = compile(name, kind, &made)) return r;
   auto [place, first] = build_->codes.open()->try_emplace({kind, name}, made);

@@ -1,4 +1,4 @@
-// Answers that were used last, by the question; so that whoever asks again need not ask the planner.
+// Replies that were used last, by the request, so that the same request need not go to the planner again.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace anyzero {
 
-// Bounded in number and in bytes of the questions. Threading: any thread; a forked child begins anew.
+// Bounded in number and in bytes of the requests. Threading: any thread; a forked child begins anew.
 template <class T>
 class Recent {
  public:
@@ -21,8 +21,8 @@ class Recent {
   static constexpr size_t kMostBytes = 8 << 20;
 
   // nullptr where it is not known, or not any more.
-  std::shared_ptr<T> find(std::string_view question) {
-    const size_t hash = std::hash<std::string_view>{}(question);
+  std::shared_ptr<T> find(std::string_view request) {
+    const size_t hash = std::hash<std::string_view>{}(request);
     Entry found{};
     {
       auto entries = entries_.open();
@@ -32,14 +32,14 @@ class Recent {
       std::rotate(place.base() - 1, place.base(), entries->end());
     }
     // Nobody waits while the bytes are compared.
-    return *found.question == question ? found.answer : nullptr;
+    return *found.request == request ? found.reply : nullptr;
   }
 
-  // Large questions are not kept: they would push all others out.
-  void keep(std::string question, std::shared_ptr<T> answer) {
-    if (question.size() > kMostBytes / 4) return;
-    const size_t hash = std::hash<std::string_view>{}(question);
-    Entry entry{hash, std::make_shared<const std::string>(std::move(question)), std::move(answer)};
+  // Large requests are not kept: they would push all others out.
+  void keep(std::string request, std::shared_ptr<T> reply) {
+    if (request.size() > kMostBytes / 4) return;
+    const size_t hash = std::hash<std::string_view>{}(request);
+    Entry entry{hash, std::make_shared<const std::string>(std::move(request)), std::move(reply)};
     std::vector<Entry> gone;  // destroyed when the lock is free again
     auto entries = entries_.open();
     auto same = std::find_if(entries->begin(), entries->end(), [&](const Entry& each) { return each.hash == hash; });
@@ -49,9 +49,9 @@ class Recent {
     }
     entries->push_back(std::move(entry));
     size_t bytes = 0;
-    for (const Entry& each : *entries) bytes += each.question->size();
+    for (const Entry& each : *entries) bytes += each.request->size();
     while (entries->size() > kMost || bytes > kMostBytes) {
-      bytes -= entries->front().question->size();
+      bytes -= entries->front().request->size();
       gone.push_back(std::move(entries->front()));
       entries->erase(entries->begin());
     }
@@ -60,8 +60,8 @@ class Recent {
  private:
   struct Entry {
     size_t hash;
-    std::shared_ptr<const std::string> question;
-    std::shared_ptr<T> answer;
+    std::shared_ptr<const std::string> request;
+    std::shared_ptr<T> reply;
   };
 
   Guarded<std::vector<Entry>> entries_;  // the one used last comes last

@@ -60,7 +60,7 @@ bool Connection::alive() {
   {
     std::lock_guard lock(mutex_);
     if (broken_) return false;
-    if (reading_) return true;  // whoever reads will notice
+    if (reading_) return true;  // the reading thread will notice
   }
   char byte;
   return ours() && (recv(descriptor_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0 || errno == EAGAIN || errno == EWOULDBLOCK);
@@ -201,7 +201,7 @@ class Connection::Waiting {
   ~Waiting() {
     std::lock_guard lock(connection_.mutex_);
     connection_.calls_.erase(number_);
-    // Ended in the middle of a frame: nobody knows where the next one begins.
+    // Ended in the middle of a frame: where the next one begins is unknown.
     if (std::exchange(reads_, false)) {
       connection_.reading_ = false;
       connection_.broken_ = true;
@@ -211,7 +211,7 @@ class Connection::Waiting {
     if (!connection_.reading_) connection_.wake_a_reader();
   }
 
-  // Until the call is done. One of those who wait reads for all.
+  // Until the call is done. One of the waiting threads reads for all.
   void wait() {
     for (;;) {
       uint32_t seen;

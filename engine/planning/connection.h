@@ -29,7 +29,7 @@ class Connection {
 
   enum class Outcome { Answered, Refused, Broken, Unheard, Useless };
   // Waits for the answer, with no lock held. Refused: the function failed, and the reason says why. Broken: the process has gone.
-  // Unheard: it had gone before it read the question, or somebody has stopped it: another may be asked. Useless: it has gone
+  // Unheard: it had gone before it read the request, or it was stopped from outside: another may be asked. Useless: it has gone
   // without having answered anything ever.
   Outcome ask(std::string_view function, std::string_view request, std::string* answer, std::string* reason);
 

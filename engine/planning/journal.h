@@ -11,7 +11,7 @@
 
 namespace anyzero {
 
-// Threading: whoever has it holds a lock.
+// Threading: under the lock of its owner.
 class Journal {
  public:
   // A question that was answered, in the bytes that the planner speaks; most say nothing that has to be kept.

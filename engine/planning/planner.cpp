@@ -101,8 +101,8 @@ std::string take_error(const Python& py) {
 // nothing of us may hold the interpreter's lock while its own threads call the driver.
 std::atomic<bool> plans_here{false};
 
-// Are graphs planned by a process even so? One question says all about a graph, so any Python can. A program's OpenVINO has locks
-// of its own: one thread compiles with them in hand, and another may wait for them with the interpreter's lock in hand.
+// Does a process make manifests of graphs even so? One request says all about a graph, so any Python can. A program's OpenVINO has
+// locks of its own: one thread compiles with them in hand, and another may wait for them with the interpreter's lock in hand.
 std::atomic<bool> graphs_beside{false};
 
 // The Python that plans, if it is one in this process; nullptr for a process of its own.
@@ -224,7 +224,7 @@ GilPause::GilPause() : state_(nullptr) {
 GilPause::~GilPause() noexcept(false) {
   if (!state_) return;
   const Python* py = python();
-  // Whoever called us believes to hold the lock. If the interpreter has gone meanwhile, there is nothing to return to.
+  // The caller expects to hold the lock. If the interpreter has gone meanwhile, there is nothing to return to.
   while (!py->is_initialized()) pause();
   py->restore_thread(state_);
 }

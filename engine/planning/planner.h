@@ -1,5 +1,4 @@
-// The only bridge to Python: start-up asks it what devices exist, modules and graphs are planned by it, and waits give up the
-// interpreter's lock through it.
+// The only bridge to Python: it describes the devices at start-up, makes plans of modules and manifests of graphs.
 #pragma once
 
 #include <string>

@@ -165,7 +165,7 @@ int give_birth(Birth& birth) {
   if (between > 0 && stays) {
     static std::atomic<pid_t> earlier{0};
     await(birth, between);
-    // The parent of one that has died is gone as well, and nobody else looks after it.
+    // The parent of one that has died is gone as well, and no other process reaps it.
     if (const pid_t gone = earlier.exchange(between)) waitpid(gone, nullptr, __WCLONE | WNOHANG);
   }
   while (between > 0 && !stays && waitpid(between, nullptr, __WCLONE) < 0 && errno == EINTR) {

@@ -32,7 +32,7 @@ class WatchedProcess {
 // Waits for a word of a process, in slices. Time passes only in slices that this process has lived through itself: a machine that
 // sleeps, or a program that is stopped together with its planning process, adds one slice at most. And a process counts as silent
 // only while it neither runs, nor waits for a disk, nor has used any processor time or memory since the last look; so a slow one,
-// or one that is being swapped in, is never given up. Nor is one that somebody looks at with a debugger.
+// or one that is being swapped in, is never given up. Nor is one under a debugger.
 class Vigil {
  public:
   Vigil(const WatchedProcess& process, uint64_t limit_ms) : process_(process), limit_ms_(limit_ms) {}

@@ -28,7 +28,7 @@ std::atomic<uint32_t> changes{0};                          // what listeners sle
 
 Device& root_of(Device& device) { return device.parent() ? *device.parent() : device; }
 
-// Events of a device since somebody looked last. `again` becomes true where looking later could bring one.
+// Events of a device since the last look. `again` becomes true where looking later could bring one.
 zes_event_type_flags_t look(Device& root, bool* again) {
   const zes_event_type_flags_t want = wanted[root.index()].load(std::memory_order_acquire);
   if (!(want & kOfTemperature)) return 0;

@@ -15,7 +15,7 @@ struct SysmanEvents {
   // `milliseconds` may be UINT64_MAX, which has no end.
   static ze_result_t listen(Driver& driver, uint64_t milliseconds, uint32_t count, Device* const* devices, uint32_t* sources,
                             zes_event_type_flags_t* events);
-  // Wakes those who listen, because what they wait for may be another thing now.
+  // Wakes listeners, because the events they wait for may have changed.
   static void changed();
 };
 

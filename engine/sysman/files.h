@@ -1,5 +1,5 @@
 // What the operating system tells about the processor in its files: clock rates, energy, temperatures. Which files there are is
-// found out once; what they say is read whenever somebody asks.
+// found out once; their contents are read at each query.
 #pragma once
 
 #include <cstdint>

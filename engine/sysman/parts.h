@@ -1,4 +1,4 @@
-// The parts of a device that monitoring tools enumerate. They are made when somebody first asks, and stay.
+// The parts of a device that monitoring tools enumerate. They are made at the first query, and stay.
 #pragma once
 
 #include <vector>

@@ -56,7 +56,7 @@ class SysmanPower : public Object<SysmanPower, Kind::SysmanPower> {
   SysmanPower(const SystemFiles& files, EnergyZone zone) : files_(files), zone_(std::move(zone)) {}
 
  private:
-  // The system's counter starts anew after some minutes or hours; ours goes on as long as somebody looks often enough.
+  // The system's counter starts anew after some minutes or hours; ours goes on as long as it is read often enough.
   struct Counter {
     uint64_t last = 0;
     uint64_t before = 0;  // what earlier rounds came to

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 
 namespace anyzero {
 
@@ -27,6 +28,15 @@ int memory_file(size_t size) {
   // A process that maps the file could otherwise cut it off under us.
   fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
   return fd;
+}
+
+bool descriptor_target(int fd, char* target, size_t room) {
+  char path[32];
+  std::snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  const ssize_t length = readlink(path, target, room - 1);
+  if (length < 0) return false;
+  target[length] = 0;
+  return true;
 }
 
 }  // namespace anyzero

@@ -30,7 +30,7 @@ struct alignas(64) Signal {
     value.store(to, std::memory_order_seq_cst);
     wake_sleepers();
   }
-  // The two halves of set(), for who passes a full barrier between them anyway.
+  // The two halves of set(), for callers that pass a full barrier between them anyway.
   void put(uint64_t to) { value.store(to, std::memory_order_release); }
   void wake_sleepers() {
     if (sleepers.load(std::memory_order_seq_cst)) wake();
@@ -62,8 +62,8 @@ struct alignas(64) Signal {
 static_assert(sizeof(Signal) == 64);
 
 // How long to sleep when so many nanoseconds are left: less, by what the system adds to a sleep. 0: not at all. The usual slack of
-// a thread's timers is 50 microseconds, and is the program's to change; waking up takes some more. Who wakes up looks for the rest,
-// which is a few tens of microseconds.
+// a thread's timers is 50 microseconds, and is the program's to change; waking up takes some more. The woken thread spins for the
+// rest, which is a few tens of microseconds.
 constexpr uint64_t nap_within(uint64_t left) {
   constexpr uint64_t kLate = 90'000;
   return left == kForever ? kForever : left > kLate ? left - kLate : 0;

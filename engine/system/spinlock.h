@@ -1,4 +1,4 @@
-// A lock for a few instructions' worth of work; nobody sleeps or waits for others while holding it.
+// A lock for a few instructions' worth of work; its holder never sleeps or waits.
 #pragma once
 
 #include <sched.h>

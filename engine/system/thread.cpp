@@ -37,7 +37,7 @@ std::atomic<uint32_t> fork_generation{0};
 
 namespace {
 
-// Handlers that wait for a fork. A list of our own, because the C library calls nobody who registers while a fork is under way.
+// Handlers that wait for a fork. A list of our own, because the C library does not call handlers that are registered during a fork.
 constexpr unsigned kMostHandlers = 32;
 std::atomic<void (*)()> handlers[kMostHandlers];
 std::atomic<unsigned> registered{0};

@@ -34,7 +34,7 @@ inline void spin_a_while(uint64_t ns) {
   for (int i = 0; i < 32; ++i) __builtin_ia32_pause();
 }
 
-// One step of a wait for another thread that may take long, where nobody would wake us.
+// One step of a wait for another thread that may take long, where no wake-up comes.
 void relax_long(unsigned tries);
 
 // One step of a short busy wait for another thread.

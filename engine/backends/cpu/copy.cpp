@@ -88,7 +88,7 @@ StreamKernel pick_kernel() {
 
 const StreamKernel stream_kernel = pick_kernel();
 
-// Whoever streams must fence before anybody else may read the result.
+// Streaming stores need a fence before another thread may read the result.
 void stream(unsigned char* to, const unsigned char* from, size_t size) {
   size_t head = std::min(size, -reinterpret_cast<uintptr_t>(to) % kLine);
   std::memcpy(to, from, head);

@@ -184,7 +184,7 @@ Texel::Texel(const ImageView& view, TexelKind kind) : one(kind == TexelKind::Flo
 
 const Texel& Texel::of(const ImageView& view, TexelKind kind, Texel* storage) {
   struct Slot {
-    std::atomic<uint32_t> key{0};  // 0: nothing here; 1: somebody is writing
+    std::atomic<uint32_t> key{0};  // 0: nothing here; 1: being written
     Texel texel;
   };
   static constinit Slot slots[512];

@@ -37,7 +37,7 @@ struct Channel {
 
 // What a format means for one kind of access.
 struct Texel {
-  // Sources of a value that is not stored. The last is 1 within the image and 0 in the border: an alpha that nobody cares for.
+  // Sources of a value that is not stored. The last is 1 within the image and 0 in the border: an alpha that is ignored.
   static constexpr uint8_t kZero = 4, kOne = 5, kOneInside = 6;
 
   Texel() = default;

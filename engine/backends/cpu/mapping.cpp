@@ -49,7 +49,7 @@ struct Kept {
 
 Kept& kept() {
   static Kept* kept = [] {
-    // In a child the parent's other threads are gone, and with them whoever held the lock.
+    // In a child the parent's other threads are gone, and with them the one that held the lock.
     at_fork_child([] { new (&anyzero::kept()) Kept; });
     return new Kept;
   }();
