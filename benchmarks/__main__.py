@@ -20,35 +20,35 @@ from benchmarks.npu import command as npu
 LAUNCHES: Final = "launches"
 RESULTS: Final = sources.BUILD / "results.json"
 HELP: Final = """
-Measures what submission costs and what copies reach: from a C program against the C API and, beside it, through the
-Python API. Each item runs in rounds of a few milliseconds; the table shows the best round and, in parentheses, the
-median. The best is what the code costs; a median far above it says that something else was running.
+Measures the cost of submission and the bandwidth of copies: from a C program against the C API and through the Python
+API. Each item runs in rounds of a few milliseconds; the table shows the best round and, in parentheses, the median.
+The best is the cost of the code; a median far above it indicates other load.
 
-Targets are marked ✓ or ✗ for the C column and gate nothing: the exit status is 0 unless a program could not run.
+Targets are marked ✓ or ✗ for the C column and fail nothing: the exit status is 0 unless a program could not run.
 A ratio compares with a yardstick that took turns in the same run, round by round (above 1: faster than the yardstick).
-A question mark says that other processes were busy meanwhile; such numbers are no basis for a verdict.
+A question mark means that other processes were busy meanwhile; such numbers are not reliable.
 
 A second table has launches of an empty kernel from C beside the same loops through OpenCL, on PoCL and on Intel's
-runtime for CPUs, each in a process of its own and all taking turns; ÷ is our time divided by theirs (below 1 we are
-faster). They are fetched the first time, into ANYZERO_PEERS (else ~/.cache/anyzero/peers).
+CPU runtime, each in a separate process and all taking turns; ÷ is our time divided by theirs (below 1 we are faster).
+They are fetched the first time, into ANYZERO_PEERS (else ~/.cache/anyzero/peers).
 
 A third table has OpenVINO on the NPU beside OpenVINO's own CPU device: inferences, in turns in one process, and first
-inferences in processes of their own. It is left out where openvino cannot be imported.
+inferences in separate processes. It is skipped if openvino cannot be imported.
 
-A fourth table has kernels that compute with one thread and with more, in turns, and how many times as fast they get.
-A fifth one has kernels that are written or made in two ways: with int and size_t indices, with and without the
-optimiser of the compiler that made the SPIR-V. A sixth one has what compiling costs: every program of the kernel suite
-in a warm process, the same from the disk cache and by Intel's runtime, and the first kernel of a fresh process.
+A fourth table has the speed-up of compute-bound kernels with more threads, in turns. A fifth one has kernels in two
+forms: with int and size_t indices, and with and without the optimiser of the front end. A sixth one has compile times:
+every program of the kernel suite in a warm process, from the disk cache and by Intel's runtime, and the first kernel of
+a fresh process.
 
   python -m benchmarks                       everything, about seven minutes
-  python -m benchmarks --quick               a first impression in seconds
-  python -m benchmarks --only immediate      the items whose key, title or group holds a word
-  python -m benchmarks --list                the keys, with what they mean
-  python -m benchmarks --json before.json    keep the numbers, every round of them, to compare later
+  python -m benchmarks --quick               a short run in seconds
+  python -m benchmarks --only immediate      the items whose key, title or group contains a word
+  python -m benchmarks --list                the keys, with their meaning
+  python -m benchmarks --json before.json    save the numbers of every round, to compare later
   python -m benchmarks --source launches     the second table alone; npu, scale, variants, compile: the others
   python -m benchmarks --kernels             compiled kernels beside other implementations; see --kernels --help
   python -m benchmarks --dpnp                dpnp's operations beside Intel's CPU runtime; see --dpnp --help
-  python -m benchmarks --figures             docs/performance.md and its figures anew, from build/bench or files named
+  python -m benchmarks --figures             write docs/performance.md and its figures, from build/bench or given files
 
 The variables of docs/environment.md apply: ANYZERO_THREADS=1 python -m benchmarks --only copy
 """
@@ -58,9 +58,9 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=HELP, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help=f"write here too, besides build/bench/{RESULTS.name}")
+    parser.add_argument("--json", type=Path, metavar="FILE", help=f"extra output, besides build/bench/{RESULTS.name}")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
-    parser.add_argument("--only", default="", metavar="SUBSTRING", help="only items whose key, title or group holds it")
+    parser.add_argument("--only", default="", metavar="SUBSTRING", help="only items with it in key, title or group")
     names = [
         *(source.name for source in sources.SOURCES),
         *(LAUNCHES, npu.NAME, scale.NAME, pairs.NAME, compiling.NAME),

@@ -1,6 +1,6 @@
 """Modules as AdaptiveCpp's compiler makes them, whose results are compared with numpy's.
 
-AdaptiveCpp itself is in no registry that `make clients` fetches from, so the modules lie among those of the tests.
+AdaptiveCpp itself is in no registry that `make clients` fetches from, so the modules are among those of the tests.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """Our driver or the peer: a name, and the command for a sample of so many tests, 0 for all."""
+    """Our driver or the peer: a name, and the command for a sample of this many tests, 0 for all."""
 
     name: str
     command: Callable[[Path, int], Command]
@@ -46,7 +46,7 @@ class Client:
     """Empty for the environment of this repository."""
     packages: tuple[str, ...]
     modules: tuple[str, ...]
-    """A Python that can import these runs a slice as well, without an environment of its own."""
+    """A Python that can import these can run a slice, without a separate environment."""
     version_of: tuple[str, ...]
     ours: Side
     peer: Side | None

@@ -1,6 +1,6 @@
-"""Runs a client's tests to the end, whatever becomes of the process that runs them.
+"""Runs all tests of a client, even if their process crashes or hangs.
 
-A test whose process dies, or that shows no progress for long, counts as crashed, and another process goes on behind it.
+A test whose process dies, or that makes no progress for long, counts as crashed, and a new process continues after it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where clients live: an environment of its own for each group of packages, under build/clients."""
+"""Environments of clients: one for each group of packages, under build/clients."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The results of one client on one driver: a file with a line for every test that began or ended.
 
-A line is written when a test begins and another when it ends. So the file tells which test was running when a process
-died, and a run that was broken off goes on behind the last test.
+A line is written when a test begins and another when it ends. So the file shows which test was running when a process
+died, and an interrupted run resumes after the last test.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ OUTCOMES = ("passed", "failed", "crashed", "skipped")
 
 @dataclass(slots=True)
 class Results:
-    """What is known so far. `running` is the test that began and has not ended."""
+    """The results so far. `running` is the test that has started and not ended."""
 
     outcomes: dict[str, str] = field(default_factory=dict)
     details: dict[str, str] = field(default_factory=dict)

@@ -19,12 +19,12 @@ with az.device().context() as ctx, ctx.queue() as queue:
     try:
         done.wait(timeout=0.05)
     except az.TimeoutError:
-        print("ok: the copy waits behind the barrier, which waits for us")
+        print("ok: the copy waits for the barrier, which waits for the host")
     else:
         raise AssertionError("the copy passed the barrier")
     go.signal()
     done.wait()
     assert (np.asarray(second) == 3).all()
-    print("ok: the copy behind the barrier saw the whole fill")
+    print("ok: the copy after the barrier read the whole fill")
     assert filled.timestamps.end <= passed.timestamps.start <= passed.timestamps.end <= copied.timestamps.start
     print("ok: by the device's clock the fill had ended before the barrier, and the copy began after it")

@@ -10,12 +10,12 @@ with az.device().context() as ctx:
     source = (KERNELS / "module_variables.spv").read_bytes()
     module = ctx.module(source, options="-ze-opt-level=1 -ze-sing")
     assert "-ze-sing" in module.log
-    print("ok: an unknown option is mentioned:", module.log)
+    print("ok: an unknown option is reported:", module.log)
 
     try:
         ctx.module(source[:400])
     except az.BuildError as error:
-        print("ok: a part of a module is none:", error.log.splitlines()[0])
+        print("ok: a truncated module is refused:", error.log.splitlines()[0])
     else:
         raise AssertionError("a part of a module was accepted")
 
@@ -33,6 +33,6 @@ with az.device().context() as ctx:
     try:
         ctx.module("kernel void fill(global float *y) { y[get_global_id(0)] = 1; }")
     except az.InvalidArgument as error:
-        print("ok: source code is not what a module is made of.", error.remedy)
+        print("ok: source code is refused.", error.remedy)
     else:
         raise AssertionError("source code was accepted")

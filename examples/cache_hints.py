@@ -31,7 +31,7 @@ with device.context() as ctx:
     here = ctx.buffer(size, kind="shared", placement="host")
     assert present(somewhere) == 0
     assert present(here) == size // mmap.PAGESIZE
-    print(f"ok: all {size // mmap.PAGESIZE} pages of memory that was placed are there, and none of the other")
+    print(f"ok: all {size // mmap.PAGESIZE} pages with an initial location are resident, and none of the others")
 
     # Cache hints affect speed, never contents.
     buffers = [
@@ -43,4 +43,4 @@ with device.context() as ctx:
     image = ctx.image((8, 8), np.int32, uncached=True)
     image.copy_from(np.arange(64, dtype=np.int32).reshape(8, 8))
     assert (image.copy_to().ravel() == np.arange(64)).all()
-    print("ok: memory and an image hold what was written, whatever the hint")
+    print("ok: memory and an image have the same contents with every hint")

@@ -28,7 +28,7 @@ with az.device().context() as ctx:
         np.asarray(source)[:] = step
         lst.replay(runs).wait(timeout=20)
         assert (np.asarray(target) == step).all()
-    print("ok: each execution runs both lists, with what memory holds by then")
+    print("ok: each execution runs both lists, on the current memory contents")
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "graph.dot")

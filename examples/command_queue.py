@@ -12,6 +12,6 @@ with device.context() as ctx:
     try:
         ctx.queue(index=1000)
     except az.InvalidArgument as error:
-        print(f"ok: a queue that is not there is refused: {error.detail}")
+        print(f"ok: a queue that does not exist is refused: {error.detail}")
     else:
         raise AssertionError("queue 1000 exists")

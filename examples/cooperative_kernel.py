@@ -15,7 +15,7 @@ with device.context() as ctx:
     share = ctx.module(KERNELS / "cooperative_kernel.spv")["share"]
     most = share.max_cooperative_groups(GROUP)
     assert most >= 1
-    print("ok: the device tells how many groups can run at the same time")
+    print("ok: the driver reports how many groups can run concurrently")
 
     groups = min(most, 8)
     values = ctx.to_device(np.arange(groups * GROUP, dtype=np.float32))
@@ -31,6 +31,6 @@ with device.context() as ctx:
         with ctx.immediate() as lst:
             lst.launch(share, too_many, (values, sums, arrived), group=GROUP, cooperative=True)
     except az.InvalidArgument:
-        print("ok: more groups than that are refused, for they would wait forever")
+        print("ok: more groups than that are refused, because they would deadlock")
     else:
         raise AssertionError("there is no room for so many groups")

@@ -16,12 +16,12 @@ with az.device().context() as ctx:
     try:
         user["apply"]
     except az.Error as error:
-        print("ok: before it is linked there is no kernel:", str(error).splitlines()[0])
+        print("ok: before linking, the kernel cannot be created:", str(error).splitlines()[0])
     else:
         raise AssertionError("a function is missing")
 
     square = ctx.module(KERNELS / "dynamic_linking_square.spv")
-    print("ok: what they have for each other:", " | ".join(user.linkage(square).splitlines()))
+    print("ok: imports and exports of both:", " | ".join(user.linkage(square).splitlines()))
     user.link(square)
     user["apply"][3](values)
     assert values.copy_to().tolist() == [1, 4, 9]
@@ -33,7 +33,7 @@ with az.device().context() as ctx:
     az.link(other, half)
     other["apply"][3](values)
     assert values.copy_to().tolist() == [0.5, 2, 4.5]
-    print("ok: linked otherwise it calls another one")
+    print("ok: linked with another module it calls that one's function")
 
     # Or both are built as one program.
     program = ctx.module([KERNELS / "dynamic_linking.spv", KERNELS / "dynamic_linking_half.spv"])
@@ -44,6 +44,6 @@ with az.device().context() as ctx:
     try:
         az.link(ctx.module(KERNELS / "dynamic_linking.spv"))
     except az.BuildError as error:
-        print("ok: what nobody has cannot be linked:", error.log.splitlines()[0])
+        print("ok: an import without an export cannot be linked:", error.log.splitlines()[0])
     else:
         raise AssertionError("the function came from nowhere")

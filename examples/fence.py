@@ -19,14 +19,14 @@ with az.device().context() as ctx, ctx.queue() as queue:
     try:
         fence.wait(timeout=0.001)
     except az.TimeoutError:
-        print("ok: a wait of one millisecond runs out")
+        print("ok: a wait of one millisecond times out")
     else:
         raise AssertionError("the fence came too early")
 
     threading.Timer(0.05, go.signal).start()
     fence.wait()
     assert np.asarray(memory)[0] == 42
-    print("ok: after the fence the result is there")
+    print("ok: after the fence the result is visible")
 
     fence.reset()
     assert not fence.done

@@ -46,4 +46,4 @@ with az.device().context() as ctx:
     nearest = ctx.sampler(filter="nearest", normalized=True)
     module["image_scaling"][2 * WIDTH, 2 * HEIGHT](ramp, large, nearest)
     assert np.array_equal(large.copy_to(), pixels.repeat(2, axis=0).repeat(2, axis=1))
-    print("ok: with a sampler as an argument, here of the nearest pixel, every pixel is there four times")
+    print("ok: with a sampler argument, here for the nearest pixel, every pixel appears four times")

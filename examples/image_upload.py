@@ -18,6 +18,6 @@ with az.device().context() as ctx:
         queue.submit(cl)
 
     assert np.array_equal(back, pixels)
-    print(f"ok: {image} came back as it was uploaded")
+    print(f"ok: {image} was read back unchanged")
     assert np.array_equal(image[10:20, 50:60].copy_to(), pixels[10:20, 50:60])
-    print("ok: and so did a part of it")
+    print("ok: and so was a region of it")

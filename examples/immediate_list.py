@@ -32,7 +32,7 @@ with az.device().context() as ctx:
     assert uploaded.done
     print("ok: asynchronous: host -> device -> our array, chained by events")
 
-    # Each command also has a completion of its own, which other commands can wait for.
+    # Each command also has its own completion, which other commands can wait for.
     go.reset()
     launched = saxpy[N](device, host, 2.0, on=lst, wait=go)
     copied = copies.copy(ours, device, wait=launched)

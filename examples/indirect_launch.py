@@ -41,4 +41,4 @@ with az.device().context() as ctx:
         launches = [(kernel, GROUP, (values[i], each)) for i, kernel in enumerate(again)]
         lst.launch_several_indirect(launches, counts, ctx.full(1, 2, np.uint32)).wait(timeout=5)
     assert values.copy_to()[:, 0].tolist() == [9, 9, 3]
-    print("ok: of three launches the first two ran, as a buffer said")
+    print("ok: of three launches the first two ran, according to a buffer")

@@ -46,4 +46,4 @@ if __name__ == "__main__":
 
     other.join(timeout=30)
     assert other.exitcode == 0, f"the receiver ended with {other.exitcode}"
-    print("ok: the receiving process ended well")
+    print("ok: the receiving process succeeded")

@@ -35,9 +35,9 @@ if __name__ == "__main__":
         ours.send_bytes(handle)
         assert ours.recv() == "done"
         assert memory.copy_to()[-1] == 2 * 1023
-        print(f"ok: sender {os.getpid()}: sees what the receiver wrote")
+        print(f"ok: sender {os.getpid()}: reads the receiver's data")
         ctx.close_ipc(handle)
 
     other.join(timeout=30)
     assert other.exitcode == 0, f"the receiver ended with {other.exitcode}"
-    print("ok: the receiving process ended well")
+    print("ok: the receiving process succeeded")

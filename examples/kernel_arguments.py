@@ -24,7 +24,7 @@ with az.device().context() as ctx:
     i = np.arange(N).reshape(-1, GROUP)[:, ::-1].reshape(-1, 1)  # the group's rows are returned in reverse
     expected = np.float32([1, 2, 3, 4]) * 2 + (100 + 5 + i)
     assert np.allclose(np.asarray(out), expected * np.linspace(0, 1, N, dtype=np.float32)[:, None])
-    print("ok: a buffer, local memory, a number, a vector and a structure arrived")
+    print("ok: a buffer, local memory, a number, a vector and a structure were passed")
 
     # Each launch has its own arguments, so two of one list may differ. None is a null pointer.
     second = ctx.zeros((N, 4), np.float32, kind="shared")
@@ -35,7 +35,7 @@ with az.device().context() as ctx:
         queue.submit(cl).wait(timeout=30)
     assert np.allclose(np.asarray(out), (expected + 1) * np.linspace(0, 1, N, dtype=np.float32)[:, None])
     assert np.array_equal(np.asarray(second), expected)
-    print("ok: two launches of a list have arguments of their own")
+    print("ok: two launches of a list have separate arguments")
 
     try:
         kernel[N](out, np.zeros(N, np.float32), scratch, 100, (1, 2, 3, 4), transform, group=GROUP)

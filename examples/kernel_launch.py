@@ -20,7 +20,7 @@ with az.device().context() as ctx, ctx.immediate() as lst:
     assert (y == np.arange(6)[:, None]).all()
     assert (local == np.arange(8) % 4).all()
     assert (group == np.arange(8) // 4).all()
-    print("ok: 8 × 6 work-items in groups of 4 × 2 know their places")
+    print("ok: 8 × 6 work-items in groups of 4 × 2 have the right ids")
 
     # Without a group size the driver suggests one, which divides the global size.
     launch = places[8, 6]

@@ -50,7 +50,7 @@ with processor.context() as ctx:
     with ctx.immediate() as lst:
         lst.advise(moving, "preferred_on_host").wait()
         assert processor.memory_free == before + moving.nbytes
-        print("ok: memory that prefers the host leaves its room on the device to others")
+        print("ok: memory that prefers the host makes room on the device")
         lst.prefetch(moving).wait()
         assert processor.memory_free == before
         print("ok: a prefetch brings it back before it is used")

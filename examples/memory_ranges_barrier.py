@@ -19,7 +19,7 @@ with az.device().context() as ctx, ctx.queue() as queue:
     try:
         done.wait(timeout=0.05)
     except az.TimeoutError:
-        print("ok: the copies wait behind the barrier, which waits for us")
+        print("ok: the copies wait for the barrier, which waits for the host")
     else:
         raise AssertionError("the copies passed the barrier")
     assert not passed.done
@@ -27,4 +27,4 @@ with az.device().context() as ctx, ctx.queue() as queue:
     done.wait()
     assert passed.done
     assert (np.asarray(back) == [[1], [2]]).all()
-    print("ok: both buffers were coherent behind the barrier")
+    print("ok: both buffers were coherent after the barrier")

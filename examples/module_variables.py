@@ -22,10 +22,10 @@ with az.device().context() as ctx:
     values.fill(1)
     look_up[8](values)
     assert values.copy_to().tolist() == [1, 2, 3, 4] * 2
-    print("ok: the kernel uses what the host wrote there")
+    print("ok: the kernel reads the host's values")
 
     assert module.globals("launches", np.int32).copy_to().tolist() == [2]
-    print("ok: and the host sees what the kernel wrote")
+    print("ok: and the host reads the kernel's")
 
     try:
         module.globals("chair")

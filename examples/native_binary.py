@@ -40,13 +40,13 @@ with az.device().context() as ctx, tempfile.TemporaryDirectory() as name:
         print(f"ok: the module was {how}, and its kernel works")
     entry = entry_of(source, folder)
     assert module.native == entry.read_bytes()
-    print("ok: the file holds Module.native")
+    print("ok: the file contains Module.native")
 
     assert cached_module(ctx, KERNELS / "sampler.spv", folder)[1] == "compiled"
-    print("ok: other code has an entry of its own")
+    print("ok: other code has a separate cache entry")
 
     entry.write_bytes(entry.read_bytes()[:-100])
     module, how = cached_module(ctx, source, folder)
     assert how == "compiled"
     assert "saxpy" in module
-    print("ok: a damaged file is noticed, and made anew")
+    print("ok: a damaged file is detected and rebuilt")

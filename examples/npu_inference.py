@@ -50,9 +50,9 @@ with tempfile.TemporaryDirectory() as folder:
         again = ctx.graph(Path(folder, "small.blob"))
         assert again.properties.precompiled
         assert again.properties.in_place
-        print("ok: a saved graph is used where it lies, and nothing is compiled again")
+        print("ok: a saved graph is used in place, without compiling")
 
-    # 2. The plugin: requests with tensors of their own.
+    # 2. The plugin: requests with their own tensors.
     core = Core()
     compiled = core.compile_model(path, {"PERFORMANCE_HINT": "LATENCY", "CACHE_DIR": str(Path(folder, "cache"))})
     request = compiled.create_infer_request()

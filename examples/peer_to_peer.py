@@ -18,7 +18,7 @@ one, two = az.devices()[:2]
 assert one.can_access(two)
 assert one.peer(two).access
 assert one.peer(two).atomics
-print("ok: device 0 reaches the memory of device 1, also with atomics")
+print("ok: device 0 can access the memory of device 1, also with atomics")
 
 with az.Context(one, two) as ctx:
     here, there = ctx.zeros(N, np.uint32, device=one), ctx.zeros(N, np.uint32, device=two)
@@ -45,7 +45,7 @@ with az.Context(one, two) as ctx:
     both.wait(timeout=30)
     assert (here.copy_to() == values + 1000).all()
     assert (there.copy_to() == values).all()
-    print("ok: kernels: each device read and wrote the memory of the other, one after the other")
+    print("ok: kernels: each device read and wrote the memory of the other, in turn")
 
     places = ctx.zeros(4, np.uint32, device=two)
     go.reset()  # both devices wait for it, so that they begin at the same time
@@ -54,4 +54,4 @@ with az.Context(one, two) as ctx:
     for each in counted:
         each.wait(timeout=30)
     assert places.copy_to().tolist() == [2 * N // 4] * 4
-    print("ok: atomics: both devices counted in the memory of device 1, and nothing was lost")
+    print("ok: atomics: both devices counted in the memory of device 1, and no count was lost")

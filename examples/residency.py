@@ -35,7 +35,7 @@ with device.context() as ctx, ctx.queue() as queue:
         cl.launch(add_up, 1, (begin, total))
     queue.submit(cl).wait()
     assert np.asarray(total)[0] == 111
-    print("ok: all memory of the host was within the kernel's reach")
+    print("ok: the kernel could access all host memory")
 
     # Fine: exactly the nodes that it will reach are made resident before, and evicted after it.
     add_up.set_indirect_access()

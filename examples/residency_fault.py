@@ -1,6 +1,6 @@
 """A device without on-demand paging accesses evicted memory.
 
-The queue is lost, with a report; the program goes on.
+The queue is lost, with a report; the program continues.
 """
 
 import os
@@ -36,7 +36,7 @@ def lost(ctx: az.Context, record: Callable[[az.CommandList], object], evicted: a
 
 with az.device().context() as ctx:
     memory = ctx.buffer(1024, np.uint32)
-    print(f"ok: a command misses memory that it names:\n{lost(ctx, lambda cl: cl.fill(memory, 1), memory)}")
+    print(f"ok: a command with an evicted argument:\n{lost(ctx, lambda cl: cl.fill(memory, 1), memory)}")
 
     # begin -> end: the kernel is given the first node and follows the link.
     begin, end = (ctx.zeros(1, NODE, kind="host") for _ in range(2))
@@ -45,10 +45,10 @@ with az.device().context() as ctx:
     add_up = ctx.module(KERNELS / "residency.spv")["add_up"]
     report = lost(ctx, lambda cl: cl.launch(add_up, 1, (begin, total)), end)
     assert f"{end.pointer:#x}" in report
-    print(f"ok: a kernel misses memory that it comes to by a link:\n{report}")
+    print(f"ok: a kernel that reaches evicted memory through a link:\n{report}")
 
     assert ctx.status == "lost"
-    print("ok: the context knows that it lost a queue")
+    print("ok: the context reports the lost queue")
 
 with az.device().context() as other:
     assert other.status == "ok"

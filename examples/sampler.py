@@ -20,14 +20,14 @@ with az.device().context() as ctx:
         return out.copy_to().round(3).tolist()
 
     assert seen(ctx.sampler(), 0.5, 1.0, 1.4) == [10, 20, 20]
-    print("ok: the nearest pixel is that whose square one stands in")
+    print("ok: nearest filtering returns the pixel that contains the coordinate")
     assert seen(ctx.sampler(filter="linear"), 0.5, 1.0, 1.25) == [10, 15, 17.5]
-    print("ok: linear filtering mixes the neighbours")
+    print("ok: linear filtering interpolates between neighbours")
     assert seen(ctx.sampler(filter="linear", normalized=True), 0.125, 0.25) == [10, 15]
-    print("ok: normalized coordinates go from 0 to 1, whatever the size")
+    print("ok: normalized coordinates range from 0 to 1 for any size")
 
     assert seen(ctx.sampler(address="clamp"), -3, 9) == [10, 40]
     assert seen(ctx.sampler(address="border"), -3, 9) == [0, 0]
     assert seen(ctx.sampler(address="repeat", normalized=True), -0.125, 1.125) == [40, 10]
     assert seen(ctx.sampler(address="mirror", normalized=True), -0.125, 1.125) == [10, 40]
-    print("ok: beside the image there is its last pixel, nothing, the image again, or its mirror image")
+    print("ok: outside of the image there is its edge, the border, its repetition, or its mirror image")

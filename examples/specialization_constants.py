@@ -16,7 +16,7 @@ with az.device().context() as ctx:
     usual = ctx.module(KERNELS / "specialization_constants.spv")
     usual["polynomial"][4](y, x)
     assert y.copy_to().tolist() == [1, 2, 3, 4]
-    print("ok: with the values of the source it is x + 1")
+    print("ok: with the default values it is x + 1")
 
     # Integers may be plain numbers. A float needs a numpy type for its width.
     constants = {TERMS: 3, COEFFICIENT: np.float32(0.5)}

@@ -13,7 +13,7 @@ assert tile.is_tile
 assert tile.root == device
 assert tile == az.device("0.2")
 assert len({device.uuid, *(each.uuid for each in device.tiles)}) == 1 + len(device.tiles)
-print(f"ok: {tile} is a part of {device}, with an identity of its own")
+print(f"ok: {tile} is a part of {device}, with its own UUID")
 print(
     f"ok: it has {tile.memory_total >> 20} of {device.memory_total >> 20} MiB and {len(tile.queue_groups)} queue groups"
 )
@@ -22,7 +22,7 @@ with tile.context() as ctx, ctx.queue() as queue:
     free = tile.memory_free
     memory = ctx.buffer(1 << 20)
     assert tile.memory_free <= free - memory.nbytes
-    print("ok: memory allocated on the sub-device is taken from its own")
+    print("ok: memory allocated on the sub-device is charged to it")
 
     with ctx.command_list() as cl:
         cl.fill(memory, 2)
@@ -41,4 +41,4 @@ with tile.context() as ctx, ctx.queue() as queue:
         raise AssertionError("the sub-device has not so much memory")
     with device.context() as whole:
         whole.buffer(most)
-    print("ok: the device as a whole has")
+    print("ok: the whole device has more")

@@ -23,7 +23,7 @@ with az.device().context() as ctx, ctx.queue() as queue:
     threading.Timer(0.05, go.signal).start()
     queue.synchronize()
     assert np.array_equal(back, source)
-    print("ok: the data went to the device and came back")
+    print("ok: the data was copied to the device and back")
 
     # The same list again: it reads the new contents of `source`.
     source[0] = 7

@@ -1,4 +1,4 @@
-"""The fourth table of `python -m benchmarks`: measures it, prints it, returns it for the JSON."""
+"""The sixth table of `python -m benchmarks`: measures it, prints it, returns it for the JSON."""
 
 from __future__ import annotations
 

@@ -23,8 +23,8 @@ Runs dpnp's operations on arrays of 1,000,000 elements, or matrices of 1000 x 10
 runtime (an OpenCL device of the same SYCL runtime), in processes that take turns. ÷ is our best time divided by
 Intel's: below 1 we are faster. "first" is the first call in a fresh process with an empty cache, compilation included.
 
-dpnp chooses algorithms by the type of device, and oneMKL has GPU kernels for ours and its own BLAS for Intel's. So the
-two sides of sort, matmul and solve run different programs.
+dpnp chooses algorithms by device type, and oneMKL uses GPU kernels on ours and its own BLAS on Intel's. So the two
+sides of sort, matmul and solve run different programs.
 """
 
 
@@ -36,7 +36,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="two rounds instead of seven")
     parser.add_argument("--part", choices=("warm", "first"), help="only warm or only first calls")
     parser.add_argument("--target", choices=tuple(INSTRUCTIONS), default="native", help="the instruction set")
-    parser.add_argument("--json", type=Path, metavar="FILE", help=f"write here too, besides build/bench/{RESULTS.name}")
+    parser.add_argument("--json", type=Path, metavar="FILE", help=f"extra output, besides build/bench/{RESULTS.name}")
     parser.add_argument("--no-install", action="store_true", help="fetch nothing")
     options = parser.parse_args(arguments)
     wanted = [word for word in options.only.split(",") if word]

@@ -23,27 +23,27 @@ QUIET: Final = 0.5
 """The load average that others may cause before a comparison means nothing."""
 SUITES: Final = ("programs", "shapes", "published")
 HELP: Final = """
-Runs the same kernels through anyzero and through others on the same machine: Intel's OpenCL for CPUs (from the same
-SPIR-V), PoCL (from the source of that SPIR-V), numba, numpy, and plain C++ with OpenMP. They take turns, each in a
-process of its own; every result is checked before and after. The first table shows the best time of each, the second
-one ours divided by theirs: below 1 we are faster. Goals are marked ✓ or ✗ and gate nothing; a question mark says that
+Runs the same kernels through anyzero and other implementations on the same machine: Intel's OpenCL CPU runtime (from
+the same SPIR-V), PoCL (from the source of that SPIR-V), numba, numpy, and plain C++ with OpenMP. They take turns, each
+in a separate process; every result is checked before and after. The first table shows the best time of each, the second
+one ours divided by theirs: below 1 we are faster. Goals are marked ✓ or ✗ and fail nothing; a question mark means that
 other processes were busy meanwhile. "C++ fast" is the same C++ with -ffast-math, which its exp and log need.
 
-Suites: "programs" are known to those who work on the compiler. "shapes" has kernels in groups and sizes of many kinds,
-the slowest beside the fastest. "published" has kernels of other benchmark suites, written anew, that nobody tunes for;
-of these only means are shown.
+Suites: the compiler is tuned for "programs". "shapes" has kernels in many group and global sizes, and compares the
+slowest with the fastest. "published" has kernels of other benchmark suites, written from scratch, that the compiler is
+not tuned for; of these only means are shown.
 
   python -m benchmarks --kernels                    the programs, within five minutes
   python -m benchmarks --kernels --suite all        every suite, at most a quarter of an hour
   python -m benchmarks --kernels --quick            smaller sizes, within two minutes
-  python -m benchmarks --kernels --only matmul      the programs whose key or title holds a word
+  python -m benchmarks --kernels --only matmul      the programs whose key or title contains a word
   python -m benchmarks --kernels --peers anyzero,Intel
-  python -m benchmarks --kernels --target avx2      everybody with AVX2 only; sse4.2 likewise; all: native and avx2
-  python -m benchmarks --kernels --runs 3           three times; a note says how far the runs' means are apart
-  python -m benchmarks --kernels --no-install       only with the peers that are there already
+  python -m benchmarks --kernels --target avx2      all restricted to AVX2; sse4.2 likewise; all: native and avx2
+  python -m benchmarks --kernels --runs 3           three times; a note shows the spread of the runs' means
+  python -m benchmarks --kernels --no-install       only with peers that are already installed
 
-Peers are fetched the first time, into ANYZERO_PEERS (else ~/.cache/anyzero/peers). One that cannot be had is left out,
-with a note that says why.
+Peers are fetched the first time, into ANYZERO_PEERS (else ~/.cache/anyzero/peers). An unavailable one is skipped, with
+a note that gives the reason.
 """
 
 
@@ -56,15 +56,15 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         prog="python -m benchmarks --kernels", description=HELP, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     shown = results_of("TARGET").name
-    parser.add_argument("--json", type=Path, metavar="FILE", help=f"write here too, besides build/bench/{shown}")
+    parser.add_argument("--json", type=Path, metavar="FILE", help=f"also write here, besides build/bench/{shown}")
     parser.add_argument("--quick", action="store_true", help="smaller sizes and fewer rounds")
     parser.add_argument("--suite", choices=(*SUITES, ALL), default=SUITES[0], help="which kernels")
-    parser.add_argument("--only", default="", metavar="SUBSTRING", help="only programs whose key or title holds it")
+    parser.add_argument("--only", default="", metavar="SUBSTRING", help="only programs whose key or title contains it")
     parser.add_argument("--peers", default="", metavar="NAME,…", help="only these columns")
     parser.add_argument(
-        "--target", choices=(*TARGETS, ALL), default="native", help="hold everybody to this instruction set"
+        "--target", choices=(*TARGETS, ALL), default="native", help="restrict all to this instruction set"
     )
-    parser.add_argument("--runs", type=int, default=1, metavar="N", help="everything so often, and how far runs differ")
+    parser.add_argument("--runs", type=int, default=1, metavar="N", help="number of runs, with their spread")
     parser.add_argument("--no-install", action="store_true", help="fetch nothing")
     parser.add_argument("--list", action="store_true", help="print the programs and stop")
     options = parser.parse_args(arguments)

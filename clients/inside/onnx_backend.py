@@ -19,10 +19,10 @@ import onnx
 from onnx import numpy_helper
 
 ROUGHLY = 0.02
-"""What is expected was computed in single precision; by default an NPU computes in half precision, and a processor that
-has bfloat16 in that."""
+"""The expected results are in single precision; by default an NPU computes in half precision, and a processor with
+bfloat16 in that."""
 NEWEST_IR = 13
-"""What onnxruntime reads; nothing in these models needs a newer one."""
+"""The version that onnxruntime reads; these models need no newer one."""
 KINDS = ("simple", "pytorch-operator", "pytorch-converted")
 Data = Sequence[tuple[Sequence[Any], Sequence[Any]]]
 Infer = Callable[[onnx.ModelProto, Sequence[Any]], Sequence[Any]]
@@ -54,7 +54,7 @@ def by_onnxruntime(device: str) -> Infer:
     def infer(model: onnx.ModelProto, inputs: Sequence[Any]) -> Sequence[Any]:
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 4
-        # It falls back to another device without a word, and crashes on the way there.
+        # It falls back to another device silently, and crashes while doing so.
         options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
         model.ir_version = min(model.ir_version, NEWEST_IR)
         session = onnxruntime.InferenceSession(

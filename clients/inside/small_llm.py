@@ -73,7 +73,7 @@ def logits(w: dict[str, Any], tokens: list[int]) -> Any:
 
 
 def greedy(w: dict[str, Any], tokens: list[int]) -> list[int] | None:
-    """What follows; None where some token does not lead clearly."""
+    """The generated tokens; None if the best token is not clearly ahead."""
     found = list(tokens)
     for _ in range(NEW):
         scores = logits(w, found)
@@ -94,7 +94,7 @@ def model(w: dict[str, Any]) -> ov.Model:
         each.output(0).set_names({each.friendly_name})
     batch = op.gather(op.shape_of(ids), [0], 0)
     x = op.add(op.gather(op.constant(w["tokens"]), ids, 0), op.gather(op.constant(w["places"]), places, 0))
-    # A token sees those before it and itself, as far as the mask has them: the inputs tell where each one stands.
+    # Causal attention within the mask: a token attends to itself and earlier ones, by the positions in the inputs.
     behind = op.subtract(op.cumsum(mask, np.int64(1)), np.int64(1))
     seen = op.less_equal(op.unsqueeze(behind, [1, 2]), op.unsqueeze(places, [1, 3]))
     seen = op.logical_and(seen, op.unsqueeze(op.not_equal(mask, np.int64(0)), [1, 2]))

@@ -22,13 +22,13 @@ int main() {
   CHECK(zeCommandListClose(list));
   CHECK(zeCommandQueueExecuteCommandLists(queue, 1, &list, nullptr));
   prove(zeCommandQueueSynchronize(queue, 50'000'000) == ZE_RESULT_NOT_READY && second[0] == 0,
-        "the copy waits behind the barrier, which waits for us");
+        "the copy waits for the barrier, which waits for the host");
   prove(zeEventQueryStatus(passed) == ZE_RESULT_NOT_READY, "and signals its own event later");
 
   CHECK(zeEventHostSignal(go));
   CHECK(zeCommandQueueSynchronize(queue, kForever));
-  prove(second[0] == 3 && second[kCount - 1] == 3, "the copy behind the barrier saw the whole fill");
-  prove(zeEventQueryStatus(passed) == ZE_RESULT_SUCCESS, "the barrier was passed");
+  prove(second[0] == 3 && second[kCount - 1] == 3, "the copy after the barrier read the whole fill");
+  prove(zeEventQueryStatus(passed) == ZE_RESULT_SUCCESS, "the barrier has completed");
 
   for (ze_event_handle_t event : {go, passed}) CHECK(zeEventDestroy(event));
   CHECK(zeEventPoolDestroy(pool));

@@ -35,14 +35,14 @@ int main() {
   Setup s;
   Bytes code = spirv("module_variables");
   Build good = build(s, code, "-ze-opt-disable");
-  prove(good.result == ZE_RESULT_SUCCESS && good.log.empty(), "there is nothing to say about a good module");
+  prove(good.result == ZE_RESULT_SUCCESS && good.log.empty(), "the log of a valid module is empty");
 
   Build odd = build(s, code, "-ze-opt-level=1 -ze-sing");
-  prove(odd.result == ZE_RESULT_SUCCESS && odd.log.find("-ze-sing") != std::string::npos, "an unknown option is mentioned: %s",
+  prove(odd.result == ZE_RESULT_SUCCESS && odd.log.find("-ze-sing") != std::string::npos, "an unknown option is reported: %s",
         odd.log.c_str());
 
   Build part = build(s, Bytes(code.begin(), code.begin() + 400), nullptr);
   prove(part.result == ZE_RESULT_ERROR_INVALID_NATIVE_BINARY || part.result == ZE_RESULT_ERROR_MODULE_BUILD_FAILURE,
-        "a part of a module is none (%#x)", static_cast<unsigned>(part.result));
+        "a truncated module is refused (%#x)", static_cast<unsigned>(part.result));
   prove(!part.log.empty(), "and the log says why: %s", part.log.substr(0, part.log.find('\n')).c_str());
 }

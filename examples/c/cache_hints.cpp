@@ -13,7 +13,7 @@ size_t page_size() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 // Number of resident pages.
 size_t present(void* memory, size_t size) {
   std::vector<unsigned char> pages(size / page_size());
-  prove(mincore(memory, size, pages.data()) == 0, "%zu pages are looked at", pages.size());
+  prove(mincore(memory, size, pages.data()) == 0, "%zu pages are queried", pages.size());
   return static_cast<size_t>(std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return page & 1; }));
 }
 
@@ -40,8 +40,8 @@ int main() {
   };
   void* somewhere = shared(0);
   void* here = shared(ZE_HOST_MEM_ALLOC_FLAG_BIAS_INITIAL_PLACEMENT);
-  prove(present(somewhere, kSize) == 0, "no page is there of memory that nobody has touched");
-  prove(present(here, kSize) == kSize / page_size(), "and all of memory that was placed");
+  prove(present(somewhere, kSize) == 0, "untouched memory has no resident page");
+  prove(present(here, kSize) == kSize / page_size(), "and memory with an initial location has all of them");
   for (void* memory : {somewhere, here}) CHECK(zeMemFree(s.context, memory));
 
   // Hints affect speed, never contents.
@@ -67,7 +67,7 @@ int main() {
   ze_cache_reservation_ext_desc_t most = {.stype = ZE_STRUCTURE_TYPE_CACHE_RESERVATION_EXT_DESC, .maxCacheReservationSize = 1};
   caches[0].pNext = &most;
   CHECK(zeDeviceGetCacheProperties(s.device, &count, caches.data()));
-  prove(most.maxCacheReservationSize == 0, "of its caches nothing can be reserved");
+  prove(most.maxCacheReservationSize == 0, "no part of its caches can be reserved");
   ze_result_t reserved = zeDeviceReserveCacheExt(s.device, 3, 1 << 20);
   prove(reserved == ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "reserving a part of a cache is refused: %s", last_error());
 }

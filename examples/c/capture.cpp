@@ -48,7 +48,7 @@ int main() {
     CHECK(zeCommandListHostSynchronize(lists[0], kForever));
     right = right && std::memcmp(target, source, kBytes) == 0;
   }
-  prove(right, "each execution runs both lists, with what memory holds by then");
+  prove(right, "each execution runs both lists, on the current memory contents");
 
   CHECK(zeExecutableGraphDestroyExt(executable));
   CHECK(zeGraphDestroyExt(graph));

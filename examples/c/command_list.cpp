@@ -27,7 +27,7 @@ int main() {
   CHECK(zeCommandListCreate(s.context, s.device, &desc, &list));
   ze_command_list_flags_t told = 0;
   CHECK(zeCommandListGetFlags(list, &told));
-  prove(told == ZE_COMMAND_LIST_FLAG_RELAXED_ORDERING, "a list remembers the flags it was created with");
+  prove(told == ZE_COMMAND_LIST_FLAG_RELAXED_ORDERING, "a list reports the flags it was created with");
   CHECK(zeCommandListDestroy(list));
 
   // A list for the copy-only group of the device runs on a queue of that group alone.

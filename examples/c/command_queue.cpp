@@ -29,5 +29,5 @@ int main() {
   ze_command_queue_desc_t wrong = {.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC, .ordinal = count};
   ze_command_queue_handle_t none = nullptr;
   ze_result_t refused = zeCommandQueueCreate(s.context, s.device, &wrong, &none);
-  prove(refused == ZE_RESULT_ERROR_INVALID_ARGUMENT, "a group that is not there is refused: %s", last_error());
+  prove(refused == ZE_RESULT_ERROR_INVALID_ARGUMENT, "a queue group that does not exist is refused: %s", last_error());
 }

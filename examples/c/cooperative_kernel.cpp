@@ -15,7 +15,7 @@ uint32_t cooperative_ordinal(ze_device_handle_t device) {
   auto found = std::find_if(groups.begin(), groups.end(), [](const ze_command_queue_group_properties_t& group) {
     return group.flags & ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COOPERATIVE_KERNELS;
   });
-  prove(found != groups.end(), "the device has a group of queues for cooperative kernels");
+  prove(found != groups.end(), "the device has a queue group for cooperative kernels");
   return static_cast<uint32_t>(found - groups.begin());
 }
 
@@ -29,7 +29,7 @@ int main() {
   CHECK(zeKernelSetGroupSize(share, kGroup, 1, 1));
   uint32_t most = 0;
   CHECK(zeKernelSuggestMaxCooperativeGroupCount(share, &most));
-  prove(most >= 1, "the device tells how many groups can run at the same time");
+  prove(most >= 1, "the driver reports how many groups can run concurrently");
 
   uint32_t groups = std::min(most, 8u), count = groups * kGroup;
   float* values = s.host<float>(count);
@@ -53,7 +53,7 @@ int main() {
 
   ze_group_count_t too_many = {most + 1, 1, 1};
   prove(zeCommandListAppendLaunchCooperativeKernel(list, share, &too_many, nullptr, 0, nullptr) != ZE_RESULT_SUCCESS,
-        "more groups than that are refused, for they would wait forever");
+        "more groups than that are refused, because they would deadlock");
 
   CHECK(zeCommandListDestroy(list));
   for (void* memory : std::initializer_list<void*>{values, sums, arrived}) CHECK(zeMemFree(s.context, memory));

@@ -21,11 +21,11 @@ int main() {
   ze_module_handle_t user = make_module(s, "dynamic_linking");
   ze_module_properties_t properties = {.stype = ZE_STRUCTURE_TYPE_MODULE_PROPERTIES};
   CHECK(zeModuleGetProperties(user, &properties));
-  prove(properties.flags & ZE_MODULE_PROPERTY_FLAG_IMPORTS, "the module says that it needs something of another");
+  prove(properties.flags & ZE_MODULE_PROPERTY_FLAG_IMPORTS, "the module reports an import");
   ze_kernel_desc_t kernel_desc = {.stype = ZE_STRUCTURE_TYPE_KERNEL_DESC, .pKernelName = "apply"};
   ze_kernel_handle_t early = nullptr;
   prove(zeKernelCreate(user, &kernel_desc, &early) == ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED,
-        "before it is linked there is no kernel");
+        "before linking, the kernel cannot be created");
 
   ze_module_handle_t square = make_module(s, "dynamic_linking_square");
   ze_module_handle_t modules[] = {user, square};

@@ -49,7 +49,7 @@ int main() {
   prove(zeEventQueryStatus(go) == ZE_RESULT_NOT_READY, "which the host may do");
   CHECK(zeCommandListReset(fill));
   CHECK(zeCommandListAppendEventReset(fill, filled));
-  prove(zeEventQueryStatus(filled) == ZE_RESULT_SUCCESS, "the event of the fill is signalled still");
+  prove(zeEventQueryStatus(filled) == ZE_RESULT_SUCCESS, "the event of the fill is still signalled");
   s.run(compute, fill);
   prove(zeEventQueryStatus(filled) == ZE_RESULT_NOT_READY, "and a command may reset it too");
 

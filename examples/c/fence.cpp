@@ -21,12 +21,12 @@ int main() {
   CHECK(zeCommandListClose(list));
   CHECK(zeCommandQueueExecuteCommandLists(queue, 1, &list, fence));
   prove(zeFenceQueryStatus(fence) == ZE_RESULT_NOT_READY, "the fence is not signalled while the list waits");
-  prove(zeFenceHostSynchronize(fence, 1000000) == ZE_RESULT_NOT_READY, "a wait of one millisecond runs out");
+  prove(zeFenceHostSynchronize(fence, 1000000) == ZE_RESULT_NOT_READY, "a wait of one millisecond times out");
 
   {
     std::jthread later = signal_later(go);
     CHECK(zeFenceHostSynchronize(fence, kForever));
-    prove(*memory == 42, "after the fence the result is there");
+    prove(*memory == 42, "after the fence the result is visible");
   }
   CHECK(zeFenceReset(fence));
   prove(zeFenceQueryStatus(fence) == ZE_RESULT_NOT_READY, "a reset fence is not signalled any more");

@@ -107,7 +107,7 @@ int main() {
   bool good = true;
   for (uint32_t y = 0; y < kLargeHeight; ++y)
     for (uint32_t x = 0; x < kLargeWidth; ++x) good &= scaled[y * kLargeWidth + x].b == static_cast<float>(x / kScale + y / kScale);
-  prove(good, "with a sampler as an argument, here of the nearest pixel, every pixel is there four times");
+  prove(good, "with a sampler argument, here for the nearest pixel, every pixel appears four times");
 
   CHECK(zeCommandListDestroy(list));
   CHECK(zeCommandQueueDestroy(queue));

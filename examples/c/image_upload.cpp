@@ -26,7 +26,7 @@ int main() {
   CHECK(zeCommandListAppendBarrier(list, nullptr, 0, nullptr));
   CHECK(zeCommandListAppendImageCopyToMemory(list, back.data(), image, nullptr, nullptr, 0, nullptr));
   s.run(queue, list);
-  prove(back == pixels, "a %u x %u float image came back as it was uploaded", kSide, kSide);
+  prove(back == pixels, "a %u x %u float image was read back unchanged", kSide, kSide);
 
   CHECK(zeCommandListDestroy(list));
   CHECK(zeCommandQueueDestroy(queue));

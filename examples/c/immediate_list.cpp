@@ -56,7 +56,7 @@ int main() {
   {
     std::jthread later = signal_later(go);
     CHECK(zeEventHostSynchronize(copied, kForever));
-    prove(all(stack, 9), "asynchronous: a kernel, and a copy behind it");
+    prove(all(stack, 9), "asynchronous: a kernel, and a copy after it");
   }
   for (ze_command_list_handle_t each : {list, copies}) CHECK(zeCommandListDestroy(each));
 

@@ -58,7 +58,7 @@ int main() {
   CHECK(zeCommandListReset(list));
   CHECK(zeCommandListAppendLaunchMultipleKernelsIndirect(list, 3, again, how_many, groups, nullptr, 0, nullptr));
   s.run(queue, list);
-  prove(values[0] == 9 && values[1] == 9 && values[2] == 3, "of three launches the first two ran, as a number in memory said");
+  prove(values[0] == 9 && values[1] == 9 && values[2] == 3, "of three launches the first two ran, according to a number in memory");
 
   CHECK(zeCommandListDestroy(list));
   CHECK(zeCommandQueueDestroy(queue));

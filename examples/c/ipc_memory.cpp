@@ -51,7 +51,7 @@ int main(int argc, char**) {
   receive_bytes(peer.socket, &done, 1);
 
   copy(s, values.data(), memory);
-  prove(values[kCount - 1] == 2 * (kCount - 1), "sender %d: sees what the receiver wrote", static_cast<int>(getpid()));
+  prove(values[kCount - 1] == 2 * (kCount - 1), "sender %d: reads the receiver's data", static_cast<int>(getpid()));
   CHECK(zeMemPutIpcHandle(s.context, ipc));
   CHECK(zeMemFree(s.context, memory));
 }

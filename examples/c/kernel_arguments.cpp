@@ -60,8 +60,8 @@ int main() {
   CHECK(zeKernelSetArgumentValue(kernel, 1, sizeof(void*), nullptr));
   CHECK(zeCommandListAppendLaunchKernel(list, kernel, &groups, nullptr, 0, nullptr));
   s.run(queue, list);
-  prove(arrived(out, weights), "a buffer, local memory, a number, a vector and a structure arrived");
-  prove(arrived(second, nullptr), "and so did another buffer and a null pointer in the second launch");
+  prove(arrived(out, weights), "a buffer, local memory, a number, a vector and a structure were passed");
+  prove(arrived(second, nullptr), "and so were another buffer and a null pointer in the second launch");
 
   prove(zeKernelSetArgumentValue(kernel, 6, sizeof first, &first) == ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX,
         "there is no seventh argument");

@@ -47,7 +47,7 @@ int main() {
       Item item = items[8 * y + x];
       good &= item.x == x && item.y == y && item.local == x % 4 && item.group == x / 4;
     }
-  prove(good, "8 x 6 work-items in groups of 4 x 2 know their places");
+  prove(good, "8 x 6 work-items in groups of 4 x 2 have the right ids");
 
   uint32_t width = 0, height = 0, depth = 0;
   CHECK(zeKernelSuggestGroupSize(places, 8, 6, 1, &width, &height, &depth));
@@ -80,7 +80,7 @@ int main() {
   CHECK(zeKernelGetSourceAttributes(tiles, &length, &text));
   prove(std::strcmp(text, "reqd_work_group_size(8,4,1)") == 0, "the source of tiles says %s", text);
   CHECK(zeKernelGetProperties(places, &properties));
-  prove(properties.privateMemSize == 0, "a work-item of places has no private memory, and %u bytes that registers have no room for",
+  prove(properties.privateMemSize == 0, "a work-item of places has no private memory, and %u bytes of spilled registers",
         properties.spillMemSize);
   constexpr ze_kernel_indirect_access_flags_t kReached =
       ZE_KERNEL_INDIRECT_ACCESS_FLAG_DEVICE | ZE_KERNEL_INDIRECT_ACCESS_FLAG_SHARED;

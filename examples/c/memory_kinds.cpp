@@ -76,11 +76,11 @@ int main() {
   CHECK(zeCommandListAppendMemoryPrefetch(back, more[0], half));
   const uint64_t before = usable_bytes(s.device);
   s.run(queue, away);
-  prove(usable_bytes(s.device) == before + half, "memory that prefers the host leaves its room on the device to others");
+  prove(usable_bytes(s.device) == before + half, "memory that prefers the host makes room on the device");
   s.run(queue, back);
   prove(usable_bytes(s.device) == before, "a prefetch brings it back before it is used");
   prove(zeCommandListAppendMemoryPrefetch(back, more[0], half + 1) == ZE_RESULT_ERROR_INVALID_SIZE,
-        "there is nothing to prefetch behind the end of an allocation");
+        "a prefetch beyond the end of an allocation is refused");
 
   for (ze_command_list_handle_t list : {away, back}) CHECK(zeCommandListDestroy(list));
   CHECK(zeCommandQueueDestroy(queue));

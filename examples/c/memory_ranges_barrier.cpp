@@ -27,12 +27,12 @@ int main() {
   CHECK(zeCommandListClose(list));
   CHECK(zeCommandQueueExecuteCommandLists(queue, 1, &list, nullptr));
   prove(zeCommandQueueSynchronize(queue, 50'000'000) == ZE_RESULT_NOT_READY && back[0] == 0,
-        "the copies wait behind the barrier, which waits for us");
+        "the copies wait for the barrier, which waits for the host");
 
   CHECK(zeEventHostSignal(go));
   CHECK(zeCommandQueueSynchronize(queue, kForever));
-  prove(back[kCount - 1] == 1 && back[kCount] == 2, "both ranges were coherent behind the barrier");
-  prove(zeEventQueryStatus(passed) == ZE_RESULT_SUCCESS, "the barrier was passed");
+  prove(back[kCount - 1] == 1 && back[kCount] == 2, "both ranges were coherent after the barrier");
+  prove(zeEventQueryStatus(passed) == ZE_RESULT_SUCCESS, "the barrier has completed");
 
   for (ze_event_handle_t event : {go, passed}) CHECK(zeEventDestroy(event));
   CHECK(zeEventPoolDestroy(pool));

@@ -34,15 +34,15 @@ int main() {
   for (int i = 0; i < 8; ++i) memory[i] = 1;
   run_kernel(s, look_up, 8, 8, memory);
   std::memcpy(values, memory, sizeof values);
-  prove(values[1] == 2 && values[7] == 4, "the kernel uses what the host wrote there");
+  prove(values[1] == 2 && values[7] == 4, "the kernel reads the host's values");
 
   int32_t count = 0;
   copy(&count, launches, sizeof count);
-  prove(count == 2, "and the host sees what the kernel wrote: %d launches", count);
+  prove(count == 2, "and the host reads the kernel's: %d launches", count);
 
   void* none = nullptr;
   prove(zeModuleGetGlobalPointer(module, "absent", &size, &none) == ZE_RESULT_ERROR_INVALID_GLOBAL_NAME,
-        "a variable that is not there has a result of its own");
+        "an unknown variable has its own error code");
 
   CHECK(zeCommandListDestroy(list));
   CHECK(zeMemFree(s.context, memory));

@@ -65,10 +65,10 @@ int main() {
   prove(works(s, cached_module(s, "saxpy", folder, &from_cache)) && !from_cache, "the module was compiled, and its kernel works");
   prove(works(s, cached_module(s, "saxpy", folder, &from_cache)) && from_cache, "the module was read, and its kernel works");
   CHECK(zeModuleDestroy(cached_module(s, "sampler", folder, &from_cache)));
-  prove(!from_cache, "other code has an entry of its own");
+  prove(!from_cache, "other code has a separate cache entry");
 
   fs::path entry = entry_of(spirv("saxpy"), folder);
   fs::resize_file(entry, fs::file_size(entry) - 100);
-  prove(works(s, cached_module(s, "saxpy", folder, &from_cache)) && !from_cache, "a damaged file is noticed, and made anew");
+  prove(works(s, cached_module(s, "saxpy", folder, &from_cache)) && !from_cache, "a damaged file is detected and rebuilt");
   fs::remove_all(folder);
 }

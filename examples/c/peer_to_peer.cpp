@@ -45,11 +45,11 @@ int main() {
 
   ze_bool_t reaches = false;
   CHECK(zeDeviceCanAccessPeer(one, two, &reaches));
-  prove(reaches, "device 0 can reach the memory of device 1");
+  prove(reaches, "device 0 can access the memory of device 1");
   ze_device_p2p_properties_t p2p = {.stype = ZE_STRUCTURE_TYPE_DEVICE_P2P_PROPERTIES};
   CHECK(zeDeviceGetP2PProperties(one, two, &p2p));
   prove(p2p.flags & ZE_DEVICE_P2P_PROPERTY_FLAG_ACCESS && p2p.flags & ZE_DEVICE_P2P_PROPERTY_FLAG_ATOMICS,
-        "and says so in its peer-to-peer properties, also of atomics (flags %#x)", p2p.flags);
+        "and its peer-to-peer properties report it, including atomics (flags %#x)", p2p.flags);
 
   constexpr size_t kBytes = kCount * sizeof(uint32_t);
   uint32_t* here = s.local<uint32_t>(kCount, one);
@@ -100,7 +100,7 @@ int main() {
     s.run(queue, list);
     bool good = true;
     for (uint32_t i = 0; i < kCount; ++i) good &= back[i] == i + 1000 && values[i] == i;
-    prove(good, "kernels: each device read and wrote the memory of the other, one after the other");
+    prove(good, "kernels: each device read and wrote the memory of the other, in turn");
 
     for (ze_event_handle_t event : {go, counted[0]}) CHECK(zeEventHostReset(event));
     CHECK(zeCommandListReset(list));
@@ -117,7 +117,7 @@ int main() {
     copy(found, places, sizeof found);
     s.run(queue, list);
     for (uint32_t count : found) good &= count == 2 * kCount / 4;
-    prove(good, "atomics: both devices counted in the memory of device 1, and nothing was lost");
+    prove(good, "atomics: both devices counted in the memory of device 1, and no count was lost");
   }
 
   for (ze_event_handle_t event : {exchanged, go, counted[0], counted[1]}) CHECK(zeEventDestroy(event));

@@ -38,7 +38,7 @@ int main() {
   CHECK(zeCommandListClose(list));
   CHECK(zeCommandQueueExecuteCommandLists(queue, 1, &list, fence));
   CHECK(zeFenceHostSynchronize(fence, kForever));
-  prove(*total == 111, "all memory of the host was within the kernel's reach");
+  prove(*total == 111, "the kernel could access all host memory");
 
   // Fine: exactly the nodes that it will reach are made resident before, and evicted after it.
   CHECK(zeKernelSetIndirectAccess(add_up, 0));

@@ -30,7 +30,7 @@ int main() {
   uint32_t pattern = 1;
   CHECK(zeCommandListAppendMemoryFill(fill, memory, &pattern, sizeof pattern, 4096, nullptr, 0, nullptr));
   ze_result_t result = execute_without(s, fill, memory, 4096);
-  prove(result == ZE_RESULT_ERROR_DEVICE_LOST, "a command misses memory that it names:\n    %s", last_error());
+  prove(result == ZE_RESULT_ERROR_DEVICE_LOST, "a command with an evicted argument:\n    %s", last_error());
 
   // begin -> end: the kernel is given the first node and follows the link.
   Node *begin = s.host<Node>(1), *end = s.host<Node>(1);
@@ -45,8 +45,9 @@ int main() {
   CHECK(zeCommandListAppendLaunchKernel(launch, add_up, &one, nullptr, 0, nullptr));
   result = execute_without(s, launch, end, sizeof *end);
   const bool named = std::string(last_error()).find("add_up") != std::string::npos;
-  prove(result == ZE_RESULT_ERROR_DEVICE_LOST && named, "a kernel misses memory that it comes to by a link:\n    %s", last_error());
-  prove(zeContextGetStatus(s.context) == ZE_RESULT_ERROR_DEVICE_LOST, "the context knows that it lost a queue");
+  prove(result == ZE_RESULT_ERROR_DEVICE_LOST && named, "a kernel that reaches evicted memory through a link:\n    %s",
+        last_error());
+  prove(zeContextGetStatus(s.context) == ZE_RESULT_ERROR_DEVICE_LOST, "the context reports the lost queue");
 
   // A queue of another context is not affected.
   Setup other;

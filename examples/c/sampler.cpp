@@ -71,14 +71,14 @@ int main() {
   constexpr auto kNone = ZE_SAMPLER_ADDRESS_MODE_NONE;
 
   prove(scene.sees(kNearest, kNone, false, {0.5f, 1.0f, 1.4f}, {10, 20, 20}),
-        "the nearest pixel is that whose square one stands in");
+        "nearest filtering returns the pixel that contains the coordinate");
   prove(scene.sees(kLinear, ZE_SAMPLER_ADDRESS_MODE_CLAMP, false, {0.5f, 1.0f, 1.25f}, {10, 15, 17.5f}),
-        "linear filtering mixes the neighbours");
+        "linear filtering interpolates between neighbours");
   prove(scene.sees(kLinear, ZE_SAMPLER_ADDRESS_MODE_CLAMP, true, {0.125f, 0.25f}, {10, 15}),
-        "normalized coordinates go from 0 to 1, whatever the size");
+        "normalized coordinates range from 0 to 1 for any size");
   bool good = scene.sees(kNearest, ZE_SAMPLER_ADDRESS_MODE_CLAMP, false, {-3, 9}, {10, 40}) &&
               scene.sees(kNearest, ZE_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER, false, {-3, 9}, {0, 0}) &&
               scene.sees(kNearest, ZE_SAMPLER_ADDRESS_MODE_REPEAT, true, {-0.125f, 1.125f}, {40, 10}) &&
               scene.sees(kNearest, ZE_SAMPLER_ADDRESS_MODE_MIRROR, true, {-0.125f, 1.125f}, {10, 40});
-  prove(good, "beside the image there is its last pixel, nothing, the image again, or its mirror image");
+  prove(good, "outside of the image there is its edge, the border, its repetition, or its mirror image");
 }

@@ -61,7 +61,7 @@ bool has_groups_of(const Setup& s, const ze_module_constants_t* constants, uint3
 
 int main() {
   Setup s;
-  prove(computes(s, nullptr, {1, 2, 3, 4}), "with the values of the source it is x + 1");
+  prove(computes(s, nullptr, {1, 2, 3, 4}), "with the default values it is x + 1");
 
   // The driver reads the size of the constant's type from each address.
   uint32_t numbers[] = {kTerms, kCoefficient};
@@ -72,10 +72,10 @@ int main() {
   prove(computes(s, &constants, {0.5f, 1.5f, 3.5f, 6.5f}), "with others it is (x^2 + x + 1) / 2");
 
   // The group size of a kernel may be specialization constants, too.
-  prove(has_groups_of(s, nullptr, 8, 4), "groups have the 8 x 4 work-items of the source");
+  prove(has_groups_of(s, nullptr, 8, 4), "groups have the default 8 x 4 work-items");
   uint32_t ids[] = {2, 3, 4};
   int32_t width = 16, height = 2, depth = 1;
   const void* size[] = {&width, &height, &depth};
   ze_module_constants_t group_size = {.numConstants = 3, .pConstantIds = ids, .pConstantValues = size};
-  prove(has_groups_of(s, &group_size, 16, 2), "or the 16 x 2 that the constants say");
+  prove(has_groups_of(s, &group_size, 16, 2), "or 16 x 2, set by the constants");
 }

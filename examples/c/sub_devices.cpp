@@ -18,7 +18,7 @@ int main() {
   prove(properties.subdeviceId == 2, "and it is sub-device 2");
   ze_device_handle_t root = nullptr;
   CHECK(zeDeviceGetRootDevice(tile, &root));
-  prove(root == s.device, "its root is the device it is a part of");
+  prove(root == s.device, "its root is the whole device");
 
   unsigned char* memory = s.local<unsigned char>(kBytes, tile);
   ze_memory_allocation_properties_t about = {.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES};
@@ -35,15 +35,15 @@ int main() {
   size_t bytes = room.totalSize / 4 * 3;
   CHECK(zeMemAllocDevice(s.context, &desc, bytes, 0, tile, &most));
   ze_result_t spent = zeMemAllocDevice(s.context, &desc, bytes, 0, tile, &more);
-  prove(spent == ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY, "the sub-device has no more than its own: %s", last_error());
-  prove(zeMemAllocDevice(s.context, &desc, bytes, 0, s.device, &more) == ZE_RESULT_SUCCESS, "the device as a whole has");
+  prove(spent == ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY, "the sub-device has only its own memory: %s", last_error());
+  prove(zeMemAllocDevice(s.context, &desc, bytes, 0, s.device, &more) == ZE_RESULT_SUCCESS, "the whole device has more");
   for (void* each : {most, more}) CHECK(zeMemFree(s.context, each));
 
   // Ordinals are relative to the sub-device.
   uint32_t groups = 0;
   CHECK(zeDeviceGetCommandQueueGroupProperties(tile, &groups, nullptr));
   ze_command_queue_desc_t queue_desc = {.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC, .ordinal = 0};
-  prove(queue_desc.ordinal < groups, "the sub-device has %u queue groups of its own", groups);
+  prove(queue_desc.ordinal < groups, "the sub-device has its own %u queue groups", groups);
   ze_command_queue_handle_t queue = nullptr;
   CHECK(zeCommandQueueCreate(s.context, tile, &queue_desc, &queue));
   ze_command_list_desc_t list_desc = {.stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC};

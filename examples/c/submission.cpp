@@ -24,7 +24,7 @@ int main() {
     CHECK(zeCommandQueueExecuteCommandLists(queue, 1, &list, nullptr));
     std::jthread later = signal_later(go);
     CHECK(zeCommandQueueSynchronize(queue, kForever));
-    prove(to[kCount - 1] == (kCount - 1) * (kCount - 1), "the data went to the device and came back");
+    prove(to[kCount - 1] == (kCount - 1) * (kCount - 1), "the data was copied to the device and back");
   }
 
   // The same list again: it reads the new contents of `from`.

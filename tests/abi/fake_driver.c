@@ -1,5 +1,5 @@
-/* A driver library with one driver and one device that do next to nothing. What kind of driver it is, the compiler is told:
-   MARK          the API version that its driver reports, by which a test knows who answered
+/* A minimal driver library with one driver and one device. Macros configure it:
+   MARK          the API version that its driver reports, which identifies the driver in a test
    TABLES        the handles lead to tables, of this version
    NEWEST        the newest version of tables that it fills
    INIT          what zeInit returns

@@ -37,8 +37,8 @@ RESTARTING = {"ipc_events", "ipc_memory"}
 """They restart themselves through /proc/self/exe, which is the dynamic linker if that is on the command line."""
 
 UNWRAPPED = ("build_log", "dynamic_linking")
-"""What loaders cannot do that wrap every handle: read the log of a module that was not made, and link modules. Newer
-ones ask the driver, and ours says that its handles need no wrapping."""
+"""Functions that fail with loaders that wrap every handle: the log of a failed module, and linking modules. Newer
+loaders query the driver, and ours reports that its handles need no wrapping."""
 
 SHOWN = NAMES if THOROUGH else sorted({*EVERY_HANDLE, *NEWER, *UNWRAPPED})
 """Each takes a second to compile; tests/examples has all of them."""

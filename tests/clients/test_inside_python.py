@@ -1,9 +1,9 @@
-"""The client programs inside a Python host whose main thread never rests: nothing but making modules needs its lock.
+"""The client programs inside a Python host with a busy main thread: only module creation needs the GIL.
 
 Each program is compiled as a shared library and its `main` called on a second thread, first while the main thread spins
 in Python, then while it holds the GIL inside a C function. There it releases the GIL only while the program is
 inside one of the functions that may need Python (`inside_python/gate.c` wraps these): everything else, from
-append to completion, in queries and in destroys, has to come to its end while the lock is held.
+append to completion, in queries and in destroys, has to complete while the GIL is held.
 """
 
 from __future__ import annotations

@@ -102,10 +102,10 @@ RETURNING = {
         time.sleep(0.1)
     """,
 }
-"""Threads that want to go back to Python when it is gone.
+"""Threads that return to Python after finalization.
 
-It ends such threads by unwinding, which OpenVINO's functions do not permit: the process is aborted at times, on the
-device CPU as well. And OpenVINO's bindings ask for a thread state of an interpreter that is gone, which crashes."""
+Python unwinds such threads, which OpenVINO's functions do not permit: the process is sometimes aborted, on the CPU
+device as well. And OpenVINO's bindings request a thread state of the finalized interpreter, which crashes."""
 UNWOUND = ("terminate called without an active exception", "FATAL: exception not rethrown")
 
 

@@ -1,6 +1,6 @@
 """Runs a C program on a second thread while the main thread never rests: GATE MODE DRIVER PROGRAM ARGUMENTS…
 
-MODE is `both`: once while the main thread spins in Python, then once while it sits on the interpreter's lock; or
+MODE is `both`: once while the main thread spins in Python, then once while it holds the GIL in C; or
 `deaf`: while it holds the GIL and does not release it even for functions that may need Python. If DRIVER is given,
 anyzero uses it too, so that this Python is the planner; if empty, it does not use anyzero.
 """
