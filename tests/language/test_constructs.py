@@ -244,6 +244,25 @@ def test_functions() -> None:
     agree(k, 3, np.zeros(3, np.float32), np.array([-1, 0.5, 1.5, 7], np.float32))
 
 
+def test_functions_have_local_memory_for_each_type() -> None:
+    @az.function
+    def swapped(p, q):  # type: ignore[no-untyped-def]
+        own = az.local_id(0)
+        first = az.local[az.i32, 4]
+        first[own] = az.i32(p[own])
+        az.barrier()
+        q[own] = first[3 - own]
+
+    @az.kernel(group=4)
+    def k(a: az.ptr[az.i32], b: az.ptr[az.f32]) -> None:
+        swapped(a, b)
+        az.barrier()
+        swapped(b, a)
+
+    out, _ = agree(k, 4, np.arange(4, dtype=np.int32), np.zeros(4, np.float32))
+    assert out.tolist() == [0, 1, 2, 3]
+
+
 def test_vectors() -> None:
     @az.kernel(contract=False)
     def k(out: az.ptr[az.float4], x: az.ptr[az.float4], n: az.ptr[az.int2]) -> None:

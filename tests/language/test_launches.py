@@ -54,6 +54,15 @@ def test_a_context_is_compiled_for_once(monkeypatch: pytest.MonkeyPatch) -> None
     assert len(made) == 1
 
 
+def test_launches_of_many_sizes_are_forgotten() -> None:
+    ctx = az.device().context()
+    x = ctx.zeros(2000, np.float32)
+    for size in range(1, 1200):
+        double[size](x)
+    assert len(ctx.launches) < 600
+    double[[8]](x)
+
+
 def test_no_kernel_keeps_a_context() -> None:
     ctx = az.device().context()
     double[4](ctx.zeros(4, np.float32))
@@ -121,3 +130,7 @@ def test_names_and_texts() -> None:
     assert "OpEntryPoint Kernel %" in double.spvasm
     assert "OpLine" in double.spvasm
     assert "test_launches.py" in double.spvasm
+
+
+def test_debug_information_names_the_python_file() -> None:
+    assert b"test_launches.py" in context().module(double.spirv, options="-g").debug_info

@@ -22,7 +22,7 @@ def inputs() -> list[np.ndarray]:
     ]
 
 
-@settings(max_examples=examples(5, 300), suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(5, 100), suppress_health_check=list(HealthCheck))
 @given(programs())
 def test_programs(text: str) -> None:
     kernel = compiled(text)

@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from anyzero import errors
 from anyzero.api.buffer import Buffer
+from anyzero.api.kernel import Launch as ApiLaunch
 from anyzero.language.types import Array, Const, Image, Pointer
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from anyzero.language.specialization import Specialization
 
 __all__ = ["Launch"]
+
+_LAUNCHES: Final = 512
+"""So many are remembered in a context."""
 
 
 class Launch:
@@ -56,16 +60,19 @@ class Launch:
         """A launch that is new to its context, or whose arguments have to be looked at each time."""
         special = self.kernel.specialization(args)
         context, device = self._owner(args, on)
-        key = special, self._sizes, device
+        alone = self.kernel.plain is not None and not special.expands and len(context.devices) == 1
+        key = self if alone else (special, self._sizes, device)
         launch = context.launches.get(key)
         if launch is None:
             found = context.launches.get((special, device))
             if found is None:
                 module = context.module(special.spirv, device=device)
                 found = context.launches[special, device] = module[self.kernel.source.name]
-            launch = context.launches[key] = found[self._sizes]
-            if self.kernel.plain is not None and not special.expands and len(context.devices) == 1:
-                context.launches[self] = launch
+            launch = found[self._sizes]
+            if len(context.launches) >= _LAUNCHES:
+                _forget(context)
+            if self._sizes.__hash__:
+                context.launches[key] = launch
         given = _expanded(special, args) if special.expands else args
         return launch(*given, group=group, on=on, signal=signal, wait=wait)
 
@@ -86,6 +93,12 @@ class Launch:
 
     def __repr__(self) -> str:
         return f"<Launch of {self.kernel.source.name}, {self._sizes}>"
+
+
+def _forget(context: Context) -> None:
+    """Let go of launches, of which every size has one; kernels stay."""
+    for key in [key for key, value in context.launches.items() if isinstance(value, ApiLaunch)]:
+        del context.launches[key]
 
 
 def _expanded(special: Specialization, args: tuple[Any, ...]) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import threading
 from collections.abc import Callable, Sequence
@@ -285,25 +286,21 @@ class _Group:
         return found
 
 
-_plain: dict[Any, Callable[..., Any]] = {}
-
-
 def call_function(function: Function, args: Sequence[Any], given: dict[str, Any]) -> Any:
     """A call of an `@az.function` in the simulator, in the types that the compiled one computes in."""
-    import inspect
-
     bound = inspect.signature(function.source.function).bind(*args, **given)
     bound.apply_defaults()
     wanted = {name: _parameter(function, name, value) for name, value in bound.arguments.items()}
-    key = function.source, tuple(wanted.items())
-    if key not in _plain:
+    key = tuple(wanted.items())
+    plain = function.plain.get(key)
+    if plain is None:
         checked = specialized(Program(), function.source, wanted)
-        _plain[key] = plain_function(function.source, checked)
+        plain = function.plain[key] = plain_function(function.source, checked)
     values = [
         value if isinstance(value, Elements | ImageValue) else value_of(value, wanted[name])
         for name, value in bound.arguments.items()
     ]
-    return _plain[key](*values)
+    return plain(*values)
 
 
 def _parameter(function: Function, name: str, value: Any) -> Any:

@@ -127,9 +127,9 @@ def own_memory(of: Memory, key: Any = None) -> Elements:
     if of.space == "private":
         return make()
     shared: dict[Any, Elements] = current().fact("local_memory")
-    if key not in shared:
-        shared[key] = make()
-    return shared[key]
+    if (key, of) not in shared:
+        shared[key, of] = make()
+    return shared[key, of]
 
 
 class ImageValue:

@@ -51,8 +51,10 @@ class Values:
         of: Memory = e.type
         module = self.b.module
         if of.space == "local":
-            made = module.known(("own", e.key))
-            found = module.variable(("own", e.key), module.type(of), "Workgroup")
+            # A generic function has memory for each type that it is compiled for.
+            key = "own", e.key, of
+            made = module.known(key)
+            found = module.variable(key, module.type(of), "Workgroup")
             if not made:
                 module.name(found, "local_memory")
             return found
