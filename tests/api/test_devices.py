@@ -198,11 +198,13 @@ def test_every_public_name_is_there_for_type_checkers_too() -> None:
     import ast
     import inspect
 
-    from anyzero.api import public
+    import anyzero.api.public
+    import anyzero.language.public
 
-    tree = ast.parse(inspect.getsource(public))
+    lists = [ast.parse(inspect.getsource(each.public)) for each in (anyzero.api, anyzero.language)]
+    nodes = [node for each in lists for node in ast.walk(each)]
     # Only a name that is repeated is exported.
-    named = {alias.asname for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
+    named = {alias.asname for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names}
     assert named == set(az.__all__) - {"__version__"}
     assert set(az.__all__) <= set(dir(az))
     with pytest.raises(AttributeError, match="nothing"):

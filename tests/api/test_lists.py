@@ -320,7 +320,7 @@ def test_clones_run_what_their_original_recorded(ctx: az.Context) -> None:
     assert x.copy_to().tolist() == [6, 6]
     plain = ctx.command_list()
     plain.end()
-    with pytest.raises(az.InvalidArgument, match="CLONEABLE"):
+    with pytest.raises(az.InvalidArgument, match="cloneable=True"):
         plain.clone()
 
 
