@@ -46,14 +46,16 @@ class Launch:
             launch = None
         if launch is None:
             return self._first(args, group, on, signal, wait)
-        if group is None:
+        sizes = launch._range
+        grid = sizes.suggested
+        if group is None and grid is not None:
+            # What the API's launch does, one call shorter: this is the path of every launch but the first.
+            kernel, enqueue = launch.kernel, sizes.enqueue
             if on is not None:
-                # What the API's launch does, one call shorter: this is the path of every launch but the first.
-                sizes = launch._range
-                if sizes.suggested is not None:
-                    return on._append_launch(sizes.enqueue, launch.kernel.handle, sizes.suggested, args, signal, wait)
-            elif signal is None and wait is None:
-                return launch(*args)
+                return on._append_launch(enqueue, kernel.handle, grid, args, signal, wait)
+            if signal is None and wait is None:
+                values, kept, _ = enqueue.collect(args)
+                return kernel._lifetime.run(kernel.device, enqueue.append, (kernel.handle, grid, values), kept)
         return launch(*args, group=group, on=on, signal=signal, wait=wait)
 
     def _first(self, args: tuple[Any, ...], group: Any, on: Any, signal: Any, wait: Any) -> Any:
