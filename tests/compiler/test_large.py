@@ -37,7 +37,7 @@ class _WrittenError(Exception):
 
 
 def _text(module: spirv.Module, monkeypatch: pytest.MonkeyPatch) -> str:
-    def write(text: str, target: cpu.Target, level: int) -> None:
+    def write(text: str, target: cpu.Target, level: int, quick: bool) -> None:
         raise _WrittenError(text)
 
     monkeypatch.setattr(cpu, "compile_text", write)

@@ -38,6 +38,10 @@ class Options:
     """Does the kernel ask the engine before it touches memory? For devices without on-demand paging."""
     cache_bytes: int | None = None
     """What the caches are taken to hold; None for what the processor that is there has."""
+    quick: bool = False
+    """Shall it be ready soon rather than run fast: one version of the kernel, and LLVM's shortest way to good code? It
+    computes the same, to the bit.
+    """
 
 
 Turns = Literal["unknown", "arguments", "constant"]
@@ -103,6 +107,10 @@ class CompiledKernel:
     Where there are none, they are those of all linked modules in their order.
     """
     log: str = ""
+    provisional: bool = field(default=False, compare=False)
+    """Is there better code to be had, with the same arguments and lanes, that takes longer to compile? It is not kept
+    with compiled code either.
+    """
     lanes_because: str = field(default="", compare=False)
     """For people; it is not kept with compiled code."""
 

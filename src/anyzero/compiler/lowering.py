@@ -174,6 +174,9 @@ def lower_kernel(
     out = Written()
     if not both:
         sizes = _lower(entry, *body(), choices, out)
+    elif choices.options.quick:
+        # Any group can be numbered from its first work-item to its last; rows only make more accesses neighbours.
+        sizes = _lower(entry, *body(), replace(choices, linear=True), out)
     else:
         sizes = _Sizes(0, 0, 1, 0)
         for linear in (False, True):
@@ -193,9 +196,10 @@ def _lower(entry: str, body: Body, flow: Flow, choices: Choices, out: Written) -
     # Loads a turn ahead are carried from turn to turn, so before anybody counts what is.
     load_in_turn(body, flow.loops)
     flow = _reshaped(body, flow, choices)
-    simpler = None if choices.linear or choices.lanes < 2 or _too_much(body) else settle(body)
+    quick = choices.options.quick
+    simpler = None if quick or choices.linear or choices.lanes < 2 or _too_much(body) else settle(body)
     spare = None
-    if choices.flat and choices.lanes > 1 and can_share(body):
+    if not quick and choices.flat and choices.lanes > 1 and can_share(body):
         spare = copied(body if simpler is None else simpler[0])[0]
     ready = _ready(body, flow, choices, may_cut=True)
     inner = None if simpler is None else _inner(*simpler, ready, choices)
@@ -203,7 +207,7 @@ def _lower(entry: str, body: Body, flow: Flow, choices: Choices, out: Written) -
     rows = inner.rows if inner is not None else ready.rows
     several = 1 if rows is None else rows.count
     operations = sum(len(block.ops) for block in body.blocks)
-    twice = rows is None and operations <= TWICE
+    twice = rows is None and operations <= TWICE and not quick
     # What runs at the edges only, or for the last rows, is written once and called.
     edges = inner is not None or (rows is not None and choices.flat)
     called = edges or operations > LONG
@@ -235,7 +239,7 @@ def _lower(entry: str, body: Body, flow: Flow, choices: Choices, out: Written) -
                 symbol, choices, before, twice, count, kept, combines, ready.plan, large, several, granted, local
             )
 
-        if count > 1 and operations <= LIKELY and _fills(choices.likely, choices.lanes):
+        if not quick and count > 1 and operations <= LIKELY and _fills(choices.likely, choices.lanes):
             assert choices.likely is not None
             usual, other = f"likely.{entry}", f"any.{entry}"
             out.functions.append(around_groups(usual, replace(choices, group_size=choices.likely), twice))
@@ -336,7 +340,7 @@ def _too_much(body: Body) -> bool:
 
 def _rows(ready: Ready, choices: Choices) -> Rows | None:
     """What rows do for themselves, where several should run at once."""
-    if choices.linear or (choices.options.rows or choices.rows) < 2:
+    if choices.linear or choices.options.quick or (choices.options.rows or choices.rows) < 2:
         return None
     rows = apart(ready.body, ready.masks, ready.storage.slots)
     if rows is None:

@@ -33,6 +33,7 @@ from anyzero.compiler.transform.hoist import hoist
 from anyzero.compiler.transform.interleave import interleave
 from anyzero.compiler.transform.promote import promote
 from anyzero.compiler.transform.reuse import reuse
+from anyzero.compiler.transform.settle import copied
 from anyzero.compiler.transform.spaces import settle_spaces
 from anyzero.compiler.transform.unroll import unroll
 
@@ -43,6 +44,9 @@ USUAL_ROWS = 4
 
 NEIGHBOURS = 8
 """Lanes of a GPU's thread, and of a register of 256 bits."""
+
+SMALL = 16
+"""Up to so many operations, a kernel without loops is compiled once."""
 
 MOST_PRIVATE = (1 << 31) - 1
 """Bytes that the work-items of a vector may have together."""
@@ -61,6 +65,9 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
     # Narrow registers have fewer lines of memory under way at a time, which leaves more of them to the prefetchers.
     narrow = target.halves and memory_bound(body, flow, target.lanes)
     flat = is_flat(uses)
+    # Where all of it takes little time, a second stage would only take more.
+    small = not flow.loops.all and sum(len(block.ops) for block in body.blocks) <= SMALL
+    options = replace(options, quick=options.level == 0 or (options.quick and not small))
     lanes, why = choose_lanes(body, flow, options, target, kernel, uses, narrow)
     sub_group = 0
     required = kernel.required_sub_group_size or 0
@@ -87,20 +94,20 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
     modules = [module, *linked]
     ready = [(body, flow)]
 
+    # Sub-groups are made of neighbours by number, also where rows are no multiple of their size.
+    both = uses.sub_groups and lanes > 1
+    # Lowering uses a body up. A copy costs a tenth of translating and simplifying it again.
+    spare = copied(body)[0] if both and not options.quick else None
+
     def again() -> tuple[Body, Flow]:
         if ready:
             return ready.pop()
-        other = simplified(module, name, linked, options.debug).body
-        found = prepare(other)
-        hoist(found.loops)
-        interleave(other, lanes)
-        return other, found
+        assert spare is not None
+        return spare, prepare(spare)
 
     def functions(at: int, id_: int) -> Body:
         return _function(modules, at, id_, kernel.floats, options.debug)
 
-    # Sub-groups are made of neighbours by number, also where rows are no multiple of their size.
-    both = uses.sub_groups and lanes > 1
     lowered = lower_kernel(ENTRY, again, choices, both, functions)
     barriers = lowered.regions > 1
     if lowered.per_vector > MOST_PRIVATE:
@@ -133,6 +140,7 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
         attributes=" ".join(attributes(kernel)),
         waits=waits,
         turns="unknown" if not end.known else "arguments" if end.varies else "constant",
+        provisional=options.quick and options.level > 0,
         lanes_because=why,
     )
 
@@ -313,8 +321,8 @@ def attributes(kernel: Kernel) -> list[str]:
 
 
 def _machine_code(name: str, text: str, target: cpu.Target, options: Options) -> cpu.Compiled:
-    made = cpu.compile_text(text, target, options.level)
+    made = cpu.compile_text(text, target, options.level, options.quick)
     if folder := config.read(only=["dump"]).dump:
-        assembly = cpu.assembly(made.optimised, target, options.level)
+        assembly = cpu.assembly(made.optimised, target, 0 if options.quick else options.level)
         dump.write(folder, name, {"ll": text, "opt.ll": str(made.optimised), "s": assembly})
     return made

@@ -34,6 +34,16 @@ MOST_ACCESSES = 200
 MANY_BRANCHES = 1000
 """Of a function, from which on loops are left as they are: the passes about loops take longer the more there are."""
 
+LLVM_OPTIONS = (
+    f"-dag-maps-huge-region={MOST_ACCESSES}",
+    # Level 0, which emits the code of the first stage: instructions by whole blocks, so that multiplications and
+    # additions are fused as at other levels, and registers by their live ranges. It takes half as long as level 2, and
+    # most kernels run as fast. Other levels do the same without being told.
+    "-fast-isel=false",
+    "-optimize-regalloc=true",
+    "-regalloc=greedy",
+)
+
 _LOCK = threading.Lock()
 """LLVM's global state is set up once; compiling itself runs in any number of threads."""
 
@@ -137,9 +147,7 @@ def _machine(target: Target, level: int) -> Any:
 
 def _make_machine(target: Target, level: int) -> Any:
     with _LOCK:
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
-        llvm.set_option("anyzero", f"-dag-maps-huge-region={MOST_ACCESSES}")
+        _set_up()
     features = target.features
     if target.wide:
         # LLVM avoids 512-bit registers on some processors unless asked; vectors of 16 floats are meant to be one.
@@ -147,6 +155,14 @@ def _make_machine(target: Target, level: int) -> Any:
     return llvm.Target.from_triple("x86_64-pc-linux-gnu").create_target_machine(
         cpu=target.cpu, features=features, opt=min(level, 3), reloc="pic", codemodel="small", printmc=False
     )
+
+
+@cache
+def _set_up() -> None:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    for option in LLVM_OPTIONS:
+        llvm.set_option("anyzero", option)
 
 
 class Compiled(NamedTuple):
@@ -158,7 +174,8 @@ class Compiled(NamedTuple):
     """Bytes of registers that are kept on the stack."""
 
 
-def compile_text(text: str, target: Target, level: int) -> Compiled:
+def compile_text(text: str, target: Target, level: int, quick: bool = False) -> Compiled:
+    """`quick` asks for code soon. The IR is optimised as ever, because that may decide how numbers are rounded."""
     try:
         # A context of its own: LLVM's shared one keeps every type and constant for good.
         module = llvm.parse_assembly(text, llvm.create_context())
@@ -174,7 +191,7 @@ def compile_text(text: str, target: Target, level: int) -> Compiled:
     else:
         _simplify(module, _builder(machine, 1), _most_branches(text) < MANY_BRANCHES)
     variables = frame.variables(module)
-    made = machine.emit_object(module)
+    made = (_machine(target, 0) if quick else machine).emit_object(module)
     return Compiled(made, module, frame.spilled(made, variables))
 
 

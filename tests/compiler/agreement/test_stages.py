@@ -1,0 +1,53 @@
+"""Both stages of a kernel: what a program sees of it is the same, results to the last bit."""
+
+from __future__ import annotations
+
+import pytest
+
+from anyzero.compiler.compiled import CompiledKernel, Options
+from benchmarks.kernels.case import Case
+from tests.compiler.agreement.cases import compiled, through_compiler
+from tests.compiler.agreement.isolation import isolated
+from tests.compiler.agreement.test_suite import HERE
+from tests.kernels.suite import case
+from tests.thorough import every
+
+VERSIONS = ["matmul_int", "matmul_tiled", "convolve", "reduce_int", "histogram", "sub_groups_shuffles_of_20"]
+"""Kernels of several versions, of which the first stage has one."""
+
+OWN = {"object", "shares_rows", "spill_bytes", "scratch_fixed", "scratch_per_vector", "provisional"}
+"""What code may have for itself."""
+
+
+def _visible(kernel: CompiledKernel) -> list[object]:
+    return [getattr(kernel, name) for name in CompiledKernel.__dataclass_fields__ if name not in OWN]
+
+
+def _difference(each: Case) -> str | None:
+    first, final = Options(quick=True), Options()
+    if _visible(compiled(each, first)) != _visible(compiled(each, final)):
+        return "the stages do not look the same"
+    after, before = through_compiler(each, final), through_compiler(each, first)
+    wrong = [place for place, found in after.items() if found.tobytes() != before[place].tobytes()]
+    return f"the stages differ in the arguments {wrong}" if wrong else each.mismatch(before)
+
+
+@pytest.mark.parametrize("name", sorted({*VERSIONS, *(each.name for each in every(150, HERE))}))
+def test_the_stages_of_a_kernel_give_the_same(name: str) -> None:
+    outcome = isolated(lambda: _difference(case(name)))
+    assert not outcome.trouble, outcome.trouble
+    assert outcome.value is None, outcome.value
+
+
+def test_the_first_stage_is_shorter_and_says_what_it_is() -> None:
+    each = case("matmul_int")
+    first, final = compiled(each, Options(quick=True)), compiled(each, Options())
+    assert (first.provisional, final.provisional) == (True, False)
+    assert len(first.object) < len(final.object)
+
+
+def test_small_kernels_have_one_stage() -> None:
+    each = case("saxpy")
+    first = compiled(each, Options(quick=True))
+    assert not first.provisional
+    assert first.object == compiled(each, Options()).object
