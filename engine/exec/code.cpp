@@ -49,6 +49,24 @@ Code* Code::load(std::vector<unsigned char> container, const GlobalBlock& global
   return code.release();
 }
 
+bool Code::publish(Code* better) {
+  if (better->facts_.same_to_callers(facts_)) {
+    if (pace()) better->learn_pace(pace());
+    Code* none = nullptr;
+    if (better_.compare_exchange_strong(none, better, std::memory_order_acq_rel)) return true;
+  }
+  better->release();
+  return false;
+}
+
+void Code::count_work(uint64_t nanoseconds) {
+  Improvement& improvement = *improvement_;
+  if (improvement.worked.fetch_add(nanoseconds, std::memory_order_relaxed) + nanoseconds < Improvement::kWorth) return;
+  if (improvement.asked.exchange(true, std::memory_order_relaxed)) return;
+  retain();
+  improvement_line().put(*this, improvement);
+}
+
 uint64_t Code::mark_of(const TurnsSource& launch) const {
   TurnsMark mark;
   for (const uint32_t* three : {launch.group_count, launch.group_size, launch.offset}) mark.add(three);

@@ -9,6 +9,7 @@
 
 #include "container.h"
 #include "elf_object.h"
+#include "improvement.h"
 #include "offered.h"
 #include "pace.h"
 #include "turns.h"
@@ -21,7 +22,8 @@ struct GlobalBlock {
   std::shared_ptr<const void> owner;
 };
 
-// Threading: immutable but for what it learns about its own speed; any thread may hold it. Packets do while they may still run.
+// Threading: immutable but for what it learns about its own speed, and for better code that comes to it later; any thread may hold
+// it. Packets do while they may still run.
 class Code {
  public:
   // The variables of a module that this one is linked with, by its plan; false when there is none of that number.
@@ -42,14 +44,35 @@ class Code {
   // The relocatable object it was loaded from.
   std::string_view binary() const { return binary_; }
 
+  // What a launch runs: this, or the better code that has come in its place. All of it stays as long as this does, because launches
+  // of either may be under way.
+  Code& current() {
+    Code* better = better_.load(std::memory_order_acquire);
+    return better ? *better : *this;
+  }
+  const Code& current() const { return const_cast<Code*>(this)->current(); }
+
+  // Before anybody else has it: there is better code to be had.
+  void may_improve(std::shared_ptr<const std::string> build) { improvement_ = std::make_unique<Improvement>(std::move(build)); }
+  Improvement* improvement() { return improvement_.get(); }
+  const GlobalBlock& globals() const { return globals_[0]; }
+  // A launch has worked for so long.
+  void note_work(uint64_t nanoseconds) {
+    if (improvement_ && !improvement_->asked.load(std::memory_order_relaxed)) count_work(nanoseconds);
+  }
+  // Takes over `better` and its user. False, and nothing changes, where it is not the same kernel to its callers, or comes too
+  // late.
+  bool publish(Code* better);
+
   // Where in the code an instruction lies; false when it lies elsewhere.
   bool offset_of(uintptr_t instruction, size_t* offset) const {
-    *offset = instruction - object_->text();
-    return object_->contains(instruction);
+    const Code& code = current().object_->contains(instruction) ? current() : *this;
+    *offset = instruction - code.object_->text();
+    return code.object_->contains(instruction);
   }
 
   // True for an address in the code or in the constants beside it.
-  bool holds(uintptr_t address) const { return object_->holds(address); }
+  bool holds(uintptr_t address) const { return object_->holds(address) || current().object_->holds(address); }
 
   // For groups of this size, or blocks of a kernel that does not know its groups.
   uint64_t scratch_bytes(const uint64_t* group_size) const {
@@ -86,7 +109,10 @@ class Code {
 
  private:
   Code() = default;
-  ~Code() = default;
+  ~Code() {
+    if (Code* better = better_.load(std::memory_order_acquire)) better->release();
+  }
+  void count_work(uint64_t nanoseconds);
 
   bool knows(const KnownTurns& known, const TurnsSource& launch) const {
     if (facts_.flags & KernelFlag::kConstantTurns) return true;
@@ -102,6 +128,8 @@ class Code {
   std::string_view binary_;
   std::vector<GlobalBlock> globals_;  // its own module's, then those of linked modules
   std::unique_ptr<LoadedObject> object_;
+  std::unique_ptr<Improvement> improvement_;  // nullptr where this is as good as it gets
+  std::atomic<Code*> better_{nullptr};
 };
 
 }  // namespace anyzero

@@ -40,6 +40,14 @@ bool good_argument(const ContainerArgument& record, uint32_t args_bytes) {
 
 }  // namespace
 
+bool KernelFacts::same_to_callers(const KernelFacts& other) const {
+  constexpr uint32_t kOwn = KernelFlag::kSharesRows;  // how it is best run is its own affair
+  return name == other.name && lanes == other.lanes && (flags | kOwn) == (other.flags | kOwn) && args_bytes == other.args_bytes &&
+         args_alignment == other.args_alignment && images == other.images && samplers == other.samplers &&
+         local_bytes == other.local_bytes && std::equal(required_group, required_group + 3, other.required_group) &&
+         max_group_items == other.max_group_items && arguments == other.arguments;
+}
+
 bool read_container(const std::vector<unsigned char>& bytes, KernelFacts* facts, std::string_view* object, std::string* reason) {
   auto damaged = [&](const char* what) {
     *reason = std::string("the compiled kernel is damaged: ") + what;

@@ -19,6 +19,7 @@ struct Argument {
   uint32_t place;    // of an image or sampler: its index among arguments of the same kind
   std::string name;  // behind its type, as OpenCL C writes it, and a blank
 
+  bool operator==(const Argument&) const = default;
   bool counts_turns() const { return kind != ArgumentKind::Image && access; }
   bool pointer() const { return kind == ArgumentKind::Global || kind == ArgumentKind::Constant; }
 };
@@ -46,6 +47,9 @@ struct KernelFacts {
   uint8_t module_uuid[16] = {};
   std::vector<Argument> arguments;
   std::vector<uint64_t> links;  // plans whose global variables the code reaches: az_globals.1, az_globals.2 …
+
+  // May code with these facts take the place of code with the others, so that neither programs nor recorded launches notice?
+  bool same_to_callers(const KernelFacts& other) const;
 };
 
 // What `bytes` hold; `object` stays inside them. False with a reason: the bytes may come from a file, so nothing in them is

@@ -154,8 +154,9 @@ void run(const Launch& launch, Busy& busy, const Reach* reach) {
   uint64_t groups;
   if (!count_groups(count, &groups)) raise({Fault::kTooManyGroups, 0, 0});
   if (groups == 0) return;
+  Code& code = launch.code->current();
   running.args = launch.args();
-  running.entry = launch.code->entry();
+  running.entry = code.entry();
   running.local_bytes = launch.local_bytes;
   running.grid.dimensions = 1;
   running.grid.strip = count[0];
@@ -170,20 +171,23 @@ void run(const Launch& launch, Busy& busy, const Reach* reach) {
     start_watchdog();
     running.limit.deadline = now_ns() + settings.kernel_timeout_ms * 1'000'000;
   }
-  Code& code = *launch.code;
   const bool together = launch.flags & Launch::kCooperative;
   const uint64_t pieces = code.flat() && !together ? choose_blocks(running.grid, code, groups) : groups;
   running.scratch_bytes = code.scratch_bytes(running.grid.group_size);
   if (together) {
-    busy.begin(now_ns());
+    const uint64_t begin = now_ns();
+    busy.begin(begin);
     run_together(running, groups);
-    busy.end(now_ns());
+    const uint64_t end = now_ns();
+    busy.end(end);
+    launch.code->note_work(end - begin);
   } else {
     running.turns = {launch.args(), count, launch.group_size, launch.global_offset};
     // A kernel that waits for other groups may rely on the usual order.
     if (!code.flat() && !code.may_wait()) choose_strip(running.grid);
     const uint64_t spent = run_adaptively(running, code, pieces, busy);
     if (spent) code.learn_end(running.turns, spent);
+    launch.code->note_work(spent ? spent : times(code.pace(), running.grid.global_size[0]) / 1000);
   }
 }
 
@@ -225,7 +229,8 @@ uint64_t cost_of(const LaunchPacket& packet) {
   return cost_of_launch(*launch.code, {launch.args(), launch.group_count, launch.group_size, launch.global_offset}, launch.flags);
 }
 
-uint64_t cost_of_launch(const Code& code, const TurnsSource& launch, uint32_t flags) {
+uint64_t cost_of_launch(const Code& first, const TurnsSource& launch, uint32_t flags) {
+  const Code& code = first.current();
   const uint64_t pace = code.pace();
   uint64_t groups;
   if (pace == 0 || (flags & Launch::kCooperative) || !count_groups(launch.group_count, &groups)) return kUnknown;

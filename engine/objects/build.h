@@ -38,6 +38,7 @@ struct Build {
   ze_result_t read(Context& context, Device& device, Reply& reply);
 
   std::shared_ptr<Plan> plan;
+  std::shared_ptr<const std::string> request;  // that it was made from; nullptr where it is too long to be kept
   std::vector<std::string> kernels;
   std::vector<std::string> functions;
   std::map<std::string, Variable, std::less<>> variables;

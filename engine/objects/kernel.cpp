@@ -149,7 +149,9 @@ ze_result_t Kernel::getName(size_t* size, char* name) {
 }
 
 ze_result_t Kernel::getBinaryExp(size_t* size, uint8_t* binary) {
-  return copy_out(code_->binary().data(), code_->binary().size(), size, binary);
+  module_->complete(*code_);
+  const std::string_view bytes = code_->current().binary();
+  return copy_out(bytes.data(), bytes.size(), size, binary);
 }
 
 ze_result_t Kernel::getProperties(ze_kernel_properties_t* properties) {

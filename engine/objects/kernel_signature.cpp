@@ -1,4 +1,5 @@
-// What a kernel's arguments are: the specification has no function for it, Intel's drivers have two beyond it.
+// What a kernel's arguments are: the specification has no function for it, Intel's drivers have two beyond it. And how far its code
+// has come.
 #include <cstring>
 #include <string>
 
@@ -27,6 +28,15 @@ ze_result_t get_argument_type(ze_kernel_handle_t handle, uint32_t index, uint32_
   return kernel->argument_type(index, size, text);
 }
 
+// 0: its code is the best there is; 1: better code may follow; 2: it has come.
+ze_result_t get_stage(ze_kernel_handle_t handle, uint32_t* stage) {
+  Kernel* kernel = checked<Kernel>(handle);
+  if (!kernel) return bad_kernel("zexKernelGetStage", handle);
+  if (!stage) return fail(ZE_RESULT_ERROR_INVALID_NULL_POINTER, "zexKernelGetStage: pStage is NULL");
+  *stage = !kernel->code().improvement() ? 0 : &kernel->code().current() == &kernel->code() ? 1 : 2;
+  return ZE_RESULT_SUCCESS;
+}
+
 ze_result_t no_such_argument(uint32_t index, size_t count) {
   return fail(ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX, "the kernel has %zu arguments; there is none with index %u", count,
               index);
@@ -37,6 +47,7 @@ ze_result_t no_such_argument(uint32_t index, size_t count) {
 void* Kernel::beyond_the_specification(const char* name) {
   if (std::strcmp(name, "zexKernelGetArgumentSize") == 0) return reinterpret_cast<void*>(get_argument_size);
   if (std::strcmp(name, "zexKernelGetArgumentType") == 0) return reinterpret_cast<void*>(get_argument_type);
+  if (std::strcmp(name, "zexKernelGetStage") == 0) return reinterpret_cast<void*>(get_stage);
   return nullptr;
 }
 

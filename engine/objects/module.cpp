@@ -7,6 +7,7 @@
 #include "../planning/request.h"
 #include "driver.h"
 #include "module_build_log.h"
+#include "second_stage.h"
 #include "text.h"
 
 namespace anyzero {
@@ -120,6 +121,8 @@ ze_result_t Module::create(Context& context, Device& device, const ze_module_des
     if (ze_result_t r = conclude("the module cannot be built", reply, log)) return r;
     build = std::make_shared<Build>();
     if (ze_result_t r = build->read(context, device, reply)) return r;
+    constexpr size_t kMost = size_t{16} << 20;
+    if (key.request().size() <= kMost) build->request = std::make_shared<const std::string>(key.request());
     if (build->shareable) recent_builds().keep(key.bytes(), build);
   }
   *handle = handle_of<ze_module_handle_t>(make(context, device, std::move(build)));
@@ -245,18 +248,18 @@ ze_result_t Module::code(const std::string& name, CodeKind kind, Code** code) {
   }
   // No lock is held meanwhile: compiling needs the interpreter, and the thread that holds it may be waiting for this one.
   Code* made = nullptr;
-  if (ze_result_t r = compile(name, kind, &made)) return r;
+  if (ze_result_t r = compile(name, kind, build_->request && can_improve(), &made)) return r;
   auto [place, first] = build_->codes.open()->try_emplace({kind, name}, made);
   if (!first) made->release();
   *code = place->second;
   return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t Module::compile(const std::string& name, CodeKind kind, Code** code) {
+ze_result_t Module::compile(const std::string& name, CodeKind kind, bool soon, Code** code) {
   Reply reply;
-  ask_planner("compile", encoded(CompileRequest{build_->plan->id(), name, static_cast<uint32_t>(kind)}), &reply);
+  ask_planner("compile", encoded(CompileRequest{build_->plan->id(), name, static_cast<uint32_t>(kind), soon}), &reply);
   if (reply.status != ZE_RESULT_SUCCESS) return fail(reply.status, "%s cannot be compiled: %s", name.c_str(), reply.log.c_str());
-  BytesReply made;
+  CompileReply made;
   reply.read(&made);  // no container is what a damaged reply holds, and it is refused as one
   auto linked = [&](uint64_t id, GlobalBlock* block) {
     for (const auto& plan : reach())
@@ -267,8 +270,17 @@ ze_result_t Module::compile(const std::string& name, CodeKind kind, Code** code)
     return false;
   };
   std::string reason;
-  *code = Code::load(std::vector<unsigned char>(made.data.begin(), made.data.end()), global_block(build_->plan), linked, &reason);
-  return *code ? ZE_RESULT_SUCCESS : fail(ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, "%s", reason.c_str());
+  *code = Code::load(std::vector<unsigned char>(made.container.begin(), made.container.end()), global_block(build_->plan), linked,
+                     &reason);
+  if (!*code) return fail(ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, "%s", reason.c_str());
+  if (made.provisional && soon) improve_when_it_pays(**code, build_->request);
+  return ZE_RESULT_SUCCESS;
+}
+
+void Module::complete(Code& code) {
+  if (!code.improvement() || &code.current() != &code) return;
+  Code* better = nullptr;
+  if (compile(code.facts().name, CodeKind::Kernel, false, &better) == ZE_RESULT_SUCCESS) code.publish(better);
 }
 
 }  // namespace anyzero

@@ -39,12 +39,15 @@ class Module : public Object<Module, Kind::Module> {
   using CodeKind = anyzero::CodeKind;
   // The code of a kernel or a callable function; the module holds it as long as it lives.
   ze_result_t code(const std::string& name, CodeKind kind, Code** code);
+  // Waits for the better code of a kernel that has begun without it.
+  void complete(Code& code);
 
   Module(Context& context, Device& device, std::shared_ptr<Build> build)
       : context_(&context), device_(device), build_(std::move(build)) {}
 
  private:
-  ze_result_t compile(const std::string& name, CodeKind kind, Code** code);
+  // `soon` allows code that is ready sooner and not as good.
+  ze_result_t compile(const std::string& name, CodeKind kind, bool soon, Code** code);
   // Everything whose variables its code may reach: its own plan and what it is linked with, directly or through others.
   std::vector<std::shared_ptr<Plan>> reach();
 

@@ -2,9 +2,11 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -102,12 +104,17 @@ std::vector<std::string> neighbours(const std::string& library) {
   return {prefix + "/bin/" + name, "/usr/local/bin/" + name, "/usr/bin/" + name, on_path(name)};
 }
 
+// Leaked: it may be set again while others read it.
+constinit std::atomic<const std::string*> preferred{nullptr};
+
 }  // namespace
 
 const std::string& library_folder() {
   static const auto* folder = new std::string(folder_of(find_library()));  // leaked: programs call from exit handlers
   return *folder;
 }
+
+void prefer_interpreter(const char* path) { preferred.store(new std::string(path), std::memory_order_release); }
 
 std::string find_interpreter(std::string* tried) {
   if (const char* named = path_variable("ANYZERO_PYTHON")) {
@@ -116,6 +123,10 @@ std::string find_interpreter(std::string* tried) {
     *tried = "ANYZERO_PYTHON=" + shown(named) + " is no program";
     return {};
   }
+  // A program that Python is only a part of has another name, and may do anything. With more rights than its caller, it does not
+  // believe what that called it.
+  const std::string* own = preferred.load(std::memory_order_acquire);
+  if (own && getauxval(AT_SECURE) == 0 && name_of(*own).starts_with("python") && runs(*own)) return *own;
   const std::string& library = library_folder();
   const std::string recorded = first_line(library + "/python");
   if (!recorded.empty() && runs(recorded)) return recorded;

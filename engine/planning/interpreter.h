@@ -8,8 +8,11 @@ namespace anyzero {
 // Where this library lies: .../anyzero/lib. Empty where that cannot be found out.
 const std::string& library_folder();
 
-// The interpreter to start: ANYZERO_PYTHON, else the one that was recorded beside the library, else the one whose site-packages we
-// are in. Empty, with what was tried, when there is none.
+// The program that the Python of this process is, which then is the one to start.
+void prefer_interpreter(const char* path);
+
+// The interpreter to start: ANYZERO_PYTHON, else that of this process, else the one that was recorded beside the library, else the
+// one whose site-packages we are in. Empty, with what was tried, when there is none.
 std::string find_interpreter(std::string* tried);
 
 }  // namespace anyzero

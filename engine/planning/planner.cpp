@@ -15,6 +15,7 @@
 #include "../system/mutex.h"
 #include "environment.h"
 #include "fallback.h"
+#include "interpreter.h"
 #include "process.h"
 
 namespace anyzero {
@@ -204,8 +205,10 @@ bool call_planner(const char* function, const std::string& request, std::string*
   return ask_planning_process(function, request, reply, reason) == Connection::Outcome::Answered;
 }
 
-// Called by our package in a Python that has it. Too late where modules are planned elsewhere already.
-extern "C" __attribute__((visibility("default"))) void zexPlanInThisProcess() {
+// Called by our package in a Python that has it, with the program that this Python is. Too late where modules are planned elsewhere
+// already.
+extern "C" __attribute__((visibility("default"))) void zexPlanInThisProcess(const char* interpreter) {
+  if (interpreter) prefer_interpreter(interpreter);
   if (!has_planning_process()) plans_here.store(true, std::memory_order_relaxed);
 }
 

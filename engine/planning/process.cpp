@@ -40,30 +40,42 @@ constexpr const char* kRemedy =
     "or install anyzero into one: pip install anyzero";
 
 struct State {
-  Mutex starting;  // held while a process is started
-  Mutex books;     // guards what follows; never held while anybody is waited for, so that a fork can have it
-  Journal journal;
+  Mutex starting;   // held while a process is started
+  Mutex books;      // guards what follows; never held while anybody is waited for, so that a fork can have it
+  Journal journal;  // empty for a process whose questions say all
   std::shared_ptr<Connection> line;
   std::atomic<Connection*> open{nullptr};  // the same, for the fork handler
 };
 
+// The process that plans, and the one that compiles again what pays. Leaked: programs build and destroy modules from exit handlers.
 State& state() {
-  static auto* state = new State;  // leaked: programs build and destroy modules from exit handlers
+  static auto* state = new State;
+  return *state;
+}
+
+State& second() {
+  static auto* state = new State;
   return *state;
 }
 
 // A fork finds the books in order: the child tells its own planning process what is in them.
-void before_fork() { state().books.lock(); }
-void after_fork() { state().books.unlock(); }
+void before_fork() {
+  state().books.lock();
+  second().books.lock();
+}
+void after_fork() {
+  second().books.unlock();
+  state().books.unlock();
+}
 void in_child() {
-  if (Connection* line = state().open.exchange(nullptr)) line->abandon();
+  for (State* each : {&state(), &second()})
+    if (Connection* line = each->open.exchange(nullptr)) line->abandon();
 }
 const bool watching_forks = (pthread_atfork(before_fork, after_fork, nullptr), at_fork_child(in_child), true);
 
 std::string without_python(const std::string& why) { return "no Python to compile with: " + why + ". " + kRemedy; }
 
-std::shared_ptr<Connection> start(std::string* reason) {
-  State& my = state();
+std::shared_ptr<Connection> start(State& my, std::string* reason) {
   std::string why;
   const std::string interpreter = find_interpreter(&why);
   const std::string& library = library_folder();
@@ -93,21 +105,21 @@ std::shared_ptr<Connection> start(std::string* reason) {
 }
 
 // With the books in hand.
-void forget_line() {
-  state().open.store(nullptr);
-  state().line.reset();
+void forget_line(State& my) {
+  my.open.store(nullptr);
+  my.line.reset();
 }
 
-std::shared_ptr<Connection> current() {
-  std::lock_guard lock(state().books);
-  return state().line;
+std::shared_ptr<Connection> current(State& my) {
+  std::lock_guard lock(my.books);
+  return my.line;
 }
 
-std::shared_ptr<Connection> connect(std::string* reason) {
-  if (auto line = current(); line && line->alive()) return line;
-  std::lock_guard lock(state().starting);
-  if (auto line = current(); line && line->alive()) return line;
-  return start(reason);
+std::shared_ptr<Connection> connect(State& my, std::string* reason) {
+  if (auto line = current(my); line && line->alive()) return line;
+  std::lock_guard lock(my.starting);
+  if (auto line = current(my); line && line->alive()) return line;
+  return start(my, reason);
 }
 
 // A thread that is cancelled goes when it has its answer: half an answer would be left to the next one.
@@ -122,27 +134,36 @@ class NoCancellation {
   int before_ = PTHREAD_CANCEL_ENABLE;
 };
 
+Connection::Outcome ask(State& my, const char* function, const std::string& request, std::string* answer, std::string* reason) {
+  NoCancellation whole;
+  auto line = connect(my, reason);
+  if (!line) return Connection::Outcome::Useless;
+  Connection::Outcome outcome = line->ask(function, request, answer, reason);
+  if (outcome == Connection::Outcome::Unheard && (line = connect(my, reason)))
+    outcome = line->ask(function, request, answer, reason);
+  if (!line) return Connection::Outcome::Useless;
+  if (outcome == Connection::Outcome::Answered) {
+    std::lock_guard lock(my.books);
+    my.journal.note(function, request, *answer);
+  } else if (outcome == Connection::Outcome::Useless) {
+    *reason = without_python(*reason);
+    std::lock_guard lock(my.books);
+    if (my.line == line) forget_line(my);
+  }
+  return outcome;
+}
+
 }  // namespace
 
-bool has_planning_process() { return current() != nullptr; }
+bool has_planning_process() { return current(state()) != nullptr; }
 
 Connection::Outcome ask_planning_process(const char* function, const std::string& request, std::string* answer,
                                          std::string* reason) {
-  NoCancellation whole;
-  auto line = connect(reason);
-  if (!line) return Connection::Outcome::Useless;
-  Connection::Outcome outcome = line->ask(function, request, answer, reason);
-  if (outcome == Connection::Outcome::Unheard && (line = connect(reason))) outcome = line->ask(function, request, answer, reason);
-  if (!line) return Connection::Outcome::Useless;
-  if (outcome == Connection::Outcome::Answered) {
-    std::lock_guard lock(state().books);
-    state().journal.note(function, request, *answer);
-  } else if (outcome == Connection::Outcome::Useless) {
-    *reason = without_python(*reason);
-    std::lock_guard lock(state().books);
-    if (state().line == line) forget_line();
-  }
-  return outcome;
+  return ask(state(), function, request, answer, reason);
+}
+
+Connection::Outcome ask_second_process(const std::string& request, std::string* answer, std::string* reason) {
+  return ask(second(), "improve", request, answer, reason);
 }
 
 }  // namespace anyzero

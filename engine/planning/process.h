@@ -12,6 +12,9 @@ namespace anyzero {
 Connection::Outcome ask_planning_process(const char* function, const std::string& request, std::string* answer,
                                          std::string* reason);
 
+// Asks another one, which compiles kernels for the second time and has nothing else to do; the question says all about the module.
+Connection::Outcome ask_second_process(const std::string& request, std::string* answer, std::string* reason);
+
 // Once modules are planned there, they stay there.
 bool has_planning_process();
 

@@ -5,6 +5,7 @@
 #include "../layouts/gen/planner.h"
 #include "../system/mutex.h"
 #include "planner.h"
+#include "process.h"
 
 namespace anyzero {
 
@@ -17,6 +18,18 @@ Guarded<std::vector<uint64_t>>& released() {
 }
 
 }  // namespace
+
+void Reply::read_head() {
+  rest_ = bytes_;
+  ReplyHead found;
+  if (read(&found)) {
+    status = static_cast<ze_result_t>(found.status);
+    log = found.log;
+  } else {
+    status = ZE_RESULT_ERROR_UNKNOWN;
+    log = "the planner's reply is damaged";
+  }
+}
 
 void release_plan(uint64_t plan) { released().open()->push_back(plan); }
 
@@ -32,15 +45,16 @@ void ask_planner(const char* function, std::string_view request, Reply* reply) {
     reply->status = ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
     return;
   }
-  reply->rest_ = reply->bytes_;
-  ReplyHead found;
-  if (reply->read(&found)) {
-    reply->status = static_cast<ze_result_t>(found.status);
-    reply->log = found.log;
-  } else {
-    reply->status = ZE_RESULT_ERROR_UNKNOWN;
-    reply->log = "the planner's reply is damaged";
-  }
+  reply->read_head();
+}
+
+bool ask_for_better_code(std::string_view request, Reply* reply) {
+  ByteWriter bytes;
+  encode(bytes, RequestHead{});
+  bytes.raw(request);
+  if (ask_second_process(bytes.bytes(), &reply->bytes_, &reply->log) != Connection::Outcome::Answered) return false;
+  reply->read_head();
+  return true;
 }
 
 }  // namespace anyzero

@@ -33,6 +33,9 @@ class Reply {
 
  private:
   friend void ask_planner(const char* function, std::string_view request, Reply* reply);
+  friend bool ask_for_better_code(std::string_view request, Reply* reply);
+  void read_head();
+
   std::string bytes_;
   std::string_view rest_;
 };
@@ -48,6 +51,10 @@ std::string encoded(const Message& request) {
 // Calls anyzero.driver.modules.requests.`function`, or that of another package of anyzero.driver by `package.function`. The reply
 // has a status and a log in any case. The caller must hold no lock: this takes the interpreter's.
 void ask_planner(const char* function, std::string_view request, Reply* reply);
+
+// Has another process, which knows no plans, make the second stage of a kernel; whatever Python plans. Waits, but for no lock of
+// the interpreter. False when that process has gone without a reply, or cannot be started.
+bool ask_for_better_code(std::string_view request, Reply* reply);
 
 // The planner may forget a module's plan. It may be gone, so this does not call it: the next request tells it.
 void release_plan(uint64_t plan);

@@ -30,6 +30,9 @@ LOADERS: Final = ("ours", "system")
 LANES: Final = ("auto", "1", "4", "8", "16", "32")
 """Values of ``ANYZERO_LANES``."""
 
+STAGES: Final = ("both", "quick", "final")
+"""What ``ANYZERO_STAGES`` accepts."""
+
 MAX_THREADS: Final = 1024
 MAX_SPIN_US: Final = 1_000_000
 MAX_TIMEOUT: Final = 1_000_000
@@ -397,6 +400,15 @@ class Config:
         shown="the module's build flags, else `2`",
         accepts="`0` to `3`",
         meaning="The optimisation level; `0` compiles fastest. It overrides the build flags.",
+    )
+    stages: str = _variable(
+        "ANYZERO_STAGES",
+        _one_of(STAGES),
+        default="both",
+        accepts=", ".join(f"`{each}`" for each in STAGES),
+        meaning="The code that kernels run. With `both` they begin with code that is ready soon, and those that run "
+        "long enough go on with better code, which another process compiles meanwhile. `quick` stays with the first, "
+        "`final` waits for the second.",
     )
     dump: str | None = _variable(
         "ANYZERO_DUMP",

@@ -18,8 +18,8 @@ from anyzero.layouts.frame import FRAME_BYTES, Frame
 from anyzero.layouts.planner import (
     BuildReply,
     BuildRequest,
-    BytesReply,
     CodeKind,
+    CompileReply,
     CompileRequest,
     LinkRequest,
     ModuleInput,
@@ -146,10 +146,10 @@ def test_what_one_process_knew_another_can_be_told(lines: list[Line], tmp_path: 
     second.send(0, "restore", build(importer()).write(PlanRequest(needs).write(RequestHead([]).write(Writer()))).done())
     second.send(0, "restore", build(exporter()).write(PlanRequest(gives).write(RequestHead([]).write(Writer()))).done())
     second.send(0, "link", asked(both))
-    request = CompileRequest(needs, "main", CodeKind.KERNEL)
+    request = CompileRequest(needs, "main", CodeKind.KERNEL, 1)
     answers = [line.ask("compile", request) for line in (first, second)]
     assert [each.status for each in answers] == [0, 0], answers[1].log
-    assert BytesReply.read(answers[0].reader) == BytesReply.read(answers[1].reader)
+    assert CompileReply.read(answers[0].reader) == CompileReply.read(answers[1].reader)
     assert plan_of(second, exporter()) not in (needs, gives)
 
 
@@ -157,7 +157,7 @@ def test_the_process_ends_in_the_middle_of_everything(lines: list[Line]) -> None
     """Also while it compiles, and when a question stops half way."""
     busy = Line(ANYZERO_CACHE="off")
     plan = plan_of(busy, (ROOT / "tests" / "kernels" / "saxpy.spv").read_bytes())
-    busy.send(2, "compile", asked(CompileRequest(plan, "saxpy", CodeKind.KERNEL)))
+    busy.send(2, "compile", asked(CompileRequest(plan, "saxpy", CodeKind.KERNEL, 1)))
     busy.socket.close()
     assert busy.process.wait(PATIENCE) == 0
     cut = Line()

@@ -21,7 +21,9 @@ from anyzero.layouts.planner import (
     BuildReply,
     BuildRequest,
     BytesReply,
+    CompileReply,
     CompileRequest,
+    ImproveRequest,
     InspectRequest,
     LinkRequest,
     ModuleInput,
@@ -74,17 +76,22 @@ class Built:
 Given = tuple[bytes, str, dict[int, bytes]]
 
 
+def question(*inputs: bytes | Given, form: int = ze.ZE_MODULE_FORMAT_IL_SPIRV, pages: bool = True) -> BuildRequest:
+    """What the engine asks to have a module built."""
+    given = []
+    for each in inputs:
+        data, flags, constants = each if isinstance(each, tuple) else (each, "", {})
+        given.append(ModuleInput(data, flags, [SpecConstant(*each) for each in constants.items()]))
+    return BuildRequest(form, pages, given)
+
+
 def build(
     *inputs: bytes | Given,
     form: int = ze.ZE_MODULE_FORMAT_IL_SPIRV,
     released: Sequence[int] = (),
     pages: bool = True,
 ) -> Built:
-    given = []
-    for each in inputs:
-        data, flags, constants = each if isinstance(each, tuple) else (each, "", {})
-        given.append(ModuleInput(data, flags, [SpecConstant(*each) for each in constants.items()]))
-    reply = Reply(requests.build(asked(BuildRequest(form, pages, given), released)))
+    reply = Reply(requests.build(asked(question(*inputs, form=form, pages=pages), released)))
     built = Built(reply.status, reply.log)
     if built.status == SUCCESS:
         made = BuildReply.read(reply.reader)
@@ -103,8 +110,27 @@ def exports(plan: int) -> list[str]:
 
 
 def create(plan: int, name: str, kind: int = 0, released: Sequence[int] = ()) -> tuple[int, str, bytes]:
-    """Status, log and container of a kernel."""
-    return _blob_reply(requests.compile(asked(CompileRequest(plan, name, kind), released)))
+    """Status, log and container of a kernel in its final form."""
+    return _compiled(plan, name, kind, 0, released)[:3]
+
+
+def create_soon(plan: int, name: str) -> tuple[bytes, bool]:
+    """The container of a kernel that may be provisional, and whether the engine is to ask for better code."""
+    status, log, found, provisional = _compiled(plan, name, 0, 1)
+    assert status == SUCCESS, log
+    return found, provisional
+
+
+def _compiled(plan: int, name: str, kind: int, soon: int, released: Sequence[int] = ()) -> tuple[int, str, bytes, bool]:
+    reply = Reply(requests.compile(asked(CompileRequest(plan, name, kind, soon), released)))
+    made = CompileReply.read(reply.reader) if reply.status == SUCCESS else CompileReply(b"", 0)
+    reply.end()
+    return reply.status, reply.log, made.container, bool(made.provisional)
+
+
+def improve(name: str, build: BuildRequest) -> tuple[int, str, bytes]:
+    """The reply of the process for the second stage."""
+    return _blob_reply(requests.improve(asked(ImproveRequest(name, build.write(Writer()).done()))))
 
 
 def native(plan: int) -> tuple[int, str, bytes]:
@@ -178,7 +204,8 @@ class Compiler(types.ModuleType):
             kind = kinds.get(each.kind, each.kind)  # type: ignore[arg-type]
             arguments.append(Argument(each.index, each.name, kind, size, end, 8))
             end += size
-        code = f"code of {name} at level {options.level} with {len(linked)} linked".encode()
+        stage = "first stage" if options.quick else "code"
+        code = f"{stage} of {name} at level {options.level} with {len(linked)} linked".encode()
         return kernel(
             name=name,
             object=code,
@@ -186,6 +213,7 @@ class Compiler(types.ModuleType):
             args_bytes=end,
             links=tuple(range(len(linked))),
             log=self.log,
+            provisional=options.quick,
         )
 
 

@@ -236,16 +236,47 @@ struct CompileRequest {
   uint64_t plan = 0;  // of the module
   std::string_view name;  // of the kernel or function
   uint32_t kind = 0;  // CodeKind
+  uint32_t soon = 0;  // 1 where code of the first stage will do
 };
 inline void decode(ByteReader& from, CompileRequest& to) {
   to.plan = from.u64();
   to.name = from.text();
   to.kind = from.u32();
+  to.soon = from.u32();
 }
 inline void encode(ByteWriter& to, const CompileRequest& from) {
   to.u64(from.plan);
   to.text(from.name);
   to.u32(from.kind);
+  to.u32(from.soon);
+}
+
+// From `compile`.
+struct CompileReply {
+  std::string_view container;  // of the code
+  uint32_t provisional = 0;  // 1 where better code is to be had by `improve`
+};
+inline void decode(ByteReader& from, CompileReply& to) {
+  to.container = from.blob();
+  to.provisional = from.u32();
+}
+inline void encode(ByteWriter& to, const CompileReply& from) {
+  to.blob(from.container);
+  to.u32(from.provisional);
+}
+
+// To `improve`, in a process that knows no plans.
+struct ImproveRequest {
+  std::string_view name;  // of the kernel
+  std::string_view build;  // the BuildRequest of its module
+};
+inline void decode(ByteReader& from, ImproveRequest& to) {
+  to.name = from.text();
+  to.build = from.blob();
+}
+inline void encode(ByteWriter& to, const ImproveRequest& from) {
+  to.text(from.name);
+  to.blob(from.build);
 }
 
 // To `native` and `debug`; the beginning of one to `restore`.
@@ -286,7 +317,7 @@ inline void encode(ByteWriter& to, const InspectRequest& from) {
   for (uint64_t each : from.plans) to.u64(each);
 }
 
-// From `compile` (a container), `native` and `debug`.
+// From `improve` (a container), `native` and `debug`.
 struct BytesReply {
   std::string_view data;  // what was made
 };

@@ -10,6 +10,7 @@ only when a kernel is in no cache.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import select
 import sys
@@ -27,18 +28,30 @@ _PIECE: Final = 1 << 20
 _STACK: Final = 32 << 20
 _IDLE: Final = 0.02
 """Seconds without a question after which modules are imported ahead of the next one."""
+_YOUNG: Final = 100_000
+"""New objects between two searches for unreachable ones."""
+_NICE: Final = 5
+_LINGER: Final = 10.0
+"""Seconds without a question after which a process for the second stage ends: LLVM takes much memory."""
 _PATHS: Final = ("ANYZERO_CACHE_DIR", "ANYZERO_DUMP")
 
 
 def serve(line: int) -> NoReturn:
     """Answers questions until the program is gone."""
     _settle()
+    # What a kernel is compiled from are many objects that live as long as that takes; looking through them again and
+    # again takes a tenth of the time.
+    gc.set_threshold(_YOUNG)
     with contextlib.suppress(EOFError, OSError):
         number, function, request = _receive(line)
         if function == "describe":
             # Without a thread: every program waits for this answer first.
             _describe(line, number)
             _attend(line)
+        elif function == "improve":
+            # Whoever is to have better code has some to run meanwhile, and may need all processors for that.
+            os.nice(_NICE)
+            _attend(line, (number, function, request), linger=_LINGER)
         else:
             _attend(line, (number, function, request))
     # At once, whatever is being compiled: the program is gone, and a shell may wait for our standard error to close.
@@ -67,16 +80,23 @@ def _describe(line: int, number: int) -> None:
         raise EOFError from None
 
 
-def _attend(line: int, first: tuple[int, str, bytes] | None = None) -> None:
-    """Reads on this thread, to notice the program's end at once, and answers on others."""
+def _attend(line: int, first: tuple[int, str, bytes] | None = None, linger: float | None = None) -> None:
+    """Reads on this thread, to notice the program's end at once, and answers on others. Returns after `linger` seconds
+    without a request.
+    """
     import threading
 
     # More than a main thread has: the compiler recurses as deeply as kernels are nested.
     threading.stack_size(_STACK)
     sending = threading.Lock()
-    ahead = [_load_compiler, _load_modules]
-    threading.Thread(target=ahead.pop(), daemon=True).start()
+    ahead = [_load_compiler, _load_modules] if linger is None else []
+    if ahead:
+        threading.Thread(target=ahead.pop(), daemon=True).start()
     while True:
+        if linger is not None and not first and not select.select([line], [], [], linger)[0]:
+            if threading.active_count() == 1:
+                return
+            continue
         # Only if no question is being answered: it would have to share the interpreter.
         if ahead and not first and not select.select([line], [], [], _IDLE)[0]:
             if threading.active_count() == 1:

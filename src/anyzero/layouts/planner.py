@@ -18,11 +18,13 @@ __all__ = [
     "BuildRequest",
     "BytesReply",
     "CodeKind",
+    "CompileReply",
     "CompileRequest",
     "ConstantSize",
     "ConstantSizes",
     "ConstantsReply",
     "ConstantsRequest",
+    "ImproveRequest",
     "InspectRequest",
     "LinkRequest",
     "ModuleInput",
@@ -322,16 +324,55 @@ class CompileRequest(NamedTuple):
     """Of the kernel or function."""
     kind: int
     """CodeKind."""
+    soon: int
+    """1 where code of the first stage will do."""
 
     def write(self, to: Writer) -> Writer:
         to.u64(self.plan)
         to.text(self.name)
         to.u32(self.kind)
+        to.u32(self.soon)
         return to
 
     @classmethod
     def read(cls, reader: Reader) -> Self:
-        return cls(reader.u64(), reader.text(), reader.u32())
+        return cls(reader.u64(), reader.text(), reader.u32(), reader.u32())
+
+
+class CompileReply(NamedTuple):
+    """From `compile`."""
+
+    container: bytes
+    """Of the code."""
+    provisional: int
+    """1 where better code is to be had by `improve`."""
+
+    def write(self, to: Writer) -> Writer:
+        to.blob(self.container)
+        to.u32(self.provisional)
+        return to
+
+    @classmethod
+    def read(cls, reader: Reader) -> Self:
+        return cls(reader.blob(), reader.u32())
+
+
+class ImproveRequest(NamedTuple):
+    """To `improve`, in a process that knows no plans."""
+
+    name: str
+    """Of the kernel."""
+    build: bytes
+    """The BuildRequest of its module."""
+
+    def write(self, to: Writer) -> Writer:
+        to.text(self.name)
+        to.blob(self.build)
+        return to
+
+    @classmethod
+    def read(cls, reader: Reader) -> Self:
+        return cls(reader.text(), reader.blob())
 
 
 class PlanRequest(NamedTuple):
@@ -383,7 +424,7 @@ class InspectRequest(NamedTuple):
 
 
 class BytesReply(NamedTuple):
-    """From `compile` (a container), `native` and `debug`."""
+    """From `improve` (a container), `native` and `debug`."""
 
     data: bytes
     """What was made."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 from typing import Any
 
 from anyzero.ze.functions import FUNCTIONS
@@ -21,7 +22,7 @@ class Library:
         # Our own driver asks a Python for machine code. This one has what that takes.
         plan = getattr(self._cdll, "zexPlanInThisProcess", None)
         if plan is not None:
-            plan()
+            plan(os.fsencode(sys.executable or ""))
 
     def __getattr__(self, name: str) -> Any:
         if name not in FUNCTIONS:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import astuple, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Final
 
 from anyzero import ze
 from anyzero.compiler import spirv
-from anyzero.compiler.compiled import CompiledKernel
+from anyzero.compiler.compiled import CompiledKernel, Options
 from anyzero.driver.answering import Refusal
 from anyzero.driver.modules import cache, container, linking, provenance
 from anyzero.driver.modules.build_options import settings
@@ -24,7 +24,7 @@ from anyzero.layouts.container import CONTAINER_MAGIC
 from anyzero.layouts.planner import CodeKind
 from anyzero.wire import WireError, Writer
 
-__all__ = ["create", "key"]
+__all__ = ["Made", "create", "key"]
 
 _NAMES_SHOWN: Final = 8
 _AMOUNTS: Final = {
@@ -38,8 +38,19 @@ _AMOUNTS: Final = {
 """Fields of a container that have 32 bits."""
 
 
-def create(plan: Plan, name: str, kind: int) -> tuple[bytes, str]:
-    """The container of a kernel or of a function, and the compiler's log if it had to run."""
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What came of a kernel or a function."""
+
+    container: bytes
+    log: str = ""
+    """The compiler's, if it had to run."""
+    provisional: bool = False
+    """Is this the code of the first stage?"""
+
+
+def create(plan: Plan, name: str, kind: int, *, soon: bool = False) -> Made:
+    """The container of a kernel or of a function; `soon` allows code of the first stage where there is no other yet."""
     reached = linking.reach(plan, _function(plan, name, kind))
     if reached.missing:
         missing = ", ".join(sorted(reached.missing))
@@ -54,11 +65,14 @@ def create(plan: Plan, name: str, kind: int) -> tuple[bytes, str]:
         raise Refusal(ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, text)
     with held([plan, *reached.plans]):
         found = plan.containers.get((name, kind))
-        log = ""
-        if found is None:
-            found, log = _made(plan, name, kind, reached)
-            plan.containers[name, kind] = found
-        return found, log
+        if found is not None:
+            return Made(found)
+        provisional = plan.provisional.get((name, kind))
+        if provisional is not None and soon:
+            return Made(provisional, provisional=True)
+        made = _made(plan, name, kind, reached, soon)
+        (plan.provisional if made.provisional else plan.containers)[name, kind] = made.container
+        return made
 
 
 def _function(plan: Plan, name: str, kind: int) -> int:
@@ -76,28 +90,44 @@ def _function(plan: Plan, name: str, kind: int) -> int:
     raise Refusal(status, f'the module has no {what} "{name}"; it has {listed}')
 
 
-def _made(plan: Plan, name: str, kind: int, reached: Reached) -> tuple[bytes, str]:
+def _made(plan: Plan, name: str, kind: int, reached: Reached, soon: bool) -> Made:
     identity = key(plan, name, kind, reached.plans)
     ids = [each.id for each in reached.plans]
     if not reached.plans:
         plan.keys[name, kind] = identity
     environment = settings()
     store = cache.of(environment)
+    options = plan.options_of(name, kind)
+    # Code that is linked with other modules, or looked at by people, comes in one stage.
+    plain = not (ids or options.debug or environment.dump) and options.level > 0
+    soon = soon and plain and kind == CodeKind.KERNEL and environment.stages != "final"
+    first = key(plan, name, kind, (), replace(options, quick=True)) if soon else b""
     if not environment.dump:
-        for stored in (plan.shipped.get(identity), store.load(identity) if store else None):
-            if stored is not None and container.looks_whole(stored):
-                try:
-                    return container.relink(stored, ids), ""
-                except WireError:
-                    pass  # complete but not understood: ignored
+        found = None
+        if not (soon and environment.stages == "quick"):
+            found = _stored(plan.shipped.get(identity), ids) or _stored(store.load(identity) if store else None, ids)
+        if found:
+            return Made(found)
+        if found := _stored(store.load(first) if store and soon else None, ids):
+            return Made(found, provisional=True)
     _verify(plan, name, kind, reached)
-    kernel = _compile(plan, name, kind, [other.module for other in reached.plans])
+    kernel = _compile(plan, name, kind, [other.module for other in reached.plans], replace(options, quick=soon))
     _check_amounts(kernel)
     placed = replace(kernel, links=kernel.links or tuple(range(len(ids))))
     made = container.encode(Container(placed, identity[:16], plan.digest[:16], function=kind == CodeKind.FUNCTION))
     if store:
-        store.store(identity, made)
-    return container.relink(made, ids), kernel.log
+        store.store(first if kernel.provisional else identity, made)
+    return Made(container.relink(made, ids), kernel.log, kernel.provisional)
+
+
+def _stored(found: bytes | None, ids: Sequence[int]) -> bytes | None:
+    """A container that was made before, for the engine; None where there is none that is whole."""
+    if found is None or not container.looks_whole(found):
+        return None
+    try:
+        return container.relink(found, ids)
+    except WireError:
+        return None  # whole and yet not understood: as good as none
 
 
 def _check_amounts(kernel: CompiledKernel) -> None:
@@ -126,22 +156,22 @@ def _verify(plan: Plan, name: str, kind: int, reached: Reached) -> None:
             raise Refusal(ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, f"error: {where}{error}") from None
 
 
-def _compile(plan: Plan, name: str, kind: int, linked: Sequence[spirv.Module]) -> CompiledKernel:
+def _compile(plan: Plan, name: str, kind: int, linked: Sequence[spirv.Module], options: Options) -> CompiledKernel:
     # It loads LLVM, which a program with all its kernels in the cache can do without.
     from anyzero.compiler import pipeline
 
     if kind == CodeKind.KERNEL:
-        return pipeline.compile_kernel(plan.module, name, plan.options_of(name, kind), linked)
+        return pipeline.compile_kernel(plan.module, name, options, linked)
     compile_function = getattr(pipeline, "compile_function", None)
     if compile_function is None:
         raise Refusal(ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "addresses of functions are not supported")
-    made: CompiledKernel = compile_function(plan.module, name, plan.options_of(name, kind), linked)
+    made: CompiledKernel = compile_function(plan.module, name, options, linked)
     return made
 
 
-def key(plan: Plan, name: str, kind: int, linked: Sequence[Plan]) -> bytes:
-    """Stands for everything that a container depends on."""
-    options = plan.options_of(name, kind)
+def key(plan: Plan, name: str, kind: int, linked: Sequence[Plan], options: Options | None = None) -> bytes:
+    """Stands for everything that a container depends on; the options are the plan's own where none are given."""
+    options = options or plan.options_of(name, kind)
     content = Writer().raw(CONTAINER_MAGIC).u32(kind).text(name).raw(plan.digest).text(repr(astuple(options)))
     content.u32(len(linked))
     for other in linked:

@@ -42,7 +42,7 @@ _NOTHING: Final = Globals(b"", 0, 1)
 class Plan:
     """A module: its inputs, its symbols, and the containers made so far.
 
-    Immutable but for `containers` and `providers`, which the lock guards.
+    Immutable but for `containers`, `provisional` and `providers`, which the lock guards.
     """
 
     units: tuple[Unit, ...]
@@ -54,6 +54,8 @@ class Plan:
     id: int = field(default_factory=lambda: next(_ids))
     containers: dict[tuple[str, int], bytes] = field(default_factory=dict, repr=False)
     """Containers as the engine gets them, by name and kind."""
+    provisional: dict[tuple[str, int], bytes] = field(default_factory=dict, repr=False)
+    """Containers of the first stage, for the engine to begin with."""
     keys: dict[tuple[str, int], bytes] = field(default_factory=dict, repr=False)
     """The cache key of each container; those that need other modules have none."""
     providers: dict[str, Plan] = field(default_factory=dict, repr=False)

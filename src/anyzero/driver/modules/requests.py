@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 
 from anyzero import ze
 from anyzero.compiler.errors import CompileError
@@ -24,11 +25,13 @@ from anyzero.layouts.planner import (
     BuildRequest,
     BytesReply,
     CodeKind,
+    CompileReply,
     CompileRequest,
     ConstantSize,
     ConstantSizes,
     ConstantsReply,
     ConstantsRequest,
+    ImproveRequest,
     InspectRequest,
     LinkRequest,
     ModuleRelocation,
@@ -37,7 +40,7 @@ from anyzero.layouts.planner import (
 )
 from anyzero.wire import Reader, WireError, Writer
 
-__all__ = ["build", "compile", "constants", "debug", "inspect", "link", "native", "restore"]
+__all__ = ["build", "compile", "constants", "debug", "improve", "inspect", "link", "native", "restore"]
 
 
 def _answering(work: Callable[[Reader], bytes]) -> Callable[[bytes], bytes]:
@@ -155,13 +158,29 @@ def _shareable(plan: Plan) -> bool:
 @_answering
 def compile(request: Reader) -> bytes:  # noqa: A001 (the engine's word for it)
     """Makes the container of one kernel, or of one function whose address is asked for."""
-    id_, name, kind = CompileRequest.read(request)
+    id_, name, kind, soon = CompileRequest.read(request)
     request.end()
     plan = plans.find(id_)
     if kind not in (CodeKind.KERNEL, CodeKind.FUNCTION):
         raise Refusal(ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, f"there is no kind {kind} of code")
-    made, log = kernels.create(plan, name, kind)
-    return _bytes(made, log)
+    made = kernels.create(plan, name, kind, soon=bool(soon))
+    provisional = made.provisional and settings().stages == "both"
+    return reply(CompileReply(made.container, provisional).write(Writer()), made.log)
+
+
+@_answering
+def improve(request: Reader) -> bytes:
+    """Makes the second stage of a kernel, in a process that knows no plans: the request to build comes along."""
+    name, build = ImproveRequest.read(request)
+    request.end()
+    return _bytes(kernels.create(_rebuilt(build), name, CodeKind.KERNEL).container, "")
+
+
+@lru_cache(maxsize=4)
+def _rebuilt(build: bytes) -> Plan:
+    plan, _ = _plan(Reader(build))
+    plans.release([plan.id])
+    return plan
 
 
 @_answering

@@ -1,0 +1,75 @@
+#include "second_stage.h"
+
+#include <atomic>
+#include <new>
+#include <vector>
+
+#include "../exec/improvement.h"
+#include "../layouts/gen/planner.h"
+#include "../planning/request.h"
+#include "../system/mutex.h"
+#include "../system/thread.h"
+
+namespace anyzero {
+
+namespace {
+
+// In a row. Any process can be killed; where none answers, there is none to be had.
+constinit std::atomic<uint32_t> failures{0};
+
+struct Thread {
+  bool runs = false;
+};
+
+// What waits in the parent's line is the parent's to improve, and its thread is not here.
+const bool watching_forks = (at_fork_child([] { improvement_line().forget(); }), true);
+
+// True when there is nothing left to try.
+bool improve(Code& code, const Improvement& improvement) {
+  Reply reply;
+  if (!ask_for_better_code(encoded(ImproveRequest{code.facts().name, *improvement.build}), &reply)) {
+    failures.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+  failures.store(0, std::memory_order_relaxed);
+  BytesReply made;
+  if (reply.status != ZE_RESULT_SUCCESS || !reply.read(&made)) return true;
+  auto none = [](uint64_t, GlobalBlock*) { return false; };
+  std::string reason;
+  Code* better = Code::load(std::vector<unsigned char>(made.data.begin(), made.data.end()), code.globals(), none, &reason);
+  if (better) code.publish(better);
+  return true;
+}
+
+// No caller waits for this thread, and it holds no lock while it waits: a program that ends need not know of it.
+void* run(void*) {
+  for (;;) {
+    Code* code = improvement_line().take();
+    Improvement& improvement = *code->improvement();
+    try {
+      if (!improve(*code, improvement) && improvement.tries.fetch_add(1) + 1 < Improvement::kTries) {
+        improvement.worked.store(0, std::memory_order_relaxed);
+        improvement.asked.store(false, std::memory_order_relaxed);
+      }
+    } catch (const std::bad_alloc&) {
+      // The kernel goes on with the code it has.
+    }
+    code->release();
+  }
+}
+
+}  // namespace
+
+bool can_improve() { return failures.load(std::memory_order_relaxed) < Improvement::kTries; }
+
+void improve_when_it_pays(Code& code, std::shared_ptr<const std::string> build) {
+  static auto* thread = new Guarded<Thread>;  // leaked, as all that threads of ours use; anew in a forked child
+  {
+    auto open = thread->open();
+    if (!open->runs) open->runs = start_thread(run, nullptr, "anyzero-stage2");
+    if (!open->runs) return;
+  }
+  code.may_improve(std::move(build));
+}
+
+}  // namespace anyzero
