@@ -37,6 +37,7 @@ from anyzero.layouts.planner import (
     BuildReply,
     BuildRequest,
     BytesReply,
+    CompileReply,
     CompileRequest,
     ConstantSize,
     ConstantSizes,
@@ -237,7 +238,7 @@ class Planner(ModuleType):
         return reply(ze.ZE_RESULT_SUCCESS, "built", body)
 
     def compile(self, request: bytes) -> bytes:
-        id_, name, kind = CompileRequest.read(self.open(request))
+        id_, name, kind, _ = CompileRequest.read(self.open(request))
         plan = self.plans[id_]
         self.compilations.append(name)
         facts = next(each for each in plan["function" if kind else "kernel"] if each["name"] == name)
@@ -247,7 +248,7 @@ class Planner(ModuleType):
         facts = facts | {"links": plan["linked"]} | ({"flags": KernelFlag.FUNCTION} if kind else {})
         made = container(compiled(plan["source"], *facts.get("compiler", ())), **facts)
         made = self.spoil(made) if self.spoil else made
-        return reply(ze.ZE_RESULT_SUCCESS, "", BytesReply(made))
+        return reply(ze.ZE_RESULT_SUCCESS, "", CompileReply(made, 0))
 
     def native(self, request: bytes) -> bytes:
         plan = self.plans[PlanRequest.read(self.open(request)).plan]
