@@ -15,7 +15,7 @@ import pytest
 from anyzero.compiler import lowering, pipeline, spirv
 from anyzero.compiler.compiled import Options
 from anyzero.compiler.targets import cpu
-from anyzero.compiler.transform import pieces
+from anyzero.compiler.transform import outline
 from tests.compiler import native
 from tests.compiler.agreement.cases import through_compiler
 from tests.compiler.agreement.isolation import Outcome, isolated
@@ -66,7 +66,7 @@ def _lines_run() -> Iterator[list[int]]:
 @pytest.fixture
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if the kernels were ten times larger."""
-    monkeypatch.setattr(pieces, "PIECE", 60)
+    monkeypatch.setattr(outline, "PIECE", 60)
     monkeypatch.setattr(lowering, "LONG", 100)
 
 
@@ -108,7 +108,7 @@ def test_a_large_kernel_computes_what_it_should(lanes: int) -> None:
 
 
 def _in_small_pieces() -> list[str]:
-    pieces.PIECE = 5
+    outline.PIECE = 5
     found = ((name, case(name).mismatch(through_compiler(case(name), Options(level=1)))) for name in CUT)
     return [f"{name}: {mismatch}" for name, mismatch in found if mismatch]
 

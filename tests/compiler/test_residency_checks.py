@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from anyzero.compiler import pipeline
-from anyzero.compiler.analysis.shapes import analyse
+from anyzero.compiler.analysis.uniformity import analyse
 from anyzero.compiler.compiled import Options
 from anyzero.compiler.lowering import prepare
 from anyzero.compiler.pipeline import simplified

@@ -7,40 +7,40 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from anyzero.compiler.analysis.columns import may_have_columns
+from anyzero.compiler.analysis.group_uniformity import group_uniform
 from anyzero.compiler.analysis.lane_loads import known_lane
 from anyzero.compiler.analysis.loops import Loops, find_loops
 from anyzero.compiler.analysis.row_columns import FEWEST, LINE, columns, may_have_row_columns, tall
 from anyzero.compiler.analysis.rows import Rows, apart, can_share, worth
-from anyzero.compiler.analysis.shapes import Flow, analyse
-from anyzero.compiler.analysis.streams import find_streams
-from anyzero.compiler.analysis.together import agreed
+from anyzero.compiler.analysis.streaming_stores import find_streams
+from anyzero.compiler.analysis.uniformity import Flow, analyse
 from anyzero.compiler.dominators import Dominators, dominators
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Block, Body, Combine, Masks, Op
-from anyzero.compiler.lower.beforehand import Beforehand
 from anyzero.compiler.lower.calls import symbol
 from anyzero.compiler.lower.combines import write_combine
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.entry import STATE_BYTES, either_entry, group_entry, likely_entry, several_only
 from anyzero.compiler.lower.flat import Strips, flat_entry
+from anyzero.compiler.lower.launch_invariants import LaunchInvariants
 from anyzero.compiler.lower.local_memory import declare, initialized
+from anyzero.compiler.lower.lockstep_plan import plan_lockstep
 from anyzero.compiler.lower.regions import Ready, Written, lay_out, write_function, write_pieces, write_region
-from anyzero.compiler.lower.steps import in_step
+from anyzero.compiler.transform.block_order import number
 from anyzero.compiler.transform.fission import crowded, split_loops
+from anyzero.compiler.transform.interior_version import Assumptions, copied, interior_version
 from anyzero.compiler.transform.join_turns import join_turns
-from anyzero.compiler.transform.joints import cut_at_joints
 from anyzero.compiler.transform.linearise import connect, linearise
-from anyzero.compiler.transform.number import number
-from anyzero.compiler.transform.one_latch import one_latch
-from anyzero.compiler.transform.pieces import cut_into_pieces
+from anyzero.compiler.transform.outline import outline
 from anyzero.compiler.transform.pipelined_loads import load_in_turn
-from anyzero.compiler.transform.reach import repair
-from anyzero.compiler.transform.read_ahead import read_ahead
+from anyzero.compiler.transform.prefetch import insert_prefetches
 from anyzero.compiler.transform.regions import ends_in_barrier, split
 from anyzero.compiler.transform.residency_checks import check_residency
-from anyzero.compiler.transform.settle import Granted, copied, settle
+from anyzero.compiler.transform.single_latch import single_latch
+from anyzero.compiler.transform.split_at_joins import split_at_joins
+from anyzero.compiler.transform.ssa_repair import repair_ssa
 from anyzero.compiler.transform.strip_mine import strip_mine
-from anyzero.compiler.transform.way_out import way_out
+from anyzero.compiler.transform.virtual_exits import virtual_exits
 from anyzero.compiler.transform.widen_induction import widen_induction
 
 TWICE = 150
@@ -103,7 +103,7 @@ def prepare(body: Body) -> Flow:
     """What the analyses and the linearisation rely on: numbered blocks, one latch and a way out for each loop."""
     number(body)
     immediate, loops = _loops(body)
-    for change in (one_latch, way_out):
+    for change in (single_latch, virtual_exits):
         if not loops.irreducible and change(body, loops):
             immediate, loops = _loops(body)
     return Flow(body, loops, immediate)
@@ -118,9 +118,9 @@ def _ready(body: Body, flow: Flow, choices: Choices, may_cut: bool = False) -> R
     """`may_cut` says that a long body may come in pieces."""
     shapes = analyse(body, flow, choices.lanes, choices.linear, choices.flat)
     waits = any(op.name == "barrier" for op in body.ops)
-    same = agreed(body, flow) if waits else set()
+    same = group_uniform(body, flow) if waits else set()
     streams = find_streams(body, flow.loops, shapes, choices.lanes)
-    read_ahead(body, flow, shapes)
+    insert_prefetches(body, flow, shapes)
     if not choices.options.greater_than_4gb:
         widen_induction(body, flow, shapes)
     if choices.options.residency_checks:
@@ -128,8 +128,8 @@ def _ready(body: Body, flow: Flow, choices: Choices, may_cut: bool = False) -> R
         check_residency(body, shapes)
     masks = linearise(body, flow, shapes)
     connect(body)
-    repair(body, shapes, masks)
-    pieces = may_cut and not waits and cut_into_pieces(body)
+    repair_ssa(body, shapes, masks)
+    pieces = may_cut and not waits and outline(body)
     # Last of what changes the body: from here on a value may have to cross from one region to another.
     regions = split(body, shapes, masks)
     storage = lay_out(body, regions, choices)
@@ -153,13 +153,13 @@ def _crossing(body: Body, masks: Masks) -> set[Op]:
 
 def _go_in_step(ready: Ready, same: set[Op], choices: Choices) -> None:
     """Where all vectors of a group go the same way; `same` is what its work-items agree on."""
-    plan = in_step(ready.regions, same, ready.shapes)
+    plan = plan_lockstep(ready.regions, same, ready.shapes)
     if plan is None:
         return
-    cut = cut_at_joints(ready.body, ready.regions, ready.shapes, ready.masks, plan.known)
+    cut = split_at_joins(ready.body, ready.regions, ready.shapes, ready.masks, plan.known)
     if cut is not ready.regions:
         ready.regions = cut
-        plan = in_step(cut, same, ready.shapes)
+        plan = plan_lockstep(cut, same, ready.shapes)
     ready.plan = plan
     ready.storage = lay_out(ready.body, ready.regions, choices, plan.shared if plan else ())
     ready.used = {arg for op in ready.body.ops for arg in op.args}
@@ -197,7 +197,7 @@ def _lower(entry: str, body: Body, flow: Flow, choices: Choices, out: Written) -
     load_in_turn(body, flow.loops)
     flow = _reshaped(body, flow, choices)
     quick = choices.options.quick
-    simpler = None if quick or choices.linear or choices.lanes < 2 or _too_much(body) else settle(body)
+    simpler = None if quick or choices.linear or choices.lanes < 2 or _too_much(body) else interior_version(body)
     spare = None
     if not quick and choices.flat and choices.lanes > 1 and can_share(body):
         spare = copied(body if simpler is None else simpler[0])[0]
@@ -211,7 +211,7 @@ def _lower(entry: str, body: Body, flow: Flow, choices: Choices, out: Written) -
     # What runs at the edges only, or for the last rows, is written once and called.
     edges = inner is not None or (rows is not None and choices.flat)
     called = edges or operations > LONG
-    before = Beforehand()
+    before = LaunchInvariants()
     for index in range(count):
         if ready.pieces:
             write_pieces(ready, choices, out, before)
@@ -275,7 +275,7 @@ def _fills(size: tuple[int, int, int] | None, lanes: int) -> bool:
     return size is not None and lanes > 1 and size[0] % lanes == 0
 
 
-def _strips(body: Body, choices: Choices, out: Written, before: Beforehand) -> Strips | None:
+def _strips(body: Body, choices: Choices, out: Written, before: LaunchInvariants) -> Strips | None:
     """The kernel once more with its loops cut into strips, where that keeps what rows read in the caches."""
     flow = prepare(body)
     if not strip_mine(body, flow, analyse(body, flow, choices.lanes, flat=True)):
@@ -295,10 +295,10 @@ class _Inner:
 
     ready: Ready
     rows: Rows
-    granted: Granted
+    granted: Assumptions
 
 
-def _inner(body: Body, granted: Granted, general: Ready, choices: Choices) -> _Inner | None:
+def _inner(body: Body, granted: Assumptions, general: Ready, choices: Choices) -> _Inner | None:
     """The simpler kernel, where it reads neighbours as such that the other one cannot, lets several rows run at once,
     or has fewer accesses under masks on a processor where those are slow.
     """

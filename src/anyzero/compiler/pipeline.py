@@ -9,13 +9,13 @@ from anyzero import config
 from anyzero.compiler import dump, translate
 from anyzero.compiler.analysis.clusters import closed
 from anyzero.compiler.analysis.cost import chains, estimate, mostly_wide
-from anyzero.compiler.analysis.ends import Ends, ends
 from anyzero.compiler.analysis.group_width import group_width, likely_group, most_lanes, suited
 from anyzero.compiler.analysis.rows import MOST
-from anyzero.compiler.analysis.shapes import Flow, analyse
-from anyzero.compiler.analysis.streams import memory_bound
+from anyzero.compiler.analysis.spin_loops import may_wait
+from anyzero.compiler.analysis.streaming_stores import memory_bound
+from anyzero.compiler.analysis.termination import Termination, termination
+from anyzero.compiler.analysis.uniformity import Flow, analyse
 from anyzero.compiler.analysis.uses import Uses
-from anyzero.compiler.analysis.waits import may_wait
 from anyzero.compiler.compiled import Argument, CompiledKernel, Options
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Body, Variable
@@ -27,14 +27,14 @@ from anyzero.compiler.spirv.float_controls import USUAL, FloatControls
 from anyzero.compiler.spirv.kernel import Kernel
 from anyzero.compiler.spirv.module import Module
 from anyzero.compiler.targets import cpu
-from anyzero.compiler.transform.collectives import take_apart
-from anyzero.compiler.transform.dead import remove_dead
-from anyzero.compiler.transform.hoist import hoist
+from anyzero.compiler.transform.cse import cse
+from anyzero.compiler.transform.dce import dce
+from anyzero.compiler.transform.expand_collectives import expand_collectives
+from anyzero.compiler.transform.infer_address_spaces import infer_address_spaces
+from anyzero.compiler.transform.interior_version import copied
 from anyzero.compiler.transform.interleave import interleave
-from anyzero.compiler.transform.promote import promote
-from anyzero.compiler.transform.reuse import reuse
-from anyzero.compiler.transform.settle import copied
-from anyzero.compiler.transform.spaces import settle_spaces
+from anyzero.compiler.transform.licm import licm
+from anyzero.compiler.transform.mem2reg import mem2reg
 from anyzero.compiler.transform.unroll import unroll
 
 ENTRY = "anyzero_kernel"
@@ -60,8 +60,8 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
     target = cpu.target(options.cpu, options.features)
     flow = prepare(body)
     # Before lanes are chosen: what is read in each round counts as much as there are rounds.
-    hoist(flow.loops)
-    waits, end = may_wait(body, flow.loops), ends(body, flow)
+    licm(flow.loops)
+    waits, end = may_wait(body, flow.loops), termination(body, flow)
     # Narrow registers have fewer lines of memory under way at a time, which leaves more of them to the prefetchers.
     narrow = target.halves and memory_bound(body, flow, target.lanes)
     flat = is_flat(uses)
@@ -145,7 +145,7 @@ def compile_kernel(module: Module, name: str, options: Options, linked: Sequence
     )
 
 
-def _deciding(argument: Argument, end: Ends) -> Argument:
+def _deciding(argument: Argument, end: Termination) -> Argument:
     """The argument, marked where it decides how often loops turn."""
     if not any(argument.offset <= offset < argument.offset + argument.size for offset in end.arguments):
         return argument
@@ -231,15 +231,15 @@ def _all(variables: Sequence[Variable]) -> list[Variable]:
 
 def _simplify(body: Body) -> None:
     # Variables become values before anybody asks how values differ between lanes.
-    promote(body)
+    mem2reg(body)
     # Short loops over private arrays hide that each element has a place of its own; unrolled, they become values too.
     if unroll(body):
-        promote(body)
-    settle_spaces(body)
-    reuse(body)
-    remove_dead(body)
+        mem2reg(body)
+    infer_address_spaces(body)
+    cse(body)
+    dce(body)
     # Barriers that come of collectives must be there before the body is looked at.
-    take_apart(body)
+    expand_collectives(body)
 
 
 def choose_lanes(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from anyzero.compiler import reference
-from anyzero.compiler.analysis.streams import LINE
+from anyzero.compiler.analysis.streaming_stores import LINE
 from anyzero.compiler.compiled import CompiledKernel, Options
 from anyzero.compiler.globals import layout_globals
 from anyzero.compiler.pipeline import compile_kernel

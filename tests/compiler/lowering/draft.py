@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from anyzero.compiler.analysis.loops import Loops, find_loops
-from anyzero.compiler.analysis.shapes import Flow, Shape, Shapes, analyse
+from anyzero.compiler.analysis.uniformity import Flow, Shape, Shapes, analyse
 from anyzero.compiler.builder import Builder
 from anyzero.compiler.dominators import dominators
 from anyzero.compiler.ir import Access, Atomic, Block, Body, Collective, Op, Variable
 from anyzero.compiler.lowering import prepare
 from anyzero.compiler.targets import cpu
+from anyzero.compiler.transform.block_order import number
 from anyzero.compiler.transform.check import check
-from anyzero.compiler.transform.number import number
 
 LANES = 16
 TARGET = cpu.target("haswell", "")

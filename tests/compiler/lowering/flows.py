@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from anyzero.compiler.analysis.shapes import Flow
+from anyzero.compiler.analysis.uniformity import Flow
 from anyzero.compiler.compiled import Options
 from anyzero.compiler.dominators import dominators
 from anyzero.compiler.ir import Access, Body, Op
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lowering import lower_kernel, prepare
 from anyzero.compiler.targets import cpu
-from anyzero.compiler.transform.dead import remove_dead
-from anyzero.compiler.transform.number import number
-from anyzero.compiler.transform.promote import promote
+from anyzero.compiler.transform.block_order import number
+from anyzero.compiler.transform.dce import dce
+from anyzero.compiler.transform.mem2reg import mem2reg
 from tests.compiler.loading import load
 from tests.compiler.lowering.draft import Draft
 
@@ -139,8 +139,8 @@ def _condition(d: Draft, node: Node, at: int, step: Op, bits: Op, id_: Op) -> Op
 def run(graph: Graph, lanes: int, bits: int) -> tuple[Numbers, Numbers]:
     """Traces and counts of all work-items, from machine code."""
     body = body_of(graph)
-    promote(body)
-    remove_dead(body)
+    mem2reg(body)
+    dce(body)
     out, cells = np.zeros(ITEMS, np.uint32), np.zeros(ITEMS, np.uint32)
     arguments = np.array([out.ctypes.data, cells.ctypes.data, bits], np.uint64)
     grid = np.array([1, 1, 1, ITEMS, 1, 1, 0, 0, 0, ITEMS, 1, 1, 1], np.uint64)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from anyzero.compiler.analysis.shapes import Flow
+from anyzero.compiler.analysis.uniformity import Flow
 from anyzero.compiler.compiled import Options
 from anyzero.compiler.ir import Body, Op
 from anyzero.compiler.lower.emitter import Choices

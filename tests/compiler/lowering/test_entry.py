@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from anyzero.compiler.compiled import CompiledKernel, Options
-from anyzero.compiler.lower.beforehand import Beforehand
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.flat import flat_entry
+from anyzero.compiler.lower.launch_invariants import LaunchInvariants
 from anyzero.compiler.pipeline import compile_kernel
 from anyzero.compiler.spirv import Module, read, verify
 from tests.compiler import native
@@ -252,7 +252,7 @@ def test_given_a_barrier_then_all_vectors_of_a_group_come_to_it_before_any_goes_
 
 def test_given_the_length_of_the_arguments_then_llvm_knows_it() -> None:
     known, unknown = (
-        flat_entry("f", Choices(8, TARGET, Options(), args_bytes=size), Beforehand(), True) for size in (24, 0)
+        flat_entry("f", Choices(8, TARGET, Options(), args_bytes=size), LaunchInvariants(), True) for size in (24, 0)
     )
     assert "ptr noalias readonly align 8 dereferenceable(24) %arguments" in known
     assert "ptr noalias readonly %arguments" in unknown
@@ -265,6 +265,6 @@ def test_what_llvm_is_told_of_the_engines_blocks_is_their_size() -> None:
     worker = re.search(r"offsetof\(Worker, launch\) == (\d+)", header)
     assert grid
     assert worker
-    text = flat_entry("f", Choices(8, TARGET, Options()), Beforehand(), True)
+    text = flat_entry("f", Choices(8, TARGET, Options()), LaunchInvariants(), True)
     assert f"align 8 dereferenceable({grid[1]}) %grid" in text
     assert f"align 8 dereferenceable({int(worker[1]) + 8}) %worker" in text

@@ -14,7 +14,7 @@ from anyzero.compiler.pipeline import compile_kernel
 from anyzero.compiler.spirv import Module, read, verify
 from anyzero.compiler.spirv.rules.check import RULES
 from anyzero.compiler.spirv.tables import Op
-from anyzero.compiler.transform.promote import promote
+from anyzero.compiler.transform.mem2reg import mem2reg
 from anyzero.compiler.translate.chapter import ENDINGS, TABLE
 from tests.compiler.assembler import assemble
 from tests.compiler.bodies import BODIES
@@ -37,7 +37,7 @@ def test_given_a_translated_chapter_then_there_is_code_for_all_of_it(chapter: st
     for varying in (False, True):
         body = translate.kernel(_module(chapter, varying), "main").body
         before = {op.name for op in body.ops}
-        promote(body)
+        mem2reg(body)
         assert (before | {op.name for op in body.ops}) - HANDLERS.keys() <= {"const", "phi"}
 
 

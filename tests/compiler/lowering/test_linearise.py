@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anyzero.compiler.analysis.shapes import Shapes
+from anyzero.compiler.analysis.uniformity import Shapes
 from anyzero.compiler.ir import Block, Body, Masks, Op
 from anyzero.compiler.lowering import prepare
 from anyzero.compiler.transform.linearise import CHEAP, connect, linearise
-from anyzero.compiler.transform.reach import repair
+from anyzero.compiler.transform.ssa_repair import repair_ssa
 from tests.compiler.lowering.draft import Draft, check_with_slots, names, shapes_of
 
 
@@ -18,7 +18,7 @@ def linearised(d: Draft) -> tuple[Body, Shapes, Masks]:
     shapes, flow = shapes_of(body)
     masks = linearise(body, flow, shapes)
     connect(body)
-    repair(body, shapes, masks)
+    repair_ssa(body, shapes, masks)
     check_with_slots(body)
     return body, shapes, masks
 

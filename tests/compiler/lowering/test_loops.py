@@ -5,7 +5,7 @@ from __future__ import annotations
 from anyzero.compiler.dominators import dominators
 from anyzero.compiler.ir import Block
 from anyzero.compiler.transform.check import check
-from anyzero.compiler.transform.one_latch import one_latch
+from anyzero.compiler.transform.single_latch import single_latch
 from tests.compiler.lowering.draft import Draft, loops_of
 
 
@@ -78,7 +78,7 @@ def test_given_two_ways_back_then_they_meet_first() -> None:
     phi = d.joined("i64", header, values)
     assert header.predecessors == [blocks[0], blocks[3], blocks[4]]
     body = d.done()
-    assert one_latch(body, loops_of(body))
+    assert single_latch(body, loops_of(body))
     check(body)
     (loop,) = loops_of(body).all
     (latch,) = loop.latches
@@ -92,14 +92,14 @@ def test_given_one_way_back_then_nothing_changes() -> None:
     d, _ = graph({0: (1,), 1: (2, 3), 2: (1,), 3: ()})
     body = d.done()
     before = list(body.blocks)
-    assert not one_latch(body, loops_of(body))
+    assert not single_latch(body, loops_of(body))
     assert body.blocks == before
 
 
 def test_given_a_continue_that_is_conditional_then_its_other_way_stays() -> None:
     d, blocks = graph({0: (1,), 1: (2, 4), 2: (1, 3), 3: (1,), 4: ()})
     body = d.done()
-    assert one_latch(body, loops_of(body))
+    assert single_latch(body, loops_of(body))
     check(body)
     (loop,) = loops_of(body).all
     assert blocks[3] in blocks[2].successors

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from anyzero.compiler.analysis.shapes import Shapes
+from anyzero.compiler.analysis.uniformity import Shapes
 from anyzero.compiler.compiled import Options
 from anyzero.compiler.ir import Body, Combine, Op
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.regions import lay_out
-from anyzero.compiler.transform.collectives import take_apart
+from anyzero.compiler.transform.expand_collectives import expand_collectives
 from anyzero.compiler.transform.linearise import connect, linearise
-from anyzero.compiler.transform.reach import repair
 from anyzero.compiler.transform.regions import Region, ends_in_barrier, split
+from anyzero.compiler.transform.ssa_repair import repair_ssa
 from tests.compiler.lowering.draft import LANES, TARGET, Draft, check_with_slots, names, shapes_of
 
 CHOICES = Choices(LANES, TARGET, Options())
@@ -18,11 +18,11 @@ CHOICES = Choices(LANES, TARGET, Options())
 
 def cut(d: Draft) -> tuple[Body, list[Region], Shapes]:
     body = d.done()
-    take_apart(body)
+    expand_collectives(body)
     shapes, flow = shapes_of(body)
     masks = linearise(body, flow, shapes)
     connect(body)
-    repair(body, shapes, masks)
+    repair_ssa(body, shapes, masks)
     regions = split(body, shapes, masks)
     check_with_slots(body)
     return body, regions, shapes

@@ -6,13 +6,13 @@ import pytest
 
 from anyzero.compiler.ir import Access, Block, Body, Op
 from anyzero.compiler.transform.check import BrokenBodyError, check
-from anyzero.compiler.transform.choices import load_both
-from anyzero.compiler.transform.dead import remove_dead
+from anyzero.compiler.transform.cse import cse
+from anyzero.compiler.transform.dce import dce
+from anyzero.compiler.transform.infer_address_spaces import infer_address_spaces
 from anyzero.compiler.transform.phis import remove_trivial_phis
-from anyzero.compiler.transform.reuse import reuse
 from anyzero.compiler.transform.show import show
 from anyzero.compiler.transform.simplify import simplify
-from anyzero.compiler.transform.spaces import settle_spaces
+from anyzero.compiler.transform.speculate_loads import speculate_loads
 from tests.compiler.samples import function
 from tests.compiler.translate.programs import body_of, names, run
 
@@ -40,7 +40,7 @@ def test_what_was_computed_is_not_computed_again() -> None:
         prologue="OpDecorate %a NoSignedWrap",
     )
     body = body_of(text)
-    reuse(body)
+    cse(body)
     check(body)
     # The subtraction on one side is not always passed before the one behind.
     assert [names(body).count(name) for name in ("add", "sub", "mul")] == [2, 2, 1]
@@ -54,7 +54,7 @@ def test_loads_are_never_reused() -> None:
         result="i32",
     )
     body = body_of(text)
-    reuse(body)
+    cse(body)
     assert names(body).count("load") == 2
 
 
@@ -78,7 +78,7 @@ def test_generic_pointers_that_lead_to_one_memory() -> None:
         result="i32",
     )
     body = body_of(text)
-    settle_spaces(body)
+    infer_address_spaces(body)
     check(body)
     spaces = [op.info.space for op in body.ops if op.name in ("load", "store")]
     assert spaces == ["private", "generic", "generic", "private"]
@@ -102,7 +102,7 @@ def chosen(other: str) -> str:
 @pytest.mark.parametrize(("other", "loads"), [("%w", 2), ("%p1", 1)])
 def test_a_load_from_one_of_two_variables_loads_both(other: str, loads: int) -> None:
     body = body_of(chosen(other))
-    load_both(body)
+    speculate_loads(body)
     check(body)
     assert names(body).count("load") == loads
 
@@ -168,7 +168,7 @@ def test_dead_operations_and_variables_are_left_out() -> None:
         parameters="%i32 %global_i32",
     )
     body = body_of(text)
-    remove_dead(body)
+    dce(body)
     assert names(body) == ["parameter", "load", "atomic"]
     assert body.variables == []
 

@@ -6,7 +6,7 @@ import pytest
 
 from anyzero.compiler.ir import Body
 from anyzero.compiler.transform.check import check
-from anyzero.compiler.transform.promote import promote
+from anyzero.compiler.transform.mem2reg import mem2reg
 from anyzero.compiler.transform.unroll import unroll
 from tests.compiler.samples import function
 from tests.compiler.translate.machine import Machine
@@ -51,10 +51,10 @@ def loop(limit: str, start: str = "%c0", step: str = "%c1", compare: str = "ULes
 
 def unrolled(source: str) -> Body:
     body = body_of(source)
-    promote(body)
+    mem2reg(body)
     assert unroll(body)
     check(body)
-    promote(body)
+    mem2reg(body)
     check(body)
     return body
 
@@ -183,7 +183,7 @@ def test_loops_within_loops() -> None:
 )
 def test_loops_of_unknown_length_stay(source: str) -> None:
     body = body_of(text(source))
-    promote(body)
+    mem2reg(body)
     before = names(body)
     assert not unroll(body)
     assert names(body) == before

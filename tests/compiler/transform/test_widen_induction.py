@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from anyzero.compiler.analysis.shapes import analyse
+from anyzero.compiler.analysis.uniformity import analyse
 from anyzero.compiler.ir import Body
 from anyzero.compiler.lowering import prepare
 from anyzero.compiler.pipeline import simplified
 from anyzero.compiler.spirv import read
 from anyzero.compiler.transform.check import check
-from anyzero.compiler.transform.dead import remove_dead
+from anyzero.compiler.transform.dce import dce
 from anyzero.compiler.transform.widen_induction import widen_induction
 from benchmarks.kernels.case import FOLDER
 
@@ -18,7 +18,7 @@ def after(file: str, kernel: str) -> Body:
     flow = prepare(body)
     widen_induction(body, flow, analyse(body, flow, 16))
     check(body)
-    remove_dead(body)
+    dce(body)
     return body
 
 

@@ -8,7 +8,7 @@ from anyzero.compiler import translate
 from anyzero.compiler.ir import Body
 from anyzero.compiler.spirv import Module, read, verify
 from anyzero.compiler.transform.check import check
-from anyzero.compiler.transform.promote import promote
+from anyzero.compiler.transform.mem2reg import mem2reg
 from tests.compiler.assembler import assemble
 from tests.compiler.samples import PROLOGUE, TYPES, function
 from tests.compiler.translate.machine import Machine, Memory
@@ -36,7 +36,7 @@ def body_of(text: str, name: str = "main") -> Body:
 def _twice(text: str) -> tuple[Body, Body]:
     """As it was translated, and with its variables as values."""
     plain, promoted = body_of(text), body_of(text)
-    promote(promoted)
+    mem2reg(promoted)
     check(promoted)
     return plain, promoted
 

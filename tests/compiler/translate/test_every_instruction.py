@@ -9,7 +9,7 @@ from anyzero.compiler.spirv import read, verify
 from anyzero.compiler.spirv.rules.check import RULES
 from anyzero.compiler.spirv.tables import Op
 from anyzero.compiler.transform.check import check
-from anyzero.compiler.transform.promote import promote
+from anyzero.compiler.transform.mem2reg import mem2reg
 from anyzero.compiler.transform.show import show
 from anyzero.compiler.translate.chapter import ENDINGS, TABLE
 from tests.compiler.bodies import BODIES
@@ -26,6 +26,6 @@ def test_a_chapter(chapter: str) -> None:
     for id_ in found.functions:
         made = translate.function(found, id_)
         check(made)
-        promote(made)
+        mem2reg(made)
         check(made)
         assert show(made)

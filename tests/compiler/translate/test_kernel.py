@@ -11,7 +11,7 @@ from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Op
 from anyzero.compiler.spirv import read, verify
 from anyzero.compiler.transform.check import check
-from anyzero.compiler.transform.promote import promote
+from anyzero.compiler.transform.mem2reg import mem2reg
 from tests.compiler.samples import MODULES
 from tests.compiler.translate.machine import Machine, Memory, bits, number
 from tests.compiler.translate.programs import kernel, kernel_module, names
@@ -72,7 +72,7 @@ def test_a_structure_that_is_only_read_stays_among_the_arguments() -> None:
     made = kernel(kernel_module(written, parameters=parameters, declarations=STRUCT, prologue=BY_VALUE))
     assert [each.space for each in made.body.variables] == ["private"]
     assert only(made, "copy").args[1].name == "argument_address"
-    promote(made.body)
+    mem2reg(made.body)
     check(made.body)
     assert made.body.variables == []
     assert only(made, "store").args[1].info == 7
@@ -255,7 +255,7 @@ def test_every_kernel_of_the_suite_translates(path: Path) -> None:
     found = read(path.read_bytes())
     for name in found.kernels:
         made = kernel(found, name)
-        promote(made.body)
+        mem2reg(made.body)
         check(made.body)
 
 
@@ -267,7 +267,7 @@ def test_saxpy(name: str) -> None:
     made = kernel(read(path.read_bytes()), "saxpy")
     for promoted in (False, True):
         if promoted:
-            promote(made.body)
+            mem2reg(made.body)
         memory = Memory()
         x, y = (
             memory.place(b"".join(bits(float(n * k), "float").to_bytes(4, "little") for n in range(8))) for k in (1, 10)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from anyzero.compiler.analysis.induction import counter, step_of
 from anyzero.compiler.analysis.loops import Loop
 from anyzero.compiler.analysis.plain_loops import Plain, plain
-from anyzero.compiler.analysis.shapes import Shape, Shapes
+from anyzero.compiler.analysis.uniformity import Shape, Shapes
 from anyzero.compiler.ir import SIZES, Op
 
 __all__ = ["Columns", "find_columns", "may_have_columns"]

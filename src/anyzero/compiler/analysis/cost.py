@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from anyzero.compiler.analysis.loops import Loop
 from anyzero.compiler.analysis.rows import served
-from anyzero.compiler.analysis.shapes import Flow, Shapes
+from anyzero.compiler.analysis.uniformity import Flow, Shapes
 from anyzero.compiler.ir import SIZES, Atomic, Body, Op
 from anyzero.compiler.operations import DIVISIONS, OPERATIONS
 

@@ -7,7 +7,7 @@ no loop over it, fills whole lines of memory and reads a tile in local memory on
 from __future__ import annotations
 
 from anyzero.compiler.analysis.cost import mostly_wide
-from anyzero.compiler.analysis.shapes import Shapes
+from anyzero.compiler.analysis.uniformity import Shapes
 from anyzero.compiler.ir import Body
 from anyzero.compiler.spirv.kernel import Kernel
 

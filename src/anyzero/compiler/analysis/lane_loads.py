@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from anyzero.compiler.analysis.clusters import place_of
-from anyzero.compiler.analysis.shapes import Shapes
+from anyzero.compiler.analysis.uniformity import Shapes
 from anyzero.compiler.ir import Body, Op
 
 __all__ = ["known_lane", "only_picked", "picked_from"]

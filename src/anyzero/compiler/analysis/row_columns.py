@@ -7,7 +7,7 @@ become columns in registers.
 from __future__ import annotations
 
 from anyzero.compiler.analysis.rows import Rows
-from anyzero.compiler.analysis.shapes import Shapes
+from anyzero.compiler.analysis.uniformity import Shapes
 from anyzero.compiler.ir import SIZES, Body, Masks, Op
 
 __all__ = ["columns", "may_have_row_columns", "tall"]

@@ -11,7 +11,7 @@ from collections.abc import Container
 from dataclasses import dataclass, field
 
 from anyzero.compiler.analysis.loops import find_loops
-from anyzero.compiler.analysis.shapes import Flow, Shapes
+from anyzero.compiler.analysis.uniformity import Flow, Shapes
 from anyzero.compiler.dominators import dominators
 from anyzero.compiler.ir import SIZES, Block, Body, Combine, Masks, Op, Slot
 from anyzero.compiler.operations import OPERATIONS

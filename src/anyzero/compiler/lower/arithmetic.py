@@ -7,7 +7,7 @@ from collections.abc import Callable
 from anyzero.compiler.builtins import library, rounded, wide_division
 from anyzero.compiler.ir import FAULTS, Op
 from anyzero.compiler.llvm import I64, Type, Value
-from anyzero.compiler.lower import first_lanes
+from anyzero.compiler.lower import prefix_masks
 from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.handlers import Chapter
 
@@ -77,7 +77,7 @@ def compare(e: Emitter, op: Op) -> None:
             return with_flags(e, op, lambda: e.b.compare(op.info, a, b))
         return e.b.compare(op.info, a, b)
 
-    if not first_lanes.compare(e, op) and not _compare_truths(e, op):
+    if not prefix_masks.compare(e, op) and not _compare_truths(e, op):
         e.elementwise(op, compute)
 
 
@@ -392,7 +392,7 @@ def mask_or(e: Emitter, op: Op) -> None:
 def any_lane(e: Emitter, op: Op) -> None:
     mask = op.args[0]
     first = e.lanes and e.from_the_first(mask)
-    e.scalars[op] = first_lanes.lane_0(e, mask) if first else e.any(e.vector(mask))
+    e.scalars[op] = prefix_masks.lane_0(e, mask) if first else e.any(e.vector(mask))
 
 
 @handles("entry_mask")

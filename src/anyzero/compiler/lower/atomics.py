@@ -8,7 +8,7 @@ from anyzero.compiler.llvm import BITS, Type, Value
 from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.groups import combine, reduce, scan
 from anyzero.compiler.lower.handlers import Chapter
-from anyzero.compiler.lower.lanes import written_out
+from anyzero.compiler.lower.scalarize import written_out
 
 handles = Chapter()
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from anyzero.compiler.analysis.shapes import Shapes
+from anyzero.compiler.analysis.uniformity import Shapes
 from anyzero.compiler.ir import SIZES, Combine, Masks
 from anyzero.compiler.llvm import Type, Value
-from anyzero.compiler.lower.beforehand import Beforehand
 from anyzero.compiler.lower.emitter import Choices, Emitter, Frame
 from anyzero.compiler.lower.entry import Entry, keep
 from anyzero.compiler.lower.groups import combine, identity
+from anyzero.compiler.lower.launch_invariants import LaunchInvariants
 from anyzero.compiler.lower.regions import Storage, Written
 
 
@@ -18,7 +18,7 @@ def write_combine(
     name: str, what: Combine, storage: Storage, state: int, per_vector: int, choices: Choices, out: Written
 ) -> None:
     """`state` bytes come first in what a vector keeps."""
-    e = Entry(name, choices, Beforehand(), False)
+    e = Entry(name, choices, LaunchInvariants(), False)
     b = e.b
     # The loads of the grid that an entry begins with are not needed here; LLVM leaves them out.
     frame = Frame(e.arguments, e.grid, e.worker, None)

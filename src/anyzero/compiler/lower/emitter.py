@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from anyzero.compiler.analysis.rows import Rows
-from anyzero.compiler.analysis.shapes import Shape, Shapes
+from anyzero.compiler.analysis.uniformity import Shape, Shapes
 from anyzero.compiler.compiled import Options
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Block, Masks, Op, Slot, Variable

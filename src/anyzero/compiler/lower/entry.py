@@ -11,14 +11,14 @@ from collections.abc import Callable
 from anyzero.compiler.ir import Variable
 from anyzero.compiler.llvm import I1, I32, I64, PTR, Builder, Type, Value
 from anyzero.compiler.lower import streaming
-from anyzero.compiler.lower.beforehand import Beforehand
 from anyzero.compiler.lower.emitter import Choices
-from anyzero.compiler.lower.guard import holds
-from anyzero.compiler.lower.in_step import Group, step_by_step
+from anyzero.compiler.lower.interior_guard import holds
+from anyzero.compiler.lower.launch_invariants import LaunchInvariants
 from anyzero.compiler.lower.local_memory import initialize
+from anyzero.compiler.lower.lockstep import Group, write_lockstep
+from anyzero.compiler.lower.lockstep_plan import Plan
 from anyzero.compiler.lower.regions import DONE, PARAMETERS
-from anyzero.compiler.lower.steps import Plan
-from anyzero.compiler.transform.settle import Granted
+from anyzero.compiler.transform.interior_version import Assumptions
 from anyzero.layouts.kernel import GRID_BYTES, GRID_OFFSETS, WORKER_BYTES, WORKER_OFFSETS
 
 STATE_BYTES = 128
@@ -32,11 +32,11 @@ class Entry:
         self,
         symbol: str,
         choices: Choices,
-        before: Beforehand,
+        before: LaunchInvariants,
         twice: bool,
         large: int = 0,
         rows: int = 1,
-        granted: Granted | None = None,
+        granted: Assumptions | None = None,
     ) -> None:
         """From `large` work-items on, stores go past the caches; 0 where there are none that do."""
         self.symbol = symbol
@@ -301,7 +301,7 @@ def vectors_of_group(e: Entry) -> Value:
 def group_entry(
     symbol: str,
     choices: Choices,
-    before: Beforehand,
+    before: LaunchInvariants,
     twice: bool,
     regions: int,
     per_vector: int,
@@ -309,7 +309,7 @@ def group_entry(
     plan: Plan | None = None,
     large: int = 0,
     rows: int = 1,
-    granted: Granted | None = None,
+    granted: Assumptions | None = None,
     local: list[Variable] | None = None,
 ) -> str:
     """Group by group. `combines` names functions that run once in front of a region, when all vectors have come to
@@ -339,7 +339,7 @@ def group_entry(
                 e.twice,
             )
         elif plan is not None:
-            step_by_step(e, Group(known, start, vectors, per_vector, combines), plan)
+            write_lockstep(e, Group(known, start, vectors, per_vector, combines), plan)
         else:
             _regions(e, known, start, vectors, regions, per_vector, combines)
         place.step(gx, gy, gz)
@@ -510,7 +510,7 @@ def _regions(
 
 def likely_entry(symbol: str, likely: str, other: str, size: tuple[int, int, int], choices: Choices) -> str:
     """Groups of the size that the kernel seems to be written for have code that knows it."""
-    e = Entry(symbol, choices, Beforehand(), False)
+    e = Entry(symbol, choices, LaunchInvariants(), False)
     b = e.b
     x, y, z = (b.compare("eq", given, wanted) for given, wanted in zip(e.size, size, strict=True))
     _choose(e, x & y & z, likely, other)
@@ -521,7 +521,7 @@ def either_entry(symbol: str, rows: str, linear: str, choices: Choices) -> str:
     """Rows that whole vectors fill are run row by row, and so is a single one unless the code for rows relies on that;
     of others, vectors go on to the next row.
     """
-    e = Entry(symbol, choices, Beforehand(), False)
+    e = Entry(symbol, choices, LaunchInvariants(), False)
     b = e.b
     fit = b.compare("eq", b.binary("urem", e.size[0], e.number(e.step)), 0)
     if not choices.filled:

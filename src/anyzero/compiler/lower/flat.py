@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from anyzero.compiler.llvm import I32, PTR, Type, Value
-from anyzero.compiler.lower.beforehand import Beforehand
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.entry import Entry, keep
-from anyzero.compiler.lower.guard import holds
+from anyzero.compiler.lower.interior_guard import holds
+from anyzero.compiler.lower.launch_invariants import LaunchInvariants
 from anyzero.compiler.lower.regions import DONE
-from anyzero.compiler.transform.settle import Granted
+from anyzero.compiler.transform.interior_version import Assumptions
 
 Corner = tuple[Value, Value, Value]
 """Of a block: global ids."""
@@ -34,11 +34,11 @@ class Strips:
 def flat_entry(
     symbol: str,
     choices: Choices,
-    before: Beforehand,
+    before: LaunchInvariants,
     twice: bool,
     large: int = 0,
     rows: int = 1,
-    granted: Granted | None = None,
+    granted: Assumptions | None = None,
     strips: Strips | None = None,
 ) -> str:
     """Block by block: how large they are is up to the engine, and the last ones stick out of the launch."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from typing import TYPE_CHECKING
 
-from anyzero.compiler.analysis.first_ids import first_ids
-from anyzero.compiler.analysis.shapes import Shapes
+from anyzero.compiler.analysis.prefix_conditions import prefix_condition
+from anyzero.compiler.analysis.uniformity import Shapes
 from anyzero.compiler.ir import Block, Masks, Op
 from anyzero.compiler.llvm import I1, I64, Builder, Type, Value
 from anyzero.compiler.operations import MASKS
@@ -144,7 +144,7 @@ class Masking:
             return self.frame.context is None
         if mask.name == "mask_and" and depth:
             return all(self.from_the_first(each, depth - 1) for each in mask.args)
-        return first_ids(mask, self.shapes, self.choices.flat) is not None
+        return prefix_condition(mask, self.shapes, self.choices.flat) is not None
 
     def last_lane(self, mask: Value) -> Value:
         zeros = self.b.call("llvm.ctlz.i64", I64, self.bits(mask), self.b.constant(1, I1))

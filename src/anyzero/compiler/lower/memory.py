@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from anyzero.compiler.analysis.likely import likely_stride
-from anyzero.compiler.analysis.streams import LINE
+from anyzero.compiler.analysis.speculative_stride import speculative_stride
+from anyzero.compiler.analysis.streaming_stores import LINE
 from anyzero.compiler.ir import SIZES, Access, Op
 from anyzero.compiler.llvm import I64, PTR, Type, Value
-from anyzero.compiler.lower import constants, runs, streaming, transposition
+from anyzero.compiler.lower import constants, speculative_access, streaming, transposition
 from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.gathers import aligned, gather, scatter, typed, untyped, whole_type
 from anyzero.compiler.lower.handlers import Chapter
-from anyzero.compiler.lower.lanes import whole_or_part
 from anyzero.compiler.lower.masked import masked_load, masked_store
+from anyzero.compiler.lower.scalarize import whole_or_part
 from anyzero.layouts.kernel import WORKER_OFFSETS
 
 handles = Chapter()
@@ -61,8 +61,8 @@ def load(e: Emitter, op: Op) -> None:
         parts = [_load_backwards(e, pointer, op.type, access)]
     elif shape.stride is not None and placed(e, pointer) and e.lanes <= MOST_APART:
         parts = _load_apart(e, pointer, op.type, access, shape.stride)
-    elif access.count == 1 and likely_stride(pointer, e.shapes) == size:
-        parts = [runs.load(e, pointer, op.type, access)]
+    elif access.count == 1 and speculative_stride(pointer, e.shapes) == size:
+        parts = [speculative_access.load(e, pointer, op.type, access)]
     else:
         parts = gather(e, e.vector(pointer), op.type, access)
     e.parts[op] = parts
@@ -83,8 +83,8 @@ def store(e: Emitter, op: Op) -> None:
         _store_dense(e, op, [e.vector(each) for each in values], access, shape.stride // size)
     elif shape.stride is not None and placed(e, pointer) and e.lanes <= MOST_APART:
         _store_apart(e, pointer, [e.vector(each) for each in values], access, shape.stride)
-    elif access.count == 1 and likely_stride(pointer, e.shapes) == size:
-        runs.store(e, pointer, e.vector(values[0]), access)
+    elif access.count == 1 and speculative_stride(pointer, e.shapes) == size:
+        speculative_access.store(e, pointer, e.vector(values[0]), access)
     else:
         scatter(e, e.vector(pointer), [e.vector(each) for each in values], access)
 

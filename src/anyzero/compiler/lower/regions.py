@@ -7,19 +7,19 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from anyzero.compiler.analysis.rows import Rows
-from anyzero.compiler.analysis.shapes import Shapes
-from anyzero.compiler.analysis.streams import Streams
+from anyzero.compiler.analysis.streaming_stores import Streams
+from anyzero.compiler.analysis.uniformity import Shapes
 from anyzero.compiler.builtins.routine import Routine
 from anyzero.compiler.dominators import dominators
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Block, Body, Masks, Op, Slot, Variable
 from anyzero.compiler.llvm import I1, I32, I64, PTR, Builder, Type, Value
 from anyzero.compiler.lower import arithmetic, atomics, calls, groups, images, memory, residency, row_columns
-from anyzero.compiler.lower.beforehand import Beforehand, Numbering
 from anyzero.compiler.lower.emitter import Choices, Emitter, Frame
+from anyzero.compiler.lower.full_mask import Rounds
 from anyzero.compiler.lower.handlers import together
-from anyzero.compiler.lower.steps import END, Plan, answer
-from anyzero.compiler.lower.whole import Rounds
+from anyzero.compiler.lower.launch_invariants import LaunchInvariants, ValueNumbering
+from anyzero.compiler.lower.lockstep_plan import END, Plan, answer
 from anyzero.compiler.transform.regions import Region, ends_in_barrier
 
 CHAPTERS = (arithmetic, atomics, calls, groups, images, memory, residency, row_columns)
@@ -138,7 +138,7 @@ def write_region(
     ready: Ready,
     choices: Choices,
     out: Written,
-    before: Beforehand,
+    before: LaunchInvariants,
     rows: Rows | None = None,
     inline: bool = True,
     often: bool = True,
@@ -148,7 +148,7 @@ def write_region(
     """
     lanes = choices.lanes if choices.lanes > 1 else 0
     # Vectors are handed over through memory: a function that is really called finds out for itself.
-    b = Numbering(before if inline else None)
+    b = ValueNumbering(before if inline else None)
     mask = Value(b, "%mask", Type("i1", lanes)) if lanes else None
     alone = " noalias" if _worth_telling(ready.regions[number], ready) else ""
     given = (f"{type_}{alone if name == 'spill' else ''} %{name}" for name, type_ in PARAMETERS)
@@ -177,7 +177,7 @@ def write_region(
     before.needs[name] = list(b.needs.values())
 
 
-def write_pieces(ready: Ready, choices: Choices, out: Written, before: Beforehand) -> None:
+def write_pieces(ready: Ready, choices: Choices, out: Written, before: LaunchInvariants) -> None:
     """A body that was cut, as one region: a function that calls the pieces, each of which says which one comes next."""
     given = list(PARAMETERS)
     if choices.lanes > 1:
@@ -245,7 +245,7 @@ def write_function(symbol: str, ready: Ready, choices: Choices, out: Written) ->
     lanes = choices.lanes if choices.lanes > 1 else 0
     if len(ready.regions) > 1:
         raise CompileError("a function that is called by its address waits at a barrier")
-    b = Numbering()
+    b = ValueNumbering()
     lines = []
     for place, (name, type_) in enumerate(PARAMETERS):
         lines += [f"  %{name}.p = getelementptr i8, ptr %context, i64 {8 * place}"]
@@ -303,7 +303,7 @@ def _write(
 ) -> None:
     """`stops` are blocks that say so when they jump over what is behind them."""
     b = frames[0].arguments.builder
-    assert isinstance(b, Numbering)
+    assert isinstance(b, ValueNumbering)
     e = Emitter(choices, ready.shapes, ready.masks, frames[0], b, HANDLERS)
     e.used, e.constants, e.streams, e.crossing = ready.used, out.constants, ready.streams.stores, ready.crossing
     if rows is not None:

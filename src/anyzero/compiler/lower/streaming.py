@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from anyzero.compiler.analysis.streams import LINE
+from anyzero.compiler.analysis.streaming_stores import LINE
 from anyzero.compiler.llvm import I64, Value
 from anyzero.compiler.lower.emitter import Emitter
 

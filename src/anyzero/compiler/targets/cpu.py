@@ -213,8 +213,8 @@ def _most_branches(text: str) -> int:
 def _simplify(module: Any, builder: Any, loops: bool = True) -> None:
     """The passes that pay here.
 
-    What is the same for all work-items, or was computed before, is not written again in the first place
-    (`lower/beforehand.py`), so the passes that look for it are left out: two thirds of the time, for the same code.
+    Values that all work-items share, or that were computed before, are not written again
+    (`lower/launch_invariants.py`), so the passes that look for them are left out: two thirds of the time, same code.
     """
     passes = llvm.create_new_module_pass_manager()
     # A kernel is one function then.

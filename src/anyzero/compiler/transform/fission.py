@@ -14,10 +14,10 @@ from anyzero.compiler.analysis.cost import ADDRESSING, vector_cost
 from anyzero.compiler.analysis.lane_loads import only_picked
 from anyzero.compiler.analysis.loops import Loops
 from anyzero.compiler.analysis.plain_loops import Plain, plain
-from anyzero.compiler.analysis.shapes import VARYING, Flow, Shapes
+from anyzero.compiler.analysis.uniformity import VARYING, Flow, Shapes
 from anyzero.compiler.ir import SIZES, Block, Body, Op, Slot
-from anyzero.compiler.transform.dead import remove_dead
-from anyzero.compiler.transform.number import number, redirect
+from anyzero.compiler.transform.block_order import number, redirect
+from anyzero.compiler.transform.dce import dce
 
 __all__ = ["crowded", "split_loops"]
 
@@ -57,7 +57,7 @@ def split_loops(body: Body, flow: Flow, shapes: Shapes, lanes: int, register: in
             changed = True
     if changed:
         number(body)
-        remove_dead(body)
+        dce(body)
     return changed
 
 

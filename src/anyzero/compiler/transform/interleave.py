@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from anyzero.compiler.analysis.low_bits import low_zeros
+from anyzero.compiler.analysis.known_bits import low_zeros
 from anyzero.compiler.ir import SIZES, Body, Op, Variable
 
 

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 from anyzero.compiler.analysis.columns import Columns, find_columns
 from anyzero.compiler.analysis.induction import step_of
-from anyzero.compiler.analysis.shapes import Flow, Shapes
+from anyzero.compiler.analysis.uniformity import Flow, Shapes
 from anyzero.compiler.ir import Block, Body, Op
-from anyzero.compiler.transform.dead import remove_dead
-from anyzero.compiler.transform.number import number, redirect
+from anyzero.compiler.transform.block_order import number, redirect
+from anyzero.compiler.transform.dce import dce
 
 __all__ = ["join_turns"]
 
@@ -25,7 +25,7 @@ def join_turns(body: Body, flow: Flow, shapes: Shapes) -> bool:
         _Unrolling(body, columns).write()
     if chosen:
         number(body)
-        remove_dead(body)
+        dce(body)
     return bool(chosen)
 
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from anyzero.compiler.analysis.loops import Loop
-from anyzero.compiler.analysis.shapes import UNIFORM, VARYING, Flow, Shape, Shapes
+from anyzero.compiler.analysis.uniformity import UNIFORM, VARYING, Flow, Shape, Shapes
 from anyzero.compiler.dominators import dominators, tree
 from anyzero.compiler.ir import Block, Body, Masks, Op, Slot
-from anyzero.compiler.transform.number import number
+from anyzero.compiler.transform.block_order import number
 from anyzero.compiler.transform.pending import Pending, Waiting
 
 CHEAP = 8

@@ -10,7 +10,7 @@ from anyzero.compiler.analysis.loops import Loops
 from anyzero.compiler.analysis.plain_loops import Plain, plain
 from anyzero.compiler.ir import Body, Op
 from anyzero.compiler.transform.blocks import substitute
-from anyzero.compiler.transform.dead import remove_dead
+from anyzero.compiler.transform.dce import dce
 
 __all__ = ["load_in_turn"]
 
@@ -26,7 +26,7 @@ def load_in_turn(body: Body, loops: Loops) -> bool:
         if found is not None and found.header.phis and _Turns(body, found).run():
             changed = True
     if changed:
-        remove_dead(body)
+        dce(body)
     return changed
 
 

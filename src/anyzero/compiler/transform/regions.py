@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from anyzero.compiler.analysis.shapes import Shapes
+from anyzero.compiler.analysis.uniformity import Shapes
 from anyzero.compiler.dominators import Dominators, dominators
 from anyzero.compiler.ir import Block, Body, Combine, Masks, Op, Slot
 from anyzero.compiler.operations import CHEAP
 from anyzero.compiler.transform.linearise import connect
-from anyzero.compiler.transform.reach import demote
+from anyzero.compiler.transform.ssa_repair import demote
 
 _STEPS = 6
 """How long a chain of operations is computed again rather than kept."""

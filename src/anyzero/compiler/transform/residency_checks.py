@@ -7,7 +7,7 @@ protecting pages would take memory away from them as well.
 from __future__ import annotations
 
 from anyzero.compiler.analysis.addresses import root
-from anyzero.compiler.analysis.shapes import UNIFORM, Shapes
+from anyzero.compiler.analysis.uniformity import UNIFORM, Shapes
 from anyzero.compiler.ir import SIZES, Body, Op, Reach, Space
 
 _OWN_ROOTS = frozenset({"variable", "argument_address", "local_argument"})

@@ -7,14 +7,14 @@ strip before any goes on to the next (loop tiling), so that the memory of a stri
 
 from __future__ import annotations
 
+from anyzero.compiler.analysis.group_uniformity import group_uniform
 from anyzero.compiler.analysis.induction import counter, step_of
 from anyzero.compiler.analysis.loops import Loop
 from anyzero.compiler.analysis.rows import served
-from anyzero.compiler.analysis.shapes import Flow, Shapes
-from anyzero.compiler.analysis.together import agreed
+from anyzero.compiler.analysis.uniformity import Flow, Shapes
 from anyzero.compiler.ir import Block, Body, Op
 from anyzero.compiler.operations import DIVISIONS, LONG, ORDERS
-from anyzero.compiler.transform.number import number, redirect
+from anyzero.compiler.transform.block_order import number, redirect
 
 TURNS = 64
 """Of a strip: with the columns of a block, what they read fits into a small second-level cache."""
@@ -29,7 +29,7 @@ def strip_mine(body: Body, flow: Flow, shapes: Shapes) -> bool:
     """Are there such loops? Then there are new blocks, and the flow has to be analysed again."""
     if flow.loops.irreducible or not all(_may_wait(op) for op in body.ops):
         return False
-    same = agreed(body, flow)
+    same = group_uniform(body, flow)
     # All vectors have to come to the end of a strip together.
     if any(block.condition is not None and not _agreed(block.condition, same) for block in body.blocks):
         return False

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from anyzero.compiler.analysis.addresses import root
 from anyzero.compiler.analysis.cost import CHEAP_MATHS
 from anyzero.compiler.analysis.loops import Loop, Loops, find_loops
-from anyzero.compiler.analysis.trips import Counted, counted
+from anyzero.compiler.analysis.trip_count import Counted, counted
 from anyzero.compiler.dominators import Dominators, dominators
 from anyzero.compiler.ir import Block, Body, Op, Variable
 from anyzero.compiler.operations import LONG

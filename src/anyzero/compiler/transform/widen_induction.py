@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from anyzero.compiler.analysis.induction import step_of
 from anyzero.compiler.analysis.loops import Loop
-from anyzero.compiler.analysis.shapes import Flow, Shape, Shapes
+from anyzero.compiler.analysis.uniformity import Flow, Shape, Shapes
 from anyzero.compiler.folding import signed
 from anyzero.compiler.ir import SIZES, Block, Body, Op
 from anyzero.compiler.transform.blocks import substitute

@@ -15,8 +15,8 @@ from anyzero.compiler.spirv.kernel import Kernel, Parameter
 from anyzero.compiler.spirv.module import Module
 from anyzero.compiler.spirv.types import Image, Pointer
 from anyzero.compiler.transform.blocks import arrange, join
-from anyzero.compiler.transform.dead import remove_dead
-from anyzero.compiler.transform.odd_integers import make_plain
+from anyzero.compiler.transform.dce import dce
+from anyzero.compiler.transform.legalize_integers import legalize_integers
 from anyzero.compiler.transform.phis import remove_trivial_phis
 from anyzero.compiler.translate import chapters, inputs
 from anyzero.compiler.translate.declared import declared
@@ -172,9 +172,9 @@ def _finish(translator: Translator) -> None:
     body = translator.body
     arrange(body, translator.entry)
     if any(module.odd_integers for module in translator.modules):
-        make_plain(body)
+        legalize_integers(body)
     remove_trivial_phis(body)
-    remove_dead(body)
+    dce(body)
     translator.forget()
     used = {arg for op in body.ops for arg in op.args}
     for address in translator.inputs:

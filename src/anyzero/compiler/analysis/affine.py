@@ -1,0 +1,129 @@
+"""Affine forms of integers: multiples of ids and arguments plus a constant.
+
+A loop's counter that only takes a few known values counts as a constant that lies between two bounds. What is found is
+right modulo the type's range; that a number did not wrap around is for the caller to make sure, see `Form.narrow`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from anyzero.compiler.analysis.loops import Loops
+from anyzero.compiler.analysis.trip_count import counted
+from anyzero.compiler.dominators import Dominators
+from anyzero.compiler.ir import SIZES, Block, Op
+
+Leaf = tuple[str, object]
+"""("builtin", (name, dimension)) or ("argument", (place, type))."""
+
+LARGEST_FACTOR = 16
+LARGEST = 1 << 40
+TURNS = 64
+IDS = ("global_id", "local_id")
+
+
+@dataclass(slots=True, frozen=True)
+class Form:
+    terms: tuple[tuple[Leaf, int], ...] = ()
+    low: int = 0
+    high: int = 0
+    """Bounds of the part that is known."""
+    narrow: tuple[tuple[Form, int, int], ...] = ()
+    """Sums that must lie between two bounds each, else one of them wrapped around before it was widened."""
+
+    def plus(self, other: Form, times: int = 1) -> Form | None:
+        found = dict(self.terms)
+        for leaf, factor in other.terms:
+            found[leaf] = found.get(leaf, 0) + times * factor
+        terms = tuple((leaf, factor) for leaf, factor in found.items() if factor)
+        low, high = sorted((times * other.low, times * other.high))
+        made = Form(terms, self.low + low, self.high + high, (*self.narrow, *other.narrow))
+        large = max([LARGEST_FACTOR, *(abs(factor) for _, factor in terms)]) > LARGEST_FACTOR
+        return None if large or max(abs(made.low), abs(made.high)) > LARGEST or len(terms) > 4 else made
+
+    @property
+    def ids(self) -> list[tuple[Leaf, int]]:
+        return [(leaf, factor) for leaf, factor in self.terms if _is_id(leaf)]
+
+    @property
+    def bounded(self) -> bool:
+        """Is an argument, or a size, part of it?"""
+        return len(self.ids) < len(self.terms)
+
+
+def _is_id(leaf: Leaf) -> bool:
+    kind, what = leaf
+    return kind == "builtin" and isinstance(what, tuple) and what[0] in IDS
+
+
+@dataclass(slots=True)
+class Forms:
+    loops: Loops
+    immediate: Dominators[Block]
+    known: dict[Op, Form | None] = field(default_factory=dict)
+    answers: dict[Op, bool] = field(default_factory=dict)
+    """Comparisons that are taken for granted to come out one way."""
+
+    def of(self, op: Op) -> Form | None:
+        if op.name == "const":
+            value = _signed(op)
+            return Form((), value, value) if abs(value) <= LARGEST else None
+        if op not in self.known:
+            self.known[op] = None
+            self.known[op] = self._find(op)
+        return self.known[op]
+
+    def _find(self, op: Op) -> Form | None:
+        if op.type not in ("i32", "i64"):
+            return None
+        if op.name == "builtin":
+            simple = op.info[0] in (*IDS, "global_size", "group_size")
+            return Form(((("builtin", tuple(op.info)), 1),)) if simple else None
+        if op.name == "argument":
+            return Form(((("argument", (op.info, op.type)), 1),))
+        if op.name == "phi":
+            return self._counter(op)
+        if op.name == "select" and op.args[0] in self.answers:
+            return self.of(op.args[1 if self.answers[op.args[0]] else 2])
+        if op.name == "cast":
+            return self._cast(op)
+        if op.name in ("add", "sub"):
+            first, second = (self.of(arg) for arg in op.args)
+            return None if first is None or second is None else first.plus(second, 1 if op.name == "add" else -1)
+        if op.name in ("mul", "shl") and op.args[1].name == "const":
+            factor = _signed(op.args[1])
+            factor = factor if op.name == "mul" else 1 << min(factor % 64, 32)
+            inner = self.of(op.args[0])
+            return None if inner is None or abs(factor) > LARGEST_FACTOR else Form().plus(inner, factor)
+        return None
+
+    def _cast(self, op: Op) -> Form | None:
+        inner, source = self.of(op.args[0]), op.args[0].type
+        if inner is None or source not in ("i32", "i64"):
+            return None
+        if op.info == "trunc":
+            return inner
+        if op.info in ("sext", "zext"):
+            least = 0 if op.info == "zext" else -(1 << 31)
+            return Form(inner.terms, inner.low, inner.high, (*inner.narrow, (inner, least, (1 << 31) - 1)))
+        return None
+
+    def _counter(self, phi: Op) -> Form | None:
+        """A loop's counter, from its first value to its last."""
+        loop = next((each for each in self.loops.all if each.header is phi.block), None)
+        found = counted(loop, self.immediate, TURNS) if loop is not None else None
+        if loop is None or found is None:
+            return None
+        start = phi.args[loop.header.predecessors.index(found.before)]
+        step = phi.args[loop.header.predecessors.index(found.latch)]
+        if start.name != "const" or step.name != "add" or step.args[0] is not phi or step.args[1].name != "const":
+            return None
+        first, by = _signed(start), _signed(step.args[1])
+        low, high = sorted((first, first + by * found.turns))
+        return Form((), low, high) if max(abs(low), abs(high)) < 1 << 30 else None
+
+
+def _signed(op: Op) -> int:
+    bits = SIZES[op.type] * 8
+    value = int(op.info)
+    return value - (1 << bits) if value >> (bits - 1) else value

@@ -1,0 +1,57 @@
+"""Strides that hold nearly everywhere: an index that is held inside of bounds differs from its neighbours as it would
+without bounds, but at the edges; so does one whose bits are turned over or cut off by a number that all lanes share
+(`i ^ distance`, `i & (size - 1)`, `i % size`), unless the low bits are meant. Worth asking for at run time.
+"""
+
+from __future__ import annotations
+
+from anyzero.compiler.analysis.uniformity import Shapes
+from anyzero.compiler.ir import Op
+
+_BOUNDS = {"s_min", "s_max", "u_min", "u_max", "s_clamp", "u_clamp"}
+_BOUND_INTRINSICS = {"smin", "smax", "umin", "umax"}
+_SAME_FOR_ALL = {"xor", "and", "or", "urem", "srem"}
+DEPTH = 12
+FEWEST = 8
+"""Lanes that a vector has where there are several."""
+
+
+def speculative_stride(op: Op, shapes: Shapes, depth: int = DEPTH) -> int | None:
+    """What lies between neighbouring lanes of an integer or pointer most of the time; None where nothing speaks for
+    it.
+    """
+    known = shapes[op].stride
+    if known is not None or depth == 0:
+        return known
+
+    def of(index: int) -> int | None:
+        return speculative_stride(op.args[index], shapes, depth - 1)
+
+    name = op.name
+    if name == "cast" and op.info in ("trunc", "sext", "zext", "ptrtoint", "inttoptr"):
+        return of(0)
+    if name in ("add", "offset", "sub"):
+        first, second = of(0), of(1)
+        if first is None or second is None:
+            return None
+        return first - second if name == "sub" else first + second
+    if name == "mul" and op.args[1].name == "const":
+        first = of(0)
+        return None if first is None else first * int(op.args[1].info)
+    if name == "shl" and op.args[1].name == "const":
+        first = of(0)
+        return None if first is None else first << int(op.args[1].info)
+    if name in _SAME_FOR_ALL and shapes[op.args[1]].uniform and _spares_low_bits(name, op.args[1]):
+        return of(0)
+    bounded = (name == "math" and op.info[0] in _BOUNDS) or (name == "intrinsic" and op.info in _BOUND_INTRINSICS)
+    if bounded or name == "select":
+        found = {stride for index in range(1 if name == "select" else 0, len(op.args)) if (stride := of(index)) != 0}
+        return found.pop() if len(found) == 1 else None
+    return None
+
+
+def _spares_low_bits(name: str, by: Op) -> bool:
+    if by.name != "const":
+        return True
+    low = int(by.info) % FEWEST
+    return low == FEWEST - 1 if name == "and" else low == 0 if name in ("xor", "or") else int(by.info) >= 8 * FEWEST

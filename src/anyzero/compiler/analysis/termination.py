@@ -1,0 +1,203 @@
+"""Termination: whether a kernel is known to end, and the inputs that its trip counts depend on.
+
+A launch that took no time may be run on the caller's own thread the next time, if it is sure to take no time again.
+Without loops it is. With loops it is where each of them runs a small number of times that is written in the kernel, or
+where the number of turns follows from arguments and the size of the launch, and these are the same again. Where it
+depends on memory nobody can tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from anyzero.compiler import folding
+from anyzero.compiler.analysis.addresses import root
+from anyzero.compiler.analysis.loops import Loop
+from anyzero.compiler.analysis.uniformity import Flow
+from anyzero.compiler.dominators import Dominators
+from anyzero.compiler.folding import width
+from anyzero.compiler.ir import Block, Body, Op
+from anyzero.compiler.operations import DIVISIONS, PURE
+
+FEW = 1024
+"""Turns of a loop, with those of the loops around it, that take no time to speak of."""
+
+_FROM_ELSEWHERE = frozenset({"image_query", "sampler", "function", "parameter", "local_argument"})
+_FOLLOWS = (PURE | DIVISIONS) - _FROM_ELSEWHERE
+"""Operations whose value follows from their operands."""
+_COUNTS = ("add", "sub")
+
+
+@dataclass(slots=True, frozen=True)
+class Termination:
+    """What decides how often the loops of a kernel turn."""
+
+    known: bool
+    """Is it nothing but arguments and the size of the launch?"""
+    varies: bool = False
+    """Is it anything at all, or is the number of turns always the same?"""
+    arguments: frozenset[int] = frozenset()
+    """Offsets in the block of arguments."""
+
+
+UNKNOWN = Termination(known=False)
+
+
+def termination(body: Body, flow: Flow) -> Termination:
+    if flow.loops.irreducible or any(op.name == "call" for op in body.ops):
+        return UNKNOWN
+    slice_ = _Slice(flow)
+    headers = set()
+    for loop in flow.loops.all:
+        exits = loop.exits
+        if _turns(loop, flow.immediate) <= FEW:
+            continue
+        if not exits:
+            return UNKNOWN
+        slice_.add(block.condition for block, _ in exits)
+        headers.add(loop.header)
+    slice_.add(_guards(headers, flow))
+    return slice_.found()
+
+
+class _Slice:
+    """Everything that a set of values is computed from, also by way of the branches taken."""
+
+    def __init__(self, flow: Flow) -> None:
+        self.flow = flow
+        self.seen: set[Op] = set()
+        self.waiting: list[Op] = []
+        self.headers = {loop.header: loop for loop in flow.loops.all}
+        self.chosen: set[Block] = set()
+        """Blocks of which is known how they are reached."""
+
+    def add(self, ops: Iterable[Op | None]) -> None:
+        self.waiting += [op for op in ops if op is not None]
+
+    def found(self) -> Termination:
+        varies, arguments = False, set()
+        while self.waiting:
+            op = self.waiting.pop()
+            if op in self.seen:
+                continue
+            self.seen.add(op)
+            if op.name in ("argument", "argument_address"):
+                arguments.add(op.info)
+            elif op.name == "builtin":
+                varies = True
+            elif op.name == "load" and root(op.args[0]).name == "argument_address":
+                pass  # of a structure passed by value, which is an argument
+            elif op.name not in _FOLLOWS:
+                return UNKNOWN
+            self.add(op.args)
+            if op.name == "phi" and op.block is not None and op.block not in self.chosen:
+                self.chosen.add(op.block)
+                self._choices(op.block)
+        return Termination(True, varies or bool(arguments), frozenset(arguments))
+
+    def _choices(self, block: Block) -> None:
+        """What decides which of its values a phi has."""
+        loop = self.headers.get(block)
+        if loop is None:
+            self.add(_ways(block, self.flow))
+            return
+        # The number of turns, and the way through each of them where several lead back to the header.
+        self.add(source.condition for source, _ in loop.exits)
+        if len(loop.latches) > 1:
+            self.add(each.condition for each in loop.blocks)
+        if len(block.predecessors) > len(loop.latches) + 1:
+            self.add(_ways(block, self.flow))
+
+
+def _guards(blocks: set[Block], flow: Flow) -> Iterator[Op | None]:
+    """Conditions of the branches that decide whether any of the blocks is reached at all."""
+    if not blocks:
+        return
+    between: dict[Block, bool] = {}
+    """Does any lie on a way from a block to the one that all its ways lead to?"""
+    decides: dict[Block, bool] = {flow.sink: False}
+    for block in reversed(flow.order):
+        end = flow.post[block]
+        between[block] = any(_passes(target, end, blocks, between, flow) for target in flow.forward[block])
+        decides[block] = between[block] or decides[end]
+        if decides[block]:
+            yield block.condition
+
+
+def _passes(block: Block, end: Block, blocks: set[Block], between: dict[Block, bool], flow: Flow) -> bool:
+    while block is not end:
+        if block in blocks or between[block]:
+            return True
+        block = flow.post[block]
+    return False
+
+
+def _ways(block: Block, flow: Flow) -> list[Op | None]:
+    """Conditions of the branches that decide from where a block is reached."""
+    return [above.condition for above in _before(block, flow.immediate[block])]
+
+
+def _before(block: Block, first: Block) -> set[Block]:
+    """The blocks on the way to this one, with every loop run once, from `first` on."""
+    found: set[Block] = set()
+    waiting = [block]
+    while waiting:
+        for above in waiting.pop().predecessors:
+            if above.number < block.number and above not in found:
+                found.add(above)
+                if above is not first:
+                    waiting.append(above)
+    return found
+
+
+def _turns(loop: Loop, immediate: Dominators[Block]) -> int:
+    """The most turns that a loop takes, with those of the loops around it that are known; more than FEW if unknown."""
+    turns = min((_counted(loop, edge, immediate) for edge in loop.exits), default=FEW + 1)
+    outer = loop.parent
+    while outer is not None and turns <= FEW:
+        around = min((_counted(outer, edge, immediate) for edge in outer.exits), default=FEW + 1)
+        turns *= around if around <= FEW else 1
+        outer = outer.parent
+    return turns
+
+
+def _counted(loop: Loop, edge: tuple[Block, Block], immediate: Dominators[Block]) -> int:
+    """The turn in which a loop leaves by this edge, if every turn comes by and counts from one number to another."""
+    source, target = edge
+    condition = source.condition
+    if condition is None or condition.name != "icmp" or len(loop.latches) != 1:
+        return FEW + 1
+    if not immediate.dominates(source, loop.latches[0]):
+        return FEW + 1
+    for place in (0, 1):
+        bound = condition.args[1 - place]
+        progress = _progress(condition.args[place], loop)
+        if bound.name != "const" or progress is None:
+            continue
+        value, step = progress
+        bits = width(bound.type)
+        for turn in range(FEW):
+            operands = (value, bound.info) if place == 0 else (bound.info, value)
+            holds = bool(folding.compared(condition.info, bits, *operands))
+            if source.successors[0 if holds else 1] is target:
+                return turn
+            value = (value + step) % (1 << bits)
+    return FEW + 1
+
+
+def _progress(op: Op, loop: Loop) -> tuple[int, int] | None:
+    """The first value and the step of what counts from turn to turn: a phi of the loop, or such a phi's next value."""
+    phi, added = op, 0
+    if op.name in _COUNTS and op.block in loop.blocks and op.args[1].name == "const":
+        phi, added = op.args[0], op.args[1].info * (1 if op.name == "add" else -1)
+    if phi.name != "phi" or phi.block is not loop.header or len(phi.args) != 2:
+        return None
+    turn = loop.header.predecessors.index(loop.latches[0])
+    start, following = phi.args[1 - turn], phi.args[turn]
+    if start.name != "const" or following.name not in _COUNTS or following.args[0] is not phi:
+        return None
+    if following.args[1].name != "const":
+        return None
+    step = following.args[1].info * (1 if following.name == "add" else -1)
+    return (start.info + added) % (1 << width(op.type)), step

@@ -1,0 +1,341 @@
+"""Uniformity: how a value differs between the lanes of a vector (uniform, strided, varying), and divergent branches.
+
+A value is uniform (the same number in all lanes), strided (a constant apart from lane to lane) or varying. Everything
+is taken for uniform until something shows otherwise, so that loops find the best answer.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from anyzero.compiler.analysis.joins import Joins
+from anyzero.compiler.analysis.known_bits import bitwise_stride, low_zeros
+from anyzero.compiler.analysis.loops import Loop, Loops
+from anyzero.compiler.dominators import Dominators, dominators, order
+from anyzero.compiler.ir import SIZES, Block, Body, Collective, Op
+from anyzero.compiler.operations import ALWAYS_UNIFORM, INTEGER, NEVER_UNIFORM, STRIDED
+
+
+class Shape(NamedTuple):
+    stride: int | None
+    """What lies between neighbouring lanes, modulo the type's range; None: anything."""
+    exact: bool = True
+    """May a lane's value be computed from lane 0's? A number that was widened from 32 bits, which could wrap around
+    between two lanes, may not; but lanes on both sides of such a gap cannot both point into one buffer of less than 4
+    GiB.
+    """
+
+    @property
+    def uniform(self) -> bool:
+        return self.stride == 0
+
+    @property
+    def varying(self) -> bool:
+        return self.stride is None
+
+
+UNIFORM = Shape(0)
+VARYING = Shape(None)
+
+_BITWISE = INTEGER - {"add", "sub", "mul", "shl"}
+_UNIFORM_IDS = {"group_id", "global_size", "group_size", "group_count", "global_offset", "work_dim"}
+_UNIFORM_IDS |= {"sub_group_size", "sub_group_max_size", "sub_group_count", "sub_group_id"}
+_UNIFORM_COLLECTIVES = {"reduce", "broadcast", "broadcast_first", "any", "all", "all_equal", "ballot"}
+
+
+@dataclass(slots=True, eq=False)
+class Shapes:
+    of: dict[Op, Shape] = field(default_factory=dict)
+    divergent: set[Block] = field(default_factory=set)
+    """Blocks whose branch different lanes take differently."""
+    divergent_loops: set[Loop] = field(default_factory=set)
+    """Loops that lanes may leave at different times or places."""
+    joins: set[Block] = field(default_factory=set)
+    """Blocks where lanes that parted ways may meet."""
+
+    def __getitem__(self, op: Op) -> Shape:
+        return self.of.get(op, UNIFORM)
+
+
+class Flow:
+    """The way through a body with every loop run once: from a latch, the way goes on to wherever the loop leaves."""
+
+    def __init__(self, body: Body, loops: Loops, immediate: Dominators[Block]) -> None:
+        self.loops = loops
+        self.immediate = immediate
+        self.sink = Block(-1)
+        self.forward: dict[Block, list[Block]] = {}
+        for block in body.blocks:
+            self.forward[block] = [each for each in block.successors if each.number > block.number]
+        for loop in loops.all:
+            for latch in loop.latches:
+                targets = [target for _, target in loop.exits] or [self.sink]
+                self.forward[latch] = list(dict.fromkeys([*self.forward[latch], *targets]))
+        backward: dict[Block, list[Block]] = {block: [] for block in [*body.blocks, self.sink]}
+        for block, targets in self.forward.items():
+            for target in targets or [self.sink]:
+                backward[target].append(block)
+        self.backward = backward
+        known = self.forward
+        self.order = order(body.blocks[0], lambda block: [each for each in known[block] if each is not self.sink])
+        self.place = {block: place for place, block in enumerate(self.order)}
+        self.post = dominators(self.sink, lambda block: backward[block])
+
+    def post_dominates(self, later: Block, earlier: Block) -> bool:
+        return self.post.dominates(later, earlier)
+
+    @cached_property
+    def joins(self) -> Joins:
+        return Joins(self.order, self.forward, self.immediate, self.post)
+
+    def anchor(self, block: Block) -> Block:
+        """The nearest block that every way here leads through, and that is in no loop that this one is not in."""
+        above = self.immediate[block]
+        while True:
+            # Outside of one loop may still be inside of another that this block is behind.
+            left = next((loop for loop in reversed(self.loops.around(above)) if block not in loop), None)
+            if left is None:
+                return above
+            above = self.immediate[left.header]
+
+
+def analyse(body: Body, flow: Flow, lanes: int, linear: bool = False, flat: bool = False) -> Shapes:
+    shapes = Shapes()
+    if lanes == 1:
+        return shapes
+    Finding(body, flow, shapes, lanes, linear, flat).run()
+    return shapes
+
+
+class Finding:
+    def __init__(self, body: Body, flow: Flow, shapes: Shapes, lanes: int, linear: bool, flat: bool) -> None:
+        self.lanes = lanes
+        self.flat = flat
+        """Do vectors end where the low half of a global id would wrap around?"""
+        self.linear = linear
+        """Do lanes go on from one row to the next? Then their ids are no steps apart."""
+        self.body = body
+        self.flow = flow
+        self.shapes = shapes
+        self.known: dict[Op, Shape] = shapes.of
+
+        self.exits = {loop: loop.exits for loop in flow.loops.all}
+        self.headers: set[Block] = set()
+        """Of loops that lanes leave one by one."""
+        self.last: dict[Block, list[Loop]] = {}
+        """Loops by the last of their blocks, inner ones first."""
+        for loop in reversed(flow.loops.all):
+            self.last.setdefault(max(loop.blocks, key=lambda block: block.number), []).append(loop)
+
+    def run(self) -> None:
+        """Until nothing changes. In the order of the flow, so that what decides comes before what depends on it; only
+        loops take several rounds.
+        """
+        while self._round():
+            pass
+
+    def _round(self) -> bool:
+        changed = False
+        for block in self.body.blocks:
+            for op in block.phis:
+                changed |= self._set(op, self._phi(op, block))
+            for op in block.ops:
+                changed |= self._set(op, self._shape(op, block))
+            changed |= self._branch(block)
+            for loop in self.last.get(block, ()):
+                changed |= self._leave(loop)
+        return changed
+
+    # Values
+
+    def _set(self, op: Op, shape: Shape | None) -> bool:
+        if shape is None or self.known.get(op) == shape:
+            return False
+        old = self.known.get(op)
+        if old is not None and old.varying:
+            return False
+        if old is not None and (old.stride != shape.stride):
+            # Shapes only get worse; a stride that changes would go on changing.
+            shape = VARYING
+        if old is not None and not old.exact:
+            shape = shape._replace(exact=False) if not shape.varying else shape
+        if old == shape:
+            return False
+        self.known[op] = shape
+        return True
+
+    def _argument(self, op: Op, block: Block) -> Shape | None:
+        """As it looks to a user in `block`; None while it is not known."""
+        if op.block is None:
+            return UNIFORM
+        shape = self.known.get(op)
+        if op.block is not block and self.shapes.divergent_loops and shape is not None and not shape.varying:
+            for loop in self.flow.loops.around(op.block):
+                if block not in loop and loop in self.shapes.divergent_loops:
+                    return VARYING
+        return shape
+
+    def _phi(self, op: Op, block: Block) -> Shape | None:
+        found = [shape for shape in (self._argument(each, block) for each in op.args) if shape is not None]
+        if not found:
+            return None
+        if any(shape.varying for shape in found) or len({shape.stride for shape in found}) > 1:
+            return VARYING
+        if block in self.shapes.joins and any(each is not op.args[0] for each in op.args):
+            return VARYING
+        return Shape(found[0].stride, all(shape.exact for shape in found))
+
+    def _shape(self, op: Op, block: Block) -> Shape | None:
+        name = op.name
+        if name in ALWAYS_UNIFORM:
+            return UNIFORM
+        if name == "builtin":
+            which, dimension = op.info
+            if which in _UNIFORM_IDS:
+                return UNIFORM
+            if self.linear and which in ("global_id", "local_id"):
+                return VARYING
+            if which == "sub_group_local_id" or (which in ("global_id", "local_id") and dimension == 0):
+                return Shape(1)
+            return UNIFORM if which in ("global_id", "local_id") else VARYING
+        if name == "variable":
+            return Shape(op.info.element or op.info.size) if op.info.space == "private" else UNIFORM
+        if name == "read":
+            return op.info.shape  # type: ignore[no-any-return]
+        if name in NEVER_UNIFORM:
+            return VARYING
+        given = [self._argument(each, block) for each in op.args]
+        if any(shape is None for shape in given):
+            return None
+        known = [shape for shape in given if shape is not None]
+        if name == "group":
+            return self._collective(op.info, known)
+        if all(shape.uniform for shape in known):
+            return UNIFORM
+        if name in STRIDED and op.type not in ("i1", "half", "float", "double"):
+            found = self._arithmetic(op, known)
+            # Two gaps need not lie at the same lane, so that they do not cancel each other.
+            return VARYING if found.uniform and not found.exact else found
+        return VARYING
+
+    def _collective(self, what: Collective, given: list[Shape]) -> Shape:
+        if what.kind in _UNIFORM_COLLECTIVES and not what.cluster:
+            return UNIFORM
+        if what.kind in ("shuffle", "ballot_bit", "inverse_ballot") and given[-1].uniform and what.kind == "shuffle":
+            return UNIFORM
+        return VARYING
+
+    def _arithmetic(self, op: Op, given: list[Shape]) -> Shape:
+        strides = [shape.stride for shape in given]
+        exact = all(shape.exact for shape in given)
+        modulus = 1 << (SIZES[op.type] * 8)
+
+        def wrapped(stride: int) -> int:
+            stride %= modulus
+            return stride - modulus if stride >= modulus // 2 else stride
+
+        name = op.name
+        if name == "select":
+            if strides[0] == 0 and strides[1] == strides[2] and strides[1] is not None:
+                return Shape(strides[1], exact)
+            return VARYING
+        if any(stride is None for stride in strides):
+            return VARYING
+        first = strides[0] or 0
+        if name == "cast":
+            return self._cast(op, first, exact)
+        second = strides[1] or 0
+        if name in ("add", "offset"):
+            return Shape(wrapped(first + second), exact)
+        if name == "sub":
+            return Shape(wrapped(first - second), exact)
+        if name == "mul":
+            for one, other in ((0, 1), (1, 0)):
+                if op.args[one].name == "const" and strides[other] is not None:
+                    return Shape(wrapped(op.args[one].info * (strides[other] or 0)), exact)
+            return VARYING
+        if name == "shl" and op.args[1].name == "const":
+            return Shape(wrapped(first << (op.args[1].info % (SIZES[op.type] * 8))), exact)
+        if name == "or" and second == 0 and op.args[1].name == "const":
+            # Clang writes x * 4 + 1 as an or; no lane has the low bits.
+            low = low_zeros(op.args[0])
+            if op.args[1].info < 1 << low:
+                return Shape(first, exact)
+        if name == "xor" and op.args[1].name == "const" and op.args[1].info == modulus - 1:
+            # Clang writes n - 1 - x as n + ~x.
+            return Shape(wrapped(-first), exact)
+        if name in _BITWISE and exact:
+            return Shape(bitwise_stride(op, strides, self.lanes))
+        return VARYING
+
+    def _cast(self, op: Op, stride: int, exact: bool) -> Shape:
+        kind = op.info
+        source = op.args[0].type
+        if kind in ("ptrtoint", "inttoptr", "bitcast") and source != op.type and SIZES[source] == SIZES[op.type]:
+            return Shape(stride, exact) if op.type not in ("half", "float", "double") and source[0] in "ip" else VARYING
+        if kind == "trunc":
+            modulus = 1 << (SIZES[op.type] * 8)
+            stride %= modulus
+            return Shape(stride - modulus if stride >= modulus // 2 else stride, exact)
+        # A number that wraps around more than once within a vector may come back to the same buffer.
+        if kind in ("sext", "zext") and source == "i32" and abs(stride) * self.lanes < 1 << 31:
+            return Shape(stride, exact and _cannot_wrap(op.args[0], self.flat))
+        return VARYING
+
+    # Control flow
+
+    def _branch(self, block: Block) -> bool:
+        """Do lanes part at the end of a block, and was that not known?"""
+        shapes = self.shapes
+        if block.condition is None or block in shapes.divergent:
+            return False
+        found = self._argument(block.condition, block)
+        if found is None or found.uniform:
+            return False
+        shapes.divergent.add(block)
+        self.flow.joins.of([(block, target) for target in block.successors], shapes.joins.add)
+        return True
+
+    def _leave(self, loop: Loop) -> bool:
+        """Do some lanes leave a loop while others stay, and was that not known?"""
+        shapes = self.shapes
+        if loop in shapes.divergent_loops or not self._parts(loop):
+            return False
+        shapes.divergent_loops.add(loop)
+        self.headers.add(loop.header)
+        self.flow.joins.of(self.exits[loop], shapes.joins.add)
+        return True
+
+    def _parts(self, loop: Loop) -> bool:
+        """Is there a way out that lanes which parted in the loop need not all come to?"""
+        shapes, place, post = self.shapes, self.flow.place, self.flow.post
+        sources = {source for source, _ in self.exits[loop]}
+        if not sources.isdisjoint(shapes.divergent):
+            return True
+        headers = self.headers
+        apart = [block for block in loop.blocks if block in shapes.divergent or block in headers]
+        if not apart:
+            return False
+        order = sorted(place[block] for block in apart)
+        positions = sorted(post.span(block)[0] for block in apart)
+        for source in sources:
+            first, stop = post.span(source)
+            # All ways from these lead through the source, which comes behind them.
+            sure = bisect_left(positions, stop) - bisect_left(positions, first) - (source in headers)
+            if bisect_left(order, place[source]) != sure:
+                return True
+        return False
+
+
+def _cannot_wrap(op: Op, flat: bool) -> bool:
+    """Is a narrow strided value sure not to wrap around between two lanes of a vector?
+
+    The low halves of local ids are, being small; those of global ids where vectors end there.
+    """
+    if op.name != "cast" or op.info != "trunc":
+        return False
+    source = op.args[0]
+    return source.name == "builtin" and (flat or source.info[0] != "global_id")

@@ -1,0 +1,161 @@
+"""Full-mask versions of blocks: code without masks for when all lanes are active, beside that for any mask.
+
+Most rounds of a loop that lanes leave one by one are such that all lanes take part in. In them nothing is masked, and
+addresses need not be found from the first lane that is still there. For steps of a tree in local memory see `front`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from anyzero.compiler.ir import SIZES, Block, Body, Op
+from anyzero.compiler.llvm import Value
+from anyzero.compiler.lower import lane_prefix
+from anyzero.compiler.lower.emitter import Emitter
+from anyzero.compiler.lower.scalarize import whole_or_part
+from anyzero.compiler.transform.linearise import LOOP_MASK
+
+MOST = 64
+"""Operations of a block that is written twice."""
+
+
+class Rounds:
+    """Writes the blocks of a body, in which some are worth being written twice."""
+
+    def __init__(self, e: Emitter, body: Body, often: bool) -> None:
+        """`often` says that this is not just for the edges."""
+        self.e = e
+        self.body = body
+        self.often = often
+
+    @cached_property
+    def elsewhere(self) -> set[Op]:
+        """What others than the block that computes it may ask for."""
+        home = {op: block for block in self.body.blocks for op in block.ops}
+        used = {arg for block in self.body.blocks for op in block.ops for arg in op.args if home.get(arg) is not block}
+        conditions = {block.condition for block in self.body.blocks if block.condition is not None}
+        return used | conditions | set(self.e.masks.of.values())
+
+    def write_block(self, block: Block) -> None:
+        e = self.e
+        counts = self._counts(block)
+        once, ops = _parted(block) if counts else ([], [])
+        if not counts or (len(counts) > 1 and len(ops) > lane_prefix.MOST):
+            e.write_block(block)
+            return
+        mask = e.masks[block]
+        if e.choices.mask != "i1":
+            asked = {arg for op in ops for arg in op.args}
+            e.crossing |= {op for op in once if op.type == "i1" and op in asked}
+        e.block = block
+        e.forget_since({})
+        e.write(once)
+        masked = e.vector(mask)
+        known, labels, join = e.known, [e.label() for _ in [*counts, 0]], e.label()
+        if counts == [e.lanes]:
+            known, labels[0], labels[1], join = whole_or_part(e)
+        else:
+            lane_prefix.ways(e, mask, dict(zip(counts, labels, strict=False)), labels[-1])
+        versions = []
+        for count, label in zip([*counts, 0], labels, strict=True):
+            e.start(label)
+            e.vectors[mask] = lane_prefix.mask(e, count) if count else masked
+            e.remember(known)
+            e.write(ops)
+            versions.append(_taken(e, ops))
+            e.b.line(f"br label %{join}")
+        e.start(join)
+        e.forget_since(known)
+        self._join(ops, versions)
+
+    def _counts(self, block: Block) -> list[int]:
+        """Of how many lanes, the first ones, versions of the block are written besides that for any."""
+        e = self.e
+        return lane_prefix.counts(e, block) or ([e.lanes] if _worth(e, block, self.often) else [])
+
+    def _join(self, ops: list[Op], versions: list[_Version]) -> None:
+        e = self.e
+        first = versions[0]
+        for op in ops:
+            if op not in self.elsewhere:
+                continue
+            if op in first.scalars:
+                e.scalars[op] = _either(e, [(each.scalars[op], each.end) for each in versions])
+            if op in first.vectors:
+                e.vectors[op] = _either(e, [(each.vectors[op], each.end) for each in versions])
+            if op in first.parts:
+                places = range(len(first.parts[op]))
+                e.parts[op] = [_either(e, [(each.parts[op][at], each.end) for each in versions]) for at in places]
+        # Behind all phis, as LLVM wants it.
+        for op in ops:
+            if op.type == "i1" and op in e.vectors:
+                e.vectors[op] = e.truth(e.vectors[op])
+
+
+def _worth(e: Emitter, block: Block, often: bool) -> bool:
+    mask = e.masks.of.get(block)
+    if not e.lanes or mask is None or len(block.ops) > MOST:
+        return False
+    if often and e.choices.mask != "i1" and mask.name != "entry_mask":
+        # Stores through a mask take ten times as long on some processors, and gathers go lane by lane.
+        return any(op.name in ("load", "store") and not e.shape(op.args[0]).uniform for op in block.ops)
+    return _of_loop(mask) and any(op.name in ("load", "store") and _gains(e, op) for op in block.ops)
+
+
+def _of_loop(mask: Op) -> bool:
+    if mask.name in ("mask_and", "mask_andn"):
+        # The loop's condition stands in front of what it decides about.
+        mask = mask.args[0]
+    return mask.name == "read" and mask.info.name == LOOP_MASK
+
+
+def _gains(e: Emitter, op: Op) -> bool:
+    shape = e.shape(op.args[0])
+    small = SIZES[op.type or op.args[1].type] < 4
+    # A scatter of the processor takes as long with all lanes.
+    scattered = shape.varying and e.choices.target.wide and e.choices.gathers
+    return not shape.uniform and ((op.name == "store" and not scattered) or small or not shape.exact)
+
+
+def _parted(block: Block) -> tuple[list[Op], list[Op]]:
+    """What is the same with any mask, which comes first, and what is not."""
+    once: list[Op] = []
+    twice: dict[Op, None] = {}
+    written: set[object] = set()
+    for op in block.ops:
+        same = op.pure or (op.name == "read" and op.info not in written)
+        if same and not any(arg in twice for arg in op.args):
+            once.append(op)
+        else:
+            twice[op] = None
+            written.add(op.info if op.name == "write" else None)
+    return once, list(twice)
+
+
+@dataclass(slots=True)
+class _Version:
+    """What the operations gave in it."""
+
+    scalars: dict[Op, Value]
+    vectors: dict[Op, Value]
+    parts: dict[Op, list[Value]]
+    end: str
+    """The label of its last block."""
+
+
+def _taken(e: Emitter, ops: list[Op]) -> _Version:
+    """The version that was just written; nobody else finds what it gave any more."""
+    scalars = {op: e.scalars.pop(op) for op in ops if op in e.scalars}
+    vectors = {op: e.vectors.pop(op) for op in ops if op in e.vectors}
+    vectors |= {op: e.held(value) for op, value in vectors.items() if op.type == "i1"}
+    parts = {op: e.parts.pop(op) for op in ops if op in e.parts}
+    return _Version(scalars, vectors, parts, e.last_label())
+
+
+def _either(e: Emitter, ways: list[tuple[Value, str]]) -> Value:
+    first = ways[0][0]
+    if all(value.text == first.text for value, _ in ways):
+        return first
+    incoming = ", ".join(f"[ {value.text}, %{end} ]" for value, end in ways)
+    return e.b.op(f"phi {first.type} {incoming}", first.type)

@@ -1,0 +1,79 @@
+"""Lane-prefix versions of blocks: code for the first 1, 2, 4 … lanes, as in the steps of a tree in local memory.
+
+What was stored under a mask has to reach the cache before it can be loaded again: processors hand a store on to a later
+load only where they know its bytes, and a load only takes what lies in one store as a whole. So loads and stores are as
+long as there are lanes.
+"""
+
+from __future__ import annotations
+
+from anyzero.compiler.analysis.prefix_conditions import prefix_condition
+from anyzero.compiler.ir import SIZES, Block, Op
+from anyzero.compiler.llvm import I64, Type, Value
+from anyzero.compiler.lower import prefix_masks
+from anyzero.compiler.lower.emitter import Emitter
+
+MOST = 16
+"""Operations that are written so often."""
+
+
+def counts(e: Emitter, block: Block) -> list[int]:
+    """Of the lanes that may be here, the first ones; none where the block is written once."""
+    if not worth(e, block):
+        return []
+    bound = _bound(e, e.masks[block])
+    assert bound is not None
+    if bound.name != "const":
+        return [1 << bit for bit in range(e.lanes.bit_length() - 1, -1, -1)]
+    return [min(bound.info, e.lanes)] if bound.info > 0 and not bound.info & (bound.info - 1) else []
+
+
+def worth(e: Emitter, block: Block) -> bool:
+    """Does it update local memory for some of the work-items, the first ones?"""
+    mask = e.masks.of.get(block)
+    if e.lanes < 2 or e.lanes & (e.lanes - 1) or mask is None or _bound(e, mask) is None:
+        return False
+    reads = [op for op in block.ops if op.name == "load" and not e.shape(op.args[0]).uniform]
+    writes = [op for op in block.ops if op.name == "store"]
+    simple = all(op.pure or op.name in ("load", "store", "read", "mask_and") for op in block.ops)
+    return simple and bool(reads) and bool(writes) and all(_in_place(e, op) for op in [*reads, *writes])
+
+
+def _bound(e: Emitter, mask: Op) -> Op | None:
+    """Where the lanes that are here end, of all that there are."""
+    if mask.name != "mask_and" or mask.args[0].name != "entry_mask":
+        return None
+    found = prefix_condition(mask.args[1], e.shapes, e.choices.flat)
+    return None if found is None else found.bound
+
+
+def _in_place(e: Emitter, op: Op) -> bool:
+    """Neighbours in local memory."""
+    shape, access = e.shape(op.args[0]), op.info
+    size = SIZES[op.type or op.args[1].type]
+    return access.space == "local" and access.count == 1 and not access.volatile and shape.stride == size
+
+
+def ways(e: Emitter, mask: Op, to: dict[int, str], otherwise: str) -> None:
+    """Branches by how many lanes are here."""
+    b = e.b
+    number = prefix_masks.count(e, mask)
+    if number is not None:
+        known = b.select(e.all_exist(), number, b.constant(0, I64))
+        cases = " ".join(f"i64 {count}, label %{label}" for count, label in to.items())
+        b.line(f"switch {known.typed}, label %{otherwise} [ {cases} ]")
+        return
+    bits = e.bits(e.vector(mask))
+    # LLVM sees that the rest of a row is no whole vector, and drops what is written for those.
+    bits = b.select(e.frame.given["whole"], bits, b.constant(0, I64))
+    cases = " ".join(f"i64 {(1 << count) - 1}, label %{label}" for count, label in to.items())
+    b.line(f"switch {bits.typed}, label %{otherwise} [ {cases} ]")
+
+
+def mask(e: Emitter, count: int) -> Value:
+    """The first lanes, as a constant, by which loads and stores know how long they are."""
+    if count == e.lanes:
+        return Value(e.b, "splat (i1 true)", Type("i1", e.lanes))
+    found = e.b.each([lane < count for lane in range(e.lanes)], "i1")
+    e.fronts[found.text] = count
+    return found

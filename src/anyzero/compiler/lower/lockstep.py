@@ -1,0 +1,185 @@
+"""Lockstep: loops over the vectors of a group that all take the same path from barrier to barrier.
+
+Regions follow each other as the flow says: no vector remembers where it is, what all agree on is kept once, and a row
+ends with the first vector that has nothing to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from anyzero.compiler.llvm import I32, Type, Value
+from anyzero.compiler.lower.emitter import STRAIGHT
+from anyzero.compiler.lower.lockstep_plan import END, Plan, Step
+
+if TYPE_CHECKING:
+    from anyzero.compiler.lower.entry import Entry
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """What its vectors are told."""
+
+    known: dict[str, Value]
+    start: list[Value]
+    """The first work-item's global id."""
+    vectors: Value
+    per_vector: int
+    """Bytes that each keeps across barriers."""
+    combines: dict[int, str]
+    """Functions that run once in front of a region, when all vectors have come to it."""
+
+
+One = Callable[[Value, "Value | None"], "Value | None"]
+"""Runs a vector, given the place of its first lane in the row and its mask; says whether the row may end there."""
+
+
+def write_lockstep(e: Entry, group: Group, plan: Plan) -> None:
+    labels = [e.label("region") for _ in plan.steps]
+    end = e.label("end")
+    size = 8 * len(plan.shared)
+    shared, next_ = e.room(size), e.room(size)
+    e.b.line(f"br label %{labels[0]}")
+    for number, step in enumerate(plan.steps):
+        e.b.label(labels[number])
+        _region(e, group, number, step, plan, (shared, next_))
+        targets = [end if each == END else labels[each] for each in step.next]
+        if len(targets) == 1:
+            e.b.line(f"br label %{targets[0]}")
+        else:
+            came = e.b.op("load i32, ptr %came", I32)
+            cases = " ".join(f"i32 {each + 1}, label %{to}" for each, to in zip(step.next, targets, strict=True))
+            e.b.line(f"switch {came.typed}, label %{targets[0]} [ {cases} ]")
+    e.b.label(end)
+
+
+def _region(e: Entry, group: Group, number: int, step: Step, plan: Plan, places: tuple[Value, Value]) -> None:
+    b = e.b
+    shared, next_ = places
+    several = len(step.next) > 1
+    if several and "  %came = alloca i32" not in e.allocations:
+        e.allocations.append("  %came = alloca i32")
+    if number in group.combines:
+        b.line(
+            f"call void @{group.combines[number]}({e.arguments.typed}, {e.grid.typed}, i64 0, {group.vectors.typed}, "
+            f"{e.worker.typed})"
+        )
+
+    def one(mask: Value | None, ids: dict[str, Value]) -> Value | None:
+        spill = e.at(e.scratch, ids["vector"] * group.per_vector)
+        answer = e.region(number, mask, {**ids, "spill": spill}, shared, next_)
+        if several:
+            b.line(f"store {answer.lshr(1).typed}, ptr %came")
+        return b.cast("trunc", answer, "i1") if step.stops else None
+
+    if step.idle:
+        _once(e, group, one)
+    else:
+        _rows(e, group, plan.straight, one)
+    # Only now: the vectors in between started from what was there before.
+    for slot in step.writes:
+        place, type_ = plan.shared[slot], Type(slot.type)
+        e.set(e.at(shared, place), e.get(e.at(next_, place), type_))
+
+
+def _once(e: Entry, group: Group, one: Callable[[Value | None, dict[str, Value]], Value | None]) -> None:
+    """The first vector, for all of them."""
+    zero = e.number(0)
+    start = dict(zip(("global_x", "global_y", "global_z"), group.start, strict=True))
+    first = {"local_x": zero, "local_y": zero, "local_z": zero, "vector": zero}
+    whole = Value(e.b, "splat (i1 true)", Type("i1", e.lanes)) if e.lanes else None
+    one(whole, {**group.known, **first, **start})
+
+
+def _rows(e: Entry, group: Group, halves: bool, one: Callable[[Value | None, dict[str, Value]], Value | None]) -> None:
+    """All vectors of a group, in the order of the work-items' linear numbers."""
+    b = e.b
+    zero = e.number(0)
+    number = e.variable(zero)
+
+    def vector(x: Value, y: Value, z: Value, mask: Value | None) -> Value | None:
+        now = e.get(number)
+        e.set(number, now + 1)
+        place = {"local_x": x, "local_y": y, "local_z": z, "vector": now}
+        ids = zip(("global_x", "global_y", "global_z"), group.start, (x, y, z), strict=True)
+        return one(mask, {**group.known, **place, **{name: start + by for name, start, by in ids}})
+
+    if e.linear:
+        items = e.size[0] * e.size[1] * e.size[2]
+        _row(e, items, 0, False, lambda _, mask: vector(zero, zero, zero, mask))
+        return
+    x_size, y_size, z_size = e.fixed or (0, 0, 0)
+    if y_size * z_size == 1:
+        _row(e, e.size[0], x_size, halves, lambda x, mask: vector(x, zero, zero, mask))
+        return
+    a_row = b.binary("udiv", e.size[0] + (e.step - 1), e.number(e.step))
+    ys, zs = e.variable(zero), e.variable(zero)
+
+    def row(at: Value) -> None:
+        y, z = e.get(ys), e.get(zs)
+        # Counted anew: the row before may have ended early.
+        e.set(number, at * a_row)
+        _row(e, e.size[0], x_size, halves, lambda x, mask: vector(x, y, z, mask))
+        over = b.compare("eq", y + 1, e.size[1])
+        e.set(ys, b.select(over, zero, y + 1))
+        e.set(zs, b.select(over, z + 1, z))
+
+    e.for_(zero, e.size[1] * e.size[2], 1, row)
+
+
+def _row(e: Entry, stop: Value, fixed: int, halves: bool, one: One) -> None:
+    """Vectors up to `stop`, which is `fixed` where that is known. `halves` asks for code of its own for half a vector:
+    what is stored without a mask is there sooner.
+    """
+    b, lanes = e.b, e.lanes
+    end = e.label("row")
+    counter = e.variable(e.number(0))
+
+    def run(step: int, limit: Value, body: Callable[[Value], Value | None]) -> None:
+        """Until the limit, or until somebody says that it is enough."""
+        head, inside, behind = (e.label(name) for name in ("while", "do", "done"))
+        b.line(f"br label %{head}")
+        b.label(head)
+        now = e.get(counter)
+        b.line(f"br {b.compare('slt', now, limit).typed}, label %{inside}, label %{behind}")
+        b.label(inside)
+        enough = body(now)
+        e.set(counter, now + step)
+        b.line(f"br label %{head}" if enough is None else f"br {enough.typed}, label %{end}, label %{head}")
+        b.label(behind)
+
+    if lanes and fixed % lanes == 0 < fixed <= STRAIGHT * lanes:
+        # LLVM sees where a vector lies, and which of its lanes a comparison with a constant leaves.
+        for place in range(0, fixed, lanes):
+            enough = one(e.number(place), Value(b, "splat (i1 true)", Type("i1", lanes)))
+            if enough is not None:
+                more = e.label("more")
+                b.line(f"br {enough.typed}, label %{end}, label %{more}")
+                b.label(more)
+    elif not lanes:
+        run(1, stop, lambda x: one(x, None))
+    elif e.twice or fixed % lanes == 0 < fixed:
+        whole = Value(b, "splat (i1 true)", Type("i1", lanes))
+        run(lanes, stop - (lanes - 1), lambda x: one(x, whole))
+        if not fixed or fixed % lanes:
+            left = stop - e.get(counter)
+            half = b.compare("eq", left, lanes // 2 if halves else 0)
+            e.whole = False
+            if halves:
+                e.if_(half, lambda: _half(e, counter, one))
+            e.if_(b.compare("sgt", left, 0) & ~half, lambda: _last(e, counter, left, one))
+            e.whole = True
+    else:
+        run(lanes, stop, lambda x: one(x, e.first_lanes(stop - x)))
+    b.line(f"br label %{end}")
+    b.label(end)
+
+
+def _last(e: Entry, counter: Value, left: Value, one: One) -> None:
+    one(e.get(counter), e.some_lanes(left))
+
+
+def _half(e: Entry, counter: Value, one: One) -> None:
+    one(e.get(counter), e.b.each([lane < e.lanes // 2 for lane in range(e.lanes)], "i1"))

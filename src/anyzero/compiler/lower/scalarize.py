@@ -1,0 +1,178 @@
+"""Scalarization: code unrolled lane by lane for full masks.
+
+Addresses are not taken out of vectors of pointers: what varies in them is often a narrow index, of which an ordinary
+register holds several, and the target adds base, index and scale on its way to memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, MutableMapping
+
+from anyzero.compiler.ir import SIZES, Op
+from anyzero.compiler.llvm import I64, Type, Value
+from anyzero.compiler.lower import prefix_masks
+from anyzero.compiler.lower.emitter import Emitter
+
+PIECE = 8
+"""Bytes that are taken out of a vector at once."""
+
+ROUND = 16
+"""Lanes that are written out; more of them are several rounds of a loop. Processors foresee which load reads what was
+just stored, but only for so many instructions: 32 increments of one counter may take eight times as long as twice 16.
+"""
+
+
+def whole_or_part(e: Emitter) -> tuple[MutableMapping[object, Value], str, str, str]:
+    """Branches by whether all lanes are here; gives what is known until then, and the labels of both sides and of
+    the end.
+    """
+    op = e.mask_op
+    assert op is not None
+    number = prefix_masks.count(e, op)
+    if number is None:
+        # LLVM sees at once that the rest of a row is no whole vector, and drops half of the code for it.
+        every = e.all(e.vector(op)) & e.frame.given["whole"]
+    else:
+        every = e.b.compare("eq", number, e.lanes) & e.all_exist()
+    known = e.known
+    all_here, some, join = e.label(), e.label(), e.label()
+    e.b.line(f"br {every.typed}, label %{all_here}, label %{some}")
+    return known, all_here, some, join
+
+
+Body = Callable[..., Value | None]
+
+
+def written_out(
+    e: Emitter, operands: list[Op], result: str, body: Body, otherwise: Callable[[], list[Value]]
+) -> Value | None:
+    """`body(*scalars)` for each lane where all are here, else `otherwise`; `result` is the type of what they give, or
+    empty.
+    """
+    b = e.b
+    vectors = {leaf: e.vector(leaf) for each in operands for leaf in _leaves(e, each)}
+    known, all_here, some, join = whole_or_part(e)
+    e.start(all_here)
+    work = _round if e.lanes <= ROUND else _rounds
+    whole, whole_end = work(e, operands, vectors, b.constant(0, I64), result, body), e.last_label()
+    b.line(f"br label %{join}")
+    e.start(some)
+    e.remember(known)
+    part, part_end = otherwise(), e.last_label()
+    b.line(f"br label %{join}")
+    e.start(join)
+    e.forget_since(known)
+    if whole is None:
+        return None
+    return b.op(f"phi {whole.type} [ {whole.text}, %{whole_end} ], [ {part[0].text}, %{part_end} ]", whole.type)
+
+
+def _rounds(
+    e: Emitter, operands: list[Op], vectors: dict[Op, Value], start: Value, result: str, body: Body
+) -> Value | None:
+    b = e.b
+    places = {leaf: e.allocate(vector.type) for leaf, vector in vectors.items()}
+    counter = e.allocate(I64)
+    out = Type(result, e.lanes) if result else None
+    found = e.allocate(out) if out else None
+    for leaf, place in places.items():
+        b.line(f"store {vectors[leaf].typed}, {place.typed}")
+    b.line(f"store {start.typed}, {counter.typed}")
+    head, done = e.label(), e.label()
+    b.line(f"br label %{head}")
+    e.start(head)
+    first = b.op(f"load i64, {counter.typed}", I64)
+    left = {
+        leaf: b.op(f"load {vectors[leaf].type}, {place.typed}", vectors[leaf].type) for leaf, place in places.items()
+    }
+    now = {leaf: b.shuffle(vector, None, range(ROUND)) for leaf, vector in left.items()}
+    made = _round(e, operands, now, first, result, body)
+    if made is not None and found is not None:
+        to = e.moved(found, first * SIZES[result])
+        b.line(f"store {made.typed}, {to.typed}, align {SIZES[result]}")
+    for leaf, vector in left.items():
+        # The lanes of the next round move to the front.
+        moved = b.shuffle(vector, None, [*range(ROUND, e.lanes), *(-1 for _ in range(ROUND))])
+        b.line(f"store {moved.typed}, {places[leaf].typed}")
+    after = first + ROUND
+    b.line(f"store {after.typed}, {counter.typed}")
+    b.line(f"br {b.compare('ult', after, e.lanes).typed}, label %{head}, label %{done}")
+    e.start(done)
+    return b.op(f"load {out}, {found.typed}", out) if found is not None and out is not None else None
+
+
+def _round(
+    e: Emitter, operands: list[Op], vectors: dict[Op, Value], first: Value, result: str, body: Body
+) -> Value | None:
+    lanes = _Lanes(e, vectors, first)
+    count = min(e.lanes, ROUND)
+    found = e.b.poison(Type(result, count)) if result else None
+    for lane in range(count):
+        one = body(*(lanes.of(each, lane) for each in operands))
+        if found is not None:
+            assert one is not None
+            found = e.b.with_lane(found, lane, one)
+    return found
+
+
+def _scalars(e: Emitter, op: Op) -> list[Op] | None:
+    """What a lane's value is computed from where that is done lane by lane; None where it is taken out of a vector."""
+    if not e.shape(op).varying:
+        return []
+    if op.name == "offset":
+        return op.args
+    if op.name == "cast" and op.info in ("zext", "sext") and op.args[0].type != "i1":
+        return op.args
+    if op.name in ("mul", "shl", "add") and op.type == "i64" and op.args[1].name == "const":
+        return op.args
+    return None
+
+
+def _leaves(e: Emitter, op: Op) -> Iterator[Op]:
+    inner = _scalars(e, op)
+    if inner is None:
+        yield op
+    for each in inner or []:
+        yield from _leaves(e, each)
+
+
+class _Lanes:
+    """The values of single lanes, computed one by one from what is the same in all of them and from what is not."""
+
+    def __init__(self, e: Emitter, vectors: dict[Op, Value], first: Value) -> None:
+        self.e = e
+        self.vectors = vectors
+        self.first = first
+        self._pieces: dict[tuple[Op, int], Value] = {}
+
+    def of(self, op: Op, lane: int) -> Value:
+        e, b = self.e, self.e.b
+        inner = _scalars(e, op)
+        if inner is None:
+            return self._taken(op, lane)
+        if not inner:
+            return e.lane_of(op, self.first + lane)
+        values = [self.of(each, lane) for each in inner]
+        if op.name == "offset":
+            return e.moved(*values)
+        if op.name == "cast":
+            return b.cast(op.info, values[0], op.type)
+        return b.binary(op.name, *values)
+
+    def _taken(self, op: Op, lane: int) -> Value:
+        """Narrow numbers come several at a time, and shifts part them."""
+        b, vector = self.e.b, self.vectors[op]
+        size = SIZES[op.type]
+        each = PIECE // size
+        if vector.type.is_float or each == 1 or vector.type.lanes % each:
+            return b.lane(vector, lane)
+        key = op, lane // each
+        piece = self._pieces.get(key)
+        if piece is None:
+            pieces = Type("i64", vector.type.lanes // each)
+            whole = b.op(f"bitcast {vector.typed} to {pieces}", pieces)
+            # LLVM would take each number out by itself, which is slower, if it knew where this comes from.
+            piece = b.op(f'call i64 asm "", "=r,0"({b.lane(whole, lane // each).typed})', I64)
+            self._pieces[key] = piece
+        place = lane % each
+        return b.cast("trunc", piece.lshr(place * 8 * size) if place else piece, op.type)

@@ -1,0 +1,119 @@
+"""Accesses that are contiguous nearly everywhere: a check at run time picks a vector access or a gather.
+
+An index that starts over (`i % n`) is two runs of neighbours in the vector in which it does. Two masked loads in place
+of the gather do not pay: lanes that are not there may lie on a page that nobody may touch, such as that behind local
+memory, and then the processor takes a way that is far longer than a gather.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anyzero.compiler.ir import SIZES, Access, Op
+from anyzero.compiler.llvm import I64, PTR, Type, Value
+from anyzero.compiler.lower.emitter import Emitter
+from anyzero.compiler.lower.gathers import aligned, gather_one, scatter, typed, untyped, whole_type
+from anyzero.compiler.lower.masked import masked_load, masked_store
+
+
+@dataclass(slots=True)
+class _Run:
+    """Lanes from some lane on that may be neighbours."""
+
+    base: Value
+    """Where lane 0 would be."""
+    astray: Value
+    """Lanes that are here and no neighbours of it."""
+
+
+@dataclass(slots=True)
+class _Index:
+    """What the lanes of a pointer differ by, as narrow as it is."""
+
+    op: Op
+    step: int
+    """How far apart neighbours are."""
+
+
+def load(e: Emitter, pointer: Op, element: str, access: Access) -> Value:
+    b, mask = e.b, e.mask
+    assert mask is not None
+    size = SIZES[element]
+    alignment = aligned(access, size)
+    pointers = e.vector(pointer)
+    index = _index(e, pointer, size)
+    run = _first_run(e, pointer, index, size)
+    wide = Type(whole_type(element), e.lanes)
+    known, near, far, join = e.known, e.label(), e.label(), e.label()
+    b.line(f"br {e.any(run.astray).typed}, label %{far}, label %{near}")
+    e.start(near)
+    found = [(masked_load(e, run.base, wide, mask, alignment), near)]
+    b.line(f"br label %{join}")
+    e.start(far)
+    e.remember(known)
+    picked = untyped(e, gather_one(e, pointers, element, alignment))
+    found.append((picked, e.last_label()))
+    b.line(f"br label %{join}")
+    e.start(join)
+    e.forget_since(known)
+    ways = ", ".join(f"[ {value.text}, %{label} ]" for value, label in found)
+    return typed(e, b.op(f"phi {wide} {ways}", wide), element)
+
+
+def store(e: Emitter, pointer: Op, value: Value, access: Access) -> None:
+    b, mask = e.b, e.mask
+    assert mask is not None
+    size = SIZES[value.type.element]
+    pointers = e.vector(pointer)
+    run = _first_run(e, pointer, _index(e, pointer, size), size)
+    known, near, far, join = e.known, e.label(), e.label(), e.label()
+    b.line(f"br {e.any(run.astray).typed}, label %{far}, label %{near}")
+    e.start(near)
+    masked_store(e, untyped(e, value), run.base, mask, aligned(access, size))
+    b.line(f"br label %{join}")
+    e.start(far)
+    e.remember(known)
+    scatter(e, pointers, [value], access)
+    b.line(f"br label %{join}")
+    e.start(join)
+    e.forget_since(known)
+
+
+def _first_run(e: Emitter, pointer: Op, index: _Index, size: int) -> _Run:
+    """From the first lane that is here on."""
+    mask = e.mask
+    assert mask is not None
+    lane = e.first_lane() or e.b.constant(0, I64)
+    first = e.lane_of(index.op, lane)
+    base = e.moved(e.lane_of(pointer, lane), lane * -size)
+    return _Run(base, _astray(e, index, lane, first, mask))
+
+
+def _astray(e: Emitter, index: _Index, lane: Value, first: Value, among: Value) -> Value:
+    b = e.b
+    if first.type == PTR:
+        start = e.moved(first, lane * -index.step)
+    else:
+        start = first - b.cast("trunc", lane * index.step, first.type.element)
+    other = b.compare("ne", e.vector(index.op), e.apart(start, index.step))
+    return e.both(among, other)
+
+
+def _index(e: Emitter, op: Op, step: int) -> _Index:
+    """Of a pointer whose neighbours are `step` bytes apart."""
+    while True:
+        scale = op.args[1].info if op.name == "mul" and op.args[1].name == "const" else 0
+        if op.name == "offset" and e.shape(op.args[0]).uniform:
+            op = op.args[1]
+        elif scale and step % scale == 0:
+            op, step = op.args[0], step // scale
+        elif (
+            op.name == "cast"
+            and op.info in ("sext", "zext")
+            and op.args[0].type == "i32"
+            and not e.choices.options.greater_than_4gb
+        ):
+            # One that wraps around between two lanes has no lanes in the same buffer.
+            op = op.args[0]
+        else:
+            return _Index(op, step)

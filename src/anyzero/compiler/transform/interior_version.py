@@ -1,0 +1,174 @@
+"""The interior version of a kernel: a copy simplified under the assumption that no index needs clamping and that every
+work-item passes the bounds checks, as holds away from the edges.
+
+The code that is left has no masks for that and reads neighbours as neighbours. It is right where all that was taken for
+granted holds, which a few comparisons of numbers that a vector knows beforehand tell; elsewhere the kernel as it was
+is run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from anyzero.compiler.analysis.affine import LARGEST, Form, Forms, Leaf
+from anyzero.compiler.analysis.loops import Loops, find_loops
+from anyzero.compiler.dominators import Dominators, dominators
+from anyzero.compiler.ir import Block, Body, Op
+from anyzero.compiler.transform.block_order import number
+from anyzero.compiler.transform.blocks import substitute
+from anyzero.compiler.transform.dce import dce
+from anyzero.compiler.transform.simplify import simplify
+
+_HELD = {"s_clamp": "both", "u_clamp": "both", "s_min": "high", "u_min": "high", "s_max": "low", "u_max": "low",
+         "smin": "high", "umin": "high", "smax": "low", "umax": "low"}  # fmt: skip
+MOST = 24
+"""Different things to ask for."""
+
+
+@dataclass(slots=True)
+class Assumptions:
+    """Sums that must not be negative, each with the constant that makes it hardest."""
+
+    least: dict[tuple[tuple[Leaf, int], ...], int] = field(default_factory=dict)
+    held: int = 0
+    """Indices that were held inside of bounds."""
+
+    def ask(self, form: Form | None) -> bool:
+        """Notes that a sum is not negative; False where it cannot be put as a sum."""
+        if form is None:
+            return False
+        for inner, low, high in form.narrow:
+            self._inside(inner, low, high)
+        self._note(form)
+        return True
+
+    def _inside(self, form: Form, low: int, high: int) -> None:
+        self._note(Form(form.terms, form.low - low, form.high - low))
+        minus = tuple((leaf, -factor) for leaf, factor in form.terms)
+        self._note(Form(minus, high - form.high, high - form.low))
+
+    def _note(self, form: Form) -> None:
+        terms = tuple(sorted(form.terms, key=repr))
+        self.least[terms] = min(form.low, self.least.get(terms, form.low))
+
+    def number(self, form: Form, type_: str, unsigned: bool) -> None:
+        """The value of an operand is the sum itself, which did not wrap around."""
+        low = 0 if unsigned else -(1 << 31)
+        self._inside(
+            form, low if type_ == "i32" or unsigned else -LARGEST, (1 << 31) - 1 if type_ == "i32" else LARGEST
+        )
+
+    @property
+    def possible(self) -> bool:
+        return all(terms or least >= 0 for terms, least in self.least.items()) and len(self.least) <= MOST
+
+
+def interior_version(body: Body) -> tuple[Body, Assumptions] | None:
+    """A simpler body, and what has to hold for it; None where nothing can be taken for granted."""
+    forms = Forms(*_loops(body))
+    granted = Assumptions()
+    instead: dict[Op, Op] = {}
+    for op in body.ops:
+        known = _settled(op, forms, granted, body)
+        if known is not None:
+            instead[op] = known
+    if not instead or not granted.possible:
+        return None
+    made, copies = copied(body)
+    by = {copies[op]: copies.get(known, known) for op, known in instead.items()}
+    for block in made.blocks:
+        block.ops = [op for op in block.ops if op not in by]
+    substitute(made, by)
+    simplify(made)
+    number(made)
+    dce(made)
+    return made, granted
+
+
+def _loops(body: Body) -> tuple[Loops, Dominators[Block]]:
+    number(body)
+    immediate = dominators(body.blocks[0], lambda block: block.successors)
+    return find_loops(body, immediate), immediate
+
+
+def _settled(op: Op, forms: Forms, granted: Assumptions, body: Body) -> Op | None:
+    if op.name == "icmp" and op.args[0].type in ("i32", "i64"):
+        return _compared(op, forms, granted, body)
+    name = op.info[0] if op.name == "math" else op.info if op.name == "intrinsic" else ""
+    if name in _HELD and op.type in ("i32", "i64"):
+        return _held(op, _HELD[name], name[0] == "u", forms, granted)
+    return None
+
+
+def _held(op: Op, how: str, unsigned: bool, forms: Forms, granted: Assumptions) -> Op | None:
+    """The index itself."""
+    found = [forms.of(arg) for arg in op.args]
+    if any(form is None for form in found):
+        return None
+    places = [place for place, form in enumerate(found) if form is not None and form.ids]
+    if len(places) != 1 or (how == "both" and places != [0]):
+        return None
+    index = found[places[0]]
+    bounds = [form for place, form in enumerate(found) if place != places[0]]
+    low, high = {"both": bounds, "low": [*bounds, None], "high": [None, *bounds]}[how]
+    assert index is not None
+    differences = [(index, low), (high, index)]
+    asked = [None if a is None or b is None else a.plus(b, -1) for a, b in differences]
+    if any(form is None and None not in pair for form, pair in zip(asked, differences, strict=True)):
+        return None
+    for form in asked:
+        if form is not None:
+            granted.ask(form)
+    for form in found:
+        if form is not None:
+            granted.number(form, op.type, unsigned)
+    granted.held += 1
+    forms.known[op] = index
+    return op.args[places[0]]
+
+
+def _compared(op: Op, forms: Forms, granted: Assumptions, body: Body) -> Op | None:
+    """Ids lie behind constants, and before what arguments bound."""
+    found = [forms.of(arg) for arg in op.args]
+    first, second = found
+    if first is None or second is None:
+        return None
+    apart = first.plus(second, -1)
+    if apart is None or not apart.ids or len({factor > 0 for _, factor in apart.ids}) > 1:
+        return None
+    below = (apart.ids[0][1] > 0) == apart.bounded
+    unsigned, kind = op.info[0] == "u", op.info[-2:]
+    if op.info in ("eq", "ne"):
+        answer, distance = op.info == "ne", 1
+    else:
+        answer = (kind[0] == "l") == below
+        # Of numbers that may be equal, no distance is asked.
+        distance = int((kind[1] == "t") == answer)
+    sign = -1 if below else 1
+    asked = Form((), -distance, -distance).plus(apart, sign)
+    if not granted.ask(asked):
+        return None
+    for form in (first, second):
+        granted.number(form, op.args[0].type, unsigned)
+    forms.answers[op] = answer
+    return body.const("i1", int(answer))
+
+
+def copied(body: Body) -> tuple[Body, dict[Op, Op]]:
+    """The same body once more, and which operation became which."""
+    made = Body(body.name, [], list(body.variables), body.constants)
+    blocks = {block: Block(block.number) for block in body.blocks}
+    ops: dict[Op, Op] = {}
+    for block, copy in blocks.items():
+        for op in block.phis:
+            ops[op] = copy.add_phi(Op(op.name, op.type, [], op.info, op.flags, op.word))
+        for op in block.ops:
+            ops[op] = copy.append(Op(op.name, op.type, [], op.info, op.flags, op.word))
+    for op, copy_ in ops.items():
+        copy_.args = [ops.get(arg, arg) for arg in op.args]
+    for block, copy in blocks.items():
+        copy.predecessors = [blocks[each] for each in block.predecessors]
+        copy.successors = [blocks[each] for each in block.successors]
+        copy.condition = None if block.condition is None else ops.get(block.condition, block.condition)
+    made.blocks = list(blocks.values())
+    return made, ops

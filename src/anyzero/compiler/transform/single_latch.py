@@ -1,0 +1,34 @@
+"""Loop simplification: every loop gets a single latch of its own.
+
+Work-items that start over from different places meet there, so that the loop's header is no place where ways join. And
+none of them is still in an inner loop, which the others may not have left yet.
+"""
+
+from __future__ import annotations
+
+from anyzero.compiler.analysis.loops import Loops
+from anyzero.compiler.ir import Block, Body, Op
+from anyzero.compiler.transform.block_order import number, redirect
+
+
+def single_latch(body: Body, loops: Loops) -> bool:
+    """Are there new blocks? Then loops and dominators have to be found again."""
+    changed = False
+    for loop in loops.all:
+        if len(loop.latches) == 1 and loops.innermost[loop.latches[0]] is loop:
+            continue
+        changed = True
+        header, latches = loop.header, loop.latches
+        meeting = Block(len(body.blocks), predecessors=list(latches), successors=[header])
+        places = [header.predecessors.index(latch) for latch in latches]
+        others = [place for place in range(len(header.predecessors)) if place not in places]
+        for phi in header.phis:
+            joined = meeting.add_phi(Op("phi", phi.type, [phi.args[place] for place in places], word=phi.word))
+            phi.args = [*(phi.args[place] for place in others), joined]
+        header.predecessors = [*(header.predecessors[place] for place in others), meeting]
+        for latch in latches:
+            redirect(latch, header, meeting)
+        body.blocks.append(meeting)
+    if changed:
+        number(body)
+    return changed
