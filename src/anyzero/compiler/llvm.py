@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 BITS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "half": 16, "float": 32, "double": 64, "ptr": 64}
 FLOATS = {"half", "float", "double"}
@@ -143,7 +143,7 @@ class Value:
 
     def __neg__(self) -> Value:
         if self.type.is_float:
-            return self.builder.op(f"fneg {self.builder.flags}{self.typed}", self.type)
+            return self.builder.op("fneg", self.type, f"{self.builder.flags}{self.type} %s", self)
         return self.builder.binary("sub", self.like(0), self)
 
     def shl(self, by: Value | int) -> Value:
@@ -154,6 +154,39 @@ class Value:
 
     def ashr(self, by: Value | int) -> Value:
         return self.builder.binary("ashr", self, by)
+
+
+Kind = Literal["pure", "reads", "effect"]
+"""`pure`: the result depends on the operands alone. `reads`: on memory, too. `effect`: anything else."""
+
+_PURE_CALLS = tuple(
+    f"llvm.{name}."
+    for name in (
+        *("umin", "umax", "smin", "smax", "abs", "fma", "fabs", "sqrt", "cttz", "ctlz", "ctpop"),
+        "arithmetic.fence",
+    )
+)
+_MAY_TRAP = frozenset({"udiv", "sdiv", "urem", "srem"})
+_READING_CALLS = ("llvm.masked.load.", "llvm.masked.gather.")
+
+
+def kind_of_call(name: str) -> Kind:
+    return "pure" if name.startswith(_PURE_CALLS) else "reads" if name.startswith(_READING_CALLS) else "effect"
+
+
+class Instruction(NamedTuple):
+    """An instruction with a result. Its text is made when it is written: one that is known already never is."""
+
+    opcode: str
+    form: str
+    """LLVM's text behind the opcode, with `%s` for each operand."""
+    operands: tuple[str, ...]
+    type: Type
+    kind: Kind
+
+    @property
+    def text(self) -> str:
+        return f"{self.opcode} {self.form % self.operands}"
 
 
 class Builder:
@@ -177,11 +210,53 @@ class Builder:
     def label(self, name: str) -> None:
         self.lines.append(name + ":")
 
-    def op(self, text: str, type_: Type) -> Value:
-        """One instruction that has a result."""
+    def op(self, opcode: str, type_: Type, form: str, *operands: Value, kind: Kind = "pure") -> Value:
+        """One instruction with a result. `form` is LLVM's text behind the opcode, with `%s` for each operand."""
+        return self.add(Instruction(opcode, form, tuple([each.text for each in operands]), type_, kind))
+
+    def add(self, instruction: Instruction) -> Value:
         name = self.name()
-        self.lines.append(f"  {name} = {text}")
+        self.lines.append(f"  {name} = {instruction.text}")
+        return Value(self, name, instruction.type)
+
+    # Control flow
+
+    def jump(self, label: str) -> None:
+        self.line(f"br label %{label}")
+
+    def branch(self, condition: Value, then: str, otherwise: str, *, unlikely: bool = False) -> None:
+        """`unlikely` says that it nearly always goes to `otherwise`."""
+        weights = ", !prof !0" if unlikely else ""
+        self.line(f"br {condition.typed}, label %{then}, label %{otherwise}{weights}")
+
+    def phi(self, *ways: tuple[Value, str]) -> Value:
+        """A value for each label that control may come from."""
+        name, type_ = self.name(), ways[0][0].type
+        incoming = ", ".join(f"[ {value.text}, %{label} ]" for value, label in ways)
+        self.lines.append(f"  {name} = phi {type_} {incoming}")
         return Value(self, name, type_)
+
+    # Memory
+
+    def load(
+        self, type_: Type, address: Value, *, align: int = 0, invariant: bool = False, volatile: bool = False
+    ) -> Value:
+        """`invariant` memory is there, and the same, throughout a launch."""
+        form = f"{'volatile ' if volatile else ''}{type_}, ptr %s"
+        if align:
+            form += f", align {align}"
+        if invariant:
+            form += ", !invariant.load !1"
+        return self.op("load", type_, form, address, kind="pure" if invariant else "effect" if volatile else "reads")
+
+    def store(self, value: Value, address: Value, *, align: int = 0, volatile: bool = False) -> None:
+        aligned = f", align {align}" if align else ""
+        self.line(f"store {'volatile ' if volatile else ''}{value.typed}, {address.typed}{aligned}")
+
+    def element(self, element: str | Type, base: Value, index: Value) -> Value:
+        """The address of an element; one for each lane where base or index has lanes."""
+        type_ = Type("ptr", max(base.type.lanes, index.type.lanes))
+        return self.op("getelementptr", type_, f"{element}, {base.type} %s, {index.type} %s", base, index)
 
     # Constants
 
@@ -223,32 +298,36 @@ class Builder:
         type_ = Type(value.type.element, lanes)
         if not value.text.startswith("%") and not value.text.startswith("@"):
             return Value(self, f"splat ({value.typed})" if value.text != "poison" else "poison", type_)
-        one = self.op(f"insertelement {type_} poison, {value.typed}, i64 0", type_)
-        return self.op(f"shufflevector {one.typed}, {type_} poison, <{lanes} x i32> zeroinitializer", type_)
+        one = self.op("insertelement", type_, f"{type_} poison, {value.type} %s, i64 0", value)
+        return self.op("shufflevector", type_, f"{type_} %s, {type_} poison, <{lanes} x i32> zeroinitializer", one)
 
     def lane(self, value: Value, index: int | Value) -> Value:
         """One lane's number."""
         if not value.type.lanes:
             return value
-        place = index.typed if isinstance(index, Value) else f"i64 {index}"
-        return self.op(f"extractelement {value.typed}, {place}", Type(value.type.element))
+        index = index if isinstance(index, Value) else self.constant(index, I64)
+        return self.op("extractelement", Type(value.type.element), f"{value.type} %s, {index.type} %s", value, index)
 
     def with_lane(self, value: Value, index: int | Value, number: Value) -> Value:
-        place = index.typed if isinstance(index, Value) else f"i64 {index}"
-        return self.op(f"insertelement {value.typed}, {number.typed}, {place}", value.type)
+        index = index if isinstance(index, Value) else self.constant(index, I64)
+        form = f"{value.type} %s, {number.type} %s, {index.type} %s"
+        return self.op("insertelement", value.type, form, value, number, index)
 
     def shuffle(self, a: Value, b: Value | None, places: Sequence[int]) -> Value:
         """Lanes picked from `a` and `b` by constants; -1 for any."""
         type_ = Type(a.type.element, len(places))
         picks = ", ".join(f"i32 {place}" if place >= 0 else "i32 poison" for place in places)
-        second = b.typed if b is not None else f"{a.type} poison"
-        return self.op(f"shufflevector {a.typed}, {second}, <{len(places)} x i32> <{picks}>", type_)
+        second = b if b is not None else self.poison(a.type)
+        form = f"{a.type} %s, {second.type} %s, <{len(places)} x i32> <{picks}>"
+        return self.op("shufflevector", type_, form, a, second)
 
-    def _alike(self, values: Sequence[Value | Number]) -> list[Value]:
+    def _alike(self, values: Sequence[Value | Number]) -> Sequence[Value]:
         """Numbers made constants, and single values spread where others have lanes; elements are the caller's care."""
-        model = next(value for value in values if isinstance(value, Value))
-        lanes = max(value.type.lanes for value in values if isinstance(value, Value))
-        made = (each if isinstance(each, Value) else self.constant(each, Type(model.type.element)) for each in values)
+        types = [value.type for value in values if isinstance(value, Value)]
+        if len(types) == len(values) and all(each.lanes == types[0].lanes for each in types):
+            return values  # type: ignore[return-value]
+        lanes = max(each.lanes for each in types)
+        made = (each if isinstance(each, Value) else self.constant(each, Type(types[0].element)) for each in values)
         return [self.spread(each, lanes) for each in made]
 
     # Arithmetic
@@ -256,14 +335,30 @@ class Builder:
     def binary(self, operation: str, a: Value, b: Value | Number) -> Value:
         a, b = self._alike([a, b])
         flags = self.flags if operation[0] == "f" else ""
-        return self.op(f"{operation} {flags}{a.typed}, {b.text}", a.type)
+        kind: Kind = "effect" if operation in _MAY_TRAP else "pure"
+        return self.op(operation, a.type, f"{flags}{a.type} %s, %s", a, b, kind=kind)
 
     def call(self, name: str, result: Type, *arguments: Value) -> Value:
         """An intrinsic or routine whose arguments already have the right types."""
         flags = self.flags if result.is_float and name.startswith("llvm.") else ""
         parameters = ", ".join(str(each.type) for each in arguments)
         self.intrinsics.setdefault(name, f"declare {result} @{name}({parameters})")
-        return self.op(f"call {flags}{result} @{name}({', '.join(each.typed for each in arguments)})", result)
+        return self.apply(name, result, *arguments, flags=flags)
+
+    def apply(self, name: str, result: Type, *arguments: Value, flags: str = "", also: str = "") -> Value:
+        """A function that is declared elsewhere; `also` are arguments behind the others, as text."""
+        given = ", ".join(f"{each.type} %s" for each in arguments)
+        return self.op("call", result, f"{flags}{result} @{name}({given}{also})", *arguments, kind=kind_of_call(name))
+
+    def apply_several(self, name: str, results: Sequence[Type], *arguments: Value) -> list[Value]:
+        """The same for a function with several results."""
+        shape = f"{{ {', '.join(map(str, results))} }}"
+        whole = self.name()
+        self.line(f"{whole} = call {shape} @{name}({', '.join(each.typed for each in arguments)})")
+        return [
+            self.op("extractvalue", type_, f"{shape} %s, {at}", Value(self, whole, type_))
+            for at, type_ in enumerate(results)
+        ]
 
     def intrinsic(self, name: str, *arguments: Value | Number) -> Value:
         """`llvm.<name>` on arguments that are all of the result's type."""
@@ -286,22 +381,30 @@ class Builder:
     def compare(self, predicate: str, a: Value, b: Value | Number) -> Value:
         """`predicate` is LLVM's: eq ne slt ule …, or olt une ord … for floats."""
         a, b = self._alike([a, b])
-        kind = f"fcmp {self.flags}" if a.type.is_float else "icmp "
-        return self.op(f"{kind}{predicate} {a.typed}, {b.text}", a.type.of("i1"))
+        opcode, flags = ("fcmp", self.flags) if a.type.is_float else ("icmp", "")
+        return self.op(opcode, a.type.of("i1"), f"{flags}{predicate} {a.type} %s, %s", a, b)
 
     def select(self, condition: Value, then: Value | Number, otherwise: Value | Number) -> Value:
         a, b = self._alike([then, otherwise])
         lanes = max(condition.type.lanes, a.type.lanes)
         if condition.type.lanes:
             a, b = self.spread(a, lanes), self.spread(b, lanes)
-        return self.op(f"select {condition.typed}, {a.typed}, {b.typed}", a.type)
+        return self.op("select", a.type, f"{condition.type} %s, {a.type} %s, {b.type} %s", condition, a, b)
 
     def cast(self, operation: str, value: Value, element: str) -> Value:
         """trunc zext sext fptrunc fpext fptosi fptoui sitofp uitofp bitcast ptrtoint inttoptr, lane by lane."""
         type_ = value.type.of(element)
         if type_ == value.type:
             return value
-        return self.op(f"{operation} {value.typed} to {type_}", type_)
+        return self.op(operation, type_, f"{value.type} %s to {type_}", value)
 
     def bitcast(self, value: Value, element: str) -> Value:
         return self.cast("bitcast", value, element)
+
+    def reinterpret(self, value: Value, type_: Type) -> Value:
+        """The same bits as another number of lanes, or as one integer."""
+        return self.op("bitcast", type_, f"{value.type} %s to {type_}", value)
+
+    def freeze(self, value: Value) -> Value:
+        """Some value where it is poison."""
+        return self.op("freeze", value.type, f"{value.type} %s", value)

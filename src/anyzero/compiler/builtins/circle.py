@@ -176,8 +176,8 @@ def _load(w: Writer, symbol: str, index: Value) -> Value:
     element = index.type.element
     found = w.poison(index.type)
     for lane in range(index.type.lanes or 1):
-        place = w.op(f"getelementptr {element}, ptr @{symbol}, {w.lane(index, lane).typed}", Type("ptr"))
-        word = w.op(f"load {element}, {place.typed}", Type(element))
+        place = w.element(element, Value(w, f"@{symbol}", Type("ptr")), w.lane(index, lane))
+        word = w.load(Type(element), place)
         found = w.with_lane(found, lane, word) if index.type.lanes else word
     return found
 

@@ -100,7 +100,7 @@ def u_clamp(w: Writer, x: Value, low: Value, high: Value) -> Value:
 
 def count_zeros(w: Writer, name: str, x: Value) -> Value:
     """The number of bits for zero."""
-    return w.op(f"call {x.type} @{_declared(w, name, x)}({x.typed}, i1 false)", x.type)
+    return w.apply(_declared(w, name, x), x.type, x, also=", i1 false")
 
 
 def _declared(w: Writer, name: str, x: Value) -> str:

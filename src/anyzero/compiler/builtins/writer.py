@@ -145,16 +145,13 @@ class Writer(Builder):
         before = self._block
         expected = self.any_lane(mask)
         expected = self.call("llvm.expect.i1", Type("i1"), expected, self.constant(0, Type("i1")))
-        self.line(f"br {expected.typed}, label %{go}, label %{join}")
+        self.branch(expected, go, join)
         self.enter(go)
         found = rare()
         after = self._block
-        self.line(f"br label %{join}")
+        self.jump(join)
         self.enter(join)
-        return [
-            self.op(f"phi {a.type} [ {a.text}, %{before} ], [ {b.text}, %{after} ]", a.type)
-            for a, b in zip(otherwise, found, strict=True)
-        ]
+        return [self.phi((a, before), (b, after)) for a, b in zip(otherwise, found, strict=True)]
 
     def repeat(self, start: list[Value], step: Callable[[list[Value]], tuple[list[Value], Value]]) -> list[Value]:
         """`step` returns the next values and a mask; it runs at least once, until no lane's bit is set. It must not
@@ -162,7 +159,7 @@ class Writer(Builder):
         """
         head, done = self.start_block(), self.start_block()
         before = self._block
-        self.line(f"br label %{head}")
+        self.jump(head)
         self.enter(head)
         mark = len(self.lines)
         state = [Value(self, self.name(), value.type) for value in start]
@@ -171,7 +168,7 @@ class Writer(Builder):
             f"  {now.text} = phi {now.type} [ {first.text}, %{before} ], [ {after.text}, %{self._block} ]"
             for now, first, after in zip(state, start, following, strict=True)
         ]
-        self.line(f"br {self.any_lane(mask).typed}, label %{head}, label %{done}")
+        self.branch(self.any_lane(mask), head, done)
         self.enter(done)
         return following
 
@@ -181,10 +178,6 @@ class Writer(Builder):
         """Calls another routine."""
         if routine not in self.needs:
             self.needs.append(routine)
-        written = ", ".join(each.typed for each in arguments)
         if len(routine.results) == 1:
-            return [self.op(f"call {routine.results[0]} @{routine.symbol}({written})", routine.results[0])]
-        shape = f"{{ {', '.join(map(str, routine.results))} }}"
-        name = self.name()
-        self.line(f"{name} = call {shape} @{routine.symbol}({written})")
-        return [self.op(f"extractvalue {shape} {name}, {at}", type_) for at, type_ in enumerate(routine.results)]
+            return [self.apply(routine.symbol, routine.results[0], *arguments)]
+        return self.apply_several(routine.symbol, routine.results, *arguments)

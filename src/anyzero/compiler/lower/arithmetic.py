@@ -54,7 +54,7 @@ def directed(e: Emitter, name: str, a: Value, b: Value, mode: str) -> Value:
         return _directed(e, "fptrunc", wide, "half", mode)
     routine = rounded.routine(name, a.type, mode)
     e.routines[routine.symbol] = routine
-    return e.b.op(f"call {a.type} @{routine.symbol}({a.typed}, {b.typed})", a.type)
+    return e.b.apply(routine.symbol, a.type, a, b)
 
 
 @handles("fneg")
@@ -131,18 +131,11 @@ def maths(e: Emitter, op: Op) -> None:
         routine = library.routine(name, element, lanes, count, e.choices.target.wide, e.choices.target.fused)
     e.routines[routine.symbol] = routine
     args = [e.vector(each) if lanes else e.scalar(each) for each in op.args]
-    written = ", ".join(each.typed for each in args)
     if len(routine.results) == 1:
-        result = routine.results[0]
-        e.put(op, e.b.op(f"call {result} @{routine.symbol}({written})", result))
+        e.put(op, e.b.apply(routine.symbol, routine.results[0], *args))
         e.parts[op] = [e.vectors[op] if lanes else e.scalars[op]]
         return
-    structure = "{" + ", ".join(map(str, routine.results)) + "}"
-    name_ = e.b.name()
-    e.b.line(f"{name_} = call {structure} @{routine.symbol}({written})")
-    e.parts[op] = [
-        e.b.op(f"extractvalue {structure} {name_}, {place}", result) for place, result in enumerate(routine.results)
-    ]
+    e.parts[op] = e.b.apply_several(routine.symbol, routine.results, *args)
 
 
 @handles("frem")
@@ -152,9 +145,7 @@ def remainder(e: Emitter, op: Op) -> None:
     e.routines[routine.symbol] = routine
     e.elementwise(
         op,
-        lambda *args: e.b.op(
-            f"call {args[0].type} @{routine.symbol}({', '.join(a.typed for a in args)})", args[0].type
-        ),
+        lambda *args: e.b.apply(routine.symbol, args[0].type, *args),
     )
 
 
@@ -209,7 +200,7 @@ def fault(e: Emitter, condition: Value, kind: int, value: Value) -> None:
     b = e.b
     known = e.known
     bad, good = e.label(), e.label()
-    b.line(f"br i1 {condition.text}, label %{bad}, label %{good}, !prof !0")
+    b.branch(condition, bad, good, unlikely=True)
     e.start(bad)
     b.intrinsics.setdefault("az_fault", "declare void @az_fault(ptr, i32, i64) cold noreturn nounwind")
     b.line(f"call void @az_fault({e.frame.worker.typed}, i32 {kind}, {value.typed})")
@@ -334,12 +325,12 @@ def _beside(e: Emitter, kind: str, near: Value, a: Value) -> tuple[Value, Value]
 def read(e: Emitter, op: Op) -> None:
     scalar, vector = e.slot(op.info)
     # Volatile, or LLVM would make a value of it again.
-    stays = "volatile " if op.info.memory else ""
+    stays = bool(op.info.memory)
     if scalar is not None:
-        e.scalars[op] = e.b.op(f"load {stays}{op.type}, {scalar.typed}", Type(op.type))
+        e.scalars[op] = e.b.load(Type(op.type), scalar, volatile=stays)
     if vector is not None:
         type_ = Type(e.choices.kept(op.type), e.lanes)
-        found = e.b.op(f"load {stays}{type_}, {vector.typed}", type_)
+        found = e.b.load(type_, vector, volatile=stays)
         e.vectors[op] = e.truth(found) if op.type == "i1" else found
         if scalar is None and not e.shape(op).varying:
             e.scalars[op] = e.b.lane(e.vectors[op], 0)
@@ -349,12 +340,12 @@ def read(e: Emitter, op: Op) -> None:
 def write(e: Emitter, op: Op) -> None:
     scalar, vector = e.slot(op.info)
     value = op.args[0]
-    stays = "volatile " if op.info.memory else ""
+    stays = bool(op.info.memory)
     if scalar is not None:
-        e.b.line(f"store {stays}{e.scalar(value).typed}, {scalar.typed}")
+        e.b.store(e.scalar(value), scalar, volatile=stays)
     if vector is not None:
         found = e.held(e.vector(value)) if value.type == "i1" else e.vector(value)
-        e.b.line(f"store {stays}{found.typed}, {vector.typed}")
+        e.b.store(found, vector, volatile=stays)
 
 
 @handles("part")

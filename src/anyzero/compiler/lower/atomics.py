@@ -122,7 +122,7 @@ def _one(e: Emitter, what: Atomic, type_: str, pointer: Value, values: list[Valu
         return _alone(e, what.kind, element, pointer, values)
     align = SIZES[element]
     if what.kind == "load":
-        return b.op(f"load atomic {type_}, {pointer.typed} seq_cst, align {align}", Type(type_))
+        return b.op("load", Type(type_), f"atomic {type_}, ptr %s seq_cst, align {align}", pointer, kind="effect")
     if what.kind == "store":
         b.line(f"store atomic {values[0].typed}, {pointer.typed} seq_cst, align {align}")
         return None
@@ -130,9 +130,14 @@ def _one(e: Emitter, what: Atomic, type_: str, pointer: Value, values: list[Valu
         new, expected = values
         pair = b.name()
         b.line(f"{pair} = cmpxchg {pointer.typed}, {expected.typed}, {new.typed} seq_cst seq_cst, align {align}")
-        return b.op(f"extractvalue {{{element}, i1}} {pair}, 0", Type(element))
+        return b.op("extractvalue", Type(element), f"{{{element}, i1}} %s, 0", Value(b, pair, Type(element)))
     return b.op(
-        f"atomicrmw {_LLVM[what.kind]} {pointer.typed}, {values[0].typed} seq_cst, align {align}", Type(element)
+        "atomicrmw",
+        Type(element),
+        f"{_LLVM[what.kind]} ptr %s, {values[0].type} %s seq_cst, align {align}",
+        pointer,
+        values[0],
+        kind="effect",
     )
 
 
@@ -141,12 +146,10 @@ def _alone(e: Emitter, kind: str, element: str, pointer: Value, values: list[Val
     b = e.b
     align = SIZES[element]
     if kind == "store":
-        b.line(f"store {values[0].typed}, {pointer.typed}, align {align}")
+        b.store(values[0], pointer, align=align)
         return None
     # Volatile, so that a loop that waits for another work-item reads again.
-    before = b.op(
-        f"load {'volatile ' if kind == 'load' else ''}{element}, {pointer.typed}, align {align}", Type(element)
-    )
+    before = b.load(Type(element), pointer, align=align, volatile=kind == "load")
     if kind == "load":
         return before
     if kind == "compare_exchange":
@@ -158,5 +161,5 @@ def _alone(e: Emitter, kind: str, element: str, pointer: Value, values: list[Val
         after = before - values[0]
     else:
         after = combine(e, kind, before, values[0])
-    b.line(f"store {after.typed}, {pointer.typed}, align {align}")
+    b.store(after, pointer, align=align)
     return before

@@ -47,14 +47,14 @@ def _row(e: Emitter, rows: Value, index: int) -> Value:
 def _load(e: Emitter, rows: Value, index: int, type_: str) -> Value:
     """Truth values lie there as bytes."""
     wide = Type("i8" if type_ == "i1" else type_, e.lanes)
-    found = e.b.op(f"load {wide}, {_row(e, rows, index).typed}, align 8", wide)
+    found = e.b.load(wide, _row(e, rows, index), align=8)
     return e.b.compare("ne", found, 0) if type_ == "i1" else found
 
 
 def _store(e: Emitter, rows: Value, index: int, value: Value) -> None:
     if value.type.element == "i1":
         value = e.b.cast("zext", value, "i8")
-    e.b.line(f"store {value.typed}, {_row(e, rows, index).typed}, align 8")
+    e.b.store(value, _row(e, rows, index), align=8)
 
 
 @handles("parameter")
@@ -102,7 +102,7 @@ def call(e: Emitter, op: Op) -> None:
 def _check(e: Emitter, target: Value) -> None:
     """Ends the kernel where there is no function for so many lanes."""
     b = e.b
-    found = b.op(f"load i64, {e.moved(target, -8).typed}, align 1", I64)
+    found = b.load(I64, e.moved(target, -8), align=1)
     address = b.cast("ptrtoint", target, "i64")
     fault(e, b.compare("ne", found, mark(e.lanes)), FAULTS["function pointer"], address)
 
@@ -112,30 +112,27 @@ def _one_after_another(e: Emitter, pointers: Value, mask: Value, results: tuple[
     b, lanes = e.b, e.lanes
     places = [e.allocate(Type(type_, lanes)) for type_ in results]
     left = e.allocate(mask.type)
-    b.line(f"store {mask.typed}, {left.typed}")
+    b.store(mask, left)
     known = e.known
     head, done = e.label(), e.label()
-    b.line(f"br label %{head}")
+    b.jump(head)
     e.start(head)
-    rest = b.op(f"load {mask.type}, {left.typed}", mask.type)
+    rest = b.load(mask.type, left)
     lane = b.call("llvm.cttz.i64", I64, mask_bits(e, rest), b.constant(1, Type("i1")))
     target = b.lane(pointers, lane)
     same = b.compare("eq", pointers, b.spread(target, lanes)) & rest
     for place, value in zip(places, run(target, mask_bits(e, same)), strict=True):  # type: ignore[operator]
-        old = b.op(f"load {value.type}, {place.typed}", value.type)
-        b.line(f"store {b.select(same, value, old).typed}, {place.typed}")
-    b.line(f"store {(rest & ~same).typed}, {left.typed}")
+        old = b.load(value.type, place)
+        b.store(b.select(same, value, old), place)
+    b.store(rest & ~same, left)
     more = b.compare("ne", mask_bits(e, rest & ~same), 0)
-    b.line(f"br {more.typed}, label %{head}, label %{done}")
+    b.branch(more, head, done)
     e.start(done)
     e.forget_since(known)
-    return [
-        b.op(f"load {Type(type_, lanes)}, {place.typed}", Type(type_, lanes))
-        for type_, place in zip(results, places, strict=True)
-    ]
+    return [b.load(Type(type_, lanes), place) for type_, place in zip(results, places, strict=True)]
 
 
 def mask_bits(e: Emitter, mask: Value) -> Value:
     """As `Emitter.bits`, but never remembered: it is another mask each time around."""
-    bits = e.b.op(f"bitcast {mask.typed} to i{e.lanes}", Type(f"i{e.lanes}"))
-    return bits if e.lanes == 64 else e.b.op(f"zext i{e.lanes} {bits.text} to i64", I64)
+    bits = e.b.reinterpret(mask, Type(f"i{e.lanes}"))
+    return bits if e.lanes == 64 else e.b.cast("zext", bits, "i64")

@@ -329,7 +329,7 @@ class Emitter(Masking):
         b, lanes = self.b, self.lanes
         steps = b.each([stride * lane for lane in range(lanes)], "i64" if first.type == PTR else first.type.element)
         if first.type == PTR:
-            return b.op(f"getelementptr i8, {first.typed}, {steps.typed}", Type("ptr", lanes))
+            return b.element("i8", first, steps)
         return b.spread(first, lanes) + steps
 
     def value(self, op: Op) -> Value:
@@ -378,8 +378,7 @@ class Emitter(Masking):
             if by == 0:
                 return pointer
             by = b.constant(by, I64)
-        lanes = max(pointer.type.lanes, by.type.lanes)
-        return b.op(f"getelementptr i8, {pointer.typed}, {by.typed}", Type("ptr", lanes))
+        return b.element("i8", pointer, by)
 
     def base(self, pointer: Op) -> Value:
         """Where lane 0 of a strided pointer is, or would be if it were here."""
@@ -406,7 +405,7 @@ class Emitter(Masking):
             return self.frame.context
         block = self.allocate(f"[{8 * len(self.frame.given)} x i8]", 8)
         for place, value in enumerate(self.frame.given.values()):
-            self.b.line(f"store {value.typed}, {self.moved(block, place * 8).typed}, align 8")
+            self.b.store(value, self.moved(block, place * 8), align=8)
         return block
 
     def slot(self, slot: Slot) -> tuple[Value | None, Value | None]:
@@ -465,8 +464,8 @@ class Emitter(Masking):
     def put_back(self) -> None:
         """Before a region ends and another follows."""
         for place, address, type_ in self._kept:
-            value = self.b.op(f"load {type_}, {place.typed}", type_)
-            self.b.line(f"store {value.typed}, {address.typed}")
+            value = self.b.load(type_, place)
+            self.b.store(value, address)
 
     def for_each_lane(
         self, operands: list[Value], results: list[Type], body: Callable[..., list[Value]]
@@ -484,18 +483,18 @@ class Emitter(Masking):
         for operand in operands:
             if operand.type.lanes:
                 place = self.allocate(operand.type)
-                b.line(f"store {operand.typed}, {place.typed}")
+                b.store(operand, place)
                 places.append(place)
             else:
                 places.append(None)
         outs = [self.allocate(Type(result.element, lanes)) for result in results]
         counter = self.allocate(I64)
-        b.line(f"store {self.bits(mask).typed}, {counter.typed}")
+        b.store(self.bits(mask), counter)
         known = self.known
         head, done = self.label(), self.label()
-        b.line(f"br label %{head}")
+        b.jump(head)
         self.start(head)
-        left = b.op(f"load i64, {counter.typed}", I64)
+        left = b.load(I64, counter)
         lane = b.call("llvm.cttz.i64", I64, left, b.constant(1, I1))
         scalars = [
             operand if place is None else self._element(place, operand.type.element, lane)
@@ -503,27 +502,24 @@ class Emitter(Masking):
         ]
         found = body(lane, *scalars)
         for out, value in zip(outs, found, strict=True):
-            address = b.op(f"getelementptr {memory_type(value.type.element)}, {out.typed}, {lane.typed}", PTR)
+            address = b.element(memory_type(value.type.element), out, lane)
             if value.type == I1:
                 raise CompileError("truth values of single lanes are kept as bytes")
-            b.line(f"store {value.typed}, {address.typed}")
+            b.store(value, address)
         rest = left & (left - 1)
-        b.line(f"store {rest.typed}, {counter.typed}")
+        b.store(rest, counter)
         more = b.compare("ne", rest, 0)
-        b.line(f"br i1 {more.text}, label %{head}, label %{done}")
+        b.branch(more, head, done)
         self.start(done)
         self.forget_since(known)
-        return [
-            b.op(f"load {Type(result.element, lanes)}, {out.typed}", Type(result.element, lanes))
-            for result, out in zip(results, outs, strict=True)
-        ]
+        return [b.load(Type(result.element, lanes), out) for result, out in zip(results, outs, strict=True)]
 
     def _element(self, place: Value, element: str, lane: Value) -> Value:
         b = self.b
         if element == "i1":
             raise CompileError("truth values of single lanes are kept as bytes")
-        address = b.op(f"getelementptr {element}, {place.typed}, {lane.typed}", PTR)
-        return b.op(f"load {element}, {address.typed}", Type(element))
+        address = b.element(element, place, lane)
+        return b.load(Type(element), address)
 
 
 def memory_type(element: str) -> str:

@@ -90,11 +90,10 @@ class Entry:
     # Pieces
 
     def load(self, pointer: Value, place: int, type_: Type) -> Value:
-        return self.b.op(f"load {type_}, {self.at(pointer, place).typed}, align 8, !invariant.load !1", type_)
+        return self.b.load(type_, self.at(pointer, place), align=8, invariant=True)
 
     def at(self, pointer: Value, place: int | Value) -> Value:
-        by = place.typed if isinstance(place, Value) else f"i64 {place}"
-        return self.b.op(f"getelementptr i8, {pointer.typed}, {by}", PTR)
+        return self.b.element("i8", pointer, place if isinstance(place, Value) else self.b.constant(place, I64))
 
     def variable(self, start: Value) -> Value:
         name = f"%place{len(self.allocations)}"
@@ -104,10 +103,10 @@ class Entry:
         return place
 
     def get(self, place: Value, type_: Type = I64) -> Value:
-        return self.b.op(f"load {type_}, {place.typed}", type_)
+        return self.b.load(type_, place)
 
     def set(self, place: Value, value: Value) -> None:
-        self.b.line(f"store {value.typed}, {place.typed}")
+        self.b.store(value, place)
 
     def room(self, size: int) -> Value:
         """Memory of the function itself."""
@@ -125,31 +124,31 @@ class Entry:
     def while_(self, condition: Callable[[], Value], body: Callable[[], None]) -> None:
         head, inside, behind = self._labels("while", "do", "done")
         b = self.b
-        b.line(f"br label %{head}")
+        b.jump(head)
         b.label(head)
-        b.line(f"br {condition().typed}, label %{inside}, label %{behind}")
+        b.branch(condition(), inside, behind)
         b.label(inside)
         body()
-        b.line(f"br label %{head}")
+        b.jump(head)
         b.label(behind)
 
     def if_(self, condition: Value, body: Callable[[], None]) -> None:
         inside, behind = self._labels("then", "end")
         b = self.b
-        b.line(f"br {condition.typed}, label %{inside}, label %{behind}")
+        b.branch(condition, inside, behind)
         b.label(inside)
         body()
-        b.line(f"br label %{behind}")
+        b.jump(behind)
         b.label(behind)
 
     def choose(self, condition: Value, body: Callable[[], None], otherwise: Callable[[], None]) -> None:
         inside, other, behind = self._labels("then", "else", "end")
         b = self.b
-        b.line(f"br {condition.typed}, label %{inside}, label %{other}")
+        b.branch(condition, inside, other)
         for label, write in ((inside, body), (other, otherwise)):
             b.label(label)
             write()
-            b.line(f"br label %{behind}")
+            b.jump(behind)
         b.label(behind)
 
     def for_(self, start: Value, stop: Value, step: int, body: Callable[[Value], None]) -> Value:
@@ -192,7 +191,7 @@ class Entry:
             name += ".rows"
             given.append(between)
         given += self.before.needs.get(name, ())
-        return self.b.op(f"call i32 @{name}({', '.join(each.typed for each in given)})", I32)
+        return self.b.apply(name, I32, *given)
 
     def row(self, start: Value, stop: Value, body: Callable[[Value, Value | None], None]) -> None:
         """Vectors from `start` to before `stop`; the body gets the first lane's place and the mask."""
@@ -280,7 +279,7 @@ class Entry:
         b, lanes = self.b, self.lanes
         bits = b.binary("lshr", self.number((1 << most) - 1), self.number(most) - count)
         narrow = bits if lanes == 64 else b.cast("trunc", bits, f"i{lanes}")
-        return b.op(f"bitcast {narrow.typed} to <{lanes} x i1>", Type("i1", lanes))
+        return b.reinterpret(narrow, Type("i1", lanes))
 
 
 def several_only(rows: int, step: int, size: tuple[int, int, int] | None) -> bool:

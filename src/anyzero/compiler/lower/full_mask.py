@@ -64,7 +64,7 @@ class Rounds:
             e.remember(known)
             e.write(ops)
             versions.append(_taken(e, ops))
-            e.b.line(f"br label %{join}")
+            e.b.jump(join)
         e.start(join)
         e.forget_since(known)
         self._join(ops, versions)
@@ -157,5 +157,4 @@ def _either(e: Emitter, ways: list[tuple[Value, str]]) -> Value:
     first = ways[0][0]
     if all(value.text == first.text for value, _ in ways):
         return first
-    incoming = ", ".join(f"[ {value.text}, %{end} ]" for value, end in ways)
-    return e.b.op(f"phi {first.type} {incoming}", first.type)
+    return e.b.phi(*ways)

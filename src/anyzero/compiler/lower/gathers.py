@@ -80,8 +80,12 @@ def gather_one(e: Emitter, pointers: Value, element: str, alignment: int) -> Val
         name = f"llvm.masked.gather.{whole.mangled}.v{lanes}p0"
         b.intrinsics.setdefault(name, f"declare {whole} @{name}(<{lanes} x ptr>, <{lanes} x i1>, {whole})")
         found = b.op(
-            f"call {whole} @{name}(<{lanes} x ptr> align {alignment} {pointers.text}, {mask.typed}, {whole} poison)",
+            "call",
             whole,
+            f"{whole} @{name}(<{lanes} x ptr> align {alignment} %s, {mask.type} %s, {whole} poison)",
+            pointers,
+            mask,
+            kind="reads",
         )
         return typed(e, found, element)
     if lanes > MOST_WRITTEN_OUT:
@@ -90,7 +94,7 @@ def gather_one(e: Emitter, pointers: Value, element: str, alignment: int) -> Val
     safe = b.select(mask, pointers, b.spread(e.frame.grid, lanes))
     found = b.poison(whole)
     for place in range(lanes):
-        one = b.op(f"load {whole.element}, {b.lane(safe, place).typed}, align {alignment}", Type(whole.element))
+        one = b.load(Type(whole.element), b.lane(safe, place), align=alignment)
         found = b.with_lane(found, place, one)
     return typed(e, found, element)
 
@@ -109,7 +113,7 @@ def _picked(e: Emitter, pointers: Value, whole: Type, alignment: int) -> Value:
     """Lane after lane in a loop: written out, so many lanes are too much code."""
 
     def one(_: Value, address: Value) -> list[Value]:
-        return [e.b.op(f"load {whole.element}, {address.typed}, align {alignment}", Type(whole.element))]
+        return [e.b.load(Type(whole.element), address, align=alignment)]
 
     return e.for_each_lane([pointers], [Type(whole.element)], one)[0]
 
@@ -129,7 +133,7 @@ def _joined(e: Emitter, values: list[Value], size: int) -> Value:
     joined: Value | None = None
     for place, value in enumerate(values):
         # A component that is no value at all must not spoil its neighbours.
-        some = b.op(f"freeze {value.typed}", value.type)
+        some = b.freeze(value)
         wide = b.cast("zext", b.bitcast(some, f"i{8 * size}"), f"i{8 * size * len(values)}")
         joined = wide if joined is None else joined | wide.shl(place * 8 * size)
     assert joined is not None
@@ -143,7 +147,7 @@ def _scatter_one(e: Emitter, pointers: Value, value: Value, alignment: int) -> N
     if not e.choices.scatters or value.type.bits < 32:
 
         def put(_: Value, address: Value, value: Value) -> list[Value]:
-            b.line(f"store {value.typed}, {address.typed}, align {alignment}")
+            b.store(value, address, align=alignment)
             return []
 
         e.for_each_lane([pointers, value], [], put)

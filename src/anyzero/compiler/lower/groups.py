@@ -9,7 +9,7 @@ from collections.abc import Callable
 from anyzero.compiler.analysis.lane_loads import known_lane, picked_from
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import SIZES, Collective, Op
-from anyzero.compiler.llvm import I1, I32, I64, PTR, Type, Value
+from anyzero.compiler.llvm import I1, I32, I64, Type, Value
 from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.gathers import aligned
 from anyzero.compiler.lower.handlers import Chapter
@@ -64,7 +64,7 @@ def reduce(e: Emitter, operation: str, value: Value, mask: Value) -> Value:
     if operation in ("fadd", "fmul"):
         start = identity(e, operation, element)
         b.intrinsics.setdefault(name, f"declare {element} @{name}({element}, {value.type})")
-        return b.op(f"call reassoc {element} @{name}({start.typed}, {value.typed})", element)
+        return b.apply(name, element, start, value, flags="reassoc ")
     return b.call(name, element, value)
 
 
@@ -103,13 +103,13 @@ def permute(e: Emitter, values: list[Value], places: Value) -> Value:
     space = e.allocate(Type(element, lanes * len(values)))
     for index, value in enumerate(values):
         to = e.moved(space, index * lanes * SIZES[element])
-        b.line(f"store {value.typed}, {to.typed}, align {SIZES[element]}")
+        b.store(value, to, align=SIZES[element])
     wrapped = places & (lanes * len(values) - 1)
     found = b.poison(values[0].type)
     for lane in range(lanes):
         place = b.lane(wrapped, lane)
-        address = b.op(f"getelementptr {element}, {space.typed}, {place.typed}", PTR)
-        found = b.with_lane(found, lane, b.op(f"load {element}, {address.typed}", Type(element)))
+        address = b.element(element, space, place)
+        found = b.with_lane(found, lane, b.load(Type(element), address))
     return found
 
 
@@ -202,7 +202,7 @@ def _loaded(e: Emitter, op: Op) -> Value | None:
     size = SIZES[load.type]
     address = e.moved(e.base(pointer), lane * stride + component * size)
     alignment = aligned(load.info, size)
-    return e.b.op(f"load {load.type}, {address.typed}, align {alignment}", Type(load.type))
+    return e.b.load(Type(load.type), address, align=alignment)
 
 
 @_kind("broadcast", "shuffle")
@@ -371,9 +371,9 @@ def _block(e: Emitter, op: Op, what: Collective) -> None:
         address = e.moved(pointer, row * lanes * size)
         if not e.lanes:
             if what.kind == "block_read":
-                found.append(b.op(f"load {element}, {address.typed}, align {size}", Type(element)))
+                found.append(b.load(Type(element), address, align=size))
             else:
-                b.line(f"store {e.scalar(op.args[1 + row]).typed}, {address.typed}, align {size}")
+                b.store(e.scalar(op.args[1 + row]), address, align=size)
             continue
         mask = e.mask
         assert mask is not None
@@ -400,7 +400,7 @@ def _image_block(e: Emitter, op: Op, what: Collective) -> None:
     places = [e.moved(data, row * lanes * size) for row in range(what.count)]
     if not reads:
         for place, value in zip(places, op.args[3:], strict=True):
-            b.line(f"store {e.vector(value).typed}, {place.typed}, align {size}")
+            b.store(e.vector(value), place, align=size)
     mask = e.mask
     here = b.constant(1, I64) if mask is None else e.bits(mask)
     name = f"az_{what.kind}"
@@ -410,7 +410,7 @@ def _image_block(e: Emitter, op: Op, what: Collective) -> None:
         f"i32 {size}, {data.typed})"
     )
     if reads:
-        e.parts[op] = [b.op(f"load {element}, {place.typed}, align {size}", element) for place in places]
+        e.parts[op] = [b.load(element, place, align=size) for place in places]
         if what.count == 1:
             e.put(op, e.parts[op][0])
 
@@ -438,18 +438,18 @@ def group_copy(e: Emitter, op: Op) -> None:
     head, body, done = (e.label() for _ in range(3))
     first = b.compare("eq", e.frame.ids["vector", 0], 0)
     counter = e.allocate(I64)
-    b.line(f"store i64 0, {counter.typed}")
-    b.line(f"br {first.typed}, label %{head}, label %{done}")
+    b.store(b.constant(0, I64), counter)
+    b.branch(first, head, done)
     e.start(head)
-    at = b.op(f"load i64, {counter.typed}", I64)
-    b.line(f"br {b.compare('ult', at, elements).typed}, label %{body}, label %{done}")
+    at = b.load(I64, counter)
+    b.branch(b.compare("ult", at, elements), body, done)
     e.start(body)
     near, far = at * access.count, at * stride * access.count
     to_local = access.space == "local"
     target, origin = e.moved(to, near if to_local else far), e.moved(source, far if to_local else near)
     b.intrinsics.setdefault("llvm.memcpy.p0.p0.i64", "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
     b.line(f"call void @llvm.memcpy.p0.p0.i64({target.typed}, {origin.typed}, i64 {access.count}, i1 false)")
-    b.line(f"store {(at + 1).typed}, {counter.typed}")
-    b.line(f"br label %{head}")
+    b.store(at + 1, counter)
+    b.jump(head)
     e.start(done)
     e.forget_since(known)

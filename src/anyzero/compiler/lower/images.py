@@ -40,7 +40,7 @@ def _rows(e: Emitter, values: list[Value]) -> Value:
     space = e.allocate(f"[{4 * _lanes(e)} x i32]", 64)
     for index, value in enumerate(values):
         place = e.moved(space, index * 4 * _lanes(e))
-        b.line(f"store {value.typed}, {place.typed}, align 4")
+        b.store(value, place, align=4)
     return space
 
 
@@ -69,12 +69,12 @@ def _for_each_image(e: Emitter, things: list[Value], call: Callable[[list[Value]
     mask = e.mask
     assert mask is not None
     left = e.allocate(mask.type)
-    b.line(f"store {mask.typed}, {left.typed}")
+    b.store(mask, left)
     known = e.known
     head, done = e.label(), e.label()
-    b.line(f"br label %{head}")
+    b.jump(head)
     e.start(head)
-    rest = b.op(f"load {mask.type}, {left.typed}", mask.type)
+    rest = b.load(mask.type, left)
     lane = b.call("llvm.cttz.i64", I64, mask_bits(e, rest), b.constant(1, Type("i1")))
     found = [b.lane(each, lane) if each.type.lanes else each for each in things]
     same = rest
@@ -83,8 +83,8 @@ def _for_each_image(e: Emitter, things: list[Value], call: Callable[[list[Value]
             same = b.compare("eq", each, b.spread(one, lanes)) & same
     call(found, mask_bits(e, same))
     rest = rest & ~same
-    b.line(f"store {rest.typed}, {left.typed}")
-    b.line(f"br {b.compare('ne', mask_bits(e, rest), 0).typed}, label %{head}, label %{done}")
+    b.store(rest, left)
+    b.branch(b.compare("ne", mask_bits(e, rest), 0), head, done)
     e.start(done)
     e.forget_since(known)
 
@@ -111,10 +111,7 @@ def image_read(e: Emitter, op: Op) -> None:
     _for_each_image(e, things, call)
     element = "float" if access.kind == 0 else "i32"
     type_ = Type(element, e.lanes)
-    e.parts[op] = [
-        b.op(f"load {type_}, {e.moved(texel, component * 4 * _lanes(e)).typed}, align 4", type_)
-        for component in range(4)
-    ]
+    e.parts[op] = [b.load(type_, e.moved(texel, component * 4 * _lanes(e)), align=4) for component in range(4)]
 
 
 @handles("image_write")
@@ -152,7 +149,7 @@ def image_query(e: Emitter, op: Op) -> None:
 
 
 def _query(e: Emitter, image: Value, what: int) -> Value:
-    return e.b.op(f"call i32 @az_image_query({image.typed}, i32 {what})", I32)
+    return e.b.apply("az_image_query", I32, image, also=f", i32 {what}")
 
 
 _ADDRESSING = {0: 0, 1: 2, 2: 3, 3: 1, 4: 4}
@@ -179,7 +176,7 @@ def printf(e: Emitter, op: Op) -> None:
 
     def one(_: Value, format_: Value, *given: Value) -> list[Value]:
         for index, value in enumerate(given):
-            b.line(f"store {value.typed}, {e.moved(space, index * 8).typed}, align 8")
+            b.store(value, e.moved(space, index * 8), align=8)
         b.line(f"call void @az_printf({e.frame.worker.typed}, {format_.typed}, {space.typed}, i32 {len(given)})")
         return []
 
@@ -212,7 +209,7 @@ def space_of(e: Emitter, op: Op) -> None:
 
     def word(field: str) -> Value:
         place = e.moved(e.frame.worker, WORKER_OFFSETS[field])
-        return b.op(f"load i64, {place.typed}, align 8, !invariant.load !1", I64)
+        return b.load(I64, place, align=8, invariant=True)
 
     fields = ("local", "scratch", "local_bytes", "scratch_bytes")
     local, scratch, local_bytes, scratch_bytes = (word(field) for field in fields)

@@ -36,8 +36,7 @@ def _at_worst(e: Entry, leaf: Any, factor: int, ids: dict[str, Value], further: 
     kind, what = leaf
     if kind == "argument":
         place, type_ = what
-        value = e.b.op(f"load {type_}, {e.at(e.arguments, place).typed}, align {Type(type_).bits // 8}, "
-                       "!invariant.load !1", Type(type_))  # fmt: skip
+        value = e.b.load(Type(type_), e.at(e.arguments, place), align=Type(type_).bits // 8, invariant=True)
         return value if type_ == "i64" else e.b.cast("sext", value, "i64")
     name, dimension = what
     if name in _SIZES:

@@ -6,25 +6,13 @@ once: what is made of nothing but arguments is the same for all work-items.
 
 from __future__ import annotations
 
-from anyzero.compiler.llvm import Builder, Type, Value
+from anyzero.compiler.llvm import Builder, Instruction, Value
 from anyzero.compiler.lower.scopes import Scope, common
 
-_PURE = frozenset({
-    "add", "sub", "mul", "and", "or", "xor", "shl", "lshr", "ashr", "icmp", "fcmp", "fadd", "fsub", "fmul", "fdiv",
-    "fneg", "select", "insertelement", "extractelement", "shufflevector", "getelementptr", "zext", "sext", "trunc",
-    "bitcast", "ptrtoint", "inttoptr", "fptrunc", "fpext", "fptosi", "fptoui", "sitofp", "uitofp", "freeze",
-})  # fmt: skip
-"""Operations that depend on their operands alone and cannot fail."""
-_PURE_CALLS = tuple(
-    f"@llvm.{name}."
-    for name in (
-        *("umin", "umax", "smin", "smax", "abs", "fma", "fabs", "sqrt", "cttz", "ctlz", "ctpop"),
-        "arithmetic.fence",
-    )
-)
-_READS = ("@llvm.masked.load.", "@llvm.masked.gather.")
-_BLOCKS = ("ptr %arguments,", "ptr %grid,", "ptr %worker,")
+_BLOCKS = frozenset({"%arguments", "%grid", "%worker"})
 """Memory that is there, and the same, throughout a launch."""
+Key = tuple[str, str, tuple[str, ...]]
+"""Opcode, form and operands of an instruction."""
 _LATEST = 8
 """Blocks beside each other that compute the same, of which is remembered that they do."""
 
@@ -38,28 +26,28 @@ class LaunchInvariants:
         self.lines: list[str] = []
         self.needs: dict[str, list[Value]] = {}
         """What each region is given, by its name."""
-        self._known: dict[str, str] = {}
+        self._known: dict[Key, str] = {}
+        self._names: set[str] = set()
         self._places: set[str] = set()
         """Addresses inside of the launch's own blocks."""
 
-    def compute(self, word: str, text: str) -> str | None:
-        """The name of what it gives; None where it takes more than what is known beforehand."""
-        found = self._known.get(text)
+    def compute(self, instruction: Instruction, key: Key) -> str | None:
+        """The name of its result; None where it takes more than what is known beforehand."""
+        found = self._known.get(key)
         if found is not None:
             return found
-        names = text.count("%")
-        if not names:
+        registers = [each for each in instruction.operands if each[0] == "%"]
+        inside = len(registers) == 1 and registers[0] in _BLOCKS
+        if not registers or not (inside or self._names.issuperset(registers)):
             return None
-        inside = names == 1 and any(block in text for block in _BLOCKS)
-        if not inside and names != text.count("%i"):
-            return None
-        if word == "load" and not (inside or text[text.index("%") : text.index(", align")] in self._places):
+        if instruction.opcode == "load" and not (inside or registers[0] in self._places):
             return None
         name = f"%i{len(self.lines)}"
-        if inside and word == "getelementptr":
+        self._names.add(name)
+        if inside and instruction.opcode == "getelementptr":
             self._places.add(name)
-        self.lines.append(f"  {name} = {text}")
-        self._known[text] = name
+        self.lines.append(f"  {name} = {instruction.text}")
+        self._known[key] = name
         return name
 
 
@@ -71,61 +59,57 @@ class ValueNumbering(Builder):
         self.needs: dict[str, Value] = {}
         """What comes from beforehand, by name."""
         self._before = before
-        self._same: dict[str, list[tuple[Scope, Value]]] = {}
+        self._same: dict[Key, list[tuple[Scope, Value]]] = {}
         """What was computed, and where."""
-        self._read: dict[str, Value] = {}
+        self._read: dict[Key, Value] = {}
         """What was read from memory in this block, until something may have changed it."""
         self._scope = Scope()
         """The block that is being written."""
         self._ways: dict[str, Scope | None] = {}
         """What all ways to a label lead through that were written so far."""
 
-    def op(self, text: str, type_: Type) -> Value:
-        word = text[: text.find(" ")]
-        if word in _PURE:
-            return self._computed(word, text, type_)
-        if word == "load":
-            if text.startswith(("load atomic", "load volatile")):
-                self._read = {}
-                return super().op(text, type_)
-            if "!invariant.load" in text:
-                return self._computed(word, text, type_)
-        elif word == "call" and any(name in text for name in _PURE_CALLS):
-            return self._computed(word, text, type_)
-        elif word != "call" or not any(name in text for name in _READS):
-            if word != "phi":
-                self._read = {}
-            return super().op(text, type_)
-        found = self._read.get(text)
+    def add(self, instruction: Instruction) -> Value:
+        if instruction.kind == "effect":
+            self._read = {}
+            return super().add(instruction)
+        key = instruction[:3]
+        if instruction.kind == "pure":
+            return self._computed(instruction, key)
+        found = self._read.get(key)
         if found is None:
-            found = self._read[text] = super().op(text, type_)
+            found = self._read[key] = super().add(instruction)
         return found
 
-    def _computed(self, word: str, text: str, type_: Type) -> Value:
-        """Depends on its operands alone."""
-        scope, there = self._scope, self._same.get(text)
+    def _computed(self, instruction: Instruction, key: Key) -> Value:
+        scope, there = self._scope, self._same.get(key)
         if there is None:
-            there = self._same[text] = []
+            there = self._same[key] = []
         for where, value in reversed(there):
             if where is scope or scope.inside(where):
                 return value
         found = None
         if self._before is not None:
-            name = self._before.compute(word, text)
+            name = self._before.compute(instruction, key)
             if name is not None:
-                found = self.needs[name] = Value(self, name, type_)
+                found = self.needs[name] = Value(self, name, instruction.type)
         if found is None:
-            found = super().op(text, type_)
+            found = super().add(instruction)
         there.append((scope, found))
         if len(there) > _LATEST:
             del there[0]
         return found
 
+    def jump(self, label: str) -> None:
+        self._way_to(label)
+        super().jump(label)
+
+    def branch(self, condition: Value, then: str, otherwise: str, *, unlikely: bool = False) -> None:
+        self._way_to(then)
+        self._way_to(otherwise)
+        super().branch(condition, then, otherwise, unlikely=unlikely)
+
     def line(self, text: str) -> None:
         self._read = {}
-        if text.startswith("br "):
-            for each in text.split("label %")[1:]:
-                self._way_to(each.partition(",")[0])
         super().line(text)
 
     def _way_to(self, label: str) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anyzero.compiler.llvm import I32, Type, Value
+from anyzero.compiler.llvm import I32, PTR, Type, Value
 from anyzero.compiler.lower.emitter import STRAIGHT
 from anyzero.compiler.lower.lockstep_plan import END, Plan, Step
 
@@ -41,15 +41,15 @@ def write_lockstep(e: Entry, group: Group, plan: Plan) -> None:
     end = e.label("end")
     size = 8 * len(plan.shared)
     shared, next_ = e.room(size), e.room(size)
-    e.b.line(f"br label %{labels[0]}")
+    e.b.jump(labels[0])
     for number, step in enumerate(plan.steps):
         e.b.label(labels[number])
         _region(e, group, number, step, plan, (shared, next_))
         targets = [end if each == END else labels[each] for each in step.next]
         if len(targets) == 1:
-            e.b.line(f"br label %{targets[0]}")
+            e.b.jump(targets[0])
         else:
-            came = e.b.op("load i32, ptr %came", I32)
+            came = e.b.load(I32, Value(e.b, "%came", PTR))
             cases = " ".join(f"i32 {each + 1}, label %{to}" for each, to in zip(step.next, targets, strict=True))
             e.b.line(f"switch {came.typed}, label %{targets[0]} [ {cases} ]")
     e.b.label(end)
@@ -71,7 +71,7 @@ def _region(e: Entry, group: Group, number: int, step: Step, plan: Plan, places:
         spill = e.at(e.scratch, ids["vector"] * group.per_vector)
         answer = e.region(number, mask, {**ids, "spill": spill}, shared, next_)
         if several:
-            b.line(f"store {answer.lshr(1).typed}, ptr %came")
+            b.store(answer.lshr(1), Value(b, "%came", PTR))
         return b.cast("trunc", answer, "i1") if step.stops else None
 
     if step.idle:
@@ -140,14 +140,17 @@ def _row(e: Entry, stop: Value, fixed: int, halves: bool, one: One) -> None:
     def run(step: int, limit: Value, body: Callable[[Value], Value | None]) -> None:
         """Until the limit, or until somebody says that it is enough."""
         head, inside, behind = (e.label(name) for name in ("while", "do", "done"))
-        b.line(f"br label %{head}")
+        b.jump(head)
         b.label(head)
         now = e.get(counter)
-        b.line(f"br {b.compare('slt', now, limit).typed}, label %{inside}, label %{behind}")
+        b.branch(b.compare("slt", now, limit), inside, behind)
         b.label(inside)
         enough = body(now)
         e.set(counter, now + step)
-        b.line(f"br label %{head}" if enough is None else f"br {enough.typed}, label %{end}, label %{head}")
+        if enough is None:
+            b.jump(head)
+        else:
+            b.branch(enough, end, head)
         b.label(behind)
 
     if lanes and fixed % lanes == 0 < fixed <= STRAIGHT * lanes:
@@ -156,7 +159,7 @@ def _row(e: Entry, stop: Value, fixed: int, halves: bool, one: One) -> None:
             enough = one(e.number(place), Value(b, "splat (i1 true)", Type("i1", lanes)))
             if enough is not None:
                 more = e.label("more")
-                b.line(f"br {enough.typed}, label %{end}, label %{more}")
+                b.branch(enough, end, more)
                 b.label(more)
     elif not lanes:
         run(1, stop, lambda x: one(x, None))
@@ -173,7 +176,7 @@ def _row(e: Entry, stop: Value, fixed: int, halves: bool, one: One) -> None:
             e.whole = True
     else:
         run(lanes, stop, lambda x: one(x, e.first_lanes(stop - x)))
-    b.line(f"br label %{end}")
+    b.jump(end)
     b.label(end)
 
 

@@ -55,18 +55,20 @@ class Masking:
         key = ("bits", mask.text)
         found = self._cache.get(key)
         if found is None:
-            bits = self.b.op(f"bitcast {mask.typed} to i{self.lanes}", Type(f"i{self.lanes}"))
-            found = bits if self.lanes == 64 else self.b.op(f"zext i{self.lanes} {bits.text} to i64", I64)
+            bits = self.b.reinterpret(mask, Type(f"i{self.lanes}"))
+            found = bits if self.lanes == 64 else self.b.cast("zext", bits, "i64")
             self._cache[key] = found
         return found
 
     def any(self, mask: Value) -> Value:
         if not mask.type.lanes:
             return mask
-        return self.b.op(f"icmp ne {self._gathered(mask, 'or').typed}, 0", I1)
+        bits = self._gathered(mask, "or")
+        return self.b.op("icmp", I1, f"ne {bits.type} %s, 0", bits)
 
     def all(self, mask: Value) -> Value:
-        return self.b.op(f"icmp eq {self._gathered(mask, 'and').typed}, -1", I1)
+        bits = self._gathered(mask, "and")
+        return self.b.op("icmp", I1, f"eq {bits.type} %s, -1", bits)
 
     def all_exist(self) -> Value:
         """Is there a work-item for each lane? Those that are missing are the last ones."""
@@ -81,12 +83,12 @@ class Masking:
         lanes = self.choices.target.register * 8 // Type(held).bits
         if held == "i1" or self.lanes <= lanes or self.lanes % lanes:
             bits = Type(f"i{self.lanes}")
-            return b.op(f"bitcast {mask.typed} to {bits}", bits)
+            return b.reinterpret(mask, bits)
         wide = self.held(mask)
         parts = [b.shuffle(wide, None, range(at, at + lanes)) for at in range(0, self.lanes, lanes)]
         while len(parts) > 1:
             parts = [b.binary(operation, *pair) if len(pair) > 1 else pair[0] for pair in pairs(parts)]
-        return b.op(f"bitcast {b.compare('slt', parts[0], 0).typed} to i{lanes}", Type(f"i{lanes}"))
+        return b.reinterpret(b.compare("slt", parts[0], 0), Type(f"i{lanes}"))
 
     def held(self, mask: Value) -> Value:
         """A mask as it is kept between blocks."""
@@ -111,7 +113,7 @@ class Masking:
         if self.choices.mask == "i1":
             return self.b.select(mask, condition, self.b.zero(mask.type))
         wide = self.held(condition)
-        return self.truth(self.held(mask) & self.b.op(f"freeze {wide.typed}", wide.type))
+        return self.truth(self.held(mask) & self.b.freeze(wide))
 
     def hold(self, op: Op) -> None:
         """LLVM must not see through a value that other blocks ask for, or it would keep the `i1` instead."""

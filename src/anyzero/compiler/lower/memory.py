@@ -43,7 +43,7 @@ def _indexed(e: Emitter, pointer: Op, by: Op) -> Value:
         if index.name == "cast" and index.info == "sext" and index.args[0].type == "i32":
             index = index.args[0]
         number = e.vector(index)
-        return e.b.op(f"getelementptr i{8 * scale}, {base.typed}, {number.typed}", Type("ptr", e.lanes))
+        return e.b.element(f"i{8 * scale}", base, number)
     return e.moved(base, e.value(by))
 
 
@@ -104,12 +104,9 @@ def _dense(e: Emitter, stride: int, size: int, count: int) -> bool:
 
 def _load_once(e: Emitter, pointer: Value, element: str, access: Access) -> list[Value]:
     size = SIZES[element]
-    volatile = "volatile " if access.volatile else ""
+    to, alignment = Type(element), aligned(access, size)
     return [
-        e.b.op(
-            f"load {volatile}{element}, {e.moved(pointer, place * size).typed}, align {aligned(access, size)}",
-            Type(element),
-        )
+        e.b.load(to, e.moved(pointer, place * size), align=alignment, volatile=access.volatile)
         for place in range(access.count)
     ]
 
@@ -117,7 +114,6 @@ def _load_once(e: Emitter, pointer: Value, element: str, access: Access) -> list
 def _store_once(e: Emitter, pointer: Op, values: Sequence[Op], access: Access) -> None:
     b = e.b
     address = e.scalar(pointer)
-    volatile = "volatile " if access.volatile else ""
     mask = e.mask
     lane: Value | None = None
     for place, op in enumerate(values):
@@ -130,7 +126,7 @@ def _store_once(e: Emitter, pointer: Op, values: Sequence[Op], access: Access) -
             value = e.scalar(op)
         size = SIZES[value.type.element]
         to = e.moved(address, place * size)
-        b.line(f"store {volatile}{value.typed}, {to.typed}, align {aligned(access, size)}")
+        b.store(value, to, align=aligned(access, size), volatile=access.volatile)
 
 
 def _spread_mask(e: Emitter, step: int, count: int) -> Value:
@@ -209,21 +205,18 @@ def _load_apart(e: Emitter, pointer: Op, element: str, access: Access, stride: i
         found = b.poison(wide)
         for lane in range(lanes):
             address = e.moved(base, lane * stride + place * size)
-            one = b.op(f"load {wide.element}, {address.typed}, align {aligned(access, size)}", Type(wide.element))
+            one = b.load(Type(wide.element), address, align=aligned(access, size))
             found = b.with_lane(found, lane, one)
         near.append(found)
-    b.line(f"br label %{join}")
+    b.jump(join)
     e.start(some)
     e.remember(known)
     far = [untyped(e, each) for each in gather(e, e.apart(base, stride), element, access)]
     last = e.last_label()
-    b.line(f"br label %{join}")
+    b.jump(join)
     e.start(join)
     e.forget_since(known)
-    return [
-        typed(e, b.op(f"phi {wide} [ {one.text}, %{all_here} ], [ {other.text}, %{last} ]", wide), element)
-        for one, other in zip(near, far, strict=True)
-    ]
+    return [typed(e, b.phi((one, all_here), (other, last)), element) for one, other in zip(near, far, strict=True)]
 
 
 def _store_apart(e: Emitter, pointer: Op, values: list[Value], access: Access, stride: int) -> None:
@@ -239,12 +232,12 @@ def _store_apart(e: Emitter, pointer: Op, values: list[Value], access: Access, s
     for place, value in enumerate(whole):
         for lane in range(e.lanes):
             address = e.moved(base, lane * stride + place * size)
-            b.line(f"store {b.lane(value, lane).typed}, {address.typed}, align {aligned(access, size)}")
-    b.line(f"br label %{join}")
+            b.store(b.lane(value, lane), address, align=aligned(access, size))
+    b.jump(join)
     e.start(some)
     e.remember(known)
     scatter(e, e.apart(base, stride), values, access)
-    b.line(f"br label %{join}")
+    b.jump(join)
     e.start(join)
     e.forget_since(known)
 
@@ -292,9 +285,7 @@ def copy(e: Emitter, op: Op) -> None:
 @handles("argument")
 def argument(e: Emitter, op: Op) -> None:
     address = e.moved(e.frame.arguments, op.info)
-    e.scalars[op] = e.b.op(
-        f"load {op.type}, {address.typed}, align {SIZES[op.type]}, !invariant.load !1", Type(op.type)
-    )
+    e.scalars[op] = e.b.load(Type(op.type), address, align=SIZES[op.type], invariant=True)
 
 
 @handles("argument_address")
@@ -305,13 +296,13 @@ def argument_address(e: Emitter, op: Op) -> None:
 @handles("local_argument")
 def local_argument(e: Emitter, op: Op) -> None:
     address = e.moved(e.frame.arguments, op.info)
-    place = e.b.op(f"load i64, {address.typed}, align 8, !invariant.load !1", I64)
+    place = e.b.load(I64, address, align=8, invariant=True)
     e.scalars[op] = e.moved(local_memory(e), place)
 
 
 def local_memory(e: Emitter) -> Value:
     place = e.moved(e.frame.worker, WORKER_OFFSETS["local"])
-    return e.b.op(f"load ptr, {place.typed}, align 8, !invariant.load !1", PTR)
+    return e.b.load(PTR, place, align=8, invariant=True)
 
 
 @handles("variable")
@@ -345,7 +336,7 @@ def builtin(e: Emitter, op: Op) -> None:
     which, dimension = op.info
     if which in _BUILTIN_PLACES:
         address = e.moved(e.frame.grid, _BUILTIN_PLACES[which] + 8 * dimension)
-        e.scalars[op] = e.b.op(f"load i64, {address.typed}, align 8, !invariant.load !1", I64)
+        e.scalars[op] = e.b.load(I64, address, align=8, invariant=True)
     elif which == "sub_group_max_size":
         e.scalars[op] = e.b.constant(e.choices.sub_group or max(e.lanes, 1), I64)
     elif which == "sub_group_local_id":
@@ -375,7 +366,7 @@ def _by_number(e: Emitter, dimension: int) -> Value:
     sizes = []
     for axis in range(2):
         address = e.moved(e.frame.grid, _BUILTIN_PLACES["group_size"] + 8 * axis)
-        sizes.append(b.cast("trunc", b.op(f"load i64, {address.typed}, align 8, !invariant.load !1", I64), "i32"))
+        sizes.append(b.cast("trunc", b.load(I64, address, align=8, invariant=True), "i32"))
     first = b.cast("trunc", e.frame.ids["vector", 0] * e.lanes, "i32")
     number = e.apart(first, 1)
     for axis, size in enumerate(sizes):

@@ -24,7 +24,7 @@ def compare(e: Emitter, op: Op) -> bool:
     ones = b.binary("lshr", b.constant((1 << lanes) - 1, I64), b.constant(lanes - 1, I64) - last)
     bits = b.select(inside, ones, b.constant(0, I64))
     narrow = bits if lanes == 64 else b.cast("trunc", bits, f"i{lanes}")
-    e.vectors[op] = b.op(f"bitcast {narrow.typed} to <{lanes} x i1>", Type("i1", lanes))
+    e.vectors[op] = b.reinterpret(narrow, Type("i1", lanes))
     return True
 
 

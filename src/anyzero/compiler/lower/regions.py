@@ -228,13 +228,13 @@ def _write_in_step(
         for slot in step.writes:
             value, _ = e.slot(slot)
             assert value is not None
-            now = b.op(f"load {slot.type}, {value.typed}", Type(slot.type))
-            b.line(f"store {now.typed}, ptr %next.{plan.shared[slot]}")
+            now = b.load(Type(slot.type), value)
+            b.store(now, Value(b, f"%next.{plan.shared[slot]}", PTR))
         next_ = END if ends_in_barrier(block) is None else starts[block.successors[0]]
         if not step.stops:
             b.line(f"ret i32 {answer(next_, False)}")
             return
-        stopped = b.op("load i1, ptr %stopped", I1)
+        stopped = b.load(I1, Value(b, "%stopped", PTR))
         b.line(f"ret {b.select(stopped, b.constant(answer(next_, True), I32), answer(next_, False)).typed}")
 
     _write(head, lines, [frame], ready.regions[number], leave, ready, choices, out, step.stops)
@@ -317,18 +317,18 @@ def _write(
         if ends_in_barrier(block) is not None or not block.successors:
             leave(e, block)
         elif len(block.successors) == 1:
-            b.line(f"br label %B{block.successors[0].number}")
+            b.jump(f"B{block.successors[0].number}")
         else:
             assert block.condition is not None
-            first, second = (f"label %B{each.number}" for each in block.successors)
+            first, second = (f"B{each.number}" for each in block.successors)
             if block in stops:
                 label = e.label()
-                b.line(f"br {e.scalar(block.condition).typed}, {first}, label %{label}")
+                b.branch(e.scalar(block.condition), first, label)
                 b.label(label)
-                b.line("store i1 true, ptr %stopped")
-                b.line(f"br {second}")
+                b.store(b.constant(1, I1), Value(b, "%stopped", PTR))
+                b.jump(second)
             else:
-                b.line(f"br {e.scalar(block.condition).typed}, {first}, {second}")
+                b.branch(e.scalar(block.condition), first, second)
     parameters = ", ".join([head.parameters, *(each.typed for each in b.needs.values())])
     first_line = f"define {head.name}({parameters}) {head.attributes} {{"
     lines = [first_line, "entry:", *start, *e.allocations, f"  br label %B{region.start.number}", *b.lines, "}"]

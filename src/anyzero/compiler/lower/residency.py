@@ -38,7 +38,7 @@ def _call(e: Emitter, addresses: Value, lanes: Value, size: Value) -> None:
 
 def _one(e: Emitter, address: Value, size: Value) -> None:
     place = e.allocate(address.type)
-    e.b.line(f"store {address.typed}, {place.typed}")
+    e.b.store(address, place)
     _call(e, place, e.b.constant(1, I64), size)
 
 
@@ -58,7 +58,7 @@ def _each(e: Emitter, addresses: Value, size: int) -> None:
     mask = e.mask
     assert mask is not None
     place = e.allocate(addresses.type)
-    e.b.line(f"store {addresses.typed}, {place.typed}")
+    e.b.store(addresses, place)
     _call(e, place, e.bits(mask), e.b.constant(size, I64))
 
 

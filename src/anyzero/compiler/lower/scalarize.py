@@ -36,7 +36,7 @@ def whole_or_part(e: Emitter) -> tuple[MutableMapping[object, Value], str, str, 
         every = e.b.compare("eq", number, e.lanes) & e.all_exist()
     known = e.known
     all_here, some, join = e.label(), e.label(), e.label()
-    e.b.line(f"br {every.typed}, label %{all_here}, label %{some}")
+    e.b.branch(every, all_here, some)
     return known, all_here, some, join
 
 
@@ -55,16 +55,16 @@ def written_out(
     e.start(all_here)
     work = _round if e.lanes <= ROUND else _rounds
     whole, whole_end = work(e, operands, vectors, b.constant(0, I64), result, body), e.last_label()
-    b.line(f"br label %{join}")
+    b.jump(join)
     e.start(some)
     e.remember(known)
     part, part_end = otherwise(), e.last_label()
-    b.line(f"br label %{join}")
+    b.jump(join)
     e.start(join)
     e.forget_since(known)
     if whole is None:
         return None
-    return b.op(f"phi {whole.type} [ {whole.text}, %{whole_end} ], [ {part[0].text}, %{part_end} ]", whole.type)
+    return b.phi((whole, whole_end), (part[0], part_end))
 
 
 def _rounds(
@@ -76,29 +76,27 @@ def _rounds(
     out = Type(result, e.lanes) if result else None
     found = e.allocate(out) if out else None
     for leaf, place in places.items():
-        b.line(f"store {vectors[leaf].typed}, {place.typed}")
-    b.line(f"store {start.typed}, {counter.typed}")
+        b.store(vectors[leaf], place)
+    b.store(start, counter)
     head, done = e.label(), e.label()
-    b.line(f"br label %{head}")
+    b.jump(head)
     e.start(head)
-    first = b.op(f"load i64, {counter.typed}", I64)
-    left = {
-        leaf: b.op(f"load {vectors[leaf].type}, {place.typed}", vectors[leaf].type) for leaf, place in places.items()
-    }
+    first = b.load(I64, counter)
+    left = {leaf: b.load(vectors[leaf].type, place) for leaf, place in places.items()}
     now = {leaf: b.shuffle(vector, None, range(ROUND)) for leaf, vector in left.items()}
     made = _round(e, operands, now, first, result, body)
     if made is not None and found is not None:
         to = e.moved(found, first * SIZES[result])
-        b.line(f"store {made.typed}, {to.typed}, align {SIZES[result]}")
+        b.store(made, to, align=SIZES[result])
     for leaf, vector in left.items():
         # The lanes of the next round move to the front.
         moved = b.shuffle(vector, None, [*range(ROUND, e.lanes), *(-1 for _ in range(ROUND))])
-        b.line(f"store {moved.typed}, {places[leaf].typed}")
+        b.store(moved, places[leaf])
     after = first + ROUND
-    b.line(f"store {after.typed}, {counter.typed}")
-    b.line(f"br {b.compare('ult', after, e.lanes).typed}, label %{head}, label %{done}")
+    b.store(after, counter)
+    b.branch(b.compare("ult", after, e.lanes), head, done)
     e.start(done)
-    return b.op(f"load {out}, {found.typed}", out) if found is not None and out is not None else None
+    return b.load(out, found) if found is not None and out is not None else None
 
 
 def _round(
@@ -170,9 +168,9 @@ class _Lanes:
         piece = self._pieces.get(key)
         if piece is None:
             pieces = Type("i64", vector.type.lanes // each)
-            whole = b.op(f"bitcast {vector.typed} to {pieces}", pieces)
+            whole = b.reinterpret(vector, pieces)
             # LLVM would take each number out by itself, which is slower, if it knew where this comes from.
-            piece = b.op(f'call i64 asm "", "=r,0"({b.lane(whole, lane // each).typed})', I64)
+            piece = b.op("call", I64, 'i64 asm "", "=r,0"(i64 %s)', b.lane(whole, lane // each), kind="effect")
             self._pieces[key] = piece
         place = lane % each
         return b.cast("trunc", piece.lshr(place * 8 * size) if place else piece, op.type)

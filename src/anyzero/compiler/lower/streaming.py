@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from anyzero.compiler.analysis.streaming_stores import LINE
-from anyzero.compiler.llvm import I64, Value
+from anyzero.compiler.llvm import Value
 from anyzero.compiler.lower.emitter import Emitter
 
 if TYPE_CHECKING:
@@ -36,17 +36,17 @@ def either_way(e: Emitter, value: Value, address: Value, usual: Callable[[], Non
     b, mask = e.b, e.mask
     assert mask is not None
     bits = e.frame.given["stream"]
-    number = b.op(f"ptrtoint {address.typed} to i64", I64)
+    number = b.cast("ptrtoint", address, "i64")
     # The highest bit is never asked for, but in NEVER: LLVM sees that the answer to that is no.
     whole = b.compare("eq", (number | HIGHEST) & bits, 0) & e.all(mask)
     past, through, join = e.label(), e.label(), e.label()
     known = e.known
-    b.line(f"br {whole.typed}, label %{past}, label %{through}")
+    b.branch(whole, past, through)
     e.start(past)
     b.line(f"store {value.typed}, {address.typed}, align {LINE}, !nontemporal !2")
-    b.line(f"br label %{join}")
+    b.jump(join)
     e.start(through)
     usual()
-    b.line(f"br label %{join}")
+    b.jump(join)
     e.start(join)
     e.forget_since(known)

@@ -38,7 +38,7 @@ def rows(e: Emitter, pointers: Value, element: str, access: Access, alignment: i
                 parts = []
                 for lane in range(first + row, first + edge * beside, edge):
                     address = e.moved(b.lane(pointers, lane), chunk * size)
-                    parts.append(b.op(f"load {piece}, {address.typed}, align {alignment}", piece))
+                    parts.append(b.load(piece, address, align=alignment))
                 wide.append(_joined(e, parts))
             blocks.append(_transposed(e, wide))
         found += [_joined(e, list(parts)) for parts in zip(*blocks, strict=True)]
@@ -66,7 +66,7 @@ def load(e: Emitter, at: At, wide: Type, count: int, alignment: int) -> list[Val
             rows = []
             for lane in range(first, first + edge):
                 address = e.moved(at(lane), chunk * size)
-                rows.append(b.op(f"load {piece}, {address.typed}, align {alignment}", piece))
+                rows.append(b.load(piece, address, align=alignment))
             blocks.append(_transposed(e, rows))
         found += [_joined(e, list(parts)) for parts in zip(*blocks, strict=True)]
     return found
@@ -83,7 +83,7 @@ def store(e: Emitter, at: At, values: list[Value], alignment: int) -> None:
             ]
             for lane, row in zip(lanes, _transposed(e, columns), strict=True):
                 address = e.moved(at(lane), chunk * size)
-                b.line(f"store {row.typed}, {address.typed}, align {alignment}")
+                b.store(row, address, align=alignment)
 
 
 def _transposed(e: Emitter, rows: list[Value]) -> list[Value]:
