@@ -68,7 +68,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> list[Rows | None]:
 
 @pytest.mark.parametrize(("name", "count"), [("store_column", 8), ("load_column", 4), ("both_columns", 8)])
 def test_given_rows_side_by_side_then_they_run_together(name: str, count: int, found: list[Rows | None]) -> None:
-    compiled(case(name, 64, 64, (64, 16)), Options(level=0, cpu="haswell", lanes=16))
+    compiled(case(name, 64, 64, (64, 16)), Options(level=1, cpu="haswell", lanes=16))
     rows = found[-1]
     assert rows is not None
     assert (rows.count, {op.name for op in rows.columns}) == (
@@ -78,5 +78,5 @@ def test_given_rows_side_by_side_then_they_run_together(name: str, count: int, f
 
 
 def test_given_indices_that_may_wrap_inside_of_a_buffer_then_rows_stay_apart(found: list[Rows | None]) -> None:
-    compiled(case("store_column", 64, 64, (64, 16)), Options(level=0, lanes=16, greater_than_4gb=True))
+    compiled(case("store_column", 64, 64, (64, 16)), Options(level=1, lanes=16, greater_than_4gb=True))
     assert all(rows is None or not rows.columns for rows in found)

@@ -186,9 +186,12 @@ class Emitter(Masking):
         self._writes: tuple[Block | None, dict[Op, int]] = None, {}
         """Of a block: how many operations that may write memory come before each."""
 
-    def run_rows(self, rows: Rows, frames: list[Frame]) -> None:
-        """From now on, what rows do for themselves is written once for each of the frames."""
+    def run_rows(self, rows: Rows, frames: list[Frame], columns: Handler) -> None:
+        """From now on, operations of single rows are written once for each of the frames. `columns` writes accesses of
+        all rows at once.
+        """
         self.rows = rows
+        self._write_columns = columns
         self._views = [_View(frames[0], self.scalars, self.vectors, self.parts)]
         for frame in frames:
             self._views.append(
@@ -212,7 +215,7 @@ class Emitter(Masking):
             if handler is None:
                 raise CompileError(f"{op.name} is not supported", offset=op.word)
             if self.rows is not None and op in self.rows.columns:
-                self.handlers["columns"](self, op)
+                self._write_columns(self, op)
             elif self.rows is not None and op in self.rows.each:
                 for row in range(1, len(self._views)):
                     self._look(row)

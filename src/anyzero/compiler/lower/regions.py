@@ -22,7 +22,7 @@ from anyzero.compiler.lower.launch_invariants import LaunchInvariants, ValueNumb
 from anyzero.compiler.lower.lockstep_plan import END, Plan, answer
 from anyzero.compiler.transform.regions import Region, ends_in_barrier
 
-CHAPTERS = (arithmetic, atomics, calls, groups, images, memory, residency, row_columns)
+CHAPTERS = (arithmetic, atomics, calls, groups, images, memory, residency)
 HANDLERS = together(*(chapter.handles for chapter in CHAPTERS))
 """Of the lowering to lanes of a CPU."""
 
@@ -307,7 +307,7 @@ def _write(
     e = Emitter(choices, ready.shapes, ready.masks, frames[0], b, HANDLERS)
     e.used, e.constants, e.streams, e.crossing = ready.used, out.constants, ready.streams.stores, ready.crossing
     if rows is not None:
-        e.run_rows(rows, frames)
+        e.run_rows(rows, frames, row_columns.write_columns)
     e.keep(*_in_loops(region, ready.storage))
     write_block = Rounds(e, ready.body, often).write_block if rows is None else e.write_block
     late = _late(region)

@@ -7,14 +7,10 @@ from anyzero.compiler.llvm import Type, Value
 from anyzero.compiler.lower import transposition
 from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.gathers import aligned
-from anyzero.compiler.lower.handlers import Chapter
 
-__all__ = ["handles", "write_columns"]
-
-handles = Chapter()
+__all__ = ["write_columns"]
 
 
-@handles("columns")
 def write_columns(e: Emitter, op: Op) -> None:
     """A load or store of all rows, each of whose lanes are all here."""
     pointers = e.in_rows(lambda: e.vector(op.args[0]), 1)[0]
