@@ -34,7 +34,7 @@ def test_the_middle_one_of_the_suite_is_judged() -> None:
     lines = report.as_text(made, ["a note"]).splitlines()
     assert re.search(r"20\.0 ms \(22\.0 ms\) +1\.00 ms \(2\.00 ms\) +40\.0 ms \(50\.0 ms\) +0\.50$", lines[2])
     assert re.search(r"60\.0 ms \(70\.0 ms\) +2\.00 ms \(3\.00 ms\) +– +–$", lines[3])
-    assert lines[4].endswith("≤ 30.0 ms ✗, ≤ 5.00 ms ✓")
+    assert lines[4].endswith("≤ 25.0 ms ✗, ≤ 5.00 ms ✓")
     assert lines[-1] == "a note"
 
 

@@ -259,7 +259,7 @@ def test_given_the_length_of_the_arguments_then_llvm_knows_it() -> None:
 
 
 def test_what_llvm_is_told_of_the_engines_blocks_is_their_size() -> None:
-    header = (Path(__file__).resolve().parents[3] / "engine" / "exec" / "offered.h").read_text()
+    header = (Path(__file__).resolve().parents[3] / "engine" / "layouts" / "gen" / "kernel.h").read_text()
     grid = re.search(r"sizeof\(Grid\) == (\d+)", header)
     # The engine's own part of a worker begins with a pointer.
     worker = re.search(r"offsetof\(Worker, launch\) == (\d+)", header)
