@@ -9,6 +9,7 @@
 #include "kernel_memory.h"
 #include "kernel_stack.h"
 #include "output.h"
+#include "packet.h"
 #include "printf.h"
 #include "reach.h"
 #include "running.h"

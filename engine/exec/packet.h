@@ -1,6 +1,7 @@
 // The one vocabulary of commands. Regular lists, immediate lists, queues and fences all emit these packets.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
