@@ -52,7 +52,7 @@ class Code {
   }
   const Code& current() const { return const_cast<Code*>(this)->current(); }
 
-  // Before anybody else has it: there is better code to be had.
+  // Better code can be compiled. Call it before other threads see this one.
   void may_improve(std::shared_ptr<const std::string> build) { improvement_ = std::make_unique<Improvement>(std::move(build)); }
   Improvement* improvement() { return improvement_.get(); }
   const GlobalBlock& globals() const { return globals_[0]; }

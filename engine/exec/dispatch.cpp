@@ -187,7 +187,8 @@ void run(const Launch& launch, Busy& busy, const Reach* reach) {
     if (!code.flat() && !code.may_wait()) choose_strip(running.grid);
     const uint64_t spent = run_adaptively(running, code, pieces, busy);
     if (spent) code.learn_end(running.turns, spent);
-    launch.code->note_work(spent ? spent : times(code.pace(), running.grid.global_size[0]) / 1000);
+    const uint64_t* size = running.grid.global_size;
+    launch.code->note_work(spent ? spent : times(times(code.pace(), size[0]), size[1] * size[2]) / 1000);
   }
 }
 

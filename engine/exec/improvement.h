@@ -1,4 +1,4 @@
-// What code of the first stage knows of the second: whether it has run long enough for better code to pay.
+// The state of first-stage code that may be compiled again: how long it has run, and the queue of code that has run long enough.
 #pragma once
 
 #include <atomic>
@@ -10,29 +10,29 @@ namespace anyzero {
 
 class Code;
 
-// Threading: any thread counts; the one that finds that it is enough puts the code in line, without a lock or memory.
+// Threading: any thread counts; the one that passes the limit queues the code, without a lock or an allocation.
 struct Improvement {
-  // Nanoseconds of work after which a kernel is worth compiling again. About what that takes: who runs for less is done before.
+  // Nanoseconds of work after which a kernel is compiled again: about the cost of that. Kernels that run for less end before.
   static constexpr uint64_t kWorth = 20'000'000;
-  // So often another process is asked, where one is killed or runs out of memory.
+  // Attempts, where the process that compiles is killed or runs out of memory.
   static constexpr uint32_t kTries = 3;
 
   explicit Improvement(std::shared_ptr<const std::string> from) : build(std::move(from)) {}
 
-  const std::shared_ptr<const std::string> build;  // the question that the module was made from
+  const std::shared_ptr<const std::string> build;  // the request that the module was built from
   std::atomic<uint64_t> worked{0};
-  std::atomic<bool> asked{false};  // in line, or has been
+  std::atomic<bool> asked{false};  // queued now or earlier
   std::atomic<uint32_t> tries{0};
-  Code* next = nullptr;  // in line behind it
+  Code* next = nullptr;  // in the queue
 };
 
-// Code that waits to be compiled again. Each is held by whoever puts it there, and then by whoever takes it.
+// The queue of code to compile again. It holds a reference to each, which the thread that takes it releases.
 class ImprovementLine {
  public:
   void put(Code& code, Improvement& improvement);
   // Waits for one. For one thread.
   Code* take();
-  // In a forked child: the parent's thread has what was there.
+  // In a forked child: the parent's thread compiles what is queued.
   void forget() { last_.store(nullptr, std::memory_order_relaxed); }
 
  private:

@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING, Any, overload
 
 from anyzero import errors
 from anyzero.api.image import Image as ApiImage
+from anyzero.api.sampler import Sampler
 from anyzero.language.errors import KernelError
 from anyzero.language.launch import Launch
 from anyzero.language.parameters import annotations_of
 from anyzero.language.source import Source
 from anyzero.language.specialization import Specialization
 from anyzero.language.types import (
+    F32,
+    I32,
     SAMPLER,
+    U32,
     Const,
     Image,
     Memory,
@@ -122,11 +126,8 @@ class Kernel:
             t: Type = defaulted(found, value)
             return t
         if isinstance(value, ApiImage):
-            kind = {"f": "F32", "i": "I32", "u": "U32"}[value.dtype.kind]
-            from anyzero.language import types
-
-            return Image(getattr(types, kind), int(value.kind[0]))
-        if type(value).__name__ == "Sampler":
+            return Image({"f": F32, "i": I32, "u": U32}[value.dtype.kind], int(value.kind[0]))
+        if isinstance(value, Sampler):
             return SAMPLER
         raise errors.InvalidArgument(
             f"{name} of {self.source.name} cannot be {value!r}",
