@@ -64,7 +64,7 @@ build/%/build.ninja: Makefile | $(READY)
 DEMO := $(VENV)/.demo
 .PHONY: demo
 demo: $(if $(wildcard $(READY)),build,$(DEMO))  ## the guided tour
-	@$(BIN)/anyzero demo
+	@$(BIN)/anyzero demo --output build/demo
 
 $(DEMO): $(shell git ls-files pyproject.toml CMakeLists.txt src engine binding loader opencl spec 2>/dev/null)
 	$(check_python)

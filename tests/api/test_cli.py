@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -132,18 +133,26 @@ def test_info_json_lists_tiles() -> None:
     assert len(driver["devices"][0]["tiles"]) == 3
 
 
-def test_demo_checks_what_it_shows() -> None:
-    result = command("demo", ANYZERO_DEVICES="cpu:tiles=2", ANYZERO_DEVICE="0.1")
+def test_demo_checks_what_it_shows(tmp_path: Path) -> None:
+    pictures = tmp_path / "pictures"
+    result = command("demo", "--output", str(pictures), ANYZERO_DEVICES="cpu:tiles=2", ANYZERO_DEVICE="0.1")
     assert (result.returncode, result.stderr) == (0, "")
-    assert result.stdout.count("✓") == 9
-    assert "All 9 steps were checked" in result.stdout
+    assert result.stdout.count("✓") == 12
+    assert "All 12 steps were checked" in result.stdout
+    assert f"Pictures in {pictures}: mandelbrot.png, blur.png, timeline.svg" in result.stdout
+    assert sorted(path.name for path in pictures.iterdir()) == ["blur.png", "mandelbrot.png", "timeline.svg"]
+    assert "\033" not in result.stdout
+    assert max(map(len, result.stdout.partition("Using")[2].rpartition("Pictures")[0].splitlines())) <= 80
+    assert re.search(r"^compute engine  .*K+", result.stdout, re.MULTILINE)
     for expected in ("GB/s", "round trips", "from submit to fence", "device's own clock"):
         assert expected in " ".join(result.stdout.split())
 
 
-def test_demo_fails_on_a_wrong_result(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_demo_fails_on_a_wrong_result(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     monkeypatch.setattr(demo, "require", lambda holds, what: (_ for _ in ()).throw(demo.Wrong(f"demo: {what}")))
-    assert main(["demo"]) == 1
+    assert main(["demo", "--output", str(tmp_path)]) == 1
     err = capsys.readouterr().err
     assert err.startswith("anyzero: error: demo: a fill left other values")
     assert err.count("\n") == 1

@@ -19,7 +19,7 @@ _EXAMPLES = """\
 examples:
   anyzero info                     the devices, as a table
   anyzero info --json              the same for programs: anyzero info --json | jq '.drivers[].devices[].name'
-  anyzero demo                     copy, fill, event and fence round trips, timed and checked
+  anyzero demo                     a tour of commands and kernels, with pictures
   anyzero run -- ./vector_add      any program that speaks Level Zero, on this package's driver
   eval "$(anyzero env)"            the same for everything that this shell starts from now on
   anyzero doctor                   is everything in place? and what to do if not
@@ -45,6 +45,7 @@ _DEMO = """\
 examples:
   anyzero demo                     the whole tour, on the default device
   anyzero demo --device 0.1        on the second tile of the first device
+  anyzero demo --output pictures   write the pictures there instead of ./anyzero-demo
 """
 _RUN = """\
 examples:
@@ -215,8 +216,11 @@ def _parser() -> argparse.ArgumentParser:
     form.add_argument("--json", action="store_true", help="as JSON, with everything")
     form.add_argument("-v", "--verbose", action="store_true", help="with every limit and extension")
 
-    tour = add("demo", "try the default device: copy, fill, events, fences, timed and checked", _DEMO, _demo)
+    tour = add("demo", "try the default device: commands and kernels, checked and timed, with pictures", _DEMO, _demo)
     tour.add_argument("--device", metavar="SELECTOR", help="which device, as in ANYZERO_DEVICE: 0, cpu:0, 0.1")
+    tour.add_argument(
+        "--output", metavar="FOLDER", default="anyzero-demo", help="where to write the pictures; default anyzero-demo"
+    )
 
     start = add("run", "start a program that then uses anyzero", _RUN, _run)
     start.usage = "anyzero run [options] [--] PROGRAM [ARGUMENT …]"
@@ -338,7 +342,7 @@ def _info(chosen: argparse.Namespace) -> int:
 def _demo(chosen: argparse.Namespace) -> int:
     from anyzero.tools import demo
 
-    return demo.run(chosen.device)
+    return demo.run(chosen.device, chosen.output)
 
 
 def _run(chosen: argparse.Namespace) -> int:

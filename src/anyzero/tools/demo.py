@@ -1,7 +1,8 @@
-"""`anyzero demo`: a guided tour. Every step measures something, checks its result and says what it showed."""
+"""`anyzero demo`: a guided tour. Every step checks its result and says what it showed; some draw pictures."""
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,9 +11,11 @@ import numpy as np
 
 import anyzero as az
 from anyzero.api import library
+from anyzero.tools.gallery import Gallery, Wrong, require
 from anyzero.tools.info import device_table
+from anyzero.tools.picture import in_blocks
 from anyzero.tools.sizes import size
-from anyzero.tools.terminal import coloured, progress, wrapped
+from anyzero.tools.terminal import HELP_WIDTH, coloured, progress, width, wrapped
 
 __all__ = ["run"]
 
@@ -22,17 +25,15 @@ ROUND_TRIPS = 2000
 REPLAYS = 200
 
 
-class Wrong(az.Error):
-    """A result that is not what it must be."""
-
-    remedy = "That is a bug: please report it with the output of `anyzero info --json`."
-
-
-def run(selector: str | None = None) -> int:
+def run(selector: str | None = None, output: str | os.PathLike[str] = "anyzero-demo") -> int:
     print(device_table())
     device = az.device(selector)
     print(f"\nUsing {device.name} (ANYZERO_DEVICE picks another).\n")
-    steps = (fill_and_copy, region, events, immediate, replay, host_function, image, kernel, launches)
+    gallery = Gallery(_made(Path(output)))
+    steps = (
+        *(fill_and_copy, region, events, immediate, replay, host_function, image, kernel, launches),
+        *(gallery.fractal, gallery.before_and_after, gallery.timeline),
+    )
     began = time.perf_counter()
     skipped = 0
     with device.context() as ctx:
@@ -49,13 +50,30 @@ def run(selector: str | None = None) -> int:
                 continue
             print(wrapped(f"  ✓ {said}", "    ").replace("✓", coloured("✓", "green"), 1))
     done = f"{len(steps) - skipped} of {len(steps)}" if skipped else f"All {len(steps)}"
-    print(f"\n{done} steps were checked, in {time.perf_counter() - began:.2f} s.")
+    taken = time.perf_counter() - began
+    _show(gallery)
+    print(f"\n{done} steps were checked, in {taken:.2f} s.")
+    if gallery.written:
+        print(f"Pictures in {gallery.folder}: {', '.join(path.name for path in gallery.written)}")
     return 0
 
 
-def require(holds: object, what: str) -> None:
-    if not holds:
-        raise Wrong(f"demo: {what}")
+def _made(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise az.InvalidArgument(
+            f"pictures cannot be written to {folder}: {error.strerror}", remedy="Name another folder with --output."
+        ) from error
+    return folder
+
+
+def _show(gallery: Gallery) -> None:
+    columns = min(width(), HELP_WIDTH)
+    if gallery.shown is not None:
+        print(f"\n{in_blocks(gallery.shown, columns)}")
+    if rows := gallery.rows(columns):
+        print("\n" + "\n".join(rows) + "\n(u upload, K kernel, r readback, · idle)")
 
 
 def seconds(work: Callable[[], object], times: int = 5) -> float:
