@@ -14,6 +14,7 @@ from tests.examples.running import EXAMPLES, ROOT, account, run
 PYTHON = sorted(path.name for path in EXAMPLES.glob("*.py"))
 CPP = sorted(path.stem for path in (EXAMPLES / "c").glob("*.cpp"))
 KERNELS = EXAMPLES / "kernels"
+APPLICATIONS = EXAMPLES / "applications"
 
 
 def proved(output: str) -> bool:
@@ -55,6 +56,8 @@ def test_every_file_is_run_or_used() -> None:
         EXAMPLES / "README.md",
         EXAMPLES / "c" / "run",
         KERNELS / "build",
+        *APPLICATIONS.glob("*.py"),
+        *APPLICATIONS.glob("*.ipynb"),
         *KERNELS.glob("*.cl"),
         *KERNELS.glob("*.spv"),
     }

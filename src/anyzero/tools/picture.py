@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["colours", "in_blocks", "write_png"]
+__all__ = ["colours", "in_blocks", "png", "write_png"]
 
 _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 _RAMP: Final = " .:-=+*#%@"
@@ -22,8 +22,8 @@ Pixels = NDArray[Any]
 """Numbers from 0 to 255: rows, columns and, for colours, three channels."""
 
 
-def write_png(path: str | os.PathLike[str], pixels: Pixels) -> Path:
-    """Write an array of shape (rows, columns) or (rows, columns, 3), with values from 0 to 255, as a PNG file."""
+def png(pixels: Pixels) -> bytes:
+    """A PNG file from an array of shape (rows, columns) or (rows, columns, 3), with values from 0 to 255."""
     image = np.ascontiguousarray(pixels, np.uint8)
     if image.ndim not in (2, 3) or (image.ndim == 3 and image.shape[2] != 3):
         raise ValueError(f"a picture has the shape (rows, columns) or (rows, columns, 3), not {image.shape}")
@@ -31,10 +31,14 @@ def write_png(path: str | os.PathLike[str], pixels: Pixels) -> Path:
     header = struct.pack(">IIBBBBB", columns, rows, 8, 2 if image.ndim == 3 else 0, 0, 0, 0)
     # Each row begins with its filter: 0, none.
     lines = np.pad(image.reshape(rows, -1), ((0, 0), (1, 0)))
+    packed = zlib.compress(lines.tobytes(), 6)
+    return _SIGNATURE + _chunk(b"IHDR", header) + _chunk(b"IDAT", packed) + _chunk(b"IEND", b"")
+
+
+def write_png(path: str | os.PathLike[str], pixels: Pixels) -> Path:
+    """Write a picture to a file; `png` says which arrays are one."""
     target = Path(path)
-    target.write_bytes(
-        _SIGNATURE + _chunk(b"IHDR", header) + _chunk(b"IDAT", zlib.compress(lines.tobytes(), 6)) + _chunk(b"IEND", b"")
-    )
+    target.write_bytes(png(pixels))
     return target
 
 
