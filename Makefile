@@ -28,7 +28,7 @@ QUIETLY = $(if $(TERMINAL),,--quiet)
 
 .PHONY: help
 help:  ## list these targets
-	@sed -n 's/^\([a-z]*\):.*##/\1 /p' $(MAKEFILE_LIST) | awk '{ name = $$1; $$1 = ""; printf "  make %-9s%s\n", name, $$0 }'
+	@sed -n 's/^\([a-z]*\):.*##/\1 /p' $(MAKEFILE_LIST) | awk '{ name = $$1; $$1 = ""; printf "  make %-12s%s\n", name, $$0 }'
 
 .PHONY: venv
 venv: $(READY)  ## the Python environment with the tools that build and test
@@ -75,7 +75,7 @@ $(DEMO): $(shell git ls-files pyproject.toml CMakeLists.txt src engine binding l
 .PHONY: test
 test: check  ## everything that must pass before a change lands
 	@$(MAKE) --jobs=2 BESIDE=1 lint build  # mypy keeps one processor busy
-	@$(MAKE) sanitize pytest
+	@$(MAKE) docs sanitize pytest
 
 .PHONY: check
 check: $(READY)  ## are the generated files fresh?
@@ -146,6 +146,22 @@ fuzz: $(READY)  ## give the reader of SPIR-V damaged modules; N=1000000 says how
 .PHONY: spirv
 spirv: $(READY)  ## the tests' kernels from their sources (fetches clang)
 	@$(BIN)/python tests/kernels/build
+
+# mkdocs and its theme take 130 MB, so they come with the first build of the site.
+DOCS := $(VENV)/.docs
+$(DOCS): $(READY)
+	$(SAY) 'installing mkdocs into $(VENV)'
+	@$(BIN)/python -m pip install --quiet $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"])')
+	@touch $@
+
+.PHONY: docs
+docs: $(DOCS)  ## build the documentation site into build/site; a broken link is an error
+	$(SAY) 'building the documentation site'
+	@said=$$(NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file website/mkdocs.yml 2>&1) || { echo "$$said" >&2; exit 1; }
+
+.PHONY: screenshots
+screenshots: docs  ## take pictures of the site's main pages in a headless Chromium, into build/screenshots
+	@$(BIN)/python -m website.screenshots
 
 .PHONY: format
 format: $(READY)  ## lay out Python and C++ the house way

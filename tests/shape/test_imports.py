@@ -30,7 +30,7 @@ ALLOWED = {
     "ze": set(),
 }
 # Parts of the checkout that are not installed with the package.
-OUTSIDE = {"tests", "clients", "codegen", "benchmarks", "examples"}
+OUTSIDE = {"tests", "clients", "codegen", "benchmarks", "examples", "website"}
 
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 PYTHON_C_API = re.compile(r"\bPy(?:[A-Z][A-Za-z]*)?_\w+|\bPyObject\b")
