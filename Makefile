@@ -81,6 +81,7 @@ test: check  ## everything that must pass before a change lands
 check: $(READY)  ## are the generated files fresh?
 	$(SAY) 'checking the generated files'
 	@$(BIN)/python -m codegen --check
+	@$(BIN)/python -m anyzero.compiler --check docs/compiler.md || { echo 'error: make codegen' >&2; exit 1; }
 
 .PHONY: lint
 lint: $(READY)  ## ruff, mypy, clang-format
@@ -172,6 +173,7 @@ format: $(READY)  ## lay out Python and C++ the house way
 .PHONY: codegen
 codegen: $(READY)  ## write every generated file anew from spec/
 	@$(BIN)/python -m codegen
+	@$(BIN)/python -m anyzero.compiler docs/compiler.md
 
 .PHONY: clean
 clean:  ## remove what was built; .venv stays

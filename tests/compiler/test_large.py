@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from anyzero.compiler import lowering, pipeline, spirv
+from anyzero.compiler import pipeline, spirv
 from anyzero.compiler.compiled import Options
+from anyzero.compiler.lanes import writing
 from anyzero.compiler.targets import cpu
 from anyzero.compiler.transform import outline
 from tests.compiler import native
@@ -67,7 +68,7 @@ def _lines_run() -> Iterator[list[int]]:
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if the kernels were ten times larger."""
     monkeypatch.setattr(outline, "PIECE", 60)
-    monkeypatch.setattr(lowering, "LONG", 100)
+    monkeypatch.setattr(writing, "LONG", 100)
 
 
 @pytest.mark.parametrize("shape", WORK)

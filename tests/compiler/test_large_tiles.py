@@ -13,10 +13,10 @@ from anyzero.compiler import pipeline
 from anyzero.compiler.analysis.uniformity import analyse
 from anyzero.compiler.compiled import Options
 from anyzero.compiler.ir import Access, Op
-from anyzero.compiler.lowering import prepare
 from anyzero.compiler.spirv.module import Module
 from anyzero.compiler.transform.check import check
 from anyzero.compiler.transform.fission import crowded, split_loops
+from anyzero.compiler.transform.loop_simplify import loop_simplify
 from anyzero.compiler.transform.pipelined_loads import load_in_turn
 from tests.compiler.native import Loaded
 from tests.compiler.reference.kernels import kernel
@@ -167,12 +167,12 @@ def test_sums_are_those_of_the_product(group: tuple[int, int], ahead: bool, turn
 def _loops(ahead: bool) -> tuple[list[list[Op]], list[Op]]:
     """The phis of the loops, and the loads in them."""
     body = pipeline.simplified(_product(ahead), "main").body
-    flow = prepare(body)
+    flow = loop_simplify(body)
     load_in_turn(body, flow.loops)
     check(body)
     assert crowded(flow.loops, 16)
     assert split_loops(body, flow, analyse(body, flow, LANES), LANES, 32, 16)
-    flow = prepare(body)
+    flow = loop_simplify(body)
     check(body)
     inner = [loop for loop in flow.loops.all if loop.parent is not None]
     loads = [op for loop in inner for block in loop.blocks for op in block.ops if op.name == "load"]
@@ -190,9 +190,9 @@ def test_given_more_sums_than_registers_then_each_loop_carries_what_fits(ahead: 
 
 def test_given_a_loop_that_writes_memory_then_it_loads_ahead_as_before() -> None:
     body = pipeline.simplified(_product(True), "main").body
-    (loop,) = prepare(body).loops.all
+    (loop,) = loop_simplify(body).loops.all
     latch = loop.latches[0]
     load = next(op for op in latch.ops if op.name == "load" and op.info.count == OWN)
     value = next(op for op in latch.ops if op.name == "part" and op.args[0] is load)
     latch.append(Op("store", "", [load.args[0], value], Access(alignment=4, space="global")))
-    assert not load_in_turn(body, prepare(body).loops)
+    assert not load_in_turn(body, loop_simplify(body).loops)

@@ -10,11 +10,11 @@ import pytest
 from anyzero.compiler import pipeline
 from anyzero.compiler.analysis.uniformity import analyse
 from anyzero.compiler.compiled import Options
-from anyzero.compiler.lowering import prepare
 from anyzero.compiler.pipeline import simplified
 from anyzero.compiler.spirv import read
 from anyzero.compiler.spirv.module import Module
 from anyzero.compiler.transform.check import check
+from anyzero.compiler.transform.loop_simplify import loop_simplify
 from anyzero.compiler.transform.residency_checks import check_residency
 from benchmarks.kernels.case import FOLDER
 from tests.compiler.native import Loaded
@@ -98,7 +98,7 @@ def test_given_sizes_of_the_run_time_then_the_whole_range_is_asked_for() -> None
 def test_given_memory_of_the_kernel_itself_then_nobody_asks(name: str, count: int) -> None:
     """Constant tables and program-scope variables; a pointer found in one of them is asked about."""
     body = simplified(read((FOLDER / "pointers.spv").read_bytes()), name).body
-    flow = prepare(body)
+    flow = loop_simplify(body)
     check_residency(body, analyse(body, flow, 8))
     check(body)
     assert sum(op.name == "resident" for op in body.ops) == count

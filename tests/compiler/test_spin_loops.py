@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from anyzero.compiler.analysis.spin_loops import may_wait
-from anyzero.compiler.lowering import prepare
+from anyzero.compiler.transform.loop_simplify import loop_simplify
 from anyzero.compiler.transform.mem2reg import mem2reg
 from tests.compiler.samples import function
 from tests.compiler.translate.programs import body_of
@@ -24,7 +24,7 @@ def waits(body: str) -> bool:
     text = function(f"{body}\nOpReturn", parameters=PARAMETERS, declarations="%c256 = OpConstant %i32 256")
     made = body_of(text)
     mem2reg(made)
-    return may_wait(made, prepare(made).loops)
+    return may_wait(made, loop_simplify(made).loops)
 
 
 def until(read: str) -> str:

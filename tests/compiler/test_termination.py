@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from anyzero.compiler.analysis.termination import UNKNOWN, Termination, termination
-from anyzero.compiler.lowering import prepare
 from anyzero.compiler.pipeline import simplified
 from anyzero.compiler.spirv import read
+from anyzero.compiler.transform.loop_simplify import loop_simplify
 from tests.compiler.assembler import assemble
 from tests.compiler.samples import PROLOGUE, TYPES
 
@@ -33,7 +33,7 @@ def found(body: str) -> Termination:
         OpFunctionEnd
     """
     made = simplified(read(assemble(text)), "main").body
-    return termination(made, prepare(made))
+    return termination(made, loop_simplify(made))
 
 
 def loop(bound: str, work: str = "", before: str = "", leaves: str = "", come_from: str = "%entry") -> str:

@@ -45,12 +45,14 @@ ARROWS: dict[str, dict[str, set[str]]] = {
             *("analysis", "builtins", "compiled", "dominators", "errors", "ir", "llvm", "operations", "source_place"),
             *("spirv", "targets", "transform"),
         },
-        # All together
-        "lowering": {"analysis", "dominators", "errors", "ir", "lower", "transform"},
-        "pipeline": {
-            *("analysis", "compiled", "dump", "errors", "ir", "lower", "lowering", "spirv", "targets", "transform"),
+        # Lists of passes, one for each execution model: another model does not appear here
+        "passes": {"compiled", "errors", "spirv"},
+        "lanes": {
+            *("analysis", "compiled", "dump", "errors", "ir", "lower", "passes", "spirv", "targets", "transform"),
             "translate",
         },
+        "pipeline": {"compiled", "errors", "lanes", "passes", "spirv", "translate"},
+        "__main__": {"lanes", "passes"},
         # The oracle shares nothing with the compiler but the reader.
         "reference": {"spirv"},
     },

@@ -133,6 +133,7 @@ examples:
   anyzero spirv info kernels.spv             kernels, their arguments, lanes and why, sizes
   anyzero spirv asm kernels.spv saxpy        the assembly of one kernel
   anyzero spirv dis kernels.spv              the module itself, an instruction to a line
+  anyzero spirv passes                       the compiler's passes, in their order
 
 `anyzero spirv asm --help` and the like tell more. FILE is SPIR-V as clang, llvm-spirv or spirv-as write it; - is
 standard input. `anyzero docs compiler` explains what you see.
@@ -144,6 +145,7 @@ examples:
   anyzero spirv asm kernels.spv saxpy --llvm             LLVM's IR, optimised, from which that was made
   anyzero spirv asm kernels.spv saxpy --ir               LLVM's IR as the compiler wrote it
   anyzero spirv asm kernels.spv saxpy --body             the compiler's own form: one work-item, before lanes
+  anyzero spirv asm kernels.spv saxpy --after linearise  its form after a pass (anyzero spirv passes lists them)
   anyzero spirv asm kernels.spv saxpy --lanes 1 --cpu haswell
   anyzero spirv asm kernels.spv saxpy --options "-ze-opt-level=1 -g"
   anyzero spirv asm kernels.spv saxpy --output saxpy.s && llvm-mca saxpy.s
@@ -156,6 +158,13 @@ examples:
   anyzero spirv dis kernels.spv | grep OpEntryPoint
   anyzero spirv dis - < kernels.spv                      from standard input
   diff <(anyzero spirv dis a.spv) <(anyzero spirv dis b.spv)
+"""
+_SPIRV_PASSES = """\
+examples:
+  anyzero spirv passes | grep loop
+  anyzero spirv asm kernels.spv saxpy --after cse        the kernel as a pass leaves it
+
+`anyzero docs compiler` has the reason for the place of each.
 """
 _SPIRV_INFO = """\
 examples:
@@ -282,12 +291,14 @@ def _add_spirv(kinds: Any) -> None:
     form = code.add_mutually_exclusive_group()
     for name, meaning in (("llvm", "LLVM's IR, optimised"), ("ir", "LLVM's IR as written"), ("body", "our own form")):
         form.add_argument(f"--{name}", dest="form", action="store_const", const=name, default="asm", help=meaning)
+    form.add_argument("--after", metavar="PASS", help="the form after a pass, of each version of the kernel")
     text = add("dis", "print a module, an instruction to a line", _SPIRV_DIS, _spirv_dis)
     for each in (code, text):
         each.add_argument("--output", metavar="FILE", help="write here instead of standard output")
     facts = add("info", "print what a module declares and what its kernels become", _SPIRV_INFO, _spirv_info)
     add_choices(facts)
     facts.add_argument("--json", action="store_true", help="as JSON")
+    _add_kind(kinds, "passes", "print the compiler's passes, in their order", _SPIRV_PASSES, _spirv_passes)
 
 
 def _add_model(
@@ -419,11 +430,18 @@ def _spirv_asm(chosen: argparse.Namespace) -> int:
         chosen.file,
         chosen.kernel,
         form=chosen.form,
+        after=chosen.after,
         lanes=_lanes(chosen),
         cpu=chosen.cpu,
         flags=chosen.options,
         output=chosen.output,
     )
+
+
+def _spirv_passes(_: argparse.Namespace) -> int:
+    from anyzero.tools import spirv
+
+    return spirv.passes()
 
 
 def _lanes(chosen: argparse.Namespace) -> int | None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,19 +17,24 @@ from anyzero.compiler.spirv.grammar import enumerant_name
 from anyzero.compiler.spirv.reader import words_of
 from anyzero.driver.modules import build_options
 
-__all__ = ["asm", "dis", "info"]
+__all__ = ["asm", "dis", "info", "passes"]
 
 LARGEST: Final = 64 << 20
 """Bytes of a file that are read; more than that is no module."""
-FORMS: Final = {"asm": "*.s", "llvm": "*.opt.ll", "ir": "*.ll"}
-"""Forms of a kernel, by the files that ANYZERO_DUMP writes."""
-BODY: Final = "body"
 
 
 def asm(
-    file: str, kernel: str | None, *, form: str, lanes: int | None, cpu: str | None, flags: str, output: str | None
+    file: str,
+    kernel: str | None,
+    *,
+    form: str,
+    after: str | None,
+    lanes: int | None,
+    cpu: str | None,
+    flags: str,
+    output: str | None,
 ) -> int:
-    """Print a kernel as assembly, LLVM's IR or the compiler's own form."""
+    """Print a kernel as assembly, LLVM's IR or the compiler's own form, or in its form after the named pass."""
     module, options = _read(file), _options(flags, lanes, cpu)
     if kernel is None and len(module.kernels) != 1:
         for name in module.kernels:
@@ -41,8 +44,19 @@ def asm(
         return 2
     name = _chosen(module, kernel) if kernel is not None else next(iter(module.kernels))
     with _refusals(file):
-        text = _own_form(module, name) if form == BODY else _dumped(module, name, options)[form]
+        text = _form(module, name, options, form) if after is None else _form_after(module, name, options, after)
     return _write(text, output)
+
+
+def passes() -> int:
+    """Print the compiler's passes in their order, with what each does."""
+    from anyzero.compiler.pipeline import LANES
+    from anyzero.tools.terminal import wrapped
+
+    width = max(len(each.name) for each in LANES.passes) + 2
+    for each in LANES.passes:
+        print(wrapped(f"{each.name:<{width}}{each.does}", " " * width))
+    return 0
 
 
 def dis(file: str, *, output: str | None) -> int:
@@ -107,43 +121,32 @@ def _chosen(module: spirv.Module, name: str) -> str:
     raise errors.InvalidArgument(f"there is no kernel {_printable(name)}; there are {known}")
 
 
-def _dumped(module: spirv.Module, name: str, options: Options) -> Mapping[str, str]:
-    """Every form that the compiler writes down."""
-    with tempfile.TemporaryDirectory(prefix="anyzero-spirv-") as folder:
-        before = os.environ.get("ANYZERO_DUMP")
-        os.environ["ANYZERO_DUMP"] = folder
-        try:
-            _compiled(module, name, options)
-        finally:
-            del os.environ["ANYZERO_DUMP"]
-            if before is not None:
-                os.environ["ANYZERO_DUMP"] = before
-        # `x.opt.ll` is a `*.ll` as well.
-        return {form: min(Path(folder).glob(pattern), key=_length).read_text() for form, pattern in FORMS.items()}
+def _verify(module: spirv.Module, name: str) -> None:
+    spirv.verify_declarations(module)
+    spirv.verify_kernel(module, name)
 
 
-def _length(path: Path) -> int:
-    return len(path.name)
+def _form(module: spirv.Module, name: str, options: Options, form: str) -> str:
+    from anyzero.compiler import pipeline
+
+    _verify(module, name)
+    return pipeline.form(module, name, options, form)
+
+
+def _form_after(module: spirv.Module, name: str, options: Options, after: str) -> str:
+    from anyzero.compiler import pipeline
+
+    if all(each.name != after for each in pipeline.LANES.passes):
+        raise errors.InvalidArgument(f"there is no pass {after}; anyzero spirv passes lists them")
+    _verify(module, name)
+    return pipeline.form_after(module, name, options, after)
 
 
 def _compiled(module: spirv.Module, name: str, options: Options) -> CompiledKernel:
     from anyzero.compiler import pipeline
 
-    spirv.verify_declarations(module)
-    spirv.verify_kernel(module, name)
+    _verify(module, name)
     return pipeline.compile_kernel(module, name, options)
-
-
-def _own_form(module: spirv.Module, name: str) -> str:
-    from anyzero.compiler.lowering import prepare
-    from anyzero.compiler.pipeline import simplified
-    from anyzero.compiler.transform.show import show
-
-    spirv.verify_declarations(module)
-    spirv.verify_kernel(module, name)
-    body = simplified(module, name).body
-    prepare(body)
-    return show(body)
 
 
 def _write(text: str, output: str | None) -> int:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from anyzero.compiler import lowering
 from anyzero.compiler.analysis.rows import Rows
 from anyzero.compiler.compiled import Options
+from anyzero.compiler.passes import Pass
+from anyzero.compiler.pipeline import compile_kernel
 from benchmarks.kernels.case import FOLDER, Argument, Array, Case
-from tests.compiler.agreement.cases import compiled, through_compiler
+from tests.compiler.agreement.cases import module_of, through_compiler
 
 SIZES = [(64, 32), (70, 37)]
 WAYS = [Options(level=1), *(Options(level=1, cpu=cpu, lanes=8) for cpu in ("haswell", "x86-64-v2"))]
@@ -52,24 +52,22 @@ def test_all_elements_come_to_their_places(name: str, way: Options) -> None:
         assert each.mismatch(through_compiler(each, way)) is None, (width, height)
 
 
-@pytest.fixture
-def found(monkeypatch: pytest.MonkeyPatch) -> list[Rows | None]:
-    """What the lowering decides about rows."""
-    seen: list[Rows | None] = []
-    before: Callable[..., Rows | None] = lowering._rows
+def rows_of(name: str, options: Options) -> list[Rows | None]:
+    """The decision about rows in each version."""
+    found: list[Rows | None] = []
 
-    def _rows(*given: Any) -> Rows | None:
-        seen.append(before(*given))
-        return seen[-1]
+    def observe(done: Pass, unit: Any) -> None:
+        if done.name == "rows":
+            found.append(unit.rows)
 
-    monkeypatch.setattr(lowering, "_rows", _rows)
-    return seen
+    each = case(name, 64, 64, (64, 16))
+    compile_kernel(module_of(each.spv), each.kernel, options, observe=observe)
+    return found
 
 
 @pytest.mark.parametrize(("name", "count"), [("store_column", 8), ("load_column", 4), ("both_columns", 8)])
-def test_given_rows_side_by_side_then_they_run_together(name: str, count: int, found: list[Rows | None]) -> None:
-    compiled(case(name, 64, 64, (64, 16)), Options(level=1, cpu="haswell", lanes=16))
-    rows = found[-1]
+def test_given_rows_side_by_side_then_they_run_together(name: str, count: int) -> None:
+    rows = rows_of(name, Options(level=1, cpu="haswell", lanes=16))[-1]
     assert rows is not None
     assert (rows.count, {op.name for op in rows.columns}) == (
         count,
@@ -77,6 +75,7 @@ def test_given_rows_side_by_side_then_they_run_together(name: str, count: int, f
     )
 
 
-def test_given_indices_that_may_wrap_inside_of_a_buffer_then_rows_stay_apart(found: list[Rows | None]) -> None:
-    compiled(case("store_column", 64, 64, (64, 16)), Options(level=1, lanes=16, greater_than_4gb=True))
+def test_given_indices_that_may_wrap_inside_of_a_buffer_then_rows_stay_apart() -> None:
+    found = rows_of("store_column", Options(level=1, lanes=16, greater_than_4gb=True))
+    assert found
     assert all(rows is None or not rows.columns for rows in found)

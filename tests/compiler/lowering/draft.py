@@ -9,10 +9,17 @@ from anyzero.compiler.analysis.uniformity import Flow, Shape, Shapes, analyse
 from anyzero.compiler.builder import Builder
 from anyzero.compiler.dominators import dominators
 from anyzero.compiler.ir import Access, Atomic, Block, Body, Collective, Op, Variable
-from anyzero.compiler.lowering import prepare
+from anyzero.compiler.lanes.passes import NUMBERING, PASSES, VERSION
+from anyzero.compiler.lanes.units import NumberingUnit
+from anyzero.compiler.lanes.versions import BODIES
+from anyzero.compiler.lanes.writing import module_text
+from anyzero.compiler.lower.emitter import Choices
+from anyzero.compiler.lower.regions import Written
+from anyzero.compiler.passes import run
 from anyzero.compiler.targets import cpu
 from anyzero.compiler.transform.block_order import number
 from anyzero.compiler.transform.check import check
+from anyzero.compiler.transform.loop_simplify import loop_simplify
 
 LANES = 16
 TARGET = cpu.target("haswell", "")
@@ -96,7 +103,14 @@ class Draft(Builder):
 
 
 def flow_of(body: Body) -> Flow:
-    return prepare(body)
+    return loop_simplify(body)
+
+
+def text_of_body(body: Body, choices: Choices, entry: str = "entry") -> str:
+    """LLVM's module of a kernel that is this body, by the passes behind the choice of lanes."""
+    unit = NumberingUnit("rows", entry, body, loop_simplify(body), choices, Written(), BODIES)
+    run([each for each in PASSES if each.scope in (NUMBERING, VERSION)], unit)
+    return module_text(unit.out, choices)
 
 
 def loops_of(body: Body) -> Loops:
@@ -104,7 +118,7 @@ def loops_of(body: Body) -> Loops:
 
 
 def shapes_of(body: Body, lanes: int = LANES) -> tuple[Shapes, Flow]:
-    flow = prepare(body)
+    flow = loop_simplify(body)
     return analyse(body, flow, lanes), flow
 
 

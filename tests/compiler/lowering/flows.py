@@ -13,18 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from anyzero.compiler.analysis.uniformity import Flow
 from anyzero.compiler.compiled import Options
 from anyzero.compiler.dominators import dominators
 from anyzero.compiler.ir import Access, Body, Op
 from anyzero.compiler.lower.emitter import Choices
-from anyzero.compiler.lowering import lower_kernel, prepare
 from anyzero.compiler.targets import cpu
 from anyzero.compiler.transform.block_order import number
 from anyzero.compiler.transform.dce import dce
 from anyzero.compiler.transform.mem2reg import mem2reg
 from tests.compiler.loading import load
-from tests.compiler.lowering.draft import Draft
+from tests.compiler.lowering.draft import Draft, text_of_body
 
 Numbers = np.ndarray[Any, Any]
 
@@ -154,15 +152,8 @@ def run(graph: Graph, lanes: int, bits: int) -> tuple[Numbers, Numbers]:
 
 
 def _loaded(body: Body, lanes: int) -> ctypes.CDLL:
-    def once() -> tuple[Body, Flow]:
-        return body, prepare(body)
-
-    def none(module: int, id_: int) -> Body:
-        raise AssertionError((module, id_))
-
     choices = Choices(lanes, cpu.target("", ""), Options(gathers=False, cache_bytes=0), flat=True)
-    lowered = lower_kernel("entry", once, choices, False, none)
-    object_ = cpu.compile_text(lowered.text, choices.target, 1).object
+    object_ = cpu.compile_text(text_of_body(body, choices), choices.target, 1).object
     return load(object_)
 
 

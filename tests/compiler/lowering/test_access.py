@@ -7,32 +7,20 @@ from collections.abc import Callable
 
 import pytest
 
-from anyzero.compiler.analysis.uniformity import Flow
 from anyzero.compiler.compiled import Options
-from anyzero.compiler.ir import Body, Op
+from anyzero.compiler.ir import Op
 from anyzero.compiler.lower.emitter import Choices
-from anyzero.compiler.lowering import lower_kernel, prepare
-from tests.compiler.lowering.draft import LANES, TARGET, Draft
+from tests.compiler.lowering.draft import LANES, TARGET, Draft, text_of_body
 
 Index = Callable[[Draft], Op]
 
 
 def text_of(draft: Callable[[], Draft], choices: Choices | None = None) -> str:
     """The text of the first region."""
-
-    def made() -> tuple[Body, Flow]:
-        body = draft().done()
-        return body, prepare(body)
-
-    chosen = choices or Choices(LANES, TARGET, Options())
-    text = lower_kernel("entry", made, chosen, False, _no_function).text
+    text = text_of_body(draft().done(), choices or Choices(LANES, TARGET, Options()))
     found = re.search(r"define internal i32 @region0.*?\n}", text, re.DOTALL)
     assert found
     return found[0]
-
-
-def _no_function(module: int, id_: int) -> Body:
-    raise AssertionError((module, id_))
 
 
 def loading(index: Index, type_: str = "i32", size: int = 4, count: int = 1, choices: Choices | None = None) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from anyzero.compiler.compiled import Options
-from anyzero.compiler.lowering import prepare
-from anyzero.compiler.pipeline import choose_lanes, compile_kernel, simplified
+from anyzero.compiler.lanes.choice import choose_lanes
+from anyzero.compiler.pipeline import compile_kernel, simplified
 from anyzero.compiler.spirv import read
 from anyzero.compiler.targets import cpu
+from anyzero.compiler.transform.loop_simplify import loop_simplify
 from benchmarks.kernels.case import FOLDER
 
 
@@ -44,6 +45,6 @@ def test_given_rows_of_a_group_then_a_vector_is_as_long(
         assert variable.extents == (16, 17)
         variable.extents = (16, tile)
     target = cpu.target("haswell", "+avx2")
-    found = choose_lanes(made.body, prepare(made.body), Options(), target, made.kernel, made.uses)
+    found = choose_lanes(made.body, loop_simplify(made.body), Options(), target, made.kernel, made.uses)
     assert found[0] == lanes
     assert "rows of a group have" in found[1] or tile == 1

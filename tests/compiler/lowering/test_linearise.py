@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from anyzero.compiler.analysis.uniformity import Shapes
 from anyzero.compiler.ir import Block, Body, Masks, Op
-from anyzero.compiler.lowering import prepare
 from anyzero.compiler.transform.linearise import CHEAP, connect, linearise
+from anyzero.compiler.transform.loop_simplify import loop_simplify
 from anyzero.compiler.transform.ssa_repair import repair_ssa
 from tests.compiler.lowering.draft import Draft, check_with_slots, names, shapes_of
 
@@ -211,7 +211,7 @@ def test_given_any_reducible_flow_then_only_uniform_branches_are_left(
             d.branch(d.below(id_ if kind == 1 else given_, at), blocks[targets[0]], blocks[targets[1]])
     body = d.body
     body.blocks = d.drafted
-    flow = prepare(body)
+    flow = loop_simplify(body)
     assert not flow.loops.irreducible
     del flow
     d.drafted = body.blocks

@@ -7,12 +7,11 @@ from anyzero.compiler.compiled import Options
 from anyzero.compiler.ir import Access, Op
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.lockstep_plan import END, Plan, plan_lockstep
-from anyzero.compiler.lowering import lower_kernel
 from anyzero.compiler.transform.expand_collectives import expand_collectives
 from anyzero.compiler.transform.linearise import connect, linearise
 from anyzero.compiler.transform.regions import split
 from anyzero.compiler.transform.ssa_repair import repair_ssa
-from tests.compiler.lowering.draft import LANES, TARGET, Draft, flow_of, shapes_of
+from tests.compiler.lowering.draft import LANES, TARGET, Draft, flow_of, shapes_of, text_of_body
 
 
 def agree_on(d: Draft, op: Op) -> bool:
@@ -225,10 +224,7 @@ def test_given_something_to_keep_then_all_vectors_are_asked() -> None:
 
 
 def written(d: Draft) -> str:
-    body = d.done()
-    flow = flow_of(body)
-    choices = Choices(LANES, TARGET, Options())
-    return lower_kernel("main", lambda: (body, flow), choices, False, lambda _, __: body).text
+    return text_of_body(d.done(), Choices(LANES, TARGET, Options()))
 
 
 def test_given_rows_that_read_the_same_then_what_a_vector_keeps_is_said_to_be_its_own() -> None:

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from anyzero.compiler import pipeline, translate
+from anyzero.compiler import pipeline
 from anyzero.compiler.analysis.cost import chains
 from anyzero.compiler.analysis.uniformity import analyse
 from anyzero.compiler.compiled import Options
 from anyzero.compiler.ir import Atomic, Op
+from anyzero.compiler.lanes.choice import choose_lanes
 from anyzero.compiler.lower.emitter import Choices
-from anyzero.compiler.lowering import prepare
 from anyzero.compiler.spirv import read
 from anyzero.compiler.targets import cpu
+from anyzero.compiler.transform.loop_simplify import loop_simplify
 from tests.compiler.lowering.draft import TARGET, Draft
 from tests.compiler.lowering.test_access import calls, text_of
 from tests.compiler.reference.kernels import kernel
@@ -150,11 +151,10 @@ def test_given_nothing_to_gain_then_a_loop_is_written_once() -> None:
 @pytest.mark.parametrize(("name", "vectors"), [("histogram", True), ("spmv", False)])
 def test_given_tables_in_local_memory_then_vectors_pay(name: str, vectors: bool) -> None:
     module = read((KERNELS / f"{name}.spv").read_bytes())
-    made = translate.kernel(module, next(iter(module.kernels)), ())
-    pipeline._simplify(made.body)
-    flow = prepare(made.body)
+    made = pipeline.simplified(module, next(iter(module.kernels)))
+    flow = loop_simplify(made.body)
     target = cpu.target("znver4", "+avx512vl,+avx512bw,+avx512dq,+avx2")
-    lanes, why = pipeline.choose_lanes(made.body, flow, Options(), target, made.kernel, made.uses)
+    lanes, why = choose_lanes(made.body, flow, Options(), target, made.kernel, made.uses)
     assert (lanes > 1) == vectors
     assert why.startswith("a vector would not pay: 16 work-items cost ") != vectors
 
@@ -168,9 +168,9 @@ def test_given_narrow_registers_then_sub_groups_keep_the_size_that_a_kernel_requ
 ) -> None:
     made = pipeline.simplified(read((KERNELS / "saxpy.spv").read_bytes()), "triad")
     made.kernel.required_sub_group_size = required
-    flow = prepare(made.body)
+    flow = loop_simplify(made.body)
     target = cpu.target("znver4", "+avx512vl,+avx512bw,+avx512dq,+avx2")
-    found = pipeline.choose_lanes(made.body, flow, Options(), target, made.kernel, made.uses, narrow=True)
+    found = choose_lanes(made.body, flow, Options(), target, made.kernel, made.uses, narrow=True)
     assert found[0] == lanes
     assert found[1].startswith(why)
 
@@ -197,5 +197,5 @@ CHASE = """
 @pytest.mark.parametrize("registers", [16, 32])
 def test_given_lanes_that_search_memory_then_there_are_two_registers_of_them(registers: int) -> None:
     body = pipeline.simplified(kernel(CHASE, "%global_i32 %i32"), "main").body
-    flow = prepare(body)
+    flow = loop_simplify(body)
     assert chains(body, flow, analyse(body, flow, 8), True, registers) == 2

@@ -10,13 +10,12 @@ from anyzero.compiler.compiled import Options
 from anyzero.compiler.ir import Op
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.lockstep_plan import END, Plan, plan_lockstep
-from anyzero.compiler.lowering import lower_kernel, prepare
 from anyzero.compiler.spirv import read
 from anyzero.compiler.transform.linearise import connect, linearise
 from anyzero.compiler.transform.regions import Region, split
 from anyzero.compiler.transform.split_at_joins import split_at_joins
 from anyzero.compiler.transform.ssa_repair import repair_ssa
-from tests.compiler.lowering.draft import LANES, TARGET, Draft, check_with_slots, flow_of, shapes_of
+from tests.compiler.lowering.draft import LANES, TARGET, Draft, check_with_slots, flow_of, shapes_of, text_of_body
 
 KERNELS = Path(__file__).parents[2] / "kernels"
 
@@ -103,8 +102,6 @@ def test_given_the_same_kernel_then_regions_have_the_same_numbers_each_time() ->
         # Elsewhere in memory each time.
         kept.append([object() for _ in range(7 * number)])
         body = pipeline.simplified(module, "reduce_int").body
-        flow = prepare(body)
-        choices = Choices(LANES, TARGET, Options())
-        return lower_kernel("main", lambda: (body, flow), choices, False, lambda _, __: body).text
+        return text_of_body(body, Choices(LANES, TARGET, Options()))
 
     assert len({text(number) for number in range(20)}) == 1

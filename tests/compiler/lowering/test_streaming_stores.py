@@ -12,9 +12,9 @@ from anyzero.compiler.analysis.streaming_stores import Streams, find_streams, me
 from anyzero.compiler.analysis.uniformity import Flow, analyse
 from anyzero.compiler.compiled import Options
 from anyzero.compiler.ir import Access, Body, Op
-from anyzero.compiler.lowering import prepare
 from anyzero.compiler.pipeline import compile_kernel
 from anyzero.compiler.spirv import read
+from anyzero.compiler.transform.loop_simplify import loop_simplify
 from benchmarks.kernels.case import FOLDER
 from tests.compiler.lowering.draft import LANES, Draft
 
@@ -25,7 +25,7 @@ def prepared(draft: Callable[[Draft], None]) -> tuple[Body, Flow]:
     d = Draft()
     draft(d)
     body = d.done()
-    return body, prepare(body)
+    return body, loop_simplify(body)
 
 
 def found(draft: Callable[[Draft], None], lanes: int = LANES) -> Streams:

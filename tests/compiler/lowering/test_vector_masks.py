@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from anyzero.compiler.compiled import Options
-from anyzero.compiler.pipeline import ENTRY, compile_kernel
+from anyzero.compiler.lanes.units import ENTRY
+from anyzero.compiler.pipeline import compile_kernel
 from anyzero.compiler.spirv import Module, read
 from benchmarks.kernels.case import FOLDER
 

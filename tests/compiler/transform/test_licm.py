@@ -8,10 +8,10 @@ import pytest
 
 from anyzero.compiler import pipeline
 from anyzero.compiler.ir import Access, Block, Body, Op
-from anyzero.compiler.lowering import prepare
 from anyzero.compiler.spirv import read
 from anyzero.compiler.transform.check import check
 from anyzero.compiler.transform.licm import licm
+from anyzero.compiler.transform.loop_simplify import loop_simplify
 
 KERNELS = Path(__file__).parents[2] / "kernels"
 
@@ -19,14 +19,14 @@ KERNELS = Path(__file__).parents[2] / "kernels"
 def _spmv() -> tuple[Body, Block, Op]:
     """A loop whose end is read anew in each round; its header, and that load."""
     body = pipeline.simplified(read((KERNELS / "spmv.O0.spv").read_bytes()), "spmv").body
-    (loop,) = prepare(body).loops.all
+    (loop,) = loop_simplify(body).loops.all
     (load,) = (op for op in loop.header.ops if op.name == "load")
     return body, loop.header, load
 
 
 def test_given_a_bound_that_is_read_in_each_round_then_it_is_read_before_the_loop() -> None:
     body, header, load = _spmv()
-    licm(prepare(body).loops)
+    licm(loop_simplify(body).loops)
     check(body)
     assert load.block is not header
     assert load not in header.ops
@@ -41,7 +41,7 @@ def test_given_a_loop_that_may_see_something_else_then_it_reads_again(kind: str)
     else:
         args, info = ([load.args[0], load], Access(alignment=4, space="global")) if kind == "store" else ([], "group")
         header.ops.append(Op(kind, "", args, info, block=header))
-    licm(prepare(body).loops)
+    licm(loop_simplify(body).loops)
     assert load in header.ops
 
 
@@ -52,5 +52,5 @@ def test_given_a_way_that_may_pass_by_the_loop_then_it_is_not_read_early() -> No
     before.successors = [header, elsewhere]
     before.condition = Op("const", "i1", info=1)
     elsewhere.predecessors.append(before)
-    licm(prepare(body).loops)
+    licm(loop_simplify(body).loops)
     assert load in header.ops

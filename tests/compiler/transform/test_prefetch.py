@@ -6,17 +6,17 @@ import pytest
 
 from anyzero.compiler.analysis.uniformity import analyse
 from anyzero.compiler.ir import Body, Op
-from anyzero.compiler.lowering import prepare
 from anyzero.compiler.pipeline import simplified
 from anyzero.compiler.spirv import read
 from anyzero.compiler.transform.check import check
+from anyzero.compiler.transform.loop_simplify import loop_simplify
 from anyzero.compiler.transform.prefetch import ROUNDS, insert_prefetches
 from benchmarks.kernels.case import FOLDER
 
 
 def after(file: str, kernel: str, lanes: int = 16) -> Body:
     body = simplified(read((FOLDER / f"{file}.spv").read_bytes()), kernel).body
-    flow = prepare(body)
+    flow = loop_simplify(body)
     insert_prefetches(body, flow, analyse(body, flow, lanes))
     check(body)
     return body

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from anyzero.compiler.analysis.uniformity import analyse
 from anyzero.compiler.ir import Body
-from anyzero.compiler.lowering import prepare
 from anyzero.compiler.pipeline import simplified
 from anyzero.compiler.spirv import read
 from anyzero.compiler.transform.check import check
 from anyzero.compiler.transform.dce import dce
+from anyzero.compiler.transform.loop_simplify import loop_simplify
 from anyzero.compiler.transform.widen_induction import widen_induction
 from benchmarks.kernels.case import FOLDER
 
 
 def after(file: str, kernel: str) -> Body:
     body = simplified(read((FOLDER / f"{file}.spv").read_bytes()), kernel).body
-    flow = prepare(body)
+    flow = loop_simplify(body)
     widen_induction(body, flow, analyse(body, flow, 16))
     check(body)
     dce(body)
@@ -23,7 +23,7 @@ def after(file: str, kernel: str) -> Body:
 
 
 def widened_in_loops(body: Body) -> int:
-    flow = prepare(body)
+    flow = loop_simplify(body)
     return sum(
         op.name == "cast" and op.info == "sext" and op.block is not None and flow.loops.innermost[op.block] is not None
         for op in body.ops

@@ -41,6 +41,25 @@ def test_a_kernel_in_every_form(capsys: Capture, form: list[str], shown: str) ->
     assert shown in out
 
 
+def test_a_kernel_after_a_pass_in_each_version(capsys: Capture) -> None:
+    code, out, err = spirv(capsys, "asm", MATMUL, "matmul_int", "--after", "linearise", "--cpu", "haswell")
+    assert (code, err) == (0, "")
+    assert [line for line in out.splitlines() if line.startswith(";")] == [
+        "; general after linearise",
+        "; strips after linearise",
+    ]
+    assert spirv(capsys, "asm", HASH, "--after", "residency-checks")[1].endswith(" does not run for this kernel\n")
+    code, _, err = spirv(capsys, "asm", HASH, "--after", "nothing")
+    assert (code, err) == (1, "anyzero: error: there is no pass nothing; anyzero spirv passes lists them\n")
+
+
+def test_the_passes_are_listed(capsys: Capture) -> None:
+    code, out, _ = spirv(capsys, "passes")
+    names = [line.split()[0] for line in out.splitlines() if not line.startswith(" ")]
+    assert (code, names[0], names[-1]) == (0, "translate", "machine-code")
+    assert max(map(len, out.splitlines())) <= 80
+
+
 def test_what_is_asked_for_outranks_the_compiler(capsys: Capture) -> None:
     _, one, _ = spirv(capsys, "asm", HASH, "--ir", "--lanes", "1")
     _, many, _ = spirv(capsys, "asm", HASH, "--ir", "--lanes", "8")

@@ -35,7 +35,7 @@ STRAIGHT = 2
 """Vectors of a row that are written one behind the other where groups are known to have as many."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Choices:
     """What the lowering decides by, for one kernel on one target."""
 
@@ -49,9 +49,9 @@ class Choices:
     flat: bool = False
     """Do vectors run through rows of groups, ending where the low half of an id would wrap around?"""
     group_size: tuple[int, int, int] | None = None
+    """Of every launch, where the kernel requires one."""
     likely: tuple[int, int, int] | None = None
     """The size of groups that there is code of its own for, where none is required."""
-    """Of every launch, where the kernel requires one."""
     rows: int = 1
     """How many rows of work-items may run at once."""
     sub_group: int = 0

@@ -516,14 +516,14 @@ def likely_entry(symbol: str, likely: str, other: str, size: tuple[int, int, int
     return e.text()
 
 
-def either_entry(symbol: str, rows: str, linear: str, choices: Choices) -> str:
-    """Rows that whole vectors fill are run row by row, and so is a single one unless the code for rows relies on that;
-    of others, vectors go on to the next row.
+def either_entry(symbol: str, rows: str, linear: str, choices: Choices, filled: bool) -> str:
+    """Rows that whole vectors fill are run row by row, and so is a single one unless the code for rows relies on full
+    vectors (`filled`); of others, vectors go on to the next row.
     """
     e = Entry(symbol, choices, LaunchInvariants(), False)
     b = e.b
     fit = b.compare("eq", b.binary("urem", e.size[0], e.number(e.step)), 0)
-    if not choices.filled:
+    if not filled:
         fit = fit | b.compare("eq", e.size[1] * e.size[2], 1)
     _choose(e, fit, rows, linear)
     return e.text()

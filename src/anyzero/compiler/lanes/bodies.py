@@ -1,0 +1,236 @@
+"""Steps of the list that read or write more of a unit than its body."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from anyzero.compiler.analysis.columns import may_have_columns
+from anyzero.compiler.analysis.group_uniformity import group_uniform
+from anyzero.compiler.analysis.row_columns import FEWEST, LINE, columns, tall
+from anyzero.compiler.analysis.rows import apart, worth
+from anyzero.compiler.analysis.spin_loops import may_wait
+from anyzero.compiler.analysis.streaming_stores import find_streams
+from anyzero.compiler.analysis.termination import termination
+from anyzero.compiler.analysis.uniformity import analyse
+from anyzero.compiler.errors import CompileError
+from anyzero.compiler.ir import Body, Masks, Op
+from anyzero.compiler.lanes.units import FunctionUnit, KernelUnit, NumberingUnit, VersionUnit
+from anyzero.compiler.lower.lockstep_plan import plan_lockstep
+from anyzero.compiler.lower.regions import Ready, lay_out
+from anyzero.compiler.transform.fission import crowded, split_loops
+from anyzero.compiler.transform.interior_version import copied, interior_version
+from anyzero.compiler.transform.interleave import interleave
+from anyzero.compiler.transform.join_turns import join_turns
+from anyzero.compiler.transform.licm import licm
+from anyzero.compiler.transform.linearise import connect, linearise
+from anyzero.compiler.transform.loop_simplify import loop_simplify
+from anyzero.compiler.transform.outline import outline
+from anyzero.compiler.transform.pipelined_loads import load_in_turn
+from anyzero.compiler.transform.prefetch import insert_prefetches
+from anyzero.compiler.transform.regions import split
+from anyzero.compiler.transform.residency_checks import check_residency
+from anyzero.compiler.transform.split_at_joins import split_at_joins
+from anyzero.compiler.transform.ssa_repair import repair_ssa
+from anyzero.compiler.transform.strip_mine import strip_mine
+from anyzero.compiler.transform.unroll import unroll
+from anyzero.compiler.transform.widen_induction import widen_induction
+
+Root = KernelUnit | FunctionUnit
+
+
+def on_body(change: Callable[[Body], object]) -> Callable[[Root], None]:
+    """A pass that needs the body alone."""
+
+    def run(unit: Root) -> None:
+        change(unit.body)
+
+    return run
+
+
+# Of a kernel
+
+
+def run_translate(unit: Root) -> None:
+    unit.translate()
+
+
+def run_unroll(unit: Root) -> None:
+    unit.unrolled = unroll(unit.body)
+
+
+def run_loop_simplify(unit: Root) -> None:
+    unit.flow = loop_simplify(unit.body)
+    if isinstance(unit, FunctionUnit) and unit.flow.loops.irreducible and unit.choices.lanes > 1:
+        raise CompileError("a function that is called by its address has a loop with several entries")
+
+
+def run_licm(unit: KernelUnit) -> None:
+    licm(unit.flow.loops)
+
+
+def run_spin_loops(unit: KernelUnit) -> None:
+    unit.waits = may_wait(unit.body, unit.flow.loops)
+
+
+def run_termination(unit: KernelUnit) -> None:
+    unit.termination = termination(unit.body, unit.flow)
+
+
+def run_interleave(unit: KernelUnit) -> None:
+    interleave(unit.body, unit.lanes)
+
+
+# Of a numbering
+
+
+def run_pipelined_loads(unit: NumberingUnit) -> None:
+    load_in_turn(unit.body, unit.flow.loops)
+
+
+def has_vector_loops(unit: NumberingUnit) -> bool:
+    return not unit.choices.linear and unit.choices.lanes > 1 and not unit.flow.loops.irreducible
+
+
+def has_columns(unit: NumberingUnit) -> bool:
+    """Narrow indices must not wrap around inside of a buffer from one iteration to the next."""
+    small = not unit.options.greater_than_4gb
+    return has_vector_loops(unit) and small and any(map(may_have_columns, unit.flow.loops.all))
+
+
+def run_join_iterations(unit: NumberingUnit) -> None:
+    shapes = analyse(unit.body, unit.flow, unit.choices.lanes, flat=unit.choices.flat)
+    if join_turns(unit.body, unit.flow, shapes):
+        unit.flow = loop_simplify(unit.body)
+
+
+def is_crowded(unit: NumberingUnit) -> bool:
+    return has_vector_loops(unit) and crowded(unit.flow.loops, unit.choices.target.registers)
+
+
+def run_fission(unit: NumberingUnit) -> None:
+    choices, target = unit.choices, unit.choices.target
+    shapes = analyse(unit.body, unit.flow, choices.lanes, flat=choices.flat)
+    if split_loops(unit.body, unit.flow, shapes, choices.lanes, target.register, target.registers):
+        unit.flow = loop_simplify(unit.body)
+
+
+def run_interior_version(unit: NumberingUnit) -> None:
+    found = interior_version(unit.body)
+    if found is not None:
+        unit.interior_body, unit.assumptions = found
+
+
+def copy_for_strips(unit: NumberingUnit) -> None:
+    unit.strips_body = copied(unit.body if unit.interior_body is None else unit.interior_body)[0]
+
+
+# Of a version
+
+
+def run_version_loops(unit: VersionUnit) -> None:
+    unit.flow = loop_simplify(unit.body)
+
+
+def run_strip_mine(unit: VersionUnit) -> None:
+    assert unit.flow is not None
+    if strip_mine(unit.body, unit.flow, analyse(unit.body, unit.flow, unit.choices.lanes, flat=True)):
+        unit.flow = loop_simplify(unit.body)
+    else:
+        unit.dropped = True
+
+
+def run_uniformity(unit: VersionUnit) -> None:
+    assert unit.flow is not None
+    unit.shapes = analyse(unit.body, unit.flow, unit.choices.lanes, unit.choices.linear, unit.choices.flat)
+    unit.barriers = any(op.name == "barrier" for op in unit.body.ops)
+
+
+def run_group_uniformity(unit: VersionUnit) -> None:
+    assert unit.flow is not None
+    unit.group_uniform = group_uniform(unit.body, unit.flow)
+
+
+def run_streaming_stores(unit: VersionUnit) -> None:
+    assert unit.flow is not None
+    unit.streams = find_streams(unit.body, unit.flow.loops, unit.shapes, unit.choices.lanes)
+
+
+def run_prefetch(unit: VersionUnit) -> None:
+    assert unit.flow is not None
+    insert_prefetches(unit.body, unit.flow, unit.shapes)
+
+
+def run_widen_induction(unit: VersionUnit) -> None:
+    assert unit.flow is not None
+    widen_induction(unit.body, unit.flow, unit.shapes)
+
+
+def run_residency_checks(unit: VersionUnit) -> None:
+    check_residency(unit.body, unit.shapes)
+
+
+def run_linearise(unit: VersionUnit) -> None:
+    assert unit.flow is not None
+    unit.masks = linearise(unit.body, unit.flow, unit.shapes)
+    connect(unit.body)
+
+
+def run_ssa_repair(unit: VersionUnit) -> None:
+    repair_ssa(unit.body, unit.shapes, unit.masks)
+
+
+def run_outline(unit: VersionUnit) -> None:
+    unit.pieces = outline(unit.body)
+
+
+def run_regions(unit: VersionUnit) -> None:
+    body, choices = unit.body, unit.choices
+    regions = split(body, unit.shapes, unit.masks)
+    used = {arg for op in body.ops for arg in op.args}
+    planar = any(op.name == "builtin" and op.info[0] in ("local_id", "global_id") and op.info[1] for op in body.ops)
+    crossing = set() if choices.mask == "i1" else _crossing(body, unit.masks)
+    storage = lay_out(body, regions, choices)
+    unit.ready = Ready(
+        *(body, regions, unit.shapes, unit.masks, storage, used, unit.streams, crossing),
+        pieces=unit.pieces,
+        planar=planar,
+    )
+
+
+def _crossing(body: Body, masks: Masks) -> set[Op]:
+    """Truth values that other blocks ask for, and masks of blocks, which may be written as several for LLVM."""
+    used = {arg for op in body.ops for arg in op.args if arg.type == "i1" and arg.block is not op.block}
+    return used | {mask for mask in masks.of.values() if mask.name != "entry_mask"}
+
+
+def run_rows(unit: VersionUnit) -> None:
+    ready, choices, target = unit.ready, unit.choices, unit.choices.target
+    rows = apart(ready.body, ready.masks, ready.storage.slots)
+    if rows is None:
+        return
+    rows.count = choices.options.rows or worth(
+        rows, ready.body, ready.shapes, choices.lanes, target.register, target.registers, choices.rows
+    )
+    if not choices.options.greater_than_4gb:
+        # Where narrow indices may wrap around inside of a buffer, a row need not lie beside the next one.
+        rows.columns = columns(ready.body, rows, ready.masks, ready.shapes)
+    if rows.count == 1:
+        most = LINE if choices.flat else choices.rows
+        rows.count = tall(rows, ready.body, choices.lanes, target.register, target.registers, most)
+    if rows.count < FEWEST or rows.count & (rows.count - 1):
+        rows.columns = set()
+    ready.rows = rows if rows.count > 1 else None
+
+
+def run_lockstep(unit: VersionUnit) -> None:
+    ready = unit.ready
+    plan = plan_lockstep(ready.regions, unit.group_uniform, ready.shapes)
+    if plan is None:
+        return
+    cut = split_at_joins(ready.body, ready.regions, ready.shapes, ready.masks, plan.known)
+    if cut is not ready.regions:
+        ready.regions = cut
+        plan = plan_lockstep(cut, unit.group_uniform, ready.shapes)
+    ready.plan = plan
+    ready.storage = lay_out(ready.body, ready.regions, unit.choices, plan.shared if plan else ())
+    ready.used = {arg for op in ready.body.ops for arg in op.args}

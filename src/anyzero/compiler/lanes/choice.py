@@ -1,0 +1,149 @@
+"""Decisions for a whole kernel: how many lanes a vector has, in which registers, and the stage of compilation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from anyzero.compiler.analysis.clusters import closed
+from anyzero.compiler.analysis.cost import chains, estimate, mostly_wide
+from anyzero.compiler.analysis.group_width import group_width, likely_group, most_lanes, suited
+from anyzero.compiler.analysis.rows import MOST
+from anyzero.compiler.analysis.streaming_stores import memory_bound
+from anyzero.compiler.analysis.uniformity import Flow, analyse
+from anyzero.compiler.analysis.uses import Uses
+from anyzero.compiler.compiled import Options
+from anyzero.compiler.ir import Body
+from anyzero.compiler.lanes.units import KernelUnit
+from anyzero.compiler.lower.debug_info import DebugInfo
+from anyzero.compiler.lower.emitter import STRAIGHT, Choices
+from anyzero.compiler.lower.memory import MOST_APART
+from anyzero.compiler.spirv.kernel import Kernel
+from anyzero.compiler.targets import cpu
+
+USUAL_ROWS = 4
+"""Of a group in two dimensions whose size is not known."""
+
+NEIGHBOURS = 8
+"""Lanes of a GPU's thread, and of a register of 256 bits."""
+
+SMALL = 16
+"""Up to so many operations, a kernel without loops is compiled once."""
+
+
+def choose_registers(unit: KernelUnit) -> None:
+    unit.narrow = unit.target.halves and memory_bound(unit.body, unit.flow, unit.target.lanes)
+
+
+def choose_stage(unit: KernelUnit) -> None:
+    """Where all of it takes little time, a second stage would only take more."""
+    options = unit.options
+    small = not unit.flow.loops.all and sum(len(block.ops) for block in unit.body.blocks) <= SMALL
+    unit.options = replace(options, quick=options.level == 0 or (options.quick and not small))
+
+
+def choose_vector(unit: KernelUnit) -> None:
+    kernel, uses = unit.translation.kernel, unit.translation.uses
+    unit.lanes, unit.lanes_because = choose_lanes(
+        unit.body, unit.flow, unit.options, unit.target, kernel, uses, unit.narrow
+    )
+
+
+def cut_sub_group(unit: KernelUnit) -> None:
+    """Where no size is required, a sub-group may as well be the shorter vector."""
+    required = unit.translation.kernel.required_sub_group_size or 0
+    if width := vector_of(unit.body, unit.lanes, unit.target, free=not required):
+        unit.sub_group, unit.lanes = required, width
+        unit.lanes_because += f", and its lanes only speak to their neighbours among {width}"
+
+
+def settle(unit: KernelUnit) -> None:
+    """All of it as the lowering asks for it."""
+    kernel, body, flat = unit.translation.kernel, unit.body, is_flat(unit.translation.uses)
+    size = kernel.required_group_size
+    unit.private_bytes = sum(variable.size for variable in body.variables if variable.space == "private")
+    unit.choices = Choices(
+        unit.lanes,
+        unit.target,
+        unit.options,
+        sub_group=unit.sub_group,
+        flat=flat,
+        group_size=size,
+        likely=None if flat or size else kernel.group_size_hint or likely_group(body),
+        rows=MOST if flat else USUAL_ROWS if size is None else size[1],
+        narrow=unit.narrow,
+        mask=mask_element(body, unit.flow, unit.target, unit.lanes),
+        args_bytes=unit.translation.args_bytes,
+        debug=DebugInfo() if unit.options.debug else None,
+    )
+
+
+def for_function(options: Options) -> Choices:
+    """Of an exported function: kernels of any module may call it, so all functions have the lanes of a register."""
+    target = cpu.target(options.cpu, options.features)
+    lanes = options.lanes or target.sub_group
+    mask = "i1" if target.wide or lanes < 2 else "i32"
+    return Choices(lanes, target, options, mask=mask, debug=DebugInfo() if options.debug else None)
+
+
+def choose_lanes(
+    body: Body, flow: Flow, options: Options, target: cpu.Target, kernel: Kernel, uses: Uses, narrow: bool = False
+) -> tuple[int, str]:
+    """How many, and why, in words. `narrow` says that registers of half the size are used."""
+    if flow.loops.irreducible:
+        # Nothing to linearise where there is but one lane.
+        return 1, "a loop has several entries, which only one lane can run"
+    if options.lanes:
+        return options.lanes, "as asked for"
+    if kernel.required_sub_group_size:
+        return kernel.required_sub_group_size, "the kernel requires sub-groups of this size"
+    if uses.sub_groups:
+        return target.sub_group, "a sub-group is a vector register of floats"
+    if uses.calls:
+        # Perhaps by kernels of other modules.
+        return target.sub_group, "functions that are called by address all have the lanes of a register"
+    shapes = analyse(body, flow, target.lanes)
+    together, alone = estimate(body, flow, shapes, target.lanes, target.register)
+    costs = f"{target.lanes} work-items cost {together:.0f} as a vector, {alone:.0f} one by one"
+    if together >= alone:
+        return 1, f"a vector would not pay: {costs}"
+    flat = is_flat(uses)
+    # A value of a vector that is several registers long takes as many: few values find room.
+    wanted = chains(body, flow, shapes, flat, target.registers)
+    registers = 1 if options.large_registers else min(wanted, 2 if narrow else 4)
+    lanes, rows = target.lanes * registers, "blocks are chosen at run time" if flat else "groups stay apart"
+    width = None if flat else group_width(body, kernel)
+    if width is not None:
+        most = min(most_lanes(body, shapes, target.lanes, target.register >= 32), MOST_APART)
+        # Long rows are those of one dimension, which two registers serve well.
+        if options.large_registers or (registers > 1 and width > STRAIGHT * most):
+            most = lanes
+        lanes, rows = suited(width, lanes, most), f"rows of a group have {width} work-items"
+    registers = max(1, lanes // target.lanes)
+    several = f"{registers} registers" if registers > 1 else "one register"
+    halves = ", in halves because memory is the limit" if narrow else ""
+    return lanes, f"{several} of floats{halves}; {rows}; {costs}"
+
+
+def mask_element(body: Body, flow: Flow, target: cpu.Target, lanes: int) -> str:
+    """What masks are between blocks: bits where the processor has registers for them, else as wide as the data."""
+    if target.wide or lanes < 2:
+        return "i1"
+    return "i64" if mostly_wide(body, analyse(body, flow, lanes)) else "i32"
+
+
+def vector_of(body: Body, size: int, target: cpu.Target, *, free: bool) -> int:
+    """The lanes of the vectors that a sub-group may run as, where these are shorter than it; else 0.
+
+    `free` says that the sub-group's size is the compiler's choice.
+    """
+    width = NEIGHBOURS
+    # Where registers hold a whole sub-group, shorter vectors pay in narrow groups only.
+    narrow = target.halves or any(op.name == "builtin" and op.info == ("local_id", 1) for op in body.ops)
+    return width if width < size and (size > target.lanes or narrow) and closed(body, width, free) else 0
+
+
+def is_flat(uses: Uses) -> bool:
+    """May work-items of different groups share a vector, and groups be cut?"""
+    return not (uses.barriers or uses.local or uses.sub_groups or uses.calls) and not (
+        {"local_id", "group_id", "group_size", "group_count"} & uses.builtins
+    )

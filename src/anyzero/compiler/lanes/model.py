@@ -1,0 +1,125 @@
+"""The execution model of a CPU's lanes: where its list begins, and what a launch has to know at its end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from anyzero.compiler.analysis.termination import Termination
+from anyzero.compiler.compiled import Argument, CompiledKernel
+from anyzero.compiler.errors import CompileError
+from anyzero.compiler.lanes import machine_code
+from anyzero.compiler.lanes.choice import for_function
+from anyzero.compiler.lanes.passes import PASSES
+from anyzero.compiler.lanes.units import ENTRY, FunctionUnit, KernelUnit
+from anyzero.compiler.passes import ExecutionModel, Source
+from anyzero.compiler.spirv.kernel import Kernel
+from anyzero.compiler.targets import cpu
+
+
+def start(source: Source) -> KernelUnit:
+    return KernelUnit(source, source.options, cpu.target(source.options.cpu, source.options.features))
+
+
+def compiled(unit: KernelUnit) -> CompiledKernel:
+    translation, kernel, last = unit.translation, unit.translation.kernel, unit.numberings[-1]
+    barriers, lanes, end = last.regions > 1, unit.lanes, unit.termination
+    # What a vector keeps from one region to the next, beside its private memory.
+    kept = max(0, unit.per_vector - unit.private_bytes * lanes) if barriers else 0
+    return CompiledKernel(
+        name=unit.source.name,
+        entry=unit.entry,
+        object=unit.code.object,
+        lanes=lanes,
+        flat=unit.choices.flat,
+        shares_rows=unit.choices.flat and last.row_count > 1,
+        barriers=barriers,
+        printf=translation.uses.printf,
+        sub_groups=translation.uses.sub_groups,
+        arguments=tuple(_deciding(each, end) for each in translation.arguments),
+        args_bytes=translation.args_bytes,
+        local_bytes=translation.local_bytes,
+        private_bytes=unit.private_bytes,
+        spill_bytes=-(-(kept + unit.code.spilled) // lanes),
+        # Without barriers a vector is done before the next one begins, which may use the same memory.
+        scratch_fixed=0 if barriers else unit.per_vector,
+        scratch_per_vector=unit.per_vector if barriers else last.per_strip,
+        required_group_size=kernel.required_group_size,
+        max_group_items=kernel.max_group_items,
+        required_sub_groups=kernel.sub_groups_per_group or 0,
+        required_sub_group_size=kernel.required_sub_group_size or 0,
+        attributes=" ".join(attributes(kernel)),
+        waits=unit.waits,
+        turns="unknown" if not end.known else "arguments" if end.varies else "constant",
+        provisional=unit.options.quick and unit.options.level > 0,
+        lanes_because=unit.lanes_because,
+    )
+
+
+def _deciding(argument: Argument, end: Termination) -> Argument:
+    """The argument, marked where the number of a loop's iterations depends on it."""
+    if not any(argument.offset <= offset < argument.offset + argument.size for offset in end.arguments):
+        return argument
+    return replace(argument, access=1)
+
+
+def attributes(kernel: Kernel) -> list[str]:
+    """As OpenCL C spells them, for zeKernelGetSourceAttributes."""
+    found = []
+    if kernel.required_group_size:
+        found.append(f"reqd_work_group_size({','.join(map(str, kernel.required_group_size))})")
+    if kernel.group_size_hint:
+        found.append(f"work_group_size_hint({','.join(map(str, kernel.group_size_hint))})")
+    if kernel.required_sub_group_size:
+        found.append(f"intel_reqd_sub_group_size({kernel.required_sub_group_size})")
+    if kernel.vec_type_hint:
+        found.append(f"vec_type_hint({kernel.vec_type_hint})")
+    return found
+
+
+def start_function(source: Source) -> FunctionUnit:
+    """An exported function, for code that calls it by its address."""
+    id_ = source.module.exports.get(source.name)
+    if id_ is None or id_ not in source.module.functions:
+        raise CompileError(f'the module exports no function "{source.name}"')
+    modules = [source.module, *source.linked]
+    return FunctionUnit(modules, 0, id_, ENTRY, for_function(source.options), name=source.name, exported=True)
+
+
+def compiled_function(unit: FunctionUnit) -> CompiledKernel:
+    return CompiledKernel(
+        name=unit.name,
+        entry=ENTRY,
+        object=unit.code.object,
+        lanes=unit.choices.lanes,
+        flat=False,
+        shares_rows=False,
+        barriers=False,
+        printf=False,
+        sub_groups=False,
+        arguments=(),
+        args_bytes=0,
+        local_bytes=0,
+        private_bytes=0,
+        spill_bytes=0,
+        scratch_fixed=0,
+        scratch_per_vector=0,
+        required_group_size=None,
+        max_group_items=0,
+        required_sub_groups=0,
+        required_sub_group_size=0,
+        attributes="",
+    )
+
+
+LANES = ExecutionModel(
+    "lanes of a CPU",
+    PASSES,
+    start,
+    compiled,
+    forms=(
+        ("body", "loop-simplify", KernelUnit.show),
+        ("ir", "write-module", KernelUnit.show),
+        ("llvm", "machine-code", machine_code.optimised),
+        ("asm", "machine-code", machine_code.assembly),
+    ),
+)

@@ -1,0 +1,499 @@
+"""The passes from SPIR-V to machine code for the lanes of a CPU, in their order, each with the reason for its place.
+
+docs/compiler.md shows this list as a table: `python -m anyzero.compiler` writes it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from anyzero.compiler.lanes import bodies, choice, machine_code, versions, writing
+from anyzero.compiler.lanes.bodies import on_body
+from anyzero.compiler.lanes.units import FunctionUnit, KernelUnit
+from anyzero.compiler.passes import Condition, Pass, run
+from anyzero.compiler.transform.cse import cse
+from anyzero.compiler.transform.dce import dce
+from anyzero.compiler.transform.expand_collectives import expand_collectives
+from anyzero.compiler.transform.infer_address_spaces import infer_address_spaces
+from anyzero.compiler.transform.mem2reg import mem2reg
+
+KERNEL: Final = "kernel"
+"""Once for the kernel."""
+NUMBERING: Final = "numbering"
+"""For each way in which work-items are numbered along lanes."""
+VERSION: Final = "version"
+"""For each version of the body."""
+
+
+def run_called_functions(unit: KernelUnit | FunctionUnit) -> None:
+    for each in unit.called():
+        run(FUNCTION_PASSES, each)
+
+
+_WHOLE_MODULE = Condition("kernels and exported functions", lambda unit: isinstance(unit, KernelUnit) or unit.exported)
+_WITHIN_4GB = Condition("buffers of at most 4 GiB", lambda unit: not unit.options.greater_than_4gb)
+
+PASSES: Final = (
+    Pass(
+        "translate",
+        bodies.run_translate,
+        KERNEL,
+        "SPIR-V into the compiler's own form (`ir.py`): every call inlined, every vector and structure split into "
+        "scalars, addresses in bytes. Integers of odd widths become the next plain ones with masks, or pairs of 64 "
+        "bits",
+        "all later passes see scalars of plain widths in one body",
+        (
+            *("translate/kernel.py", "transform/legalize_integers.py", "transform/wide_integers.py"),
+            *("transform/wide_floats.py", "transform/legalize_functions.py", "analysis/uses.py"),
+            *("transform/blocks.py", "transform/phis.py"),
+        ),
+        functions=True,
+    ),
+    Pass(
+        "mem2reg",
+        on_body(mem2reg),
+        KERNEL,
+        "private variables become values, so that code compiled without optimisation is as good as any; a load through "
+        "one of two pointers becomes two loads and a select. Operations with constant operands are folded",
+        "variables become values before any analysis asks how values differ between lanes",
+        (
+            *("transform/mem2reg.py", "analysis/promotable.py", "analysis/addresses.py"),
+            *("transform/speculate_loads.py", "transform/simplify.py"),
+        ),
+        functions=True,
+    ),
+    Pass(
+        "unroll",
+        bodies.run_unroll,
+        KERNEL,
+        "loops of few, known iterations are unrolled",
+        "the addresses of private arrays become constants",
+        ("transform/unroll.py", "analysis/trip_count.py"),
+        functions=True,
+    ),
+    Pass(
+        "mem2reg-unrolled",
+        on_body(mem2reg),
+        KERNEL,
+        "elements of private arrays become values",
+        "short loops over private arrays hid that each element has a place of its own",
+        ("transform/mem2reg.py",),
+        Condition("a loop was unrolled", lambda unit: unit.unrolled),
+        functions=True,
+    ),
+    Pass(
+        "infer-address-spaces",
+        on_body(infer_address_spaces),
+        KERNEL,
+        "accesses through generic pointers that can only point into one memory become accesses of that memory",
+        "pointers that lay in variables are values now",
+        ("transform/infer_address_spaces.py",),
+        functions=True,
+    ),
+    Pass(
+        "cse",
+        on_body(cse),
+        KERNEL,
+        "an operation that was computed on every path before is not computed again",
+        "unrolled iterations and inlined calls repeat each other",
+        ("transform/cse.py",),
+        functions=True,
+    ),
+    Pass(
+        "dce",
+        on_body(dce),
+        KERNEL,
+        "operations without users and effects are removed",
+        "costs and rows are counted by operations later on",
+        ("transform/dce.py",),
+        functions=True,
+    ),
+    Pass(
+        "expand-collectives",
+        on_body(expand_collectives),
+        KERNEL,
+        "a work-group's collective becomes partial results, a barrier, and their combination",
+        "its barriers must be there before any analysis of control flow",
+        ("transform/expand_collectives.py",),
+        functions=True,
+    ),
+    Pass(
+        "loop-simplify",
+        bodies.run_loop_simplify,
+        KERNEL,
+        "blocks in reverse postorder; one latch and an exit for each loop",
+        "analyses and linearisation rely on this form, and the passes before it changed the blocks",
+        (
+            *("transform/loop_simplify.py", "transform/block_order.py", "transform/single_latch.py"),
+            *("transform/virtual_exits.py", "analysis/loops.py"),
+        ),
+        functions=True,
+    ),
+    Pass(
+        "licm",
+        bodies.run_licm,
+        KERNEL,
+        "a load that no iteration of a loop changes is done in front of the loop",
+        "before lanes are chosen: the cost of an operation counts as often as its loop turns",
+        ("transform/licm.py",),
+    ),
+    Pass(
+        "spin-loops",
+        bodies.run_spin_loops,
+        KERNEL,
+        "may the kernel wait for memory that others write? Then it never runs on a thread that has other work",
+        "needs loops; once is enough for all versions",
+        ("analysis/spin_loops.py",),
+    ),
+    Pass(
+        "termination",
+        bodies.run_termination,
+        KERNEL,
+        "the number of iterations depends on nothing, on arguments and the launch's size, or on memory. Only kernels "
+        "that are known to end run on the thread of a caller that does not wait",
+        "needs loops; once is enough for all versions",
+        ("analysis/termination.py", "analysis/induction.py"),
+    ),
+    Pass(
+        "register-width",
+        choice.choose_registers,
+        KERNEL,
+        "kernels that memory limits use registers of half the size: with fewer lines of memory under way at a time, "
+        "more of them are left to the prefetchers",
+        "before the number of lanes, which follows from it",
+        ("lanes/choice.py", "analysis/streaming_stores.py"),
+    ),
+    Pass(
+        "stage",
+        choice.choose_stage,
+        KERNEL,
+        "small kernels are compiled once; others may have a first stage with one version",
+        "before the first choice that differs between stages",
+        ("lanes/choice.py",),
+    ),
+    Pass(
+        "choose-lanes",
+        choice.choose_vector,
+        KERNEL,
+        "does a vector pay, and how many registers long is it?",
+        "needs costs of the simplified body",
+        (
+            *("lanes/choice.py", "analysis/cost.py", "analysis/uniformity.py", "analysis/known_bits.py"),
+            "analysis/group_width.py",
+        ),
+    ),
+    Pass(
+        "cut-sub-groups",
+        choice.cut_sub_group,
+        KERNEL,
+        "a sub-group whose operations connect neighbours only becomes several shorter vectors",
+        "it shortens the vectors that were chosen",
+        ("lanes/choice.py", "analysis/clusters.py"),
+        Condition(
+            "sub-groups, and lanes are not set by the user",
+            lambda unit: unit.translation.uses.sub_groups and not unit.options.lanes,
+        ),
+    ),
+    Pass(
+        "interleave",
+        bodies.run_interleave,
+        KERNEL,
+        "private arrays: the same element of all lanes is contiguous",
+        "needs the number of lanes",
+        ("transform/interleave.py",),
+    ),
+    Pass(
+        "settle",
+        choice.settle,
+        KERNEL,
+        "everything that was chosen, and the element type of masks, in one record",
+        "the body is the one that all versions start from",
+        ("lanes/choice.py", "lower/emitter.py"),
+    ),
+    Pass(
+        "number-lanes",
+        versions.number_lanes,
+        KERNEL,
+        "one copy of the body for each numbering of lanes",
+        "the passes below use their body up",
+        ("lanes/versions.py",),
+    ),
+    Pass(
+        "undo-software-pipelining",
+        bodies.run_pipelined_loads,
+        NUMBERING,
+        "a value that a loop loads one iteration ahead is loaded in the iteration that uses it",
+        "before fission counts the values that a loop carries",
+        ("transform/pipelined_loads.py", "analysis/plain_loops.py"),
+    ),
+    Pass(
+        "join-iterations",
+        bodies.run_join_iterations,
+        NUMBERING,
+        "a loop in which each lane goes along a row of a matrix is unrolled, so that several iterations of a lane are "
+        "one load",
+        "before fission, which would separate the loads",
+        ("transform/join_turns.py", "analysis/columns.py"),
+        Condition("lanes along rows, buffers of at most 4 GiB, loops that may have such loads", bodies.has_columns),
+    ),
+    Pass(
+        "fission",
+        bodies.run_fission,
+        NUMBERING,
+        "a loop that carries more sums than there are registers becomes several loops, each with a part of the sums",
+        "before the body is copied for its versions",
+        ("transform/fission.py", "analysis/lane_loads.py"),
+        Condition("lanes along rows, and a loop carries more than there are registers", bodies.is_crowded),
+    ),
+    Pass(
+        "interior-version",
+        bodies.run_interior_version,
+        NUMBERING,
+        "a copy for work-items whose bounds checks all pass, by conditions that are linear in ids and arguments",
+        "it copies the body, which the general version uses up",
+        ("transform/interior_version.py", "analysis/affine.py"),
+        versions.BY_NAME["interior"].when,
+    ),
+    Pass(
+        "copy-for-strips",
+        bodies.copy_for_strips,
+        NUMBERING,
+        "a copy whose loops will be cut into strips",
+        "behind the interior version, whose body it copies where there is one",
+        ("lanes/versions.py",),
+        versions.BY_NAME["strips"].when,
+    ),
+    Pass(
+        "loop-simplify-copy",
+        bodies.run_version_loops,
+        VERSION,
+        "the loops of a copied body",
+        "every pass below needs them",
+        ("transform/loop_simplify.py",),
+        Condition("interior, strips", lambda unit: unit.flow is None),
+    ),
+    Pass(
+        "strip-mine",
+        bodies.run_strip_mine,
+        VERSION,
+        "loops that read far apart from iteration to iteration, as those of a product of matrices, are cut into strips "
+        "of 64 iterations; a version without such loops is dropped",
+        "it changes loops, which the analyses below describe",
+        ("transform/strip_mine.py",),
+        Condition("strips", lambda unit: unit.name == "strips"),
+    ),
+    Pass(
+        "uniformity",
+        bodies.run_uniformity,
+        VERSION,
+        "values that are the same in all lanes, or a constant apart; branches that lanes take differently",
+        "all changes of loops are done",
+        ("analysis/uniformity.py", "analysis/known_bits.py", "analysis/induction.py"),
+        functions=True,
+    ),
+    Pass(
+        "group-uniformity",
+        bodies.run_group_uniformity,
+        VERSION,
+        "values that all work-items of a group agree on",
+        "needs control flow as the kernel has it, before linearisation",
+        ("analysis/group_uniformity.py",),
+        Condition("barriers", lambda unit: unit.barriers),
+        functions=True,
+    ),
+    Pass(
+        "streaming-stores",
+        bodies.run_streaming_stores,
+        VERSION,
+        "stores that may bypass the caches",
+        "needs control flow as the kernel has it, before linearisation",
+        ("analysis/streaming_stores.py",),
+        functions=True,
+    ),
+    Pass(
+        "prefetch",
+        bodies.run_prefetch,
+        VERSION,
+        "loops with steps of unknown length prefetch what they read later",
+        "needs uniformity, and the loops' own counters, which widening replaces",
+        ("transform/prefetch.py",),
+        functions=True,
+    ),
+    Pass(
+        "widen-induction",
+        bodies.run_widen_induction,
+        VERSION,
+        "indices of 32 bits that grow by a constant in each iteration are widened in front of the loop, and counted "
+        "with 64 bits",
+        "needs uniformity, and loops that are still loops of scalars",
+        ("transform/widen_induction.py",),
+        _WITHIN_4GB,
+        functions=True,
+    ),
+    Pass(
+        "residency-checks",
+        bodies.run_residency_checks,
+        VERSION,
+        "a check in front of each access ([architecture.md](architecture.md#residency))",
+        "behind everything that moves or removes accesses: each stays with its check from here on",
+        ("transform/residency_checks.py",),
+        Condition("devices without on-demand paging", lambda unit: unit.options.residency_checks),
+        functions=True,
+    ),
+    Pass(
+        "linearise",
+        bodies.run_linearise,
+        VERSION,
+        "every divergent branch becomes straight code under masks",
+        "the passes before it reason about branches, the passes behind it about masks",
+        ("transform/linearise.py", "analysis/joins.py", "transform/pending.py"),
+        functions=True,
+    ),
+    Pass(
+        "ssa-repair",
+        bodies.run_ssa_repair,
+        VERSION,
+        "values reach their users again after blocks were moved, through slots",
+        "linearisation broke dominance",
+        ("transform/ssa_repair.py",),
+        functions=True,
+    ),
+    Pass(
+        "outline",
+        bodies.run_outline,
+        VERSION,
+        "a body of more than 1,200 operations becomes functions of some 600 each, where it can be cut: parts of LLVM "
+        "take time quadratic in a function's length",
+        "masks count as operations, and slots carry values across the cuts",
+        ("transform/outline.py",),
+        Condition("general, without barriers", lambda unit: unit.general and not unit.barriers),
+    ),
+    Pass(
+        "regions",
+        bodies.run_regions,
+        VERSION,
+        "the body is cut at the barriers of the group; slots that outlive barriers get their places",
+        "last of the passes that change every body: a value may have to cross from one region to another from here on",
+        ("transform/regions.py", "lower/regions.py"),
+        functions=True,
+    ),
+    Pass(
+        "rows",
+        bodies.run_rows,
+        VERSION,
+        "how many rows of work-items run at once, which operations each does by itself, and which accesses are "
+        "contiguous across rows",
+        "needs regions, and masks that show whether rows may go different ways",
+        ("analysis/rows.py", "analysis/row_columns.py"),
+        Condition(
+            versions.BY_NAME["several rows"].when.text,
+            lambda unit: not unit.pieces and versions.BY_NAME["several rows"].wants(unit),
+        ),
+        functions=True,
+    ),
+    Pass(
+        "lockstep",
+        bodies.run_lockstep,
+        VERSION,
+        "where all vectors of a group take the same path from barrier to barrier, values that they agree on are kept "
+        "once for the group; regions end where paths from several barriers join",
+        "needs regions; rows that run at once exclude it",
+        ("lower/lockstep_plan.py", "transform/split_at_joins.py"),
+        Condition(
+            "several regions, one row at a time",
+            lambda unit: not unit.pieces and unit.rows is None and len(unit.ready.regions) > 1,
+        ),
+        functions=True,
+    ),
+    Pass(
+        "write-regions",
+        writing.write_regions,
+        NUMBERING,
+        "LLVM's text of the regions, for one row and for several. The code asks at run time whether strides that only "
+        "a bound could break hold",
+        "all versions are ready, and the kept ones are known",
+        (
+            *("lower/regions.py", "lower/emitter.py", "analysis/speculative_stride.py"),
+            "analysis/prefix_conditions.py",
+        ),
+    ),
+    Pass(
+        "write-strips",
+        writing.write_strips,
+        NUMBERING,
+        "LLVM's text of the strip-mined version",
+        "values that the other regions need before the loops come first",
+        ("lower/regions.py",),
+        Condition("strips", lambda unit: unit.strips is not None),
+    ),
+    Pass(
+        "write-block-loops",
+        writing.write_block_loops,
+        NUMBERING,
+        "loops over blocks of work-items, whose size the engine chooses",
+        "needs the launch invariants of all regions, which are computed in front of the loops",
+        ("lower/flat.py", "lower/launch_invariants.py"),
+        Condition("kernels without groups", lambda unit: unit.choices.flat),
+    ),
+    Pass(
+        "write-group-loops",
+        writing.write_group_loops,
+        NUMBERING,
+        "loops over groups and their vectors, and functions that combine partial results of collectives",
+        "needs the launch invariants of all regions, which are computed in front of the loops",
+        ("lower/entry.py", "lower/lockstep.py", "lower/launch_invariants.py"),
+        Condition("kernels with groups", lambda unit: not unit.choices.flat),
+    ),
+    Pass(
+        "write-choice-of-numbering",
+        writing.write_choice_of_numbering,
+        KERNEL,
+        "the entry point, which calls the code for rows or for linear numbers",
+        "both are written",
+        ("lower/entry.py",),
+        Condition("two numberings", lambda unit: len(unit.numberings) > 1),
+    ),
+    Pass(
+        "write-function",
+        writing.write_called,
+        KERNEL,
+        "LLVM's text of a function that is called by its address",
+        "its version is ready",
+        ("lower/regions.py", "lower/calls.py"),
+        Condition("functions", lambda unit: isinstance(unit, FunctionUnit)),
+        functions=True,
+    ),
+    Pass(
+        "called-functions",
+        run_called_functions,
+        KERNEL,
+        "the functions whose addresses the code takes, each by the passes of this list that are marked ƒ",
+        "the written code tells which ones there are",
+        ("lanes/passes.py", "lower/calls.py"),
+        _WHOLE_MODULE,
+        functions=True,
+    ),
+    Pass(
+        "write-module",
+        writing.write_module,
+        KERNEL,
+        "all functions, constants and declarations as one text",
+        "nothing is added from here on",
+        ("lanes/writing.py", "lower/debug_info.py"),
+        _WHOLE_MODULE,
+        functions=True,
+    ),
+    Pass(
+        "machine-code",
+        machine_code.emit,
+        KERNEL,
+        "LLVM optimises the text and makes a relocatable ELF object; the frame tells how much is spilled",
+        "last",
+        ("targets/cpu.py", "targets/frame.py"),
+        _WHOLE_MODULE,
+        functions=True,
+    ),
+)
+
+FUNCTION_PASSES: Final = tuple(each for each in PASSES if each.functions)
+"""Of functions that are called by their address."""

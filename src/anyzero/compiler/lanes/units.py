@@ -1,0 +1,281 @@
+"""What the passes work on: a kernel, its numberings of lanes, the versions of its body, and functions with an address.
+
+A field without a default is set by the pass of the list that finds it out; a pass that comes too early fails on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from anyzero.compiler import translate
+from anyzero.compiler.analysis.rows import Rows
+from anyzero.compiler.analysis.streaming_stores import Streams
+from anyzero.compiler.analysis.termination import Termination
+from anyzero.compiler.analysis.uniformity import Flow, Shapes
+from anyzero.compiler.compiled import Options
+from anyzero.compiler.errors import CompileError
+from anyzero.compiler.ir import Body, Masks, Op
+from anyzero.compiler.lanes import functions
+from anyzero.compiler.lower.emitter import Choices
+from anyzero.compiler.lower.launch_invariants import LaunchInvariants
+from anyzero.compiler.lower.regions import Ready, Written
+from anyzero.compiler.passes import Source
+from anyzero.compiler.spirv.float_controls import USUAL, FloatControls
+from anyzero.compiler.spirv.module import Module
+from anyzero.compiler.targets import cpu
+from anyzero.compiler.transform.interior_version import Assumptions
+from anyzero.compiler.transform.show import show
+
+__all__ = ["ENTRY", "BodyVersion", "FunctionUnit", "KernelUnit", "NumberingUnit", "VersionUnit"]
+
+ENTRY = "anyzero_kernel"
+MOST_FUNCTIONS = 1000
+
+
+@dataclass(slots=True, eq=False)
+class VersionUnit:
+    """A version of the body: the form that the lowering writes as regions."""
+
+    name: str
+    body: Body
+    choices: Choices
+    flow: Flow | None = None
+    """None where the loops are still to be found."""
+    general: bool = False
+    """Is it the version that runs everywhere, so that it may be cut into pieces?"""
+    barriers: bool = field(init=False)
+    shapes: Shapes = field(init=False)
+    group_uniform: set[Op] = field(default_factory=set)
+    """Values that all work-items of a group agree on; none where there are no barriers."""
+    streams: Streams = field(init=False)
+    masks: Masks = field(init=False)
+    pieces: bool = False
+    ready: Ready = field(init=False)
+    scope: str = "version"
+    dropped: bool = False
+
+    @property
+    def title(self) -> str:
+        prefix = self.choices.prefix
+        return self.name if prefix == f"{self.name}." else f"{prefix}{self.name}"
+
+    @property
+    def options(self) -> Options:
+        return self.choices.options
+
+    @property
+    def rows(self) -> Rows | None:
+        return self.ready.rows
+
+    def parts(self, scope: str) -> Iterator[VersionUnit]:
+        raise AssertionError(scope)
+
+    def show(self) -> str:
+        return show(self.body)
+
+
+class BodyVersion(NamedTuple):
+    """A row of `versions.VERSIONS` that is a body of its own."""
+
+    name: str
+    begin: Callable[[NumberingUnit], VersionUnit | None]
+    """None where it is not wanted."""
+    keep: Callable[[NumberingUnit, VersionUnit], bool]
+
+
+@dataclass(slots=True, eq=False)
+class NumberingUnit:
+    """A kernel whose lanes are neighbours along rows, or by the work-items' linear numbers."""
+
+    name: str
+    entry: str
+    """The symbol of its entry point."""
+    body: Body
+    flow: Flow
+    choices: Choices
+    out: Written
+    bodies: Sequence[BodyVersion]
+    interior_body: Body | None = None
+    assumptions: Assumptions | None = None
+    """Conditions under which the interior body may run."""
+    strips_body: Body | None = None
+    versions: dict[str, VersionUnit] = field(default_factory=dict)
+    """By their names: those that are kept."""
+    before: LaunchInvariants = field(default_factory=LaunchInvariants)
+    operations: int = field(init=False)
+    regions: int = 1
+    per_vector: int = 0
+    per_strip: int = 0
+    scope: str = "numbering"
+    dropped: bool = False
+
+    @property
+    def title(self) -> str:
+        return self.name
+
+    @property
+    def options(self) -> Options:
+        return self.choices.options
+
+    @property
+    def general(self) -> VersionUnit:
+        return self.versions["general"]
+
+    @property
+    def interior(self) -> VersionUnit | None:
+        return self.versions.get("interior")
+
+    @property
+    def strips(self) -> VersionUnit | None:
+        return self.versions.get("strips")
+
+    @property
+    def rows(self) -> Rows | None:
+        """Of the code that runs several rows at once; there is such code for the interior alone as well."""
+        if self.interior is not None:
+            return self.interior.rows or Rows(1, set(), set())
+        return self.general.rows
+
+    @property
+    def row_count(self) -> int:
+        return 1 if self.rows is None else self.rows.count
+
+    def parts(self, scope: str) -> Iterator[VersionUnit]:
+        assert scope == "version"
+        for name, begin, keep in self.bodies:
+            made = begin(self)
+            if made is None:
+                continue
+            yield made
+            if not made.dropped and keep(self, made):
+                self.versions[name] = made
+
+    def show(self) -> str:
+        return show(self.body)
+
+
+@dataclass(slots=True, eq=False)
+class FunctionUnit:
+    """A function that is called by its address: an exported one, or one that the code of another unit calls."""
+
+    modules: Sequence[Module]
+    at: int
+    """The index of its module."""
+    id: int
+    symbol: str
+    choices: Choices
+    floats: FloatControls = USUAL
+    name: str = ""
+    exported: bool = False
+    out: Written = field(default_factory=Written)
+    body: Body = field(init=False)
+    unrolled: bool = False
+    flow: Flow = field(init=False)
+    version: VersionUnit = field(init=False)
+    text: str = ""
+    code: cpu.Compiled = field(init=False)
+    scope: str = "kernel"
+    dropped: bool = False
+
+    @property
+    def title(self) -> str:
+        return self.name or self.symbol
+
+    @property
+    def options(self) -> Options:
+        return self.choices.options
+
+    @property
+    def target(self) -> cpu.Target:
+        return self.choices.target
+
+    def translate(self) -> None:
+        self.body = functions.translate(self.modules, self.at, self.id, self.floats, self.options.debug)
+
+    def parts(self, scope: str) -> Iterator[VersionUnit]:
+        assert scope == "version"
+        self.version = VersionUnit("function", self.body, self.choices, self.flow)
+        yield self.version
+
+    def called(self) -> Iterator[FunctionUnit]:
+        return _called(self.out, self.modules, self.floats, self.choices)
+
+    def show(self) -> str:
+        return self.text or show(self.body)
+
+
+@dataclass(slots=True, eq=False)
+class KernelUnit:
+    """A kernel, from its SPIR-V to its machine code."""
+
+    source: Source
+    options: Options
+    target: cpu.Target
+    entry: str = ENTRY
+    translation: translate.Translation = field(init=False)
+    body: Body = field(init=False)
+    unrolled: bool = False
+    flow: Flow = field(init=False)
+    waits: bool = False
+    """May it wait for memory that others write?"""
+    termination: Termination = field(init=False)
+    narrow: bool = False
+    """Are registers of half the size used?"""
+    lanes: int = field(init=False)
+    lanes_because: str = ""
+    sub_group: int = 0
+    """Work-items of a sub-group that is several vectors; 0 where it is one."""
+    choices: Choices = field(init=False)
+    private_bytes: int = 0
+    """Of each work-item."""
+    filled: bool = False
+    """Does the code along rows rely on rows that whole vectors fill?"""
+    out: Written = field(default_factory=Written)
+    numberings: list[NumberingUnit] = field(default_factory=list)
+    text: str = ""
+    code: cpu.Compiled = field(init=False)
+    scope: str = "kernel"
+    dropped: bool = False
+
+    @property
+    def title(self) -> str:
+        return self.source.name
+
+    @property
+    def sub_groups(self) -> bool:
+        """Are the lanes of a vector a sub-group, so that lanes are numbered in two ways?"""
+        return self.translation.uses.sub_groups and self.lanes > 1
+
+    @property
+    def per_vector(self) -> int:
+        """Bytes that every vector keeps; without barriers, those of one vector are enough for all."""
+        return max(each.per_vector for each in self.numberings)
+
+    def translate(self) -> None:
+        source = self.source
+        self.translation = translate.kernel(source.module, source.name, source.linked, self.options.debug)
+        self.body = self.translation.body
+
+    def parts(self, scope: str) -> Iterator[NumberingUnit]:
+        assert scope == "numbering"
+        return iter(self.numberings)
+
+    def called(self) -> Iterator[FunctionUnit]:
+        modules = [self.source.module, *self.source.linked]
+        return _called(self.out, modules, self.translation.kernel.floats, self.choices)
+
+    def show(self) -> str:
+        return self.text or show(self.body)
+
+
+def _called(out: Written, modules: Sequence[Module], floats: FloatControls, choices: Choices) -> Iterator[FunctionUnit]:
+    """Functions whose addresses the written code takes, and those whose addresses they take."""
+    written: set[tuple[int, int]] = set()
+    while waiting := out.called - written:
+        for at, id_ in sorted(waiting):
+            written.add((at, id_))
+            if len(written) > MOST_FUNCTIONS:
+                raise CompileError(f"the addresses of more than {MOST_FUNCTIONS} functions are taken")
+            yield FunctionUnit(modules, at, id_, functions.symbol(at, id_), choices, floats, out=out)

@@ -1,0 +1,223 @@
+"""The versions of a kernel: which ones there are, when, and how the code chooses between them at run time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from anyzero.compiler.analysis.lane_loads import known_lane
+from anyzero.compiler.analysis.row_columns import may_have_row_columns
+from anyzero.compiler.analysis.rows import can_share
+from anyzero.compiler.ir import Body
+from anyzero.compiler.lanes.units import BodyVersion, KernelUnit, NumberingUnit, VersionUnit
+from anyzero.compiler.lower.regions import Ready
+from anyzero.compiler.passes import Condition
+from anyzero.compiler.transform.interior_version import copied
+from anyzero.compiler.transform.loop_simplify import loop_simplify
+
+FULL_VECTORS = 150
+"""Up to so many operations, whole vectors and the rest of a row get code of their own."""
+
+LIKELY = 300
+"""Up to so many operations, the likely size of groups gets code of its own."""
+
+INTERIOR = 400
+"""Up to so many operations, there may be an interior version."""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    name: str
+    of: str
+    """The part of the code that is written once more: the kernel, its body, or the loops around the body."""
+    does: str
+    condition: str
+    wanted: Callable[[Any], bool]
+    choice: str
+    """How the code chooses at run time."""
+    quick: bool = False
+    """Is it there in the first stage as well, which has one version of everything?"""
+
+    def wants(self, unit: KernelUnit | NumberingUnit | VersionUnit) -> bool:
+        return (self.quick or not unit.options.quick) and self.wanted(unit)
+
+    @property
+    def when(self) -> Condition:
+        return Condition(self.condition + ("" if self.quick else "; not in the first stage"), self.wants)
+
+
+def _interior(unit: NumberingUnit) -> bool:
+    return not unit.choices.linear and unit.choices.lanes > 1 and _few_plain_operations(unit.body)
+
+
+def _few_plain_operations(body: Body) -> bool:
+    """Short enough to be written twice, and without operations that are kept or waited for."""
+    operations = 0
+    for op in body.ops:
+        operations += 1
+        if op.name in ("barrier", "group", "call", "printf"):
+            return False
+    return operations <= INTERIOR and all(variable.space != "private" for variable in body.variables)
+
+
+def _likely(unit: NumberingUnit) -> bool:
+    choices = unit.choices
+    if choices.flat or unit.regions == 1 or unit.operations > LIKELY or choices.likely is None:
+        return False
+    # Vectors fill the rows of such groups: knowing it saves masks and loops.
+    return choices.lanes > 1 and choices.likely[0] % choices.lanes == 0
+
+
+VERSIONS = (
+    Version(
+        "rows",
+        "the kernel",
+        "lanes are neighbours along the first dimension",
+        "always, but for kernels with sub-groups in the first stage",
+        lambda unit: not (unit.sub_groups and unit.options.quick),
+        "by the group's size: whole vectors fill its rows, or it is a single row",
+        quick=True,
+    ),
+    Version(
+        "linear",
+        "the kernel",
+        "lanes are neighbours by the work-items' linear numbers, across the ends of rows",
+        "with sub-groups, which are made of neighbours by number",
+        lambda unit: unit.sub_groups,
+        "the other groups",
+        quick=True,
+    ),
+    Version(
+        "general",
+        "the body",
+        "runs everywhere",
+        "always",
+        lambda _: True,
+        "where no other version may run",
+        quick=True,
+    ),
+    Version(
+        "interior",
+        "the body",
+        "bounds checks are taken to pass, and indices not to need clamping",
+        "lanes along rows, up to 400 operations, no barriers, calls or private arrays; kept where it has fewer gathers "
+        "or masked accesses, or lets several rows run at once",
+        _interior,
+        "a few comparisons for each vector (`lower/interior_guard.py`)",
+    ),
+    Version(
+        "strips",
+        "the body",
+        "loops that read far apart from iteration to iteration are cut into strips",
+        "kernels without groups whose rows read the same memory",
+        lambda unit: unit.choices.flat and unit.choices.lanes > 1 and can_share(unit.body),
+        "whole blocks away from the edges (`lower/flat.py`)",
+    ),
+    Version(
+        "several rows",
+        "the body",
+        "several rows of work-items run at once, and do once what does not depend on the row",
+        "lanes along rows, and rows share loads or lie beside each other",
+        lambda unit: not unit.choices.linear and (unit.options.rows or unit.choices.rows) > 1,
+        "while as many rows are left",
+    ),
+    Version(
+        "full vectors",
+        "the loops",
+        "whole vectors need no mask; the rest of a row gets code of its own",
+        "up to 150 operations, and not for several rows",
+        lambda unit: unit.rows is None and unit.operations <= FULL_VECTORS,
+        "by the work-items that are left of a row",
+    ),
+    Version(
+        "likely group size",
+        "the loops",
+        "loops over a group of the size that the kernel seems to be written for",
+        "barriers, up to 300 operations, and whole vectors fill rows of that size",
+        _likely,
+        "by the group's size",
+    ),
+)
+"""In the order in which they are made."""
+
+BY_NAME = {version.name: version for version in VERSIONS}
+
+
+# Numberings of lanes
+
+
+def number_lanes(unit: KernelUnit) -> None:
+    """One unit for each numbering. The later passes use a body up; a copy costs a tenth of making it again."""
+    wanted = [name for name in ("rows", "linear") if BY_NAME[name].wants(unit)]
+    bodies = [unit.body, *(copied(unit.body)[0] for _ in wanted[1:])]
+    # All lanes that a work-item names are there in code whose vectors fill the rows.
+    several = len(wanted) > 1
+    unit.filled = several and any(known_lane(op, unit.choices.lanes) is not None for op in unit.body.ops)
+    for name, body in zip(wanted, bodies, strict=True):
+        linear = name == "linear"
+        prefix = f"{name}." if several else ""
+        choices = replace(unit.choices, prefix=prefix, linear=linear, filled=unit.filled and not linear)
+        flow = unit.flow if body is unit.body else loop_simplify(body)
+        unit.numberings.append(NumberingUnit(name, prefix + unit.entry, body, flow, choices, unit.out, BODIES))
+
+
+# Bodies
+
+
+def _begin_general(unit: NumberingUnit) -> VersionUnit:
+    return VersionUnit("general", unit.body, unit.choices, unit.flow, general=True)
+
+
+def _begin_interior(unit: NumberingUnit) -> VersionUnit | None:
+    """Where it may have contiguous loads that are gathers in the general version, may run several rows at once, or has
+    fewer accesses under masks on a processor where those are slow.
+    """
+    body, choices, general = unit.interior_body, unit.choices, unit.general.ready
+    if body is None or unit.assumptions is None:
+        return None
+    alike = can_share(body) or may_have_row_columns(body)
+    sharing = (choices.options.rows or 1) > 1 or (choices.rows > 1 and alike)
+    slow = 0 if choices.target.wide else _masked(general)
+    if not sharing and not slow and not (unit.assumptions.held and _gathers(general)):
+        return None
+    return VersionUnit("interior", body, choices)
+
+
+def _keep_interior(unit: NumberingUnit, made: VersionUnit) -> bool:
+    general = unit.general.ready
+    slow = 0 if unit.choices.target.wide else _masked(general)
+    if made.rows is not None or _gathers(made.ready) < _gathers(general):
+        return True
+    return bool(slow) and _masked(made.ready) < slow
+
+
+def _begin_strips(unit: NumberingUnit) -> VersionUnit | None:
+    if unit.rows is None or unit.strips_body is None:
+        return None
+    return VersionUnit("strips", unit.strips_body, replace(unit.choices, prefix="strips."))
+
+
+def _keep_strips(_: NumberingUnit, made: VersionUnit) -> bool:
+    return made.rows is not None
+
+
+BODIES = (
+    BodyVersion("general", _begin_general, lambda _, __: True),
+    BodyVersion("interior", _begin_interior, _keep_interior),
+    BodyVersion("strips", _begin_strips, _keep_strips),
+)
+
+
+def _masked(ready: Ready) -> int:
+    """Loads and stores of several lanes that are not done by all lanes of a whole vector."""
+    return sum(
+        op.name in ("load", "store") and mask.name != "entry_mask" and not ready.shapes[op.args[0]].uniform
+        for block, mask in ready.masks.of.items()
+        for op in block.ops
+    )
+
+
+def _gathers(ready: Ready) -> int:
+    """Loads whose lanes may lie anywhere."""
+    return sum(op.name == "load" and ready.shapes[op.args[0]].varying for op in ready.body.ops)

@@ -1,0 +1,156 @@
+"""LLVM's text of a kernel: its regions, the loops around them, and the module."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from anyzero.compiler.errors import CompileError
+from anyzero.compiler.ir import Combine
+from anyzero.compiler.lanes.units import FunctionUnit, KernelUnit, NumberingUnit
+from anyzero.compiler.lanes.versions import BY_NAME
+from anyzero.compiler.lower.combines import write_combine
+from anyzero.compiler.lower.emitter import Choices
+from anyzero.compiler.lower.entry import STATE_BYTES, either_entry, group_entry, likely_entry, several_only
+from anyzero.compiler.lower.flat import Strips, flat_entry
+from anyzero.compiler.lower.local_memory import declare, initialized
+from anyzero.compiler.lower.regions import Written, write_function, write_pieces, write_region
+from anyzero.compiler.transform.interior_version import Assumptions
+from anyzero.compiler.transform.regions import ends_in_barrier
+
+SMALL_TILE = 256
+
+LONG = 1000
+"""From so many operations on, the body is a function that is called, not part of the loops over work-items: LLVM would
+compute all its constants in front of these loops, far more than there are registers.
+"""
+
+_ENDING = """
+declare i64 @llvm.umin.i64(i64, i64)
+declare i32 @llvm.umin.i32(i32, i32)
+declare void @llvm.x86.sse.sfence()
+declare void @az_fault(ptr, i32, i64) cold noreturn nounwind
+; sspstrong: a kernel that writes past its private arrays must not return to what it wrote there.
+attributes #1 = { sspstrong "no-trapping-math"="true" "probe-stack"="inline-asm" }
+!0 = !{!"branch_weights", i32 1, i32 2000000}
+!1 = !{}
+!2 = !{i32 1}
+"""
+_NARROW = '"min-legal-vector-width"="0" "prefer-vector-width"="256"'
+"""All functions or none: functions with wide registers pass vectors in another way than functions without."""
+_DECLARED = {"llvm.umin.i64", "llvm.umin.i32", "az_fault"}
+
+
+def write_regions(unit: NumberingUnit) -> None:
+    """Of the general version, and of the code for several rows or for the interior beside it."""
+    ready, choices, rows = unit.general.ready, unit.choices, unit.rows
+    unit.operations = sum(len(block.ops) for block in unit.general.body.blocks)
+    unit.regions = 1 if ready.pieces else len(ready.regions)
+    # Code for the edges, or for the last rows, is written once and called.
+    edges = unit.interior is not None or (rows is not None and choices.flat)
+    called = edges or unit.operations > LONG
+    for index in range(unit.regions):
+        if ready.pieces:
+            write_pieces(ready, choices, unit.out, unit.before)
+        elif called or not several_only(unit.row_count, max(choices.lanes, 1), choices.group_size):
+            write_region(index, ready, choices, unit.out, unit.before, inline=not called, often=not edges)
+        if rows is not None:
+            inner = ready if unit.interior is None else unit.interior.ready
+            write_region(index, inner, choices, unit.out, unit.before, rows)
+    unit.per_vector = ready.storage.size + _state(unit)
+
+
+def _state(unit: NumberingUnit) -> int:
+    """Vectors in lockstep need not remember where they are."""
+    return STATE_BYTES if unit.regions > 1 and unit.general.ready.plan is None else 0
+
+
+def write_strips(unit: NumberingUnit) -> None:
+    assert unit.strips is not None
+    ready = unit.strips.ready
+    for index in range(len(ready.regions)):
+        write_region(index, ready, unit.strips.choices, unit.out, unit.before, ready.rows)
+    unit.per_strip = ready.storage.size
+
+
+def write_block_loops(unit: NumberingUnit) -> None:
+    strips = None
+    if unit.strips is not None:
+        assert unit.strips.rows is not None
+        ready = unit.strips.ready
+        strips = Strips(unit.strips.choices.prefix, unit.strips.rows.count, len(ready.regions), ready.storage.size)
+    twice, assumptions = BY_NAME["full vectors"].wants(unit), _assumptions(unit)
+    large = unit.general.ready.streams.large(unit.choices.cache_bytes)
+    unit.out.functions.append(
+        flat_entry(unit.entry, unit.choices, unit.before, twice, large, unit.row_count, assumptions, strips)
+    )
+
+
+def _assumptions(unit: NumberingUnit) -> Assumptions | None:
+    return None if unit.interior is None else unit.assumptions
+
+
+def write_group_loops(unit: NumberingUnit) -> None:
+    ready, choices, out = unit.general.ready, unit.choices, unit.out
+    combines = _write_combines(unit)
+    kept = unit.per_vector if unit.regions > 1 else 0
+    local = initialized(unit.general.body.variables)
+    declare(local, out)
+    large = ready.streams.large(choices.cache_bytes)
+
+    def around(symbol: str, choices: Choices, twice: bool) -> str:
+        return group_entry(
+            *(symbol, choices, unit.before, twice, unit.regions, kept, combines, ready.plan, large, unit.row_count),
+            *(_assumptions(unit), local),
+        )
+
+    twice = BY_NAME["full vectors"].wants(unit)
+    if not BY_NAME["likely group size"].wants(unit):
+        out.functions.append(around(unit.entry, choices, twice))
+        return
+    assert choices.likely is not None
+    usual, other = f"likely.{unit.entry}", f"any.{unit.entry}"
+    out.functions.append(around(usual, replace(choices, group_size=choices.likely), twice))
+    # A small tile leaves little choice. A row may be shorter than the array that has room for it, and a large
+    # tile is often filled by fewer work-items.
+    x, y, _ = choices.likely
+    out.functions.append(around(other, choices, twice and (y == 1 or x * y > SMALL_TILE)))
+    out.functions.append(likely_entry(unit.entry, usual, other, choices.likely, choices))
+
+
+def _write_combines(unit: NumberingUnit) -> dict[int, str]:
+    """Functions by the number of the region that they run in front of."""
+    ready, choices = unit.general.ready, unit.choices
+    starts = {region.start: index for index, region in enumerate(ready.regions)}
+    found = {}
+    for block in ready.body.blocks:
+        barrier = ends_in_barrier(block)
+        if barrier is not None and isinstance(barrier.info, Combine):
+            index = starts[block.successors[0]]
+            found[index] = f"{choices.prefix}combine{index}"
+            write_combine(found[index], barrier.info, ready.storage, _state(unit), unit.per_vector, choices, unit.out)
+    return found
+
+
+def write_choice_of_numbering(unit: KernelUnit) -> None:
+    rows, linear = (each.entry for each in unit.numberings)
+    unit.out.functions.append(either_entry(unit.entry, rows, linear, unit.choices, unit.filled))
+
+
+def write_called(unit: FunctionUnit) -> None:
+    ready = unit.version.ready
+    if ready.storage.size and not unit.exported:
+        raise CompileError("a function that is called by its address has too much private memory")
+    write_function(unit.symbol, ready, unit.choices, unit.out)
+
+
+def write_module(unit: KernelUnit | FunctionUnit) -> None:
+    unit.text = module_text(unit.out, unit.choices)
+
+
+def module_text(out: Written, choices: Choices) -> str:
+    declarations = [text for name, text in out.declarations.items() if name not in _DECLARED]
+    routines = [routine.text for routine in out.routines.values()]
+    # Without a red zone, frames tell how much is spilled.
+    every = f"attributes #0 = {{ nounwind noredzone {_NARROW if choices.narrow else ''} }}"
+    functions, metadata = (out.functions, "") if choices.debug is None else choices.debug.finish(out.functions)
+    return "\n".join([*out.globals.values(), *routines, *functions, *declarations, every, _ENDING, metadata])

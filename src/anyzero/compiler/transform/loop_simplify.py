@@ -1,0 +1,29 @@
+"""Loop-simplify form: blocks in reverse postorder, and one latch and an exit for each loop.
+
+Unlike LLVM's pass of this name it adds no preheaders, and an endless loop gets an exit that is never taken.
+"""
+
+from __future__ import annotations
+
+from anyzero.compiler.analysis.loops import Loops, find_loops
+from anyzero.compiler.analysis.uniformity import Flow
+from anyzero.compiler.dominators import Dominators, dominators
+from anyzero.compiler.ir import Block, Body
+from anyzero.compiler.transform.block_order import number
+from anyzero.compiler.transform.single_latch import single_latch
+from anyzero.compiler.transform.virtual_exits import virtual_exits
+
+
+def loop_simplify(body: Body) -> Flow:
+    """The control flow that analyses and the linearisation rely on. Irreducible loops stay as they are."""
+    number(body)
+    immediate, loops = _loops(body)
+    for change in (single_latch, virtual_exits):
+        if not loops.irreducible and change(body, loops):
+            immediate, loops = _loops(body)
+    return Flow(body, loops, immediate)
+
+
+def _loops(body: Body) -> tuple[Dominators[Block], Loops]:
+    immediate = dominators(body.blocks[0], lambda block: block.successors)
+    return immediate, find_loops(body, immediate)
