@@ -19,7 +19,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 WIDTHS = {"desktop": (1280, 1600), "phone": (390, 1500)}
 PAGES = (
     *("index", "ten-minutes", "tutorial", "api", "language", "command-line", "environment", "performance"),
-    *("examples", "examples/nbody", "architecture"),
+    *("concepts", "from-cuda", "comparison", "troubleshooting", "examples", "examples/nbody", "architecture"),
     *("reference/contexts", "coverage"),
 )
 PATIENCE_S = 120

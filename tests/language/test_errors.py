@@ -398,7 +398,7 @@ def test_types_that_there_are_not(make: Callable[[], Any], words: str) -> None:
 def test_functions_without_source() -> None:
     space: dict[str, Any] = {}
     exec("def k(x): pass", space)
-    with pytest.raises(az.KernelError, match="the source of k is not to be had"):
+    with pytest.raises(az.KernelError, match="the source of k is not available"):
         az.kernel(space["k"])
     with pytest.raises(TypeError, match=r"is no function; write @az\.kernel above a `def`"):
         az.kernel(len)

@@ -34,7 +34,7 @@ class Source:
             lines, first = inspect.getsourcelines(self.function)
         except (OSError, TypeError):
             raise KernelError(
-                f"the source of {self.name} is not to be had; kernels are defined in a file, or in a session that "
+                f"the source of {self.name} is not available; kernels are defined in a file, or in a session that "
                 "keeps its input (IPython, Jupyter), not in exec() of a string",
             ) from None
         # Behind an `if`, an indented definition is one statement of its own, with its columns as they are.
