@@ -48,7 +48,7 @@ def compiling(names: set[str]) -> set[str]:
 
 
 def test_given_an_empty_cache_then_the_compiler_is_loaded(both: tuple[set[str], set[str]]) -> None:
-    assert {"anyzero.compiler.pipeline", "anyzero.compiler.lanes.passes", "llvmlite"} <= compiling(both[0])
+    assert {"anyzero.compiler.pipeline", "anyzero.compiler.lanes", "llvmlite"} <= compiling(both[0])
 
 
 def test_given_the_kernel_in_the_cache_then_neither_llvm_nor_the_compiler_is_loaded(
