@@ -284,6 +284,24 @@ def test_operations_on_constants_follow_the_rules() -> None:
     assert "IAdd" in refusal(function("OpReturn", declarations=wrong))
 
 
+@pytest.mark.parametrize(("instruction", "reason"), [
+    ("OpConvertFToBF16INTEL %i16 %d", "is f64 instead of 1 × float of 32 bits"),
+    ("OpConvertFToBF16INTEL %i16 %h", "is f16 instead of 1 × float of 32 bits"),
+    ("OpConvertFToBF16INTEL %i32 %f", "ConvertFToBF16INTEL cannot return i32"),
+    ("OpConvertBF16ToFINTEL %f32 %c1", "is i32 instead of 1 × int of 16 bits"),
+    ("OpConvertBF16ToFINTEL %f64 %s", "ConvertBF16ToFINTEL cannot return f64"),
+])  # fmt: skip
+def test_brain_floats_have_the_upper_half_of_a_float(instruction: str, reason: str) -> None:
+    given = """
+        %d = OpConvertSToF %f64 %c1
+        %h = OpConvertSToF %f16 %c1
+        %f = OpConvertSToF %f32 %c1
+        %s = OpConvertFToBF16INTEL %i16 %f
+    """
+    verified(function(f"{given}\n%x = OpConvertBF16ToFINTEL %f32 %s\nOpReturn"))
+    assert reason in refusal(function(f"{given}\n%x = {instruction}\nOpReturn"))
+
+
 def test_ids_belong_to_one_function() -> None:
     other = """
     %t = OpTypeFunction %void

@@ -37,7 +37,6 @@ def test_arguments_are_packed_by_their_own_alignment() -> None:
     assert made.args_bytes == 88
     assert made.uses.barriers
     assert made.uses.local
-    assert made.uses.atomics
     assert made.kernel.required_group_size == (64, 1, 1)
 
 

@@ -142,7 +142,6 @@ def test_images() -> None:
     made = kernel(read(MODULES["images"]), "images")
     assert [each.kind for each in made.arguments] == ["image", "image", "sampler", "value"]
     assert [each.access for each in made.arguments[:2]] == [0, 1]
-    assert made.uses.images
     found = [op for op in made.body.ops if op.name.startswith("image")]
     sampled, plain = (op for op in found if op.name == "image_read")
     assert sampled.info == ImageAccess(0, 2, float_coordinates=False, sampler=True)

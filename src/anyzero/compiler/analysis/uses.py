@@ -15,8 +15,6 @@ class Uses:
     printf: bool = False
     local: bool = False
     """Is there local memory, the kernel's own or as an argument?"""
-    images: bool = False
-    atomics: bool = False
     calls: bool = False
     """Are functions called by their address, or their addresses given away?"""
     builtins: set[str] = field(default_factory=set)
@@ -45,10 +43,6 @@ def uses(body: Body) -> Uses:
             case "variable":
                 found.local |= op.info.space == "local"
                 found.calls |= leads_to_functions(op.info)
-            case "image_read" | "image_write" | "image_query" | "handle_query":
-                found.images = True
-            case "atomic":
-                found.atomics = True
             case "call" | "function":
                 found.calls = True
     return found

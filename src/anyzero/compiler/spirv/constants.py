@@ -26,8 +26,6 @@ class Scalar(Constant):
 
     bits: int
     """The bit pattern in memory, which preserves a NaN's payload."""
-    spec_id: int | None = None
-    """The SpecId, for a specialization constant."""
 
     @property
     def value(self) -> int | float | bool:

@@ -83,7 +83,6 @@ def _special(of: Declarations, instruction: Instruction, made: Scalar) -> Scalar
     number = of.module.decorations.number(made.id, Decoration.SpecId)
     if number is None:
         return made
-    made.spec_id = number
     if number in of.specialization:
         made.bits = _given(made.type, of.specialization[number])
     of.module.specializable.setdefault(number, made)

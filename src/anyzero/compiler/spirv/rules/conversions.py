@@ -18,8 +18,11 @@ _NUMBERS: dict[int, tuple[type[Type], type[Type]]] = {
     Op.FConvert: (Float, Float),
     Op.SatConvertSToU: (Int, Int),
     Op.SatConvertUToS: (Int, Int),
-    Op.ConvertFToBF16INTEL: (Int, Float),
-    Op.ConvertBF16ToFINTEL: (Float, Int),
+}
+# The same with their widths: a brain float is the upper half of a float, as an integer.
+_BRAIN_FLOATS: dict[int, tuple[tuple[type[Type], int], tuple[type[Type], int]]] = {
+    Op.ConvertFToBF16INTEL: ((Int, 16), (Float, 32)),
+    Op.ConvertBF16ToFINTEL: ((Float, 32), (Int, 16)),
 }
 
 _NAMED_SPACES = {
@@ -44,6 +47,21 @@ def numbers(check: Check, instruction: Instruction) -> None:
         raise wrong_result(instruction, type_)
     if source.scalar.__class__ is not from_ or source.count != type_.count:
         raise wrong(id_, source, f"{type_.count} × {from_.__name__.lower()}")
+
+
+@rule(*_BRAIN_FLOATS)
+def brain_float(check: Check, instruction: Instruction) -> None:
+    type_, (id_,) = check.types[instruction.type_id], instruction.operands
+    to, from_ = _BRAIN_FLOATS[instruction.opcode]
+    source = check.values[id_]
+    if not _is(type_, *to):
+        raise wrong_result(instruction, type_)
+    if not _is(source, *from_) or source.count != type_.count:
+        raise wrong(id_, source, f"{type_.count} × {from_[0].__name__.lower()} of {from_[1]} bits")
+
+
+def _is(type_: Type, kind: type[Type], width: int) -> bool:
+    return isinstance(type_.scalar, kind) and type_.scalar.bits == width
 
 
 @rule(Op.RoundFToTF32INTEL)
