@@ -14,6 +14,7 @@ ALLOWED = {
     "anyzero": {"api", "language"},
     "api": {"opencl_c", "ze", "errors", "config", "installed"},
     "tools": {"anyzero", "api", "npu", "language", "driver", "compiler", "opencl_c", "errors", "config", "installed"},
+    "testing": {"anyzero"},
     "npu": {"anyzero", "api", "errors", "installed", "trust"},
     "interop": {"api", "ze", "errors", "installed", "trust"},
     "language": {"api", "errors"},

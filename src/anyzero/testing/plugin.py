@@ -1,0 +1,108 @@
+"""The hooks and fixtures. pytest imports this module in every run, so it imports next to nothing itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from anyzero.testing.settings import MARKS, hold_for_all, missing, uses_anyzero
+
+if TYPE_CHECKING:
+    import anyzero as az
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addini("anyzero_strict", "refuse what hardware drivers tolerate (ANYZERO_STRICT)", "bool", default=True)
+    parser.addini("anyzero_kernel_timeout", "seconds after which a kernel is stopped, 0 for no limit", default="60")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for mark, meaning in MARKS.items():
+        config.addinivalue_line("markers", f"{mark}: {meaning}")
+    hold_for_all(config)
+    if "ANYZERO_TESTING_REPORTS" in os.environ:
+        from anyzero.testing.process import REPORTS, Writer
+
+        config.pluginmanager.register(Writer(config, os.environ.pop(REPORTS)))
+
+
+def pytest_report_collectionfinish(items: list[pytest.Item]) -> list[str]:
+    """The devices, where a test uses one: a run without such tests starts no driver."""
+    if not any(map(uses_anyzero, items)):
+        return []
+    import anyzero as az
+
+    names = ", ".join(device.name for device in az.devices())
+    strict = "strict" if os.environ.get("ANYZERO_STRICT") in ("1", "on") else "not strict"
+    return [f"anyzero {az.__version__}: {names}; {strict}, kernels stop after {_limit()}"]
+
+
+def _limit() -> str:
+    limit = os.environ["ANYZERO_KERNEL_TIMEOUT"]
+    return "no limit" if limit == "0" else f"{limit} s"
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    marker = metafunc.definition.get_closest_marker("az_topology")
+    if marker is not None:
+        if not marker.args:
+            raise pytest.UsageError(
+                f"{metafunc.definition.nodeid}: az_topology names no devices: az_topology('cpu,cpu')"
+            )
+        if "az_topology" not in metafunc.fixturenames:
+            metafunc.fixturenames.append("az_topology")
+        metafunc.parametrize("az_topology", marker.args, indirect=True, ids=str)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
+    """Tests that need other variables than this process has are run by another one."""
+    variables = missing(item)
+    if not variables:
+        return None
+    from anyzero.testing.process import Processes
+
+    processes: Processes | None = item.config.stash.get(_PROCESSES, None)
+    if processes is None:
+        processes = item.config.stash[_PROCESSES] = Processes(item.config)
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    others = [each for each in item.session.items if missing(each) == variables]
+    for report in processes.reports(item, variables, others):
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+
+
+_PROCESSES = pytest.StashKey[Any]()
+
+
+@pytest.fixture(scope="session")
+def az_devices() -> list[az.Device]:
+    """Every device."""
+    import anyzero as az
+
+    return list(az.devices())
+
+
+@pytest.fixture(scope="session")
+def az_device() -> az.Device:
+    """The default device; `ANYZERO_DEVICE` chooses it."""
+    import anyzero as az
+
+    return az.device()
+
+
+@pytest.fixture
+def az_context(az_device: az.Device) -> Iterator[az.Context]:
+    """A context on the default device, closed after the test."""
+    with az_device.context() as context:
+        yield context
+
+
+@pytest.fixture
+def az_topology(request: pytest.FixtureRequest) -> str:
+    """The devices that the mark `az_topology` asked for, in the words of `ANYZERO_DEVICES`."""
+    return str(getattr(request, "param", os.environ.get("ANYZERO_DEVICES", "")))
