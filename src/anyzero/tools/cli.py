@@ -10,6 +10,7 @@ from typing import Any
 
 import anyzero as az
 from anyzero.config import LANES
+from anyzero.tools.config import OPTIONS
 from anyzero.tools.terminal import HELP_WIDTH, laid_out, wrapped
 
 __all__ = ["main"]
@@ -25,6 +26,7 @@ examples:
   anyzero doctor                   is everything in place? and what to do if not
   anyzero npu latency model.xml    how long until a model's first inference, with and without caches
   anyzero compile kernels.cl       OpenCL C to SPIR-V
+  anyzero config --cflags --libs   what a C compiler needs to know
   anyzero spirv asm kernels.spv    the machine code that a kernel becomes, as assembly
   ANYZERO_DEVICES=cpu:tiles=2 anyzero info       a device with two tiles, on this machine
   ANYZERO_DEVICE=0.1 anyzero demo                the same tour on the second tile of the first device
@@ -121,6 +123,18 @@ examples:
 clang does it, by any of its usual names, with llvm-spirv where it needs that;
 else the one of the package ziglang: pip install 'anyzero[clang]'.
 Its diagnostics are printed as they are. Results are kept in the cache.
+"""
+_CONFIG = """\
+examples:
+  cc program.c $(anyzero config --cflags --libs --rpath) -o program && ./program
+  cc program.c $(anyzero config --cflags --libs) -o program && anyzero run -- ./program
+  cmake -B build -DLevelZero_DIR="$(anyzero config --cmake-dir)"       find_package(LevelZero)
+  PKG_CONFIG_PATH="$(anyzero config --pkg-config-dir)" pkg-config --cflags --libs level-zero
+  anyzero config                   all of it
+
+In C or C++: #include <level_zero/ze_api.h>. In CMake: target_link_libraries(program LevelZero::LevelZero).
+A project with a FindLevelZero.cmake of its own: CMAKE_INCLUDE_PATH="$(anyzero config --include-dir)"
+CMAKE_LIBRARY_PATH="$(anyzero config --link-dir)" cmake -B build. `anyzero docs c-programs` tells more.
 """
 _DOCS = """\
 examples:
@@ -266,6 +280,9 @@ def _parser() -> argparse.ArgumentParser:
     make.add_argument("-D", action="append", default=[], metavar="NAME[=VALUE]", dest="defined", help="define a macro")
     make.add_argument("-I", action="append", default=[], metavar="FOLDER", dest="folders", help="where to find headers")
     make.add_argument("--options", default="", metavar="FLAGS", help="more options for clang, in quotes")
+    tell = add("config", "print what C and C++ compilers and build systems need to know", _CONFIG, _config)
+    for name, meaning in OPTIONS.items():
+        tell.add_argument(f"--{name}", dest="wanted", action="append_const", const=name, help=meaning)
     read = add("docs", "print a page of the documentation", _DOCS, _docs)
     read.add_argument("topic", nargs="?", metavar="TOPIC", help="which page; without it, a list of all")
     code = add("spirv", "look at SPIR-V and at what the compiler makes of it", _SPIRV, _help)
@@ -405,6 +422,12 @@ def _npu_bench(chosen: argparse.Namespace) -> int:
         compare=chosen.compare,
         as_json=chosen.json,
     )
+
+
+def _config(chosen: argparse.Namespace) -> int:
+    from anyzero.tools import config
+
+    return config.run(chosen.wanted or [])
 
 
 def _docs(chosen: argparse.Namespace) -> int:
