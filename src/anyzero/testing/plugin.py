@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from anyzero.testing.settings import MARKS, hold_for_all, missing, uses_anyzero
+from anyzero.testing.settings import MARKS, hold_for_all, missing, take_reports, uses_anyzero
 
 if TYPE_CHECKING:
     import anyzero as az
@@ -23,10 +23,10 @@ def pytest_configure(config: pytest.Config) -> None:
     for mark, meaning in MARKS.items():
         config.addinivalue_line("markers", f"{mark}: {meaning}")
     hold_for_all(config)
-    if "ANYZERO_TESTING_REPORTS" in os.environ:
-        from anyzero.testing.process import REPORTS, Writer
+    if (reports := take_reports()) is not None:
+        from anyzero.testing.process import Writer
 
-        config.pluginmanager.register(Writer(config, os.environ.pop(REPORTS)))
+        config.pluginmanager.register(Writer(config, reports))
 
 
 def pytest_report_collectionfinish(items: list[pytest.Item]) -> list[str]:

@@ -17,10 +17,10 @@ from typing import Any, Final
 
 import pytest
 
-__all__ = ["REPORTS", "Processes", "Writer"]
+from anyzero.testing.settings import REPORTS
 
-REPORTS: Final = "ANYZERO_TESTING_REPORTS"
-"""Names the file of reports, in the processes that write one."""
+__all__ = ["Processes", "Writer"]
+
 _SHOWN: Final = 4000
 """Characters that are shown of what a process printed before it died."""
 

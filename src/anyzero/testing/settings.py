@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import pytest
 
-__all__ = ["FIXTURES", "MARKS", "hold_for_all", "missing", "uses_anyzero"]
+__all__ = ["FIXTURES", "MARKS", "REPORTS", "hold_for_all", "missing", "take_reports", "uses_anyzero"]
+
+REPORTS: Final = "ANYZERO_TESTING_REPORTS"
+"""Names the file of reports, in the processes that write one."""
 
 FIXTURES: Final = frozenset({"az_context", "az_device", "az_devices", "az_topology"})
 MARKS: Final = {
@@ -23,6 +26,11 @@ def hold_for_all(config: pytest.Config) -> None:
     if config.getini("anyzero_strict"):
         os.environ.setdefault("ANYZERO_STRICT", "1")
     os.environ.setdefault("ANYZERO_KERNEL_TIMEOUT", str(config.getini("anyzero_kernel_timeout")))
+
+
+def take_reports() -> str | None:
+    """The file of reports. Runs of pytest that a test starts are not to write into it."""
+    return os.environ.pop(REPORTS, None)
 
 
 def missing(item: pytest.Item) -> dict[str, str]:
