@@ -207,13 +207,13 @@ bool call_planner(const char* function, const std::string& request, std::string*
 
 // Called by our package in a Python that has it, with the program that this Python is. Too late where modules are planned elsewhere
 // already.
-extern "C" __attribute__((visibility("default"))) void zexPlanInThisProcess(const char* interpreter) {
+extern "C" __attribute__((visibility("default"))) void zexRunPlannerInThisProcess(const char* interpreter) {
   if (interpreter) prefer_interpreter(interpreter);
   if (!has_planning_process()) plans_here.store(true, std::memory_order_relaxed);
 }
 
 // Called by our package in a Python whose OpenVINO is going to use the driver.
-extern "C" __attribute__((visibility("default"))) void zexPlanGraphsBeside() {
+extern "C" __attribute__((visibility("default"))) void zexRunGraphPlannerBeside() {
   graphs_beside.store(true, std::memory_order_relaxed);
 }
 

@@ -43,7 +43,7 @@ def enable_openvino() -> None:
     driver = Library(loaders.DRIVER)
     # A thread of OpenVINO compiles with locks in hand for which another thread may wait that holds the GIL. So what is
     # planned for it is planned by another process.
-    ctypes.CDLL(driver.path).zexPlanGraphsBeside()
+    ctypes.CDLL(driver.path).zexRunGraphPlannerBeside()
     _require_npu(driver)
     loaders.keep()
 

@@ -20,9 +20,9 @@ class Library:
         self.path = os.fspath(path)
         self._cdll = ctypes.CDLL(self.path)
         # Our own driver asks a Python for machine code. This one has what that takes.
-        plan = getattr(self._cdll, "zexPlanInThisProcess", None)
-        if plan is not None:
-            plan(os.fsencode(sys.executable or ""))
+        run_planner = getattr(self._cdll, "zexRunPlannerInThisProcess", None)
+        if run_planner is not None:
+            run_planner(os.fsencode(sys.executable or ""))
 
     def __getattr__(self, name: str) -> Any:
         if name not in FUNCTIONS:

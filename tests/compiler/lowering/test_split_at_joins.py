@@ -9,7 +9,7 @@ from anyzero.compiler.analysis.group_uniformity import group_uniform
 from anyzero.compiler.compiled import Options
 from anyzero.compiler.ir import Op
 from anyzero.compiler.lower.emitter import Choices
-from anyzero.compiler.lower.lockstep_plan import END, Plan, plan_lockstep
+from anyzero.compiler.lower.lockstep_schedule import END, Schedule, schedule_lockstep
 from anyzero.compiler.spirv import read
 from anyzero.compiler.transform.linearise import connect, linearise
 from anyzero.compiler.transform.regions import Region, split
@@ -20,7 +20,7 @@ from tests.compiler.lowering.draft import LANES, TARGET, Draft, check_with_slots
 KERNELS = Path(__file__).parents[2] / "kernels"
 
 
-def cut(d: Draft) -> tuple[list[Region], Plan]:
+def cut(d: Draft) -> tuple[list[Region], Schedule]:
     body = d.done()
     same = group_uniform(body, flow_of(body))
     shapes, flow = shapes_of(body)
@@ -28,13 +28,13 @@ def cut(d: Draft) -> tuple[list[Region], Plan]:
     connect(body)
     repair_ssa(body, shapes, masks)
     regions = split(body, shapes, masks)
-    plan = plan_lockstep(regions, same, shapes)
-    assert plan is not None
-    regions = split_at_joins(body, regions, shapes, masks, plan.known)
+    schedule = schedule_lockstep(regions, same, shapes)
+    assert schedule is not None
+    regions = split_at_joins(body, regions, shapes, masks, schedule.known)
     check_with_slots(body)
-    plan = plan_lockstep(regions, same, shapes)
-    assert plan is not None
-    return regions, plan
+    schedule = schedule_lockstep(regions, same, shapes)
+    assert schedule is not None
+    return regions, schedule
 
 
 def store(d: Draft, value: Op | None = None) -> None:
@@ -70,21 +70,21 @@ def test_given_a_loop_with_a_barrier_then_its_body_is_written_once() -> None:
     d = Draft()
     d.barrier()
     counted(d)
-    regions, plan = cut(d)
+    regions, schedule = cut(d)
     # In front of the loop, its end of a turn, its body, and what is behind it.
     assert stores(regions) == [0, 0, 0, 1, 1]
-    assert [step.idle for step in plan.steps] == [True, True, True, False, False]
-    assert [step.next for step in plan.steps] == [[1], [3], [3, 4], [2], [END]]
+    assert [step.idle for step in schedule.steps] == [True, True, True, False, False]
+    assert [step.next for step in schedule.steps] == [[1], [3], [3, 4], [2], [END]]
 
 
 def test_given_work_in_front_of_the_joint_then_it_is_not_cut() -> None:
     d = Draft()
     d.barrier()
     counted(d, before=d.const("i32", 5))
-    regions, plan = cut(d)
+    regions, schedule = cut(d)
     # The body with what is in front of the loop; with the end of a turn; and what is behind the loop.
     assert stores(regions) == [0, 1, 3]
-    assert [step.idle for step in plan.steps] == [True, False, False]
+    assert [step.idle for step in schedule.steps] == [True, False, False]
 
 
 def test_given_something_that_vectors_take_along_then_it_is_not_cut() -> None:

@@ -15,7 +15,7 @@ from anyzero.compiler.analysis.uniformity import analyse
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Body, Masks, Op
 from anyzero.compiler.lanes.units import FunctionUnit, KernelUnit, NumberingUnit, VersionUnit
-from anyzero.compiler.lower.lockstep_plan import plan_lockstep
+from anyzero.compiler.lower.lockstep_schedule import schedule_lockstep
 from anyzero.compiler.lower.regions import Ready, lay_out
 from anyzero.compiler.transform.fission import crowded, split_loops
 from anyzero.compiler.transform.interior_version import copied, interior_version
@@ -224,13 +224,13 @@ def run_rows(unit: VersionUnit) -> None:
 
 def run_lockstep(unit: VersionUnit) -> None:
     ready = unit.ready
-    plan = plan_lockstep(ready.regions, unit.group_uniform, ready.shapes)
-    if plan is None:
+    schedule = schedule_lockstep(ready.regions, unit.group_uniform, ready.shapes)
+    if schedule is None:
         return
-    cut = split_at_joins(ready.body, ready.regions, ready.shapes, ready.masks, plan.known)
+    cut = split_at_joins(ready.body, ready.regions, ready.shapes, ready.masks, schedule.known)
     if cut is not ready.regions:
         ready.regions = cut
-        plan = plan_lockstep(cut, unit.group_uniform, ready.shapes)
-    ready.plan = plan
-    ready.storage = lay_out(ready.body, ready.regions, unit.choices, plan.shared if plan else ())
+        schedule = schedule_lockstep(cut, unit.group_uniform, ready.shapes)
+    ready.schedule = schedule
+    ready.storage = lay_out(ready.body, ready.regions, unit.choices, schedule.shared if schedule else ())
     ready.used = {arg for op in ready.body.ops for arg in op.args}

@@ -398,7 +398,7 @@ PASSES: Final = (
         "where all vectors of a group take the same path from barrier to barrier, values that they agree on are kept "
         "once for the group; regions end where paths from several barriers join",
         "needs regions; rows that run at once exclude it",
-        ("lower/lockstep_plan.py", "transform/split_at_joins.py"),
+        ("lower/lockstep_schedule.py", "transform/split_at_joins.py"),
         Condition(
             "several regions, one row at a time",
             lambda unit: not unit.pieces and unit.rows is None and len(unit.ready.regions) > 1,

@@ -61,7 +61,7 @@ def write_regions(unit: NumberingUnit) -> None:
 
 def _state(unit: NumberingUnit) -> int:
     """Vectors in lockstep need not remember where they are."""
-    return STATE_BYTES if unit.regions > 1 and unit.general.ready.plan is None else 0
+    return STATE_BYTES if unit.regions > 1 and unit.general.ready.schedule is None else 0
 
 
 def write_strips(unit: NumberingUnit) -> None:
@@ -99,7 +99,7 @@ def write_group_loops(unit: NumberingUnit) -> None:
 
     def around(symbol: str, choices: Choices, twice: bool) -> str:
         return group_entry(
-            *(symbol, choices, unit.before, twice, unit.regions, kept, combines, ready.plan, large, unit.row_count),
+            *(symbol, choices, unit.before, twice, unit.regions, kept, combines, ready.schedule, large, unit.row_count),
             *(_assumptions(unit), local),
         )
 

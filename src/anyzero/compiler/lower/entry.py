@@ -16,7 +16,7 @@ from anyzero.compiler.lower.interior_guard import holds
 from anyzero.compiler.lower.launch_invariants import LaunchInvariants
 from anyzero.compiler.lower.local_memory import initialize
 from anyzero.compiler.lower.lockstep import Group, write_lockstep
-from anyzero.compiler.lower.lockstep_plan import Plan
+from anyzero.compiler.lower.lockstep_schedule import Schedule
 from anyzero.compiler.lower.regions import DONE, PARAMETERS
 from anyzero.compiler.transform.interior_version import Assumptions
 from anyzero.layouts.kernel import GRID_BYTES, GRID_OFFSETS, WORKER_BYTES, WORKER_OFFSETS
@@ -305,7 +305,7 @@ def group_entry(
     regions: int,
     per_vector: int,
     combines: dict[int, str],
-    plan: Plan | None = None,
+    schedule: Schedule | None = None,
     large: int = 0,
     rows: int = 1,
     granted: Assumptions | None = None,
@@ -337,8 +337,8 @@ def group_entry(
                 ),
                 e.twice,
             )
-        elif plan is not None:
-            write_lockstep(e, Group(known, start, vectors, per_vector, combines), plan)
+        elif schedule is not None:
+            write_lockstep(e, Group(known, start, vectors, per_vector, combines), schedule)
         else:
             _regions(e, known, start, vectors, regions, per_vector, combines)
         place.step(gx, gy, gz)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from anyzero.compiler.llvm import I32, PTR, Type, Value
 from anyzero.compiler.lower.emitter import STRAIGHT
-from anyzero.compiler.lower.lockstep_plan import END, Plan, Step
+from anyzero.compiler.lower.lockstep_schedule import END, Schedule, Step
 
 if TYPE_CHECKING:
     from anyzero.compiler.lower.entry import Entry
@@ -36,15 +36,15 @@ One = Callable[[Value, "Value | None"], "Value | None"]
 """Runs a vector, given the place of its first lane in the row and its mask; says whether the row may end there."""
 
 
-def write_lockstep(e: Entry, group: Group, plan: Plan) -> None:
-    labels = [e.label("region") for _ in plan.steps]
+def write_lockstep(e: Entry, group: Group, schedule: Schedule) -> None:
+    labels = [e.label("region") for _ in schedule.steps]
     end = e.label("end")
-    size = 8 * len(plan.shared)
+    size = 8 * len(schedule.shared)
     shared, next_ = e.room(size), e.room(size)
     e.b.jump(labels[0])
-    for number, step in enumerate(plan.steps):
+    for number, step in enumerate(schedule.steps):
         e.b.label(labels[number])
-        _region(e, group, number, step, plan, (shared, next_))
+        _region(e, group, number, step, schedule, (shared, next_))
         targets = [end if each == END else labels[each] for each in step.next]
         if len(targets) == 1:
             e.b.jump(targets[0])
@@ -55,7 +55,7 @@ def write_lockstep(e: Entry, group: Group, plan: Plan) -> None:
     e.b.label(end)
 
 
-def _region(e: Entry, group: Group, number: int, step: Step, plan: Plan, places: tuple[Value, Value]) -> None:
+def _region(e: Entry, group: Group, number: int, step: Step, schedule: Schedule, places: tuple[Value, Value]) -> None:
     b = e.b
     shared, next_ = places
     several = len(step.next) > 1
@@ -77,10 +77,10 @@ def _region(e: Entry, group: Group, number: int, step: Step, plan: Plan, places:
     if step.idle:
         _once(e, group, one)
     else:
-        _rows(e, group, plan.straight, one)
+        _rows(e, group, schedule.straight, one)
     # Only now: the vectors in between started from what was there before.
     for slot in step.writes:
-        place, type_ = plan.shared[slot], Type(slot.type)
+        place, type_ = schedule.shared[slot], Type(slot.type)
         e.set(e.at(shared, place), e.get(e.at(next_, place), type_))
 
 

@@ -19,7 +19,7 @@ from anyzero.compiler.lower.emitter import Choices, Emitter, Frame
 from anyzero.compiler.lower.full_mask import Rounds
 from anyzero.compiler.lower.handlers import together
 from anyzero.compiler.lower.launch_invariants import LaunchInvariants, ValueNumbering
-from anyzero.compiler.lower.lockstep_plan import END, Plan, answer
+from anyzero.compiler.lower.lockstep_schedule import END, Schedule, answer
 from anyzero.compiler.transform.regions import Region, ends_in_barrier
 
 CHAPTERS = (arithmetic, atomics, calls, groups, images, memory, residency)
@@ -114,7 +114,7 @@ class Ready:
     streams: Streams
     crossing: set[Op]
     """Truth values that other blocks than their own ask for, where masks are no bits."""
-    plan: Plan | None = None
+    schedule: Schedule | None = None
     """Where all vectors of a group go the same way."""
     rows: Rows | None = None
     """What rows do for themselves, where several run at once."""
@@ -160,7 +160,7 @@ def write_region(
     if rows is not None:
         name, parameters = f"{name}.rows", f"{parameters}, i64 %between"
         frames += [_row_frame(row, frames[0], lines) for row in range(1, rows.count)]
-    if ready.plan is not None:
+    if ready.schedule is not None:
         parameters += ", ptr %shared, ptr %next"
     head = Head(f"internal i32 @{name}", parameters, f"{'alwaysinline' if inline else 'noinline'} #0 #1")
     starts = {each.start: index for index, each in enumerate(ready.regions)}
@@ -170,10 +170,10 @@ def write_region(
             e.put_back()
         e.b.line(f"ret i32 {DONE if ends_in_barrier(block) is None else starts[block.successors[0]]}")
 
-    if ready.plan is None:
+    if ready.schedule is None:
         _write(head, lines, frames, ready.regions[number], leave, ready, choices, out, rows=rows, often=often)
     else:
-        _write_in_step(number, head, frames[0], ready, ready.plan, choices, out)
+        _write_in_step(number, head, frames[0], ready, ready.schedule, choices, out)
     before.needs[name] = list(b.needs.values())
 
 
@@ -209,16 +209,16 @@ def _worth_telling(region: Region, ready: Ready) -> bool:
 
 
 def _write_in_step(
-    number: int, head: Head, frame: Frame, ready: Ready, plan: Plan, choices: Choices, out: Written
+    number: int, head: Head, frame: Frame, ready: Ready, schedule: Schedule, choices: Choices, out: Written
 ) -> None:
     """A region that begins with what the group keeps in `shared`, and leaves what it makes of it in `next`."""
     b = frame.arguments.builder
-    step = plan.steps[number]
+    step = schedule.steps[number]
     starts = {each.start: index for index, each in enumerate(ready.regions)}
     lines = []
-    for place in plan.shared.values():
+    for place in schedule.shared.values():
         lines += [f"  %{at}.{place} = getelementptr i8, ptr %{at}, i64 {place}" for at in ("shared", "next")]
-    frame.shared = {slot: Value(b, f"%shared.{place}", PTR) for slot, place in plan.shared.items()}
+    frame.shared = {slot: Value(b, f"%shared.{place}", PTR) for slot, place in schedule.shared.items()}
     if step.stops:
         lines += ["  %stopped = alloca i1", "  store i1 false, ptr %stopped"]
 
@@ -229,7 +229,7 @@ def _write_in_step(
             value, _ = e.slot(slot)
             assert value is not None
             now = b.load(Type(slot.type), value)
-            b.store(now, Value(b, f"%next.{plan.shared[slot]}", PTR))
+            b.store(now, Value(b, f"%next.{schedule.shared[slot]}", PTR))
         next_ = END if ends_in_barrier(block) is None else starts[block.successors[0]]
         if not step.stops:
             b.line(f"ret i32 {answer(next_, False)}")

@@ -44,7 +44,7 @@ class Step:
 
 
 @dataclass(slots=True, eq=False)
-class Plan:
+class Schedule:
     steps: list[Step]
     shared: dict[Slot, int]
     """Slots that all vectors write the same to, with their places."""
@@ -53,7 +53,7 @@ class Plan:
     """Does nothing run twice, so that small groups take no longer than it takes to begin with them?"""
 
 
-def plan_lockstep(regions: list[Region], same: set[Op], shapes: Shapes) -> Plan | None:
+def schedule_lockstep(regions: list[Region], same: set[Op], shapes: Shapes) -> Schedule | None:
     """None where a vector may come to another barrier than its neighbours. `same` holds what the group agrees on."""
     blocks = list(dict.fromkeys(block for region in regions for block in region.blocks))
     agreement = _Agreement(blocks, same)
@@ -79,7 +79,7 @@ def plan_lockstep(regions: list[Region], same: set[Op], shapes: Shapes) -> Plan 
     ]
     onward = all(each == END or each > number for number, step in enumerate(steps) for each in step.next)
     straight = onward and not any(_turns_back(region) for region in regions)
-    return Plan(steps, shared, Known(agreement.on, agreement.slots, apart, idle), straight)
+    return Schedule(steps, shared, Known(agreement.on, agreement.slots, apart, idle), straight)
 
 
 def _turns_back(region: Region) -> bool:

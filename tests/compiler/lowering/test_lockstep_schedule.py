@@ -6,7 +6,7 @@ from anyzero.compiler.analysis.group_uniformity import group_uniform
 from anyzero.compiler.compiled import Options
 from anyzero.compiler.ir import Access, Op
 from anyzero.compiler.lower.emitter import Choices
-from anyzero.compiler.lower.lockstep_plan import END, Plan, plan_lockstep
+from anyzero.compiler.lower.lockstep_schedule import END, Schedule, schedule_lockstep
 from anyzero.compiler.transform.expand_collectives import expand_collectives
 from anyzero.compiler.transform.linearise import connect, linearise
 from anyzero.compiler.transform.regions import split
@@ -19,7 +19,7 @@ def agree_on(d: Draft, op: Op) -> bool:
     return op in group_uniform(body, flow_of(body))
 
 
-def planned(d: Draft) -> Plan | None:
+def scheduled(d: Draft) -> Schedule | None:
     body = d.done()
     expand_collectives(body)
     shapes, flow = shapes_of(body)
@@ -27,7 +27,7 @@ def planned(d: Draft) -> Plan | None:
     masks = linearise(body, flow, shapes)
     connect(body)
     repair_ssa(body, shapes, masks)
-    return plan_lockstep(split(body, shapes, masks), same, shapes)
+    return schedule_lockstep(split(body, shapes, masks), same, shapes)
 
 
 def store(d: Draft, value: Op | None = None) -> None:
@@ -97,28 +97,28 @@ def test_given_barriers_one_behind_the_other_then_regions_follow_each_other() ->
     store(d)
     d.barrier()
     store(d)
-    plan = planned(d)
-    assert plan is not None
-    assert [step.next for step in plan.steps] == [[1], [2], [END]]
-    assert not plan.shared
+    schedule = scheduled(d)
+    assert schedule is not None
+    assert [step.next for step in schedule.steps] == [[1], [2], [END]]
+    assert not schedule.shared
 
 
 def test_given_a_loop_that_all_leave_together_then_its_counter_is_kept_once() -> None:
     d = Draft()
     counted(d, d.argument())
     store(d)
-    plan = planned(d)
-    assert plan is not None
-    assert [step.next for step in plan.steps] == [[END, 1], [END, 1]]
-    assert len(plan.shared) == 1
-    assert all(step.writes == list(plan.shared) for step in plan.steps)
+    schedule = scheduled(d)
+    assert schedule is not None
+    assert [step.next for step in schedule.steps] == [[END, 1], [END, 1]]
+    assert len(schedule.shared) == 1
+    assert all(step.writes == list(schedule.shared) for step in schedule.steps)
 
 
 def test_given_a_loop_that_rows_leave_one_by_one_then_there_is_no_plan() -> None:
     d = Draft()
     counted(d, d.id("local_id", 1))
     store(d)
-    assert planned(d) is None
+    assert scheduled(d) is None
 
 
 def test_given_a_barrier_for_some_rows_then_there_is_no_plan() -> None:
@@ -131,7 +131,7 @@ def test_given_a_barrier_for_some_rows_then_there_is_no_plan() -> None:
     d.goto(join)
     d.at(join)
     store(d)
-    assert planned(d) is None
+    assert scheduled(d) is None
 
 
 def test_given_rows_that_part_and_meet_in_front_of_a_barrier_then_they_are_together_again() -> None:
@@ -145,9 +145,9 @@ def test_given_rows_that_part_and_meet_in_front_of_a_barrier_then_they_are_toget
     d.at(join)
     d.barrier()
     store(d)
-    plan = planned(d)
-    assert plan is not None
-    assert [step.next for step in plan.steps] == [[1], [END]]
+    schedule = scheduled(d)
+    assert schedule is not None
+    assert [step.next for step in schedule.steps] == [[1], [END]]
 
 
 # Vectors that have nothing to do
@@ -166,9 +166,9 @@ def guarded(d: Draft, condition: Op) -> None:
 
 
 def stops(d: Draft) -> list[bool]:
-    plan = planned(d)
-    assert plan is not None
-    return [bool(step.stops) for step in plan.steps]
+    schedule = scheduled(d)
+    assert schedule is not None
+    return [bool(step.stops) for step in schedule.steps]
 
 
 def test_given_work_for_the_first_of_a_row_then_it_ends_with_the_first_vector_that_has_none() -> None:
