@@ -160,6 +160,11 @@ docs: $(DOCS)  ## build the documentation site into build/site; a broken link is
 	$(SAY) 'building the documentation site'
 	@said=$$(NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file website/mkdocs.yml 2>&1) || { echo "$$said" >&2; exit 1; }
 
+INSTALLED ?= $(BIN)/python
+.PHONY: pages
+pages:  ## run the code of all pages, each in an empty folder; INSTALLED=PYTHON names one with the package
+	@$(BIN)/python -m tests.examples.pages --python $(INSTALLED)
+
 .PHONY: screenshots
 screenshots: docs  ## take pictures of the site's main pages in a headless Chromium, into build/screenshots
 	@$(BIN)/python -m website.screenshots

@@ -1,16 +1,25 @@
-"""The code of a documentation page, and what the page says that it prints."""
+"""The code of a documentation page, and what the page says that it prints.
+
+`python -m tests.examples.pages --python PYTHON` runs the code of all pages with another Python, one into which the
+package was installed, each in an empty folder.
+"""
 
 from __future__ import annotations
 
+import argparse
 import doctest
 import json
 import re
 import shlex
+import shutil
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.examples.running import account, run
+from tests.examples.running import ROOT, account, run
+
+PAGES = sorted([ROOT / "README.md", ROOT / "examples" / "README.md", *(ROOT / "docs").rglob("*.md")])
 
 _BLOCK = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -76,11 +85,13 @@ def sessions(page: Path) -> list[list[Block]]:
     return [session for session in cut if session]
 
 
-def failures(page: Path, session: list[Block]) -> str:
-    """What is wrong with a session; empty when it runs and prints what the page says."""
+def failures(page: Path, session: list[Block], python: str = sys.executable) -> str:
+    """What is wrong with a session; empty when it runs, in an empty folder, and prints what the page says."""
     # By its whole path, so that Python finds the lines of a kernel in the page.
-    command = [sys.executable, "-W", "error", "-c", _RUNNER, str(page)]
-    result = run(command, session[0].variables, given=json.dumps([(block.line, block.text) for block in session]))
+    command = [python, "-W", "error", "-c", _RUNNER, str(page)]
+    given = json.dumps([(block.line, block.text) for block in session])
+    with tempfile.TemporaryDirectory() as folder:
+        result = run(command, session[0].variables, given=given, folder=Path(folder))
     if result.returncode != 0:
         return account(result)
     wrong = []
@@ -88,3 +99,32 @@ def failures(page: Path, session: list[Block]) -> str:
         if block.expected is not None and not doctest.OutputChecker().check_output(block.expected, printed, _OPTIONS):
             wrong.append(f"{page.name}:{block.line} prints\n{printed}\nbut the page says\n{block.expected}")
     return "\n".join(wrong)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.examples.pages", description=__doc__)
+    parser.add_argument("--python", default=sys.executable, help="the Python to run the code with")
+    python = shutil.which(parser.parse_args().python) or sys.exit("error: there is no such Python")
+    # Not resolved: the link is what makes a virtual environment.
+    python = str(Path(python).absolute())
+    found = run([python, "-c", "import anyzero; print(anyzero.__file__)"], folder=Path(tempfile.gettempdir()))
+    if found.returncode != 0:
+        print(f"error: {python} has no anyzero:\n{found.stderr}", file=sys.stderr)
+        return 1
+    print(f"the package: {found.stdout.strip()}")
+    openvino = run([python, "-c", "import openvino"]).returncode == 0
+    wrong = 0
+    for page in PAGES:
+        if page.name == "npu.md" and not openvino:
+            print("NOT TESTED: docs/npu.md, which needs OpenVINO")
+            continue
+        reports = [report for session in sessions(page) if (report := failures(page, session, python))]
+        if reports:
+            print(f"FAILED {page.relative_to(ROOT)}", *reports, sep="\n")
+        wrong += len(reports)
+    print(f"{sum(len(sessions(page)) for page in PAGES)} sessions of {len(PAGES)} pages, {wrong} failed")
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -21,11 +21,11 @@ def environment(**extra: str) -> dict[str, str]:
 
 
 def run(
-    command: Sequence[str | Path], extra: Mapping[str, str] | None = None, given: str = ""
+    command: Sequence[str | Path], extra: Mapping[str, str] | None = None, given: str = "", folder: Path = ROOT
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [str(part) for part in command],
-        cwd=ROOT,
+        cwd=folder,
         env=environment(**(extra or {})),
         input=given,
         capture_output=True,

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples.pages import blocks, failures, sessions
+from tests.examples.pages import PAGES, blocks, failures, sessions
 from tests.examples.running import ROOT
 
-PAGES = sorted([ROOT / "README.md", ROOT / "examples" / "README.md", *(ROOT / "docs").glob("*.md")])
 WITH_CODE = [page for page in PAGES if sessions(page)]
 CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)")
