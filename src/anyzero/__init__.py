@@ -10,7 +10,7 @@
             saxpy[x.size](y, x, 2.0, on=lst).wait(timeout=5)
         print(np.asarray(y)[:4])
 
-`anyzero.devices()` lists what there is; `anyzero docs api` tells the whole story.
+`anyzero.devices()` lists the devices; `anyzero docs api` describes every name.
 """
 
 from __future__ import annotations

@@ -40,10 +40,10 @@ __all__ = [
 
 
 class Error(Exception):
-    """The base of everything that anyzero raises on its own account.
+    """The base class of anyzero's own exceptions.
 
-    `result` is the ze_result_t, or None where no call was made; `function` the function that returned it; `detail` what
-    the driver says about it; `remedy` what to do next.
+    `result` is the ze_result_t, or None if no function was called; `function` is the function that returned it; `detail`
+    is the driver's description; `remedy` says what to do next.
 
     >>> issubclass(az.OutOfDeviceMemory, az.Error)
     True
@@ -77,31 +77,31 @@ class Error(Exception):
 
 
 class DeviceLost(Error):
-    """A command faulted and its queue is dead; `detail` names the command, the address and the nearest allocation."""
+    """A command faulted and its queue is lost; `detail` names the command, the address and the nearest allocation."""
 
     remedy = "This queue or list runs nothing any more. Fix what the report names, then continue on a new one."
 
 
 class OutOfDeviceMemory(Error, MemoryError):
-    """The device's memory does not hold what was asked for."""
+    """The device has not enough memory."""
 
     remedy = "Close buffers and images that are done, or give the device more with ANYZERO_MEMORY."
 
 
 class OutOfHostMemory(Error, MemoryError):
-    """The host's memory does not hold what was asked for."""
+    """The host has not enough memory."""
 
-    remedy = "Close buffers that are done, or ask for less."
+    remedy = "Close buffers that are no longer needed, or allocate less."
 
 
 class InvalidArgument(Error, ValueError):
-    """An argument is out of range, of the wrong kind, or does not fit the others."""
+    """An argument is out of range, of the wrong kind, or inconsistent with other arguments."""
 
 
 class InvalidHandle(Error):
     """A handle is null, of another kind, of another context, or its object is gone."""
 
-    remedy = "Use objects of one context, and keep them until what uses them is done."
+    remedy = "Use objects of one context, and keep them until the commands that use them are done."
 
 
 class HandleInUse(Error):
@@ -111,25 +111,25 @@ class HandleInUse(Error):
 
 
 class UnsupportedFeature(Error):
-    """The driver or device does not do that: a feature, a size, an alignment, an image format."""
+    """Not supported by the driver or device: a feature, a size, an alignment, an image format."""
 
     remedy = "`anyzero docs coverage` lists what the driver implements, `anyzero info -v` the device's limits."
 
 
 class UnsupportedSize(UnsupportedFeature, MemoryError):
-    """More than the device takes in one piece: an allocation, a side of an image, a number of events."""
+    """Larger than the device supports: an allocation, a side of an image, a number of events."""
 
     remedy = "Work in smaller parts; `anyzero info -v` shows the device's limits."
 
 
 class NotReady(Error):
-    """The answer is not there yet."""
+    """The result is not available yet."""
 
     remedy = "Wait for the command first, or ask again later."
 
 
 class TimeoutError(NotReady, builtins.TimeoutError):  # noqa: A001 (it is that one, with a remedy)
-    """A wait ended before what it waited for happened; the work goes on."""
+    """A wait timed out; the work continues."""
 
     remedy = "The work continues: wait again, with a longer timeout or none."
 
@@ -147,7 +147,7 @@ class Unavailable(Error):
 
 
 class DeviceNotFound(Error, LookupError):
-    """No device answers to the selection; the text lists those there are."""
+    """No device matches the selection; the message lists the devices."""
 
 
 class PermissionDenied(Error, PermissionError):
@@ -157,9 +157,9 @@ class PermissionDenied(Error, PermissionError):
 
 
 class BuildError(Error):
-    """A module or a kernel could not be built; `log` is the compiler's account."""
+    """A module or a kernel could not be built; `log` has the compiler's messages."""
 
-    remedy = "`anyzero docs spirv` tells what SPIR-V may hold; ANYZERO_DUMP keeps what the compiler made of it."
+    remedy = "`anyzero docs spirv` describes the accepted SPIR-V; ANYZERO_DUMP=FOLDER keeps the generated code."
 
     def __init__(
         self,
@@ -175,7 +175,7 @@ class BuildError(Error):
 
 
 class UnsupportedModel(BuildError, UnsupportedFeature):
-    """A model holds what the compiler of graphs does not take; `log` names the layer."""
+    """A model has a layer that the compiler of graphs does not support; `log` names it."""
 
 
 # Results whose name does not say their class; the others are INVALID_… and UNSUPPORTED_….

@@ -37,7 +37,7 @@ __all__ = ["Arguments", "Graph", "GraphCompiler", "GraphProperties", "supported_
 Arguments = Mapping[Any, Any] | Sequence[Any]
 """Memory for a graph's arguments: by name or index, or all in order."""
 
-_REMEDY: Final = "`anyzero docs npu` tells what a model may hold; `log` has the whole account."
+_REMEDY: Final = "`anyzero docs npu` describes the supported models; `log` has all messages."
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,7 @@ def system_loader() -> Iterator[Check]:
             yield Check(name, "note", "none; `anyzero run` gives programs ours")
     elif found.level is None:
         state: State = "bad" if wanted else "note"
-        yield Check(name, state, str(found), "Unset ANYZERO_LOADER, or mend that loader." if wanted else "")
+        yield Check(name, state, str(found), "Unset ANYZERO_LOADER, or fix that loader." if wanted else "")
     elif not found.is_enough:
         needed = loaders.text_of(loaders.NEEDED)
         yield Check(name, "note", f"{found}; older than {needed}, so `anyzero run` gives programs ours")
@@ -115,10 +115,10 @@ def pyzes() -> Iterator[Check]:
         yield Check(name, "good", f"finds its loader, {_PYZES}")
     elif not wanted:
         # It may be in some other environment.
-        yield Check(name, "note", f"not installed here; where it is: {trouble} (`anyzero docs sysman`)")
+        yield Check(name, "note", f"not installed; it would not work: {trouble} (`anyzero docs sysman`)")
     else:
-        mend = f"apt install libze1 (newer than Debian 12's), or ln -s {loaders.OURS} {_PYZES}"
-        yield Check(name, "warning", trouble, mend)
+        fix = f"apt install libze1 (newer than Debian 12's), or ln -s {loaders.OURS} {_PYZES}"
+        yield Check(name, "warning", trouble, fix)
 
 
 def compiler() -> Iterator[Check]:
@@ -136,10 +136,10 @@ def python() -> Iterator[Check]:
     """The Python that runs the planner for programs that have none of their own."""
     name = "Python for C programs"
     found = for_c_programs(os.environ)
-    mend = f"export ANYZERO_PYTHON={sys.executable}, or use `anyzero run`, which sets it."
+    fix = f"export ANYZERO_PYTHON={sys.executable}, or use `anyzero run`, which sets it."
     if not found.path:
         # Nobody may want to start such programs; but who named one did.
-        yield Check(name, "bad" if os.environ.get("ANYZERO_PYTHON") else "warning", found.reason, mend)
+        yield Check(name, "bad" if os.environ.get("ANYZERO_PYTHON") else "warning", found.reason, fix)
         return
     told, error = _checkup(found)
     wrong = error if told is None else next((part["error"] for part in told.values() if "error" in part), "")
@@ -148,8 +148,8 @@ def python() -> Iterator[Check]:
         same = Path(found.path).exists() and Path(sys.executable).samefile(found.path)
         lacking = re.search(r"No module named '(\w+)", wrong)
         if lacking is not None:
-            mend = f"{found.path} -m pip install {lacking[1]}" + ("" if same else f", or {mend}")
-        yield Check(name, "bad", f"{found.path} ({found.reason}): {wrong}", mend)
+            fix = f"{found.path} -m pip install {lacking[1]}" + ("" if same else f", or {fix}")
+        yield Check(name, "bad", f"{found.path} ({found.reason}): {wrong}", fix)
     else:
         yield Check(name, "good", f"{found.path}, Python {told['python']['version']}, {found.reason}")
 
@@ -195,20 +195,22 @@ def kept_kernels() -> Iterator[Check]:
     """The cache of compiled kernels."""
     name = "cache"
     found, _ = _checkup(Interpreter(sys.executable, ""))
-    told: dict[str, Any] = {"error": "not looked at, for the compiler's check failed"} if not found else found["cache"]
+    told: dict[str, Any] = (
+        {"error": "not checked, because the compiler's check failed"} if not found else found["cache"]
+    )
     place = told.get("folder")
-    mend = "Choose another folder with ANYZERO_CACHE_DIR, or do without: ANYZERO_CACHE=off."
+    fix = "Choose another folder with ANYZERO_CACHE_DIR, or switch the cache off: ANYZERO_CACHE=off."
     if "error" in told:
-        yield Check(name, "warning", told["error"], mend)
+        yield Check(name, "warning", told["error"], fix)
     elif not told["on"]:
         yield Check(name, "note", "off (ANYZERO_CACHE)")
     elif place is None:
-        yield Check(name, "warning", "this user has no home to keep compiled kernels in", mend)
+        yield Check(name, "warning", "this user has no home folder for compiled kernels", fix)
     elif told["trouble"]:
         finding = f"{place} is not used, and kernels are compiled each time: {told['trouble']}"
-        yield Check(name, "warning", finding, mend)
+        yield Check(name, "warning", finding, fix)
     elif not told["writable"]:
-        yield Check(name, "warning", f"{place} is read-only; what is not there is compiled each time", mend)
+        yield Check(name, "warning", f"{place} is read-only; kernels that it lacks are compiled each time", fix)
     else:
         amount = f"{told['entries']} kernels, {size(told['bytes'])} of {size(told['limit'])}"
         yield Check(name, "good", f"{place}, {amount}")
@@ -260,8 +262,8 @@ def _unread() -> Iterator[Trouble]:
     known = [row.name for _, row in config.variables()]
     for variable in sorted(key for key in os.environ if key.startswith("ANYZERO_") and key not in known):
         near = difflib.get_close_matches(variable, known, n=1, cutoff=0.75)
-        mend = f"Did you mean {near[0]}?" if near else "`anyzero docs environment` lists those there are."
-        yield "warning", f"nothing reads {variable}", mend
+        fix = f"Did you mean {near[0]}?" if near else "`anyzero docs environment` lists all variables."
+        yield "warning", f"nothing reads {variable}", fix
 
 
 def _refused() -> Iterator[Trouble]:

@@ -15,33 +15,33 @@ from anyzero.tools.terminal import HELP_WIDTH, laid_out, wrapped
 
 __all__ = ["main"]
 
-_DESCRIPTION = "Level Zero for any machine: see the devices that there are, try them, and let programs use them."
+_DESCRIPTION = "Level Zero for any machine: list the devices, try them, and run programs on them."
 _EXAMPLES = """\
 examples:
   anyzero info                     the devices, as a table
   anyzero info --json              the same for programs: anyzero info --json | jq '.drivers[].devices[].name'
   anyzero demo                     a tour of commands and kernels, with pictures
-  anyzero run -- ./vector_add      any program that speaks Level Zero, on this package's driver
-  eval "$(anyzero env)"            the same for everything that this shell starts from now on
-  anyzero doctor                   is everything in place? and what to do if not
-  anyzero npu latency model.xml    how long until a model's first inference, with and without caches
+  anyzero run -- ./vector_add      run any Level Zero program on this package's driver
+  eval "$(anyzero env)"            the same for every program that this shell starts
+  anyzero doctor                   check the installation; how to fix what is wrong
+  anyzero npu latency model.xml    time to a model's first inference, with cold and warm caches
   anyzero compile kernels.cl       OpenCL C to SPIR-V
   anyzero config --cflags --libs   what a C compiler needs to know
-  anyzero spirv asm kernels.spv    the machine code that a kernel becomes, as assembly
+  anyzero spirv asm kernels.spv    the assembly of a compiled kernel
   ANYZERO_DEVICES=cpu:tiles=2 anyzero info       a device with two tiles, on this machine
   ANYZERO_DEVICE=0.1 anyzero demo                the same tour on the second tile of the first device
 
-`anyzero COMMAND --help` tells more about each.
-exit codes: 0 all is well, 1 something failed (one line on stderr says what), 2 the command line is wrong.
-`anyzero docs environment` lists the variables that shape the devices.
+`anyzero COMMAND --help` describes a command.
+exit codes: 0 success, 1 failure (with one line on stderr), 2 wrong command line.
+`anyzero docs environment` lists the environment variables.
 """
 _INFO = """\
 examples:
   anyzero info                     one line for each device and tile
-  anyzero info -v                  everything each of them says about itself
+  anyzero info -v                  all properties
   anyzero info --json | jq '.drivers[].devices[] | {name, memory_total}'
   ANYZERO_DEVICES=cpu:tiles=2,cpu anyzero info           two devices, the first with two tiles
-  ANYZERO_LOADER=system anyzero info                     whatever the system's own loader finds
+  ANYZERO_LOADER=system anyzero info                     the devices that the system's loader finds
 """
 _DEMO = """\
 examples:
@@ -52,15 +52,15 @@ examples:
 _RUN = """\
 examples:
   anyzero run -- ./vector_add 1024                       a C program, linked with -lze_loader
-  anyzero run --devices cpu:tiles=2 -- ./multi_tile      with a device that has two tiles
-  anyzero run --profile intel-gpu -- ./application       with a device that looks like another one
+  anyzero run --devices cpu:tiles=2 -- ./multi_tile      on a device with two tiles
+  anyzero run --profile intel-gpu -- ./application       on a device that reports Intel's vendor id
   anyzero run -- python -m pytest tests                  Python with dpctl, OpenVINO, … or anyzero itself
-  anyzero run -v -- true                                 say which loader is used and why, and what is set
+  anyzero run -v -- true                                 print the chosen loader, the reason and the variables
 
-The program takes this one's place: its exit code, signals and terminal are its own. It gets this package's loader where
-the system has none or an old one, else the system's with this package's driver behind it.
+The program replaces this process, so its exit code, signals and terminal are its own. It gets the system's loader with
+this package's driver, or this package's loader if the system has none or an old one.
 
-exit codes: the program's own; 127 there is no such program, 126 it cannot be started, 125 anyzero itself failed.
+exit codes: the program's own; 127 no such program, 126 it cannot be started, 125 anyzero itself failed.
 """
 _ENV = """\
 examples:
@@ -72,46 +72,46 @@ examples:
 """
 _DOCTOR = """\
 examples:
-  anyzero doctor                   every part, what was found, and how to fix what is wrong
+  anyzero doctor                   each check with its result, and how to fix errors
   anyzero doctor --json            for programs: anyzero doctor --json | jq '.checks[] | select(.state == "bad")'
-  anyzero doctor && make test      goes on only when everything needed is there
+  anyzero doctor && make test      continue only without errors
 
-  ✓ good   – for your information   ! look at it   ✗ has to be fixed
-exit codes: 0 everything that is needed works, 1 something has to be fixed.
+  ✓ OK   – information   ! warning   ✗ error
+exit codes: 0 no errors, 1 errors to fix.
 """
 
 _NPU = """\
 examples:
   anyzero npu latency model.xml              first inferences, with empty and with warm caches
-  anyzero npu bench model.onnx --compare     inferences a second, beside OpenVINO's own CPU device
+  anyzero npu bench model.onnx --compare     inferences per second, compared with OpenVINO's CPU device
 
-`anyzero npu latency --help` and `anyzero npu bench --help` tell more. Models run on the NPU, which is there when
-OpenVINO is installed: pip install 'anyzero[npu]', in a checkout '.[npu]'.
+`anyzero npu latency --help` and `anyzero npu bench --help` have the options. Models run on the NPU device, which needs
+OpenVINO: pip install 'anyzero[npu]', in a checkout '.[npu]'.
 """
 _NPU_LATENCY = """\
 examples:
   anyzero npu latency model.xml                          the median of three rounds
   anyzero npu latency model.onnx --repeat 9
   anyzero npu latency model.xml --config PERFORMANCE_HINT=THROUGHPUT
-  anyzero npu latency model.onnx --shape '[1,3,224,224]'  for a model whose inputs may have any size
+  anyzero npu latency model.onnx --shape '[1,3,224,224]'  for a model with dynamic input shapes
   anyzero npu latency model.xml --json | jq .cache_dir.of_first_ever
 
 Each round starts four fresh processes:
   first ever inference latency (FEIL)   nothing is cached: the model is compiled, loaded, and run once
   first inference latency (FIL)         the driver has the compiled model in its cache
-  first inference latency (FIL)         the plugin has it in its own, CACHE_DIR, which one process fills for the next
-The time is that from compile_model() to the first result; starting Python and the driver is not in it, and in --json
-stands beside it (import, start).
+  first inference latency (FIL)         the plugin has it in its own cache, CACHE_DIR, filled by one more process
+The time is measured from compile_model() to the first result. It does not include the start of Python and of the
+driver; --json has those as import and start.
 """
 _NPU_BENCH = """\
 examples:
-  anyzero npu bench model.xml                            five seconds one by one, five seconds many at a time
+  anyzero npu bench model.xml                            five seconds of latency, five seconds of throughput
   anyzero npu bench model.xml --requests 8 --seconds 20
-  anyzero npu bench model.xml --compare                  and the same on OpenVINO's own CPU device
+  anyzero npu bench model.xml --compare                  the same on OpenVINO's CPU device, too
   anyzero npu bench model.xml --config NPU_PIPELINE=DISCRETE
   anyzero npu bench bert.onnx --shape 'ids[1,128],mask[1,128]'
 
-Inputs are random numbers, and zero where a model takes whole numbers.
+Float inputs are random numbers, integer inputs are zero.
 """
 _COMPILE = """\
 examples:
@@ -120,33 +120,32 @@ examples:
   anyzero compile kernels.cl --options "-cl-fast-relaxed-math -Werror"
   anyzero compile - -o kernels.spv < kernels.cl
 
-clang does it, by any of its usual names, with llvm-spirv where it needs that;
-else the one of the package ziglang: pip install 'anyzero[clang]'.
-Its diagnostics are printed as they are. Results are kept in the cache.
+It uses the clang on PATH, with llvm-spirv if needed, or that of the package ziglang: pip install 'anyzero[clang]'.
+The diagnostics are clang's. Results are cached.
 """
 _CONFIG = """\
 examples:
   cc program.c $(anyzero config --cflags --libs --rpath) -o program && ./program
-  cc program.c $(anyzero config --cflags --libs) -o program && anyzero run -- ./program
+  cc program.c $(anyzero config --cflags --libs) && anyzero run -- ./a.out
   cmake -B build -DLevelZero_DIR="$(anyzero config --cmake-dir)"       find_package(LevelZero)
-  PKG_CONFIG_PATH="$(anyzero config --pkg-config-dir)" pkg-config --cflags --libs level-zero
-  anyzero config                   all of it
+  pkg-config --with-path="$(anyzero config --pkg-config-dir)" --libs level-zero
+  anyzero config                   all settings
 
 In C or C++: #include <level_zero/ze_api.h>. In CMake: target_link_libraries(program LevelZero::LevelZero).
 A project with a FindLevelZero.cmake of its own: CMAKE_INCLUDE_PATH="$(anyzero config --include-dir)"
-CMAKE_LIBRARY_PATH="$(anyzero config --link-dir)" cmake -B build. `anyzero docs c-programs` tells more.
+CMAKE_LIBRARY_PATH="$(anyzero config --link-dir)" cmake -B build. `anyzero docs c-programs` has the details.
 """
 _DOCS = """\
 examples:
   anyzero docs                     the pages and their titles
-  anyzero docs environment         one of them, on a terminal in your pager
+  anyzero docs environment         one page; in a pager, if this is a terminal
   anyzero docs api | grep -A9 Launching
 """
 _SPIRV = """\
 examples:
-  anyzero spirv info kernels.spv             kernels, their arguments, lanes and why, sizes
+  anyzero spirv info kernels.spv             kernels: arguments, lanes and the reason, sizes
   anyzero spirv asm kernels.spv saxpy        the assembly of one kernel
-  anyzero spirv dis kernels.spv              the module itself, an instruction to a line
+  anyzero spirv dis kernels.spv              the module, one instruction per line
   anyzero spirv passes                       the compiler's passes, in their order
 
 `anyzero spirv asm --help` and the like tell more. FILE is SPIR-V as clang, llvm-spirv or spirv-as write it; - is
@@ -154,10 +153,10 @@ standard input. `anyzero docs compiler` explains what you see.
 """
 _SPIRV_ASM = """\
 examples:
-  anyzero spirv asm kernels.spv                          the only kernel there is, else the names of all
-  anyzero spirv asm kernels.spv saxpy | less             what runs on this processor
-  anyzero spirv asm kernels.spv saxpy --llvm             LLVM's IR, optimised, from which that was made
-  anyzero spirv asm kernels.spv saxpy --ir               LLVM's IR as the compiler wrote it
+  anyzero spirv asm kernels.spv                          the only kernel, or the names of all
+  anyzero spirv asm kernels.spv saxpy | less             the code for this processor
+  anyzero spirv asm kernels.spv saxpy --llvm             the optimised LLVM IR
+  anyzero spirv asm kernels.spv saxpy --ir               the LLVM IR before LLVM's optimisations
   anyzero spirv asm kernels.spv saxpy --body             the compiler's own form: one work-item, before lanes
   anyzero spirv asm kernels.spv saxpy --after linearise  its form after a pass (anyzero spirv passes lists them)
   anyzero spirv asm kernels.spv saxpy --lanes 1 --cpu haswell
@@ -165,7 +164,7 @@ examples:
   anyzero spirv asm kernels.spv saxpy --output saxpy.s && llvm-mca saxpy.s
 
 The variables of `anyzero docs environment` apply (ANYZERO_LANES, ANYZERO_GATHERS, …); options outrank them.
-exit codes: 1 the file or the kernel is no good (one line says why), 2 there are several kernels: say which.
+exit codes: 1 the file or the kernel is invalid (one line says why), 2 several kernels: name one.
 """
 _SPIRV_DIS = """\
 examples:
@@ -183,10 +182,10 @@ examples:
 _SPIRV_INFO = """\
 examples:
   anyzero spirv info kernels.spv
-  anyzero spirv info kernels.spv saxpy --cpu haswell     of one kernel, for another processor
+  anyzero spirv info kernels.spv saxpy --cpu haswell     one kernel, for another processor
   anyzero spirv info kernels.spv --json | jq -r '.kernels[].lanes'
 
-Kernels are compiled to be looked at; nothing is run. The exit code is 1 if one of them cannot be compiled.
+Kernels are compiled, but not run. The exit code is 1 if one of them cannot be compiled.
 """
 
 
@@ -236,8 +235,8 @@ def _parser() -> argparse.ArgumentParser:
 
     show = add("info", "print drivers, devices, tiles, memory and queue groups", _INFO, _info)
     form = show.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="as JSON, with everything")
-    form.add_argument("-v", "--verbose", action="store_true", help="with every limit and extension")
+    form.add_argument("--json", action="store_true", help="as JSON, with all properties")
+    form.add_argument("-v", "--verbose", action="store_true", help="all limits and extensions")
 
     tour = add("demo", "try the default device: commands and kernels, checked and timed, with pictures", _DEMO, _demo)
     tour.add_argument("--device", metavar="SELECTOR", help="which device, as in ANYZERO_DEVICE: 0, cpu:0, 0.1")
@@ -245,47 +244,47 @@ def _parser() -> argparse.ArgumentParser:
         "--output", metavar="FOLDER", default="anyzero-demo", help="where to write the pictures; default anyzero-demo"
     )
 
-    start = add("run", "start a program that then uses anyzero", _RUN, _run)
+    start = add("run", "run a program on anyzero's driver", _RUN, _run)
     start.usage = "anyzero run [options] [--] PROGRAM [ARGUMENT …]"
     start.set_defaults(failure=125)
-    start.add_argument("-v", "--verbose", action="store_true", help="say on stderr which loader is used, and why")
+    start.add_argument("-v", "--verbose", action="store_true", help="print on stderr which loader is used, and why")
     _add_choices(start)
     start.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM", help="the program and its arguments")
 
     tell = add("env", "print the variables that make programs use anyzero", _ENV, _env)
     tell.add_argument(
-        "--shell", default="sh", choices=["sh", "fish", "github", "json"], help="who reads it; default sh"
+        "--shell", default="sh", choices=["sh", "fish", "github", "json"], help="syntax of the output; default sh"
     )
     _add_choices(tell)
 
-    look = add("doctor", "check everything that anyzero needs, and say how to fix what is wrong", _DOCTOR, _doctor)
+    look = add("doctor", "check the installation, and say how to fix problems", _DOCTOR, _doctor)
     look.add_argument("--json", action="store_true", help="as JSON")
 
     models = add("npu", "measure models on the NPU", _NPU, _help)
     models.set_defaults(parser=models)
     kinds = models.add_subparsers(title="commands", metavar="COMMAND")
     first = _add_model(
-        kinds, "latency", "first inferences, with empty and with warm caches", _NPU_LATENCY, _npu_latency
+        kinds, "latency", "time to the first inference, with cold and warm caches", _NPU_LATENCY, _npu_latency
     )
     first.add_argument(
-        "--repeat", type=int, default=3, metavar="N", help="rounds, of which the median counts; default 3"
+        "--repeat", type=int, default=3, metavar="N", help="number of rounds; the median is reported; default 3"
     )
-    many = _add_model(kinds, "bench", "inferences a second, one by one and many at a time", _NPU_BENCH, _npu_bench)
-    many.add_argument("--seconds", type=float, default=5.0, metavar="S", help="for each of the two; default 5")
-    many.add_argument("--requests", type=int, default=0, metavar="N", help="how many at a time; default: the optimum")
+    many = _add_model(kinds, "bench", "latency and throughput", _NPU_BENCH, _npu_bench)
+    many.add_argument("--seconds", type=float, default=5.0, metavar="S", help="duration of each measurement; default 5")
+    many.add_argument("--requests", type=int, default=0, metavar="N", help="parallel requests; default: the optimum")
     many.add_argument("--compare", action="store_true", help="measure OpenVINO's CPU device as well")
     make = add("compile", "compile OpenCL C to SPIR-V", _COMPILE, _compile)
     make.add_argument("source", metavar="FILE", help="OpenCL C; - is standard input")
     make.add_argument("-o", "--output", metavar="FILE", help="default: FILE with .spv instead of .cl")
     make.add_argument("-D", action="append", default=[], metavar="NAME[=VALUE]", dest="defined", help="define a macro")
-    make.add_argument("-I", action="append", default=[], metavar="FOLDER", dest="folders", help="where to find headers")
+    make.add_argument("-I", action="append", default=[], metavar="FOLDER", dest="folders", help="a folder with headers")
     make.add_argument("--options", default="", metavar="FLAGS", help="more options for clang, in quotes")
     tell = add("config", "print what C and C++ compilers and build systems need to know", _CONFIG, _config)
     for name, meaning in OPTIONS.items():
         tell.add_argument(f"--{name}", dest="wanted", action="append_const", const=name, help=meaning)
     read = add("docs", "print a page of the documentation", _DOCS, _docs)
-    read.add_argument("topic", nargs="?", metavar="TOPIC", help="which page; without it, a list of all")
-    code = add("spirv", "look at SPIR-V and at what the compiler makes of it", _SPIRV, _help)
+    read.add_argument("topic", nargs="?", metavar="TOPIC", help="the page; without it, a list of pages")
+    code = add("spirv", "inspect SPIR-V and the code that it is compiled to", _SPIRV, _help)
     code.set_defaults(parser=code)
     _add_spirv(code.add_subparsers(title="commands", metavar="COMMAND"))
     return parser
@@ -298,18 +297,22 @@ def _add_spirv(kinds: Any) -> None:
         return made
 
     def add_choices(parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("kernel", metavar="KERNEL", nargs="?", help="which kernel")
+        parser.add_argument("kernel", metavar="KERNEL", nargs="?", help="the kernel")
         parser.add_argument("--lanes", choices=LANES, help="work-items in a vector, as in ANYZERO_LANES")
-        parser.add_argument("--cpu", metavar="NAME", help="LLVM's name of a processor: haswell, znver4, x86-64-v3")
+        parser.add_argument("--cpu", metavar="NAME", help="a processor, by LLVM's name: haswell, znver4, x86-64-v3")
         parser.add_argument("--options", default="", metavar="FLAGS", help="build flags, in quotes: --options=-O0")
 
     code = add("asm", "print a kernel's assembly", _SPIRV_ASM, _spirv_asm)
     add_choices(code)
     form = code.add_mutually_exclusive_group()
-    for name, meaning in (("llvm", "LLVM's IR, optimised"), ("ir", "LLVM's IR as written"), ("body", "our own form")):
+    for name, meaning in (
+        ("llvm", "optimised LLVM IR"),
+        ("ir", "LLVM IR before optimisation"),
+        ("body", "the compiler's own IR"),
+    ):
         form.add_argument(f"--{name}", dest="form", action="store_const", const=name, default="asm", help=meaning)
     form.add_argument("--after", metavar="PASS", help="the form after a pass, of each version of the kernel")
-    text = add("dis", "print a module, an instruction to a line", _SPIRV_DIS, _spirv_dis)
+    text = add("dis", "print a module, one instruction per line", _SPIRV_DIS, _spirv_dis)
     for each in (code, text):
         each.add_argument("--output", metavar="FILE", help="write here instead of standard output")
     facts = add("info", "print what a module declares and what its kernels become", _SPIRV_INFO, _spirv_info)

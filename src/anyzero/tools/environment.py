@@ -111,15 +111,15 @@ def _choose(wanted: str | None, environ: Mapping[str, str]) -> tuple[str, str]:
                 "use --loader ours.",
             )
         if found.level is None:
-            raise Unusable(f"the system's loader {found}", remedy="Mend that, or use --loader ours.")
+            raise Unusable(f"the system's loader {found}", remedy="Fix that, or use --loader ours.")
         return "system", f"{found}, as asked for"
     if found is None:
-        return "ours", f"{loaders.OURS}, for the system has none"
+        return "ours", f"{loaders.OURS}, because the system has none"
     if found.level is None:
-        return "ours", f"{loaders.OURS}, for the system's {found}"
+        return "ours", f"{loaders.OURS}, because of the system's {found}"
     if not found.is_enough:
         needed = loaders.text_of(loaders.NEEDED)
-        return "ours", f"{loaders.OURS}, for the system's is older than Level Zero {needed}: {found}"
+        return "ours", f"{loaders.OURS}, because the system's is older than Level Zero {needed}: {found}"
     return "system", f"the system's: {found}"
 
 
