@@ -28,10 +28,10 @@ QUIETLY = $(if $(TERMINAL),,--quiet)
 
 .PHONY: help
 help:  ## list these targets
-	@sed -n 's/^\([a-z]*\):.*##/\1 /p' $(MAKEFILE_LIST) | awk '{ name = $$1; $$1 = ""; printf "  make %-12s%s\n", name, $$0 }'
+	@sed -n 's/^\([a-z-]*\):.*##/\1 /p' $(MAKEFILE_LIST) | awk '{ name = $$1; $$1 = ""; printf "  make %-12s%s\n", name, $$0 }'
 
 .PHONY: venv
-venv: $(READY)  ## the Python environment with the tools that build and test
+venv: $(READY)  ## create the Python environment with the tools to build and test
 
 define check_python
 	@command -v $(PYTHON) >/dev/null || { echo "error: no $(PYTHON); on Debian: apt install python3 python3-venv" >&2; exit 1; }
@@ -63,7 +63,7 @@ build/%/build.ninja: Makefile | $(READY)
 # Without the tools of development, an ordinary installation will do: it takes 270 MB instead of 700.
 DEMO := $(VENV)/.demo
 .PHONY: demo
-demo: $(if $(wildcard $(READY)),build,$(DEMO))  ## the guided tour
+demo: $(if $(wildcard $(READY)),build,$(DEMO))  ## build, and run a tour of the device that writes pictures to build/demo
 	@$(BIN)/anyzero demo --output build/demo
 
 $(DEMO): $(shell git ls-files pyproject.toml CMakeLists.txt src engine binding loader opencl spec 2>/dev/null)
@@ -73,18 +73,18 @@ $(DEMO): $(shell git ls-files pyproject.toml CMakeLists.txt src engine binding l
 	@touch $@
 
 .PHONY: test
-test: check  ## everything that must pass before a change lands
+test: check  ## run everything that must pass before a change lands
 	@$(MAKE) --jobs=2 BESIDE=1 lint build  # mypy keeps one processor busy
 	@$(MAKE) docs sanitize pytest
 
 .PHONY: check
-check: $(READY)  ## are the generated files fresh?
+check: $(READY)  ## check that the generated files are up to date
 	$(SAY) 'checking the generated files'
 	@$(BIN)/python -m codegen --check
 	@$(BIN)/python -m anyzero.compiler --check docs/compiler.md || { echo 'error: make codegen' >&2; exit 1; }
 
 .PHONY: lint
-lint: $(READY)  ## ruff, mypy, clang-format
+lint: $(READY)  ## run ruff, mypy and clang-format
 	$(SAY) 'linting'
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check . || { echo 'error: make format' >&2; exit 1; }
@@ -92,7 +92,7 @@ lint: $(READY)  ## ruff, mypy, clang-format
 	@$(BIN)/clang-format --dry-run --Werror $(CXX_FILES)
 
 .PHONY: sanitize
-sanitize: build/address/build.ninja build/thread/build.ninja build/description  ## the C++ tests under the address, undefined and thread sanitizers
+sanitize: build/address/build.ninja build/thread/build.ninja build/description  ## run the C++ tests with the address, undefined and thread sanitizers
 	$(SAY) 'building the engine with the address and undefined sanitizers'
 	@$(BIN)/ninja -C build/address $(QUIETLY)
 	$(SAY) 'building the engine with the thread sanitizer'
@@ -111,41 +111,41 @@ build/description: build
 PYTEST = $(BIN)/python -m pytest --no-header --quiet --numprocesses=$$(( $$(nproc) + 1 )) --maxprocesses=5 --dist=loadscope
 export THOROUGH
 .PHONY: pytest
-pytest: build  ## the Python tests alone
+pytest: build  ## run the Python tests
 	$(SAY) 'running the Python tests'
 	@$(PYTEST) --ignore=tests/npu
 	@$(PYTEST) tests/npu
 
 .PHONY: bench
-bench: build  ## the benchmarks, compiled kernels beside other implementations, and docs/performance.md from them
+bench: build  ## run all benchmarks and write docs/performance.md
 	@$(BIN)/python -m benchmarks
 	@$(BIN)/python -m benchmarks --kernels --suite all --target all
 	@$(BIN)/python -m benchmarks --figures
 
 .PHONY: bench-quick
-bench-quick: build  ## a first impression of compiled kernels in smaller sizes; docs/performance.md stays as it is
+bench-quick: build  ## run the kernel benchmarks in small sizes; docs/performance.md is not changed
 	@$(BIN)/python -m benchmarks --kernels --suite all --target all --quick
 
 .PHONY: kernels
-kernels: build  ## compiled kernels alone, with every instruction set that the machine has of AVX-512 and AVX2
+kernels: build  ## run the kernel benchmarks for AVX-512 and AVX2, if the machine has them
 	@$(BIN)/python -m benchmarks --kernels --suite all --target all
 
 .PHONY: corpus
-corpus: build  ## compile every kernel of dpctl and dpnp (fetches them; goes on where it was broken off)
+corpus: build  ## compile every kernel of dpctl and dpnp (fetches them; resumes)
 	@$(BIN)/python -m tests.corpus.compile_all
 
 .PHONY: clients
-clients: build  ## other people's programs beside a peer, and docs/clients.md from them (fetches several GB; takes an hour or two; resumes)
+clients: build  ## run the tests of third-party programs and write docs/clients.md (fetches GBs; takes hours; resumes)
 	@$(BIN)/python -m clients
 
 # So many in some twenty minutes on two processors; the same ones each time.
 N ?= 1000000
 .PHONY: fuzz
-fuzz: $(READY)  ## give the reader of SPIR-V damaged modules; N=1000000 says how many
+fuzz: $(READY)  ## fuzz the SPIR-V reader with N=1000000 damaged modules
 	@ANYZERO_MUTATIONS=$(N) $(BIN)/python -m tests.compiler.mutations
 
 .PHONY: spirv
-spirv: $(READY)  ## the tests' kernels from their sources (fetches clang)
+spirv: $(READY)  ## compile the tests' kernels from their sources (fetches clang)
 	@$(BIN)/python tests/kernels/build
 
 # mkdocs and its theme take 130 MB, so they come with the first build of the site.
@@ -191,16 +191,16 @@ wheelcheck: wheel  ## look into the wheel, and use it in an empty environment of
 	@ANYZERO_WHEEL="$(WHEEL)" $(BIN)/python -m pytest --no-header --quiet tests/wheel
 
 .PHONY: format
-format: $(READY)  ## lay out Python and C++ the house way
+format: $(READY)  ## format Python and C++
 	@$(BIN)/ruff check --quiet --fix . || true
 	@$(BIN)/ruff format --quiet .
 	@$(BIN)/clang-format -i $(CXX_FILES)
 
 .PHONY: codegen
-codegen: $(READY)  ## write every generated file anew from spec/
+codegen: $(READY)  ## write all generated files from spec/
 	@$(BIN)/python -m codegen
 	@$(BIN)/python -m anyzero.compiler docs/compiler.md
 
 .PHONY: clean
-clean:  ## remove what was built; .venv stays
+clean:  ## remove build results; .venv stays
 	rm -rf build dist src/anyzero/lib .mypy_cache .pytest_cache .ruff_cache .hypothesis

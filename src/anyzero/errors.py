@@ -42,8 +42,8 @@ __all__ = [
 class Error(Exception):
     """The base class of anyzero's own exceptions.
 
-    `result` is the ze_result_t, or None if no function was called; `function` is the function that returned it; `detail`
-    is the driver's description; `remedy` says what to do next.
+    `result` is the ze_result_t, or None if no function was called; `function` is the function that returned it;
+    `detail` is the driver's description; `remedy` says what to do next.
 
     >>> issubclass(az.OutOfDeviceMemory, az.Error)
     True

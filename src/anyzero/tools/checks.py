@@ -195,9 +195,7 @@ def kept_kernels() -> Iterator[Check]:
     """The cache of compiled kernels."""
     name = "cache"
     found, _ = _checkup(Interpreter(sys.executable, ""))
-    told: dict[str, Any] = (
-        {"error": "not checked, because the compiler's check failed"} if not found else found["cache"]
-    )
+    told: dict[str, Any] = {"error": "not checked: the compiler's check failed"} if not found else found["cache"]
     place = told.get("folder")
     fix = "Choose another folder with ANYZERO_CACHE_DIR, or switch the cache off: ANYZERO_CACHE=off."
     if "error" in told:
