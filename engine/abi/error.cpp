@@ -10,7 +10,7 @@ namespace anyzero {
 
 namespace {
 
-constexpr size_t kLongest = 1024;
+constexpr size_t kLongest = 8192;
 
 // A library that is loaded late gets few bytes of every thread's static storage, so only the address lies there.
 thread_local char* text = nullptr;

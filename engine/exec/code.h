@@ -64,10 +64,11 @@ class Code {
   // late.
   bool publish(Code* better);
 
-  // Where in the code an instruction lies; false when it lies elsewhere.
-  bool offset_of(uintptr_t instruction, size_t* offset) const {
+  // Where in the code an instruction lies, and whether in this or in the better one; false when it lies elsewhere.
+  bool offset_of(uintptr_t instruction, size_t* offset, const Code** holder = nullptr) const {
     const Code& code = current().object_->contains(instruction) ? current() : *this;
     *offset = instruction - code.object_->text();
+    if (holder) *holder = &code;
     return code.object_->contains(instruction);
   }
 

@@ -98,6 +98,8 @@ bool read_container(const std::vector<unsigned char>& bytes, KernelFacts* facts,
   facts->entry = reader.c_string(head.entry_bytes);
   facts->attributes = reader.c_string(head.attributes_bytes);
   if (!reader.good()) return damaged("it ends among its texts");
+  const std::string_view lines = reader.take(head.lines_bytes);
+  if (!reader.good() || !facts->lines.read(lines)) return damaged("its line table makes no sense");
   *object = reader.rest();
   if (object->size() != head.object_bytes) return damaged("its code is not as long as it says");
   return true;

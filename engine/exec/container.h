@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../layouts/gen/container.h"
+#include "line_table.h"
 
 namespace anyzero {
 
@@ -46,14 +47,15 @@ struct KernelFacts {
   uint8_t kernel_uuid[16] = {};
   uint8_t module_uuid[16] = {};
   std::vector<Argument> arguments;
+  LineTable lines;
   std::vector<uint64_t> links;  // plans whose global variables the code reaches: az_globals.1, az_globals.2 …
 
   // May code with these facts take the place of code with the others, so that neither programs nor recorded launches notice?
   bool same_to_callers(const KernelFacts& other) const;
 };
 
-// What `bytes` hold; `object` stays inside them. False with a reason: the bytes may come from a file, so nothing in them is
-// trusted.
+// What `bytes` hold; `object` and the line table stay inside them. False with a reason: the bytes may come from a file, so nothing
+// in them is trusted.
 bool read_container(const std::vector<unsigned char>& bytes, KernelFacts* facts, std::string_view* object, std::string* reason);
 
 }  // namespace anyzero

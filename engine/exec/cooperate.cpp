@@ -66,7 +66,7 @@ void open_gate(Crew& crew, uint32_t to) {
 }  // namespace
 
 void run_together(RunningLaunch& running, uint64_t groups) {
-  if (groups > most_cooperative_groups()) raise({Fault::kTooManyGroups, 0, 0});
+  if (groups > most_cooperative_groups()) raise({.signal = Fault::kTooManyGroups});
   Crew crew{running, groups};
   running.limit.given_up = &crew.given_up;
   uint64_t others = 0;
@@ -77,7 +77,7 @@ void run_together(RunningLaunch& running, uint64_t groups) {
   const uint64_t awaited = complete ? groups : others;
   for (unsigned tries = 0; crew.finished.load(std::memory_order_acquire) < awaited; ++tries) relax_long(tries);
   running.limit.given_up = nullptr;
-  if (!complete) raise({Fault::kNoThreads, 0, 0});
+  if (!complete) raise({.signal = Fault::kNoThreads});
   if (crew.given_up.load(std::memory_order_acquire)) raise(crew.fault);
 }
 

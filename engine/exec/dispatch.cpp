@@ -152,11 +152,12 @@ void run(const Launch& launch, Busy& busy, const Reach* reach) {
     std::memcpy(count, launch.count_at, sizeof count);
   }
   uint64_t groups;
-  if (!count_groups(count, &groups)) raise({Fault::kTooManyGroups, 0, 0});
+  if (!count_groups(count, &groups)) raise({.signal = Fault::kTooManyGroups});
   if (groups == 0) return;
   Code& code = launch.code->current();
   running.args = launch.args();
   running.entry = code.entry();
+  running.code = &code;
   running.local_bytes = launch.local_bytes;
   running.grid.dimensions = 1;
   running.grid.strip = count[0];
@@ -197,12 +198,12 @@ void run(const Launch& launch, Busy& busy, const Reach* reach) {
 void run_groups(RunningLaunch& running, uint64_t first, uint64_t last) {
   RunningWorker worker;
   void* stack = provide_memory(running.local_bytes, running.scratch_bytes, &worker);
-  if (!stack) raise({Fault::kNoMemory, 0, 0});
+  if (!stack) raise({.signal = Fault::kNoMemory});
   worker.launch = &running;
   worker.reached.count = worker.reached.next = 0;
   UsualRounding rounding;
   if (running.limited()) {
-    if (int how = running.limit.passed()) raise({how, 0, 0});
+    if (int how = running.limit.passed()) raise({.signal = how});
     Watched watched(running.limit);
     run_kernel(running.entry, running.args, &running.grid, first, last, &worker, stack);
   } else {

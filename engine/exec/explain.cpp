@@ -7,6 +7,8 @@
 #include "../objects/allocation.h"
 #include "../system/settings.h"
 #include "code.h"
+#include "explain_place.h"
+#include "fault_site.h"
 
 namespace anyzero {
 
@@ -103,17 +105,27 @@ void explain_kind(const Fault& fault, char* text, size_t size) {
 
 }  // namespace
 
-void explain(const Fault& fault, const Packet* packet, char* text, size_t size) {
-  explain_kind(fault, text, size);
-  if (!packet || packet->op != Op::Launch || fault.instruction == 0) return;
-  const auto& launches = *static_cast<const LaunchPacket*>(packet);
-  for_each_launch(launches, [&](const Launch& launch) {
+std::string explain(const Fault& fault, const Packet* packet) {
+  char kind[512];
+  explain_kind(fault, kind, sizeof kind);
+  const bool assertion = fault.signal == SIGSEGV && is_assertion(fault.address);
+  std::string report = assertion ? "an assertion failed" : kind;
+  if (!packet || packet->op != Op::Launch) return report;
+  FaultSite site;
+  const bool known = find_site(fault.site, &site);
+  const uintptr_t instruction = known ? site.instruction : fault.instruction;
+  bool found = false;
+  for_each_launch(*static_cast<const LaunchPacket*>(packet), [&](const Launch& launch) {
     size_t offset;
-    if (!launch.code->offset_of(fault.instruction, &offset)) return;
-    char kind[512];
-    std::snprintf(kind, sizeof kind, "%s", text);
-    std::snprintf(text, size, "%s; at offset %#zx of the code of %s", kind, offset, launch.code->facts().name.c_str());
+    const Code* code;
+    if (found || !instruction || !launch.code->offset_of(instruction, &offset, &code)) return;
+    found = true;
+    if (known) report += "; " + (assertion ? asserting(launch, site, fault.address) : work_items(launch, site));
+    char where[32];
+    std::snprintf(where, sizeof where, "; at offset %#zx", offset);
+    report += where + (" of the code of " + code->facts().name) + source_stack(*code, offset);
   });
+  return report;
 }
 
 }  // namespace anyzero

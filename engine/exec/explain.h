@@ -1,7 +1,7 @@
 // What a loss report says of a fault.
 #pragma once
 
-#include <cstddef>
+#include <string>
 
 #include "packet.h"
 #include "trap.h"
@@ -9,6 +9,6 @@
 namespace anyzero {
 
 // `packet` is the command that was running, or nullptr.
-void explain(const Fault& fault, const Packet* packet, char* text, size_t size);
+std::string explain(const Fault& fault, const Packet* packet);
 
 }  // namespace anyzero

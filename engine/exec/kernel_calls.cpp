@@ -107,7 +107,7 @@ void require_reach(RunningWorker& worker, Address&& address, uint64_t lanes, uin
     const uintptr_t last = bytes - 1 > UINTPTR_MAX - at ? UINTPTR_MAX - 1 : at + (bytes - 1);
     while (at <= last) {
       const uintptr_t end = reach_end(worker, at);
-      if (end == at) raise({Fault::kNotResident, at, instruction});
+      if (end == at) raise({Fault::kNotResident, 0, at, instruction, 0});
       at = end;
     }
   }
@@ -159,6 +159,6 @@ __attribute__((visibility("hidden"), used)) void az_resident_apart_on_host_stack
 __attribute__((visibility("hidden"), used)) void az_fault_on_host_stack(anyzero::Worker*, uint32_t kind, uint64_t value, uint64_t,
                                                                         uint64_t, uintptr_t instruction) {
   using namespace anyzero;
-  raise({Fault::kRaised + static_cast<int>(kind & 0xFF), static_cast<uintptr_t>(value), instruction});
+  raise({Fault::kRaised + static_cast<int>(kind & 0xFF), 0, static_cast<uintptr_t>(value), instruction, 0});
 }
 }

@@ -4,7 +4,9 @@
 
 #include <atomic>
 
+#include "fault_site.h"
 #include "kernel_memory.h"
+#include "running.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
@@ -108,7 +110,10 @@ void unmark([[maybe_unused]] void* stack_top) {
 
 }  // namespace
 
-void abandon_kernel(void* stack_top) {
+void abandon_kernel(void* stack_top, uint64_t first, uint64_t last, const Worker& worker) {
+  Fault& fault = current_trap->fault;
+  const auto* running = static_cast<const RunningLaunch*>(worker.launch);
+  if (running && fault.signal != Fault::kGivenUp) fault.site = keep_site(*running, first, last, fault, stack_top);
   unmark(stack_top);
   raise_again();
 }

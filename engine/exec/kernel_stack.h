@@ -42,14 +42,14 @@ struct KernelStack {
 
 inline bool in_kernel() { return az_host_stack != nullptr; }
 
-// After az_leave_kernel: leaves for the trap from the thread's own stack.
-[[noreturn]] void abandon_kernel(void* stack_top);
+// After az_leave_kernel: leaves for the trap from the thread's own stack, with what a report needs to know of these groups.
+[[noreturn]] void abandon_kernel(void* stack_top, uint64_t first, uint64_t last, const Worker& worker);
 
 // Runs groups on a kernel stack, in a trap, which a fault inside leaves for.
 inline void run_kernel(Entry entry, const void* args, const Grid* grid, uint64_t first, uint64_t last, Worker* worker,
                        void* stack_top) {
   if (az_enter_kernel(args, grid, first, last, worker, entry, stack_top)) [[unlikely]]
-    abandon_kernel(stack_top);
+    abandon_kernel(stack_top, first, last, *worker);
 }
 
 }  // namespace anyzero

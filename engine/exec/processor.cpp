@@ -68,9 +68,7 @@ Progress Walk::run() {
     Fault fault = trapped([&] { progress = walk(); });
     if (fault.signal == 0) return progress;
     if (ring.busy_.at_work()) ring.busy_.end(now_ns());
-    char reason[512];
-    explain(fault, ring.running_, reason, sizeof reason);
-    ring.lose(ring.running_, reason);
+    ring.lose(ring.running_, explain(fault, ring.running_).c_str());
   }
 }
 

@@ -7,6 +7,7 @@
 
 namespace anyzero {
 
+class Code;
 struct Reach;
 
 struct RunningLaunch {
@@ -15,6 +16,7 @@ struct RunningLaunch {
   uint64_t local_bytes;
   uint64_t scratch_bytes;
   Grid grid;
+  const Code* code = nullptr;  // for reports of faults
   Limit limit;
   TurnsSource turns{};
   const Reach* reach = nullptr;  // what it may touch, on a device without on-demand paging

@@ -134,7 +134,7 @@ uintptr_t register_of(void* context, int which) {
 Fault fault_of(int number, uintptr_t address, void* context) {
   constexpr greg_t kGeneralProtection = 13;
   constexpr uintptr_t kInstructionFetch = 16;
-  Fault fault{number, address, register_of(context, REG_RIP)};
+  Fault fault{number, 0, address, register_of(context, REG_RIP), register_of(context, REG_RSP)};
   if (number != SIGSEGV) return fault;
   if (register_of(context, REG_TRAPNO) == kGeneralProtection) {
     fault.signal = Fault::kWildAddress;
@@ -152,7 +152,7 @@ void on_fault(int number, siginfo_t* info, void* context) {
   Fault fault;
   if (knocked) {
     const Limit* limit = current_limit;
-    fault = {limit && frame ? limit->passed() : 0, 0, register_of(context, REG_RIP)};
+    fault = {limit && frame ? limit->passed() : 0, 0, 0, register_of(context, REG_RIP), register_of(context, REG_RSP)};
     if (fault.signal == 0) return;
   } else {
     const auto address = reinterpret_cast<uintptr_t>(info->si_addr);

@@ -14,8 +14,10 @@ namespace anyzero {
 struct Fault {
   // A signal's number, or one of those below, which are none. 0: no fault.
   int signal = 0;
+  uint32_t site = 0;          // where in a launch, see fault_site.h; 0 where it is not known
   uintptr_t address = 0;      // for kRaised: the value that came along
   uintptr_t instruction = 0;  // 0 where it is not known
+  uintptr_t stack = 0;        // the stack pointer; 0 where it is not known
 
   static constexpr int kStackOverflow = 1001;
   static constexpr int kWildAddress = 1002;  // an address so wrong that the processor does not say which
@@ -29,6 +31,9 @@ struct Fault {
   static constexpr int kNoCode = 1010;  // a jump to where no code is
   static constexpr int kNotResident = 1011;
   static constexpr int kRaised = 1100;  // + the kind that compiled code gave
+
+  // 1 where `instruction` is a return address, so that the call is in front of it.
+  uintptr_t after_call() const { return signal == kNotResident || signal >= kRaised; }
 };
 
 // Asked first about every invalid address: true when it has become valid meanwhile and the instruction is to run again. Must be

@@ -155,7 +155,9 @@ def container(object_: bytes, **facts: Any) -> bytes:
         name_bytes=len(name),
         entry_bytes=len(entry),
         attributes_bytes=len(attributes),
+        lines_bytes=0,
         object_bytes=len(object_),
+        reserved=0,
     )
     covered = CONTAINER_HEAD_OFFSETS["checksum"] + 8
     return head._replace(checksum=zlib.crc32(head.pack()[covered:] + rest)).pack() + rest

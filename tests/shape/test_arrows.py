@@ -26,7 +26,8 @@ ARROWS: dict[str, dict[str, set[str]]] = {
         "builder": {"errors", "folding", "ir", "operations", "spirv"},
         "source_place": {"spirv"},
         # What goes in and comes out
-        "compiled": set(),
+        "line_table": set(),
+        "compiled": {"line_table"},
         "globals": {"compiled", "errors", "spirv"},
         "elf": set(),
         "dump": set(),
@@ -42,14 +43,14 @@ ARROWS: dict[str, dict[str, set[str]]] = {
         "builtins": {"llvm"},
         "targets": {"elf", "errors"},
         "lower": {
-            *("analysis", "builtins", "compiled", "dominators", "errors", "ir", "llvm", "operations", "source_place"),
-            *("spirv", "targets", "transform"),
+            *("analysis", "builtins", "compiled", "dominators", "errors", "ir", "line_table", "llvm", "operations"),
+            *("source_place", "spirv", "targets", "transform"),
         },
         # Lists of passes, one for each execution model: another model does not appear here
         "passes": {"compiled", "errors", "spirv"},
         "lanes": {
-            *("analysis", "compiled", "dump", "errors", "ir", "lower", "passes", "spirv", "targets", "transform"),
-            "translate",
+            *("analysis", "compiled", "dump", "errors", "ir", "line_table", "lower", "passes", "spirv", "targets"),
+            *("transform", "translate"),
         },
         "pipeline": {"compiled", "errors", "lanes", "passes", "spirv", "translate"},
         "__main__": {"lanes", "passes"},

@@ -17,7 +17,7 @@ ALLOWED = {
     "testing": {"anyzero"},
     "npu": {"anyzero", "api", "errors", "installed", "trust"},
     "interop": {"api", "ze", "errors", "installed", "trust"},
-    "language": {"api", "errors"},
+    "language": {"api", "errors", "layouts"},
     "driver": {"compiler", "layouts", "wire", "ze", "config", "cache_folder", "installed", "trust"},
     "opencl_c": {"errors", "config", "cache_folder", "installed", "trust"},
     "cache_folder": {"config", "trust"},

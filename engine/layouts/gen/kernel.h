@@ -7,6 +7,9 @@
 
 namespace anyzero {
 
+// a failed assertion stores here, plus 4 for each work-item before its own, where no program has memory
+inline constexpr uint64_t kAssertionAddress = 18446644361748807680u;
+
 // Why compiled code ends its kernel: the second argument of az_fault.
 enum class FaultKind : uint32_t {
   Division = 1,  // integer division by zero

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from anyzero.compiler.line_table import NO_LINES, LineTable
+
 __all__ = ["Argument", "ArgumentKind", "CompiledKernel", "Globals", "Options"]
 
 ArgumentKind = Literal["value", "global", "constant", "local", "image", "sampler"]
@@ -107,6 +109,8 @@ class CompiledKernel:
     Where there are none, they are those of all linked modules in their order.
     """
     log: str = ""
+    lines: LineTable = NO_LINES
+    """Empty where the module has no source lines."""
     provisional: bool = field(default=False, compare=False)
     """Is there better code to be had, with the same arguments and lanes, that takes longer to compile? It is not kept
     with compiled code either.

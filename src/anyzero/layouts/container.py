@@ -2,8 +2,10 @@
 """One compiled kernel.
 
 ContainerHead; `n_args` times ContainerArgument; the names of the arguments; `n_links` times u64; name, entry,
-attributes; the relocatable object. A text is followed by a zero byte that its length does not count; the object is
-not.
+attributes; the line table; the relocatable object. A text is followed by a zero byte that its length does not
+count; the object is not. The line table has no bytes where the module has no source lines. Else it is
+LineTableHead; `rows` times LineRow; `places` times LinePlace; `text_bytes` of texts, each with a zero byte behind
+it, the first of them empty.
 """
 
 from __future__ import annotations
@@ -18,13 +20,22 @@ __all__ = [
     "CONTAINER_HEAD_BYTES",
     "CONTAINER_HEAD_OFFSETS",
     "CONTAINER_MAGIC",
+    "LINE_PLACE_BYTES",
+    "LINE_PLACE_OFFSETS",
+    "LINE_ROW_BYTES",
+    "LINE_ROW_OFFSETS",
+    "LINE_TABLE_HEAD_BYTES",
+    "LINE_TABLE_HEAD_OFFSETS",
     "ArgumentKind",
     "ContainerArgument",
     "ContainerHead",
     "KernelFlag",
+    "LinePlace",
+    "LineRow",
+    "LineTableHead",
 ]
 
-CONTAINER_MAGIC: Final = b"AZKERN03"
+CONTAINER_MAGIC: Final = b"AZKERN04"
 """What a container begins with; other forms of it had or will have another number."""
 
 
@@ -68,8 +79,8 @@ class KernelFlag:
     """Many rows of work-items read the same memory."""
 
 
-_CONTAINER_HEAD: Final = struct.Struct("<8sQQIIIIIIIIII3IIII16s16sIIII")
-CONTAINER_HEAD_BYTES: Final = 136
+_CONTAINER_HEAD: Final = struct.Struct("<8sQQIIIIIIIIII3IIII16s16sIIIIII")
+CONTAINER_HEAD_BYTES: Final = 144
 CONTAINER_HEAD_OFFSETS: Final = {
     "magic": 0,
     "total_bytes": 8,
@@ -93,7 +104,9 @@ CONTAINER_HEAD_OFFSETS: Final = {
     "name_bytes": 120,
     "entry_bytes": 124,
     "attributes_bytes": 128,
-    "object_bytes": 132,
+    "lines_bytes": 132,
+    "object_bytes": 136,
+    "reserved": 140,
 }
 
 
@@ -144,8 +157,12 @@ class ContainerHead(NamedTuple):
     """Length of the entry point's symbol."""
     attributes_bytes: int
     """Length of the source attributes."""
+    lines_bytes: int
+    """Size of the line table."""
     object_bytes: int
     """Length of the relocatable object."""
+    reserved: int
+    """Zero."""
 
     def pack(self) -> bytes:
         return _CONTAINER_HEAD.pack(
@@ -171,7 +188,9 @@ class ContainerHead(NamedTuple):
             self.name_bytes,
             self.entry_bytes,
             self.attributes_bytes,
+            self.lines_bytes,
             self.object_bytes,
+            self.reserved,
         )
 
     @classmethod
@@ -201,6 +220,8 @@ class ContainerHead(NamedTuple):
             found[22],
             found[23],
             found[24],
+            found[25],
+            found[26],
         )
 
 
@@ -238,3 +259,90 @@ class ContainerArgument(NamedTuple):
     @classmethod
     def unpack(cls, data: bytes | bytearray | memoryview, place: int = 0) -> Self:
         return cls(*_CONTAINER_ARGUMENT.unpack_from(data, place))
+
+
+_LINE_TABLE_HEAD: Final = struct.Struct("<III")
+LINE_TABLE_HEAD_BYTES: Final = 12
+LINE_TABLE_HEAD_OFFSETS: Final = {
+    "rows": 0,
+    "places": 4,
+    "text_bytes": 8,
+}
+
+
+class LineTableHead(NamedTuple):
+    """The beginning of a line table."""
+
+    rows: int
+    """LineRows."""
+    places: int
+    """LinePlaces."""
+    text_bytes: int
+    """Size of all texts."""
+
+    def pack(self) -> bytes:
+        return _LINE_TABLE_HEAD.pack(self.rows, self.places, self.text_bytes)
+
+    @classmethod
+    def unpack(cls, data: bytes | bytearray | memoryview, place: int = 0) -> Self:
+        return cls(*_LINE_TABLE_HEAD.unpack_from(data, place))
+
+
+_LINE_ROW: Final = struct.Struct("<II")
+LINE_ROW_BYTES: Final = 8
+LINE_ROW_OFFSETS: Final = {
+    "offset": 0,
+    "place": 4,
+}
+
+
+class LineRow(NamedTuple):
+    """Where code of a line begins; it goes on to the next row. Offsets ascend."""
+
+    offset: int
+    """In the code."""
+    place: int
+    """Of the LinePlaces, from 1 on; 0 for code of no line."""
+
+    def pack(self) -> bytes:
+        return _LINE_ROW.pack(self.offset, self.place)
+
+    @classmethod
+    def unpack(cls, data: bytes | bytearray | memoryview, place: int = 0) -> Self:
+        return cls(*_LINE_ROW.unpack_from(data, place))
+
+
+_LINE_PLACE: Final = struct.Struct("<IIIIII")
+LINE_PLACE_BYTES: Final = 24
+LINE_PLACE_OFFSETS: Final = {
+    "function": 0,
+    "file": 4,
+    "line": 8,
+    "column": 12,
+    "source": 16,
+    "caller": 20,
+}
+
+
+class LinePlace(NamedTuple):
+    """A line of a function, or of one inlined call of it. Texts are named by their offset among the texts."""
+
+    function: int
+    """Text: its name in the source."""
+    file: int
+    """Text: path of the source."""
+    line: int
+    """From 1 on; 0 where it is not known."""
+    column: int
+    """From 1 on; 0 where it is not known."""
+    source: int
+    """Text: the line itself, where the module holds its source."""
+    caller: int
+    """Place of the call that was inlined, smaller than this place's own number; 0 in a kernel."""
+
+    def pack(self) -> bytes:
+        return _LINE_PLACE.pack(self.function, self.file, self.line, self.column, self.source, self.caller)
+
+    @classmethod
+    def unpack(cls, data: bytes | bytearray | memoryview, place: int = 0) -> Self:
+        return cls(*_LINE_PLACE.unpack_from(data, place))

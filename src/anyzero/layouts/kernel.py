@@ -8,6 +8,7 @@ import struct
 from typing import Final, NamedTuple, Self
 
 __all__ = [
+    "ASSERTION_ADDRESS",
     "GRID_BYTES",
     "GRID_OFFSETS",
     "WORKER_BYTES",
@@ -16,6 +17,9 @@ __all__ = [
     "Grid",
     "Worker",
 ]
+
+ASSERTION_ADDRESS: Final = 18446644361748807680
+"""A failed assertion stores here, plus 4 for each work-item before its own, where no program has memory."""
 
 
 class FaultKind(enum.IntEnum):

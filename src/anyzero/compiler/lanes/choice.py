@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from anyzero.compiler.analysis.clusters import closed
@@ -14,10 +15,11 @@ from anyzero.compiler.analysis.uses import Uses
 from anyzero.compiler.compiled import Options
 from anyzero.compiler.ir import Body
 from anyzero.compiler.lanes.units import KernelUnit
-from anyzero.compiler.lower.debug_info import DebugInfo
+from anyzero.compiler.lower.debug_info import collector
 from anyzero.compiler.lower.emitter import STRAIGHT, Choices
 from anyzero.compiler.lower.memory import MOST_APART
 from anyzero.compiler.spirv.kernel import Kernel
+from anyzero.compiler.spirv.module import Module
 from anyzero.compiler.targets import cpu
 
 USUAL_ROWS = 4
@@ -73,16 +75,16 @@ def settle(unit: KernelUnit) -> None:
         narrow=unit.narrow,
         mask=mask_element(body, unit.flow, unit.target, unit.lanes),
         args_bytes=unit.translation.args_bytes,
-        debug=DebugInfo() if unit.options.debug else None,
+        debug=collector(unit.options, unit.modules),
     )
 
 
-def for_function(options: Options) -> Choices:
+def for_function(options: Options, modules: Sequence[Module]) -> Choices:
     """Of an exported function: kernels of any module may call it, so all functions have the lanes of a register."""
     target = cpu.target(options.cpu, options.features)
     lanes = options.lanes or target.sub_group
     mask = "i1" if target.wide or lanes < 2 else "i32"
-    return Choices(lanes, target, options, mask=mask, debug=DebugInfo() if options.debug else None)
+    return Choices(lanes, target, options, mask=mask, debug=collector(options, modules))
 
 
 def choose_lanes(

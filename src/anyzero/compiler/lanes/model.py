@@ -11,6 +11,7 @@ from anyzero.compiler.lanes import machine_code
 from anyzero.compiler.lanes.choice import for_function
 from anyzero.compiler.lanes.passes import PASSES
 from anyzero.compiler.lanes.units import ENTRY, FunctionUnit, KernelUnit
+from anyzero.compiler.line_table import NO_LINES, LineTable
 from anyzero.compiler.passes import ExecutionModel, Source
 from anyzero.compiler.spirv.kernel import Kernel
 from anyzero.compiler.targets import cpu
@@ -52,7 +53,13 @@ def compiled(unit: KernelUnit) -> CompiledKernel:
         turns="unknown" if not end.known else "arguments" if end.varies else "constant",
         provisional=unit.options.quick and unit.options.level > 0,
         lanes_because=unit.lanes_because,
+        lines=_lines(unit),
     )
+
+
+def _lines(unit: KernelUnit | FunctionUnit) -> LineTable:
+    marks = unit.choices.debug
+    return NO_LINES if marks is None else marks.table(unit.code.object)
 
 
 def _deciding(argument: Argument, end: Termination) -> Argument:
@@ -82,7 +89,7 @@ def start_function(source: Source) -> FunctionUnit:
     if id_ is None or id_ not in source.module.functions:
         raise CompileError(f'the module exports no function "{source.name}"')
     modules = [source.module, *source.linked]
-    return FunctionUnit(modules, 0, id_, ENTRY, for_function(source.options), name=source.name, exported=True)
+    return FunctionUnit(modules, 0, id_, ENTRY, for_function(source.options, modules), name=source.name, exported=True)
 
 
 def compiled_function(unit: FunctionUnit) -> CompiledKernel:
@@ -108,6 +115,7 @@ def compiled_function(unit: FunctionUnit) -> CompiledKernel:
         required_sub_groups=0,
         required_sub_group_size=0,
         attributes="",
+        lines=_lines(unit),
     )
 
 

@@ -479,7 +479,7 @@ PASSES: Final = (
         KERNEL,
         "all functions, constants and declarations as one text",
         "nothing is added from here on",
-        ("lanes/writing.py", "lower/debug_info.py"),
+        ("lanes/writing.py", "lower/debug_info.py", "lower/line_marks.py"),
         _WHOLE_MODULE,
         functions=True,
     ),

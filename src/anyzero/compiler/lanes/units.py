@@ -18,6 +18,7 @@ from anyzero.compiler.compiled import Options
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Body, Masks, Op
 from anyzero.compiler.lanes import functions
+from anyzero.compiler.lower.debug_info import wanted
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.launch_invariants import LaunchInvariants
 from anyzero.compiler.lower.regions import Ready, Written
@@ -192,7 +193,8 @@ class FunctionUnit:
         return self.choices.target
 
     def translate(self) -> None:
-        self.body = functions.translate(self.modules, self.at, self.id, self.floats, self.options.debug)
+        debug = self.choices.debug is not None
+        self.body = functions.translate(self.modules, self.at, self.id, self.floats, debug)
 
     def parts(self, scope: str) -> Iterator[VersionUnit]:
         assert scope == "version"
@@ -244,6 +246,10 @@ class KernelUnit:
         return self.source.name
 
     @property
+    def modules(self) -> list[Module]:
+        return [self.source.module, *self.source.linked]
+
+    @property
     def sub_groups(self) -> bool:
         """Are the lanes of a vector a sub-group, so that lanes are numbered in two ways?"""
         return self.translation.uses.sub_groups and self.lanes > 1
@@ -255,7 +261,8 @@ class KernelUnit:
 
     def translate(self) -> None:
         source = self.source
-        self.translation = translate.kernel(source.module, source.name, source.linked, self.options.debug)
+        debug = wanted(self.options, self.modules)
+        self.translation = translate.kernel(source.module, source.name, source.linked, debug)
         self.body = self.translation.body
 
     def parts(self, scope: str) -> Iterator[NumberingUnit]:
@@ -263,8 +270,7 @@ class KernelUnit:
         return iter(self.numberings)
 
     def called(self) -> Iterator[FunctionUnit]:
-        modules = [self.source.module, *self.source.linked]
-        return _called(self.out, modules, self.translation.kernel.floats, self.choices)
+        return _called(self.out, self.modules, self.translation.kernel.floats, self.choices)
 
     def show(self) -> str:
         return self.text or show(self.body)

@@ -17,8 +17,8 @@ from anyzero.compiler.compiled import Options
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Block, Masks, Op, Slot, Variable
 from anyzero.compiler.llvm import I1, I64, PTR, Builder, Type, Value
-from anyzero.compiler.lower.debug_info import DebugInfo
 from anyzero.compiler.lower.handlers import Handler
+from anyzero.compiler.lower.line_marks import LineMarks
 from anyzero.compiler.lower.masking import Masking
 from anyzero.compiler.targets.cpu import Target, cache_bytes
 
@@ -66,8 +66,8 @@ class Choices:
     """Of the names of everything that is written."""
     args_bytes: int = 0
     """How long the block of arguments is, where that is known."""
-    debug: DebugInfo | None = None
-    """Collects where instructions come from, where the program asks for debug information."""
+    debug: LineMarks | None = None
+    """Collects where instructions come from, where the module says so."""
 
     @property
     def gathers(self) -> bool:
@@ -226,7 +226,7 @@ class Emitter(Masking):
                 handler(self, op)
                 self.hold(op)
             if debug is not None:
-                debug.mark(self.b.lines, written, op.word)
+                debug.mark(self.b.lines, written, op)
 
     def _look(self, row: int) -> None:
         """At values as a row has them, counted from 1, or at those of all rows."""

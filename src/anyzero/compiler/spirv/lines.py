@@ -5,16 +5,21 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import NamedTuple
 
+from anyzero.compiler.spirv.debug_nodes import EXTENDED, Numbers, Scope
 from anyzero.compiler.spirv.function import TERMINATORS, Function
 from anyzero.compiler.spirv.tables import Op
 
+UNKNOWN = "source"
+"""What a file without a name is called."""
+
 
 class SourceLine(NamedTuple):
-    """The operands of OpLine."""
+    """The operands of OpLine or DebugLine, and the scope of debug information around them."""
 
     file: str
     line: int
     column: int
+    scope: Scope | None = None
 
 
 class Lines:
@@ -23,18 +28,51 @@ class Lines:
     def __init__(self, function: Function) -> None:
         self._starts: list[int] = []
         self._lines: list[SourceLine | None] = []
-        module = function.module
-        words, at = module.words, function.offset
-        while at < function.stop:
+        self._line: SourceLine | None = None
+        self._scope: Scope | None = None
+        self._module = module = function.module
+        words, at, stop = module.words, function.offset, function.stop
+        # The usual module has a string for the file, and asks for it with each line.
+        files: dict[int, str] = {}
+        quiet = module.quiet_sets
+        while at < stop:
             opcode, count = words[at] & 0xFFFF, words[at] >> 16
             if opcode == Op.Line and count == 4:
-                self._note(at, SourceLine(module.string(words[at + 1]), words[at + 2], words[at + 3]))
-            elif opcode == Op.NoLine or opcode in TERMINATORS:
-                # A line applies up to the end of its block.
-                self._note(at + count, None)
+                file = files.get(words[at + 1])
+                if file is None:
+                    file = files[words[at + 1]] = module.string(words[at + 1])
+                self._line = SourceLine(file, words[at + 2], words[at + 3])
+                self._note(at)
+            elif opcode == Op.NoLine:
+                self._line = None
+                self._note(at)
+            elif opcode in TERMINATORS:
+                # Lines and scopes apply up to the end of their block.
+                self._line = self._scope = None
+                self._note(at + count)
+            elif opcode in EXTENDED and count > 4 and words[at + 3] in quiet:
+                self._debug(at, words[at + 4], words[at + 5 : at + count].tolist(), words[at + 3])
             at += max(count, 1)
 
-    def _note(self, word: int, line: SourceLine | None) -> None:
+    def _debug(self, at: int, number: int, operands: list[int], set_: int) -> None:
+        nodes = self._module.debug_nodes
+        if number == Numbers.SCOPE and operands:
+            self._scope = nodes.scope(operands[0], operands[1] if len(operands) > 1 else 0)
+        elif number == Numbers.NO_SCOPE:
+            self._scope = None
+        elif number == Numbers.LINE and len(operands) > 3:
+            line, column = (nodes.number(operands[place], nodes.numbers_are_ids(set_)) for place in (1, 3))
+            self._line = SourceLine(nodes.source(operands[0]), line, column) if line else None
+        elif number == Numbers.NO_LINE:
+            self._line = None
+        else:
+            return
+        self._note(at)
+
+    def _note(self, word: int) -> None:
+        line = self._line
+        if line is not None and self._scope is not None:
+            line = line._replace(scope=self._scope, file=line.file or self._scope.file)
         self._starts.append(word)
         self._lines.append(line)
 

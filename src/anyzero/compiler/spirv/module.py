@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from anyzero.compiler.spirv import grammar
 from anyzero.compiler.spirv.constants import Constant, Scalar
+from anyzero.compiler.spirv.debug_nodes import DebugNodes
 from anyzero.compiler.spirv.decorations import Decorations, Linkage
 from anyzero.compiler.spirv.disassembler import disassemble_instruction
 from anyzero.compiler.spirv.errors import SpirvError
@@ -72,11 +73,21 @@ class Module:
     """Specialization constants by SpecId, with their current values."""
     functions: dict[int, Function] = field(default_factory=dict, repr=False)
     kernels: dict[str, Kernel] = field(default_factory=dict)
-    sources: list[str] = field(default_factory=list)
+    sources: list[int] = field(default_factory=list, repr=False)
+    """Word offsets of OpSource."""
     names: dict[int, int] = field(default_factory=dict, repr=False)
     """Word offsets of OpName by id; `name` reads them."""
     strings: dict[int, int] = field(default_factory=dict, repr=False)
     """The same for OpString."""
+    debug_nodes: DebugNodes = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.debug_nodes = DebugNodes(self)
+
+    @property
+    def has_lines(self) -> bool:
+        """May instructions have source lines? Files are named by strings, so a module without any has none."""
+        return bool(self.strings)
 
     def name(self, id_: int) -> str:
         """The name of an id in the source, or an empty string."""

@@ -229,7 +229,7 @@ def _mode(reading: _Reading, words: array[int], at: int, stop: int) -> int:
 
 
 def _source(reading: _Reading, words: array[int], at: int, stop: int) -> int:
-    reading.module.sources.append(f"{enumerant_name('SourceLanguage', words[at + 1])} {words[at + 2]}")
+    reading.module.sources.append(at)
     return stop
 
 

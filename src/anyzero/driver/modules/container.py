@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Final, get_args
 
 from anyzero.compiler.compiled import Argument, ArgumentKind, CompiledKernel
+from anyzero.driver.modules import lines
 from anyzero.layouts import container as layout
 from anyzero.layouts.container import ContainerArgument, ContainerHead, KernelFlag
 from anyzero.wire import Reader, WireError
@@ -54,6 +55,7 @@ def encode(content: Container) -> bytes:
     arguments = () if content.function else kernel.arguments
     texts = [text.encode() for text in (kernel.name, kernel.entry, kernel.attributes)]
     names = [f"{each.type} {each.name}".encode() if each.type else each.name.encode() for each in arguments]
+    table = lines.encode(kernel.lines)
     head = ContainerHead(
         magic=layout.CONTAINER_MAGIC,
         total_bytes=0,
@@ -77,7 +79,9 @@ def encode(content: Container) -> bytes:
         name_bytes=len(texts[0]),
         entry_bytes=len(texts[1]),
         attributes_bytes=len(texts[2]),
+        lines_bytes=len(table),
         object_bytes=len(kernel.object),
+        reserved=0,
     )
     rows = [
         ContainerArgument(
@@ -87,7 +91,7 @@ def encode(content: Container) -> bytes:
     ]
     links = struct.pack(f"<{len(kernel.links)}Q", *kernel.links)
     strings = [text + b"\0" for text in texts]
-    rest = b"".join([*rows, *(name + b"\0" for name in names), links, *strings, kernel.object])
+    rest = b"".join([*rows, *(name + b"\0" for name in names), links, *strings, table, kernel.object])
     head = head._replace(total_bytes=layout.CONTAINER_HEAD_BYTES + len(rest))
     sealed = checksum(rest, checksum(head.pack()[_COVERED:]))
     return head._replace(checksum=sealed).pack() + rest
@@ -111,6 +115,7 @@ def decode(data: bytes) -> Container:
         name=_string(reader, head.name_bytes),
         entry=_string(reader, head.entry_bytes),
         attributes=_string(reader, head.attributes_bytes),
+        lines=lines.decode(reader.raw(head.lines_bytes)),
         object=reader.raw(head.object_bytes),
         lanes=head.lanes,
         flat=bool(flags & KernelFlag.FLAT),

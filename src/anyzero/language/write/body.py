@@ -68,7 +68,10 @@ class Body:
         self.branch(at)
         self.code.append(Instruction("Label", at, ()))
         self.terminated = False
-        self._line = None
+        line, self._line = self._line, None
+        if line is not None:
+            # A line ends with its block, and a statement may have several.
+            self.line(*line)
 
     def branch(self, to: int) -> None:
         if not self.terminated:

@@ -1,0 +1,30 @@
+// Source lines of a kernel's machine code, as its container holds them.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "../layouts/gen/container.h"
+
+namespace anyzero {
+
+// Threading: immutable. A view of bytes that belong to the container.
+class LineTable {
+ public:
+  // The bytes may come from a file; false for any that are not a whole table. No bytes at all are the table of code without lines.
+  bool read(std::string_view bytes);
+
+  // The number of the place that an instruction at this offset of the code comes from; 0 where none is known.
+  uint32_t place_of(uint64_t offset) const;
+  LinePlace place(uint32_t number) const;
+  // Texts of a place; they end with a zero byte.
+  const char* text(uint32_t offset) const { return texts_.data() + offset; }
+
+ private:
+  LineRow row(uint32_t index) const;
+
+  LineTableHead head_{};
+  std::string_view rows_, places_, texts_;
+};
+
+}  // namespace anyzero
