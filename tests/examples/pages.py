@@ -21,6 +21,8 @@ from tests.examples.running import ROOT, account, run
 
 PAGES = sorted([ROOT / "README.md", ROOT / "examples" / "README.md", *(ROOT / "docs").rglob("*.md")])
 
+NEEDS = {"npu.md": "openvino", "ci.md": "pytest"}
+"""Pages whose code needs another package, by its name."""
 _BLOCK = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -101,6 +103,12 @@ def failures(page: Path, session: list[Block], python: str = sys.executable) -> 
     return "\n".join(wrong)
 
 
+def missing(page: Path, python: str = sys.executable) -> str | None:
+    """The package that a page needs and that Python lacks."""
+    needed = NEEDS.get(page.name)
+    return needed if needed and run([python, "-c", f"import {needed}"]).returncode else None
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.examples.pages", description=__doc__)
     parser.add_argument("--python", default=sys.executable, help="the Python to run the code with")
@@ -112,11 +120,10 @@ def main() -> int:
         print(f"error: {python} has no anyzero:\n{found.stderr}", file=sys.stderr)
         return 1
     print(f"the package: {found.stdout.strip()}")
-    openvino = run([python, "-c", "import openvino"]).returncode == 0
     wrong = 0
     for page in PAGES:
-        if page.name == "npu.md" and not openvino:
-            print("NOT TESTED: docs/npu.md, which needs OpenVINO")
+        if lacking := missing(page, python):
+            print(f"NOT TESTED: {page.relative_to(ROOT)}, which needs {lacking}")
             continue
         reports = [report for session in sessions(page) if (report := failures(page, session, python))]
         if reports:

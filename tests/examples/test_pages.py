@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples.pages import PAGES, blocks, failures, sessions
+from tests.examples.pages import PAGES, blocks, failures, missing, sessions
 from tests.examples.running import ROOT
 
 WITH_CODE = [page for page in PAGES if sessions(page)]
@@ -17,8 +17,8 @@ LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)")
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.name)
 def test_the_code_of_a_page_runs(page: Path) -> None:
-    if page.name == "npu.md":
-        pytest.importorskip("openvino", reason="NOT TESTED: the code of npu.md; pip install openvino")
+    if lacking := missing(page):
+        pytest.skip(f"NOT TESTED: the code of {page.name}; pip install {lacking}")
     for session in sessions(page):
         report = failures(page, session)
         assert not report, report

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients.test_build_systems import PRINTS, SOURCE
-from tests.examples.pages import sessions
+from tests.examples.pages import PAGES, failures, missing, sessions
 from tests.shape.tree import ROOT
 
 MINUTES = 600
@@ -57,6 +57,15 @@ def test_the_first_lines_of_the_readme(installed: Installed) -> None:
     assert block.expected
     (installed.folder / "ten.py").write_text(block.text)
     assert installed.run("python", "ten.py").split() == block.expected.split()
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if sessions(page)], ids=lambda page: page.name)
+def test_the_code_of_a_page(installed: Installed, page: Path) -> None:
+    python = str(installed.bin / "python")
+    if lacking := missing(page, python):
+        pytest.skip(f"NOT TESTED: the code of {page.name}, which needs {lacking}")
+    reports = [report for session in sessions(page) if (report := failures(page, session, python))]
+    assert not reports, "\n".join(reports)
 
 
 def test_a_program_in_c(installed: Installed, tmp_path: Path) -> None:
