@@ -133,7 +133,7 @@ class Contest:
         return found
 
     def _first(self, key: str, warm: Path) -> float:
-        cache = fresh(FOLDER / "first") if key == "first_cold" else warm
+        cache = fresh(FOLDER / "first") if key in ("first_cold", "python_warm") else warm
         start, variables = [sys.executable], {"ANYZERO_CACHE_DIR": str(cache)}
         if key == "first_Intel" and self._intel:
             start, variables = self._intel

@@ -1,6 +1,7 @@
 """`python -m benchmarks.compile.first KEY SPV`: the first kernel of this fresh process, as one JSON record.
 
 The clock runs from before the first import of a runtime to the result of the kernel. Python itself is up by then.
+For kernels written in Python it runs from their definition: the program has a context and its buffers.
 """
 
 from __future__ import annotations
@@ -20,6 +21,27 @@ def _anyzero(path: str) -> float:
         with context.immediate() as commands:
             kernel[N](y, x, 2.0, N, on=commands).wait()
         return float(y.copy_to()[0])
+
+
+def _in_python(others: int) -> tuple[float, int]:
+    """The result of a Python kernel and when its definition began, after some others were compiled."""
+    import anyzero as az
+
+    context = az.device().context()
+    y, x = (context.full(N, 1, "f4", kind="shared") for _ in range(2))
+    for number in range(others + 1):
+        y.fill(1)
+        # Another constant makes another kernel.
+        scale = 2 + others - number
+        begun = perf_counter_ns()
+
+        @az.kernel
+        def saxpy(y: az.ptr[az.f32], x: az.ptr[az.f32]):
+            i = az.global_id(0)
+            y[i] += scale * x[i]  # noqa: B023 (launched in this round)
+
+        saxpy[N](y, x)
+    return float(y.copy_to()[0]), begun
 
 
 def _import() -> float:
@@ -50,6 +72,8 @@ def main(arguments: list[str]) -> int:
     begun = perf_counter_ns()
     if key == "first_import":
         found = _import()
+    elif key.startswith("python_"):
+        found, begun = _in_python(others=key == "python_warm")
     else:
         found = _opencl(path) if key == "first_Intel" else _anyzero(path)
     ended = perf_counter_ns()

@@ -11,6 +11,7 @@ __all__ = ["BEGINNINGS", "COMPILATIONS", "SUITE", "Beginning", "Compilation", "I
 
 COMPILING: Final = "from SPIR-V to a kernel, in a warm process"
 BEGINNING: Final = "first kernel of a process: import, start, build, run, wait"
+IN_PYTHON: Final = "first launch of an @az.kernel: definition, front end, build, run, wait"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,8 @@ BEGINNINGS: Final = (
     Beginning("first_cached", "the kernel in the disk cache", at_most=200e6),
     Beginning("first_import", "import anyzero alone"),
     Beginning("first_Intel", "Intel's runtime, through pyopencl"),
+    Beginning("python_warm", "compiled, in a process that has compiled another", at_most=60e6, group=IN_PYTHON),
+    Beginning("python_cached", "from the disk cache, in a fresh process", at_most=10e6, group=IN_PYTHON),
 )
 
 

@@ -18,6 +18,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from ctypes import byref, c_void_p
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
@@ -132,10 +133,10 @@ def container(object_: bytes, **facts: Any) -> bytes:
     links = facts.get("links", ())
     rest = b"".join(rows) + b"".join(names) + struct.pack(f"<{len(links)}Q", *links)
     rest += name + b"\0" + entry + b"\0" + attributes + b"\0" + object_
-    head = ContainerHead(
+    head = partial(
+        ContainerHead,
         magic=CONTAINER_MAGIC,
         total_bytes=CONTAINER_HEAD_BYTES + len(rest),
-        checksum=0,
         lanes=facts.get("lanes", 8),
         flags=facts.get("flags", KernelFlag.CONSTANT_TURNS),
         n_args=len(rows),
@@ -160,7 +161,7 @@ def container(object_: bytes, **facts: Any) -> bytes:
         reserved=0,
     )
     covered = CONTAINER_HEAD_OFFSETS["checksum"] + 8
-    return head._replace(checksum=zlib.crc32(head.pack()[covered:] + rest)).pack() + rest
+    return head(checksum=zlib.crc32(head(checksum=0).pack()[covered:] + rest)).pack() + rest
 
 
 def reply(status: int, log: str = "", body: Any = None) -> bytes:

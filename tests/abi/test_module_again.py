@@ -10,7 +10,7 @@ import pytest
 
 import anyzero as az
 from anyzero.driver.modules import requests
-from anyzero.driver.modules.build_options import settings
+from anyzero.driver.settings import settings
 
 KERNELS = Path(__file__).parent.parent / "kernels"
 

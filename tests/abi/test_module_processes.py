@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from anyzero import ze
+from anyzero.layouts.container import CONTAINER_MAGIC
 from tests.abi.calls import Calls, environment, read, run_python, write
 from tests.abi.kernels_in_c import kernel, log_text
 from tests.compiler.samples import MODULES, many_kernels
@@ -126,7 +127,8 @@ def test_variables_need_no_compiler_either(tmp_path: Path) -> None:
 
 
 def entries(folder: Path) -> list[Path]:
-    return sorted(folder.rglob("*.kernel"))
+    """The compiled kernels in the cache, without the replies to builds."""
+    return sorted(path for path in folder.rglob("*.kernel") if CONTAINER_MAGIC in path.read_bytes())
 
 
 def test_a_bad_entry_is_made_anew_in_silence(tmp_path: Path) -> None:

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from anyzero import config, errors
+from anyzero import kernel_cache as cache
 from anyzero.api import library
 from anyzero.compiler import dump
 from anyzero.config import Config, ConfigError
 from anyzero.driver.devices import boot, machine
 from anyzero.driver.devices.description import encode
-from anyzero.driver.modules import cache
 
 ROOT = Path(__file__).resolve().parents[2]
 DRIVER = ROOT / "src" / "anyzero" / "lib" / "libze_anyzero.so.1"

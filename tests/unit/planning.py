@@ -16,7 +16,8 @@ import pytest
 from anyzero import compiler, ze
 from anyzero.compiler import spirv
 from anyzero.compiler.compiled import Argument, ArgumentKind, CompiledKernel, Options
-from anyzero.driver.modules import build_options, plans, requests
+from anyzero.driver.modules import plans, requests
+from anyzero.driver.settings import settings
 from anyzero.layouts.planner import (
     BuildReply,
     BuildRequest,
@@ -251,9 +252,9 @@ def pretending(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[Compiler]:
     patch.setitem(sys.modules, "anyzero.compiler.pipeline", made)
     patch.setattr(compiler, "pipeline", made, raising=False)
     patch.setenv("ANYZERO_CACHE_DIR", str(folder))
-    build_options.settings.cache_clear()
+    settings.cache_clear()
     yield made
-    build_options.settings.cache_clear()
+    settings.cache_clear()
 
 
 def module(body: str, *, head: str = "", names: str = "") -> bytes:

@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anyzero import compiler
+from anyzero import compiler, fingerprint
+from anyzero import kernel_cache as cache
 from anyzero.config import Config
-from anyzero.driver.modules import cache, provenance
-from anyzero.driver.modules.cache import Cache
+from anyzero.driver.modules import provenance
+from anyzero.kernel_cache import Cache
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -179,7 +180,7 @@ def test_abandoned_files_are_swept_and_young_ones_are_not(folder: Path) -> None:
 HAMMER = """
 import hashlib, random, sys
 from pathlib import Path
-from anyzero.driver.modules.cache import Cache
+from anyzero.kernel_cache import Cache
 made, chance = Cache(Path(sys.argv[1]), 60_000), random.Random(int(sys.argv[2]))
 found = 0
 for step in range(400):
@@ -230,12 +231,24 @@ def test_the_compiler_stands_for_itself_by_its_contents() -> None:
 
 
 def test_the_interpreter_is_no_part_of_what_compiles() -> None:
-    sources = list(provenance._sources(str(Path(compiler.__file__).parent)))
-    assert any(path.endswith("pipeline.py") for path in sources)
-    assert not any("/reference/" in path for path in sources)
+    found = [entry.path for entry in fingerprint.sources(str(Path(compiler.__file__).parent))]
+    assert any(path.endswith("pipeline.py") for path in found)
+    assert not any("/reference/" in path for path in found)
     assert provenance.versions().startswith("anyzero 0.")
     assert "unknown" not in provenance.versions()
     assert "missing" not in provenance.versions()
+
+
+def test_a_changed_source_changes_the_fingerprint(tmp_path: Path) -> None:
+    source = tmp_path / "inner" / "source.py"
+    source.parent.mkdir()
+    source.write_text("a = 1\n")
+    first = fingerprint.fingerprint(str(tmp_path))
+    assert fingerprint.fingerprint(str(tmp_path)) == first
+    times = source.stat()
+    source.write_text("a = 2\n")
+    os.utime(source, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert fingerprint.fingerprint(str(tmp_path)) != first
 
 
 def test_a_processor_is_known_by_what_it_can_do(tmp_path: Path) -> None:

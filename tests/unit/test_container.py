@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from anyzero.compiler.compiled import Argument, CompiledKernel
 from anyzero.driver.modules import container
 from anyzero.driver.modules.container import Container
+from anyzero.driver.modules.container_head import looks_whole
 from anyzero.wire import WireError
 from tests.unit.planning import kernel
 
@@ -119,7 +120,7 @@ def test_a_flipped_bit_is_noticed(place: int) -> None:
 
 @given(st.integers(0, len(BYTES) - 1))
 def test_a_cut_is_noticed(length: int) -> None:
-    assert not container.looks_whole(BYTES[:length])
+    assert not looks_whole(BYTES[:length])
     with pytest.raises(WireError):
         container.decode(BYTES[:length])
 

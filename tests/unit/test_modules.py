@@ -15,10 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from anyzero import kernel_cache as cache
 from anyzero import ze
 from anyzero.compiler.compiled import Options
 from anyzero.compiler.errors import CompileError
-from anyzero.driver.modules import build_options, cache, container, plans, requests
+from anyzero.driver.modules import builds, container, plans, provenance, requests
+from anyzero.driver.settings import settings as environment
 from anyzero.layouts.planner import ConstantsReply, ConstantsRequest
 from tests.compiler.samples import MODULES, many_kernels
 from tests.patience import PATIENCE
@@ -26,6 +28,7 @@ from tests.unit.planning import (
     SUCCESS,
     VOID_FUNCTION,
     Compiler,
+    Given,
     Reply,
     asked,
     build,
@@ -129,7 +132,7 @@ def test_a_device_without_paging_has_kernels_of_its_own(compiler: Compiler) -> N
 
 def test_no_cache_means_compiling_each_time(compiler: Compiler, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANYZERO_CACHE", "off")
-    build_options.settings.cache_clear()
+    environment.cache_clear()
     for _ in range(2):
         create(build(MODULES["saxpy"]).plan, "saxpy")
     assert len(compiler.calls) == 2
@@ -140,7 +143,7 @@ def test_a_dump_compiles_what_the_cache_has(
 ) -> None:
     create(build(MODULES["saxpy"]).plan, "saxpy")
     monkeypatch.setenv("ANYZERO_DUMP", str(tmp_path / "dump"))
-    build_options.settings.cache_clear()
+    environment.cache_clear()
     create(build(MODULES["saxpy"]).plan, "saxpy")
     assert len(compiler.calls) == 2
 
@@ -153,7 +156,7 @@ def test_more_memory_than_a_container_can_tell_is_a_refusal(
             huge = kernel(name="saxpy", **{field: amount})
             monkeypatch.setattr(compiler, "compile_kernel", lambda *_, huge=huge: huge)
             monkeypatch.setenv("ANYZERO_CACHE", "off")
-            build_options.settings.cache_clear()
+            environment.cache_clear()
             found, log, _ = create(build(MODULES["saxpy"]).plan, "saxpy")
             assert found == status
             assert not log or f'"saxpy" needs {amount} bytes of {what}' in log
@@ -175,11 +178,11 @@ def test_variables_larger_than_any_memory_are_a_refusal(compiler: Compiler) -> N
 def test_a_damaged_cache_is_rebuilt_in_silence(compiler: Compiler, tmp_path: Path) -> None:
     built = build(MODULES["saxpy"])
     expected = create(built.plan, "saxpy")
-    (path,) = tmp_path.rglob("*.kernel")
-    path.write_bytes(path.read_bytes()[:-1])
+    for path in tmp_path.rglob("*.kernel"):
+        path.write_bytes(path.read_bytes()[:-1])
     assert create(build(MODULES["saxpy"]).plan, "saxpy") == expected
     assert len(compiler.calls) == 2
-    store = cache.of(build_options.settings())
+    store = cache.of(environment())
     assert store is not None
     # Whole for the cache, and no container all the same.
     (key,) = plans.find(built.plan).keys.values()
@@ -198,7 +201,7 @@ def test_flags_that_are_not_known_are_named_in_the_log(compiler: Compiler) -> No
 
 def test_bad_environment_is_a_status(compiler: Compiler, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANYZERO_LANES", "7")
-    build_options.settings.cache_clear()
+    environment.cache_clear()
     built = build(MODULES["saxpy"])
     assert built.status == ze.ZE_RESULT_ERROR_INVALID_ARGUMENT
     assert "ANYZERO_LANES='7'" in built.log
@@ -411,7 +414,7 @@ def changed(draw: st.DrawFn) -> bytes:
 def test_bad_modules_get_a_status_and_a_reason(data: bytes, program: bool) -> None:
     with pytest.MonkeyPatch.context() as patch, pretending(Path("unused"), patch):
         patch.setenv("ANYZERO_CACHE", "off")
-        build_options.settings.cache_clear()
+        environment.cache_clear()
         built = build(data, exporter("elsewhere")) if program else build(data)
         assert built.status in EXPECTED
         assert "Traceback" not in built.log
@@ -436,3 +439,40 @@ def test_an_unknown_format(compiler: Compiler, form: int) -> None:
 
 def test_no_input_at_all(compiler: Compiler) -> None:
     assert build().status == ze.ZE_RESULT_ERROR_INVALID_SIZE
+
+
+def test_a_module_that_was_built_before_is_not_read_again(compiler: Compiler, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = create(build(MODULES["saxpy"]).plan, "saxpy")
+    with monkeypatch.context() as patch:
+        patch.setattr(plans, "requested", None)
+        again = build(MODULES["saxpy"])
+        assert again.status == SUCCESS
+        assert create(again.plan, "saxpy") == expected
+    assert len(compiler.calls) == 1
+    # What the disk does not have is made from the module after all.
+    assert create(again.plan, "other")[0] == ze.ZE_RESULT_ERROR_INVALID_KERNEL_NAME
+    assert list(plans.find(again.plan).module.kernels) == ["saxpy"]
+
+
+def test_a_build_from_disk_is_forgotten_with_its_module(compiler: Compiler) -> None:
+    build(MODULES["saxpy"])
+    again = build(MODULES["saxpy"])
+    assert builds.request_of(again.plan)
+    build(MODULES["saxpy"], released=[again.plan])
+    assert builds.request_of(again.plan) is None
+
+
+def test_builds_are_told_apart(compiler: Compiler, monkeypatch: pytest.MonkeyPatch) -> None:
+    def known(*inputs: bytes | Given) -> bool:
+        return builds.request_of(build(*inputs).plan) is not None
+
+    assert not known(MODULES["saxpy"])
+    assert known(MODULES["saxpy"])
+    assert not known((MODULES["saxpy"], "-ze-opt-disable", {}))
+    for change in ("llvm_files", "processor"):
+        with monkeypatch.context() as patch:
+            patch.setattr(provenance, change, lambda: "another")
+            assert not known(MODULES["saxpy"])
+    monkeypatch.setenv("ANYZERO_LANES", "4")
+    environment.cache_clear()
+    assert not known(MODULES["saxpy"])

@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anyzero import ze
-from anyzero.driver.modules import build_options, container, provenance
+from anyzero.driver.modules import container, provenance
 from anyzero.driver.modules import native as binaries
 from anyzero.driver.modules.container import Container
 from anyzero.driver.modules.inputs import Input
+from anyzero.driver.settings import settings
 from anyzero.wire import WireError
 from tests.compiler.samples import MODULES, many_kernels
 from tests.unit.planning import (
@@ -67,7 +68,7 @@ def test_machine_code_that_is_not_wanted_is_left_alone(compiler: Compiler, monke
     data = binaries.encode(found.inputs, forged)
     for setting, made in (("on", next(iter(forged.values()))), ("off", expected)):
         monkeypatch.setenv("ANYZERO_NATIVE", setting)
-        build_options.settings.cache_clear()
+        settings.cache_clear()
         again = build(data, form=NATIVE)
         assert again.status == SUCCESS
         assert create(again.plan, "saxpy")[2] == made
@@ -142,7 +143,7 @@ def test_kernels_in_the_form_of_another_version_are_left_out(compiler: Compiler)
 def test_another_environment_compiles_again(compiler: Compiler, monkeypatch: pytest.MonkeyPatch) -> None:
     data = native(build(MODULES["saxpy"]).plan)[2]
     monkeypatch.setenv("ANYZERO_LANES", "4")
-    build_options.settings.cache_clear()
+    settings.cache_clear()
     create(build(data, form=NATIVE).plan, "saxpy")
     assert [call.options.lanes for call in compiler.calls] == [None, 4]
 

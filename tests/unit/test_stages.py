@@ -9,7 +9,7 @@ import pytest
 
 from anyzero.driver.modules import container
 from anyzero.driver.modules import native as binaries
-from anyzero.driver.modules.build_options import settings
+from anyzero.driver.settings import settings
 from tests.compiler.samples import MODULES
 from tests.unit.planning import (
     SUCCESS,

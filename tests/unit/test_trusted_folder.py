@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from anyzero.driver.modules.cache import Cache
+from anyzero.kernel_cache import Cache
 from anyzero.trust.folder import TrustedFolder, UntrustedError
 
 KEY = bytes(32)

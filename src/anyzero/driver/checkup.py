@@ -64,7 +64,7 @@ def _compiler(spirv: Path) -> dict[str, Any]:
 
 def _cache() -> dict[str, Any]:
     from anyzero import config
-    from anyzero.driver.modules import cache
+    from anyzero import kernel_cache as cache
 
     settings = config.read(only=("cache", "cache_dir", "cache_size"))
     place = cache.folder(settings)

@@ -111,9 +111,9 @@ def _attend(line: int, first: tuple[int, str, bytes] | None = None, linger: floa
 
 
 def _load_modules() -> None:
-    """Imports what a program needs to find its kernels in the cache."""
+    """Imports what a program needs to build modules and to find their kernels in the cache."""
     with contextlib.suppress(Exception):  # reported when a request needs it
-        from anyzero.driver.modules import provenance, requests  # noqa: F401
+        from anyzero.driver.modules import answers, provenance, requests  # noqa: F401
 
         provenance.compiler_digest()
 

@@ -8,6 +8,7 @@ import inspect
 import linecache
 import types
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, Final, NoReturn
 
 from anyzero.language.errors import KernelError
@@ -27,23 +28,33 @@ class Source:
         self.function = function
         self.name = function.__name__
         self.file = function.__code__.co_filename
-        self.tree = self._parsed()
-
-    def _parsed(self) -> ast.FunctionDef:
-        try:
-            lines, first = inspect.getsourcelines(self.function)
-        except (OSError, TypeError):
+        self.first = function.__code__.co_firstlineno
+        """The line of its first decorator."""
+        linecache.checkcache(self.file)
+        self.lines = linecache.getlines(self.file, function.__globals__)
+        """The whole file, as it is when the function is defined."""
+        if len(self.lines) < self.first:
             raise KernelError(
                 f"the source of {self.name} is not available; kernels are defined in a file, or in a session that "
                 "keeps its input (IPython, Jupyter), not in exec() of a string",
-            ) from None
+            )
+        if self.name == "<lambda>":
+            self._refuse_definition()
+
+    def _refuse_definition(self) -> NoReturn:
+        raise KernelError(f"{self.name} is not defined by `def`; a kernel is a plain function", file=self.file)
+
+    @cached_property
+    def tree(self) -> ast.FunctionDef:
+        """Parsed when it is first asked for: a kernel from the cache needs none."""
+        lines, first = inspect.getblock(self.lines[self.first - 1 :]), self.first
         # Behind an `if`, an indented definition is one statement of its own, with its columns as they are.
         indented = lines[0][:1].isspace()
         text = ("if 1:\n" if indented else "") + "".join(lines)
         module = ast.parse(text)
         found = module.body[0].body[0] if isinstance(module.body[0], ast.If) else module.body[0]
         if not isinstance(found, ast.FunctionDef):
-            raise KernelError(f"{self.name} is not defined by `def`; a kernel is a plain function", file=self.file)
+            self._refuse_definition()
         ast.increment_lineno(found, first - 1 - indented)
         return found
 
@@ -73,13 +84,18 @@ class Source:
                 return MISSING
         return self.function.__globals__.get(name, getattr(builtins, name, MISSING))
 
-    def annotation(self, node: ast.expr) -> Any:
-        """The value of an annotation."""
-        text = ast.unparse(node)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            text = node.value
+    def evaluated(self, annotation: Any) -> Any:
+        """The value of an annotation, which may be a text; whatever its evaluation raises."""
         space = {name: self.value(name) for name in self.function.__code__.co_freevars}
+        # With `from __future__ import annotations`, one that is written as a text is a text of a text.
+        for _ in range(2):
+            if isinstance(annotation, str):
+                annotation = eval(annotation, self.function.__globals__, space)
+        return annotation
+
+    def annotation(self, node: ast.expr) -> Any:
+        """The value of an annotation in the tree."""
         try:
-            return eval(text, self.function.__globals__, space)
+            return self.evaluated(ast.unparse(node))
         except Exception as error:
             self.refuse(node, f"the annotation cannot be evaluated: {error}")

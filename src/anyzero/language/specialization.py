@@ -49,8 +49,17 @@ class Specialization:
 
     @cached_property
     def spirv(self) -> bytes:
-        """The module as SPIR-V."""
-        return self._module.binary()
+        """The module as SPIR-V, of an earlier run where there was one."""
+        from anyzero.language import spirv_cache
+
+        key = spirv_cache.key(self)
+        found = spirv_cache.load(key) if key else None
+        if found is not None:
+            return found
+        made = self._module.binary()
+        if key:
+            spirv_cache.store(key, made)
+        return made
 
     @property
     def spvasm(self) -> str:

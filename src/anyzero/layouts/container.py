@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import enum
 import struct
-from typing import Final, NamedTuple, Self
+from typing import Final, Self
 
 __all__ = [
     "CONTAINER_ARGUMENT_BYTES",
@@ -110,59 +110,217 @@ CONTAINER_HEAD_OFFSETS: Final = {
 }
 
 
-class ContainerHead(NamedTuple):
+class ContainerHead(tuple[
+    bytes,
+    int,
+    int,
+    int,
+    int,
+    int,
+    int,
+    int,
+    int,
+    int,
+    int,
+    int,
+    int,
+    tuple[int, ...],
+    int,
+    int,
+    int,
+    bytes,
+    bytes,
+    int,
+    int,
+    int,
+    int,
+    int,
+    int,
+]):
     """The fixed part of a container."""
 
-    magic: bytes
-    """CONTAINER_MAGIC."""
-    total_bytes: int
-    """Of the whole container."""
-    checksum: int
-    """CRC-32 (zlib's) of everything behind this field."""
-    lanes: int
-    """Work-items of a vector."""
-    flags: int
-    """KernelFlag."""
-    n_args: int
-    """Arguments."""
-    args_bytes: int
-    """Size of the argument block."""
-    local_bytes: int
-    """Local memory of a group, without local arguments."""
-    private_bytes: int
-    """Private memory of a work-item."""
-    spill_bytes: int
-    """Registers of a work-item that are kept on the stack."""
-    scratch_fixed: int
-    """Scratch memory of a group."""
-    scratch_per_vector: int
-    """And that much for each of its vectors."""
-    n_links: int
-    """Modules whose variables the code reaches."""
-    required_group: tuple[int, ...]
-    """The group size that the kernel asks for; zeros where it asks for none."""
-    max_group_items: int
-    """Most work-items of a group; 0 for the device's limit."""
-    required_sub_groups: int
-    """Sub-groups that the kernel asks for, or 0."""
-    required_sub_group_size: int
-    """Size of a sub-group that the kernel asks for, or 0."""
-    kernel_uuid: bytes
-    """Names the kernel's code."""
-    module_uuid: bytes
-    """Names the module."""
-    name_bytes: int
-    """Length of the kernel's name."""
-    entry_bytes: int
-    """Length of the entry point's symbol."""
-    attributes_bytes: int
-    """Length of the source attributes."""
-    lines_bytes: int
-    """Size of the line table."""
-    object_bytes: int
-    """Length of the relocatable object."""
-    reserved: int
-    """Zero."""
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        magic: bytes,
+        total_bytes: int,
+        checksum: int,
+        lanes: int,
+        flags: int,
+        n_args: int,
+        args_bytes: int,
+        local_bytes: int,
+        private_bytes: int,
+        spill_bytes: int,
+        scratch_fixed: int,
+        scratch_per_vector: int,
+        n_links: int,
+        required_group: tuple[int, ...],
+        max_group_items: int,
+        required_sub_groups: int,
+        required_sub_group_size: int,
+        kernel_uuid: bytes,
+        module_uuid: bytes,
+        name_bytes: int,
+        entry_bytes: int,
+        attributes_bytes: int,
+        lines_bytes: int,
+        object_bytes: int,
+        reserved: int,
+    ) -> Self:
+        return tuple.__new__(cls, (
+            magic,
+            total_bytes,
+            checksum,
+            lanes,
+            flags,
+            n_args,
+            args_bytes,
+            local_bytes,
+            private_bytes,
+            spill_bytes,
+            scratch_fixed,
+            scratch_per_vector,
+            n_links,
+            required_group,
+            max_group_items,
+            required_sub_groups,
+            required_sub_group_size,
+            kernel_uuid,
+            module_uuid,
+            name_bytes,
+            entry_bytes,
+            attributes_bytes,
+            lines_bytes,
+            object_bytes,
+            reserved,
+        ))
+
+    @property
+    def magic(self) -> bytes:
+        """CONTAINER_MAGIC."""
+        return self[0]
+
+    @property
+    def total_bytes(self) -> int:
+        """Of the whole container."""
+        return self[1]
+
+    @property
+    def checksum(self) -> int:
+        """CRC-32 (zlib's) of everything behind this field."""
+        return self[2]
+
+    @property
+    def lanes(self) -> int:
+        """Work-items of a vector."""
+        return self[3]
+
+    @property
+    def flags(self) -> int:
+        """KernelFlag."""
+        return self[4]
+
+    @property
+    def n_args(self) -> int:
+        """Arguments."""
+        return self[5]
+
+    @property
+    def args_bytes(self) -> int:
+        """Size of the argument block."""
+        return self[6]
+
+    @property
+    def local_bytes(self) -> int:
+        """Local memory of a group, without local arguments."""
+        return self[7]
+
+    @property
+    def private_bytes(self) -> int:
+        """Private memory of a work-item."""
+        return self[8]
+
+    @property
+    def spill_bytes(self) -> int:
+        """Registers of a work-item that are kept on the stack."""
+        return self[9]
+
+    @property
+    def scratch_fixed(self) -> int:
+        """Scratch memory of a group."""
+        return self[10]
+
+    @property
+    def scratch_per_vector(self) -> int:
+        """And that much for each of its vectors."""
+        return self[11]
+
+    @property
+    def n_links(self) -> int:
+        """Modules whose variables the code reaches."""
+        return self[12]
+
+    @property
+    def required_group(self) -> tuple[int, ...]:
+        """The group size that the kernel asks for; zeros where it asks for none."""
+        return self[13]
+
+    @property
+    def max_group_items(self) -> int:
+        """Most work-items of a group; 0 for the device's limit."""
+        return self[14]
+
+    @property
+    def required_sub_groups(self) -> int:
+        """Sub-groups that the kernel asks for, or 0."""
+        return self[15]
+
+    @property
+    def required_sub_group_size(self) -> int:
+        """Size of a sub-group that the kernel asks for, or 0."""
+        return self[16]
+
+    @property
+    def kernel_uuid(self) -> bytes:
+        """Names the kernel's code."""
+        return self[17]
+
+    @property
+    def module_uuid(self) -> bytes:
+        """Names the module."""
+        return self[18]
+
+    @property
+    def name_bytes(self) -> int:
+        """Length of the kernel's name."""
+        return self[19]
+
+    @property
+    def entry_bytes(self) -> int:
+        """Length of the entry point's symbol."""
+        return self[20]
+
+    @property
+    def attributes_bytes(self) -> int:
+        """Length of the source attributes."""
+        return self[21]
+
+    @property
+    def lines_bytes(self) -> int:
+        """Size of the line table."""
+        return self[22]
+
+    @property
+    def object_bytes(self) -> int:
+        """Length of the relocatable object."""
+        return self[23]
+
+    @property
+    def reserved(self) -> int:
+        """Zero."""
+        return self[24]
 
     def pack(self) -> bytes:
         return _CONTAINER_HEAD.pack(
@@ -237,21 +395,43 @@ CONTAINER_ARGUMENT_OFFSETS: Final = {
 }
 
 
-class ContainerArgument(NamedTuple):
+class ContainerArgument(tuple[int, int, int, int, int, int]):
     """One argument of a kernel."""
 
-    kind: int
-    """ArgumentKind."""
-    size: int
-    """Bytes in the argument block."""
-    offset: int
-    """In the argument block."""
-    alignment: int
-    """A power of two."""
-    access: int
-    """Of an image: 0 read, 1 write, 2 both; of others: 1 where the trip count of a loop depends on it."""
-    name_bytes: int
-    """Length of type, blank and name, as OpenCL C writes them."""
+    __slots__ = ()
+
+    def __new__(cls, kind: int, size: int, offset: int, alignment: int, access: int, name_bytes: int) -> Self:
+        return tuple.__new__(cls, (kind, size, offset, alignment, access, name_bytes))
+
+    @property
+    def kind(self) -> int:
+        """ArgumentKind."""
+        return self[0]
+
+    @property
+    def size(self) -> int:
+        """Bytes in the argument block."""
+        return self[1]
+
+    @property
+    def offset(self) -> int:
+        """In the argument block."""
+        return self[2]
+
+    @property
+    def alignment(self) -> int:
+        """A power of two."""
+        return self[3]
+
+    @property
+    def access(self) -> int:
+        """Of an image: 0 read, 1 write, 2 both; of others: 1 where the trip count of a loop depends on it."""
+        return self[4]
+
+    @property
+    def name_bytes(self) -> int:
+        """Length of type, blank and name, as OpenCL C writes them."""
+        return self[5]
 
     def pack(self) -> bytes:
         return _CONTAINER_ARGUMENT.pack(self.kind, self.size, self.offset, self.alignment, self.access, self.name_bytes)
@@ -270,15 +450,28 @@ LINE_TABLE_HEAD_OFFSETS: Final = {
 }
 
 
-class LineTableHead(NamedTuple):
+class LineTableHead(tuple[int, int, int]):
     """The beginning of a line table."""
 
-    rows: int
-    """LineRows."""
-    places: int
-    """LinePlaces."""
-    text_bytes: int
-    """Size of all texts."""
+    __slots__ = ()
+
+    def __new__(cls, rows: int, places: int, text_bytes: int) -> Self:
+        return tuple.__new__(cls, (rows, places, text_bytes))
+
+    @property
+    def rows(self) -> int:
+        """LineRows."""
+        return self[0]
+
+    @property
+    def places(self) -> int:
+        """LinePlaces."""
+        return self[1]
+
+    @property
+    def text_bytes(self) -> int:
+        """Size of all texts."""
+        return self[2]
 
     def pack(self) -> bytes:
         return _LINE_TABLE_HEAD.pack(self.rows, self.places, self.text_bytes)
@@ -296,13 +489,23 @@ LINE_ROW_OFFSETS: Final = {
 }
 
 
-class LineRow(NamedTuple):
+class LineRow(tuple[int, int]):
     """Where code of a line begins; it goes on to the next row. Offsets ascend."""
 
-    offset: int
-    """In the code."""
-    place: int
-    """Of the LinePlaces, from 1 on; 0 for code of no line."""
+    __slots__ = ()
+
+    def __new__(cls, offset: int, place: int) -> Self:
+        return tuple.__new__(cls, (offset, place))
+
+    @property
+    def offset(self) -> int:
+        """In the code."""
+        return self[0]
+
+    @property
+    def place(self) -> int:
+        """Of the LinePlaces, from 1 on; 0 for code of no line."""
+        return self[1]
 
     def pack(self) -> bytes:
         return _LINE_ROW.pack(self.offset, self.place)
@@ -324,21 +527,43 @@ LINE_PLACE_OFFSETS: Final = {
 }
 
 
-class LinePlace(NamedTuple):
+class LinePlace(tuple[int, int, int, int, int, int]):
     """A line of a function, or of one inlined call of it. Texts are named by their offset among the texts."""
 
-    function: int
-    """Text: its name in the source."""
-    file: int
-    """Text: path of the source."""
-    line: int
-    """From 1 on; 0 where it is not known."""
-    column: int
-    """From 1 on; 0 where it is not known."""
-    source: int
-    """Text: the line itself, where the module holds its source."""
-    caller: int
-    """Place of the call that was inlined, smaller than this place's own number; 0 in a kernel."""
+    __slots__ = ()
+
+    def __new__(cls, function: int, file: int, line: int, column: int, source: int, caller: int) -> Self:
+        return tuple.__new__(cls, (function, file, line, column, source, caller))
+
+    @property
+    def function(self) -> int:
+        """Text: its name in the source."""
+        return self[0]
+
+    @property
+    def file(self) -> int:
+        """Text: path of the source."""
+        return self[1]
+
+    @property
+    def line(self) -> int:
+        """From 1 on; 0 where it is not known."""
+        return self[2]
+
+    @property
+    def column(self) -> int:
+        """From 1 on; 0 where it is not known."""
+        return self[3]
+
+    @property
+    def source(self) -> int:
+        """Text: the line itself, where the module holds its source."""
+        return self[4]
+
+    @property
+    def caller(self) -> int:
+        """Place of the call that was inlined, smaller than this place's own number; 0 in a kernel."""
+        return self[5]
 
     def pack(self) -> bytes:
         return _LINE_PLACE.pack(self.function, self.file, self.line, self.column, self.source, self.caller)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import enum
 import struct
-from typing import Final, NamedTuple, Self
+from typing import Final, Self
 
 __all__ = [
     "DESCRIPTION_HEAD_BYTES",
@@ -60,19 +60,38 @@ DESCRIPTION_HEAD_OFFSETS: Final = {
 }
 
 
-class DescriptionHead(NamedTuple):
+class DescriptionHead(tuple[bytes, int, int, int, int]):
     """The beginning."""
 
-    magic: bytes
-    """DESCRIPTION_MAGIC."""
-    settings: int
-    """SettingRecords."""
-    texts: int
-    """TextRecords."""
-    drivers: int
-    """DriverRecords."""
-    reserved: int
-    """Zero."""
+    __slots__ = ()
+
+    def __new__(cls, magic: bytes, settings: int, texts: int, drivers: int, reserved: int) -> Self:
+        return tuple.__new__(cls, (magic, settings, texts, drivers, reserved))
+
+    @property
+    def magic(self) -> bytes:
+        """DESCRIPTION_MAGIC."""
+        return self[0]
+
+    @property
+    def settings(self) -> int:
+        """SettingRecords."""
+        return self[1]
+
+    @property
+    def texts(self) -> int:
+        """TextRecords."""
+        return self[2]
+
+    @property
+    def drivers(self) -> int:
+        """DriverRecords."""
+        return self[3]
+
+    @property
+    def reserved(self) -> int:
+        """Zero."""
+        return self[4]
 
     def pack(self) -> bytes:
         return _DESCRIPTION_HEAD.pack(self.magic, self.settings, self.texts, self.drivers, self.reserved)
@@ -90,13 +109,23 @@ SETTING_RECORD_OFFSETS: Final = {
 }
 
 
-class SettingRecord(NamedTuple):
+class SettingRecord(tuple[bytes, int]):
     """A number by its name."""
 
-    name: bytes
-    """Ends with a zero byte."""
-    value: int
-    """The setting."""
+    __slots__ = ()
+
+    def __new__(cls, name: bytes, value: int) -> Self:
+        return tuple.__new__(cls, (name, value))
+
+    @property
+    def name(self) -> bytes:
+        """Ends with a zero byte."""
+        return self[0]
+
+    @property
+    def value(self) -> int:
+        """The setting."""
+        return self[1]
 
     def pack(self) -> bytes:
         return _SETTING_RECORD.pack(self.name, self.value)
@@ -114,13 +143,23 @@ TEXT_RECORD_OFFSETS: Final = {
 }
 
 
-class TextRecord(NamedTuple):
+class TextRecord(tuple[bytes, int]):
     """A text by its name; the text follows."""
 
-    name: bytes
-    """Ends with a zero byte."""
-    size: int
-    """Bytes of the text."""
+    __slots__ = ()
+
+    def __new__(cls, name: bytes, size: int) -> Self:
+        return tuple.__new__(cls, (name, size))
+
+    @property
+    def name(self) -> bytes:
+        """Ends with a zero byte."""
+        return self[0]
+
+    @property
+    def size(self) -> int:
+        """Bytes of the text."""
+        return self[1]
 
     def pack(self) -> bytes:
         return _TEXT_RECORD.pack(self.name, self.size)
@@ -140,17 +179,33 @@ DRIVER_RECORD_OFFSETS: Final = {
 }
 
 
-class DriverRecord(NamedTuple):
+class DriverRecord(tuple[int, int, int, int]):
     """A driver."""
 
-    kind: int
-    """DriverKind."""
-    properties: int
-    """PropertyRecords."""
-    extensions: int
-    """Structures that name an extension."""
-    devices: int
-    """DeviceRecords."""
+    __slots__ = ()
+
+    def __new__(cls, kind: int, properties: int, extensions: int, devices: int) -> Self:
+        return tuple.__new__(cls, (kind, properties, extensions, devices))
+
+    @property
+    def kind(self) -> int:
+        """DriverKind."""
+        return self[0]
+
+    @property
+    def properties(self) -> int:
+        """PropertyRecords."""
+        return self[1]
+
+    @property
+    def extensions(self) -> int:
+        """Structures that name an extension."""
+        return self[2]
+
+    @property
+    def devices(self) -> int:
+        """DeviceRecords."""
+        return self[3]
 
     def pack(self) -> bytes:
         return _DRIVER_RECORD.pack(self.kind, self.properties, self.extensions, self.devices)
@@ -169,15 +224,28 @@ DEVICE_RECORD_OFFSETS: Final = {
 }
 
 
-class DeviceRecord(NamedTuple):
+class DeviceRecord(tuple[bytes, int, int]):
     """A device or a tile."""
 
-    backend: bytes
-    """Which backend runs it; ends with a zero byte."""
-    properties: int
-    """PropertyRecords."""
-    tiles: int
-    """DeviceRecords of its tiles."""
+    __slots__ = ()
+
+    def __new__(cls, backend: bytes, properties: int, tiles: int) -> Self:
+        return tuple.__new__(cls, (backend, properties, tiles))
+
+    @property
+    def backend(self) -> bytes:
+        """Which backend runs it; ends with a zero byte."""
+        return self[0]
+
+    @property
+    def properties(self) -> int:
+        """PropertyRecords."""
+        return self[1]
+
+    @property
+    def tiles(self) -> int:
+        """DeviceRecords of its tiles."""
+        return self[2]
 
     def pack(self) -> bytes:
         return _DEVICE_RECORD.pack(self.backend, self.properties, self.tiles)
@@ -197,17 +265,33 @@ PROPERTY_RECORD_OFFSETS: Final = {
 }
 
 
-class PropertyRecord(NamedTuple):
+class PropertyRecord(tuple[int, int, int, int]):
     """The answer to one property query: finished structures, which follow."""
 
-    stype: int
-    """Structure type."""
-    structures: int
-    """How many."""
-    size: int
-    """Bytes of each."""
-    extends: int
-    """Structure type on whose pNext they hang; 0 where a query is for this one itself."""
+    __slots__ = ()
+
+    def __new__(cls, stype: int, structures: int, size: int, extends: int) -> Self:
+        return tuple.__new__(cls, (stype, structures, size, extends))
+
+    @property
+    def stype(self) -> int:
+        """Structure type."""
+        return self[0]
+
+    @property
+    def structures(self) -> int:
+        """How many."""
+        return self[1]
+
+    @property
+    def size(self) -> int:
+        """Bytes of each."""
+        return self[2]
+
+    @property
+    def extends(self) -> int:
+        """Structure type on whose pNext they hang; 0 where a query is for this one itself."""
+        return self[3]
 
     def pack(self) -> bytes:
         return _PROPERTY_RECORD.pack(self.stype, self.structures, self.size, self.extends)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import struct
-from typing import Final, NamedTuple, Self
+from typing import Final, Self
 
 __all__ = [
     "FRAME_BYTES",
@@ -36,15 +36,28 @@ FRAME_OFFSETS: Final = {
 }
 
 
-class Frame(NamedTuple):
+class Frame(tuple[int, int, int]):
     """What precedes the bytes of a request or a reply."""
 
-    number: int
-    """Of the request; 0 for one without a reply, and for a last word without a request."""
-    kind: int
-    """Of a request: the length of the function's name; of a reply: FrameKind."""
-    size: int
-    """Bytes that follow."""
+    __slots__ = ()
+
+    def __new__(cls, number: int, kind: int, size: int) -> Self:
+        return tuple.__new__(cls, (number, kind, size))
+
+    @property
+    def number(self) -> int:
+        """Of the request; 0 for one without a reply, and for a last word without a request."""
+        return self[0]
+
+    @property
+    def kind(self) -> int:
+        """Of a request: the length of the function's name; of a reply: FrameKind."""
+        return self[1]
+
+    @property
+    def size(self) -> int:
+        """Bytes that follow."""
+        return self[2]
 
     def pack(self) -> bytes:
         return _FRAME.pack(self.number, self.kind, self.size)

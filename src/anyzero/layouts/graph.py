@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from typing import Final, NamedTuple, Self
+from typing import Final, Self
 
 from anyzero.wire import Reader, Writer
 
@@ -69,19 +69,38 @@ class ManifestFlag:
     """With times of its layers."""
 
 
-class GraphRequest(NamedTuple):
+class GraphRequest(tuple[str, int, int, int, bytes]):
     """To `graphs.manifest`."""
 
-    build_flags: str
-    """Of the graph's description."""
-    serializer: int
-    """ModelSerializer."""
-    purpose: int
-    """GraphPurpose."""
-    weights_size: int
-    """Bytes that came along with the IR."""
-    xml: bytes
-    """The model's IR."""
+    __slots__ = ()
+
+    def __new__(cls, build_flags: str, serializer: int, purpose: int, weights_size: int, xml: bytes) -> Self:
+        return tuple.__new__(cls, (build_flags, serializer, purpose, weights_size, xml))
+
+    @property
+    def build_flags(self) -> str:
+        """Of the graph's description."""
+        return self[0]
+
+    @property
+    def serializer(self) -> int:
+        """ModelSerializer."""
+        return self[1]
+
+    @property
+    def purpose(self) -> int:
+        """GraphPurpose."""
+        return self[2]
+
+    @property
+    def weights_size(self) -> int:
+        """Bytes that came along with the IR."""
+        return self[3]
+
+    @property
+    def xml(self) -> bytes:
+        """The model's IR."""
+        return self[4]
 
     def write(self, to: Writer) -> Writer:
         to.text(self.build_flags)
@@ -96,15 +115,28 @@ class GraphRequest(NamedTuple):
         return cls(reader.text(), reader.u32(), reader.u32(), reader.u64(), reader.blob())
 
 
-class WeightsPiece(NamedTuple):
+class WeightsPiece(tuple[int, int, int]):
     """A run of weights that the engine copies into the blob."""
 
-    address: int
-    """Where it is: in memory, or among the weights that came along."""
-    size: int
-    """In bytes."""
-    offset: int
-    """Where it goes among the blob's weights."""
+    __slots__ = ()
+
+    def __new__(cls, address: int, size: int, offset: int) -> Self:
+        return tuple.__new__(cls, (address, size, offset))
+
+    @property
+    def address(self) -> int:
+        """Where it is: in memory, or among the weights that came along."""
+        return self[0]
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return self[1]
+
+    @property
+    def offset(self) -> int:
+        """Where it goes among the blob's weights."""
+        return self[2]
 
     def write(self, to: Writer) -> Writer:
         to.u64(self.address)
@@ -117,11 +149,18 @@ class WeightsPiece(NamedTuple):
         return cls(reader.u64(), reader.u64(), reader.u64())
 
 
-class GraphReply(NamedTuple):
+class GraphReply(tuple[Sequence[WeightsPiece]]):
     """From `graphs.manifest`; the manifest follows."""
 
-    pieces: Sequence[WeightsPiece]
-    """How the weights are made."""
+    __slots__ = ()
+
+    def __new__(cls, pieces: Sequence[WeightsPiece]) -> Self:
+        return tuple.__new__(cls, (pieces,))
+
+    @property
+    def pieces(self) -> Sequence[WeightsPiece]:
+        """How the weights are made."""
+        return self[0]
 
     def write(self, to: Writer) -> Writer:
         to.u32(len(self.pieces))
@@ -134,13 +173,23 @@ class GraphReply(NamedTuple):
         return cls(tuple(WeightsPiece.read(reader) for _ in range(reader.count(24))))
 
 
-class CompileProperty(NamedTuple):
+class CompileProperty(tuple[str, str]):
     """A property that OpenVINO's compile call is given."""
 
-    key: str
-    """Its name."""
-    value: str
-    """Its value."""
+    __slots__ = ()
+
+    def __new__(cls, key: str, value: str) -> Self:
+        return tuple.__new__(cls, (key, value))
+
+    @property
+    def key(self) -> str:
+        """Its name."""
+        return self[0]
+
+    @property
+    def value(self) -> str:
+        """Its value."""
+        return self[1]
 
     def write(self, to: Writer) -> Writer:
         to.text(self.key)
@@ -152,33 +201,100 @@ class CompileProperty(NamedTuple):
         return cls(reader.text(), reader.text())
 
 
-class ArgumentRecord(NamedTuple):
+class ArgumentRecord(tuple[int, int, int, int, int, int, int, str, str, Sequence[str], Sequence[int], Sequence[int]]):
     """One argument of a graph."""
 
-    type: int
-    """Ze_graph_argument_type_t."""
-    role: int
-    """GraphRole."""
-    port: int
-    """Data and state: the model's input or output; shape: the argument whose shape it holds; else 0."""
-    element_type: int
-    """As OpenVINO's C library numbers them."""
-    precision: int
-    """Ze_graph_argument_precision_t."""
-    metadata_type: int
-    """Ze_graph_metadata_type."""
-    layout: int
-    """Ze_graph_argument_layout_t."""
-    name: str
-    """That clients know it by."""
-    friendly_name: str
-    """Of the node."""
-    tensor_names: Sequence[str]
-    """Of its tensor."""
-    dims: Sequence[int]
-    """Upper bounds where dynamic."""
-    shape: Sequence[int]
-    """DYNAMIC_DIMENSION where dynamic."""
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        type: int,
+        role: int,
+        port: int,
+        element_type: int,
+        precision: int,
+        metadata_type: int,
+        layout: int,
+        name: str,
+        friendly_name: str,
+        tensor_names: Sequence[str],
+        dims: Sequence[int],
+        shape: Sequence[int],
+    ) -> Self:
+        return tuple.__new__(cls, (
+            type,
+            role,
+            port,
+            element_type,
+            precision,
+            metadata_type,
+            layout,
+            name,
+            friendly_name,
+            tensor_names,
+            dims,
+            shape,
+        ))
+
+    @property
+    def type(self) -> int:
+        """Ze_graph_argument_type_t."""
+        return self[0]
+
+    @property
+    def role(self) -> int:
+        """GraphRole."""
+        return self[1]
+
+    @property
+    def port(self) -> int:
+        """Data and state: the model's input or output; shape: the argument whose shape it holds; else 0."""
+        return self[2]
+
+    @property
+    def element_type(self) -> int:
+        """As OpenVINO's C library numbers them."""
+        return self[3]
+
+    @property
+    def precision(self) -> int:
+        """Ze_graph_argument_precision_t."""
+        return self[4]
+
+    @property
+    def metadata_type(self) -> int:
+        """Ze_graph_metadata_type."""
+        return self[5]
+
+    @property
+    def layout(self) -> int:
+        """Ze_graph_argument_layout_t."""
+        return self[6]
+
+    @property
+    def name(self) -> str:
+        """That clients know it by."""
+        return self[7]
+
+    @property
+    def friendly_name(self) -> str:
+        """Of the node."""
+        return self[8]
+
+    @property
+    def tensor_names(self) -> Sequence[str]:
+        """Of its tensor."""
+        return self[9]
+
+    @property
+    def dims(self) -> Sequence[int]:
+        """Upper bounds where dynamic."""
+        return self[10]
+
+    @property
+    def shape(self) -> Sequence[int]:
+        """DYNAMIC_DIMENSION where dynamic."""
+        return self[11]
 
     def write(self, to: Writer) -> Writer:
         to.u32(self.type)
@@ -213,23 +329,57 @@ class ArgumentRecord(NamedTuple):
         )
 
 
-class ManifestRecord(NamedTuple):
+class ManifestRecord(tuple[int, int, str, bytes, int, Sequence[CompileProperty], Sequence[ArgumentRecord]]):
     """What a graph is: the model's IR, how it is compiled, and its arguments."""
 
-    version: int
-    """MANIFEST_VERSION."""
-    weights_size: int
-    """Bytes of weights in the blob."""
-    model_name: str
-    """Of the model."""
-    xml: bytes
-    """The model's IR."""
-    flags: int
-    """ManifestFlag."""
-    properties: Sequence[CompileProperty]
-    """For OpenVINO."""
-    arguments: Sequence[ArgumentRecord]
-    """Inputs first."""
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        version: int,
+        weights_size: int,
+        model_name: str,
+        xml: bytes,
+        flags: int,
+        properties: Sequence[CompileProperty],
+        arguments: Sequence[ArgumentRecord],
+    ) -> Self:
+        return tuple.__new__(cls, (version, weights_size, model_name, xml, flags, properties, arguments))
+
+    @property
+    def version(self) -> int:
+        """MANIFEST_VERSION."""
+        return self[0]
+
+    @property
+    def weights_size(self) -> int:
+        """Bytes of weights in the blob."""
+        return self[1]
+
+    @property
+    def model_name(self) -> str:
+        """Of the model."""
+        return self[2]
+
+    @property
+    def xml(self) -> bytes:
+        """The model's IR."""
+        return self[3]
+
+    @property
+    def flags(self) -> int:
+        """ManifestFlag."""
+        return self[4]
+
+    @property
+    def properties(self) -> Sequence[CompileProperty]:
+        """For OpenVINO."""
+        return self[5]
+
+    @property
+    def arguments(self) -> Sequence[ArgumentRecord]:
+        """Inputs first."""
+        return self[6]
 
     def write(self, to: Writer) -> Writer:
         to.u32(self.version)

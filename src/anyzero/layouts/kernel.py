@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import enum
 import struct
-from typing import Final, NamedTuple, Self
+from typing import Final, Self
 
 __all__ = [
     "ASSERTION_ADDRESS",
@@ -49,21 +49,51 @@ GRID_OFFSETS: Final = {
 }
 
 
-class Grid(NamedTuple):
+class Grid(tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], int, int]):
     """The size of a launch. One per launch, read-only for compiled code."""
 
-    group_count: tuple[int, ...]
-    """Work-groups along x, y and z."""
-    group_size: tuple[int, ...]
-    """Work-items of a group along x, y and z."""
-    global_offset: tuple[int, ...]
-    """What zeKernelSetGlobalOffsetExp set."""
-    global_size: tuple[int, ...]
-    """Work-items along x, y and z."""
-    dimensions: int
-    """The highest one whose size is not 1, at least 1."""
-    strip: int
-    """Columns of groups in a strip: groups are numbered strip by strip, and row by row within one."""
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        group_count: tuple[int, ...],
+        group_size: tuple[int, ...],
+        global_offset: tuple[int, ...],
+        global_size: tuple[int, ...],
+        dimensions: int,
+        strip: int,
+    ) -> Self:
+        return tuple.__new__(cls, (group_count, group_size, global_offset, global_size, dimensions, strip))
+
+    @property
+    def group_count(self) -> tuple[int, ...]:
+        """Work-groups along x, y and z."""
+        return self[0]
+
+    @property
+    def group_size(self) -> tuple[int, ...]:
+        """Work-items of a group along x, y and z."""
+        return self[1]
+
+    @property
+    def global_offset(self) -> tuple[int, ...]:
+        """What zeKernelSetGlobalOffsetExp set."""
+        return self[2]
+
+    @property
+    def global_size(self) -> tuple[int, ...]:
+        """Work-items along x, y and z."""
+        return self[3]
+
+    @property
+    def dimensions(self) -> int:
+        """The highest one whose size is not 1, at least 1."""
+        return self[4]
+
+    @property
+    def strip(self) -> int:
+        """Columns of groups in a strip: groups are numbered strip by strip, and row by row within one."""
+        return self[5]
 
     def pack(self) -> bytes:
         return _GRID.pack(
@@ -92,19 +122,38 @@ WORKER_OFFSETS: Final = {
 }
 
 
-class Worker(NamedTuple):
+class Worker(tuple[int, int, int, int, int]):
     """The memory of a thread that runs work-groups."""
 
-    local: int
-    """Local memory of the group that runs."""
-    scratch: int
-    """Memory for the state of vectors at barriers."""
-    local_bytes: int
-    """Size of `local`."""
-    scratch_bytes: int
-    """Size of `scratch`."""
-    launch: int
-    """The engine's own; compiled code only passes the worker on."""
+    __slots__ = ()
+
+    def __new__(cls, local: int, scratch: int, local_bytes: int, scratch_bytes: int, launch: int) -> Self:
+        return tuple.__new__(cls, (local, scratch, local_bytes, scratch_bytes, launch))
+
+    @property
+    def local(self) -> int:
+        """Local memory of the group that runs."""
+        return self[0]
+
+    @property
+    def scratch(self) -> int:
+        """Memory for the state of vectors at barriers."""
+        return self[1]
+
+    @property
+    def local_bytes(self) -> int:
+        """Size of `local`."""
+        return self[2]
+
+    @property
+    def scratch_bytes(self) -> int:
+        """Size of `scratch`."""
+        return self[3]
+
+    @property
+    def launch(self) -> int:
+        """The engine's own; compiled code only passes the worker on."""
+        return self[4]
 
     def pack(self) -> bytes:
         return _WORKER.pack(self.local, self.scratch, self.local_bytes, self.scratch_bytes, self.launch)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from typing import NamedTuple, Self
+from typing import Self
 
 from anyzero.wire import Reader, Writer
 
@@ -46,11 +46,18 @@ class CodeKind(enum.IntEnum):
     """A function whose address a program asks for."""
 
 
-class RequestHead(NamedTuple):
+class RequestHead(tuple[Sequence[int]]):
     """What every request begins with."""
 
-    released: Sequence[int]
-    """Plans of modules that were destroyed since the last request."""
+    __slots__ = ()
+
+    def __new__(cls, released: Sequence[int]) -> Self:
+        return tuple.__new__(cls, (released,))
+
+    @property
+    def released(self) -> Sequence[int]:
+        """Plans of modules that were destroyed since the last request."""
+        return self[0]
 
     def write(self, to: Writer) -> Writer:
         to.u32(len(self.released)).u64(*self.released)
@@ -61,15 +68,28 @@ class RequestHead(NamedTuple):
         return cls(tuple(reader.u64() for _ in range(reader.count(8))))
 
 
-class ReplyHead(NamedTuple):
+class ReplyHead(tuple[int, int, str]):
     """What every reply begins with."""
 
-    status: int
-    """Ze_result_t."""
-    reserved: int
-    """Zero."""
-    log: str
-    """For people."""
+    __slots__ = ()
+
+    def __new__(cls, status: int, reserved: int, log: str) -> Self:
+        return tuple.__new__(cls, (status, reserved, log))
+
+    @property
+    def status(self) -> int:
+        """Ze_result_t."""
+        return self[0]
+
+    @property
+    def reserved(self) -> int:
+        """Zero."""
+        return self[1]
+
+    @property
+    def log(self) -> str:
+        """For people."""
+        return self[2]
 
     def write(self, to: Writer) -> Writer:
         to.u32(self.status)
@@ -82,13 +102,23 @@ class ReplyHead(NamedTuple):
         return cls(reader.u32(), reader.u32(), reader.text())
 
 
-class SpecConstant(NamedTuple):
+class SpecConstant(tuple[int, bytes]):
     """The value of a specialization constant."""
 
-    number: int
-    """Its SpecId."""
-    value: bytes
-    """As the program gives it."""
+    __slots__ = ()
+
+    def __new__(cls, number: int, value: bytes) -> Self:
+        return tuple.__new__(cls, (number, value))
+
+    @property
+    def number(self) -> int:
+        """Its SpecId."""
+        return self[0]
+
+    @property
+    def value(self) -> bytes:
+        """As the program gives it."""
+        return self[1]
 
     def write(self, to: Writer) -> Writer:
         to.u32(self.number)
@@ -100,15 +130,28 @@ class SpecConstant(NamedTuple):
         return cls(reader.u32(), reader.blob())
 
 
-class ModuleInput(NamedTuple):
+class ModuleInput(tuple[bytes, str, Sequence[SpecConstant]]):
     """One SPIR-V module or native binary of a module program."""
 
-    data: bytes
-    """SPIR-V or a native binary."""
-    flags: str
-    """Build flags."""
-    constants: Sequence[SpecConstant]
-    """Specialization constants."""
+    __slots__ = ()
+
+    def __new__(cls, data: bytes, flags: str, constants: Sequence[SpecConstant]) -> Self:
+        return tuple.__new__(cls, (data, flags, constants))
+
+    @property
+    def data(self) -> bytes:
+        """SPIR-V or a native binary."""
+        return self[0]
+
+    @property
+    def flags(self) -> str:
+        """Build flags."""
+        return self[1]
+
+    @property
+    def constants(self) -> Sequence[SpecConstant]:
+        """Specialization constants."""
+        return self[2]
 
     def write(self, to: Writer) -> Writer:
         to.blob(self.data)
@@ -123,15 +166,28 @@ class ModuleInput(NamedTuple):
         return cls(reader.blob(), reader.text(), tuple(SpecConstant.read(reader) for _ in range(reader.count(12))))
 
 
-class BuildRequest(NamedTuple):
+class BuildRequest(tuple[int, int, Sequence[ModuleInput]]):
     """To `build`; to `restore` behind a PlanRequest."""
 
-    format: int
-    """Ze_module_format_t."""
-    pages: int
-    """1 where the device has on-demand paging."""
-    inputs: Sequence[ModuleInput]
-    """The module program."""
+    __slots__ = ()
+
+    def __new__(cls, format: int, pages: int, inputs: Sequence[ModuleInput]) -> Self:
+        return tuple.__new__(cls, (format, pages, inputs))
+
+    @property
+    def format(self) -> int:
+        """Ze_module_format_t."""
+        return self[0]
+
+    @property
+    def pages(self) -> int:
+        """1 where the device has on-demand paging."""
+        return self[1]
+
+    @property
+    def inputs(self) -> Sequence[ModuleInput]:
+        """The module program."""
+        return self[2]
 
     def write(self, to: Writer) -> Writer:
         to.u32(self.format)
@@ -146,15 +202,28 @@ class BuildRequest(NamedTuple):
         return cls(reader.u32(), reader.u32(), tuple(ModuleInput.read(reader) for _ in range(reader.count(20))))
 
 
-class ModuleVariable(NamedTuple):
+class ModuleVariable(tuple[str, int, int]):
     """A program-scope variable with a name."""
 
-    name: str
-    """Of the variable."""
-    offset: int
-    """In the module's block."""
-    size: int
-    """In bytes."""
+    __slots__ = ()
+
+    def __new__(cls, name: str, offset: int, size: int) -> Self:
+        return tuple.__new__(cls, (name, offset, size))
+
+    @property
+    def name(self) -> str:
+        """Of the variable."""
+        return self[0]
+
+    @property
+    def offset(self) -> int:
+        """In the module's block."""
+        return self[1]
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return self[2]
 
     def write(self, to: Writer) -> Writer:
         to.text(self.name)
@@ -167,13 +236,23 @@ class ModuleVariable(NamedTuple):
         return cls(reader.text(), reader.u64(), reader.u64())
 
 
-class ModuleRelocation(NamedTuple):
+class ModuleRelocation(tuple[int, int]):
     """A pointer in the block of variables that leads into the block."""
 
-    offset: int
-    """Of the pointer."""
-    target: int
-    """Offset that it points to."""
+    __slots__ = ()
+
+    def __new__(cls, offset: int, target: int) -> Self:
+        return tuple.__new__(cls, (offset, target))
+
+    @property
+    def offset(self) -> int:
+        """Of the pointer."""
+        return self[0]
+
+    @property
+    def target(self) -> int:
+        """Offset that it points to."""
+        return self[1]
 
     def write(self, to: Writer) -> Writer:
         to.u64(self.offset)
@@ -185,31 +264,105 @@ class ModuleRelocation(NamedTuple):
         return cls(reader.u64(), reader.u64())
 
 
-class BuildReply(NamedTuple):
+class BuildReply(tuple[
+    int,
+    Sequence[str],
+    Sequence[str],
+    Sequence[ModuleVariable],
+    int,
+    int,
+    bytes,
+    Sequence[ModuleRelocation],
+    Sequence[str],
+    int,
+    int,
+]):
     """From `build`: what is in the module."""
 
-    plan: int
-    """The module's number with the planner."""
-    kernels: Sequence[str]
-    """Names."""
-    functions: Sequence[str]
-    """Names of functions whose addresses can be asked for."""
-    variables: Sequence[ModuleVariable]
-    """Program-scope variables."""
-    block_size: int
-    """Of the memory for all variables."""
-    block_alignment: int
-    """A power of two."""
-    block: bytes
-    """What that memory begins with; the rest of it is zero."""
-    relocations: Sequence[ModuleRelocation]
-    """Of the block."""
-    imports: Sequence[str]
-    """What must be linked."""
-    property_flags: int
-    """Ze_module_property_flags_t."""
-    shareable: int
-    """1 where modules of the same inputs may share this."""
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        plan: int,
+        kernels: Sequence[str],
+        functions: Sequence[str],
+        variables: Sequence[ModuleVariable],
+        block_size: int,
+        block_alignment: int,
+        block: bytes,
+        relocations: Sequence[ModuleRelocation],
+        imports: Sequence[str],
+        property_flags: int,
+        shareable: int,
+    ) -> Self:
+        return tuple.__new__(cls, (
+            plan,
+            kernels,
+            functions,
+            variables,
+            block_size,
+            block_alignment,
+            block,
+            relocations,
+            imports,
+            property_flags,
+            shareable,
+        ))
+
+    @property
+    def plan(self) -> int:
+        """The module's number with the planner."""
+        return self[0]
+
+    @property
+    def kernels(self) -> Sequence[str]:
+        """Names."""
+        return self[1]
+
+    @property
+    def functions(self) -> Sequence[str]:
+        """Names of functions whose addresses can be asked for."""
+        return self[2]
+
+    @property
+    def variables(self) -> Sequence[ModuleVariable]:
+        """Program-scope variables."""
+        return self[3]
+
+    @property
+    def block_size(self) -> int:
+        """Of the memory for all variables."""
+        return self[4]
+
+    @property
+    def block_alignment(self) -> int:
+        """A power of two."""
+        return self[5]
+
+    @property
+    def block(self) -> bytes:
+        """What that memory begins with; the rest of it is zero."""
+        return self[6]
+
+    @property
+    def relocations(self) -> Sequence[ModuleRelocation]:
+        """Of the block."""
+        return self[7]
+
+    @property
+    def imports(self) -> Sequence[str]:
+        """What must be linked."""
+        return self[8]
+
+    @property
+    def property_flags(self) -> int:
+        """Ze_module_property_flags_t."""
+        return self[9]
+
+    @property
+    def shareable(self) -> int:
+        """1 where modules of the same inputs may share this."""
+        return self[10]
 
     def write(self, to: Writer) -> Writer:
         to.u64(self.plan)
@@ -246,11 +399,18 @@ class BuildReply(NamedTuple):
         )
 
 
-class ConstantsRequest(NamedTuple):
+class ConstantsRequest(tuple[Sequence[bytes]]):
     """To `constants`."""
 
-    modules: Sequence[bytes]
-    """SPIR-V; empty where nothing is asked of it."""
+    __slots__ = ()
+
+    def __new__(cls, modules: Sequence[bytes]) -> Self:
+        return tuple.__new__(cls, (modules,))
+
+    @property
+    def modules(self) -> Sequence[bytes]:
+        """SPIR-V; empty where nothing is asked of it."""
+        return self[0]
 
     def write(self, to: Writer) -> Writer:
         to.u32(len(self.modules))
@@ -263,13 +423,23 @@ class ConstantsRequest(NamedTuple):
         return cls(tuple(reader.blob() for _ in range(reader.count(8))))
 
 
-class ConstantSize(NamedTuple):
+class ConstantSize(tuple[int, int]):
     """The size of a specialization constant's type."""
 
-    number: int
-    """Its SpecId."""
-    size: int
-    """In bytes."""
+    __slots__ = ()
+
+    def __new__(cls, number: int, size: int) -> Self:
+        return tuple.__new__(cls, (number, size))
+
+    @property
+    def number(self) -> int:
+        """Its SpecId."""
+        return self[0]
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return self[1]
 
     def write(self, to: Writer) -> Writer:
         to.u32(self.number)
@@ -281,11 +451,18 @@ class ConstantSize(NamedTuple):
         return cls(reader.u32(), reader.u32())
 
 
-class ConstantSizes(NamedTuple):
+class ConstantSizes(tuple[Sequence[ConstantSize]]):
     """The specialization constants of one module."""
 
-    sizes: Sequence[ConstantSize]
-    """One for each."""
+    __slots__ = ()
+
+    def __new__(cls, sizes: Sequence[ConstantSize]) -> Self:
+        return tuple.__new__(cls, (sizes,))
+
+    @property
+    def sizes(self) -> Sequence[ConstantSize]:
+        """One for each."""
+        return self[0]
 
     def write(self, to: Writer) -> Writer:
         to.u32(len(self.sizes))
@@ -298,11 +475,18 @@ class ConstantSizes(NamedTuple):
         return cls(tuple(ConstantSize.read(reader) for _ in range(reader.count(8))))
 
 
-class ConstantsReply(NamedTuple):
+class ConstantsReply(tuple[Sequence[ConstantSizes]]):
     """From `constants`."""
 
-    modules: Sequence[ConstantSizes]
-    """One for each that was asked about."""
+    __slots__ = ()
+
+    def __new__(cls, modules: Sequence[ConstantSizes]) -> Self:
+        return tuple.__new__(cls, (modules,))
+
+    @property
+    def modules(self) -> Sequence[ConstantSizes]:
+        """One for each that was asked about."""
+        return self[0]
 
     def write(self, to: Writer) -> Writer:
         to.u32(len(self.modules))
@@ -315,17 +499,33 @@ class ConstantsReply(NamedTuple):
         return cls(tuple(ConstantSizes.read(reader) for _ in range(reader.count(4))))
 
 
-class CompileRequest(NamedTuple):
+class CompileRequest(tuple[int, str, int, int]):
     """To `compile`."""
 
-    plan: int
-    """Of the module."""
-    name: str
-    """Of the kernel or function."""
-    kind: int
-    """CodeKind."""
-    soon: int
-    """1 where code of the first stage will do."""
+    __slots__ = ()
+
+    def __new__(cls, plan: int, name: str, kind: int, soon: int) -> Self:
+        return tuple.__new__(cls, (plan, name, kind, soon))
+
+    @property
+    def plan(self) -> int:
+        """Of the module."""
+        return self[0]
+
+    @property
+    def name(self) -> str:
+        """Of the kernel or function."""
+        return self[1]
+
+    @property
+    def kind(self) -> int:
+        """CodeKind."""
+        return self[2]
+
+    @property
+    def soon(self) -> int:
+        """1 where code of the first stage will do."""
+        return self[3]
 
     def write(self, to: Writer) -> Writer:
         to.u64(self.plan)
@@ -339,13 +539,23 @@ class CompileRequest(NamedTuple):
         return cls(reader.u64(), reader.text(), reader.u32(), reader.u32())
 
 
-class CompileReply(NamedTuple):
+class CompileReply(tuple[bytes, int]):
     """From `compile`."""
 
-    container: bytes
-    """Of the code."""
-    provisional: int
-    """1 where better code is to be had by `improve`."""
+    __slots__ = ()
+
+    def __new__(cls, container: bytes, provisional: int) -> Self:
+        return tuple.__new__(cls, (container, provisional))
+
+    @property
+    def container(self) -> bytes:
+        """Of the code."""
+        return self[0]
+
+    @property
+    def provisional(self) -> int:
+        """1 where better code is to be had by `improve`."""
+        return self[1]
 
     def write(self, to: Writer) -> Writer:
         to.blob(self.container)
@@ -357,13 +567,23 @@ class CompileReply(NamedTuple):
         return cls(reader.blob(), reader.u32())
 
 
-class ImproveRequest(NamedTuple):
+class ImproveRequest(tuple[str, bytes]):
     """To `improve`, in a process that knows no plans."""
 
-    name: str
-    """Of the kernel."""
-    build: bytes
-    """The BuildRequest of its module."""
+    __slots__ = ()
+
+    def __new__(cls, name: str, build: bytes) -> Self:
+        return tuple.__new__(cls, (name, build))
+
+    @property
+    def name(self) -> str:
+        """Of the kernel."""
+        return self[0]
+
+    @property
+    def build(self) -> bytes:
+        """The BuildRequest of its module."""
+        return self[1]
 
     def write(self, to: Writer) -> Writer:
         to.text(self.name)
@@ -375,11 +595,18 @@ class ImproveRequest(NamedTuple):
         return cls(reader.text(), reader.blob())
 
 
-class PlanRequest(NamedTuple):
+class PlanRequest(tuple[int]):
     """To `native` and `debug`; the beginning of one to `restore`."""
 
-    plan: int
-    """Of the module."""
+    __slots__ = ()
+
+    def __new__(cls, plan: int) -> Self:
+        return tuple.__new__(cls, (plan,))
+
+    @property
+    def plan(self) -> int:
+        """Of the module."""
+        return self[0]
 
     def write(self, to: Writer) -> Writer:
         to.u64(self.plan)
@@ -390,11 +617,18 @@ class PlanRequest(NamedTuple):
         return cls(reader.u64())
 
 
-class LinkRequest(NamedTuple):
+class LinkRequest(tuple[Sequence[int]]):
     """To `link`."""
 
-    plans: Sequence[int]
-    """Of the modules."""
+    __slots__ = ()
+
+    def __new__(cls, plans: Sequence[int]) -> Self:
+        return tuple.__new__(cls, (plans,))
+
+    @property
+    def plans(self) -> Sequence[int]:
+        """Of the modules."""
+        return self[0]
 
     def write(self, to: Writer) -> Writer:
         to.u32(len(self.plans)).u64(*self.plans)
@@ -405,13 +639,23 @@ class LinkRequest(NamedTuple):
         return cls(tuple(reader.u64() for _ in range(reader.count(8))))
 
 
-class InspectRequest(NamedTuple):
+class InspectRequest(tuple[int, Sequence[int]]):
     """To `inspect`."""
 
-    flags: int
-    """Ze_linkage_inspection_ext_flags_t."""
-    plans: Sequence[int]
-    """Of the modules."""
+    __slots__ = ()
+
+    def __new__(cls, flags: int, plans: Sequence[int]) -> Self:
+        return tuple.__new__(cls, (flags, plans))
+
+    @property
+    def flags(self) -> int:
+        """Ze_linkage_inspection_ext_flags_t."""
+        return self[0]
+
+    @property
+    def plans(self) -> Sequence[int]:
+        """Of the modules."""
+        return self[1]
 
     def write(self, to: Writer) -> Writer:
         to.u32(self.flags)
@@ -423,11 +667,18 @@ class InspectRequest(NamedTuple):
         return cls(reader.u32(), tuple(reader.u64() for _ in range(reader.count(8))))
 
 
-class BytesReply(NamedTuple):
+class BytesReply(tuple[bytes]):
     """From `improve` (a container), `native` and `debug`."""
 
-    data: bytes
-    """What was made."""
+    __slots__ = ()
+
+    def __new__(cls, data: bytes) -> Self:
+        return tuple.__new__(cls, (data,))
+
+    @property
+    def data(self) -> bytes:
+        """What was made."""
+        return self[0]
 
     def write(self, to: Writer) -> Writer:
         to.blob(self.data)

@@ -16,6 +16,7 @@ from anyzero.compiler.compiled import CompiledKernel, Options
 from anyzero.compiler.spirv.grammar import enumerant_name
 from anyzero.compiler.spirv.reader import words_of
 from anyzero.driver.modules import build_options
+from anyzero.driver.settings import settings
 
 __all__ = ["asm", "dis", "info", "passes"]
 
@@ -93,7 +94,7 @@ def _read(file: str) -> spirv.Module:
 
 def _options(flags: str, lanes: int | None, cpu: str | None) -> Options:
     """As a launch would have them: build flags, then the environment; what is asked for here outranks both."""
-    options, warnings = build_options.parse(flags, build_options.settings())
+    options, warnings = build_options.parse(flags, settings())
     for warning in warnings:
         print(f"anyzero: warning: {warning}", file=sys.stderr)
     asked: dict[str, Any] = {}

@@ -10,14 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
 from typing import Any, Final
 
-from anyzero import config
 from anyzero.compiler.compiled import Options
 from anyzero.config import Config
 
-__all__ = ["parse", "settings"]
+__all__ = ["parse"]
 
 HIGHEST_LEVEL: Final = 3
 
@@ -105,12 +103,6 @@ _PIECE: Final = re.compile(
     re.DOTALL,
 )
 _ESCAPED: Final = re.compile(r"""\\(["\\])""")
-
-
-@cache
-def settings() -> Config:
-    """The environment, read once. Raises ConfigError for a bad value."""
-    return config.read()
 
 
 def parse(flags: str, environment: Config) -> tuple[Options, list[str]]:

@@ -1,7 +1,7 @@
 """Containers: one compiled kernel as the bytes that the engine reads.
 
 Its layout is that of `anyzero.layouts.container`. A link says whose variables ``az_globals.1``, ``az_globals.2`` … are:
-the engine reads ids of plans there. Stored containers (`cache`, `native`) hold places in the list of linked modules
+the engine reads ids of plans there. Stored containers (`builds`, `native`) hold places in the list of linked modules
 instead, because ids mean nothing to another process.
 """
 
@@ -11,15 +11,17 @@ import struct
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, get_args
 
 from anyzero.compiler.compiled import Argument, ArgumentKind, CompiledKernel
 from anyzero.driver.modules import lines
+from anyzero.driver.modules.container_head import looks_whole
 from anyzero.layouts import container as layout
 from anyzero.layouts.container import ContainerArgument, ContainerHead, KernelFlag
 from anyzero.wire import Reader, WireError
 
-__all__ = ["Container", "decode", "encode", "looks_whole", "relink"]
+__all__ = ["Container", "decode", "encode", "relink"]
 
 _COVERED: Final = layout.CONTAINER_HEAD_OFFSETS["checksum"] + 8
 """Where the bytes begin that the checksum is of."""
@@ -56,10 +58,19 @@ def encode(content: Container) -> bytes:
     texts = [text.encode() for text in (kernel.name, kernel.entry, kernel.attributes)]
     names = [f"{each.type} {each.name}".encode() if each.type else each.name.encode() for each in arguments]
     table = lines.encode(kernel.lines)
-    head = ContainerHead(
+    rows = [
+        ContainerArgument(
+            layout.ArgumentKind[each.kind.upper()], each.size, each.offset, each.alignment, each.access, len(name)
+        ).pack()
+        for each, name in zip(arguments, names, strict=True)
+    ]
+    links = struct.pack(f"<{len(kernel.links)}Q", *kernel.links)
+    strings = [text + b"\0" for text in texts]
+    rest = b"".join([*rows, *(name + b"\0" for name in names), links, *strings, table, kernel.object])
+    head = partial(
+        ContainerHead,
         magic=layout.CONTAINER_MAGIC,
-        total_bytes=0,
-        checksum=0,
+        total_bytes=layout.CONTAINER_HEAD_BYTES + len(rest),
         lanes=kernel.lanes,
         flags=flags,
         n_args=len(arguments),
@@ -83,18 +94,8 @@ def encode(content: Container) -> bytes:
         object_bytes=len(kernel.object),
         reserved=0,
     )
-    rows = [
-        ContainerArgument(
-            layout.ArgumentKind[each.kind.upper()], each.size, each.offset, each.alignment, each.access, len(name)
-        ).pack()
-        for each, name in zip(arguments, names, strict=True)
-    ]
-    links = struct.pack(f"<{len(kernel.links)}Q", *kernel.links)
-    strings = [text + b"\0" for text in texts]
-    rest = b"".join([*rows, *(name + b"\0" for name in names), links, *strings, table, kernel.object])
-    head = head._replace(total_bytes=layout.CONTAINER_HEAD_BYTES + len(rest))
-    sealed = checksum(rest, checksum(head.pack()[_COVERED:]))
-    return head._replace(checksum=sealed).pack() + rest
+    sealed = checksum(rest, checksum(head(checksum=0).pack()[_COVERED:]))
+    return head(checksum=sealed).pack() + rest
 
 
 def decode(data: bytes) -> Container:
@@ -142,14 +143,6 @@ def decode(data: bytes) -> Container:
     )
     reader.end()
     return Container(kernel, head.kernel_uuid, head.module_uuid, bool(flags & KernelFlag.FUNCTION))
-
-
-def looks_whole(data: bytes) -> bool:
-    """Has it the magic number of a container and the length it states? The contents are not checked."""
-    if len(data) < layout.CONTAINER_HEAD_BYTES:
-        return False
-    head = ContainerHead.unpack(data)
-    return head.magic == layout.CONTAINER_MAGIC and head.total_bytes == len(data)
 
 
 def relink(data: bytes, plans: Sequence[int]) -> bytes:

@@ -11,20 +11,22 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Final
 
-from anyzero import ze
+from anyzero import kernel_cache, ze
 from anyzero.compiler import spirv
 from anyzero.compiler.compiled import CompiledKernel, Options
 from anyzero.driver.answering import Refusal
-from anyzero.driver.modules import cache, container, linking, provenance
-from anyzero.driver.modules.build_options import settings
+from anyzero.driver.modules import builds, container, linking, provenance
+from anyzero.driver.modules.builds import Keys
 from anyzero.driver.modules.container import Container
+from anyzero.driver.modules.container_head import looks_whole
 from anyzero.driver.modules.linking import Reached
 from anyzero.driver.modules.plans import Plan, held
+from anyzero.driver.settings import settings
 from anyzero.layouts.container import CONTAINER_MAGIC
 from anyzero.layouts.planner import CodeKind
 from anyzero.wire import WireError, Writer
 
-__all__ = ["Made", "create", "key"]
+__all__ = ["Made", "create", "key", "keys_of"]
 
 _NAMES_SHOWN: Final = 8
 _AMOUNTS: Final = {
@@ -96,20 +98,19 @@ def _made(plan: Plan, name: str, kind: int, reached: Reached, soon: bool) -> Mad
     if not reached.plans:
         plan.keys[name, kind] = identity
     environment = settings()
-    store = cache.of(environment)
+    store = kernel_cache.of(environment)
     options = plan.options_of(name, kind)
     # Code that is linked with other modules, or looked at by people, comes in one stage.
-    plain = not (ids or options.debug or environment.dump) and options.level > 0
+    plain = not (ids or environment.dump) and _has_stages(options)
     soon = soon and plain and kind == CodeKind.KERNEL and environment.stages != "final"
     first = key(plan, name, kind, (), replace(options, quick=True)) if soon else b""
     if not environment.dump:
-        found = None
-        if not (soon and environment.stages == "quick"):
-            found = _stored(plan.shipped.get(identity), ids) or _stored(store.load(identity) if store else None, ids)
-        if found:
+        quick = soon and environment.stages == "quick"
+        if not quick and (found := _stored(plan.shipped.get(identity), ids)):
             return Made(found)
-        if found := _stored(store.load(first) if store and soon else None, ids):
-            return Made(found, provisional=True)
+        content, provisional = builds.stored(store, environment, identity, first) or (None, False)
+        if found := _stored(content, ids):
+            return Made(found, provisional=provisional)
     _verify(plan, name, kind, reached)
     kernel = _compile(plan, name, kind, [other.module for other in reached.plans], replace(options, quick=soon))
     _check_amounts(kernel)
@@ -122,7 +123,7 @@ def _made(plan: Plan, name: str, kind: int, reached: Reached, soon: bool) -> Mad
 
 def _stored(found: bytes | None, ids: Sequence[int]) -> bytes | None:
     """A container that was made before, for the engine; None where there is none that is whole."""
-    if found is None or not container.looks_whole(found):
+    if found is None or not looks_whole(found):
         return None
     try:
         return container.relink(found, ids)
@@ -169,10 +170,26 @@ def _compile(plan: Plan, name: str, kind: int, linked: Sequence[spirv.Module], o
     return made
 
 
+def _has_stages(options: Options) -> bool:
+    return options.level > 0 and not options.debug
+
+
 def key(plan: Plan, name: str, kind: int, linked: Sequence[Plan], options: Options | None = None) -> bytes:
     """Stands for everything that a container depends on; the options are the plan's own where none are given."""
-    options = options or plan.options_of(name, kind)
-    content = Writer().raw(CONTAINER_MAGIC).u32(kind).text(name).raw(plan.digest).text(repr(astuple(options)))
+    return builds.container_key(_base(plan, linked, options or plan.options_of(name, kind)), name, kind)
+
+
+def keys_of(plan: Plan) -> Keys | None:
+    """What the keys of a plan's kernels begin with; None where they do not all begin alike."""
+    if len(plan.units) != 1 or plan.shipped or plan.imports:
+        return None
+    options = plan.units[0].options
+    first = _base(plan, (), replace(options, quick=True)) if _has_stages(options) else b""
+    return Keys(_base(plan, (), options), first)
+
+
+def _base(plan: Plan, linked: Sequence[Plan], options: Options) -> bytes:
+    content = Writer().raw(CONTAINER_MAGIC).raw(plan.digest).text(repr(astuple(options)))
     content.u32(len(linked))
     for other in linked:
         content.raw(other.digest)

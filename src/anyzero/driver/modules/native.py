@@ -17,9 +17,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from anyzero.driver.modules import container, provenance
-from anyzero.driver.modules.cache import KEY_BYTES
+from anyzero.driver.modules import provenance
+from anyzero.driver.modules.container_head import looks_whole
 from anyzero.driver.modules.inputs import Input
+from anyzero.kernel_cache import KEY_BYTES
 from anyzero.wire import Reader, WireError, Writer
 
 __all__ = ["MAGIC", "Native", "decode", "encode"]
@@ -77,7 +78,7 @@ def decode(data: bytes) -> Native:
     if not inputs:
         raise WireError("is a native binary without a module in it")
     # Containers of other versions have keys that are never asked for.
-    containers = {key: each for key, each in packed.items() if container.looks_whole(each)}
+    containers = {key: each for key, each in packed.items() if looks_whole(each)}
     return Native(inputs, containers, versions, processor)
 
 

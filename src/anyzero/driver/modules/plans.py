@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import itertools
 import os
 import threading
 import weakref
@@ -21,13 +20,15 @@ from anyzero.compiler.spirv.function import Function
 from anyzero.compiler.spirv.tables import StorageClass
 from anyzero.config import Config
 from anyzero.driver.answering import Refusal, on_release
-from anyzero.driver.modules import inputs, linking, program
+from anyzero.driver.modules import builds, inputs, linking, program
+from anyzero.driver.modules import native as binaries
 from anyzero.driver.modules.inputs import Unit
 from anyzero.driver.modules.linking import Linkable
-from anyzero.layouts.planner import CodeKind
-from anyzero.wire import Writer
+from anyzero.driver.settings import settings
+from anyzero.layouts.planner import BuildRequest, CodeKind
+from anyzero.wire import Reader, WireError, Writer
 
-__all__ = ["Plan", "build", "find", "held", "release"]
+__all__ = ["Plan", "build", "find", "held", "release", "requested"]
 
 _MEMORY: Final = (
     *(StorageClass.CrossWorkgroup, StorageClass.UniformConstant),
@@ -51,7 +52,7 @@ class Plan:
     globals: Globals
     shipped: Mapping[bytes, bytes] = field(default_factory=dict, repr=False)
     """Containers from the native binary that the module was made from, by key."""
-    id: int = field(default_factory=lambda: next(_ids))
+    id: int = field(default_factory=builds.next_id)
     containers: dict[tuple[str, int], bytes] = field(default_factory=dict, repr=False)
     """Containers as the engine gets them, by name and kind."""
     provisional: dict[tuple[str, int], bytes] = field(default_factory=dict, repr=False)
@@ -116,8 +117,6 @@ class Plan:
         return self.unit_of(name, kind).options
 
 
-# A process may have several planners, one after the other, so each starts counting at a random number.
-_ids: Iterator[int] = itertools.count(int.from_bytes(os.urandom(4), "little") << 32 | 1)
 _alive: weakref.WeakSet[Plan] = weakref.WeakSet()
 _known: dict[int, Plan] = {}
 
@@ -131,13 +130,58 @@ def _forget_locks() -> None:
 os.register_at_fork(after_in_child=_forget_locks)
 
 
+def requested(request: bytes, id_: int | None = None) -> tuple[Plan, list[str]]:
+    """The plan that a request to build asks for, and warnings about its inputs."""
+    reader = Reader(request)
+    form, pages, given = BuildRequest.read(reader)
+    reader.end()
+    if form not in (ze.ZE_MODULE_FORMAT_IL_SPIRV, ze.ZE_MODULE_FORMAT_NATIVE):
+        raise Refusal(ze.ZE_RESULT_ERROR_INVALID_ENUMERATION, f"there is no module format {form}")
+    if not given:
+        raise Refusal(ze.ZE_RESULT_ERROR_INVALID_SIZE, "a module is made from at least one input")
+    warnings: list[str] = []
+    shipped: dict[bytes, bytes] = {}
+    units: list[Unit] = []
+    for index, (data, flags, constants) in enumerate(given):
+        where = f"input {index}: " if len(given) > 1 else ""
+        if form == ze.ZE_MODULE_FORMAT_NATIVE:
+            found = _native(data, where)
+            if settings().native:
+                shipped |= found.containers
+            units += [_unit(each.data, each.flags, dict(each.constants), bool(pages), where) for each in found.inputs]
+        else:
+            unit = _unit(data, flags, {each.number: each.value for each in constants}, bool(pages), where)
+            units.append(unit)
+            warnings += [f"warning: {where}{text}" for text in unit.warnings]
+    return build(units, shipped, settings(), id_), warnings
+
+
+def _native(data: bytes, where: str) -> binaries.Native:
+    try:
+        return binaries.decode(data)
+    except WireError as error:
+        raise Refusal(ze.ZE_RESULT_ERROR_INVALID_NATIVE_BINARY, f"error: {where}the module {error}") from None
+
+
+def _unit(data: bytes, flags: str, values: dict[int, bytes], pages: bool, where: str) -> Unit:
+    try:
+        return inputs.read(data, flags, values, settings(), pages=pages)
+    except spirv.SpirvError as error:
+        status = ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE
+        hint = ""
+        if error.instruction == "header":
+            status = ze.ZE_RESULT_ERROR_INVALID_NATIVE_BINARY
+            if data.startswith(binaries.MAGIC):
+                hint = "\nIt is a native binary: its format is ZE_MODULE_FORMAT_NATIVE."
+        raise Refusal(status, f"error: {where}{error}{hint}") from None
+
+
 def build(units: Iterable[Unit], shipped: Mapping[bytes, bytes], environment: Config, id_: int | None = None) -> Plan:
     """A new plan of one unit, or of several that become one program; with `id_`, in place of a lost one."""
     listed = tuple(units)
     module = listed[0].module if len(listed) == 1 else _program(listed, environment)
-    plan = Plan(listed, module, _globals(module), shipped, id=next(_ids) if id_ is None else id_)
-    _known[plan.id] = plan
-    return plan
+    plan = Plan(listed, module, _globals(module), shipped, id=builds.next_id() if id_ is None else id_)
+    return _known.setdefault(plan.id, plan)
 
 
 def _program(units: tuple[Unit, ...], environment: Config) -> spirv.Module:
@@ -166,7 +210,10 @@ def _globals(module: spirv.Module) -> Globals:
 
 
 def find(id_: int) -> Plan:
+    """The plan of that id; one that came from disk is made now."""
     plan = _known.get(id_)
+    if plan is None and (request := builds.request_of(id_)) is not None:
+        plan, _ = requested(request, id_)
     if plan is None:
         raise Refusal(ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, f"there is no module with the plan {id_}")
     return plan

@@ -8,7 +8,6 @@ if the disk is full, read-only or damaged, there is no cache.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import os
 import time
@@ -101,6 +100,8 @@ class Cache:
 
     def sweep(self) -> None:
         """Makes room: removes the least recently used entries until the rest fits."""
+        import fcntl  # a shared library, which most processes can do without
+
         try:
             with TrustedFolder.open(self.folder) as folder:
                 flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
