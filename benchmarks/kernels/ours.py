@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from copy import copy
-from time import perf_counter_ns
+from time import monotonic, perf_counter_ns
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,8 @@ from benchmarks.kernels.case import Argument, Array, Case, Image, Local, Sampler
 __all__ = ["Anyzero"]
 
 _get_binary = function("zeKernelGetBinaryExp")
+_STAGE = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p, ctypes.POINTER(ctypes.c_uint32))
+_TO_COME = 1
 
 ADDRESSES = {"none": "none", "edge": "clamp", "border": "border", "repeat": "repeat", "mirror": "mirror"}
 """Ours by OpenCL's."""
@@ -34,6 +36,10 @@ class Anyzero:
         self.alone: Any = self.context.immediate(mode="synchronous")
         self.queued: Any = self.context.immediate()
         self._modules: dict[str, Any] = {}
+        address = ctypes.c_void_p()
+        find = function("zeDriverGetExtensionFunctionAddress")
+        check(find(self.device.driver.handle, b"zexKernelGetStage", ctypes.byref(address)), find)
+        self._stage = _STAGE(address.value)
 
     def kernel(self, case: Case) -> Any:
         path = str(case.spv)
@@ -45,6 +51,11 @@ class Anyzero:
         check(_get_binary(kernel.handle, ctypes.byref(size), None), _get_binary)
         return kernel
 
+    def improves(self, kernel: Any) -> bool:
+        """Is better code to come, for the groups that the kernel was launched with last?"""
+        stage = ctypes.c_uint32()
+        return self._stage(kernel.handle, ctypes.byref(stage)) == 0 and stage.value == _TO_COME
+
     def prepare(self, case: Case, arguments: list[Argument]) -> Prepared:
         return Prepared(self, case, arguments)
 
@@ -54,6 +65,7 @@ class Prepared:
 
     def __init__(self, anyzero: Anyzero, case: Case, arguments: list[Argument]) -> None:
         self.case = case
+        self._anyzero = anyzero
         self._list = anyzero.alone if len(case.launches) == 1 else anyzero.queued
         self._context = anyzero.context
         self._first = arguments
@@ -70,6 +82,14 @@ class Prepared:
         self._arguments = [
             [changes.get(index, value) for index, value in enumerate(self._held)] for changes in case.launches
         ]
+        self._settle()
+
+    def _settle(self, seconds: float = 5) -> None:
+        """Launches until the kernel has the code for its groups that it would get while it runs."""
+        until = monotonic() + seconds
+        self.run()
+        while self._anyzero.improves(self._kernel) and monotonic() < until:
+            self.run()
 
     def reshaped(self, case: Case) -> Prepared:
         """The same kernel on the same buffers, in other groups."""
@@ -77,6 +97,7 @@ class Prepared:
         made.case = case
         made._launch = self._kernel[case.global_size]
         made._group = case.group_size or None
+        made._settle()
         return made
 
     def _placed(self, argument: Argument) -> Any:

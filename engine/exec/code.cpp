@@ -49,22 +49,51 @@ Code* Code::load(std::vector<unsigned char> container, const GlobalBlock& global
   return code.release();
 }
 
-bool Code::publish(Code* better) {
-  if (better->facts_.same_to_callers(facts_)) {
+Code::~Code() {
+  auto let_go = [](std::atomic<Code*>& place) {
+    if (Code* code = place.load(std::memory_order_acquire)) code->release();
+  };
+  let_go(better_);
+  if (improvements_)
+    for (Improvement& each : improvements_->sizes) let_go(each.fitting);
+}
+
+bool Code::publish_at(std::atomic<Code*>& place, Code* better, bool same) {
+  if (same) {
     if (pace()) better->learn_pace(pace());
     Code* none = nullptr;
-    if (better_.compare_exchange_strong(none, better, std::memory_order_acq_rel)) return true;
+    if (place.compare_exchange_strong(none, better, std::memory_order_acq_rel)) return true;
   }
   better->release();
   return false;
 }
 
-void Code::count_work(uint64_t nanoseconds) {
-  Improvement& improvement = *improvement_;
-  if (improvement.worked.fetch_add(nanoseconds, std::memory_order_relaxed) + nanoseconds < Improvement::kWorth) return;
-  if (improvement.asked.exchange(true, std::memory_order_relaxed)) return;
-  retain();
-  improvement_line().put(*this, improvement);
+bool Code::publish(Code* better) { return publish_at(better_, better, better->facts_.same_to_callers(facts_)); }
+
+bool Code::publish_for(Improvement& size, Code* better) {
+  return publish_at(size.fitting, better, better->facts_.same_to_launches(facts_));
+}
+
+template <typename Wanted>
+const Code* Code::find(Wanted wanted) const {
+  if (wanted(*this)) return this;
+  if (&current() != this && wanted(current())) return &current();
+  if (!improvements_) return nullptr;
+  for (const Improvement& each : improvements_->sizes)
+    if (const Code* fitting = each.fitting.load(std::memory_order_acquire); fitting && wanted(*fitting)) return fitting;
+  return nullptr;
+}
+
+bool Code::offset_of(uintptr_t instruction, size_t* offset, const Code** holder) const {
+  const Code* found = find([&](const Code& code) { return code.object_->contains(instruction); });
+  if (!found) return false;
+  *offset = instruction - found->object_->text();
+  if (holder) *holder = found;
+  return true;
+}
+
+bool Code::holds(uintptr_t address) const {
+  return find([&](const Code& code) { return code.object_->holds(address); });
 }
 
 uint64_t Code::mark_of(const TurnsSource& launch) const {

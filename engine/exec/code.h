@@ -51,29 +51,36 @@ class Code {
     return better ? *better : *this;
   }
   const Code& current() const { return const_cast<Code*>(this)->current(); }
+  // The same for a launch with groups of this size, for which there may be code of its own.
+  Code& current_for(const uint32_t* group_size) {
+    if (improvements_ && improvements_->fits)
+      if (Code* fitting = improvements_->fitting(group_size)) return *fitting;
+    return current();
+  }
+  const Code& current_for(const uint32_t* group_size) const { return const_cast<Code*>(this)->current_for(group_size); }
 
-  // Better code can be compiled. Call it before other threads see this one.
-  void may_improve(std::shared_ptr<const std::string> build) { improvement_ = std::make_unique<Improvement>(std::move(build)); }
-  Improvement* improvement() { return improvement_.get(); }
+  // Better code can be compiled: final code where this is of the first stage, and code for groups of one size where `fits`. Call it
+  // before other threads see this one.
+  void may_improve(std::shared_ptr<const std::string> build, bool provisional = true, bool fits = false) {
+    improvements_ = std::make_unique<Improvements>(*this, std::move(build), provisional, fits);
+  }
+  // nullptr where this is as good as it gets.
+  Improvements* improvements() { return improvements_.get(); }
   const GlobalBlock& globals() const { return globals_[0]; }
-  // A launch has worked for so long.
-  void note_work(uint64_t nanoseconds) {
-    if (improvement_ && !improvement_->asked.load(std::memory_order_relaxed)) count_work(nanoseconds);
+  // A launch with groups of this size has worked for so long.
+  void note_work(uint64_t nanoseconds, const uint32_t* group_size) {
+    if (improvements_) improvements_->note_work(nanoseconds, group_size);
   }
-  // Takes over `better` and its user. False, and nothing changes, where it is not the same kernel to its callers, or comes too
-  // late.
+  // Both take over `better` and its user. False, and nothing changes, where it is not the same kernel to its callers, or comes too
+  // late. The second one is for launches with groups of one size.
   bool publish(Code* better);
+  bool publish_for(Improvement& size, Code* better);
 
-  // Where in the code an instruction lies, and whether in this or in the better one; false when it lies elsewhere.
-  bool offset_of(uintptr_t instruction, size_t* offset, const Code** holder = nullptr) const {
-    const Code& code = current().object_->contains(instruction) ? current() : *this;
-    *offset = instruction - code.object_->text();
-    if (holder) *holder = &code;
-    return code.object_->contains(instruction);
-  }
+  // Where in the code an instruction lies, and whether in this or in code that has come in its place; false when it lies elsewhere.
+  bool offset_of(uintptr_t instruction, size_t* offset, const Code** holder = nullptr) const;
 
   // True for an address in the code or in the constants beside it.
-  bool holds(uintptr_t address) const { return object_->holds(address) || current().object_->holds(address); }
+  bool holds(uintptr_t address) const;
 
   // For groups of this size, or blocks of a kernel that does not know its groups.
   uint64_t scratch_bytes(const uint64_t* group_size) const {
@@ -110,10 +117,12 @@ class Code {
 
  private:
   Code() = default;
-  ~Code() {
-    if (Code* better = better_.load(std::memory_order_acquire)) better->release();
-  }
-  void count_work(uint64_t nanoseconds);
+  ~Code();
+  // This and all code that has come in its place, until one of them is the one; nullptr where none is.
+  template <typename Wanted>
+  const Code* find(Wanted wanted) const;
+  // Takes over `better` and its user, where it is the same kernel to its callers.
+  bool publish_at(std::atomic<Code*>& place, Code* better, bool same);
 
   bool knows(const KnownTurns& known, const TurnsSource& launch) const {
     if (facts_.flags & KernelFlag::kConstantTurns) return true;
@@ -129,7 +138,7 @@ class Code {
   std::string_view binary_;
   std::vector<GlobalBlock> globals_;  // its own module's, then those of linked modules
   std::unique_ptr<LoadedObject> object_;
-  std::unique_ptr<Improvement> improvement_;  // nullptr where this is as good as it gets
+  std::unique_ptr<Improvements> improvements_;
   std::atomic<Code*> better_{nullptr};
 };
 

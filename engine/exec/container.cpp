@@ -41,11 +41,24 @@ bool good_argument(const ContainerArgument& record, uint32_t args_bytes) {
 }  // namespace
 
 bool KernelFacts::same_to_callers(const KernelFacts& other) const {
-  constexpr uint32_t kOwn = KernelFlag::kSharesRows;  // how it is best run is its own affair
-  return name == other.name && lanes == other.lanes && (flags | kOwn) == (other.flags | kOwn) && args_bytes == other.args_bytes &&
+  constexpr uint32_t kTurns = KernelFlag::kConstantTurns | KernelFlag::kTurnsByArguments;
+  return lanes == other.lanes && (flags & kTurns) == (other.flags & kTurns) && arguments == other.arguments &&
+         same_to_launches(other);
+}
+
+bool KernelFacts::same_to_launches(const KernelFacts& other) const {
+  if ((flags & KernelFlag::kSubGroups) && lanes != other.lanes) return false;
+  // How it is best run is its own affair, and so is how often loops turn: that may follow from the size of groups.
+  constexpr uint32_t kOwn =
+      KernelFlag::kSharesRows | KernelFlag::kFitsGroups | KernelFlag::kConstantTurns | KernelFlag::kTurnsByArguments;
+  auto alike = [](const Argument& one, const Argument& two) {
+    return one.kind == two.kind && one.size == two.size && one.offset == two.offset && one.alignment == two.alignment;
+  };
+  return name == other.name && (flags | kOwn) == (other.flags | kOwn) && args_bytes == other.args_bytes &&
          args_alignment == other.args_alignment && images == other.images && samplers == other.samplers &&
          local_bytes == other.local_bytes && std::equal(required_group, required_group + 3, other.required_group) &&
-         max_group_items == other.max_group_items && arguments == other.arguments;
+         max_group_items == other.max_group_items &&
+         std::equal(arguments.begin(), arguments.end(), other.arguments.begin(), other.arguments.end(), alike);
 }
 
 bool read_container(const std::vector<unsigned char>& bytes, KernelFacts* facts, std::string_view* object, std::string* reason) {

@@ -52,6 +52,9 @@ struct KernelFacts {
 
   // May code with these facts take the place of code with the others, so that neither programs nor recorded launches notice?
   bool same_to_callers(const KernelFacts& other) const;
+  // The same where programs go on asking the other code, and only launches run this one: lanes are its own affair, unless they are
+  // sub-groups.
+  bool same_to_launches(const KernelFacts& other) const;
 };
 
 // What `bytes` hold; `object` and the line table stay inside them. False with a reason: the bytes may come from a file, so nothing

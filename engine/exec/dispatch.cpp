@@ -154,7 +154,7 @@ void run(const Launch& launch, Busy& busy, const Reach* reach) {
   uint64_t groups;
   if (!count_groups(count, &groups)) raise({.signal = Fault::kTooManyGroups});
   if (groups == 0) return;
-  Code& code = launch.code->current();
+  Code& code = launch.code->current_for(launch.group_size);
   running.args = launch.args();
   running.entry = code.entry();
   running.code = &code;
@@ -181,7 +181,7 @@ void run(const Launch& launch, Busy& busy, const Reach* reach) {
     run_together(running, groups);
     const uint64_t end = now_ns();
     busy.end(end);
-    launch.code->note_work(end - begin);
+    launch.code->note_work(end - begin, launch.group_size);
   } else {
     running.turns = {launch.args(), count, launch.group_size, launch.global_offset};
     // A kernel that waits for other groups may rely on the usual order.
@@ -189,7 +189,7 @@ void run(const Launch& launch, Busy& busy, const Reach* reach) {
     const uint64_t spent = run_adaptively(running, code, pieces, busy);
     if (spent) code.learn_end(running.turns, spent);
     const uint64_t* size = running.grid.global_size;
-    launch.code->note_work(spent ? spent : times(times(code.pace(), size[0]), size[1] * size[2]) / 1000);
+    launch.code->note_work(spent ? spent : times(times(code.pace(), size[0]), size[1] * size[2]) / 1000, launch.group_size);
   }
 }
 
@@ -232,7 +232,7 @@ uint64_t cost_of(const LaunchPacket& packet) {
 }
 
 uint64_t cost_of_launch(const Code& first, const TurnsSource& launch, uint32_t flags) {
-  const Code& code = first.current();
+  const Code& code = first.current_for(launch.group_size);
   const uint64_t pace = code.pace();
   uint64_t groups;
   if (pace == 0 || (flags & Launch::kCooperative) || !count_groups(launch.group_count, &groups)) return kUnknown;

@@ -28,12 +28,15 @@ ze_result_t get_argument_type(ze_kernel_handle_t handle, uint32_t index, uint32_
   return kernel->argument_type(index, size, text);
 }
 
-// 0: its code is the best there is; 1: better code may follow; 2: it has come.
+// For launches with the kernel's group size. 0: its code is the best there is; 1: better code may follow; 2: it has come.
 ze_result_t get_stage(ze_kernel_handle_t handle, uint32_t* stage) {
   Kernel* kernel = checked<Kernel>(handle);
   if (!kernel) return bad_kernel("zexKernelGetStage", handle);
   if (!stage) return fail(ZE_RESULT_ERROR_INVALID_NULL_POINTER, "zexKernelGetStage: pStage is NULL");
-  *stage = !kernel->code().improvement() ? 0 : &kernel->code().current() == &kernel->code() ? 1 : 2;
+  Code& code = kernel->code();
+  const Improvements* better = code.improvements();
+  const bool first = better && better->provisional && &code.current() == &code;
+  *stage = !better ? 0 : first || (better->fits && !better->fitting(kernel->group_size())) ? 1 : 2;
   return ZE_RESULT_SUCCESS;
 }
 

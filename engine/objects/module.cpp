@@ -273,12 +273,12 @@ ze_result_t Module::compile(const std::string& name, CodeKind kind, bool soon, C
   *code = Code::load(std::vector<unsigned char>(made.container.begin(), made.container.end()), global_block(build_->plan), linked,
                      &reason);
   if (!*code) return fail(ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, "%s", reason.c_str());
-  if (made.provisional && soon) improve_when_it_pays(**code, build_->request);
+  if (soon && (made.provisional || made.fits)) improve_when_it_pays(**code, build_->request, made.provisional, made.fits);
   return ZE_RESULT_SUCCESS;
 }
 
 void Module::complete(Code& code) {
-  if (!code.improvement() || &code.current() != &code) return;
+  if (!code.improvements() || !code.improvements()->provisional || &code.current() != &code) return;
   Code* better = nullptr;
   if (compile(code.facts().name, CodeKind::Kernel, false, &better) == ZE_RESULT_SUCCESS) code.publish(better);
 }

@@ -407,8 +407,8 @@ class Config:
         default="both",
         accepts=", ".join(f"`{each}`" for each in STAGES),
         meaning="The code that kernels run. With `both` they begin with code that is ready soon, and those that run "
-        "long enough go on with better code, which another process compiles meanwhile. `quick` stays with the first, "
-        "`final` waits for the second.",
+        "long enough go on with better code, which another process compiles meanwhile: final code, and code for the "
+        "group size of their launches. `quick` stays with the first, `final` waits for final code for any group size.",
     )
     dump: str | None = _variable(
         "ANYZERO_DUMP",

@@ -251,7 +251,7 @@ class Planner(ModuleType):
         facts = facts | {"links": plan["linked"]} | ({"flags": KernelFlag.FUNCTION} if kind else {})
         made = container(compiled(plan["source"], *facts.get("compiler", ())), **facts)
         made = self.spoil(made) if self.spoil else made
-        return reply(ze.ZE_RESULT_SUCCESS, "", CompileReply(made, 0))
+        return reply(ze.ZE_RESULT_SUCCESS, "", CompileReply(made, 0, 0))
 
     def native(self, request: bytes) -> bytes:
         plan = self.plans[PlanRequest.read(self.open(request)).plan]

@@ -41,6 +41,7 @@ struct Facts {
   uint32_t required_group[3] = {};
   std::vector<uint64_t> links = {};
   uint32_t flags = anyzero::KernelFlag::kConstantTurns;
+  uint32_t lanes = 8;
 };
 
 // Makes the header agree with what lies behind it.
@@ -72,7 +73,7 @@ inline Bytes container(const Facts& facts, const Bytes& object = object_file()) 
   for (uint64_t link : facts.links) links.u64(link);
   ContainerHead head{};
   kContainerMagic.copy(head.magic, sizeof head.magic);
-  head.lanes = 8;
+  head.lanes = facts.lanes;
   head.flags = facts.flags;
   head.n_args = static_cast<uint32_t>(facts.parameters.size());
   head.args_bytes = offset;

@@ -51,6 +51,34 @@ void others_run_meanwhile(const Scene& scene) {
   scene.free(to);
 }
 
+// Code for one size of groups serves launches of that size alone.
+void groups_of_one_size_have_code_of_their_own() {
+  constexpr uint32_t kThis[] = {8, 8, 1}, kThat[] = {8, 8, 2};
+  Code* code = load(kCount);
+  code->may_improve(std::make_shared<const std::string>("a module"), false, true);
+  code->note_work(Improvement::kWorthFitting - 1, kThis);
+  code->note_work(Improvement::kWorthFitting - 1, kThat);
+  code->note_work(1, kThis);
+  Improvement* found = anyzero::improvement_line().take();
+  assert(found->code == code && anyzero::Improvements::unpacked(found->group) == (std::array<uint32_t, 3>{8, 8, 1}));
+  code->release();  // by the thread that took it
+  assert(&code->current_for(kThis) == code);
+  // Lanes are its own affair, but not its arguments.
+  Code* fitting = load({.name = "count", .parameters = {kPointer}, .lanes = 4});
+  assert(!code->publish_for(*found, load({.name = "count", .parameters = {kPointer, kU32}})));
+  assert(code->publish_for(*found, fitting) && !code->publish_for(*found, load(kCount)));
+  assert(&code->current_for(kThis) == fitting && &code->current_for(kThat) == code && &code->current() == code);
+  size_t offset;
+  assert(code->offset_of(fitting->address(), &offset) && code->holds(fitting->address()));
+  // With more sizes than there is room for, the others go on with the general code.
+  for (uint32_t x = 1; x < 100; ++x) {
+    const uint32_t size[] = {x, 1, 1};
+    code->note_work(1, size);
+    assert(&code->current_for(size) == code);
+  }
+  code->release();
+}
+
 void only_the_same_kernel_may_follow() {
   Code* code = load(kCount);
   assert(!code->publish(load({.name = "number", .parameters = {kPointer}})));
@@ -67,13 +95,14 @@ void only_the_same_kernel_may_follow() {
 void code_that_has_worked_enough_gets_in_line() {
   Code *code = load(kCount), *other = load(kCount), *final = load(kCount);
   for (Code* each : {code, other}) each->may_improve(std::make_shared<const std::string>("a module"));
-  final->note_work(UINT64_MAX / 2);
-  code->note_work(Improvement::kWorth - 1);
-  other->note_work(Improvement::kWorth);
-  other->note_work(Improvement::kWorth);
-  assert(anyzero::improvement_line().take() == other);
-  code->note_work(1);
-  assert(anyzero::improvement_line().take() == code);
+  constexpr uint32_t kAny[] = {1, 1, 1};
+  final->note_work(UINT64_MAX / 2, kAny);
+  code->note_work(Improvement::kWorth - 1, kAny);
+  other->note_work(Improvement::kWorth, kAny);
+  other->note_work(Improvement::kWorth, kAny);
+  assert(anyzero::improvement_line().take()->code == other);
+  code->note_work(1, kAny);
+  assert(anyzero::improvement_line().take()->code == code);
   for (Code* each : {code, other}) each->release();  // by who took it
   for (Code* each : {code, other, final}) each->release();
 }
@@ -82,12 +111,13 @@ void code_that_has_worked_enough_gets_in_line() {
 void a_thread_waits_for_its_turn() {
   Code* code = load(kCount);
   code->may_improve(std::make_shared<const std::string>("a module"));
-  Code* found = nullptr;
+  Improvement* found = nullptr;
   std::thread taker([&] { found = anyzero::improvement_line().take(); });
-  code->note_work(Improvement::kWorth);
+  constexpr uint32_t kAny[] = {1, 1, 1};
+  code->note_work(Improvement::kWorth, kAny);
   taker.join();
-  assert(found == code && *found->improvement()->build == "a module");
-  found->release();
+  assert(found->code == code && found->group == 0 && *code->improvements()->build == "a module");
+  code->release();
   code->release();
 }
 
@@ -97,6 +127,7 @@ int main() {
   Scene scene;
   others_run_meanwhile(scene);
   only_the_same_kernel_may_follow();
+  groups_of_one_size_have_code_of_their_own();
   code_that_has_worked_enough_gets_in_line();
   a_thread_waits_for_its_turn();
   std::puts("stages_test: ok");

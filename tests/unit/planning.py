@@ -124,14 +124,14 @@ def create_soon(plan: int, name: str) -> tuple[bytes, bool]:
 
 def _compiled(plan: int, name: str, kind: int, soon: int, released: Sequence[int] = ()) -> tuple[int, str, bytes, bool]:
     reply = Reply(requests.compile(asked(CompileRequest(plan, name, kind, soon), released)))
-    made = CompileReply.read(reply.reader) if reply.status == SUCCESS else CompileReply(b"", 0)
+    made = CompileReply.read(reply.reader) if reply.status == SUCCESS else CompileReply(b"", 0, 0)
     reply.end()
     return reply.status, reply.log, made.container, bool(made.provisional)
 
 
-def improve(name: str, build: BuildRequest) -> tuple[int, str, bytes]:
+def improve(name: str, build: BuildRequest, group: tuple[int, int, int] = (0, 0, 0)) -> tuple[int, str, bytes]:
     """The reply of the process for the second stage."""
-    return _blob_reply(requests.improve(asked(ImproveRequest(name, build.write(Writer()).done()))))
+    return _blob_reply(requests.improve(asked(ImproveRequest(name, *group, build.write(Writer()).done()))))
 
 
 def native(plan: int) -> tuple[int, str, bytes]:

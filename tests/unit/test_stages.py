@@ -106,3 +106,12 @@ def test_linked_modules_get_one_stage(compiler: Compiler) -> None:
     _, provisional = create_soon(user.plan, "main")
     assert not provisional
     assert stages(compiler) == [False]
+
+
+def test_code_for_groups_of_one_size_is_kept_beside_the_general_one(compiler: Compiler) -> None:
+    general = improve("saxpy", question(SAXPY))[2]
+    for _ in range(2):  # the second time from disk
+        assert improve("saxpy", question(SAXPY), (8, 8, 1))[0] == SUCCESS
+    improve("saxpy", question(SAXPY), (16, 16, 1))
+    assert [call.options.group for call in compiler.calls if call.options.group] == [(8, 8, 1), (16, 16, 1)]
+    assert improve("saxpy", question(SAXPY))[2] == general

@@ -48,8 +48,9 @@ struct KernelFlag {
     kConstantTurns = 64,  // the trip counts of its loops are constants
     kTurnsByArguments = 128,  // the trip counts follow from arguments and from the size of the launch
     kSharesRows = 256,  // many rows of work-items read the same memory
+    kFitsGroups = 512,  // code for groups of one size, from `improve`, may be faster
   };
-  static constexpr uint32_t kAll = 511;
+  static constexpr uint32_t kAll = 1023;
 };
 
 // The fixed part of a container.

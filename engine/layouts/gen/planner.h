@@ -254,28 +254,40 @@ inline void encode(ByteWriter& to, const CompileRequest& from) {
 // From `compile`.
 struct CompileReply {
   std::string_view container;  // of the code
-  uint32_t provisional = 0;  // 1 where better code is to be had by `improve`
+  uint32_t provisional = 0;  // 1 where final code is to be had by `improve`
+  uint32_t fits = 0;  // 1 where code for groups of one size is
 };
 inline void decode(ByteReader& from, CompileReply& to) {
   to.container = from.blob();
   to.provisional = from.u32();
+  to.fits = from.u32();
 }
 inline void encode(ByteWriter& to, const CompileReply& from) {
   to.blob(from.container);
   to.u32(from.provisional);
+  to.u32(from.fits);
 }
 
 // To `improve`, in a process that knows no plans.
 struct ImproveRequest {
   std::string_view name;  // of the kernel
+  uint32_t group_x = 0;  // the size of the groups that the code is for; 0 for any
+  uint32_t group_y = 0;  // the same, along the second dimension
+  uint32_t group_z = 0;  // and the third
   std::string_view build;  // the BuildRequest of its module
 };
 inline void decode(ByteReader& from, ImproveRequest& to) {
   to.name = from.text();
+  to.group_x = from.u32();
+  to.group_y = from.u32();
+  to.group_z = from.u32();
   to.build = from.blob();
 }
 inline void encode(ByteWriter& to, const ImproveRequest& from) {
   to.text(from.name);
+  to.u32(from.group_x);
+  to.u32(from.group_y);
+  to.u32(from.group_z);
   to.blob(from.build);
 }
 

@@ -44,6 +44,10 @@ class Options:
     """Shall it be ready soon rather than run fast: one version of the kernel, and LLVM's shortest way to good code? It
     computes the same, to the bit.
     """
+    group: tuple[int, int, int] | None = None
+    """The size of the groups of all launches that run this code; None where launches may have groups of any size. A
+    kernel that requires a size has that one, and one with sub-groups, whose size programs see, ignores this.
+    """
 
 
 Turns = Literal["unknown", "arguments", "constant"]
@@ -115,6 +119,8 @@ class CompiledKernel:
     """Is there better code to be had, with the same arguments and lanes, that takes longer to compile? It is not kept
     with compiled code either.
     """
+    fits_groups: bool = False
+    """May code for groups of one size be faster?"""
     lanes_because: str = field(default="", compare=False)
     """For people; it is not kept with compiled code."""
 

@@ -77,6 +77,8 @@ class KernelFlag:
     """The trip counts follow from arguments and from the size of the launch."""
     SHARES_ROWS: Final = 256
     """Many rows of work-items read the same memory."""
+    FITS_GROUPS: Final = 512
+    """Code for groups of one size, from `improve`, may be faster."""
 
 
 _CONTAINER_HEAD: Final = struct.Struct("<8sQQIIIIIIIIII3IIII16s16sIIIIII")

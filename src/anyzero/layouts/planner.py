@@ -539,13 +539,13 @@ class CompileRequest(tuple[int, str, int, int]):
         return cls(reader.u64(), reader.text(), reader.u32(), reader.u32())
 
 
-class CompileReply(tuple[bytes, int]):
+class CompileReply(tuple[bytes, int, int]):
     """From `compile`."""
 
     __slots__ = ()
 
-    def __new__(cls, container: bytes, provisional: int) -> Self:
-        return tuple.__new__(cls, (container, provisional))
+    def __new__(cls, container: bytes, provisional: int, fits: int) -> Self:
+        return tuple.__new__(cls, (container, provisional, fits))
 
     @property
     def container(self) -> bytes:
@@ -554,26 +554,32 @@ class CompileReply(tuple[bytes, int]):
 
     @property
     def provisional(self) -> int:
-        """1 where better code is to be had by `improve`."""
+        """1 where final code is to be had by `improve`."""
         return self[1]
+
+    @property
+    def fits(self) -> int:
+        """1 where code for groups of one size is."""
+        return self[2]
 
     def write(self, to: Writer) -> Writer:
         to.blob(self.container)
         to.u32(self.provisional)
+        to.u32(self.fits)
         return to
 
     @classmethod
     def read(cls, reader: Reader) -> Self:
-        return cls(reader.blob(), reader.u32())
+        return cls(reader.blob(), reader.u32(), reader.u32())
 
 
-class ImproveRequest(tuple[str, bytes]):
+class ImproveRequest(tuple[str, int, int, int, bytes]):
     """To `improve`, in a process that knows no plans."""
 
     __slots__ = ()
 
-    def __new__(cls, name: str, build: bytes) -> Self:
-        return tuple.__new__(cls, (name, build))
+    def __new__(cls, name: str, group_x: int, group_y: int, group_z: int, build: bytes) -> Self:
+        return tuple.__new__(cls, (name, group_x, group_y, group_z, build))
 
     @property
     def name(self) -> str:
@@ -581,18 +587,36 @@ class ImproveRequest(tuple[str, bytes]):
         return self[0]
 
     @property
+    def group_x(self) -> int:
+        """The size of the groups that the code is for; 0 for any."""
+        return self[1]
+
+    @property
+    def group_y(self) -> int:
+        """The same, along the second dimension."""
+        return self[2]
+
+    @property
+    def group_z(self) -> int:
+        """And the third."""
+        return self[3]
+
+    @property
     def build(self) -> bytes:
         """The BuildRequest of its module."""
-        return self[1]
+        return self[4]
 
     def write(self, to: Writer) -> Writer:
         to.text(self.name)
+        to.u32(self.group_x)
+        to.u32(self.group_y)
+        to.u32(self.group_z)
         to.blob(self.build)
         return to
 
     @classmethod
     def read(cls, reader: Reader) -> Self:
-        return cls(reader.text(), reader.blob())
+        return cls(reader.text(), reader.u32(), reader.u32(), reader.u32(), reader.blob())
 
 
 class PlanRequest(tuple[int]):

@@ -8,6 +8,7 @@ again. Every kernel runs in a process of its own: what crashes or never ends fai
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -49,9 +50,11 @@ def ways(draw: DrawFn) -> Options:
 
 @pytest.mark.timeout(600)
 @settings(profile, max_examples=WANTED or examples(40, 60))
-@given(programs(), ways())
-def test_given_any_kernel_then_both_agree(program: Program, way: Options) -> None:
-    assert disagreement(program, ways=[way]) is None
+@given(programs(), ways(), st.booleans())
+def test_given_any_kernel_then_both_agree(program: Program, way: Options, fits: bool) -> None:
+    """Half of them as code for their size of groups alone."""
+    group = program.shape.group_size if fits else None
+    assert disagreement(program, ways=[replace(way, group=group)]) is None
 
 
 @pytest.mark.timeout(600)

@@ -17,7 +17,7 @@ from benchmarks.kernels.case import FOLDER
 def after(file: str, kernel: str, lanes: int = 16) -> Body:
     body = simplified(read((FOLDER / f"{file}.spv").read_bytes()), kernel).body
     flow = loop_simplify(body)
-    insert_prefetches(body, flow, analyse(body, flow, lanes))
+    insert_prefetches(body, flow, analyse(body, flow, lanes), lanes)
     check(body)
     return body
 

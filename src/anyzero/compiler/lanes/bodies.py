@@ -157,7 +157,7 @@ def run_streaming_stores(unit: VersionUnit) -> None:
 
 def run_prefetch(unit: VersionUnit) -> None:
     assert unit.flow is not None
-    insert_prefetches(unit.body, unit.flow, unit.shapes)
+    insert_prefetches(unit.body, unit.flow, unit.shapes, unit.choices.lanes)
 
 
 def run_widen_induction(unit: VersionUnit) -> None:

@@ -22,7 +22,9 @@ def start(source: Source) -> KernelUnit:
 
 
 def compiled(unit: KernelUnit) -> CompiledKernel:
-    translation, kernel, last = unit.translation, unit.translation.kernel, unit.numberings[-1]
+    translation, last = unit.translation, unit.numberings[-1]
+    # The translation's kernel also requires the group size of this code's launches, which programs do not see.
+    kernel = unit.source.module.kernels[unit.source.name]
     barriers, lanes, end = last.regions > 1, unit.lanes, unit.termination
     # What a vector keeps from one region to the next, beside its private memory.
     kept = max(0, unit.per_vector - unit.private_bytes * lanes) if barriers else 0
@@ -52,6 +54,7 @@ def compiled(unit: KernelUnit) -> CompiledKernel:
         waits=unit.waits,
         turns="unknown" if not end.known else "arguments" if end.varies else "constant",
         provisional=unit.options.quick and unit.options.level > 0,
+        fits_groups=_fits_groups(unit),
         lanes_because=unit.lanes_because,
         lines=_lines(unit),
     )
@@ -60,6 +63,16 @@ def compiled(unit: KernelUnit) -> CompiledKernel:
 def _lines(unit: KernelUnit | FunctionUnit) -> LineTable:
     marks = unit.choices.debug
     return NO_LINES if marks is None else marks.table(unit.code.object)
+
+
+def _fits_groups(unit: KernelUnit) -> bool:
+    """Functions by address are shared by kernels, and programs see the size of sub-groups: neither goes by a launch.
+    Code that is linked, debugged or not optimised comes in one stage.
+    """
+    options, translation = unit.options, unit.translation
+    known = unit.choices.flat or translation.kernel.required_group_size is not None
+    once = unit.source.linked or options.debug or options.level == 0
+    return not (known or once or translation.uses.sub_groups or translation.uses.calls)
 
 
 def _deciding(argument: Argument, end: Termination) -> Argument:

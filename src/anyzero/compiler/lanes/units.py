@@ -262,7 +262,7 @@ class KernelUnit:
     def translate(self) -> None:
         source = self.source
         debug = wanted(self.options, self.modules)
-        self.translation = translate.kernel(source.module, source.name, source.linked, debug)
+        self.translation = translate.kernel(source.module, source.name, source.linked, debug, self.options.group)
         self.body = self.translation.body
 
     def parts(self, scope: str) -> Iterator[NumberingUnit]:

@@ -68,6 +68,8 @@ class Entry:
         # The engine replaces groups that a kernel does not know.
         self.fixed = None if choices.flat else choices.group_size
         """The size of all groups, where the kernel says it."""
+        self.exact = self.fixed is not None and choices.likely is None
+        """Is there no code for other sizes beside it?"""
         if self.fixed is not None:
             # It tells LLVM which loops are never run.
             self.size = [self.number(each) for each in self.fixed]

@@ -32,6 +32,11 @@ class Group:
     """Functions that run once in front of a region, when all vectors have come to it."""
 
 
+SEVERAL = 8
+"""Vectors of a row that are written without a loop, where the kernel is small, has no loops and is for one size of
+groups: in a tree of sums, each step leaves half of them, and LLVM sees which.
+"""
+
 One = Callable[[Value, "Value | None"], "Value | None"]
 """Runs a vector, given the place of its first lane in the row and its mask; says whether the row may end there."""
 
@@ -153,7 +158,8 @@ def _row(e: Entry, stop: Value, fixed: int, halves: bool, one: One) -> None:
             b.branch(enough, end, head)
         b.label(behind)
 
-    if lanes and fixed % lanes == 0 < fixed <= STRAIGHT * lanes:
+    few = SEVERAL if halves and e.twice and e.exact else STRAIGHT
+    if lanes and fixed % lanes == 0 < fixed <= few * lanes:
         # LLVM sees where a vector lies, and which of its lanes a comparison with a constant leaves.
         for place in range(0, fixed, lanes):
             enough = one(e.number(place), Value(b, "splat (i1 true)", Type("i1", lanes)))

@@ -1,4 +1,4 @@
-"""Software prefetching, some iterations ahead, in loops whose stride is uniform but unknown.
+"""Software prefetching, some iterations ahead, in loops whose stride is uniform and unknown, or longer than a vector.
 
 `for (i = get_local_id(0); i < n; i += get_local_size(0))` reads a piece here and a piece there, and the next vector
 reads what lies between: no order that processors expect. Loops that go on to the neighbour are left to them.
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from anyzero.compiler.analysis.loops import Loop
 from anyzero.compiler.analysis.uniformity import UNIFORM, Flow, Shapes
+from anyzero.compiler.folding import signed, width
 from anyzero.compiler.ir import SIZES, Body, Op
 
 ROUNDS = 16
@@ -19,7 +20,7 @@ MOST = 2
 DEPTH = 8
 
 
-def insert_prefetches(body: Body, flow: Flow, shapes: Shapes) -> None:
+def insert_prefetches(body: Body, flow: Flow, shapes: Shapes, lanes: int) -> None:
     near: dict[Loop, list[Op]] = {}
     for block in body.blocks:
         around = flow.loops.innermost[block]
@@ -28,7 +29,7 @@ def insert_prefetches(body: Body, flow: Flow, shapes: Shapes) -> None:
     for loop in flow.loops.all:
         loads = near[loop]
         if loads and len(loads) <= MOST:
-            for counter in _counters(loop, shapes):
+            for counter in _counters(loop, shapes, lanes):
                 for op in loads:
                     _ask(body, flow, shapes, op, loop, counter)
 
@@ -49,8 +50,8 @@ class _Counter:
     by: Op
 
 
-def _counters(loop: Loop, shapes: Shapes) -> list[_Counter]:
-    """Not those that count by a constant."""
+def _counters(loop: Loop, shapes: Shapes, lanes: int) -> list[_Counter]:
+    """Not those that go on to what lies behind the vector."""
     found = []
     for phi in loop.header.phis:
         again = [arg for arg, block in zip(phi.args, loop.header.predecessors, strict=True) if block in loop]
@@ -58,7 +59,8 @@ def _counters(loop: Loop, shapes: Shapes) -> list[_Counter]:
         if len(again) > 1 or sum_.name != "add":
             continue
         for one, by in (sum_.args, sum_.args[::-1]):
-            if _bare(one) is phi and by.name != "const" and shapes[by].uniform and _still(by, loop):
+            near = by.name == "const" and signed(by.info, width(by.type)) <= lanes
+            if _bare(one) is phi and not near and shapes[by].uniform and _still(by, loop):
                 found.append(_Counter(phi, sum_, by))
     return found
 

@@ -28,6 +28,8 @@ TINY = 256
 """The same, where no array is won."""
 BYTES = 1024
 """Of an array that is worth it."""
+MEETINGS = 10
+"""Turns of a tiny loop with a barrier in it, each of which makes regions of its own: those of a tree over a group."""
 MUCH = 16
 """What an operation counts for that becomes much code."""
 ALL = 4096
@@ -83,10 +85,11 @@ def _that_pay(body: Body, loops: Loops, immediate: Dominators[Block]) -> list[Lo
 
 
 def _is_tiny(loop: Loop, loops: Loops, immediate: Dominators[Block]) -> bool:
-    if any(loops.innermost[block] is not loop for block in loop.blocks) or _meets(loop):
+    if any(loops.innermost[block] is not loop for block in loop.blocks):
         return False
     size = sum(_weight(op) for block in loop.blocks for op in block.ops)
-    return counted(loop, immediate, TINY // max(size, 1)) is not None
+    most = TINY // max(size, 1)
+    return counted(loop, immediate, min(most, MEETINGS) if _meets(loop) else most) is not None
 
 
 def _weight(op: Op) -> int:

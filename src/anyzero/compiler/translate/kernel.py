@@ -44,11 +44,22 @@ class Translation:
     kernel: Kernel
 
 
-def kernel(module: Module, name: str, linked: Sequence[Module] = (), debug: bool = False) -> Translation:
-    """One kernel of a verified module, with all its callees. `debug` preserves source locations."""
+def kernel(
+    module: Module,
+    name: str,
+    linked: Sequence[Module] = (),
+    debug: bool = False,
+    group: tuple[int, int, int] | None = None,
+) -> Translation:
+    """One kernel of a verified module, with all its callees. `debug` preserves source locations.
+
+    `group` is the group size of all launches, which is treated as required.
+    """
     found = module.kernels.get(name)
     if found is None:
         raise CompileError(f'the module has no kernel "{name}"')
+    if group is not None and found.required_group_size is None:
+        found = replace(found, required_group_size=group)
     translator = Translator(name, module, linked, found, debug)
     try:
         arguments, size = layout(found)

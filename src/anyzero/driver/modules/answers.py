@@ -15,6 +15,7 @@ from anyzero.compiler.spirv import SpirvError
 from anyzero.driver.answering import Refusal, reply, statuses
 from anyzero.driver.modules import builds, container, debug_object, inputs, kernels, linking, plans
 from anyzero.driver.modules import native as binaries
+from anyzero.driver.modules.container_head import fits_groups
 from anyzero.driver.modules.plans import Plan
 from anyzero.driver.modules.program import LinkError
 from anyzero.driver.settings import settings
@@ -109,15 +110,17 @@ def compile(request: CompileRequest) -> bytes:  # noqa: A001 (the engine's word 
     if request.kind not in (CodeKind.KERNEL, CodeKind.FUNCTION):
         raise Refusal(ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, f"there is no kind {request.kind} of code")
     made = kernels.create(plan, request.name, request.kind, soon=bool(request.soon))
-    provisional = made.provisional and settings().stages == "both"
-    return reply(CompileReply(made.container, provisional).write(Writer()), made.log)
+    both = settings().stages == "both"
+    fits = both and fits_groups(made.container)
+    return reply(CompileReply(made.container, both and made.provisional, fits).write(Writer()), made.log)
 
 
 @_build_failures()
 def improve(request: Reader) -> bytes:
-    name, build = ImproveRequest.read(request)
+    name, x, y, z, build = ImproveRequest.read(request)
     request.end()
-    return _bytes(kernels.create(_rebuilt(build), name, CodeKind.KERNEL).container, "")
+    group = (x, y, z) if x and y and z else None
+    return _bytes(kernels.create(_rebuilt(build), name, CodeKind.KERNEL, group=group).container, "")
 
 
 @lru_cache(maxsize=4)

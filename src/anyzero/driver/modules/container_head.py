@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from anyzero.layouts.container import CONTAINER_HEAD_BYTES, CONTAINER_MAGIC, ContainerHead
+from anyzero.layouts.container import CONTAINER_HEAD_BYTES, CONTAINER_MAGIC, ContainerHead, KernelFlag
 
-__all__ = ["looks_whole"]
+__all__ = ["fits_groups", "looks_whole"]
 
 
 def looks_whole(data: bytes) -> bool:
@@ -13,3 +13,8 @@ def looks_whole(data: bytes) -> bool:
         return False
     head = ContainerHead.unpack(data)
     return head.magic == CONTAINER_MAGIC and head.total_bytes == len(data)
+
+
+def fits_groups(data: bytes) -> bool:
+    """May code for groups of one size be faster than that of this container, which is whole?"""
+    return bool(ContainerHead.unpack(data).flags & KernelFlag.FITS_GROUPS)

@@ -51,8 +51,14 @@ class Made:
     """Is this the code of the first stage?"""
 
 
-def create(plan: Plan, name: str, kind: int, *, soon: bool = False) -> Made:
-    """The container of a kernel or of a function; `soon` allows code of the first stage where there is no other yet."""
+Group = tuple[int, int, int]
+
+
+def create(plan: Plan, name: str, kind: int, *, soon: bool = False, group: Group | None = None) -> Made:
+    """The container of a kernel or of a function; `soon` allows code of the first stage where there is no other yet.
+
+    With `group`, the code is for groups of that size alone.
+    """
     reached = linking.reach(plan, _function(plan, name, kind))
     if reached.missing:
         missing = ", ".join(sorted(reached.missing))
@@ -66,6 +72,8 @@ def create(plan: Plan, name: str, kind: int, *, soon: bool = False) -> Made:
         text = f'"{name}" reaches modules that export different things by the same name: {names}; give one another name'
         raise Refusal(ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, text)
     with held([plan, *reached.plans]):
+        if group is not None:
+            return _made(plan, name, kind, reached, False, group)
         found = plan.containers.get((name, kind))
         if found is not None:
             return Made(found)
@@ -92,14 +100,14 @@ def _function(plan: Plan, name: str, kind: int) -> int:
     raise Refusal(status, f'the module has no {what} "{name}"; it has {listed}')
 
 
-def _made(plan: Plan, name: str, kind: int, reached: Reached, soon: bool) -> Made:
-    identity = key(plan, name, kind, reached.plans)
+def _made(plan: Plan, name: str, kind: int, reached: Reached, soon: bool, group: Group | None = None) -> Made:
+    options = replace(plan.options_of(name, kind), group=group)
+    identity = key(plan, name, kind, reached.plans, options)
     ids = [each.id for each in reached.plans]
-    if not reached.plans:
+    if not reached.plans and group is None:
         plan.keys[name, kind] = identity
     environment = settings()
     store = kernel_cache.of(environment)
-    options = plan.options_of(name, kind)
     # Code that is linked with other modules, or looked at by people, comes in one stage.
     plain = not (ids or environment.dump) and _has_stages(options)
     soon = soon and plain and kind == CodeKind.KERNEL and environment.stages != "final"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from anyzero.driver.answering import answering, reply
 from anyzero.driver.modules import builds
+from anyzero.driver.modules.container_head import fits_groups
 from anyzero.driver.settings import settings
 from anyzero.layouts.planner import CompileReply, CompileRequest
 from anyzero.wire import Reader, Writer
@@ -38,7 +39,8 @@ def compile(request: Reader) -> bytes:  # noqa: A001 (the engine's word for it)
     found = builds.compiled(asked.plan, asked.name, asked.kind, soon=bool(asked.soon))
     if found is not None:
         container, provisional = found
-        return reply(CompileReply(container, provisional and settings().stages == "both").write(Writer()))
+        both = settings().stages == "both"
+        return reply(CompileReply(container, both and provisional, both and fits_groups(container)).write(Writer()))
     from anyzero.driver.modules import answers
 
     return answers.compile(asked)
@@ -62,7 +64,10 @@ def restore(request: Reader) -> bytes:
 
 @answering
 def improve(request: Reader) -> bytes:
-    """Makes the second stage of a kernel, in a process that knows no plans: the request to build comes along."""
+    """Makes the second stage of a kernel, or its code for groups of one size.
+
+    That is done in a process that knows no plans: the request to build comes along.
+    """
     from anyzero.driver.modules import answers
 
     return answers.improve(request)
