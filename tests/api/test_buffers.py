@@ -137,9 +137,9 @@ def test_wrong_slices_are_refused(ctx: az.Context) -> None:
     buffer = ctx.zeros((4, 2))
     with pytest.raises(IndexError):
         buffer[4]
-    with pytest.raises(az.InvalidArgument, match="step is 1"):
-        buffer[::2]
-    with pytest.raises(IndexError, match="no parts"):
+    with pytest.raises(TypeError, match="an index is an integer, a slice"):
+        buffer["row"]
+    with pytest.raises(IndexError, match="1 indices for an array of shape"):
         ctx.zeros(())[0]
     with pytest.raises(TypeError, match="no length"):
         len(ctx.zeros(()))

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anyzero import errors, ze
+from anyzero.api._arithmetic import Arithmetic, indexed
 from anyzero.api._arrays import HostArray, fill_pattern, require_alike
 from anyzero.api._memory import Allocation, MemoryKind
 from anyzero.api._sizes import bytes_of, place_of
@@ -39,7 +40,7 @@ _DLPACK_CPU: Final = 1
 _DLPACK_ONEAPI: Final = 14
 
 
-class Buffer:
+class Buffer(Arithmetic):
     """Memory on a device (``"device"``), on the host (``"host"``), or on both (``"shared"``), like a numpy array.
 
     `np.asarray(buffer)` looks at host and shared memory without a copy; device memory travels by `copy_to` and
@@ -238,17 +239,16 @@ class Buffer:
             raise errors.InvalidArgument(f"rows of {last} bytes hold no whole number of {wanted} elements")
         return self._part((*self.shape[:-1], last // wanted.itemsize), wanted, 0)
 
-    def __getitem__(self, index: int | slice) -> Buffer:
-        if not self.shape:
-            raise IndexError("a buffer without axes has no parts")
+    def __getitem__(self, index: Any) -> Buffer:
+        if not self.shape or not isinstance(index, int | slice):
+            return indexed(self, index)
         row = self.nbytes // self.shape[0] if self.shape[0] else 0
         if isinstance(index, slice):
             start, stop, step = index.indices(self.shape[0])
             if step != 1:
-                raise errors.InvalidArgument("a slice of a buffer is contiguous: its step is 1")
+                return indexed(self, index)
             return self._part((max(stop - start, 0), *self.shape[1:]), self.dtype, start * row)
-        rule = "an index of a buffer is an integer or a slice, along its first axis (so write buffer[i][j])"
-        at = place_of(index, self.shape[0], rule)
+        at = place_of(index, self.shape[0], "an index of a buffer is an integer or a slice")
         return self._part(self.shape[1:], self.dtype, at * row)
 
     def _part(self, shape: tuple[int, ...], dtype: np.dtype[Any], offset: int) -> Buffer:
