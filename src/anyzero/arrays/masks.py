@@ -28,42 +28,52 @@ def _require_shape(buffer: Buffer, mask: Buffer) -> None:
         )
 
 
+def _places(mask: Buffer) -> tuple[Buffer, Buffer, int]:
+    """A mask in memory, the number of elements that it chooses up to each, and of all."""
+    chosen = evaluated(array_of(mask))
+    places = scan(chosen.reshape(-1), dtype=np.dtype(np.int64))
+    return chosen, places, int(places[chosen.size - 1].copy_to()) if chosen.size else 0
+
+
 def compressed(buffer: Buffer, mask: Buffer) -> Buffer:
     """The elements where a mask holds, in order."""
     _require_shape(buffer, mask)
-    values, chosen = evaluated(array_of(buffer)), evaluated(array_of(mask))
-    size = values.size
-    if not size:
-        return values.reshape(-1)
-    places = scan(chosen.reshape(-1), dtype=np.dtype(np.int64))
-    count = int(places[size - 1].copy_to())
+    values = evaluated(array_of(buffer))
+    chosen, places, count = _places(mask)
     out = buffer.context.buffer(count, buffer.dtype, device=buffer.device)
     if count:
-        _kernel(buffer.dtype)[size](out, values, chosen, places)
+        _kernel("compress", "out[places[i] - 1] = x[i]", buffer.dtype)[values.size](out, values, chosen, places)
     return out
 
 
-def _kernel(dtype: np.dtype[Any]) -> Kernel:
-    found = _kernels.get(dtype.char)
+def _kernel(name: str, statement: str, dtype: np.dtype[Any]) -> Kernel:
+    found = _kernels.get((name, dtype.char))
     if found is None:
         element = type_name(dtype)
         text = f"""
-def compress(out: az.ptr[{element}], x: az.ptr[{element}], mask: az.ptr[bool], places: az.ptr[az.i64]):
+def {name}(out: az.ptr[{element}], x: az.ptr[{element}], mask: az.ptr[bool], places: az.ptr[az.i64]):
     i = az.global_id(0)
     if mask[i]:
-        out[places[i] - 1] = x[i]
+        {statement}
 """
-        found = _kernels[dtype.char] = kernel_of("compress", text)
+        found = _kernels[name, dtype.char] = kernel_of(name, text)
     return found
 
 
 def assign_masked(buffer: Buffer, mask: Buffer, node: Any) -> None:
-    """``x[mask] = value``, with a number or an array of the shape of `x`."""
+    """``x[mask] = value``, with a number, or as many elements as the mask chooses."""
     _require_shape(buffer, mask)
-    if node.shape not in ((), buffer.shape):
-        raise errors.InvalidArgument(
-            f"x[mask] = value takes a number or an array of shape {buffer.shape}, not {node.shape}",
-            remedy="az.where(mask, values, x) chooses element by element; dpnp has numpy's other ways.",
-        )
     target = array_of(buffer.value if isinstance(buffer, Deferred) else buffer)
-    store(expression.where(array_of(mask), expression.converted(node, buffer.dtype), target), target)
+    if node.shape == ():
+        store(expression.where(array_of(mask), expression.converted(node, buffer.dtype), target), target)
+        return
+    chosen, places, count = _places(mask)
+    if node.shape != (count,):
+        raise errors.InvalidArgument(
+            f"x[mask] = value takes a number or {count} elements, as many as the mask chooses; not shape {node.shape}",
+            remedy="az.where(mask, values, x) chooses between whole arrays.",
+        )
+    values, result = evaluated(expression.converted(node, buffer.dtype)), evaluated(target)
+    if count:
+        _kernel("expand", "out[i] = x[places[i] - 1]", buffer.dtype)[result.size](result, values, chosen, places)
+        store(array_of(result), target)
