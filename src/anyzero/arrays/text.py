@@ -31,9 +31,10 @@ def kernel_of(name: str, text: str, **options: Any) -> Kernel:
     digest = hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
     file = f"<{name} {digest}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    space: dict[str, Any] = dict(_SPACE)
+    space: dict[str, Any] = {**_SPACE, "__name__": __name__}
     exec(compile(text, file, "exec"), space)
-    return Kernel(space[name], **options)
+    # Its own name is not a value from outside; the cache of SPIR-V knows no plain functions.
+    return Kernel(space.pop(name), **options)
 
 
 def type_name(dtype: np.dtype[Any]) -> str:
