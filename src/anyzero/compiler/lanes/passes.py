@@ -58,7 +58,7 @@ PASSES: Final = (
         "variables become values before any analysis asks how values differ between lanes",
         (
             *("transform/mem2reg.py", "analysis/promotable.py", "analysis/addresses.py"),
-            *("transform/speculate_loads.py", "transform/simplify.py"),
+            *("analysis/liveness.py", "transform/speculate_loads.py", "transform/simplify.py"),
         ),
         functions=True,
     ),
@@ -374,7 +374,7 @@ PASSES: Final = (
         VERSION,
         "the body is cut at the barriers of the group; slots that outlive barriers get their places",
         "last of the passes that change every body: a value may have to cross from one region to another from here on",
-        ("transform/regions.py", "lower/regions.py"),
+        ("transform/regions.py", "analysis/liveness.py", "lower/regions.py"),
         functions=True,
     ),
     Pass(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from anyzero.compiler.analysis.addresses import known_space
+from anyzero.compiler.analysis.liveness import live_in
 from anyzero.compiler.analysis.promotable import Place, Places, places
 from anyzero.compiler.builder import Builder
 from anyzero.compiler.dominators import dominators, tree
@@ -23,6 +24,9 @@ ROUNDS = 8
 """A pointer that lies in a variable hides what it points to until that variable is a value."""
 WORK = 20_000_000
 """Steps that finding the phis may take; a body that was made to take more keeps its memory."""
+
+BATCH = 1024
+"""Scalars whose liveness is found at once: a mask of each block has as many bits."""
 
 _MOVES = frozenset({"load", "store", "copy"})
 
@@ -83,21 +87,21 @@ class _Meetings:
         self._scan()
         frontiers = self._frontiers()
         met: dict[Block, list[Place]] = {}
-        for place, stored in self.stored.items():
-            asked = self.asked.get(place)
-            if asked is None:
-                continue
-            wanted = self._wanted(asked, stored)
-            waiting, there = list(stored), set()
-            while waiting:
-                for block in frontiers.get(waiting.pop(), ()):
-                    self.work += 1
-                    if block in wanted and block not in there:
-                        there.add(block)
-                        met.setdefault(block, []).append(place)
-                        waiting.append(block)
-            if self.work > WORK:
-                return None
+        places = [place for place in self.stored if place in self.asked]
+        for first in range(0, len(places), BATCH):
+            batch = places[first : first + BATCH]
+            live = self._live(batch)
+            for at, place in enumerate(batch):
+                waiting, there = list(self.stored[place]), set()
+                while waiting:
+                    for block in frontiers.get(waiting.pop(), ()):
+                        self.work += 1
+                        if block not in there and live.get(block, 0) >> at & 1:
+                            there.add(block)
+                            met.setdefault(block, []).append(place)
+                            waiting.append(block)
+                if self.work > WORK:
+                    return None
         return met
 
     def _scan(self) -> None:
@@ -112,16 +116,16 @@ class _Meetings:
                 for place in writes:
                     self.stored.setdefault(place, set()).add(block)
 
-    def _wanted(self, asked: set[Block], stored: set[Block]) -> set[Block]:
-        """The blocks at whose beginning someone still wants to know the value."""
-        wanted, waiting = set(asked), list(asked)
-        while waiting:
-            for parent in waiting.pop().predecessors:
-                self.work += 1
-                if parent not in stored and parent not in wanted:
-                    wanted.add(parent)
-                    waiting.append(parent)
-        return wanted
+    def _live(self, batch: list[Place]) -> dict[Block, int]:
+        """The scalars of a batch that are live where each block begins, a bit for each."""
+        self.work += len(self.body.blocks)
+        reads: dict[Block, int] = {}
+        writes: dict[Block, int] = {}
+        for at, place in enumerate(batch):
+            for blocks, masks in ((self.asked[place], reads), (self.stored[place], writes)):
+                for block in blocks:
+                    masks[block] = masks.get(block, 0) | 1 << at
+        return live_in(self.body.blocks, reads, writes)
 
     def _frontiers(self) -> dict[Block, list[Block]]:
         above = dominators(self.body.blocks[0], lambda block: block.successors)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from anyzero.compiler.analysis.liveness import live_in
 from anyzero.compiler.analysis.uniformity import Shapes
 from anyzero.compiler.dominators import Dominators, dominators
 from anyzero.compiler.ir import Block, Body, Combine, Masks, Op, Slot
@@ -172,36 +173,26 @@ def _used(block: Block, masks: Masks) -> Iterator[Op]:
 
 def slots_across(body: Body, starts: list[Block]) -> set[Slot]:
     """Slots that are read behind a barrier, as they were written in front of it."""
-    reads: dict[Slot, list[Block]] = {}
-    writes: dict[Slot, set[Block]] = {}
+    if not starts:
+        return set()
+    bits: dict[Slot, int] = {}
+    reads: dict[Block, int] = {}
+    writes: dict[Block, int] = {}
     for block in body.blocks:
-        written: set[Slot] = set()
-        read: dict[Slot, None] = {}
+        read = written = 0
         for op in block.ops:
-            if op.name == "read" and op.info not in written:
-                read[op.info] = None
+            if op.name == "read":
+                read |= bits.setdefault(op.info, 1 << len(bits)) & ~written
             elif op.name == "write":
-                written.add(op.info)
-        for slot in written:
-            writes.setdefault(slot, set()).add(block)
-        for slot in read:
-            reads.setdefault(slot, []).append(block)
-    behind = set(starts)
-    return {slot for slot, blocks in reads.items() if _comes_from(blocks, writes.get(slot, set()), behind)}
-
-
-def _comes_from(blocks: list[Block], written: set[Block], behind: set[Block]) -> bool:
-    """Is there a way from one of `behind` to one of the blocks without a write on it?"""
-    seen, waiting = set(blocks), list(blocks)
-    while waiting:
-        block = waiting.pop()
-        if block in behind:
-            return True
-        for above in block.predecessors:
-            if above not in seen and above not in written:
-                seen.add(above)
-                waiting.append(above)
-    return False
+                written |= bits.setdefault(op.info, 1 << len(bits))
+        if read:
+            reads[block] = read
+        if written:
+            writes[block] = written
+    live, across = live_in(body.blocks, reads, writes), 0
+    for start in starts:
+        across |= live.get(start, 0)
+    return {slot for slot, bit in bits.items() if across & bit}
 
 
 def _recompute(body: Body, shapes: Shapes, masks: Masks, starts: list[Block], cheap: dict[Op, int]) -> None:
