@@ -32,22 +32,24 @@ def test_a_number_is_a_module() -> None:
 
 
 def test_what_is_not_stood_is_told_and_the_others_are_still_tried() -> None:
-    broken, dying, hanging, last = mutated(3), mutated(10), mutated(21), mutated(39)
+    broken, dying, last = mutated(3), mutated(10), mutated(39)
 
     def check(data: bytes) -> None:
         if data in (broken, last):
             raise RecursionError("too deep")
         if data == dying:
             os.kill(os.getpid(), signal.SIGKILL)
-        if data == hanging:
-            time.sleep(100)
 
-    assert run(40, 0, 3, check=check, patience=0.5) == [
+    assert run(40, 0, 3, check=check) == [
         (3, "RecursionError: too deep"),
         (10, f"the process died ({-signal.SIGKILL})"),
-        (21, "not done after 0.5 s"),
         (39, "RecursionError: too deep"),
     ]
+
+
+def test_what_hangs_is_told() -> None:
+    # By itself: others may be late for another reason.
+    assert run(1, 21, 1, check=lambda data: signal.pause(), patience=0.1) == [(21, "not done after 0.1 s")]
 
 
 def test_it_ends_when_there_is_enough_to_do() -> None:

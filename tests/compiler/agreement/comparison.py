@@ -14,7 +14,7 @@ from anyzero.compiler.spirv import Module, read, verify
 from tests.compiler import native
 from tests.compiler.agreement.fenced import fenced
 from tests.compiler.agreement.generator import LocalBytes, Program
-from tests.compiler.agreement.isolation import isolated
+from tests.compiler.agreement.isolation import apart
 from tests.compiler.assembler import assemble
 from tests.patience import PATIENCE
 
@@ -27,18 +27,18 @@ STEPS = 200_000
 
 
 def disagreement(*programs: Program, ways: Sequence[Options], timeout: float = PATIENCE) -> str | None:
-    """What is different, for the first of the ways to compile it where something is; in a process of its own.
+    """What is different, for the first of the ways to compile it where something is; in another process.
 
     Several programs are launches of the same kernel, which is compiled once for all of them.
     """
     (text,) = {program.text for program in programs}
-    module = read(assemble(text, (1, 6)))
-    verify(module)
-    found = isolated(lambda: _compare(module, programs, ways), timeout)
+    found = apart(_compare, text, programs, ways, timeout=timeout)
     return found.trouble or found.value
 
 
-def _compare(module: Module, programs: Sequence[Program], ways: Sequence[Options]) -> str | None:
+def _compare(text: str, programs: Sequence[Program], ways: Sequence[Options]) -> str | None:
+    module = read(assemble(text, (1, 6)))
+    verify(module)
     expected = [_interpreted(module, program) for program in programs]
     for options in ways:
         loaded = native.Loaded(compile_kernel(module, "main", options))

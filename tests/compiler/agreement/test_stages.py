@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from anyzero.compiler.compiled import CompiledKernel, Options
-from benchmarks.kernels.case import Case
-from tests.compiler.agreement.cases import compiled, through_compiler
-from tests.compiler.agreement.isolation import isolated
+from tests.compiler.agreement.cases import compiled, through_code
+from tests.compiler.agreement.isolation import apart
 from tests.compiler.agreement.test_suite import HERE
 from tests.kernels.suite import case
 from tests.thorough import every
@@ -23,18 +22,19 @@ def _visible(kernel: CompiledKernel) -> list[object]:
     return [getattr(kernel, name) for name in CompiledKernel.__dataclass_fields__ if name not in OWN]
 
 
-def _difference(each: Case) -> str | None:
-    first, final = Options(quick=True), Options()
-    if _visible(compiled(each, first)) != _visible(compiled(each, final)):
+def _difference(name: str) -> str | None:
+    each = case(name)
+    first, final = compiled(each, Options(quick=True)), compiled(each, Options())
+    if _visible(first) != _visible(final):
         return "the stages do not look the same"
-    after, before = through_compiler(each, final), through_compiler(each, first)
+    after, before = through_code(each, final), through_code(each, first)
     wrong = [place for place, found in after.items() if found.tobytes() != before[place].tobytes()]
     return f"the stages differ in the arguments {wrong}" if wrong else each.mismatch(before)
 
 
 @pytest.mark.parametrize("name", sorted({*VERSIONS, *(each.name for each in every(150, HERE))}))
 def test_the_stages_of_a_kernel_give_the_same(name: str) -> None:
-    outcome = isolated(lambda: _difference(case(name)))
+    outcome = apart(_difference, name)
     assert not outcome.trouble, outcome.trouble
     assert outcome.value is None, outcome.value
 

@@ -11,7 +11,7 @@ import pytest
 from anyzero.compiler.compiled import Options
 from benchmarks.kernels.suites import program
 from tests.compiler.agreement.cases import compiled, through_code
-from tests.compiler.agreement.isolation import isolated
+from tests.compiler.agreement.isolation import apart
 
 SIZES: dict[str, tuple[Any, ...]] = {
     "triad": (1000,),
@@ -33,14 +33,14 @@ MOVES = [0, 16]
 """Bytes from the begin of a line of the cache to where the buffers begin."""
 
 
+def _mismatches(key: str) -> list[str | None]:
+    each = program(key).make(key, *SIZES[key])
+    codes = [compiled(each, way) for way in WAYS]
+    return [each.mismatch(through_code(each, code, move)) for code in codes for move in MOVES]
+
+
 @pytest.mark.parametrize("key", SIZES)
 def test_given_a_large_launch_then_the_results_are_the_same(key: str) -> None:
-    each = program(key).make(key, *SIZES[key])
-
-    def mismatches() -> list[str | None]:
-        codes = [compiled(each, way) for way in WAYS]
-        return [each.mismatch(through_code(each, code, move)) for code in codes for move in MOVES]
-
-    outcome = isolated(mismatches)
+    outcome = apart(_mismatches, key)
     assert not outcome.trouble, outcome.trouble
     assert outcome.value == [None] * len(WAYS) * len(MOVES)

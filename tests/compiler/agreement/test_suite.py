@@ -1,7 +1,7 @@
 """Every kernel of the suite as machine code, in vectors of several widths: against what must come out, and against what
 the interpreter makes of it.
 
-Every one runs in a process of its own.
+They run in a process beside this one.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import pytest
 
 from anyzero.compiler.compiled import Options
 from benchmarks.kernels.case import Array, Case, mismatch
-from tests.compiler.agreement.cases import compiled, module_of, through_compiler, through_reference
-from tests.compiler.agreement.isolation import isolated
+from tests.compiler.agreement.cases import through_compiler, through_reference
+from tests.compiler.agreement.isolation import apart
 from tests.kernels.suite import CASES, case
 from tests.thorough import every, turn
 
@@ -36,8 +36,9 @@ def _ways() -> list[tuple[str, str]]:
     return found
 
 
-def _run(each: Case, how: str) -> str | None:
+def _run(name: str, how: str) -> str | None:
     """What goes wrong when it is compiled and run; in one of the ways, the interpreter does the same."""
+    each = case(name)
     # Once as if every launch were too large for the caches.
     caches = 0 if how == "automatic" else None
     after = through_compiler(each, Options(level=1, lanes=LANES[how], cache_bytes=caches))
@@ -63,17 +64,9 @@ def _difference(each: Case, after: dict[int, Array]) -> str | None:
     return None
 
 
-@pytest.fixture(scope="module", autouse=True)
-def compiler() -> None:
-    """What a first compilation loads is loaded before the fork."""
-    compiled(HERE[0], Options(level=1))
-
-
 @pytest.mark.parametrize(("name", "lanes"), _ways())
 def test_given_a_case_when_it_is_compiled_then_it_gives_what_is_expected(name: str, lanes: str) -> None:
     """And, in one of the ways, leaves the same memory as the interpreter."""
-    each = case(name)
-    module_of(each.spv)  # before the fork, for all cases that are in it
-    outcome = isolated(lambda: _run(each, lanes))
+    outcome = apart(_run, name, lanes)
     assert not outcome.trouble, outcome.trouble
     assert outcome.value is None, outcome.value
