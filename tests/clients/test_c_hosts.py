@@ -11,7 +11,7 @@ import sys
 import sysconfig
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -105,14 +105,18 @@ class Surroundings:
         """The planning processes of these programs."""
         return [number for number, line in self.processes().items() if b"service.serve" in line]
 
-    def alone(self, seconds: float = PATIENCE) -> bool:
+    def alone(self) -> bool:
         """Do they all end?"""
-        end = time.monotonic() + seconds
-        while self.planning():
-            if time.monotonic() > end:
-                return False
-            time.sleep(0.01)
-        return True
+        return _until(lambda: not self.planning())
+
+
+def _until(holds: Callable[[], bool]) -> bool:
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
 
 
 @pytest.fixture
@@ -171,7 +175,7 @@ def test_a_planning_process_that_does_nothing_is_ended(around: Surroundings, tmp
 
 def test_a_planning_process_that_works_may_take_its_time(around: Surroundings, tmp_path: Path) -> None:
     python = slow_planner(tmp_path, "while time.thread_time() < 1: pass")
-    around.run("start", SAXPY, ANYZERO_PYTHON=python, ANYZERO_PLANNER_TIMEOUT="0.2")
+    around.run("start", SAXPY, ANYZERO_PYTHON=python, ANYZERO_PLANNER_TIMEOUT="0.5")
 
 
 def test_a_program_that_forks(around: Surroundings) -> None:
@@ -183,9 +187,7 @@ def test_a_program_that_forks(around: Surroundings) -> None:
 def test_a_program_that_adopts_orphans(around: Surroundings) -> None:
     """As the first process of a container does."""
     around.run("adopts", SAXPY)
-    assert around.alone()
-    time.sleep(0.05)
-    assert around.processes() == {}
+    assert _until(lambda: around.processes() == {})
 
 
 def test_many_threads(around: Surroundings) -> None:

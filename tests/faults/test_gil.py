@@ -152,27 +152,26 @@ def test_long_work_with_the_lock_held_lets_others_run(library: str) -> None:
         az.close(recorded)
         az.execute(queue, recorded)
         az.finish(queue)
-        began = time.monotonic()
-        az.execute(queue, recorded)
-        az.finish(queue)
-        times = int(0.3 / (time.monotonic() - began)) + 2
-        for _ in range(times):
-            az.execute(queue, recorded)
         ticks, stop = [], threading.Event()
         def tick():
             while not stop.is_set():
                 ticks.append(time.monotonic())
-                time.sleep(0.005)
+                time.sleep(0.001)
         thread = threading.Thread(target=tick)
         thread.start()
-        time.sleep(0.02)
-        began = time.monotonic()
-        assert held.zeCommandQueueSynchronize(queue, c_uint64(FOREVER)) == 0
-        ended = time.monotonic()
+        # A thread that wants the lock may not get a processor in time, but never in all of these attempts.
+        for _ in range(30):
+            for _ in range(10):
+                az.execute(queue, recorded)
+            began = time.monotonic()
+            assert held.zeCommandQueueSynchronize(queue, c_uint64(FOREVER)) == 0
+            ended = time.monotonic()
+            if any(began < t < ended for t in list(ticks)):
+                break
+        else:
+            raise AssertionError("the lock was held during all waits")
         stop.set()
         thread.join()
-        inside = [t for t in ticks if began < t < ended]
-        assert len(inside) >= 2, (len(inside), ended - began)
         """,
     )
 

@@ -9,6 +9,7 @@ import textwrap
 from pathlib import Path
 
 from tests.npu.conftest import ROOT
+from tests.patience import PATIENCE
 
 OPENING = """
 import ctypes, os, sys
@@ -49,7 +50,7 @@ def discover(site: Path, program: str, *arguments: str, expect: int = 0, **varia
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=PATIENCE,
     )
     assert done.returncode == expect, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stderr if expect else done.stdout

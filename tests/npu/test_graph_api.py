@@ -17,6 +17,7 @@ import openvino as ov
 
 import anyzero as az
 from tests.npu import models
+from tests.patience import PATIENCE
 
 Array = np.ndarray[Any, Any]
 
@@ -70,7 +71,7 @@ def test_weights_lie_beside_the_model_or_are_given(ctx: az.Context, files: dict[
     ):
         made = memory(graph, inputs)
         with ctx.immediate() as lst:
-            lst.execute(graph, made).wait(timeout=30)
+            lst.execute(graph, made).wait(timeout=PATIENCE)
         case.check(given(graph, made), inputs)
 
 
@@ -156,7 +157,7 @@ def test_shapes_that_vary_are_arguments(ctx: az.Context, files: dict[str, Path])
     np.asarray(made[rows.name])[:3] = values
     np.asarray(made[extents[0].name])[...] = (16, 3)
     with ctx.immediate() as lst:
-        lst.execute(graph, made).wait(timeout=30)
+        lst.execute(graph, made).wait(timeout=PATIENCE)
     assert np.asarray(made[extents[1].name]).tolist() == [4, 3]
     case.check([np.asarray(made[graph.outputs[0].name])[:3]], [values])
 
@@ -193,7 +194,7 @@ def test_a_saved_graph_is_used_where_it_lies(ctx: az.Context, mlp: az.Graph, tmp
     for graph in (mapped, copied):
         made = memory(graph, inputs)
         with ctx.immediate() as lst:
-            lst.execute(graph, made).wait(timeout=30)
+            lst.execute(graph, made).wait(timeout=PATIENCE)
         case.check(given(graph, made), inputs)
 
 
@@ -206,7 +207,7 @@ def test_memory_that_can_be_written_to_is_copied(ctx: az.Context, mlp: az.Graph)
     made = memory(graph, inputs)
     blob[...] = 0
     with ctx.immediate() as lst:
-        lst.execute(graph, made).wait(timeout=30)
+        lst.execute(graph, made).wait(timeout=PATIENCE)
     case.check(given(graph, made), inputs)
 
 
@@ -255,11 +256,11 @@ def test_lists_run_graphs(ctx: az.Context, files: dict[str, Path], kind: str) ->
         fence = queue.submit(cl)
     assert not done.done
     start.signal()
-    done.wait(timeout=30)
+    done.wait(timeout=PATIENCE)
     assert done.kernel_ns > 0
     case.check(given(graph, made), inputs)
     if kind == "recorded":
-        fence.wait(timeout=30)
+        fence.wait(timeout=PATIENCE)
 
 
 def test_a_list_takes_arguments_as_they_are_when_it_is_recorded(ctx: az.Context, mlp: az.Graph) -> None:
@@ -272,7 +273,7 @@ def test_a_list_takes_arguments_as_they_are_when_it_is_recorded(ctx: az.Context,
         cl.execute(mlp)
     for name, buffer in other.items():
         mlp.set(name, buffer)
-    ctx.queue().submit(cl).wait(timeout=30)
+    ctx.queue().submit(cl).wait(timeout=PATIENCE)
     case.check(given(mlp, one), first)
     assert not given(mlp, other)[0].any()
 
@@ -286,10 +287,10 @@ def test_recorded_runs_can_be_given_other_memory(ctx: az.Context, mlp: az.Graph)
         with pytest.raises(az.InvalidArgument, match="still being recorded"):
             command.set(0, other["x"])
     queue = ctx.queue()
-    queue.submit(cl).wait(timeout=30)
+    queue.submit(cl).wait(timeout=PATIENCE)
     command.set("x", other["x"])
     command.set(1, other[mlp.outputs[0].name])
-    queue.submit(cl).wait(timeout=30)
+    queue.submit(cl).wait(timeout=PATIENCE)
     case.check(given(mlp, one), first)
     case.check(given(mlp, other), second)
     with pytest.raises(az.InvalidArgument, match="256 bytes"):
@@ -326,7 +327,7 @@ def test_what_runs_may_be_let_go(ctx: az.Context, files: dict[str, Path]) -> Non
     lst.close()
     gc.collect()
     start.signal()
-    done.wait(timeout=30)
+    done.wait(timeout=PATIENCE)
     case.check(result, inputs)
 
 
@@ -343,7 +344,7 @@ def test_threads_share_a_graph(ctx: az.Context, mlp: az.Graph) -> None:
             with ctx.immediate() as lst:
                 for _ in range(50):
                     out[...] = 0
-                    lst.execute(mlp, made).wait(timeout=30)
+                    lst.execute(mlp, made).wait(timeout=PATIENCE)
                     np.testing.assert_allclose(out, wanted, atol=models.tolerance())
         except BaseException as error:
             failures.append(error)
@@ -366,7 +367,7 @@ def test_layers_are_timed(ctx: az.Context, files: dict[str, Path]) -> None:
     with pytest.raises(az.NotReady):
         profile.layers  # noqa: B018
     with ctx.immediate() as lst:
-        lst.execute(graph, graph.buffers(), profile=profile).wait(timeout=30)
+        lst.execute(graph, graph.buffers(), profile=profile).wait(timeout=PATIENCE)
     ran = [each for each in profile.layers if each.status == "executed"]
     assert ran
     assert sum(each.duration_ns for each in ran) > 0

@@ -93,13 +93,15 @@ RETURNING = {
             queue.start_async(userdata=number)
     """,
     "threads that never stop": """
-        import threading, time
-        def work(request):
+        import threading
+        def work(request, once):
             while True:
                 request.infer()
+                once.set()
         for request in requests:
-            threading.Thread(target=work, args=(request,), daemon=True).start()
-        time.sleep(0.1)
+            once = threading.Event()
+            threading.Thread(target=work, args=(request, once), daemon=True).start()
+            once.wait()
     """,
 }
 """Threads that return to Python after finalization.

@@ -29,6 +29,7 @@ from tests.npu.planner_irs import (
     stateful,
     variable,
 )
+from tests.patience import PATIENCE
 
 INPUT, OUTPUT = npu.ZE_GRAPH_ARGUMENT_TYPE_INPUT, npu.ZE_GRAPH_ARGUMENT_TYPE_OUTPUT
 DAMAGED = ze.ZE_RESULT_ERROR_INVALID_NATIVE_BINARY
@@ -303,7 +304,9 @@ def test_importing_it_is_cheap() -> None:
         "import sys, anyzero.driver.graphs.requests; "
         "print(*sorted({'numpy', 'openvino', 'llvmlite', 'ctypes', 'anyzero.compiler'} & sys.modules.keys()))"
     )
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=110)
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=PATIENCE
+    )
     assert found.stdout.split() == []
 
 

@@ -19,6 +19,7 @@ import openvino as ov
 import anyzero as az
 from anyzero.npu import Core
 from tests.npu import models
+from tests.patience import PATIENCE
 
 Array = np.ndarray[Any, Any]
 PIPELINES = {
@@ -201,7 +202,7 @@ print([name for name in sys.modules if name.partition(".")[0] == "openvino"], fl
         env={**kept, "ANYZERO_CACHE_DIR": str(tmp_path / "cache")},
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=PATIENCE,
     )
     assert done.stdout == "[] 12.0\n", done.stderr
 

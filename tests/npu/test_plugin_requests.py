@@ -23,6 +23,7 @@ import openvino as ov
 import anyzero as az
 from anyzero.npu import AsyncInferQueue, CompiledModel, Core, RequestBusy, Tensor
 from tests.npu import models
+from tests.patience import PATIENCE
 
 Array = np.ndarray[Any, Any]
 CASE = models.case("mlp")
@@ -200,7 +201,7 @@ def test_a_callback_may_start_the_next_inference(compiled: CompiledModel) -> Non
 
     request.set_callback(again)
     request.start_async()
-    assert done.wait(30)
+    assert done.wait(PATIENCE)
     assert count == 20
 
 
@@ -378,7 +379,7 @@ print("started")
     kept = {name: value for name, value in os.environ.items() if not name.startswith("ANYZERO_")}
     environment = {**kept, "ANYZERO_CACHE_DIR": str(tmp_path / "cache")}
     done = subprocess.run(
-        [sys.executable, "-c", program, str(path)], env=environment, capture_output=True, text=True, timeout=110
+        [sys.executable, "-c", program, str(path)], env=environment, capture_output=True, text=True, timeout=PATIENCE
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "started\n", "")
 

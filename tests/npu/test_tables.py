@@ -18,6 +18,7 @@ from anyzero import ze
 from anyzero.api.library import function
 from anyzero.ze import npu
 from tests.npu import models
+from tests.patience import PATIENCE
 
 TABLES = {
     npu.ZE_GRAPH_EXT_NAME: npu.ze_graph_dditable_ext_t,
@@ -241,7 +242,7 @@ def test_a_list_initializes_a_graph(ctx: az.Context, graphs: Any, graph: az.Grap
             submitted = queue.submit(lst)
             assert not ready.done
             gate.signal()
-            submitted.wait(timeout=60)
+            submitted.wait(timeout=PATIENCE)
         assert ready.done
     assert np.array_equal(np.asarray(buffers[graph.outputs[0].name]), expected)
 

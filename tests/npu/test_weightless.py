@@ -20,6 +20,7 @@ from anyzero.api._graph_extension import extension
 from anyzero.npu import Core
 from anyzero.ze import npu
 from tests.npu import models
+from tests.patience import PATIENCE
 
 WEIGHTLESS = {"ENABLE_WEIGHTLESS": True}
 SIDE = 128
@@ -65,7 +66,7 @@ def infer(ctx: az.Context, graph: az.Graph) -> Array:
     buffers = graph.buffers()
     np.asarray(buffers[graph.inputs[0].name])[...] = X
     with ctx.immediate() as lst:
-        lst.execute(graph, buffers).wait(timeout=60)
+        lst.execute(graph, buffers).wait(timeout=PATIENCE)
     return np.array(buffers[graph.outputs[0].name])
 
 
@@ -120,7 +121,7 @@ class TestArguments:
             lst.end()
             for factor in (1, -2):
                 run.set("w", weights(factor))
-                queue.submit(lst).wait(timeout=60)
+                queue.submit(lst).wait(timeout=PATIENCE)
                 assert np.allclose(np.asarray(buffers[graph.outputs[0].name]), expected(X, weights(factor)), **CLOSE)
 
 
@@ -137,7 +138,7 @@ class TestInitialization:
             lst.barrier()
             lst.execute(graph, buffers)
         with ctx.queue() as queue:
-            queue.submit(lst).wait(timeout=60)
+            queue.submit(lst).wait(timeout=PATIENCE)
         assert np.allclose(np.asarray(buffers[graph.outputs[0].name]), expected(X, weights()), **CLOSE)
 
     def test_a_list_takes_them_anew(self, ctx: az.Context, graph: az.Graph) -> None:
@@ -154,12 +155,12 @@ class TestInitialization:
             running.end()
             assert called.AppendGraphInitialize(anew.handle, graph.handle, None, 0, None) == 0
             anew.end()
-            queue.submit(running).wait(timeout=60)
+            queue.submit(running).wait(timeout=PATIENCE)
             np.asarray(memory)[...] = weights(5)
-            queue.submit(running).wait(timeout=60)
+            queue.submit(running).wait(timeout=PATIENCE)
             assert np.allclose(np.asarray(result), expected(X, weights()), **CLOSE)
-            queue.submit(anew).wait(timeout=60)
-            queue.submit(running).wait(timeout=60)
+            queue.submit(anew).wait(timeout=PATIENCE)
+            queue.submit(running).wait(timeout=PATIENCE)
             assert np.allclose(np.asarray(result), expected(X, weights(5)), **CLOSE)
 
     def test_unreadable_weights_are_an_error(self, path: Path) -> None:
@@ -170,7 +171,7 @@ class TestInitialization:
             graph.set("w", weights())
             assert called.SetArgumentValue(graph.handle, graph.argument("w").index, ctypes.c_void_p(4096)) == 0
             with pytest.raises(az.DeviceLost, match=r"vpux_tw_0.* cannot be read"), ctx.immediate() as lst:
-                lst.execute(graph, buffers).wait(timeout=60)
+                lst.execute(graph, buffers).wait(timeout=PATIENCE)
 
 
 class TestPlugin:

@@ -16,6 +16,7 @@ import pytest
 
 import anyzero as az
 from anyzero.interop import opencl
+from tests.asleep import await_sleep_of_others
 from tests.patience import PATIENCE
 
 COMPLETE = cl.command_execution_status.COMPLETE
@@ -38,7 +39,7 @@ def test_level_zero_waits_for_opencl(ctx: az.Context, cl_ctx: Any, cl_queue: Any
     event = opencl.event(ctx, filled)
     with ctx.immediate() as lst:
         copied = lst.copy(target, mine, wait=event)
-        time.sleep(0.02)
+        await_sleep_of_others()
         assert not event.done
         assert not copied.done
         begin.set_status(COMPLETE)
@@ -65,7 +66,7 @@ def test_opencl_waits_for_level_zero(ctx: az.Context, cl_ctx: Any, cl_queue: Any
         args = (theirs, np.uint32(2), np.uint32(1))
         last = cl.Kernel(program, "advance")(cl_queue, (1024,), None, *args, wait_for=[filled])
         cl_queue.flush()
-        time.sleep(0.02)
+        await_sleep_of_others()
         assert int(last.command_execution_status) > 0
         begin.signal()
         last.wait()
@@ -155,7 +156,7 @@ def test_links_need_no_interpreter(ctx: az.Context, cl_ctx: Any, cl_queue: Any) 
     sys.setswitchinterval(1000)
     try:
         signal(begin.handle)
-        for _ in range(500):
+        for _ in range(100 * PATIENCE):
             if query(last.handle) == 0:
                 break
             sleep(10_000)

@@ -13,6 +13,7 @@ import pytest
 
 import anyzero as az
 from anyzero.interop import opencl
+from tests.asleep import await_sleep_of_others
 from tests.patience import PATIENCE
 
 COMPLETE = cl.command_execution_status.COMPLETE
@@ -113,7 +114,7 @@ def test_handing_over_waits_for_nothing(ctx: az.Context, cl_ctx: Any, cl_queue: 
         both.in_opencl(3, turn)
         with shared.turn() as lst:
             both.in_level_zero(lst, 5, turn)
-    time.sleep(0.05)
+    await_sleep_of_others()
     # Far ahead does not mean a thread for every turn.
     assert threads() < before + 10
     assert (np.asarray(both.mine) == 1).all()

@@ -13,6 +13,7 @@ import pytest
 
 from tests.npu import models
 from tests.npu.client.conftest import DEVICE, outputs
+from tests.patience import PATIENCE
 
 Compiled = Callable[[str], ov.CompiledModel]
 
@@ -39,7 +40,7 @@ def test_callback(compiled: Compiled) -> None:
     request.set_callback(arrived, "mine")
     inputs = case.inputs()
     request.start_async(list(inputs), "mine")
-    assert done.wait(60)
+    assert done.wait(PATIENCE)
     request.wait()
     assert seen == ["mine"]
     case.check(outputs(request), inputs)
@@ -156,7 +157,7 @@ def test_requests_on_threads(compiled: Compiled) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(100)
+        thread.join(PATIENCE)
     assert not wrong
     assert not any(thread.is_alive() for thread in threads)
 
@@ -175,7 +176,7 @@ def test_compiling_on_threads(core: ov.Core) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(100)
+        thread.join(PATIENCE)
     assert len(found) == 4
     for results in found:
         case.check(results, inputs)
