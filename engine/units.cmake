@@ -1,5 +1,5 @@
 # Several files of a folder as one translation unit: a file's headers and their templates take longer to compile than the file itself,
-# and the address sanitizer's build halves this way. Only for the sanitizers: a change compiles a whole unit again.
+# so a build takes a third of the time. A change compiles a whole unit again, so units are small where people wait for that.
 #
 # Files of a unit share their anonymous namespaces, so two files that define the same name there go into different units, and a file
 # with a type of its own that has the name of a header's type stays alone.
