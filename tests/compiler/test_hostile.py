@@ -67,7 +67,7 @@ def mutations(draw: st.DrawFn) -> bytes:
     return words.tobytes()
 
 
-@settings(max_examples=examples(1000, 1500))
+@settings(max_examples=examples(500, 1500))
 @given(mutations())
 def test_mutated_modules(data: bytes) -> None:
     survive(data)

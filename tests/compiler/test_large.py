@@ -74,7 +74,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("shape", WORK)
 def test_work_grows_as_the_kernel_does(shape: str, small_pieces: None, monkeypatch: pytest.MonkeyPatch) -> None:
     work = []
-    for size in (100, 200):
+    for size in (70, 140):
         data = large(shape, size)
         with _lines_run() as count:
             module = spirv.read(data)

@@ -6,6 +6,7 @@ import pytest
 
 from anyzero.compiler import translate
 from anyzero.compiler.errors import CompileError
+from anyzero.compiler.translate import frame
 from tests.compiler.samples import PROLOGUE, TYPES, function
 from tests.compiler.translate.programs import body_of, kernel, kernel_module, module, names, run
 
@@ -195,7 +196,8 @@ def test_calls_have_a_limit_in_depth() -> None:
         body_of(text)
 
 
-def test_calls_have_a_limit_in_number() -> None:
+def test_calls_have_a_limit_in_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frame, "LIMIT", frame.LIMIT // 20)
     declared = "%nothing = OpTypeFunction %void\n"
     text = function("%r = OpFunctionCall %void %fn0\nOpReturn", declarations=declared + chain(64, 2))
     with pytest.raises(CompileError, match="longer than"):
