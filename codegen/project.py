@@ -19,6 +19,7 @@ from codegen import (
     spirv_tables,
     structures,
     tables,
+    traced,
     values,
 )
 from codegen.outputs import NOTICE, Output
@@ -35,6 +36,7 @@ def outputs(root: Path) -> list[Output]:
         *structures.outputs(api),
         *entries.outputs(api, classes),
         *tables.outputs(api),
+        *traced.outputs(api),
         *loader.outputs(api),
         *ctypes_package.outputs(api),
         *ctypes_npu.outputs(api, npu),

@@ -25,6 +25,9 @@ extern const ze_handle_t ddi_handle;
 // The API function of that name, or nullptr.
 void* find_function(const char* name);
 
+// Puts the traced functions into all tables, in place of the plain ones.
+void trace_tables();
+
 }  // namespace anyzero
 """
 
@@ -51,6 +54,18 @@ void* find_function(const char* name) {
 """
 
 
+_TRACE = """
+void trace_tables() {
+  for (const auto& [table, count] : tables) {
+    for (size_t i = 0; i < count; ++i) {
+      for (const TracedFunction& function : traced_functions)
+        if (function.plain == table[i]) table[i] = function.traced;
+    }
+  }
+}
+"""
+
+
 def outputs(api: Api) -> Iterator[Output]:
     yield Output(f"{FOLDER}/tables.h", slashes() + _HEADER)
     yield Output(f"{FOLDER}/tables.cpp", "\n".join(_source(api)) + "\n")
@@ -64,19 +79,21 @@ def _source(api: Api) -> Iterator[str]:
         "#include <algorithm>",
         "#include <cstring>",
         "#include <iterator>",
+        "#include <utility>",
         "",
     )
-    yield from ('#include "../error.h"', "", "namespace anyzero {", "")
+    yield from ('#include "../error.h"', '#include "traced.h"', "", "namespace anyzero {", "")
     yield from ("namespace {", "")
     for table in api.tables.values():
         yield from _instance(table)
     for namespace in NAMESPACES:
         yield from _driver_instance(api, namespace)
     yield from _functions(api)
+    yield from _tables(api)
     yield _GATE.strip()
     yield from ("", "}  // namespace", "")
     handles = ", ".join(f"&{_driver_variable(namespace)}" for namespace in NAMESPACES)
-    yield from (f"const ze_handle_t ddi_handle = {{{handles}}};", _FIND, 'extern "C" {', "")
+    yield from (f"const ze_handle_t ddi_handle = {{{handles}}};", _FIND, _TRACE, 'extern "C" {', "")
     for table in api.tables.values():
         yield from getter(api, table, _variable(table))
     yield from ('}  // extern "C"', "}  // namespace anyzero")
@@ -114,6 +131,14 @@ def _functions(api: Api) -> Iterator[str]:
     in_tables = (slot.function for table in api.tables.values() for slot in table.slots)
     for name in sorted(in_tables):
         yield f'    {{"{name}", reinterpret_cast<void*>({name})}},'
+    yield from ("};", "")
+
+
+def _tables(api: Api) -> Iterator[str]:
+    yield "const std::pair<void**, size_t> tables[] = {"
+    for table in api.tables.values():
+        name = _variable(table)
+        yield f"    {{reinterpret_cast<void**>(&{name}), sizeof {name} / sizeof(void*)}},"
     yield from ("};", "")
 
 

@@ -15,6 +15,7 @@
 #include "../objects/residency.h"
 #include "../system/clock.h"
 #include "../system/settings.h"
+#include "../trace/recording.h"
 #include "code.h"
 #include "descriptor_waits.h"
 #include "dispatch.h"
@@ -204,11 +205,15 @@ bool Walk::overlap(const Program& program) {
   }
   if (cost < kWorthSharing / 1000) return false;
   worked += kUnlooked;
+  const uint64_t start = is_recording() ? ticks() : 0;
   ring.busy_.begin(now_ns());
   run_overlap(*next, ring.context_, ring.device_, brief, &ring.running_);
   ring.busy_.end(now_ns());
-  for (uint64_t i = 0; i < next->count; ++i) ring.inner_.advance(ring.inner_.packet());
-  ring.inner_done_ += next->count;
+  for (uint64_t i = 0; i < next->count; ++i, ++ring.inner_done_) {
+    const Packet& packet = ring.inner_.packet();
+    if (start) [[unlikely]] record(packet, start);
+    ring.inner_.advance(packet);
+  }
   return true;
 }
 
@@ -224,6 +229,7 @@ Walk::Step Walk::ready(const Packet& packet, const WaitFor* targets) {
         break;
       case Signal::State::Pending:
         ring.blocked_on_ = *wait;
+        if (is_recording() && !ring.blocked_since_) [[unlikely]] ring.blocked_since_ = ticks();
         return Step::Blocked;
       case Signal::State::Failed:
         ring.lose(&packet, "it waits for an event whose own command was lost");
@@ -240,11 +246,14 @@ Walk::Step Walk::step(const Packet& packet, const WaitFor* targets) {
   }
   if (!on_engine_thread && needs_engine(packet)) return Step::NeedsEngine;
   Event* signal = packet.signal;
+  const bool recorded = is_recording();
   uint64_t start = signal && signal->timed() ? now_ns() : 0;
+  const uint64_t tick = recorded ? ticks() : 0;
   ring.running_ = &packet;
   if (!ring.device_.pages_on_demand() && !resident(packet)) return Step::Done;
   act(packet);
   if (packet.op == Op::Infer && ring.lost_.load(std::memory_order_relaxed)) return Step::Done;
+  if (recorded) [[unlikely]] record(packet, tick);
   if (signal) signal->complete(start);
   return Step::Done;
 }

@@ -32,6 +32,8 @@ class Walk {
   bool resident(const Packet& packet);
   bool needs_engine(const Packet& packet) const;
   void infer(const InferPacket& packet);
+  // Adds the command, begun at `start` and done now, to the recording: command_record.cpp.
+  [[gnu::noinline]] void record(const Packet& packet, uint64_t start);
   // An engine thread has another ring to see to; a helper has helped long enough.
   bool should_yield();
 

@@ -21,6 +21,11 @@ SlotPool& slots() {
   static SlotPool* slots = new SlotPool(sizeof(Ring));  // leaked, as all pools are
   return *slots;
 }
+uint64_t next_number() {
+  static constinit std::atomic<uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 }  // namespace
 
 Ring* Ring::make(Context& context, Device& device, Engine& engine, uint32_t priority) {
@@ -34,7 +39,7 @@ Ring* Ring::make(Context& context, Device& device, Engine& engine, uint32_t prio
 }
 
 Ring::Ring(Context& context, Device& device, Engine& engine, uint32_t priority)
-    : context_(context), device_(device), engine_(engine), priority_(priority) {}
+    : context_(context), device_(device), engine_(engine), priority_(priority), number_(next_number()) {}
 
 Ring::~Ring() {
   device_.remove_ring(this);

@@ -68,6 +68,8 @@ class Ring {
   // From the next time that the ring is handed to its engine.
   void set_priority(uint32_t priority) { priority_.store(priority, std::memory_order_relaxed); }
   Engine& engine() const { return engine_; }
+  // Rings are numbered from 1 in each process, for reports.
+  uint64_t number() const { return number_; }
   // Nanoseconds that kernels and copies of this ring have taken until `now`.
   uint64_t busy(uint64_t now) const { return busy_.until(now); }
 
@@ -146,6 +148,7 @@ class Ring {
   Device& device_;
   Engine& engine_;
   std::atomic<uint32_t> priority_;
+  const uint64_t number_;
 
   alignas(64) SpinLock write_lock_;
   Stream stream_;
@@ -168,6 +171,7 @@ class Ring {
   const Packet* running_ = nullptr;
   Busy busy_;
   WaitFor blocked_on_{};
+  uint64_t blocked_since_ = 0;  // for recordings
 
   std::atomic<bool> lost_{false};
   mutable Mutex report_mutex_;

@@ -4,6 +4,7 @@
 #include "../abi/error.h"
 #include "../exec/engine.h"
 #include "../system/settings.h"
+#include "../trace/recording.h"
 #include "capture.h"
 #include "command_list.h"
 #include "residency.h"
@@ -65,6 +66,7 @@ inline ze_result_t CommandList::append(uint64_t cost, size_t extra, Event* signa
   const uint64_t before = ring_->before();
   // Before anybody can run the packet: the event may be destroyed as soon as it is signalled.
   if (signal) signal->track(*ring_, before + 1);
+  note_submission(ring_->number(), before + 1);
   const uint64_t position = ring_->publish_held(*packet);
   return submit(before, position, cost <= cheap_limit());
 }

@@ -4,6 +4,7 @@
 
 #include "../layouts/gen/planner.h"
 #include "../system/mutex.h"
+#include "../trace/recording.h"
 #include "planner.h"
 #include "process.h"
 
@@ -15,6 +16,19 @@ namespace {
 Guarded<std::vector<uint64_t>>& released() {
   static auto* released = new Guarded<std::vector<uint64_t>>;  // leaked: modules are destroyed from exit handlers
   return *released;
+}
+
+void record_request(const char* function, uint64_t start, uint64_t asked, uint64_t answered) {
+  TraceRecord* record = begin_record();
+  if (!record) return;
+  *record = {};
+  record->kind = static_cast<uint32_t>(TraceKind::Planning);
+  record->what = static_cast<uint32_t>(place_of_text(function));
+  record->start = start;
+  record->end = ticks();
+  record->values[0] = asked;
+  record->values[1] = answered;
+  complete_record();
 }
 
 }  // namespace
@@ -39,7 +53,10 @@ void ask_planner(const char* function, std::string_view request, Reply* reply) {
   ByteWriter bytes;
   encode(bytes, head);
   bytes.raw(request);
-  if (!call_planner(function, bytes.bytes(), &reply->bytes_, &reply->log)) {
+  const uint64_t start = is_recording() ? ticks() : 0;
+  const bool answered = call_planner(function, bytes.bytes(), &reply->bytes_, &reply->log);
+  if (start) record_request(function, start, request.size(), reply->bytes_.size());
+  if (!answered) {
     auto open = released().open();
     open->insert(open->end(), head.released.begin(), head.released.end());
     reply->status = ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;

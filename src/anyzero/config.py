@@ -420,6 +420,15 @@ class Config:
         meaning="A folder that receives the LLVM IR and the assembly of every kernel that is created. Kernels are "
         "compiled even when the cache has them.",
     )
+    trace: str | None = _variable(
+        "ANYZERO_TRACE",
+        _text,
+        names_path=True,
+        default=None,
+        shown="none",
+        accepts="a path",
+        meaning="A folder that receives a recording of each process that uses the driver; `anyzero trace` sets it.",
+    )
     target: str | None = _variable(
         "ANYZERO_TARGET",
         _unless_auto(_cpu_name),

@@ -74,15 +74,17 @@ ARROWS: dict[str, dict[str, set[str]]] = {
 # The engine's folders, from the top down. `abi/gen` is two things: the doors, above everything, and the specification's
 # headers, below everything.
 FOLDERS: dict[str, set[str]] = {
-    "abi/gen": {"abi", "objects", "sysman"},
+    "abi/gen": {"abi", "objects", "sysman", "trace"},
     "sysman": {"abi", "abi/gen", "objects", "system"},
     "npu": {"abi", "abi/gen", "exec", "layouts/gen", "objects", "planning", "system"},
-    "objects": {"abi", "abi/gen", "backends", "exec", "layouts", "layouts/gen", "planning", "system"},
+    "objects": {"abi", "abi/gen", "backends", "exec", "layouts", "layouts/gen", "planning", "system", "trace"},
     # The planner's bridge to Python
-    "planning": {"abi/gen", "layouts", "layouts/gen", "system"},
+    "planning": {"abi/gen", "layouts", "layouts/gen", "system", "trace"},
     "backends/cpu": {"backends", "exec", "system"},
-    "exec": {"abi", "abi/gen", "backends", "layouts", "layouts/gen", "system"},
+    "exec": {"abi", "abi/gen", "backends", "layouts", "layouts/gen", "system", "trace"},
     "backends": {"abi/gen"},
+    # Recordings of what the others do
+    "trace": {"abi/gen", "layouts/gen", "system"},
     "abi": {"abi/gen", "system"},
     # Bytes that are shared with the planner, with compiled code and with other processes
     "layouts/gen": {"layouts"},
@@ -98,6 +100,7 @@ UPWARDS = {
     "exec/program.cpp": {"objects"},
     "exec/ring.cpp": {"objects"},
     "exec/processor.cpp": {"objects"},
+    "exec/command_record.cpp": {"objects"},
     "exec/dispatch.cpp": {"objects"},
     "exec/overlap.cpp": {"objects"},
     "exec/descriptor_waits.cpp": {"objects"},

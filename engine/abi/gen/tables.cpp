@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <utility>
 
 #include "../error.h"
+#include "traced.h"
 
 namespace anyzero {
 
@@ -1300,6 +1302,85 @@ const Named functions[] = {
     {"zetTracerExpSetPrologues", reinterpret_cast<void*>(zetTracerExpSetPrologues)},
 };
 
+const std::pair<void**, size_t> tables[] = {
+    {reinterpret_cast<void**>(&ze_rtas_builder), sizeof ze_rtas_builder / sizeof(void*)},
+    {reinterpret_cast<void**>(&ze_rtas_builder_exp), sizeof ze_rtas_builder_exp / sizeof(void*)},
+    {reinterpret_cast<void**>(&ze_rtas_parallel_operation), sizeof ze_rtas_parallel_operation / sizeof(void*)},
+    {reinterpret_cast<void**>(&ze_rtas_parallel_operation_exp), sizeof ze_rtas_parallel_operation_exp / sizeof(void*)},
+    {reinterpret_cast<void**>(&ze_global), sizeof ze_global / sizeof(void*)},
+    {reinterpret_cast<void**>(&ze_driver), sizeof ze_driver / sizeof(void*)},
+    {reinterpret_cast<void**>(&ze_driver_exp), sizeof ze_driver_exp / sizeof(void*)},
+    {reinterpret_cast<void**>(&ze_device), sizeof ze_device / sizeof(void*)},
+    {reinterpret_cast<void**>(&ze_device_exp), sizeof ze_device_exp / sizeof(void*)},
+    {reinterpret_cast<void**>(&ze_context), sizeof ze_context / sizeof(void*)},
+    {reinterpret_cast<void**>(&ze_command_queue), sizeof ze_command_queue / sizeof(void*)},
+    {reinterpret_cast<void**>(&ze_command_list), sizeof ze_command_list / sizeof(void*)},
+    {reinterpret_cast<void**>(&ze_command_list_exp), sizeof ze_command_list_exp / sizeof(void*)},
+    {reinterpret_cast<void**>(&ze_image), sizeof ze_image / sizeof(void*)},
+    {reinterpret_cast<void**>(&ze_image_exp), sizeof ze_image_exp / sizeof(void*)},
+    {reinterpret_cast<void**>(&ze_mem), sizeof ze_mem / sizeof(void*)},
+    {reinterpret_cast<void**>(&ze_mem_exp), sizeof ze_mem_exp / sizeof(void*)},
+    {reinterpret_cast<void**>(&ze_fence), sizeof ze_fence / sizeof(void*)},
+    {reinterpret_cast<void**>(&ze_event_pool), sizeof ze_event_pool / sizeof(void*)},
+    {reinterpret_cast<void**>(&ze_event), sizeof ze_event / sizeof(void*)},
+    {reinterpret_cast<void**>(&ze_event_exp), sizeof ze_event_exp / sizeof(void*)},
+    {reinterpret_cast<void**>(&ze_module), sizeof ze_module / sizeof(void*)},
+    {reinterpret_cast<void**>(&ze_module_build_log), sizeof ze_module_build_log / sizeof(void*)},
+    {reinterpret_cast<void**>(&ze_kernel), sizeof ze_kernel / sizeof(void*)},
+    {reinterpret_cast<void**>(&ze_kernel_exp), sizeof ze_kernel_exp / sizeof(void*)},
+    {reinterpret_cast<void**>(&ze_sampler), sizeof ze_sampler / sizeof(void*)},
+    {reinterpret_cast<void**>(&ze_physical_mem), sizeof ze_physical_mem / sizeof(void*)},
+    {reinterpret_cast<void**>(&ze_virtual_mem), sizeof ze_virtual_mem / sizeof(void*)},
+    {reinterpret_cast<void**>(&ze_fabric_vertex_exp), sizeof ze_fabric_vertex_exp / sizeof(void*)},
+    {reinterpret_cast<void**>(&ze_fabric_edge_exp), sizeof ze_fabric_edge_exp / sizeof(void*)},
+    {reinterpret_cast<void**>(&ze_graph), sizeof ze_graph / sizeof(void*)},
+    {reinterpret_cast<void**>(&ze_executable_graph), sizeof ze_executable_graph / sizeof(void*)},
+    {reinterpret_cast<void**>(&zet_metric_programmable_exp), sizeof zet_metric_programmable_exp / sizeof(void*)},
+    {reinterpret_cast<void**>(&zet_metric_tracer_exp), sizeof zet_metric_tracer_exp / sizeof(void*)},
+    {reinterpret_cast<void**>(&zet_metric_decoder_exp), sizeof zet_metric_decoder_exp / sizeof(void*)},
+    {reinterpret_cast<void**>(&zet_device), sizeof zet_device / sizeof(void*)},
+    {reinterpret_cast<void**>(&zet_device_exp), sizeof zet_device_exp / sizeof(void*)},
+    {reinterpret_cast<void**>(&zet_context), sizeof zet_context / sizeof(void*)},
+    {reinterpret_cast<void**>(&zet_command_list), sizeof zet_command_list / sizeof(void*)},
+    {reinterpret_cast<void**>(&zet_command_list_exp), sizeof zet_command_list_exp / sizeof(void*)},
+    {reinterpret_cast<void**>(&zet_module), sizeof zet_module / sizeof(void*)},
+    {reinterpret_cast<void**>(&zet_kernel), sizeof zet_kernel / sizeof(void*)},
+    {reinterpret_cast<void**>(&zet_metric), sizeof zet_metric / sizeof(void*)},
+    {reinterpret_cast<void**>(&zet_metric_exp), sizeof zet_metric_exp / sizeof(void*)},
+    {reinterpret_cast<void**>(&zet_metric_group), sizeof zet_metric_group / sizeof(void*)},
+    {reinterpret_cast<void**>(&zet_metric_group_exp), sizeof zet_metric_group_exp / sizeof(void*)},
+    {reinterpret_cast<void**>(&zet_metric_streamer), sizeof zet_metric_streamer / sizeof(void*)},
+    {reinterpret_cast<void**>(&zet_metric_query_pool), sizeof zet_metric_query_pool / sizeof(void*)},
+    {reinterpret_cast<void**>(&zet_metric_query), sizeof zet_metric_query / sizeof(void*)},
+    {reinterpret_cast<void**>(&zet_tracer_exp), sizeof zet_tracer_exp / sizeof(void*)},
+    {reinterpret_cast<void**>(&zet_debug), sizeof zet_debug / sizeof(void*)},
+    {reinterpret_cast<void**>(&zes_global), sizeof zes_global / sizeof(void*)},
+    {reinterpret_cast<void**>(&zes_device), sizeof zes_device / sizeof(void*)},
+    {reinterpret_cast<void**>(&zes_device_exp), sizeof zes_device_exp / sizeof(void*)},
+    {reinterpret_cast<void**>(&zes_driver), sizeof zes_driver / sizeof(void*)},
+    {reinterpret_cast<void**>(&zes_driver_exp), sizeof zes_driver_exp / sizeof(void*)},
+    {reinterpret_cast<void**>(&zes_overclock), sizeof zes_overclock / sizeof(void*)},
+    {reinterpret_cast<void**>(&zes_scheduler), sizeof zes_scheduler / sizeof(void*)},
+    {reinterpret_cast<void**>(&zes_performance_factor), sizeof zes_performance_factor / sizeof(void*)},
+    {reinterpret_cast<void**>(&zes_power), sizeof zes_power / sizeof(void*)},
+    {reinterpret_cast<void**>(&zes_frequency), sizeof zes_frequency / sizeof(void*)},
+    {reinterpret_cast<void**>(&zes_engine), sizeof zes_engine / sizeof(void*)},
+    {reinterpret_cast<void**>(&zes_standby), sizeof zes_standby / sizeof(void*)},
+    {reinterpret_cast<void**>(&zes_firmware), sizeof zes_firmware / sizeof(void*)},
+    {reinterpret_cast<void**>(&zes_firmware_exp), sizeof zes_firmware_exp / sizeof(void*)},
+    {reinterpret_cast<void**>(&zes_memory), sizeof zes_memory / sizeof(void*)},
+    {reinterpret_cast<void**>(&zes_fabric_port), sizeof zes_fabric_port / sizeof(void*)},
+    {reinterpret_cast<void**>(&zes_temperature), sizeof zes_temperature / sizeof(void*)},
+    {reinterpret_cast<void**>(&zes_psu), sizeof zes_psu / sizeof(void*)},
+    {reinterpret_cast<void**>(&zes_fan), sizeof zes_fan / sizeof(void*)},
+    {reinterpret_cast<void**>(&zes_led), sizeof zes_led / sizeof(void*)},
+    {reinterpret_cast<void**>(&zes_ras), sizeof zes_ras / sizeof(void*)},
+    {reinterpret_cast<void**>(&zes_ras_exp), sizeof zes_ras_exp / sizeof(void*)},
+    {reinterpret_cast<void**>(&zes_diagnostics), sizeof zes_diagnostics / sizeof(void*)},
+    {reinterpret_cast<void**>(&zes_vf_management_exp), sizeof zes_vf_management_exp / sizeof(void*)},
+    {reinterpret_cast<void**>(&zer_global), sizeof zer_global / sizeof(void*)},
+};
+
 // A caller of another major version, or of none, has tables of another shape.
 bool speaks(ze_api_version_t version) { return ZE_MAJOR_VERSION(version) == 1; }
 
@@ -1320,6 +1401,16 @@ void* find_function(const char* name) {
   const auto before = [](const Named& entry, const char* key) { return std::strcmp(entry.name, key) < 0; };
   const auto* found = std::lower_bound(std::begin(functions), std::end(functions), name, before);
   return found != std::end(functions) && std::strcmp(found->name, name) == 0 ? found->address : nullptr;
+}
+
+
+void trace_tables() {
+  for (const auto& [table, count] : tables) {
+    for (size_t i = 0; i < count; ++i) {
+      for (const TracedFunction& function : traced_functions)
+        if (function.plain == table[i]) table[i] = function.traced;
+    }
+  }
 }
 
 extern "C" {

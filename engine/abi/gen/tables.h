@@ -11,4 +11,7 @@ extern const ze_handle_t ddi_handle;
 // The API function of that name, or nullptr.
 void* find_function(const char* name);
 
+// Puts the traced functions into all tables, in place of the plain ones.
+void trace_tables();
+
 }  // namespace anyzero

@@ -22,6 +22,7 @@ examples:
   anyzero info --json              the same for programs: anyzero info --json | jq '.drivers[].devices[].name'
   anyzero demo                     a tour of commands and kernels, with pictures
   anyzero run -- ./vector_add      run any Level Zero program on this package's driver
+  anyzero trace -- ./vector_add    run it, and write a timeline of what it did
   eval "$(anyzero env)"            the same for every program that this shell starts
   anyzero doctor                   check the installation; how to fix what is wrong
   anyzero npu latency model.xml    time to a model's first inference, with cold and warm caches
@@ -60,6 +61,17 @@ examples:
 The program replaces this process, so its exit code, signals and terminal are its own. It gets the system's loader with
 this package's driver, or this package's loader if the system has none or an old one.
 
+exit codes: the program's own; 127 no such program, 126 it cannot be started, 125 anyzero itself failed.
+"""
+_TRACE = """\
+examples:
+  anyzero trace -- ./vector_add 1024                     writes trace.json, for https://ui.perfetto.dev
+  anyzero trace -o trace.html -- python program.py       a self-contained page for any browser
+  anyzero trace --summary -- python -m pytest tests      where the time went, as tables; no file
+  anyzero trace --summary -o trace.json -- ./program     both
+
+A recording has the calls of the program with their arguments and results, the commands that each queue ran, requests to
+the compiler, waits, and memory over time. The last 131,072 records of each thread are kept.
 exit codes: the program's own; 127 no such program, 126 it cannot be started, 125 anyzero itself failed.
 """
 _ENV = """\
@@ -251,6 +263,14 @@ def _parser() -> argparse.ArgumentParser:
     _add_choices(start)
     start.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM", help="the program and its arguments")
 
+    record = add("trace", "run a program and record a timeline of its calls and commands", _TRACE, _trace)
+    record.usage = "anyzero trace [options] [--] PROGRAM [ARGUMENT …]"
+    record.set_defaults(failure=125)
+    record.add_argument("-o", "--output", metavar="FILE", help="default trace.json; FILE.html is a page for browsers")
+    record.add_argument("--summary", action="store_true", help="print where the time went")
+    _add_choices(record)
+    record.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM", help="the program and its arguments")
+
     tell = add("env", "print the variables that make programs use anyzero", _ENV, _env)
     tell.add_argument(
         "--shell", default="sh", choices=["sh", "fish", "github", "json"], help="syntax of the output; default sh"
@@ -385,6 +405,23 @@ def _run(chosen: argparse.Namespace) -> int:
         return 2
     return run.run(
         program, devices=chosen.devices, profile=chosen.profile, loader=chosen.loader, verbose=chosen.verbose
+    )
+
+
+def _trace(chosen: argparse.Namespace) -> int:
+    from anyzero.tools import trace
+
+    program = chosen.program[1:] if chosen.program[:1] == ["--"] else chosen.program
+    if not program:
+        print("anyzero trace: error: which program? (anyzero trace --help has examples)", file=sys.stderr)
+        return 2
+    return trace.run(
+        program,
+        output=chosen.output,
+        tables=chosen.summary,
+        devices=chosen.devices,
+        profile=chosen.profile,
+        loader=chosen.loader,
     )
 
 

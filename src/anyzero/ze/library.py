@@ -23,15 +23,25 @@ class Library:
         run_planner = getattr(self._cdll, "zexRunPlannerInThisProcess", None)
         if run_planner is not None:
             run_planner(os.fsencode(sys.executable or ""))
+        self._traced = getattr(self._cdll, "zexTracedFunction", None)
+        if self._traced is not None:
+            self._traced.restype = ctypes.c_void_p
 
     def __getattr__(self, name: str) -> Any:
         if name not in FUNCTIONS:
             raise AttributeError(f"{name} is not a function of the core API")
-        try:
-            function = self._cdll[name]
-        except AttributeError:
-            raise AttributeError(f"{self.path} does not export {name}") from None
-        function.restype, function.argtypes, _ = FUNCTIONS[name]
+        result, parameters, _ = FUNCTIONS[name]
+        function: Any
+        # Our own driver has every function twice; the second one can record its calls (`anyzero.trace`).
+        if self._traced is not None and (address := self._traced(name.encode())):
+            function = ctypes.CFUNCTYPE(result, *parameters)(address)
+            function.__name__ = name
+        else:
+            try:
+                function = self._cdll[name]
+            except AttributeError:
+                raise AttributeError(f"{self.path} does not export {name}") from None
+            function.restype, function.argtypes = result, parameters
         setattr(self, name, function)
         return function
 

@@ -1,0 +1,79 @@
+"""traced.h and traced.cpp: every function once more, recorded while a recording is made.
+
+Loaders get these instead of the plain ones if the recording began before them. The Python API always calls these; each
+call then tests whether there is a recording.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from codegen import c_types
+from codegen.model import Api, Function, Param
+from codegen.outputs import Output, slashes
+
+FOLDER = "engine/abi/gen"
+
+_HEADER = """
+#pragma once
+
+#include <span>
+
+namespace anyzero {
+
+struct TracedFunction {
+  const char* name;
+  const char* signature;  // with the names of its parameters
+  void* plain;
+  void* traced;
+};
+
+// Sorted by name. Records of calls have the index.
+extern const std::span<const TracedFunction> traced_functions;
+
+}  // namespace anyzero
+"""
+
+
+def outputs(api: Api) -> Iterator[Output]:
+    yield Output(f"{FOLDER}/traced.h", slashes() + _HEADER)
+    yield Output(f"{FOLDER}/traced.cpp", "\n".join(_source(api)) + "\n")
+
+
+def _source(api: Api) -> Iterator[str]:
+    in_tables = {slot.function for table in api.tables.values() for slot in table.slots}
+    functions = [api.functions[name] for name in sorted(in_tables)]
+    yield from (slashes(), '#include "traced.h"', "", '#include "../../trace/calls.h"', '#include "ze_api.h"', "")
+    yield from ("namespace anyzero {", "", "namespace {", "")
+    for index, function in enumerate(functions):
+        yield from _wrapper(api, function, index)
+    yield "const TracedFunction all[] = {"
+    for function in functions:
+        name = function.name
+        listed = ", ".join(param.name for param in function.params)
+        addresses = f"reinterpret_cast<void*>({name}), reinterpret_cast<void*>(traced_{name})"
+        yield f'    {{"{name}", "{name}({listed})", {addresses}}},'
+    yield from ("};", "", "}  // namespace", "")
+    yield from ("const std::span<const TracedFunction> traced_functions(all);", "", "}  // namespace anyzero")
+
+
+def _wrapper(api: Api, function: Function, index: int) -> Iterator[str]:
+    name = function.name
+    params = c_types.parameters((param.name, param.type) for param in function.params) if function.params else ""
+    call = f"{name}({', '.join(param.name for param in function.params)})"
+    yield f"{function.type} ZE_APICALL traced_{name}({params}) {{"
+    yield f"  if (!is_recording()) [[likely]] return {call};"
+    yield f"  CallRecord record({index});"
+    yield f"  const {function.type} result = {call};"
+    words = ["as_word(result)", *(_word(api, function, param) for param in function.params)]
+    yield f"  record.returned({', '.join(words)});"
+    yield from ("  return result;", "}", "")
+
+
+def _word(api: Api, function: Function, param: Param) -> str:
+    is_result = function.type == "ze_result_t" and "out" in param.tags and "in" not in param.tags
+    target = param.type.removesuffix("*")
+    points_to_pointer = param.pointer and (target == "void*" or api.handle(target) is not None)
+    if is_result and points_to_pointer and param.length is None:
+        return f"received(result, {param.name})"
+    return f"as_word({param.name})"

@@ -1,0 +1,58 @@
+// How a call of the API becomes a record.
+#pragma once
+
+#include <cstring>
+#include <type_traits>
+
+#include "../abi/gen/ze_api.h"
+#include "recording.h"
+
+namespace anyzero {
+
+// An argument or a result as a number. Of structures that are passed by value, the beginning.
+template <class T>
+inline uint64_t as_word(const T& value) {
+  uint64_t word = 0;
+  std::memcpy(&word, &value, sizeof value < sizeof word ? sizeof value : sizeof word);
+  return word;
+}
+
+// What a call that succeeded wrote where a handle or a pointer was to go.
+template <class T>
+inline uint64_t received(ze_result_t result, T* const* at) {
+  return result == ZE_RESULT_SUCCESS && at ? as_word(*at) : 0;
+}
+
+// The record of one call. Calls inside of calls, as from callbacks, are records of their own.
+class CallRecord {
+ public:
+  explicit CallRecord(uint32_t function) : function_(function), outer_(exchange_submission({})), start_(ticks()) {}
+  CallRecord(const CallRecord&) = delete;
+  CallRecord& operator=(const CallRecord&) = delete;
+
+  template <class... Words>
+  void returned(uint64_t result, Words... words) {
+    const uint64_t end = ticks();
+    const Submission submission = exchange_submission(outer_);
+    TraceRecord* record = begin_record();
+    if (!record) return;
+    record->start = start_;
+    record->end = end;
+    record->kind = static_cast<uint32_t>(TraceKind::Call);
+    record->what = function_;
+    record->result = result;
+    record->queue = submission.queue;
+    record->position = submission.position;
+    const uint64_t values[] = {words..., 0};
+    constexpr size_t most = sizeof record->values / sizeof *record->values;
+    std::memcpy(record->values, values, (sizeof...(words) < most ? sizeof...(words) : most) * sizeof *values);
+    complete_record();
+  }
+
+ private:
+  const uint32_t function_;
+  const Submission outer_;
+  const uint64_t start_;
+};
+
+}  // namespace anyzero

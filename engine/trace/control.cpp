@@ -1,0 +1,42 @@
+// How recordings begin and end: by ANYZERO_TRACE from the start of a process, or when the Python API says so.
+#include <cerrno>
+#include <cstring>
+#include <bit>
+
+#include "../abi/gen/tables.h"
+#include "../abi/gen/traced.h"
+#include "recording.h"
+
+namespace anyzero {
+
+namespace {
+
+// Loaders take the functions as soon as they have loaded the library.
+[[gnu::constructor]] void begin() {
+  record_as_told();
+  if (is_recording()) trace_tables();
+}
+
+}  // namespace
+
+extern "C" {
+
+// Begins a recording into a new file with so many records for each thread, a power of two; 0, or the system's error number.
+ZE_APIEXPORT int zexTraceStart(const char* path, uint64_t records) {
+  constexpr uint64_t kMost = 1 << 24;
+  if (!path || !std::has_single_bit(records) || records > kMost) return EINVAL;
+  return start_recording(path, records) ? 0 : errno;
+}
+
+ZE_APIEXPORT void zexTraceStop() { stop_recording(); }
+
+// The function of that name that records its calls, or nullptr.
+ZE_APIEXPORT void* zexTracedFunction(const char* name) {
+  for (const TracedFunction& function : traced_functions)
+    if (name && std::strcmp(function.name, name) == 0) return function.traced;
+  return nullptr;
+}
+
+}  // extern "C"
+
+}  // namespace anyzero

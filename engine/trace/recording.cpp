@@ -1,0 +1,230 @@
+#include "recording.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "../abi/gen/traced.h"
+#include "../system/clock.h"
+#include "../system/mutex.h"
+
+namespace anyzero {
+
+namespace {
+
+constexpr uint64_t kThreads = 256;
+constexpr uint64_t kRecords = 1 << 17;  // 16 MiB for each thread that records
+constexpr uint64_t kTextBytes = 4 << 20;
+constexpr uint64_t kThreadsAt = kTraceHeadRoom;
+constexpr uint64_t kTextsAt = kThreadsAt + kThreads * sizeof(TraceThread);
+constexpr uint64_t kRecordsAt = kTextsAt + kTextBytes;
+
+struct File;
+
+// A thread's part of a recording.
+struct Recorder {
+  struct Known {
+    const void* object;
+    uint64_t at;
+  };
+
+  const File* file;
+  TraceThread* thread;
+  TraceRecord* ring;
+  uint64_t written;
+  Submission submission;
+  Known known[64];
+};
+
+// One recording. There for life, as is the mapping: a thread may be writing a record when it ends.
+struct File {
+  unsigned char* bytes;
+  uint64_t records;     // of a ring
+  uint32_t generation;  // of the process that it belongs to: a forked child does not write into it
+  Recorder* recorders;
+  uint64_t began;  // by the clock
+
+  uint64_t bytes_in_all() const { return kRecordsAt + kThreads * records * sizeof(TraceRecord); }
+  TraceHead& head() const { return *reinterpret_cast<TraceHead*>(bytes); }
+  TraceThread& thread(uint64_t index) const { return reinterpret_cast<TraceThread*>(bytes + kThreadsAt)[index]; }
+  TraceRecord* ring(uint64_t index) const { return reinterpret_cast<TraceRecord*>(bytes + kRecordsAt) + index * records; }
+  // Notes how far counter and clock have come.
+  void calibrate() const {
+    std::atomic_ref(head().last_tick).store(ticks(), std::memory_order_relaxed);
+    std::atomic_ref(head().nanoseconds).store(now_ns() - began, std::memory_order_relaxed);
+  }
+  const char* text(uint64_t place) const { return reinterpret_cast<const char*>(bytes + kTextsAt) + place; }
+};
+
+std::atomic<const File*> current{nullptr};
+
+uint32_t generation() { return fork_generation.load(std::memory_order_relaxed); }
+
+struct Texts {
+  std::map<std::string, uint64_t, std::less<>> places;
+};
+Guarded<Texts>& texts() {
+  static auto* texts = new Guarded<Texts>;
+  return *texts;
+}
+
+// Of the calling thread. Room for a pointer is all that a library which is loaded late may ask for in each thread.
+thread_local constinit Recorder* own = nullptr;
+
+// nullptr where there is no recording, or no room in it for another thread.
+Recorder* recorder() {
+  const File* file = current.load(std::memory_order_acquire);
+  if (!file) return nullptr;
+  if (file->generation != generation()) [[unlikely]] {
+    stop_recording();
+    record_as_told();
+    return nullptr;
+  }
+  if (own && own->file == file) [[likely]] return own;
+  const uint64_t index = std::atomic_ref(file->head().threads).fetch_add(1, std::memory_order_relaxed);
+  if (index >= kThreads) return nullptr;
+  own = &file->recorders[index];
+  own->file = file;
+  own->thread = &file->thread(index);
+  own->ring = file->ring(index);
+  own->thread->id = static_cast<uint64_t>(syscall(SYS_gettid));
+  prctl(PR_GET_NAME, own->thread->name);
+  return own;
+}
+
+void add_text(const File& file, Texts& open, std::string_view text, uint64_t* found) {
+  TraceHead& head = file.head();
+  const uint64_t at = head.texts;
+  *found = 0;  // the text that stands for all others where there is no room
+  if (text.size() + 1 > kTextBytes - at) return;
+  char* to = const_cast<char*>(file.text(at));
+  std::memcpy(to, text.data(), text.size());
+  to[text.size()] = 0;
+  head.texts = at + text.size() + 1;
+  open.places.emplace(text, at);
+  *found = at;
+}
+
+uint64_t wall_clock_ns() {
+  timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
+}
+
+}  // namespace
+
+TraceRecord* begin_record() {
+  Recorder* of = recorder();
+  return of ? &of->ring[of->written & (of->file->records - 1)] : nullptr;
+}
+
+void complete_record() {
+  constexpr uint64_t kCalibrated = 1024;
+  Recorder* of = own;
+  std::atomic_ref(of->thread->records).store(++of->written, std::memory_order_release);
+  if (of->written % kCalibrated == 0) of->file->calibrate();
+}
+
+Submission exchange_submission(Submission submission) {
+  Recorder* of = recorder();
+  return of ? std::exchange(of->submission, submission) : Submission{};
+}
+
+uint64_t place_of_text(std::string_view text) {
+  const File* file = current.load(std::memory_order_acquire);
+  if (!file) return 0;
+  auto open = texts().open();
+  if (auto found = open->places.find(text); found != open->places.end()) return found->second;
+  uint64_t added;
+  add_text(*file, *open, text, &added);
+  return added;
+}
+
+uint64_t place_of_name(const void* object, std::string_view name) {
+  Recorder* of = recorder();
+  if (!of) return 0;
+  Recorder::Known& known = of->known[std::bit_cast<uintptr_t>(object) / 64 % std::size(of->known)];
+  // Another object may have come to lie there since.
+  if (known.object != object || name != of->file->text(known.at)) known = {object, place_of_text(name)};
+  return known.at;
+}
+
+bool start_recording(const char* path, uint64_t records) {
+  static Mutex starting;
+  std::lock_guard lock(starting);
+  static const File* last = nullptr;
+  if (recording.load()) {
+    errno = EBUSY;
+    return false;
+  }
+  const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return false;
+  const uint64_t bytes = kRecordsAt + kThreads * records * sizeof(TraceRecord);
+  void* mapped = MAP_FAILED;
+  if (ftruncate(fd, static_cast<off_t>(bytes)) == 0)
+    mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  const int why = errno;
+  close(fd);
+  if (mapped == MAP_FAILED) {
+    unlink(path);
+    errno = why;
+    return false;
+  }
+  // Nobody reads the one before any more, unless it is the parent's; a late writer may write there still.
+  if (last && last->generation == generation()) madvise(last->bytes, last->bytes_in_all(), MADV_REMOVE);
+  auto* file = new File{static_cast<unsigned char*>(mapped), records, generation(), new Recorder[kThreads](), now_ns()};
+  TraceHead& head = file->head();
+  head.process = static_cast<uint64_t>(getpid());
+  head.first_tick = ticks();
+  head.wall_clock = wall_clock_ns();
+  head.record_capacity = records;
+  head.thread_capacity = kThreads;
+  head.text_bytes = kTextBytes;
+  {
+    auto open = texts().open();
+    open->places.clear();
+    uint64_t at;
+    for (const TracedFunction& function : traced_functions) add_text(*file, *open, function.signature, &at);
+    head.functions = traced_functions.size();
+  }
+  constexpr uint64_t kFirstLook = 100'000;  // long enough for the rate to be known to a thousandth, should the process end soon
+  while (now_ns() - file->began < kFirstLook) continue;
+  file->calibrate();
+  std::memcpy(head.magic, kTraceMagic.data(), sizeof head.magic);
+  last = file;
+  current.store(file, std::memory_order_release);
+  recording.store(true);
+  return true;
+}
+
+void record_as_told() {
+  // The variable of a program with more rights than its caller is not obeyed.
+  const char* folder = secure_getenv("ANYZERO_TRACE");
+  if (!folder || !*folder) return;
+  char path[PATH_MAX];
+  const int size = std::snprintf(path, sizeof path, "%s/%d.aztrace", folder, getpid());
+  if (size > 0 && static_cast<size_t>(size) < sizeof path) start_recording(path, kRecords);
+}
+
+void stop_recording() {
+  recording.store(false);
+  const File* file = current.exchange(nullptr);
+  if (file && file->generation == generation()) file->calibrate();
+}
+
+}  // namespace anyzero

@@ -1,0 +1,48 @@
+// Recordings of what a process does: calls, commands and requests to the planner, in a file that outlives it.
+//
+// Each thread writes records of a fixed size into a ring of its own in the mapped file: no lock, no allocation, no system call. Where
+// nothing is recorded, the code that could record reads one flag.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+
+#include "../layouts/gen/trace.h"
+#include "ticks.h"
+
+namespace anyzero {
+
+inline constinit std::atomic<bool> recording{false};
+
+inline bool is_recording() { return recording.load(std::memory_order_relaxed); }
+
+// The calling thread's next record, to be filled from whatever it holds; nullptr where there is no recording any more, or no room
+// for another thread in it. It counts once it is complete.
+TraceRecord* begin_record();
+void complete_record();
+
+// Where a text is among those of the recording; it is added if it is new.
+uint64_t place_of_text(std::string_view text);
+// The same for the name of a kernel or a model, which `object` has. Remembers what the calling thread asked for lately.
+uint64_t place_of_name(const void* object, std::string_view name);
+
+// The queue and the place in it that a thread gave a command to last.
+struct Submission {
+  uint64_t queue = 0;
+  uint64_t position = 0;
+};
+// Of the calling thread, since the call that it is in began.
+Submission exchange_submission(Submission submission);
+inline void note_submission(uint64_t queue, uint64_t position) {
+  if (is_recording()) [[unlikely]]
+    exchange_submission({queue, position});
+}
+
+// A recording of this process into a new file with so many records for each thread, a power of two. False with errno set.
+bool start_recording(const char* path, uint64_t records);
+void stop_recording();
+// Starts one in the folder that ANYZERO_TRACE names, if it is set.
+void record_as_told();
+
+}  // namespace anyzero

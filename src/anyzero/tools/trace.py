@@ -1,0 +1,74 @@
+"""`anyzero trace`: run a program, and show what it did with the driver and when."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from anyzero.tools.environment import compose
+from anyzero.tools.run import NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE
+from anyzero.tracing import summary
+from anyzero.tracing.recording import DamagedRecordingError, read_folder
+from anyzero.tracing.session import save
+
+__all__ = ["run"]
+
+
+def run(
+    command: list[str],
+    *,
+    output: str | None,
+    tables: bool,
+    devices: str | None,
+    profile: str | None,
+    loader: str | None,
+) -> int:
+    """Run the program to its end and write the recording; return the program's exit code."""
+    path = Path(output) if output else None if tables else Path("trace.json")
+    if path is not None and not path.parent.is_dir():
+        print(f"anyzero trace: error: there is no folder {path.parent}", file=sys.stderr)
+        return OWN_FAILURE
+    with tempfile.TemporaryDirectory(prefix="anyzero-trace-") as folder:
+        changed = compose(os.environ, devices=devices, profile=profile, loader=loader).applied_to(os.environ)
+        try:
+            code = _wait(subprocess.Popen(command, env={**changed, "ANYZERO_TRACE": folder}))
+        except FileNotFoundError:
+            print(f"anyzero: {command[0]}: no such program", file=sys.stderr)
+            return NOT_FOUND
+        except OSError as error:
+            print(f"anyzero: {command[0]}: cannot be started: {error.strerror}", file=sys.stderr)
+            return NOT_EXECUTABLE
+        try:
+            recordings = read_folder(Path(folder))
+        except DamagedRecordingError as error:
+            print(f"anyzero trace: error: {error}", file=sys.stderr)
+            return code or OWN_FAILURE
+        if not recordings:
+            print(
+                "anyzero trace: the program did not use the driver of this package: nothing recorded", file=sys.stderr
+            )
+            return code
+        if path is not None:
+            save(recordings, path)
+            print(f"anyzero trace: {path} ({_hint(path)})", file=sys.stderr)
+        if tables:
+            print("\n".join(summary.tables(recordings)))
+    return code
+
+
+def _hint(path: Path) -> str:
+    return "open it in a browser" if path.suffix in (".html", ".htm") else "open it in https://ui.perfetto.dev"
+
+
+def _wait(program: subprocess.Popen[bytes]) -> int:
+    """The program's exit code, 128 and the signal's number where a signal ended it. Ctrl-C is for the program."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        code = program.wait()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return 128 - code if code < 0 else code

@@ -1,0 +1,64 @@
+"""Recordings as one self-contained page for any browser: a timeline to zoom and search, and tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, TextIO
+
+from anyzero.tracing import chrome, summary
+from anyzero.tracing.recording import Recording
+
+__all__ = ["write"]
+
+_TEMPLATE = Path(__file__).with_name("page.html")
+
+
+def write(recordings: Iterable[Recording], file: TextIO) -> None:
+    """Write the page."""
+    listed = list(recordings)
+    data = {
+        "tracks": _tracks(listed),
+        "tables": [
+            {"title": title, "rows": [[row.name, row.count, row.total, row.least, row.most] for row in rows]}
+            for title, rows in (
+                ("Commands", summary.command_rows(listed)),
+                ("Calls", summary.call_rows(listed)),
+                ("Requests to the planner", summary.request_rows(listed)),
+            )
+            if rows
+        ],
+        "lost": sum(each.lost for each in listed),
+    }
+    # Text of the program's must not end the script that it stands in.
+    text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+    before, after = _TEMPLATE.read_text(encoding="utf-8").split("/*DATA*/")
+    file.write(before + text + after)
+
+
+def _tracks(recordings: list[Recording]) -> list[dict[str, Any]]:
+    """Slices by track; a slice inside of another is one line below it."""
+    titles: dict[tuple[int, int], str] = {}
+    groups: dict[int, str] = {}
+    slices: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    for event in chrome.events(recordings):
+        if event["ph"] == "M" and event["name"] == "process_name":
+            groups[event["pid"]] = event["args"]["name"]
+        elif event["ph"] == "M":
+            titles[event["pid"], event["tid"]] = event["args"]["name"]
+        elif event["ph"] == "X":
+            slices.setdefault((event["pid"], event["tid"]), []).append(event)
+    tracks = []
+    for key, events in slices.items():
+        events.sort(key=lambda event: (event["ts"], -event["dur"]))
+        ends: list[float] = []
+        rows = []
+        for event in events:
+            while ends and ends[-1] <= event["ts"]:
+                ends.pop()
+            rows.append([event["ts"], event["dur"], event["name"], event["cat"], len(ends), event["args"]])
+            ends.append(event["ts"] + event["dur"])
+        title = f"{groups.get(key[0], '')}: {titles.get(key, key[1])}"
+        tracks.append({"title": title, "depth": 1 + max(row[4] for row in rows), "slices": rows})
+    return tracks

@@ -1,0 +1,217 @@
+"""A recording as the engine wrote it: calls, commands and requests to the planner, with their times.
+
+`spec/layouts.toml` describes the file. It is read while or after its process wrote it, and may be damaged: a file that
+is no recording is refused, and records that make no sense are left out.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from anyzero.layouts.trace import (
+    TRACE_HEAD_BYTES,
+    TRACE_HEAD_ROOM,
+    TRACE_MAGIC,
+    TRACE_RECORD_BYTES,
+    TRACE_THREAD_BYTES,
+    TraceHead,
+    TraceKind,
+    TraceRecord,
+    TraceThread,
+    TraceValue,
+)
+
+__all__ = ["Call", "Command", "DamagedRecordingError", "Recording", "Request", "read", "read_folder"]
+
+
+class DamagedRecordingError(ValueError):
+    """A file is no recording, or was cut off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of the API by the program. Times are in nanoseconds since the recording began."""
+
+    name: str
+    start: int
+    end: int
+    thread: int
+    result: int
+    arguments: dict[str, int]
+    queue: int
+    """The queue or immediate list that received a command by it; 0 for none."""
+    position: int
+    """Which command of the queue, counted from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command that a queue or an immediate list ran."""
+
+    kind: str
+    name: str
+    """Of a launch, the kernel; of an inference, the model; else the kind."""
+    start: int
+    end: int
+    thread: int
+    queue: int
+    position: int
+    nbytes: int
+    groups: tuple[int, int, int]
+    group_size: tuple[int, int, int]
+    waited_since: int | None
+    """When the queue came to it, where an event kept it waiting."""
+    waited_for: int
+    signal: int
+    """The handle of the event or fence that it signalled."""
+    engine: tuple[int, int]
+    """The ordinal of the queue group and the index in it."""
+    device: int
+
+    @property
+    def work_items(self) -> int:
+        """Of a launch; 0 for other commands."""
+        groups, size = self.groups, self.group_size
+        return groups[0] * groups[1] * groups[2] * size[0] * size[1] * size[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request to the planner: a module is built, a kernel compiled, a graph prepared."""
+
+    name: str
+    start: int
+    end: int
+    thread: int
+    asked: int
+    answered: int
+
+
+@dataclass(slots=True)
+class Recording:
+    """What one process did."""
+
+    process: int
+    wall_clock: int
+    """Nanoseconds since 1970 when it began."""
+    threads: dict[int, str] = field(default_factory=dict)
+    calls: list[Call] = field(default_factory=list)
+    commands: list[Command] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
+    lost: int = 0
+    """Records that newer ones have replaced, or for which there was no room."""
+
+    @property
+    def end(self) -> int:
+        """When the last thing ended."""
+        return max((each.end for each in (*self.calls, *self.commands, *self.requests)), default=0)
+
+
+def read(path: Path) -> Recording:
+    """Read the file of a recording; raise :class:`DamagedRecordingError` where it is none."""
+    try:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return _read(data)
+    except (ValueError, struct.error) as error:
+        raise DamagedRecordingError(f"{path} is no recording of anyzero: {error}") from None
+
+
+def _read(data: mmap.mmap) -> Recording:
+    head = TraceHead.unpack(data[:TRACE_HEAD_BYTES])
+    if head.magic != TRACE_MAGIC:
+        raise ValueError("it begins with other bytes")
+    texts_at = TRACE_HEAD_ROOM + head.thread_capacity * TRACE_THREAD_BYTES
+    rings_at = texts_at + head.text_bytes
+    if rings_at + head.thread_capacity * head.record_capacity * TRACE_RECORD_BYTES > len(data):
+        raise ValueError("it was cut off")
+    reader = _Reader(head, data[texts_at : texts_at + min(head.texts, head.text_bytes)])
+    made = Recording(head.process, head.wall_clock)
+    for index in range(min(head.threads, head.thread_capacity)):
+        at = TRACE_HEAD_ROOM + index * TRACE_THREAD_BYTES
+        thread = TraceThread.unpack(data[at : at + TRACE_THREAD_BYTES])
+        name = thread.name.split(b"\0")[0].decode(errors="replace")
+        made.threads[thread.id] = name
+        made.lost += max(thread.records - head.record_capacity, 0)
+        ring = rings_at + index * head.record_capacity * TRACE_RECORD_BYTES
+        used = min(thread.records, head.record_capacity) * TRACE_RECORD_BYTES
+        records = data[ring : ring + used]
+        for place in range(0, used, TRACE_RECORD_BYTES):
+            reader.add(made, thread.id, TraceRecord.unpack(records, place))
+    for listed in (made.calls, made.commands, made.requests):
+        listed.sort(key=lambda each: (each.start, -each.end))
+    return made
+
+
+class _Reader:
+    """Records become objects with names."""
+
+    def __init__(self, head: TraceHead, texts: bytes) -> None:
+        self._texts = texts
+        self._first = head.first_tick
+        passed = head.last_tick - head.first_tick
+        self._rate = head.nanoseconds / passed if passed > 0 else 1.0
+        self._names: dict[int, str] = {}
+        self._functions = [self._signature(text) for text in texts.split(b"\0")[: head.functions]]
+
+    @staticmethod
+    def _signature(text: bytes) -> tuple[str, list[str]]:
+        name, _, listed = text.decode(errors="replace").rstrip(")").partition("(")
+        return name, listed.split(", ") if listed else []
+
+    def _text(self, at: int) -> str:
+        if (known := self._names.get(at)) is None:
+            known = self._texts[at : max(self._texts.find(b"\0", at), 0)].decode(errors="replace") or "?"
+            self._names[at] = known
+        return known
+
+    def _time(self, tick: int) -> int:
+        return round((tick - self._first) * self._rate)
+
+    def add(self, to: Recording, thread: int, record: TraceRecord) -> None:
+        start, end = self._time(record.start), self._time(record.end)
+        if not 0 <= start <= end:
+            return  # written while it was read, or damaged
+        if record.kind == TraceKind.CALL and record.what < len(self._functions):
+            name, parameters = self._functions[record.what]
+            arguments = dict(zip(parameters, record.values, strict=False))
+            to.calls.append(
+                Call(name, start, end, thread, record.result, arguments, record.queue, record.position),
+            )
+        elif record.kind == TraceKind.COMMAND:
+            to.commands.append(self._command(thread, record, start, end))
+        elif record.kind == TraceKind.PLANNING:
+            to.requests.append(Request(self._text(record.what), start, end, thread, *record.values[:2]))
+
+    def _command(self, thread: int, record: TraceRecord, start: int, end: int) -> Command:
+        values = record.values
+        low, bits = 0xFFFFFFFF, 0x1FFFFF
+        kind = self._text(record.what)
+        groups, size = values[TraceValue.GROUPS], values[TraceValue.GROUP_SIZE]
+        waited = values[TraceValue.WAITED_SINCE]
+        engine = values[TraceValue.ENGINE]
+        return Command(
+            kind=kind,
+            name=self._text(values[TraceValue.NAME] - 1) if values[TraceValue.NAME] else kind,
+            start=start,
+            end=end,
+            thread=thread,
+            queue=record.queue,
+            position=record.position,
+            nbytes=values[TraceValue.BYTES],
+            groups=(groups & low, groups >> 32, values[TraceValue.GROUPS_Z] & low),
+            group_size=(size & bits, size >> 21 & bits, size >> 42 & bits),
+            waited_since=max(self._time(waited), 0) if waited else None,
+            waited_for=values[TraceValue.WAITED_FOR],
+            signal=values[TraceValue.SIGNAL],
+            engine=(engine & low, engine >> 32),
+            device=values[TraceValue.DEVICE],
+        )
+
+
+def read_folder(folder: Path) -> list[Recording]:
+    """The recordings in a folder, one for each process that used the driver, in the order in which they began."""
+    found = [read(path) for path in folder.glob("*.aztrace")]
+    return sorted(found, key=lambda each: each.wall_clock)

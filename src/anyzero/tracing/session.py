@@ -1,0 +1,98 @@
+"""`az.trace`: a recording of a part of a Python program."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from anyzero import errors
+from anyzero.api.library import LIBRARY_PATH
+from anyzero.tracing import chrome, page, summary
+from anyzero.tracing.recording import Recording, read
+
+__all__ = ["trace"]
+
+_RECORDS = 1 << 17
+
+
+class trace:  # noqa: N801
+    """Record calls, commands and compilations while the block runs, and write a timeline at its end.
+
+    The file is for https://ui.perfetto.dev or chrome://tracing. If its name ends in `.html`, it is a page for any
+    browser instead. Without a file, see `summary` and `recording`.
+
+        >>> import anyzero as az, numpy as np
+        >>> with az.trace() as recorded, az.device().context() as ctx:
+        ...     x = ctx.to_device(np.ones(1000, np.float32))
+        >>> [command.kind for command in recorded.recording.commands][:1]
+        ['copy']
+
+    The last 131,072 records of each thread are kept. One recording is made at a time.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+        self._path = None if path is None else Path(path)
+        if self._path is not None and not self._path.parent.is_dir():
+            raise FileNotFoundError(f"az.trace: there is no folder {self._path.parent}")
+        self._recording: Recording | None = None
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+
+    def __enter__(self) -> Self:
+        self._folder = tempfile.TemporaryDirectory(prefix="anyzero-trace-")
+        begin = _library().zexTraceStart
+        begin.argtypes = ctypes.c_char_p, ctypes.c_uint64
+        number = begin(os.fsencode(self._file), _RECORDS)
+        if number:
+            self._folder.cleanup()
+            busy = "a recording is made already, by another az.trace or by `anyzero trace`"
+            raise errors.Unavailable(
+                f"az.trace: {busy if number == _BUSY else os.strerror(number)}",
+                remedy="End the other one first." if number == _BUSY else "Look at TMPDIR, where it is kept meanwhile.",
+            )
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trail: TracebackType | None
+    ) -> None:
+        assert self._folder is not None
+        _library().zexTraceStop()
+        self._recording = read(self._file)
+        self._folder.cleanup()
+        if self._path is not None:
+            save([self._recording], self._path)
+
+    @property
+    def _file(self) -> Path:
+        assert self._folder is not None
+        return Path(self._folder.name) / "recording"
+
+    @property
+    def recording(self) -> Recording:
+        """What was recorded, once the block has ended."""
+        if self._recording is None:
+            raise RuntimeError("az.trace: the recording is complete when its block has ended")
+        return self._recording
+
+    def summary(self) -> str:
+        """Where the time went, as tables."""
+        return "\n".join(summary.tables([self.recording]))
+
+
+_BUSY = 16
+
+
+def _library() -> ctypes.CDLL:
+    return ctypes.CDLL(str(LIBRARY_PATH))
+
+
+def save(recordings: list[Recording], path: Path) -> None:
+    """Write a timeline: a page of its own where the name says so, else Chrome's format."""
+    with path.open("w", encoding="utf-8") as file:
+        if path.suffix in (".html", ".htm"):
+            page.write(recordings, file)
+        else:
+            chrome.write(recordings, file)

@@ -1,0 +1,65 @@
+"""Files that are no recordings, or were damaged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anyzero.layouts.trace import (
+    TRACE_HEAD_BYTES,
+    TRACE_HEAD_ROOM,
+    TRACE_MAGIC,
+    TRACE_RECORD_BYTES,
+    TRACE_THREAD_BYTES,
+    TraceHead,
+    TraceThread,
+)
+from anyzero.tracing.recording import DamagedRecordingError, Recording, read
+
+RECORDS, THREADS, TEXTS = 4, 2, 64
+
+
+def whole(records: bytes = b"") -> bytearray:
+    head = TraceHead(TRACE_MAGIC, 7, 1, 100, 200, 100, RECORDS, THREADS, 1, TEXTS, 9, 1)
+    data = bytearray(TRACE_HEAD_ROOM + THREADS * TRACE_THREAD_BYTES + TEXTS + THREADS * RECORDS * TRACE_RECORD_BYTES)
+    data[:TRACE_HEAD_BYTES] = head.pack()
+    data[TRACE_HEAD_ROOM : TRACE_HEAD_ROOM + TRACE_THREAD_BYTES] = TraceThread(7, RECORDS, b"main").pack()
+    texts = TRACE_HEAD_ROOM + THREADS * TRACE_THREAD_BYTES
+    data[texts : texts + 9] = b"zeInit(f)"
+    data[texts + TEXTS : texts + TEXTS + len(records)] = records
+    return data
+
+
+def attempt(folder: Path, data: bytes) -> Recording | None:
+    path = folder / "recording"
+    path.write_bytes(data)
+    try:
+        return read(path)
+    except DamagedRecordingError:
+        return None
+
+
+def test_a_whole_one_is_read(tmp_path: Path) -> None:
+    found = attempt(tmp_path, bytes(whole()))
+    assert found is not None
+    assert found.threads == {7: "main"}
+
+
+@pytest.mark.parametrize("data", [b"", b"AZTRACE1", b"{}" * 5000, bytes(whole())[:-1]])
+def test_others_are_refused(tmp_path: Path, data: bytes) -> None:
+    assert attempt(tmp_path, data) is None
+
+
+@given(
+    records=st.binary(max_size=RECORDS * TRACE_RECORD_BYTES),
+    changes=st.dictionaries(st.integers(8, 95), st.integers(0, 255), max_size=6),
+)
+def test_damage_does_no_harm(tmp_path_factory: pytest.TempPathFactory, records: bytes, changes: dict[int, int]) -> None:
+    data = whole(records)
+    for at, value in changes.items():
+        data[at] = value
+    found = attempt(tmp_path_factory.getbasetemp(), bytes(data))
+    assert found is None or len(found.calls) <= THREADS * RECORDS
