@@ -23,8 +23,8 @@ class Facts {
 
 // In the order of Op.
 constexpr const char* kNames[] = {
-    "barrier",       "copy",          "fill",      "copy region", "launch", "reset event", "timestamp",        "query timestamps", "prefetch",
-    "memory advice", "host function", "inference", "execute",     "fence",  "semaphore",   "await semaphore",
+    "barrier",  "copy",          "fill",          "copy region", "launch",  "reset event", "timestamp", "query timestamps",
+    "prefetch", "memory advice", "host function", "inference",   "execute", "fence",       "semaphore", "await semaphore",
 };
 static_assert(std::size(kNames) == static_cast<size_t>(Op::AwaitSemaphores) + 1);
 

@@ -211,7 +211,8 @@ bool Walk::overlap(const Program& program) {
   ring.busy_.end(now_ns());
   for (uint64_t i = 0; i < next->count; ++i, ++ring.inner_done_) {
     const Packet& packet = ring.inner_.packet();
-    if (start) [[unlikely]] record(packet, start);
+    if (start) [[unlikely]]
+      record(packet, start);
     ring.inner_.advance(packet);
   }
   return true;
@@ -229,7 +230,8 @@ Walk::Step Walk::ready(const Packet& packet, const WaitFor* targets) {
         break;
       case Signal::State::Pending:
         ring.blocked_on_ = *wait;
-        if (is_recording() && !ring.blocked_since_) [[unlikely]] ring.blocked_since_ = ticks();
+        if (is_recording() && !ring.blocked_since_) [[unlikely]]
+          ring.blocked_since_ = ticks();
         return Step::Blocked;
       case Signal::State::Failed:
         ring.lose(&packet, "it waits for an event whose own command was lost");
@@ -253,7 +255,8 @@ Walk::Step Walk::step(const Packet& packet, const WaitFor* targets) {
   if (!ring.device_.pages_on_demand() && !resident(packet)) return Step::Done;
   act(packet);
   if (packet.op == Op::Infer && ring.lost_.load(std::memory_order_relaxed)) return Step::Done;
-  if (recorded) [[unlikely]] record(packet, tick);
+  if (recorded) [[unlikely]]
+    record(packet, tick);
   if (signal) signal->complete(start);
   return Step::Done;
 }

@@ -1,7 +1,7 @@
 // How recordings begin and end: by ANYZERO_TRACE from the start of a process, or when the Python API says so.
+#include <bit>
 #include <cerrno>
 #include <cstring>
-#include <bit>
 
 #include "../abi/gen/tables.h"
 #include "../abi/gen/traced.h"

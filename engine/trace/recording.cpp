@@ -95,7 +95,8 @@ Recorder* recorder() {
     record_as_told();
     return nullptr;
   }
-  if (own && own->file == file) [[likely]] return own;
+  if (own && own->file == file) [[likely]]
+    return own;
   const uint64_t index = std::atomic_ref(file->head().threads).fetch_add(1, std::memory_order_relaxed);
   if (index >= kThreads) return nullptr;
   own = &file->recorders[index];

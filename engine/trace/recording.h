@@ -1,7 +1,7 @@
 // Recordings of what a process does: calls, commands and requests to the planner, in a file that outlives it.
 //
-// Each thread writes records of a fixed size into a ring of its own in the mapped file: no lock, no allocation, no system call. Where
-// nothing is recorded, the code that could record reads one flag.
+// Each thread writes records of a fixed size into a ring of its own in the mapped file: no lock, no allocation, no system call.
+// Where nothing is recorded, the code that could record reads one flag.
 #pragma once
 
 #include <atomic>

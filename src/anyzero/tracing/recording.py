@@ -107,7 +107,8 @@ class Recording:
     @property
     def end(self) -> int:
         """When the last thing ended."""
-        return max((each.end for each in (*self.calls, *self.commands, *self.requests)), default=0)
+        everything: list[Call | Command | Request] = [*self.calls, *self.commands, *self.requests]
+        return max((each.end for each in everything), default=0)
 
 
 def read(path: Path) -> Recording:
