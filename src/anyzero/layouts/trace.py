@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import enum
 import struct
-from typing import Final, NamedTuple, Self
+from typing import Final, Self
 
 __all__ = [
     "TRACE_HEAD_BYTES",
@@ -89,33 +89,100 @@ TRACE_HEAD_OFFSETS: Final = {
 }
 
 
-class TraceHead(NamedTuple):
+class TraceHead(tuple[bytes, int, int, int, int, int, int, int, int, int, int, int]):
     """What the rest of the file is. Threads and texts grow while the process runs."""
 
-    magic: bytes
-    """TRACE_MAGIC."""
-    process: int
-    """Its id."""
-    wall_clock: int
-    """Nanoseconds since 1970 when the recording began."""
-    first_tick: int
-    """The processor's counter then; all times in records are by that counter."""
-    last_tick: int
-    """The same some time later."""
-    nanoseconds: int
-    """That passed between the two."""
-    record_capacity: int
-    """Records in a thread's ring."""
-    thread_capacity: int
-    """Threads that there is room for."""
-    threads: int
-    """Threads that have recorded, or wanted to."""
-    text_bytes: int
-    """Room for texts."""
-    texts: int
-    """Bytes of texts so far."""
-    functions: int
-    """How many of the texts, at the beginning, are functions of the API with their parameters."""
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        magic: bytes,
+        process: int,
+        wall_clock: int,
+        first_tick: int,
+        last_tick: int,
+        nanoseconds: int,
+        record_capacity: int,
+        thread_capacity: int,
+        threads: int,
+        text_bytes: int,
+        texts: int,
+        functions: int,
+    ) -> Self:
+        return tuple.__new__(cls, (
+            magic,
+            process,
+            wall_clock,
+            first_tick,
+            last_tick,
+            nanoseconds,
+            record_capacity,
+            thread_capacity,
+            threads,
+            text_bytes,
+            texts,
+            functions,
+        ))
+
+    @property
+    def magic(self) -> bytes:
+        """TRACE_MAGIC."""
+        return self[0]
+
+    @property
+    def process(self) -> int:
+        """Its id."""
+        return self[1]
+
+    @property
+    def wall_clock(self) -> int:
+        """Nanoseconds since 1970 when the recording began."""
+        return self[2]
+
+    @property
+    def first_tick(self) -> int:
+        """The processor's counter then; all times in records are by that counter."""
+        return self[3]
+
+    @property
+    def last_tick(self) -> int:
+        """The same some time later."""
+        return self[4]
+
+    @property
+    def nanoseconds(self) -> int:
+        """That passed between the two."""
+        return self[5]
+
+    @property
+    def record_capacity(self) -> int:
+        """Records in a thread's ring."""
+        return self[6]
+
+    @property
+    def thread_capacity(self) -> int:
+        """Threads that there is room for."""
+        return self[7]
+
+    @property
+    def threads(self) -> int:
+        """Threads that have recorded, or wanted to."""
+        return self[8]
+
+    @property
+    def text_bytes(self) -> int:
+        """Room for texts."""
+        return self[9]
+
+    @property
+    def texts(self) -> int:
+        """Bytes of texts so far."""
+        return self[10]
+
+    @property
+    def functions(self) -> int:
+        """How many of the texts, at the beginning, are functions of the API with their parameters."""
+        return self[11]
 
     def pack(self) -> bytes:
         return _TRACE_HEAD.pack(
@@ -147,15 +214,28 @@ TRACE_THREAD_OFFSETS: Final = {
 }
 
 
-class TraceThread(NamedTuple):
+class TraceThread(tuple[int, int, bytes]):
     """A thread that has recorded."""
 
-    id: int
-    """As the system numbers threads."""
-    records: int
-    """How many it has written, those included that have been replaced."""
-    name: bytes
-    """As the system has it."""
+    __slots__ = ()
+
+    def __new__(cls, id: int, records: int, name: bytes) -> Self:
+        return tuple.__new__(cls, (id, records, name))
+
+    @property
+    def id(self) -> int:
+        """As the system numbers threads."""
+        return self[0]
+
+    @property
+    def records(self) -> int:
+        """How many it has written, those included that have been replaced."""
+        return self[1]
+
+    @property
+    def name(self) -> bytes:
+        """As the system has it."""
+        return self[2]
 
     def pack(self) -> bytes:
         return _TRACE_THREAD.pack(self.id, self.records, self.name)
@@ -179,25 +259,63 @@ TRACE_RECORD_OFFSETS: Final = {
 }
 
 
-class TraceRecord(NamedTuple):
+class TraceRecord(tuple[int, int, int, int, int, int, int, tuple[int, ...]]):
     """What a thread did from `start` to `end`."""
 
-    start: int
-    """By the processor's counter."""
-    end: int
-    """Likewise."""
-    kind: int
-    """A TraceKind."""
-    what: int
-    """Of a call, which function; of others, where their name is among the texts."""
-    result: int
-    """Of a call, what it returned."""
-    queue: int
-    """The queue or immediate list that ran the command, or that the call gave it to, by number; else 0."""
-    position: int
-    """Which command of the queue, counted from 1."""
-    values: tuple[int, ...]
-    """Of a call, its arguments, or the handle or pointer that it returned by one; of a command, TraceValue."""
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        start: int,
+        end: int,
+        kind: int,
+        what: int,
+        result: int,
+        queue: int,
+        position: int,
+        values: tuple[int, ...],
+    ) -> Self:
+        return tuple.__new__(cls, (start, end, kind, what, result, queue, position, values))
+
+    @property
+    def start(self) -> int:
+        """By the processor's counter."""
+        return self[0]
+
+    @property
+    def end(self) -> int:
+        """Likewise."""
+        return self[1]
+
+    @property
+    def kind(self) -> int:
+        """A TraceKind."""
+        return self[2]
+
+    @property
+    def what(self) -> int:
+        """Of a call, which function; of others, where their name is among the texts."""
+        return self[3]
+
+    @property
+    def result(self) -> int:
+        """Of a call, what it returned."""
+        return self[4]
+
+    @property
+    def queue(self) -> int:
+        """The queue or immediate list that ran the command, or that the call gave it to, by number; else 0."""
+        return self[5]
+
+    @property
+    def position(self) -> int:
+        """Which command of the queue, counted from 1."""
+        return self[6]
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        """Of a call, its arguments, or the handle or pointer that it returned by one; of a command, TraceValue."""
+        return self[7]
 
     def pack(self) -> bytes:
         return _TRACE_RECORD.pack(
