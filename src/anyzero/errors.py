@@ -10,7 +10,10 @@ exception of the same meaning (MemoryError, ValueError, TimeoutError), they are 
 from __future__ import annotations
 
 import builtins
-from typing import TYPE_CHECKING
+import linecache
+import re
+from traceback import FrameSummary
+from typing import TYPE_CHECKING, Final
 
 from anyzero import ze
 
@@ -37,6 +40,10 @@ __all__ = [
     "UnsupportedSize",
     "from_result",
 ]
+
+
+_FRAME: Final = re.compile(r'  File "(.*)", line (\d+), in (.*)')
+"""A line of a report that names a line of a kernel's source."""
 
 
 class Error(Exception):
@@ -77,9 +84,23 @@ class Error(Exception):
 
 
 class DeviceLost(Error):
-    """A command faulted and its queue is lost; `detail` names the command, the address and the nearest allocation."""
+    """A command faulted and its queue is lost; `detail` names the command, the address and the nearest allocation.
+
+    `stack` holds the source lines of the kernel that led there, outermost call first; empty where they are not known.
+    """
 
     remedy = "This queue or list runs nothing any more. Fix what the report names, then continue on a new one."
+
+    def __init__(
+        self,
+        detail: str = "",
+        *,
+        result: ze_result_t | None = None,
+        function: str | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        said, self.stack = _frames(detail)
+        super().__init__(said, result=result, function=function, remedy=remedy)
 
 
 class OutOfDeviceMemory(Error, MemoryError):
@@ -176,6 +197,26 @@ class BuildError(Error):
 
 class UnsupportedModel(BuildError, UnsupportedFeature):
     """A model has a layer that the compiler of graphs does not support; `log` names it."""
+
+
+def _frames(detail: str) -> tuple[str, list[FrameSummary]]:
+    """A report with the text of every source line, and its frames.
+
+    Python knows the text of lines that no file holds, such as those of a notebook.
+    """
+    said: list[str] = []
+    found: list[FrameSummary] = []
+    rows = detail.split("\n")
+    for row, after in zip(rows, [*rows[1:], ""], strict=True):
+        said.append(row)
+        frame = _FRAME.fullmatch(row)
+        if frame is None:
+            continue
+        text = after.strip() if after.startswith("    ") else ""
+        if not text and (text := linecache.getline(frame[1], int(frame[2])).strip()):
+            said.append(f"    {text}")
+        found.append(FrameSummary(frame[1], int(frame[2]), frame[3], lookup_line=False, line=text))
+    return "\n".join(said), found
 
 
 # Results whose name does not say their class; the others are INVALID_… and UNSUPPORTED_….
