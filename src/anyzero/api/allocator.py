@@ -48,7 +48,7 @@ class Allocator(Resource):
 
     @property
     def device(self) -> Device:
-        """The first of its devices, which is meant wherever none is named."""
+        """The first of its devices, the default of every `device=`."""
         return self.devices[0]
 
     def buffer(
@@ -64,14 +64,14 @@ class Allocator(Resource):
         host_cache: HostCacheBias | None = None,
         placement: Placement | None = None,
     ) -> Buffer:
-        """A new buffer; its contents are whatever was there.
+        """A new buffer with undefined contents.
 
-        `kind` says who reaches it: ``"device"`` memory only the device, ``"host"`` memory both while it stays on the
-        host, ``"shared"`` memory both. `alignment` is in bytes, a power of two; 0 takes what suits the dtype.
+        `kind` is ``"device"`` (only the device accesses it), ``"host"`` (both access it; it stays on the host) or
+        ``"shared"`` (both access it). `alignment` is in bytes, a power of two; 0 is that of the dtype.
 
-        `device_cache` and `host_cache` are hints, whether the caches of either side should keep it; ``uncached=True``
-        is ``"uncached"`` for both. `placement` names the side where the memory should be from the beginning: its pages
-        are there when the call returns, instead of when they are first touched.
+        `device_cache` and `host_cache` are hints for the caches of either side; ``uncached=True`` is ``"uncached"``
+        for both. `placement` is the initial location of the memory; its pages are allocated before the call returns
+        instead of at the first access.
 
         >>> ctx = az.device().context()
         >>> ctx.buffer((2, 3), np.float64, kind="host", alignment=4096).pointer % 4096
@@ -140,7 +140,7 @@ class Allocator(Resource):
     def import_memory(
         self, source: npt.NDArray[Any] | int, shape: Shape | None = None, dtype: npt.DTypeLike | None = None
     ) -> Buffer:
-        """A host buffer on memory that the program has already, an array or an address; nothing is copied.
+        """A host buffer on existing memory, an array or an address; nothing is copied.
 
         It must begin at a page and fill whole pages. An address needs `shape` and `dtype`, and the memory must
         outlive the buffer; an array is held by it.
@@ -182,7 +182,8 @@ class Allocator(Resource):
         kind: MemoryKind = "device",
         device: Device | None = None,
     ) -> Buffer:
-        """A buffer on another process's memory, from what `Buffer.ipc_handle` returned there; `kind` is as there.
+        """A buffer on memory of another process, from the handle that `Buffer.ipc_handle` returned there; `kind` is
+        the same.
 
         >>> ctx = az.device().context()
         >>> mine = ctx.full(4, 9, np.uint8)
@@ -203,7 +204,7 @@ class Allocator(Resource):
         return made
 
     def close_ipc(self, handle: bytes) -> None:
-        """Take back a handle that `Buffer.ipc_handle` returned: nobody can open it any more.
+        """Invalidate a handle of `Buffer.ipc_handle`: it cannot be opened any more.
 
         >>> ctx = az.device().context()
         >>> mine = ctx.zeros(4)
@@ -212,7 +213,7 @@ class Allocator(Resource):
         check(_put_ipc(self.handle, ze.ze_ipc_mem_handle_t.from_buffer_copy(handle)), _put_ipc)
 
     def page_size(self, nbytes: int = 1, *, device: Device | None = None) -> int:
-        """The size of the pages that `reserve`, `physical_memory` and `import_memory` deal in.
+        """The page size of `reserve`, `physical_memory` and `import_memory`.
 
         >>> az.device().context().page_size() % 4096
         0
@@ -245,7 +246,7 @@ class Allocator(Resource):
             check(_make_resident(self.handle, where, memory.pointer, memory.nbytes), _make_resident)
 
     def evict(self, memory: Buffer | Image, *, device: Device | None = None) -> None:
-        """Take back `make_resident`."""
+        """Undo `make_resident`."""
         where = (device or memory.device).handle
         if isinstance(memory, Image):
             check(_evict_image(self.handle, where, memory.handle), _evict_image)
@@ -266,8 +267,8 @@ class Allocator(Resource):
     ) -> Image:
         """A new image of pixels that are `channels` numbers of a dtype, or of an `ImageFormat`.
 
-        `kind` is ``"1d"``, ``"2d"`` or ``"3d"`` by the number of axes, unless it is said to be ``"1darray"``,
-        ``"2darray"`` or ``"buffer"``. ``uncached=True`` is a hint that the device's caches need not keep it.
+        `kind` is ``"1d"``, ``"2d"`` or ``"3d"`` by the number of axes; other kinds are ``"1darray"``, ``"2darray"`` or
+        ``"buffer"``. ``uncached=True`` is a hint that the device's caches need not keep it.
 
         >>> az.device().context().image((4, 64, 64), np.float32, channels=4, kind="2darray")
         <Image (4, 64, 64) 32_32_32_32 float>
@@ -284,7 +285,7 @@ class Allocator(Resource):
         normalized: bool = False,
         device: Device | None = None,
     ) -> Sampler:
-        """How kernels read images between and beside the pixels; see `Sampler`.
+        """How kernels read images between pixels and outside of the image; see `Sampler`.
 
         >>> az.device().context().sampler(address="repeat", normalized=True).filter
         'nearest'

@@ -43,7 +43,7 @@ _DLPACK_ONEAPI: Final = 14
 class Buffer(Arithmetic):
     """Memory on a device (``"device"``), on the host (``"host"``), or on both (``"shared"``), like a numpy array.
 
-    `np.asarray(buffer)` looks at host and shared memory without a copy; device memory travels by `copy_to` and
+    `np.asarray(buffer)` is a view of host and shared memory without a copy; device memory is copied by `copy_to` and
     `copy_from`. A slice is a buffer on the same memory. The memory is freed when the last of the buffer, its slices,
     its arrays and the commands that use it is gone. Any thread may use a buffer.
 
@@ -107,7 +107,7 @@ class Buffer(Arithmetic):
             return True
 
     def close(self) -> None:
-        """Let go of the memory. It is freed once no slice, array or command uses it any more."""
+        """Release the memory. It is freed when no slice, array or command uses it any more."""
         if not self.closed:
             mark_closed(self)
             del self.pointer, self.allocation
@@ -122,8 +122,8 @@ class Buffer(Arithmetic):
     ) -> Completion | None:
         """Copy an array or another buffer here; both have the same shape and dtype.
 
-        Without `on` the copy is done when the call returns. With a list it is appended there, and `signal` and `wait`
-        mean what they mean for every command.
+        Without `on` the copy is done when the call returns. With a list it is appended there, with `signal` and `wait`
+        as for every command.
 
         >>> x = az.device().context().zeros((2, 2), np.float32)
         >>> x.copy_from([[1, 2], [3, 4]])
@@ -158,7 +158,7 @@ class Buffer(Arithmetic):
     ) -> npt.NDArray[Any]:
         """Copy the contents to an array, a new one unless given, and return it.
 
-        With `on`, a list, the array is filled when the list has come to it.
+        With `on`, a list, the array is filled when the list runs the copy.
 
         >>> x = az.device().context().full(3, 7, np.uint8)
         >>> x.copy_to()
@@ -226,7 +226,7 @@ class Buffer(Arithmetic):
             raise errors.InvalidArgument(str(error)) from None
 
     def view(self, dtype: npt.DTypeLike) -> Buffer:
-        """The same memory with other elements; the last axis takes up the difference in size.
+        """The same memory with another dtype; the last axis changes accordingly.
 
         >>> az.device().context().zeros((2, 4), np.uint8).view(np.uint32).shape
         (2, 1)
@@ -289,8 +289,8 @@ class Buffer(Arithmetic):
     def ipc_handle(self) -> bytes:
         """A handle with which another process of the same user opens this memory; see `Context.open_ipc`.
 
-        It works as long as the memory exists, or until `Context.close_ipc`. Share whole buffers and send an offset
-        along.
+        It works as long as the memory exists, or until `Context.close_ipc`. Share whole buffers, and send an offset
+        separately.
 
         >>> len(az.device().context().zeros(4).ipc_handle())
         64
@@ -301,7 +301,7 @@ class Buffer(Arithmetic):
 
     @property
     def address_range(self) -> tuple[int, int]:
-        """The address and the size of the whole allocation that this buffer is, or is a part of."""
+        """The address and the size of the allocation that contains this buffer."""
         base, size = ctypes.c_void_p(), ctypes.c_size_t()
         owner = self.allocation.context_handle.handle
         check(_get_range(owner, self.pointer, ctypes.byref(base), ctypes.byref(size)), _get_range)

@@ -34,9 +34,9 @@ _dump: Final = function("zeGraphDumpContentsExt")
 class CommandGraph(Resource):
     """Commands that an immediate list captured, `ImmediateCommandList.capture`, and lists that joined it.
 
-    The end of the ``with`` block ends the capture. Until then commands do not run, and nothing can wait for them on the
-    host. A list that waits for an event or a completion of a captured command joins the capture: a fork. The list that
-    began it must wait for the last work of all others, or the end raises an `Error`. One thread at a time captures.
+    The end of the ``with`` block ends the capture. Until then commands do not run, and the host cannot wait for them.
+    A list that waits for an event or a completion of a captured command joins the capture: a fork. The list that began
+    it must wait for the last command of all others; otherwise the end raises an `Error`. One thread at a time captures.
 
     >>> ctx = az.device().context()
     >>> x, y = ctx.zeros(4, int, kind="shared"), ctx.zeros(4, int, kind="shared")
@@ -107,7 +107,7 @@ class CommandGraph(Resource):
         return result == ze.ZE_RESULT_QUERY_TRUE
 
     def instantiate(self) -> ExecutableGraph:
-        """What lists can `replay`. Executions of one come one after the other; several can run at the same time."""
+        """An `ExecutableGraph` for `replay`. Its executions run one after another; those of several can overlap."""
         return ExecutableGraph(self)
 
     def dump(self, path: str | os.PathLike[str], *, detailed: bool = True) -> None:
@@ -153,7 +153,7 @@ class CommandGraph(Resource):
 class ExecutableGraph(Resource):
     """A `CommandGraph` that lists can run: `ImmediateCommandList.replay`. Any thread may.
 
-    It keeps what its commands use, and its graph: that one may be closed before.
+    It keeps the objects alive that its commands use. Its `CommandGraph` may be closed before.
     """
 
     __slots__ = ("_kept", "_nbytes", "calls_host", "graph")

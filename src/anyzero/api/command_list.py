@@ -101,7 +101,7 @@ class CommandList(Recorder[None]):
 
     @property
     def flags(self) -> frozenset[ListFlag]:
-        """What it was asked for, as the driver has it.
+        """The flags that it was made with.
 
         >>> sorted(az.device().context().command_list(in_order=False, maximize_throughput=True).flags)
         ['maximize_throughput', 'relaxed_ordering']
@@ -148,7 +148,9 @@ class CommandList(Recorder[None]):
         signal: Event | None = None,
         wait: Waits = None,
     ) -> GraphCommand:
-        """Run a graph as `execute` does, in a list created with ``mutable=True``; what it returns can be changed."""
+        """Run a graph as `execute` does, in a list created with ``mutable=True``; the returned command can be
+        changed.
+        """
         from anyzero.api.graph_command import GraphCommand, identify
 
         numbers: list[int] = []
@@ -171,7 +173,7 @@ class CommandList(Recorder[None]):
         self.recording = False
 
     def reset(self) -> None:
-        """Forget all commands and begin to record again. Submissions under way run what they were given.
+        """Remove all commands and record again. Submissions in progress are not affected.
 
         >>> cl = az.device().context().command_list()
         >>> cl.end(); cl.reset(); cl.recording

@@ -10,7 +10,7 @@ __all__ = ["Completion"]
 
 
 class Completion:
-    """Something that will be done: an event, a fence, or a command that was appended to an immediate list.
+    """Something to wait for: an event, a fence, or a command of an immediate list.
 
     >>> with az.device().context().immediate() as lst:
     ...     done = lst.barrier()
@@ -25,7 +25,7 @@ class Completion:
     """Whether commands can wait for it too: its `handle` is an event's then."""
 
     def wait(self, timeout: float | None = None) -> None:
-        """Return when it is done; raise TimeoutError after `timeout` seconds, wait forever for None.
+        """Wait until it is done; raise TimeoutError after `timeout` seconds, None waits forever.
 
         Ctrl-C interrupts a wait of the main thread. No wait holds the GIL.
         """
@@ -38,7 +38,7 @@ class Completion:
 
     @property
     def kernel_ns(self) -> int:
-        """How many nanoseconds the command took on the device, where that is measured; raises NotReady before its end.
+        """The duration of the command on the device in nanoseconds, if it is measured; raises NotReady before its end.
 
         >>> with az.device().context().immediate(timing=True) as lst:
         ...     done = lst.barrier()

@@ -39,11 +39,11 @@ _EVENTS_AT_A_TIME: Final = 64
 
 
 class Context(Allocator):
-    """The scope of everything that one or several devices of a driver work on.
+    """Owner of memory, modules, events and lists for one or several devices of a driver.
 
     `Device.context` makes one for a device; ``Context(a, b)`` makes one for several, whose first is the default.
-    Closing a context is the end of making things in it. What was made before stays valid until it is closed itself,
-    and so does the memory behind arrays. Any thread may use a context.
+    A closed context makes no new objects. Existing objects stay valid until they are closed themselves, and so does
+    the memory of arrays. Any thread may use a context.
 
     >>> with az.device().context() as ctx:
     ...     x = ctx.to_device(np.arange(4, dtype=np.float32))
@@ -82,7 +82,7 @@ class Context(Allocator):
 
     @property
     def status(self) -> Literal["ok", "lost"]:
-        """``"lost"`` once a command of this context faulted; other contexts go on.
+        """``"lost"`` after a command of this context has faulted; other contexts are not affected.
 
         >>> az.device().context().status
         'ok'
@@ -98,7 +98,7 @@ class Context(Allocator):
         raise self.failures.pop(0)
 
     def system_barrier(self, device: Device | None = None) -> None:
-        """Make what the host wrote visible to the device, as far as its memory model asks for it.
+        """Make writes of the host visible to the device, if its memory model requires it.
 
         >>> az.device().context().system_barrier()
         """
@@ -117,13 +117,14 @@ class Context(Allocator):
         log: bool = False,
         device: Device | None = None,
     ) -> Module:
-        """A module from a file or from bytes: SPIR-V, OpenCL C (``.cl``, or `source`), or what `Module.native` gave.
+        """A module from a file or from bytes: SPIR-V, OpenCL C (``.cl``, or `source`), or a native binary
+        (`Module.native`).
 
         `options` are build options such as ``"-ze-opt-disable"``, and for OpenCL C also clang's (``"-DN=4"``);
         `constants` the values of specialization constants by their numbers: integers, truth values, or numpy scalars of
-        the constant's own type. Several files make one program, with lists of these or the same for all. The first
-        bytes tell the `format`, ``"spirv"`` or ``"native"``. What cannot be built raises BuildError; ``log=True``
-        prints what the compiler has to say in any case. OpenCL C needs a clang: ``pip install 'anyzero[clang]'``.
+        the constant's own type. Several files make one program, with lists of these or the same for all. The `format`,
+        ``"spirv"`` or ``"native"``, is detected. A failed build raises BuildError; ``log=True`` prints the compiler's
+        messages in any case. OpenCL C needs a clang: ``pip install 'anyzero[clang]'``.
 
         >>> from importlib.resources import files
         >>> az.device().context().module(files("anyzero.tools") / "saxpy.spv")
@@ -148,13 +149,12 @@ class Context(Allocator):
         log: bool = False,
         device: Device | None = None,
     ) -> Graph:
-        """A graph from a model in OpenVINO's IR, or from what `Graph.native` gave: a file, or bytes; for NPUs.
+        """A graph from a model in OpenVINO's IR or from a native blob (`Graph.native`), as a file or bytes; for NPUs.
 
         The weights of ``model.xml`` are in ``model.bin`` beside it, unless they are given. A blob in a file is mapped
-        and used where it lies; so is one in memory, if it begins at a page and cannot be written to. `options` are for
-        the compiler: a mapping, or build flags as they are. ``cache=False`` bypasses the driver's cache of compiled
-        models, ``profiling=True`` lets layers be timed. What cannot be built raises BuildError, whose `log` names the
-        layer.
+        and used in place; so is one in memory, if it is page-aligned and read-only. `options` are for the compiler: a
+        mapping, or build flags as they are. ``cache=False`` bypasses the driver's cache of compiled models,
+        ``profiling=True`` enables timing of layers. A failed build raises BuildError, whose `log` names the layer.
         """
         from anyzero.api.graph import Graph
 
@@ -178,7 +178,7 @@ class Context(Allocator):
         options: GraphOptions = "",
         device: Device | None = None,
     ) -> tuple[str, ...]:
-        """The layers of a model, by their names, that the device's compiler takes."""
+        """The layers of a model, by their names, that the device's compiler supports."""
         from anyzero.api.graph import supported_layers
 
         return supported_layers(self, source, weights=weights, options=options, device=device)
@@ -199,8 +199,9 @@ class Context(Allocator):
     ) -> CommandQueue:
         """A queue for recorded lists, of a group that runs everything or only copies (``kind="copy"``).
 
-        An NPU may run lists of one queue side by side; with ``sequential=True`` each begins when the one before has
-        ended, as on every other device. ``explicit_only=True`` asks the driver not to spread commands over engines.
+        An NPU may run lists of one queue concurrently; with ``sequential=True`` each begins after the end of the
+        previous one, as on every other device. ``explicit_only=True`` asks the driver not to spread commands over
+        engines.
 
         >>> az.device().context().queue(kind="copy", priority="high").group.kind
         'copy'
@@ -261,9 +262,9 @@ class Context(Allocator):
         timing: bool = False,
         device: Device | None = None,
     ) -> ImmediateCommandList:
-        """A list whose commands run as they are appended; the two hints are those of `command_list`.
+        """A list whose commands start when they are appended; the two hints are those of `command_list`.
 
-        With `timing`, `Completion.kernel_ns` tells how long each command took on the device.
+        With `timing`, `Completion.kernel_ns` is the duration of each command on the device.
 
         >>> with az.device().context().immediate(mode="synchronous") as lst:
         ...     lst.barrier().done
@@ -284,9 +285,8 @@ class Context(Allocator):
     def event(
         self, *, timing: bool = False, signal_scope: EventScope = "host", wait_scope: EventScope = "host"
     ) -> Event:
-        """A new event; with `timing` it remembers when its command ran.
-
-        The scopes say who sees what was written before: when it is signalled, and when somebody has waited for it.
+        """A new event; with `timing` it records when its command ran. The scopes say where earlier writes are visible:
+        once it is signalled, and after a wait for it.
 
         >>> az.device().context().event(signal_scope="device", wait_scope="none").done
         False
@@ -321,7 +321,7 @@ class Context(Allocator):
         signal_scope: EventScope = "host",
         wait_scope: EventScope = "host",
     ) -> EventPool:
-        """Room for `count` events, which another process can share with ``ipc=True``; the scopes are those of `event`.
+        """A pool of `count` events, which other processes can open with ``ipc=True``; the scopes are those of `event`.
 
         >>> len(az.device().context().event_pool(8))
         8
@@ -329,7 +329,7 @@ class Context(Allocator):
         return EventPool(self, count, timing=timing, ipc=ipc, signal_scope=signal_scope, wait_scope=wait_scope)
 
     def open_event_pool(self, handle: bytes, count: int) -> EventPool:
-        """Another process's event pool, from what `EventPool.ipc_handle` returned there.
+        """An event pool of another process, from the handle that `EventPool.ipc_handle` returned there.
 
         >>> ctx = az.device().context()
         >>> mine = ctx.event_pool(1, ipc=True)

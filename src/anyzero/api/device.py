@@ -78,7 +78,7 @@ class Device:
 
     @property
     def name(self) -> str:
-        """The name it shows."""
+        """The device's name."""
         return str(self._properties.name.decode(errors="replace"))
 
     @cached_property
@@ -93,7 +93,8 @@ class Device:
 
     @cached_property
     def backend(self) -> str:
-        """What really runs the work: ``cpu``, ``cuda`` or ``npu`` for devices of anyzero, else the same as `type`.
+        """The hardware that runs the work: ``cpu``, ``cuda`` or ``npu`` for devices of anyzero, else the same as
+        `type`.
 
         >>> az.device().backend
         'cpu'
@@ -113,13 +114,13 @@ class Device:
 
     @cached_property
     def pci_address(self) -> str:
-        """Where it sits, as ``domain:bus:device.function``."""
+        """Its PCI address, as ``domain:bus:device.function``."""
         at = self._filled(_get_pci, ze.ze_pci_ext_properties_t()).address
         return f"{at.domain:04x}:{at.bus:02x}:{at.device:02x}.{at.function:x}"
 
     @cached_property
     def root(self) -> Device:
-        """The device this is a tile of; itself when it is no tile."""
+        """The device that this tile belongs to; the device itself if it is not a tile."""
         if self._root is None and self._properties.flags & ze.ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE:
             # With ZE_FLAT_DEVICE_HIERARCHY=COMBINED drivers list tiles, and only tiles lead to their devices.
             handle, called = ctypes.c_void_p(), function("zeDeviceGetRootDevice")
@@ -134,7 +135,7 @@ class Device:
 
     @cached_property
     def tiles(self) -> tuple[Device, ...]:
-        """Its sub-devices; empty for a device made of one piece."""
+        """Its sub-devices; empty for a device without tiles."""
         handles = query_all(function("zeDeviceGetSubDevices"), self.handle)
         return tuple(Device(self.driver, handle, root=self) for handle in handles)
 
@@ -145,7 +146,7 @@ class Device:
 
     @property
     def on_demand_paging(self) -> bool:
-        """Whether memory comes to the device by itself; without it, `Context.make_resident` has to bring it."""
+        """Whether the device pages memory in on demand; if not, use `Context.make_resident`."""
         return bool(self._properties.flags & ze.ZE_DEVICE_PROPERTY_FLAG_ONDEMANDPAGING)
 
     @property
@@ -163,13 +164,13 @@ class Device:
     def execution_units(self) -> int:
         """The EUs of all sub-slices, which SYCL and OpenCL programs see as compute units.
 
-        A processor with fewer than 16 threads shows 16, for libraries that count in sixteenths: docs/environment.md.
+        A processor with fewer than 16 threads reports 16, which some libraries need (`anyzero docs sycl`).
         """
         return self.compute_units * int(self._properties.numEUsPerSubslice)
 
     @cached_property
     def ip_version(self) -> int:
-        """The IP version, by which libraries choose code for a GPU; 0 where there is none.
+        """The IP version, by which libraries choose code for a GPU; 0 if there is none.
 
         >>> hex(az.device("cpu").ip_version)
         '0x3000000'
@@ -185,7 +186,7 @@ class Device:
 
     @property
     def timestamp_bits(self) -> int:
-        """How many bits of a kernel timestamp count before it wraps."""
+        """The number of bits of a kernel timestamp."""
         return int(self._properties.kernelTimestampValidBits)
 
     @cached_property
@@ -195,7 +196,7 @@ class Device:
 
     @property
     def memory_free(self) -> int:
-        """How many bytes of it are free at this moment.
+        """Free memory, in bytes, at this moment.
 
         >>> device = az.device()
         >>> 0 < device.memory_free <= device.memory_total
@@ -212,7 +213,7 @@ class Device:
 
     @cached_property
     def memories(self) -> tuple[Memory, ...]:
-        """The memories it is made of."""
+        """Its memories."""
         found = query_all(function("zeDeviceGetMemoryProperties"), self.handle, of=ze.ze_device_memory_properties_t)
         return tuple(
             Memory(each.name.decode(errors="replace"), each.totalSize, each.maxClockRate, each.maxBusWidth)
@@ -228,7 +229,7 @@ class Device:
 
     @cached_property
     def image_limits(self) -> ImageLimits:
-        """How large images may be."""
+        """The largest supported images."""
         p = self._filled(_get_images, ze.ze_device_image_properties_t())
         return ImageLimits(
             side_1d=p.maxImageDims1D,
@@ -265,12 +266,12 @@ class Device:
 
     @property
     def sub_group_sizes(self) -> tuple[int, ...]:
-        """The sub-group sizes that kernels may ask for."""
+        """The supported sub-group sizes."""
         return tuple(self._compute.subGroupSizes[: self._compute.numSubGroupSizes])
 
     @cached_property
     def queue_groups(self) -> tuple[QueueGroup, ...]:
-        """Its groups of queues; an `ordinal` is a place here."""
+        """Its groups of queues; `ordinal` is the index in this tuple."""
         found = query_all(
             function("zeDeviceGetCommandQueueGroupProperties"),
             self.handle,
@@ -302,13 +303,13 @@ class Device:
 
     @cached_property
     def graph_compiler(self) -> GraphCompiler:
-        """What makes graphs for it; raises UnsupportedFeature for a device that runs none."""
+        """The compiler of graphs for this device; raises UnsupportedFeature if the device does not run graphs."""
         from anyzero.api.graph import compiler_of
 
         return compiler_of(self)
 
     def peer(self, other: Device) -> Peer:
-        """What this device may do with the memory of another."""
+        """How this device may access the memory of another."""
         found = ze.ze_device_p2p_properties_t()
         check(_get_peer(self.handle, other.handle, ctypes.byref(found)), _get_peer)
         return Peer(
@@ -317,7 +318,7 @@ class Device:
         )
 
     def can_access(self, peer: Device) -> bool:
-        """Whether this device reaches the memory of `peer` directly.
+        """Whether this device can access the memory of `peer` directly.
 
         >>> device = az.device()
         >>> device.can_access(device)
@@ -340,9 +341,8 @@ class Device:
 
     @property
     def status(self) -> str:
-        """``"ok"``, or ``"lost"`` for a driver whose devices need a reset. Those of anyzero never do.
-
-        A fault loses a list or queue, and `Context.status` tells of it; the device goes on.
+        """``"ok"``, or ``"lost"`` for a driver whose devices need a reset. Those of anyzero never do: a fault loses a
+        list or queue, `Context.status` reports it, and the device keeps working.
 
         >>> az.device().status
         'ok'
@@ -350,7 +350,7 @@ class Device:
         return "ok" if _get_status(self.handle) == ze.ZE_RESULT_SUCCESS else "lost"
 
     def synchronize(self) -> None:
-        """Wait for everything that was submitted to the device so far, by this whole process.
+        """Wait for all work that this process has submitted to the device so far.
 
         >>> az.device().synchronize()
         """

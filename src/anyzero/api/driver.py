@@ -29,7 +29,7 @@ class Driver:
 
     @cached_property
     def api_version(self) -> str:
-        """The version of Level Zero that it speaks."""
+        """The version of Level Zero that it implements."""
         version = ctypes.c_uint32()
         check(_get_version(self.handle, ctypes.byref(version)), _get_version)
         return f"{version.value >> 16}.{version.value & 0xFFFF}"
@@ -47,7 +47,7 @@ class Driver:
 
     @property
     def version(self) -> int:
-        """The driver's own version, a number that only grows."""
+        """The driver's own version, an increasing number."""
         return int(self._properties.driverVersion)
 
     @cached_property
@@ -78,7 +78,7 @@ class Driver:
 
 
 def drivers() -> list[Driver]:
-    """Every driver there is; starts them when nobody has yet.
+    """All drivers; starts them at the first call.
 
     >>> len(az.drivers()) >= 1
     True

@@ -52,8 +52,8 @@ class Timestamps(NamedTuple):
 class Event(Completion, Resource):
     """A flag that commands and the host set, reset and wait for.
 
-    Make them with `Context.event`, `Context.events`, or from an `EventPool`. With ``timing=True`` an event remembers
-    how long its command took. Any thread may use an event.
+    Make them with `Context.event`, `Context.events`, or from an `EventPool`. With ``timing=True`` an event records the
+    duration of its command. Any thread may use an event.
 
     >>> ctx = az.device().context()
     >>> start, done = ctx.events(2, timing=True)
@@ -91,12 +91,12 @@ class Event(Completion, Resource):
 
     @property
     def timing(self) -> bool:
-        """Whether it remembers when its command ran."""
+        """Whether it records when its command ran."""
         return self._pool.timing
 
     @property
     def signal_scope(self) -> EventScope:
-        """Who sees what was written before it was signalled, as the driver has it.
+        """The scope in which writes before the signal are visible.
 
         >>> az.device().context().event(signal_scope="device").signal_scope
         'device'
@@ -105,7 +105,7 @@ class Event(Completion, Resource):
 
     @property
     def wait_scope(self) -> EventScope:
-        """Who sees that once the event was waited for."""
+        """The scope in which they are visible after a wait."""
         return widest(told(SCOPES, _get_wait_scope, self.handle))
 
     def wait(self, timeout: float | None = None) -> None:

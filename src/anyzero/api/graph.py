@@ -224,7 +224,7 @@ class Graph(Resource):
         return memoryview(array)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write `native` to a file; whoever reads the file meanwhile sees the old one or the new one."""
+        """Write `native` to a file, atomically: readers see the old file or the new one."""
         save(path, self.native)
 
     def evict(self) -> None:

@@ -226,7 +226,7 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
         return event
 
     def wait(self, *events: Any) -> Completion:
-        """Hold everything after it back until all `events` are signalled."""
+        """Delay all following commands until all `events` are signalled."""
         return self.barrier(wait=events)
 
     def submit(self, *lists: CommandList, signal: Event | None = None, wait: Waits = None) -> Completion:
@@ -247,7 +247,7 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
         return self._append(_run, arguments, signal, wait, *kept_of(lists))
 
     def capture(self) -> CommandGraph:
-        """Capture what is appended from now on into a graph, instead of running it: `CommandGraph`.
+        """Capture the following commands into a `CommandGraph` instead of running them.
 
         >>> ctx = az.device().context()
         >>> x = ctx.zeros(2, np.uint8, kind="shared")

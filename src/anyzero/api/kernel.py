@@ -61,7 +61,7 @@ class Kernel(Resource):
     The brackets hold the global size, the number of work-items along x, y and z: ``kernel[n]``, ``kernel[n, m]`` or
     ``kernel[n, m, k]``. The group size is a keyword of the call, ``kernel[n, m](*arguments, group=(16, 16))``; without
     it the driver suggests one. Arguments are buffers, images, samplers, `Local` memory, None for a null pointer, and
-    numbers or structures for what is passed by value. Any thread may launch a kernel.
+    numbers or structures for parameters passed by value. Any thread may launch a kernel.
 
     >>> from importlib.resources import files
     >>> ctx = az.device().context()
@@ -150,7 +150,7 @@ class Kernel(Resource):
         return x.value, y.value, z.value
 
     def suggest_group_size(self, global_size: Extents) -> tuple[int, ...]:
-        """The group size that the driver suggests for so many work-items; it divides them.
+        """The group size that the driver suggests for this global size; it divides it.
 
         >>> from importlib.resources import files
         >>> saxpy = az.device().context().module(files("anyzero.tools") / "saxpy.spv")["saxpy"]
@@ -161,7 +161,7 @@ class Kernel(Resource):
         return self._suggested(whole)[: 1 if isinstance(global_size, int) else len(global_size)]
 
     def max_cooperative_groups(self, group_size: Extents) -> int:
-        """How many groups of that size can run at the same time, which a cooperative launch asks for."""
+        """The number of groups of that size that can run at the same time, as a cooperative launch requires."""
         found = ctypes.c_uint32()
         with self._enqueue.turn:
             self._enqueue.set_group(self.handle, three(group_size, "the group size"))
@@ -172,12 +172,12 @@ class Kernel(Resource):
 
     @property
     def types(self) -> tuple[str, ...] | None:
-        """The types of its parameters as OpenCL C writes them; None where the driver does not tell."""
+        """The types of its parameters in the syntax of OpenCL C; None if the driver does not report them."""
         return self._arguments.types
 
     @property
     def properties(self) -> KernelProperties:
-        """What it needs and what it was compiled for.
+        """Its requirements and the results of its compilation.
 
         >>> from importlib.resources import files
         >>> saxpy = az.device().context().module(files("anyzero.tools") / "saxpy.spv")["saxpy"]
@@ -206,7 +206,7 @@ class Kernel(Resource):
 
     @property
     def attributes(self) -> str:
-        """The attributes that its source gave it, such as ``reqd_work_group_size(8,8,1)``; empty when it gave none."""
+        """The attributes in its source, such as ``reqd_work_group_size(8,8,1)``; empty if there are none."""
         size, text = ctypes.c_uint32(), ctypes.c_char_p()
         check(_get_attributes(self.handle, ctypes.byref(size), None), _get_attributes)
         room = ctypes.create_string_buffer(max(size.value, 1))
@@ -216,15 +216,15 @@ class Kernel(Resource):
 
     @property
     def indirect_access(self) -> frozenset[MemoryAccess]:
-        """The kinds of memory that it reaches by pointers which lie in memory; see `set_indirect_access`."""
+        """The kinds of memory that it accesses through pointers in memory; see `set_indirect_access`."""
         flags = ctypes.c_uint32()
         check(_get_access(self.handle, ctypes.byref(flags)), _get_access)
         return frozenset(kind for kind, flag in _ACCESS.items() if flags.value & flag)
 
     def set_indirect_access(self, *kinds: MemoryAccess) -> None:
-        """Say that the kernel follows pointers to memory of those kinds, beyond what its arguments name.
+        """Declare that the kernel accesses memory of these kinds through pointers in memory, beyond its arguments.
 
-        All memory of such a kind is then resident while it runs. Keep the buffers: nothing else does.
+        All memory of these kinds is then resident while it runs. Keep references to the buffers.
 
         >>> from importlib.resources import files
         >>> saxpy = az.device().context().module(files("anyzero.tools") / "saxpy.spv")["saxpy"]
@@ -243,8 +243,7 @@ class Kernel(Resource):
     def set_cache_config(self, prefer: Literal["local", "data"] | None) -> None:
         """Prefer a larger local memory, or a larger cache for data, for launches from now on.
 
-        With ``"local"`` a group may have four times `Device.local_memory` here, where local memory is cached as all
-        other memory is. ``"data"`` and None leave it at that.
+        With ``"local"`` a group may use four times `Device.local_memory`. ``"data"`` and None restore the normal limit.
 
         >>> from importlib.resources import files
         >>> saxpy = az.device().context().module(files("anyzero.tools") / "saxpy.spv")["saxpy"]
@@ -322,8 +321,8 @@ class Launch:
     ) -> Completion | None:
         """Launch the kernel with these arguments, in groups of `group` work-items or of a size that suits the kernel.
 
-        Without `on` it is done when the call returns. With a list it is appended there, and `signal` and `wait` mean
-        what they mean for every command.
+        Without `on` it is done when the call returns. With a list it is appended there, with `signal` and `wait` as
+        for every command.
         """
         kernel, sizes = self.kernel, self._range
         if group is None and sizes.suggested is not None:

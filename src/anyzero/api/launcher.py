@@ -34,7 +34,7 @@ _several: Final = function("zeCommandListAppendLaunchMultipleKernelsIndirect")
 
 
 class Launcher(Appending[Appended]):
-    """What lists have in common where kernels are concerned."""
+    """The commands of lists that launch kernels."""
 
     __slots__ = ()
 
@@ -55,7 +55,7 @@ class Launcher(Appending[Appended]):
         The sizes are those of ``kernel[n, m](…, group=…)``: numbers of work-items, one or a tuple of up to three, x
         first. ``kernel[n](…, on=lst)`` appends the same command. Global ids begin at `offset`. The groups of a
         `cooperative` launch all run at the same time, so that they may wait for each other;
-        `Kernel.max_cooperative_groups` tells how many that can be.
+        `Kernel.max_cooperative_groups` is the largest number.
 
         >>> from importlib.resources import files
         >>> ctx = az.device().context()
@@ -94,10 +94,9 @@ class Launcher(Appending[Appended]):
         signal: Event | None = None,
         wait: Waits = None,
     ) -> Appended:
-        """Launch a kernel for as many groups as `counts` says when the launch begins: three uint32, along x, y and z.
-
-        So an earlier command decides how much work there is. `group` may be left out where the kernel's source requires
-        a group size.
+        """Launch a kernel whose number of groups is read from `counts` when the launch begins: three uint32, along x,
+        y and z. So an earlier command can decide the amount of work. `group` is optional if the kernel's source
+        requires a group size.
 
         >>> from importlib.resources import files
         >>> ctx = az.device().context()
@@ -134,10 +133,10 @@ class Launcher(Appending[Appended]):
         signal: Event | None = None,
         wait: Waits = None,
     ) -> Appended:
-        """Launch several kernels, each for as many groups as its row of `counts` says.
+        """Launch several kernels; each row of `counts` has the numbers of groups of one.
 
         `launches` are kernels with their group sizes and arguments, each kernel once (`Module.kernel` makes another).
-        The first uint32 of `number` tells how many of them run, from the first on; all of them, without it.
+        The first uint32 of `number` is the number of kernels to run, from the first on; without it, all run.
 
         >>> from importlib.resources import files
         >>> ctx = az.device().context()

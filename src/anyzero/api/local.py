@@ -14,7 +14,7 @@ __all__ = ["Local", "local"]
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """An argument that is local memory: each group gets so many bytes of its own while it runs.
+    """A local memory argument: each group gets its own block of this size while it runs.
 
     >>> az.Local(1024).nbytes
     1024

@@ -59,8 +59,8 @@ class _ModuleHandle(Resource):
 class Module(Resource):
     """SPIR-V or a native binary, ready to be used: ``module["name"]`` is a kernel. `Context.module` makes one.
 
-    It is a mapping of names to kernels. A kernel is compiled when it is first asked for, and stays valid when the
-    module is closed. Any thread may use a module.
+    It is a mapping of names to kernels. A kernel is compiled at its first use, and stays valid when the module is
+    closed. Any thread may use a module.
 
     >>> from importlib.resources import files
     >>> ctx = az.device().context()
@@ -134,10 +134,10 @@ class Module(Resource):
         return name in self.kernels
 
     def kernel(self, name: str, *, residency: Residency | None = None) -> Kernel:
-        """A kernel of its own, with settings of its own, where ``module[name]`` is always the same one.
+        """A new kernel object with its own settings; ``module[name]`` is always the same object.
 
-        `residency` is for devices without on-demand paging: with ``"explicit"`` even what the arguments name is the
-        program's to make resident, with ``"force"`` everything is resident while the kernel runs.
+        `residency` is for devices without on-demand paging: with ``"explicit"`` the program makes even the arguments
+        resident, with ``"force"`` all memory is resident while the kernel runs.
 
         >>> from importlib.resources import files
         >>> module = az.device().context().module(files("anyzero.tools") / "saxpy.spv")
@@ -152,7 +152,7 @@ class Module(Resource):
     # What else is in it
 
     def globals(self, name: str, dtype: npt.DTypeLike = np.uint8, shape: Shape | None = None) -> Buffer:
-        """A program-scope variable, as a buffer on its memory: of bytes, unless told otherwise."""
+        """A program-scope variable, as a buffer on its memory; of bytes by default."""
         size, pointer = ctypes.c_size_t(), ctypes.c_void_p()
         check(_global(self.handle, name.encode(), ctypes.byref(size), ctypes.byref(pointer)), _global)
         element: np.dtype[Any] = np.dtype(dtype)
@@ -165,12 +165,12 @@ class Module(Resource):
         return Buffer(self.context, self.device, memory, extents, element, "device")
 
     def function_pointer(self, name: str) -> int:
-        """The address of a function that the module exports, to hand to kernels, as long as the module exists."""
+        """The address of an exported function, to pass to kernels; valid as long as the module exists."""
         return create(_function, self.handle, name.encode())
 
     @property
     def native(self) -> bytes:
-        """The module in the device's own code, which `Context.module` takes back without compiling anything.
+        """The native binary, from which `Context.module` makes the module without compiling.
 
         >>> from importlib.resources import files
         >>> ctx = az.device().context()
@@ -192,12 +192,12 @@ class Module(Resource):
         return _whole(_debug, self.handle, 0)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write `native` to a file; whoever reads the file meanwhile sees the old one or the new one."""
+        """Write `native` to a file, atomically: readers see the old file or the new one."""
         save(path, self.native)
 
     @property
     def properties(self) -> ModuleProperties:
-        """What the driver says of it: whether it has to be linked with others."""
+        """Its properties: whether it has to be linked with others."""
         found = ze.ze_module_properties_t()
         check(_get_properties(self.handle, ctypes.byref(found)), _get_properties)
         return ModuleProperties(imports=bool(found.flags & ze.ZE_MODULE_PROPERTY_FLAG_IMPORTS))
@@ -236,7 +236,7 @@ def _whole(query: Any, *given: int) -> bytes:
 
 
 def link(*modules: Module) -> str:
-    """Let modules use each other's functions and variables, by their names; returns what the linker says.
+    """Link modules, so that they use each other's functions and variables by name; returns the linker's messages.
 
     Imports that none of them exports raise BuildError. A module with imports has no kernels until it is linked.
     """

@@ -15,10 +15,10 @@ __all__ = ["enable_openvino"]
 def enable_openvino() -> None:
     """Make OpenVINO in this process find the NPU device, under its own name for such a device: ``NPU``.
 
-    Its NPU plugin asks the linker for a Level Zero loader when it is first used, and this has to come before that:
-    before the first ``openvino.Core()`` that looks for devices. Whether `openvino` is imported already does not matter,
-    and calling this again does no harm. It raises `anyzero.Unavailable` where OpenVINO is missing or too old, where
-    another loader is there already, and where ``ANYZERO_DEVICES`` leaves the NPU out.
+    Its NPU plugin asks the linker for a Level Zero loader when it is first used, so call this earlier, before the
+    first ``openvino.Core()`` that looks for devices. `openvino` may be imported before, and a second call has no
+    effect. It raises `anyzero.Unavailable` if OpenVINO is missing or too old, if another loader is already loaded, and
+    if ``ANYZERO_DEVICES`` excludes the NPU.
 
     .. code-block:: python
 
@@ -27,7 +27,7 @@ def enable_openvino() -> None:
         anyzero.enable_openvino()
         compiled = openvino.Core().compile_model("model.xml", "NPU")
 
-    A program that knows nothing of anyzero needs no change: ``anyzero run -- python program.py``.
+    A program without this call works with ``anyzero run -- python program.py``.
     """
     found = installed.openvino()
     if found is None or not found.is_enough:

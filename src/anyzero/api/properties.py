@@ -21,7 +21,7 @@ QueueKind = Literal["compute", "copy"]
 
 @dataclass(frozen=True, slots=True)
 class QueueGroup:
-    """Queues of one sort: where lists and queues made for its `ordinal` run.
+    """A group of equal queues; lists and queues are made for its `ordinal`.
 
     >>> az.device().queue_groups[0].compute
     True
@@ -42,7 +42,7 @@ class QueueGroup:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A memory of a device; `clock_mhz` and `bus_width` are 0 where nobody knows.
+    """A memory of a device; `clock_mhz` and `bus_width` are 0 if unknown.
 
     >>> az.device().memories[0].size > 0
     True
@@ -86,7 +86,7 @@ class ImageLimits:
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """What one device may do with another's memory.
+    """How one device may access another's memory.
 
     >>> device = az.device()
     >>> device.peer(device).access
@@ -99,18 +99,18 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class ModuleProperties:
-    """What is known of a module: `imports` tells that it uses functions or variables of others and has to be linked."""
+    """Properties of a module: with `imports` it uses functions or variables of others and has to be linked."""
 
     imports: bool
 
 
 @dataclass(frozen=True, slots=True)
 class KernelProperties:
-    """What a kernel needs, and what it was compiled for; sizes are in bytes, and 0 where nothing is required.
+    """Properties of a compiled kernel; sizes are in bytes, and 0 means no requirement.
 
-    `preferred_group_multiple` is what group sizes are best a multiple of, `max_group_size` the most work-items that a
-    group may have. `local_memory` is per group, `private_memory` and `spill_memory` are per work-item: the
-    latter is what registers have no room for, and what it keeps in memory while others reach a barrier.
+    Group sizes are best a multiple of `preferred_group_multiple`; `max_group_size` is the largest number of work-items
+    in a group. `local_memory` is per group, `private_memory` and `spill_memory` are per work-item: the latter is for
+    values that do not fit into registers, or live across a barrier.
     """
 
     arguments: int

@@ -40,7 +40,7 @@ _destroy_list: Final = function("zeCommandListDestroy")
 
 
 class CommandQueue(Timeline):
-    """A queue of a device. What is submitted to it runs in order.
+    """A queue of a device. Its submissions run in order.
 
     The end of a ``with`` block waits for all of it and closes the queue. With ``mode="synchronous"`` a submission is
     done when `submit` returns. Any thread may submit.
@@ -95,7 +95,7 @@ class CommandQueue(Timeline):
 
     @property
     def flags(self) -> frozenset[QueueFlag]:
-        """What it was asked for, as the driver has it: ``"explicit_only"`` or nothing.
+        """The flags that it was made with: ``"explicit_only"`` or none.
 
         >>> az.device().context().queue(explicit_only=True).flags
         frozenset({'explicit_only'})
@@ -103,7 +103,7 @@ class CommandQueue(Timeline):
         return told(QUEUE, _get_flags, self.handle)
 
     def set_background(self, background: bool = True) -> None:
-        """Let the work of others go first, from the next submission on; False ends that. NPUs have it.
+        """Give other queues priority, from the next submission on; False ends that. For NPUs.
 
         >>> az.device().context().queue().set_background()
         Traceback (most recent call last):
@@ -114,7 +114,7 @@ class CommandQueue(Timeline):
         check(called(self.handle, kind), called)
 
     def submit(self, *lists: CommandList, fence: Fence | None = None) -> Fence:
-        """Run recorded lists, one after the other; the fence is done when they are. A new fence, unless given.
+        """Run recorded lists, one after the other; the fence is done when they are. Without `fence` it is a new one.
 
         >>> ctx = az.device().context()
         >>> with ctx.command_list() as cl:

@@ -76,10 +76,10 @@ _host_function: Final = function("zeCommandListAppendHostFunction")
 
 
 class Recorder(Launcher[Appended]):
-    """What `CommandList` and `ImmediateCommandList` have in common: the commands.
+    """The commands of `CommandList` and `ImmediateCommandList`.
 
     Every command takes ``wait=``, an event or several that must be signalled before it begins, and ``signal=``, an
-    event that it signals when it is done. A list keeps what its commands use, buffers and arrays, for as long as they
+    event that it signals when it is done. A list keeps buffers and arrays of its commands alive for as long as they
     may run. One thread at a time may append to a list.
     """
 
@@ -210,7 +210,7 @@ class Recorder(Launcher[Appended]):
         raise errors.InvalidArgument("neither side is an image", remedy="Use copy() for memory.")
 
     def barrier(self, *ranges: Buffer, signal: Event | None = None, wait: Waits = None) -> Appended:
-        """Let everything before it be done before anything after it begins; with buffers, as far as those go.
+        """Finish all commands before it before any command after it begins; with buffers, for those ranges.
 
         >>> ctx = az.device().context()
         >>> with ctx.immediate() as lst:
@@ -223,7 +223,7 @@ class Recorder(Launcher[Appended]):
         return self._append(_ranges_barrier, (len(ranges), sizes, pointers), signal, wait, None)
 
     def signal(self, event: Event) -> Appended:
-        """Signal `event` when everything before is done.
+        """Signal `event` when all commands before it are done.
 
         >>> ctx = az.device().context()
         >>> event = ctx.event()
@@ -235,7 +235,7 @@ class Recorder(Launcher[Appended]):
         return self._append_bare(_signal, (event.handle,), event)
 
     def wait(self, *events: Any) -> Appended:
-        """Hold everything after it back until all `events` are signalled.
+        """Delay all following commands until all `events` are signalled.
 
         >>> ctx = az.device().context()
         >>> event = ctx.event()
@@ -249,7 +249,7 @@ class Recorder(Launcher[Appended]):
         return self._append_bare(_wait, (count, handles), events)
 
     def reset_event(self, event: Event) -> Appended:
-        """Reset `event` when everything before is done.
+        """Reset `event` when all commands before it are done.
 
         >>> ctx = az.device().context()
         >>> event = ctx.event(); event.signal()
@@ -301,10 +301,9 @@ class Recorder(Launcher[Appended]):
         signal: Event | None = None,
         wait: Waits = None,
     ) -> Appended:
-        """Call a Python function when everything before is done, on a thread of the driver.
-
-        The list goes on when it returns. What it raises is raised again by the next wait of the same context: for an
-        event, a fence, a queue or a list. It must not wait for work of its own list.
+        """Call a Python function when all commands before it are done, on a thread of the driver. The list continues
+        when it returns. An exception is raised again by the next wait of the same context: for an event, a fence, a
+        queue or a list. It must not wait for work of its own list.
 
         >>> ctx = az.device().context()
         >>> seen = []
@@ -337,7 +336,7 @@ class Recorder(Launcher[Appended]):
         return self._append(command, (), signal, wait, kept, graph._nbytes)
 
     def prefetch(self, target: Buffer) -> Appended:
-        """Bring shared memory to the device before it is used there, as far as the device has room; a hint.
+        """A hint: bring shared memory to the device before it is used there, if the device has room.
 
         >>> ctx = az.device().context()
         >>> with ctx.immediate() as lst:
@@ -347,10 +346,10 @@ class Recorder(Launcher[Appended]):
         return self._append_bare(_prefetch, (target.pointer, target.nbytes), memory, memory.nbytes)
 
     def advise(self, target: Buffer, advice: Advice, *, device: Device | None = None) -> Appended:
-        """Say how shared memory will be used; a hint, which holds for the whole allocation.
+        """A hint: how shared memory will be used; it applies to the whole allocation.
 
-        ``"preferred_location"`` and ``"preferred_on_host"`` decide whose memory it takes (`Device.memory_free`),
-        ``"cached"`` and ``"uncached"`` whether copies and fills to it write past the caches. The others have no effect.
+        ``"preferred_location"`` and ``"preferred_on_host"`` decide whose memory it counts as (`Device.memory_free`),
+        ``"cached"`` and ``"uncached"`` whether copies and fills bypass the caches. The others have no effect.
 
         >>> ctx = az.device().context()
         >>> with ctx.immediate() as lst:

@@ -39,10 +39,10 @@ def mark_closed(thing: object) -> None:
 
 
 class Resource:
-    """An object of the driver. `handle` is its address there, for calls that this package does not make.
+    """An object of the driver. `handle` is its handle in the C API, for functions that this API lacks.
 
-    Closing an object twice is fine; using it afterwards raises ClosedError. What the device still does with it goes
-    on to its end, and what was made from it keeps it alive in the driver.
+    Closing an object twice is fine; using it afterwards raises ClosedError. Running commands finish first, and objects
+    made from it keep it alive in the driver.
 
     >>> event = az.device().context().event()
     >>> event.close(); event.close()
@@ -67,7 +67,7 @@ class Resource:
             return True
 
     def close(self) -> None:
-        """Give the object back to the driver. Closing a closed object does nothing."""
+        """Release the object. Closing a closed object does nothing."""
         try:
             handle = self.handle
             mark_closed(self)

@@ -34,11 +34,11 @@ _create: Final = function("zeSamplerCreate")
 
 
 class Sampler(Resource):
-    """What a kernel sees of an image at coordinates that are no pixel's; `Context.sampler` makes one.
+    """How a kernel reads an image between pixels and outside of it; `Context.sampler` makes one.
 
-    `address` is what lies outside the image: its last pixel (``"clamp"``), nothing (``"border"``), the image again
-    (``"repeat"``, or mirrored, ``"mirror"``), or whatever (``"none"``). `filter` is what lies between pixels. With
-    `normalized` coordinates go from 0 to 1, else from 0 to the size. Any thread may use a sampler.
+    `address` defines reads outside of the image: the last pixel (``"clamp"``), zeros (``"border"``), the image
+    repeated (``"repeat"``) or mirrored (``"mirror"``), or undefined (``"none"``). `filter` defines reads between
+    pixels. With `normalized`, coordinates go from 0 to 1, otherwise from 0 to the size. Any thread may use a sampler.
 
     >>> az.device().context().sampler(filter="linear", normalized=True)
     <Sampler clamp linear normalized>

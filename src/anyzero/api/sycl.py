@@ -20,10 +20,10 @@ _PLATFORMS: Final = "OCL_ICD_FILENAMES"
 def enable_sycl() -> None:
     """Make SYCL libraries in this process (dpctl, dpnp and others) find the compute devices, as GPUs of Level Zero.
 
-    SYCL's runtime asks the linker for a Level Zero loader when it first looks for devices, and this has to come before
-    that: best before `dpctl` is imported. Calling it again does no harm. It raises `anyzero.Unavailable` where the
-    runtime has looked already, where another loader is there already, where ``ONEAPI_DEVICE_SELECTOR`` leaves Level
-    Zero out, and where ``ANYZERO_DEVICES`` names no compute device.
+    SYCL's runtime asks the linker for a Level Zero loader when it first looks for devices, so call this earlier, best
+    before `dpctl` is imported. A second call has no effect. It raises `anyzero.Unavailable` if the runtime has looked
+    already, if another loader is already loaded, if ``ONEAPI_DEVICE_SELECTOR`` excludes Level Zero, and if
+    ``ANYZERO_DEVICES`` names no compute device.
 
     .. code-block:: python
 
@@ -37,7 +37,7 @@ def enable_sycl() -> None:
     Kernels are then compiled by a process beside this one: threads of SYCL's runtime create kernels while others hold
     the interpreter's lock. If `anyzero` has been used before, this process goes on to compile them.
 
-    A program that knows nothing of anyzero needs no change: ``anyzero run -- python program.py``.
+    A program without this call works with ``anyzero run -- python program.py``.
     """
     other = loaders.in_this_process()
     if other and not loaders.leads_to_us(other):

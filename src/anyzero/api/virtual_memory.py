@@ -91,7 +91,7 @@ class PhysicalMemory(Resource):
 class Reservation(Resource):
     """A range of addresses, in whole pages, into which physical memory is mapped. `handle` is where it begins.
 
-    Closing it unmaps everything and gives the addresses back, so do that after the last use of its buffers.
+    Closing it unmaps everything and releases the addresses, so close it after the last use of its buffers.
 
     >>> ctx = az.device().context()
     >>> with ctx.reserve(8192) as addresses:
@@ -128,7 +128,7 @@ class Reservation(Resource):
         offset: int = 0,
         access: Access = "read_write",
     ) -> None:
-        """Put `nbytes` of `memory`, from `offset` on, at the place `at` of this range; all of it unless given."""
+        """Map `nbytes` of `memory`, from `offset` on, at offset `at` of this range; by default all of it."""
         place_within(offset, 63, "the offset")
         size = memory.nbytes - offset if nbytes is None else nbytes
         pointer = self._at(at, size)
@@ -136,7 +136,7 @@ class Reservation(Resource):
         self._mapped.append(memory)
 
     def unmap(self, *, at: int = 0, nbytes: int | None = None) -> None:
-        """Take the memory away from a part of this range, or from all of it.
+        """Unmap a part of this range, or all of it.
 
         >>> ctx = az.device().context()
         >>> addresses = ctx.reserve(4096)
@@ -148,7 +148,7 @@ class Reservation(Resource):
         check(_unmap(self._lifetime.handle, self._at(at, size), size), _unmap)
 
     def set_access(self, access: Access, *, at: int = 0, nbytes: int | None = None) -> None:
-        """Say what the device may do with a mapped part of this range, or with all of it.
+        """Set the access of the device to a mapped part of this range, or to all of it.
 
         >>> ctx = az.device().context()
         >>> addresses = ctx.reserve(4096)
@@ -160,7 +160,7 @@ class Reservation(Resource):
         check(_set_access(self._lifetime.handle, self._at(at, size), size, _number(access)), _set_access)
 
     def access(self, at: int = 0) -> Access:
-        """What the device may do with the page at that place."""
+        """The access of the device to the page at that offset."""
         found, run = ctypes.c_uint32(), ctypes.c_size_t()
         pointer = self._at(at, 1)
         check(
@@ -170,7 +170,7 @@ class Reservation(Resource):
         return _WORDS[found.value]
 
     def buffer(self, shape: Shape, dtype: npt.DTypeLike = np.uint8, *, at: int = 0) -> Buffer:
-        """A buffer of device memory at the place `at` of this range, which it holds."""
+        """A buffer of device memory at offset `at` of this range, which it keeps alive."""
         extents = extents_of(shape)
         element: np.dtype[Any] = np.dtype(dtype)
         nbytes = bytes_of(extents, element)
