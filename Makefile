@@ -14,6 +14,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Newer ones look for the job server of a make that has closed it to them.
+NINJA := env -u MAKEFLAGS $(BIN)/ninja
 # Our own build puts the library where the sources are, so the install only has to point there.
 INSTALL := $(BIN)/python -m pip install --quiet --no-build-isolation --config-settings editable.mode=inplace --config-settings wheel.cmake=false --editable
 CXX_FILES = $(shell find engine binding loader opencl wheel tests examples benchmarks \( -name '*.cpp' -o -name '*.h' \) -not -path 'engine/abi/gen/*' -not -path 'engine/layouts/gen/*' -not -path 'loader/gen/*' 2>/dev/null)
@@ -50,7 +52,7 @@ $(READY): pyproject.toml
 .PHONY: build
 build: build/release/build.ninja  ## compile the engine into src/anyzero/lib (only what changed)
 	$(SAY) 'building the engine'
-	@$(BIN)/ninja -C build/release $(QUIETLY)
+	@$(NINJA) -C build/release $(QUIETLY)
 
 build/release/build.ninja: OPTIONS := -DANYZERO_IN_PLACE=ON -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python"
 build/address/build.ninja: OPTIONS := -DANYZERO_TESTS=ON -DANYZERO_SANITIZE=address,undefined
@@ -94,9 +96,9 @@ lint: $(READY)  ## run ruff, mypy and clang-format
 .PHONY: sanitize
 sanitize: build/address/build.ninja build/thread/build.ninja build/description  ## run the C++ tests with the address, undefined and thread sanitizers
 	$(SAY) 'building the engine with the address and undefined sanitizers'
-	@$(BIN)/ninja -C build/address $(QUIETLY)
+	@$(NINJA) -C build/address $(QUIETLY)
 	$(SAY) 'building the engine with the thread sanitizer'
-	@$(BIN)/ninja -C build/thread $(QUIETLY)
+	@$(NINJA) -C build/thread $(QUIETLY)
 	$(SAY) 'running the C++ tests with both'
 	@ANYZERO_OPENVINO_LIBRARY="$(OPENVINO)" ANYZERO_DESCRIPTION="$(CURDIR)/build/description" $(FIXED_ADDRESSES) $(BIN)/ctest --parallel 2 --test-dir build/address --output-on-failure --no-tests=error
 	@ANYZERO_DESCRIPTION="$(CURDIR)/build/description" $(FIXED_ADDRESSES) $(BIN)/ctest --parallel 2 --test-dir build/thread --output-on-failure --no-tests=error

@@ -71,15 +71,20 @@ def test_calls_are_seen_through() -> None:
 
 
 def test_the_code_is_the_same_without() -> None:
+    bare = pipeline.compile_kernel(sample(without_lines()), "main", Options(lanes=16))
     plain = pipeline.compile_kernel(sample(), "main", Options(lanes=16))
     debug = pipeline.compile_kernel(sample(), "main", Options(lanes=16, debug=True))
-    assert section(plain.object, ".debug_line") == b""
-    assert section(plain.object, ".text") == section(debug.object, ".text")
+    assert section(bare.object, ".debug_line") == b""
+    assert section(plain.object, ".debug_info") == b""
+    assert section(bare.object, ".text") == section(plain.object, ".text") == section(debug.object, ".text")
+
+
+def without_lines() -> str:
+    return "\n".join(line for line in BODY.splitlines() if "OpLine" not in line)
 
 
 def test_without_lines_there_are_names() -> None:
-    bare = "\n".join(line for line in BODY.splitlines() if "OpLine" not in line)
-    made = pipeline.compile_kernel(sample(bare), "main", Options(debug=True))
+    made = pipeline.compile_kernel(sample(without_lines()), "main", Options(debug=True))
     assert "main" in names(made.object)
 
 

@@ -56,7 +56,7 @@ BYTES = container.encode(WHOLE)
 def test_the_engine_finds_everything_where_the_layout_says() -> None:
     """A reader of its own, which walks the bytes in the order of the format's description."""
     magic, total, checksum = struct.unpack_from("<8sQQ", BYTES)
-    assert magic == b"AZKERN03"
+    assert magic == b"AZKERN04"
     assert total == len(BYTES)
     rest = 0xFFFFFFFF
     for byte in BYTES[24:]:
@@ -72,9 +72,9 @@ def test_the_engine_finds_everything_where_the_layout_says() -> None:
     place += 64
     assert BYTES[place : place + 32] == bytes(range(32))
     place += 32
-    lengths = struct.unpack_from("<4I", BYTES, place)
-    assert lengths == (len("größe".encode()), 8, 28, 13)
-    place += 16
+    lengths = struct.unpack_from("<6I", BYTES, place)
+    assert lengths == (len("größe".encode()), 8, 28, 0, 13, 0)
+    place += 24
     rows = [struct.unpack_from("<6I", BYTES, place + 24 * index) for index in range(6)]
     assert [row[0] for row in rows] == [1, 0, 3, 4, 5, 2]
     assert rows[1] == (0, 12, 8, 4, 0, 0)
@@ -130,7 +130,7 @@ def test_wrong_contents_under_a_right_checksum_are_refused_or_read(place: int, c
     """Nothing else than a container or a WireError, even where somebody repaired the checksum."""
     body = bytearray(BYTES[24:])
     body[place : place + len(change)] = change
-    data = struct.pack("<8sQQ", b"AZKERN03", 24 + len(body), container.checksum(body)) + body
+    data = struct.pack("<8sQQ", b"AZKERN04", 24 + len(body), container.checksum(body)) + body
     try:
         found = container.decode(data)
     except WireError:
