@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <new>
 
 #include "../system/mutex.h"
 #include "code.h"
@@ -24,7 +25,9 @@ struct Sites {
 };
 
 Guarded<Sites>& sites() {
-  static auto* sites = new Guarded<Sites>{};  // leaked: kernels may fault while the program exits
+  // Never destroyed: kernels may fault while the program exits. And not from the heap, where the fault may have happened.
+  alignas(Guarded<Sites>) static unsigned char memory[sizeof(Guarded<Sites>)];
+  static auto* sites = new (memory) Guarded<Sites>{};
   return *sites;
 }
 
