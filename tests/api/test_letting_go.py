@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import anyzero as az
+from tests.api.conftest import RunPython
 from tests.patience import PATIENCE
 
 ROUNDS = 300
@@ -209,3 +210,19 @@ def test_lists_let_go_of_nothing_that_other_threads_still_use(ctx: az.Context) -
     assert not failures
     lst.synchronize()
     assert not lst._held
+
+
+def test_a_completion_that_outlives_the_module_is_silent(run_python: RunPython) -> None:
+    """At the end of an interpreter, names of modules stand for None while objects still go."""
+    program = """
+        from anyzero.api import immediate
+
+        ctx = az.device().context()
+        commands = ctx.immediate()
+        done = commands.fill(ctx.zeros(4, np.float32), 1)
+        done.wait()
+        commands.close()
+        vars(immediate).update(dict.fromkeys(name for name in vars(immediate) if not name.startswith("__")))
+        del commands, done
+    """
+    assert run_python(program, stderr=True) == ""

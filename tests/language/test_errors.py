@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -15,6 +15,11 @@ import anyzero as az
 from tests.language.running import context
 
 TEXT = "text"
+
+
+class Pair(NamedTuple):
+    first: float
+    second: float
 
 
 def error(kernel: Any) -> az.KernelError:
@@ -138,10 +143,16 @@ def _(x: az.ptr[az.f32]): az.atomic_sub(x, 0, 1)
 def _(n: az.ptr[az.i8]): az.atomic_add(n, 0, 1)
 @case("takes its arguments by position")
 def _(x: az.ptr[az.f32]): x[0] = math.sqrt(x=x[0])
-@case("v has no value on every way that leads here; assign it before the branch")
+@case("v is not assigned on every path to this line; assign it before the branch")
 def _(x: az.ptr[az.f32]):
     if x[0] > 0: v = 1.0
     x[0] = v
+@case("memory is declared without parentheses: write az.local\\[az.f32, 8\\]")
+def _(x: az.ptr[az.f32]):
+    kept = az.local[az.f32, 8]()
+    x[0] = kept[0]
+@case("Pair is no type of the language; structs are not passed: pass each field as a parameter of its own")
+def _(x: az.ptr[az.f32], pair: Pair): x[0] = 1
 @case("v has no value yet")
 def _(x: az.ptr[az.f32]):
     x[0] = v

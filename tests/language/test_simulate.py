@@ -128,3 +128,35 @@ def test_numbers_show_their_types() -> None:
     finally:
         sys.settrace(before)
     assert shown[0] == "vector[f32, 2](1, 1)"
+
+
+@pytest.mark.parametrize("address", ["clamp", "border", "repeat", "mirror"])
+@pytest.mark.parametrize("filtering", ["nearest", "linear"])
+def test_images_are_sampled_as_on_the_device(address: Any, filtering: Any) -> None:
+    @az.kernel
+    def pick(out: az.ptr[az.float4], source: az.image[az.f32, 2], sampler: az.sampler) -> None:
+        i = az.i32(az.global_id(0))
+        out[i] = source.sample(sampler, i * 0.23 - 0.7, i * 0.11 - 0.3)
+
+    ctx = context()
+    texels = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    source = ctx.image((2, 3), az.ImageFormat.of(texels.dtype, 4), kind="2d")
+    source.copy_from(texels)
+    sampler = ctx.sampler(address=address, filter=filtering, normalized=True)
+    there, here = ctx.zeros((12, 4), np.float32), np.zeros((12, 4), np.float32)
+    pick[12](there, source, sampler)
+    pick.simulate[12](here, source, sampler)
+    # Weights of a linear filter may have as few as 8 bits.
+    np.testing.assert_allclose(here, there.copy_to(), atol=24 / 256)
+
+
+def test_local_memory_as_an_argument() -> None:
+    @az.kernel
+    def turn(x: az.ptr[az.i32], kept: az.local[az.i32]) -> None:
+        kept[az.local_id(0)] = x[az.global_id(0)]
+        az.barrier()
+        x[az.global_id(0)] = kept[az.local_size(0) - 1 - az.local_id(0)]
+
+    x = np.arange(8, dtype=np.int32)
+    turn.simulate[8](x, az.local(4, np.int32), group=4)
+    assert x.tolist() == [3, 2, 1, 0, 7, 6, 5, 4]

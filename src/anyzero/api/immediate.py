@@ -8,7 +8,6 @@ import ctypes
 import weakref
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any, Final
 
@@ -352,8 +351,10 @@ class _Ticket(Completion):
             self._list()._spare.append(self.handle)  # type: ignore[union-attr]
         except Exception:
             # The list is closed, or was never complete; or the interpreter exits, and anything may be gone already.
-            with suppress(Exception):
+            try:  # noqa: SIM105 (contextlib may be gone as well)
                 _destroy_event(self.handle)
+            except Exception:
+                pass
 
     def __repr__(self) -> str:
         return "<Completion of a command>"

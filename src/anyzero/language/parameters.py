@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from anyzero.language.annotations import _Maker
 from anyzero.language.source import MISSING, Source
@@ -23,13 +23,14 @@ def annotations_of(source: Source) -> dict[str, Any]:
         arguments = source.tree.args
         source.refuse(arguments.vararg or arguments.kwarg, "*args and **kwargs are not part of the language")
     found: dict[str, Any] = {}
-    for name, value in source.function.__annotations__.items():
-        try:
-            t = _type(source.evaluated(value))
-        except Exception:
-            t = MISSING
+    for name, given in source.function.__annotations__.items():
         # The tree is parsed only to say where a mistake is.
-        found[name] = annotation_type(source, _annotation(source, name)) if t is MISSING else t
+        try:
+            value = source.evaluated(given)
+        except Exception:
+            value = source.annotation(_annotation(source, name))
+        t = _type(value)
+        found[name] = _refuse(source, _annotation(source, name), value) if t is MISSING else t
     return found
 
 
@@ -45,13 +46,16 @@ def annotation_type(source: Source, node: ast.expr) -> Any:
     """The type that an annotation stands for; None for Any."""
     value = source.annotation(node)
     t = _type(value)
-    if t is not MISSING:
-        return t
+    return _refuse(source, node, value) if t is MISSING else t
+
+
+def _refuse(source: Source, node: ast.expr, value: Any) -> NoReturn:
     if isinstance(value, _Maker):
         source.refuse(node, f"{ast.unparse(node)} says no type of elements; write it as in {value.example}")
-    raise source.error(
-        node, f"{ast.unparse(node)} is no type of the language; write az.f32, az.ptr[az.f32] and the like"
-    )
+    hint = "write az.f32, az.ptr[az.f32] and the like"
+    if isinstance(value, type) and inspect.get_annotations(value):
+        hint = "structs are not passed: pass each field as a parameter of its own, or several numbers as a vector"
+    source.refuse(node, f"{ast.unparse(node)} is no type of the language; {hint}")
 
 
 def _type(value: Any) -> Any:

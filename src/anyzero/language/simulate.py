@@ -12,12 +12,15 @@ import numpy as np
 
 from anyzero.api.buffer import Buffer
 from anyzero.api.image import Image as ApiImage
+from anyzero.api.local import Local
+from anyzero.api.sampler import Sampler
 from anyzero.language.builtins.work_items import running
 from anyzero.language.check.functions import specialized
 from anyzero.language.check.scope import Program
 from anyzero.language.numbers import Number, VectorValue, type_of
 from anyzero.language.plain import plain_function, value_of
-from anyzero.language.simulated_memory import Elements, ImageValue, elements_of, own_memory
+from anyzero.language.simulated_image import ImageValue
+from anyzero.language.simulated_memory import Elements, elements_of, own_memory
 from anyzero.language.types import Array, Const, Image, Memory, Pointer, defaulted
 
 if TYPE_CHECKING:
@@ -49,14 +52,16 @@ class Simulation:
         function = plain_function(self._kernel.source, special.tree)
         ends: list[Callable[[], object]] = []
         values = iter(args)
-        given = [
-            None if isinstance(t, Memory) else _argument(next(values), t, name, ends)
-            for name, t in special.types.items()
-        ]
+        types, given = [], []
+        for name, t in special.types.items():
+            value = None if isinstance(t, Memory) else next(values)
+            if isinstance(t, Pointer) and isinstance(value, Local):
+                t = Memory(t.element, (value.nbytes // t.element.size,), t.space)
+            types.append(t)
+            given.append(None if isinstance(t, Memory) else _argument(value, t, name, ends))
         size = self._group(grid, group)
         global_size = (*grid, 1, 1)[:3]
         counts = tuple(-(-whole // part) for whole, part in zip(global_size, size, strict=True))
-        types = list(special.types.values())
         for place in itertools.product(*map(range, reversed(counts))):
             shared: dict[Any, Any] = {}
             facts = _Facts(global_size, size, tuple(reversed(place)), counts, len(grid), sub_group, shared)
@@ -95,7 +100,7 @@ def _argument(value: Any, t: Any, name: str, ends: list[Callable[[], object]]) -
         if isinstance(value, ApiImage) and t.access == "w":
             ends.append(lambda: value.copy_from(texels))
         return ImageValue(texels, t.texel, t.ndim)
-    return value_of(value, t) if not isinstance(value, Elements) else value
+    return value if isinstance(value, Elements | Sampler) else value_of(value, t)
 
 
 def _extents(value: Any, t: Array) -> tuple[int, ...]:

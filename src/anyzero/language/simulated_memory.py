@@ -12,7 +12,7 @@ from anyzero.language.builtins.work_items import current
 from anyzero.language.numbers import Number, VectorValue, converted, raw, wrapped
 from anyzero.language.types import BOOL, I32, I64, Array, Memory, Pointer, Scalar, Vector
 
-__all__ = ["Elements", "ImageValue", "elements_of", "own_memory"]
+__all__ = ["Elements", "elements_of", "own_memory"]
 
 
 class Elements:
@@ -130,43 +130,3 @@ def own_memory(of: Memory, key: Any = None) -> Elements:
     if (key, of) not in shared:
         shared[key, of] = make()
     return shared[key, of]
-
-
-class ImageValue:
-    """An image of the simulator: texels by their coordinates, x first; outside of it, zeros."""
-
-    def __init__(self, texels: npt.NDArray[Any], texel: Scalar, ndim: int) -> None:
-        self._texels = texels
-        self._of = Vector(texel, 4)
-        self._ndim = ndim
-
-    def _place(self, coordinates: Any) -> tuple[int, ...] | None:
-        place = tuple(operator.index(each) for each in reversed(coordinates))
-        inside = all(0 <= at < extent for at, extent in zip(place, self._texels.shape, strict=False))
-        return place if inside else None
-
-    def read(self, *coordinates: Any) -> Any:
-        place = self._place(coordinates)
-        found = np.atleast_1d(self._texels[place]).tolist() if place is not None else [0]
-        return VectorValue(self._of, [*found, 0, 0, 1][:4] if len(found) < 4 else found)
-
-    def write(self, *given: Any) -> None:
-        place = self._place(given[:-1])
-        if place is not None:
-            parts = [raw(part) for part in converted(given[-1], self._of).parts]
-            self._texels[place] = parts[: self._texels.shape[-1]] if self._texels.ndim > self._ndim else parts[0]
-
-    def sample(self, *_: Any) -> Any:
-        raise NotImplementedError("the simulator does not sample images; read() works")
-
-    @property
-    def width(self) -> Any:
-        return Number(I32, self._texels.shape[self._ndim - 1])
-
-    @property
-    def height(self) -> Any:
-        return Number(I32, self._texels.shape[self._ndim - 2])
-
-    @property
-    def depth(self) -> Any:
-        return Number(I32, self._texels.shape[0])

@@ -62,6 +62,8 @@ def call(e: Expressions, node: ast.Call) -> tree.Expression:
         return _atomic(e, node, called)
     if isinstance(called, Builtin):
         return _builtin(e, node, called)
+    if isinstance(called, Memory):
+        raise Refusal(f"memory is declared without parentheses: write {ast.unparse(node.func)}")
     if called is len:
         return _length(e, node)
     if called is range:

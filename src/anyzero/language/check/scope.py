@@ -117,7 +117,7 @@ class Scope:
         if t is None:
             raise Refusal(f"{name} has no value yet")
         if self.strict and name not in self.defined:
-            raise Refusal(f"{name} has no value on every way that leads here; assign it before the branch")
+            raise Refusal(f"{name} is not assigned on every path to this line; assign it before the branch")
         return t
 
     def bounds_of(self, name: str) -> Interval | None:
