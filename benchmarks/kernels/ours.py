@@ -90,6 +90,7 @@ class Prepared:
         self.run()
         while self._anyzero.improves(self._kernel) and monotonic() < until:
             self.run()
+        self.restore()
 
     def reshaped(self, case: Case) -> Prepared:
         """The same kernel on the same buffers, in other groups."""
