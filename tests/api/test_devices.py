@@ -199,9 +199,12 @@ def test_every_public_name_is_there_for_type_checkers_too() -> None:
     import inspect
 
     import anyzero.api.public
+    import anyzero.arrays.public
     import anyzero.language.public
+    import anyzero.tracing.public
 
-    lists = [ast.parse(inspect.getsource(each.public)) for each in (anyzero.api, anyzero.language)]
+    parts = (anyzero.api, anyzero.arrays, anyzero.language, anyzero.tracing)
+    lists = [ast.parse(inspect.getsource(each.public)) for each in parts]
     nodes = [node for each in lists for node in ast.walk(each)]
     # Only a name that is repeated is exported.
     named = {alias.asname for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names}

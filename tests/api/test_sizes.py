@@ -130,9 +130,11 @@ def test_places_that_cannot_be(ctx: az.Context, wrong: int) -> None:
 
 def test_an_index_that_is_none_is_explained(ctx: az.Context) -> None:
     x, image, pool = ctx.zeros((2, 3)), ctx.image((2, 3)), ctx.event_pool(2)
-    for index in ((0, 1), ..., None, 1.5, "0", [0]):
-        with pytest.raises(TypeError, match=r"of a buffer is an integer or a slice.*buffer\[i\]\[j\]"):
+    for index in (1.5, "0"):
+        with pytest.raises(TypeError, match="an index is an integer, a slice"):
             x[index]  # type: ignore[index]
+    with pytest.raises(az.InvalidArgument, match="dpnp"):
+        x[[0]]  # type: ignore[index]
     for part in (None, 1.5, (0, None)):
         with pytest.raises(TypeError, match="of an image is an integer or a slice"):
             image[part]  # type: ignore[index]

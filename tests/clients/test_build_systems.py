@@ -145,7 +145,7 @@ def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["config", "--help"])
     told = capsys.readouterr().out
-    for word in ("--cmake-dir", "find_package(LevelZero)", "pkg-config --cflags", "LevelZero::LevelZero"):
+    for word in ("--cmake-dir", "find_package(LevelZero)", "pkg-config --with-path", "LevelZero::LevelZero"):
         assert word in told
 
 
