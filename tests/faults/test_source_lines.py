@@ -197,8 +197,14 @@ PYTHON = """
     expect(check, 64, 37, lines=line, says=["an assertion failed", "in work-item (37, 0, 0), local id "])
     line = [(28, "far", "y[az.i64(n) * (i + 1)] = shared[15 - i]")]
     expect(far, 16, 1 << 30, lines=line, says=["in group (0, 0, 0), one of the work-items (0, 0, 0) to (15, 0, 0)"])
-    line = lost(endless, 1, 0)[1]
-    assert line in ([(31, "endless", "while y[0] == 0:")], [(32, "endless", "n += 1")]), line
+    # Instructions of no line belong to the loop, too: one of several interruptions hits another.
+    lines = [(31, "endless", "while y[0] == 0:")], [(32, "endless", "n += 1")]
+    for _ in range(20):
+        found = lost(endless, 1, 0)[1]
+        assert not found or found in lines, found
+        if found:
+            break
+    assert found
     print("done")
 """
 

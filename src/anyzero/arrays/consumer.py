@@ -125,6 +125,8 @@ def _known(frame: FrameType, code: list[dis.Instruction], at: int) -> bool:
     if missing or not index:
         return False
     index -= 1
+    if code[index].opname == "PUSH_NULL" and index:  # behind the function, from 3.13 on
+        index -= 1
     function: Any = None
     each = code[index]
     if each.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
