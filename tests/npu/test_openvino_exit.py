@@ -107,8 +107,13 @@ RETURNING = {
 """Threads that return to Python after finalization.
 
 Python unwinds such threads, which OpenVINO's functions do not permit: the process is sometimes aborted, on the CPU
-device as well. And OpenVINO's bindings request a thread state of the finalized interpreter, which crashes."""
-UNWOUND = ("terminate called without an active exception", "FATAL: exception not rethrown")
+device as well. And OpenVINO's bindings request or give back a thread state of the finalized interpreter, which crashes,
+or which Python itself refuses."""
+UNWOUND = (
+    "terminate called without an active exception",
+    "FATAL: exception not rethrown",
+    "Fatal Python error: _PyThreadState_DeleteCurrent",
+)
 
 
 @pytest.mark.parametrize("ending", ENDINGS, ids=lambda name: name.replace(" ", "_"))
