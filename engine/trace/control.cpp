@@ -1,4 +1,5 @@
 // How recordings begin and end: by ANYZERO_TRACE from the start of a process, or when the Python API says so.
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -32,9 +33,10 @@ ZE_APIEXPORT void zexTraceStop() { stop_recording(); }
 
 // The function of that name that records its calls, or nullptr.
 ZE_APIEXPORT void* zexTracedFunction(const char* name) {
-  for (const TracedFunction& function : traced_functions)
-    if (name && std::strcmp(function.name, name) == 0) return function.traced;
-  return nullptr;
+  if (!name) return nullptr;
+  const auto before = [](const TracedFunction& function, const char* key) { return std::strcmp(function.name, key) < 0; };
+  const auto found = std::lower_bound(traced_functions.begin(), traced_functions.end(), name, before);
+  return found != traced_functions.end() && std::strcmp(found->name, name) == 0 ? found->traced : nullptr;
 }
 
 }  // extern "C"

@@ -268,6 +268,25 @@ def test_c_programs_are_recorded_through_the_loader(tmp_path: Path) -> None:
     assert calls["zeMemAllocHost"]["result"] == "SUCCESS"
 
 
+def test_a_program_that_crashes_leaves_its_recording(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import os, anyzero as az, numpy as np\n"
+        "ctx = az.device().context()\n"
+        "ctx.to_device(np.ones(8))\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "anyzero.tools", "trace", "--summary", "--", sys.executable, str(program)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert done.returncode == 128 + 9
+    assert "zeCommandListAppendMemoryCopy" in done.stdout
+
+
 def test_a_program_without_the_driver_and_none_at_all(tmp_path: Path) -> None:
     def traced(*program: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

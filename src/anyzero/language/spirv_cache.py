@@ -170,7 +170,7 @@ def _is_builtin(value: Any) -> bool:
     if isinstance(value, BuiltinFunctionType) or (isinstance(value, type) and value.__module__ == "builtins"):
         return True
     return type(value).__module__.startswith("anyzero.language") or (
-        isinstance(value, FunctionType | type) and value.__module__.startswith("anyzero.language")
+        isinstance(value, FunctionType | type) and (value.__module__ or "").startswith("anyzero.language")
     )
 
 

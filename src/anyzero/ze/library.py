@@ -9,6 +9,9 @@ from typing import Any
 
 from anyzero.ze.functions import FUNCTIONS
 
+# Typed by each function itself: a type for each signature takes longer to make than all the rest of a lookup.
+_Function: Any = ctypes.CFUNCTYPE(None)
+
 
 class Library:
     """Functions of the API as attributes, looked up and typed on first use.
@@ -34,14 +37,14 @@ class Library:
         function: Any
         # Our own driver has every function twice; the second one can record its calls (`anyzero.trace`).
         if self._traced is not None and (address := self._traced(name.encode())):
-            function = ctypes.CFUNCTYPE(result, *parameters)(address)
+            function = _Function(address)
             function.__name__ = name
         else:
             try:
                 function = self._cdll[name]
             except AttributeError:
                 raise AttributeError(f"{self.path} does not export {name}") from None
-            function.restype, function.argtypes = result, parameters
+        function.restype, function.argtypes = result, parameters
         setattr(self, name, function)
         return function
 
