@@ -6,6 +6,7 @@ from pathlib import Path
 
 from codegen import (
     c_header,
+    checks,
     coverage,
     ctypes_npu,
     ctypes_package,
@@ -36,7 +37,8 @@ def outputs(root: Path) -> list[Output]:
         *structures.outputs(api),
         *entries.outputs(api, classes),
         *tables.outputs(api),
-        *traced.outputs(api),
+        *traced.outputs(api, root / "engine" / "validation" / "hooks.h"),
+        *checks.outputs(root / "spec" / "checks.toml"),
         *loader.outputs(api),
         *ctypes_package.outputs(api),
         *ctypes_npu.outputs(api, npu),

@@ -1,12 +1,15 @@
-"""traced.h and traced.cpp: every function once more, recorded while a recording is made.
+"""traced.h and traced.cpp: every function once more, for recordings and for check mode.
 
-Loaders get these instead of the plain ones if the recording began before them. The Python API always calls these; each
-call then tests whether there is a recording.
+Loaders get these instead of the plain ones if a recording or check mode began before them. The Python API always calls
+these; each call then tests whether anything looks at it. Check mode looks before and after a call by the functions that
+engine/validation/hooks.h declares: `before_NAME` has the parameters of the function, `after_NAME` its result in front.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Set
+from pathlib import Path
 
 from codegen import c_types
 from codegen.model import Api, Function, Param
@@ -35,18 +38,22 @@ extern const std::span<const TracedFunction> traced_functions;
 """
 
 
-def outputs(api: Api) -> Iterator[Output]:
+_HOOK = re.compile(r"\b((?:before|after)_z\w+)\(")
+
+
+def outputs(api: Api, hooks: Path) -> Iterator[Output]:
     yield Output(f"{FOLDER}/traced.h", slashes() + _HEADER)
-    yield Output(f"{FOLDER}/traced.cpp", "\n".join(_source(api)) + "\n")
+    yield Output(f"{FOLDER}/traced.cpp", "\n".join(_source(api, frozenset(_HOOK.findall(hooks.read_text())))) + "\n")
 
 
-def _source(api: Api) -> Iterator[str]:
+def _source(api: Api, hooks: Set[str]) -> Iterator[str]:
     in_tables = {slot.function for table in api.tables.values() for slot in table.slots}
     functions = [api.functions[name] for name in sorted(in_tables)]
-    yield from (slashes(), '#include "traced.h"', "", '#include "../../trace/calls.h"', '#include "ze_api.h"', "")
+    yield from (slashes(), '#include "traced.h"', "", '#include "../../trace/calls.h"')
+    yield from ('#include "../../validation/call.h"', '#include "../../validation/hooks.h"', '#include "ze_api.h"', "")
     yield from ("namespace anyzero {", "", "namespace {", "")
     for index, function in enumerate(functions):
-        yield from _wrapper(api, function, index)
+        yield from _wrapper(api, function, index, hooks)
     yield "const TracedFunction all[] = {"
     for function in functions:
         name = function.name
@@ -57,14 +64,22 @@ def _source(api: Api) -> Iterator[str]:
     yield from ("const std::span<const TracedFunction> traced_functions(all);", "", "}  // namespace anyzero")
 
 
-def _wrapper(api: Api, function: Function, index: int) -> Iterator[str]:
+def _wrapper(api: Api, function: Function, index: int, hooks: Set[str]) -> Iterator[str]:
     name = function.name
     params = c_types.parameters((param.name, param.type) for param in function.params) if function.params else ""
-    call = f"{name}({', '.join(param.name for param in function.params)})"
+    arguments = ", ".join(param.name for param in function.params)
+    call = f"{name}({arguments})"
     yield f"{function.type} ZE_APICALL traced_{name}({params}) {{"
-    yield f"  if (!is_recording()) [[likely]] return {call};"
+    yield f"  if (!is_watched()) [[likely]] return {call};"
     yield f"  CallRecord record({index});"
+    before, after = f"before_{name}" in hooks, f"after_{name}" in hooks
+    if before or after:
+        yield f'  CheckedCall checked("{name}", __builtin_return_address(0));'
+    if before:
+        yield f"  if (checked) if (const ze_result_t refused = before_{name}({arguments})) return refused;"
     yield f"  const {function.type} result = {call};"
+    if after:
+        yield f"  if (checked) after_{name}({', '.join(['result', *(param.name for param in function.params)])});"
     words = ["as_word(result)", *(_word(api, function, param) for param in function.params)]
     yield f"  record.returned({', '.join(words)});"
     yield from ("  return result;", "}", "")

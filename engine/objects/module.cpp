@@ -4,6 +4,7 @@
 
 #include "../abi/error.h"
 #include "../abi/properties.h"
+#include "../check/build_flags.h"
 #include "../planning/request.h"
 #include "driver.h"
 #include "module_build_log.h"
@@ -28,7 +29,7 @@ ze_result_t conclude(const char* what, const Reply& reply, ze_module_build_log_h
 // Something that a module is made from; the caller's memory.
 struct Input {
   std::string_view bytes;
-  std::string_view flags;
+  std::string flags;
   const ze_module_constants_t* constants;
 };
 
@@ -43,7 +44,7 @@ ze_result_t add_input(std::vector<Input>* inputs, const uint8_t* bytes, size_t s
     if (!constants->pConstantValues[i])
       return fail(ZE_RESULT_ERROR_INVALID_NULL_POINTER, "the value of specialization constant %u is null",
                   constants->pConstantIds[i]);
-  inputs->push_back({{reinterpret_cast<const char*>(bytes), size}, flags ? flags : "", constants});
+  inputs->push_back({{reinterpret_cast<const char*>(bytes), size}, (flags ? flags : "") + check_flags(), constants});
   return ZE_RESULT_SUCCESS;
 }
 

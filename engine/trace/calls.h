@@ -26,12 +26,17 @@ inline uint64_t received(ze_result_t result, T* const* at) {
 // The record of one call. Calls inside of calls, as from callbacks, are records of their own.
 class CallRecord {
  public:
-  explicit CallRecord(uint32_t function) : function_(function), outer_(exchange_submission({})), start_(ticks()) {}
+  explicit CallRecord(uint32_t function)
+      : function_(function),
+        recorded_(is_recording()),
+        outer_(recorded_ ? exchange_submission({}) : Submission{}),
+        start_(ticks()) {}
   CallRecord(const CallRecord&) = delete;
   CallRecord& operator=(const CallRecord&) = delete;
 
   template <class... Words>
   void returned(uint64_t result, Words... words) {
+    if (!recorded_) return;
     const uint64_t end = ticks();
     const Submission submission = exchange_submission(outer_);
     TraceRecord* record = begin_record();
@@ -51,6 +56,7 @@ class CallRecord {
 
  private:
   const uint32_t function_;
+  const bool recorded_;
   const Submission outer_;
   const uint64_t start_;
 };

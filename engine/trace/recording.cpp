@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <climits>
@@ -169,7 +170,7 @@ bool start_recording(const char* path, uint64_t records) {
   static Mutex starting;
   std::lock_guard lock(starting);
   static const File* last = nullptr;
-  if (recording.load()) {
+  if (is_recording()) {
     errno = EBUSY;
     return false;
   }
@@ -209,7 +210,7 @@ bool start_recording(const char* path, uint64_t records) {
   std::memcpy(head.magic, kTraceMagic.data(), sizeof head.magic);
   last = file;
   current.store(file, std::memory_order_release);
-  recording.store(true);
+  watch(kRecorded);
   return true;
 }
 
@@ -223,7 +224,7 @@ void record_as_told() {
 }
 
 void stop_recording() {
-  recording.store(false);
+  unwatch(kRecorded);
   const File* file = current.exchange(nullptr);
   if (file && file->generation == generation()) file->calibrate();
 }

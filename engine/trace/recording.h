@@ -4,18 +4,16 @@
 // Where nothing is recorded, the code that could record reads one flag.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <string_view>
 
 #include "../layouts/gen/trace.h"
+#include "../system/watched.h"
 #include "ticks.h"
 
 namespace anyzero {
 
-inline constinit std::atomic<bool> recording{false};
-
-inline bool is_recording() { return recording.load(std::memory_order_relaxed); }
+inline bool is_recording() { return watched.load(std::memory_order_relaxed) & kRecorded; }
 
 // The calling thread's next record, to be filled from whatever it holds; nullptr where there is no recording any more, or no room
 // for another thread in it. It counts once it is complete.

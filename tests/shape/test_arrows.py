@@ -74,15 +74,20 @@ ARROWS: dict[str, dict[str, set[str]]] = {
 # The engine's folders, from the top down. `abi/gen` is two things: the doors, above everything, and the specification's
 # headers, below everything.
 FOLDERS: dict[str, set[str]] = {
-    "abi/gen": {"abi", "objects", "sysman", "trace"},
+    "abi/gen": {"abi", "objects", "sysman", "trace", "validation"},
+    # What check mode looks at before and after calls
+    "validation": {"abi/gen", "check", "objects"},
     "sysman": {"abi", "abi/gen", "objects", "system"},
     "npu": {"abi", "abi/gen", "exec", "layouts/gen", "objects", "planning", "system"},
-    "objects": {"abi", "abi/gen", "backends", "exec", "layouts", "layouts/gen", "planning", "system", "trace"},
+    "objects": {"abi", "abi/gen", "backends", "check", "exec", "layouts", "layouts/gen", "planning", "system", "trace"},
     # The planner's bridge to Python
     "planning": {"abi/gen", "layouts", "layouts/gen", "system", "trace"},
     "backends/cpu": {"backends", "exec", "system"},
     "exec": {"abi", "abi/gen", "backends", "layouts", "layouts/gen", "system", "trace"},
     "backends": {"abi/gen"},
+    # What check mode found
+    "check": {"check/gen", "system"},
+    "check/gen": set(),
     # Recordings of what the others do
     "trace": {"abi/gen", "layouts/gen", "system"},
     "abi": {"abi/gen", "system"},

@@ -26,6 +26,7 @@ ALLOWED = {
         *("compiler", "layouts", "wire", "ze", "config", "cache_folder", "fingerprint", "installed", "kernel_cache"),
         "trust",
     },
+    "check": {"api", "errors"},
     "tracing": {"api", "layouts", "ze", "errors"},
     "opencl_c": {"errors", "config", "cache_folder", "installed", "trust"},
     "kernel_cache": {"cache_folder", "config", "trust"},

@@ -2,6 +2,8 @@
 #include "traced.h"
 
 #include "../../trace/calls.h"
+#include "../../validation/call.h"
+#include "../../validation/hooks.h"
 #include "ze_api.h"
 
 namespace anyzero {
@@ -9,7 +11,7 @@ namespace anyzero {
 namespace {
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendBarrier(ze_command_list_handle_t hCommandList, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_recording()) [[likely]] return zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (!is_watched()) [[likely]] return zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(0);
   const ze_result_t result = zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -17,7 +19,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendBarrier(ze_command_list_handle_
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendEventReset(ze_command_list_handle_t hCommandList, ze_event_handle_t hEvent) {
-  if (!is_recording()) [[likely]] return zeCommandListAppendEventReset(hCommandList, hEvent);
+  if (!is_watched()) [[likely]] return zeCommandListAppendEventReset(hCommandList, hEvent);
   CallRecord record(1);
   const ze_result_t result = zeCommandListAppendEventReset(hCommandList, hEvent);
   record.returned(as_word(result), as_word(hCommandList), as_word(hEvent));
@@ -25,7 +27,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendEventReset(ze_command_list_hand
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendGraphExt(ze_command_list_handle_t hCommandList, ze_executable_graph_handle_t hGraph, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_recording()) [[likely]] return zeCommandListAppendGraphExt(hCommandList, hGraph, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (!is_watched()) [[likely]] return zeCommandListAppendGraphExt(hCommandList, hGraph, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(2);
   const ze_result_t result = zeCommandListAppendGraphExt(hCommandList, hGraph, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(hGraph), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -33,7 +35,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendGraphExt(ze_command_list_handle
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendHostFunction(ze_command_list_handle_t hCommandList, ze_host_function_callback_t pfnHostFunction, void* pUserData, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_recording()) [[likely]] return zeCommandListAppendHostFunction(hCommandList, pfnHostFunction, pUserData, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (!is_watched()) [[likely]] return zeCommandListAppendHostFunction(hCommandList, pfnHostFunction, pUserData, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(3);
   const ze_result_t result = zeCommandListAppendHostFunction(hCommandList, pfnHostFunction, pUserData, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(pfnHostFunction), as_word(pUserData), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -41,7 +43,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendHostFunction(ze_command_list_ha
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopy(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, ze_image_handle_t hSrcImage, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_recording()) [[likely]] return zeCommandListAppendImageCopy(hCommandList, hDstImage, hSrcImage, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (!is_watched()) [[likely]] return zeCommandListAppendImageCopy(hCommandList, hDstImage, hSrcImage, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(4);
   const ze_result_t result = zeCommandListAppendImageCopy(hCommandList, hDstImage, hSrcImage, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(hDstImage), as_word(hSrcImage), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -49,7 +51,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopy(ze_command_list_handl
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyFromMemory(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, const void* srcptr, const ze_image_region_t* pDstRegion, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_recording()) [[likely]] return zeCommandListAppendImageCopyFromMemory(hCommandList, hDstImage, srcptr, pDstRegion, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (!is_watched()) [[likely]] return zeCommandListAppendImageCopyFromMemory(hCommandList, hDstImage, srcptr, pDstRegion, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(5);
   const ze_result_t result = zeCommandListAppendImageCopyFromMemory(hCommandList, hDstImage, srcptr, pDstRegion, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(hDstImage), as_word(srcptr), as_word(pDstRegion), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -57,7 +59,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyFromMemory(ze_command_
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyFromMemoryExt(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, const void* srcptr, const ze_image_region_t* pDstRegion, uint32_t srcRowPitch, uint32_t srcSlicePitch, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_recording()) [[likely]] return zeCommandListAppendImageCopyFromMemoryExt(hCommandList, hDstImage, srcptr, pDstRegion, srcRowPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (!is_watched()) [[likely]] return zeCommandListAppendImageCopyFromMemoryExt(hCommandList, hDstImage, srcptr, pDstRegion, srcRowPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(6);
   const ze_result_t result = zeCommandListAppendImageCopyFromMemoryExt(hCommandList, hDstImage, srcptr, pDstRegion, srcRowPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(hDstImage), as_word(srcptr), as_word(pDstRegion), as_word(srcRowPitch), as_word(srcSlicePitch), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -65,7 +67,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyFromMemoryExt(ze_comma
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyRegion(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, ze_image_handle_t hSrcImage, const ze_image_region_t* pDstRegion, const ze_image_region_t* pSrcRegion, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_recording()) [[likely]] return zeCommandListAppendImageCopyRegion(hCommandList, hDstImage, hSrcImage, pDstRegion, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (!is_watched()) [[likely]] return zeCommandListAppendImageCopyRegion(hCommandList, hDstImage, hSrcImage, pDstRegion, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(7);
   const ze_result_t result = zeCommandListAppendImageCopyRegion(hCommandList, hDstImage, hSrcImage, pDstRegion, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(hDstImage), as_word(hSrcImage), as_word(pDstRegion), as_word(pSrcRegion), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -73,7 +75,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyRegion(ze_command_list
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyToMemory(ze_command_list_handle_t hCommandList, void* dstptr, ze_image_handle_t hSrcImage, const ze_image_region_t* pSrcRegion, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_recording()) [[likely]] return zeCommandListAppendImageCopyToMemory(hCommandList, dstptr, hSrcImage, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (!is_watched()) [[likely]] return zeCommandListAppendImageCopyToMemory(hCommandList, dstptr, hSrcImage, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(8);
   const ze_result_t result = zeCommandListAppendImageCopyToMemory(hCommandList, dstptr, hSrcImage, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(hSrcImage), as_word(pSrcRegion), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -81,7 +83,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyToMemory(ze_command_li
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyToMemoryExt(ze_command_list_handle_t hCommandList, void* dstptr, ze_image_handle_t hSrcImage, const ze_image_region_t* pSrcRegion, uint32_t destRowPitch, uint32_t destSlicePitch, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_recording()) [[likely]] return zeCommandListAppendImageCopyToMemoryExt(hCommandList, dstptr, hSrcImage, pSrcRegion, destRowPitch, destSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (!is_watched()) [[likely]] return zeCommandListAppendImageCopyToMemoryExt(hCommandList, dstptr, hSrcImage, pSrcRegion, destRowPitch, destSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(9);
   const ze_result_t result = zeCommandListAppendImageCopyToMemoryExt(hCommandList, dstptr, hSrcImage, pSrcRegion, destRowPitch, destSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(hSrcImage), as_word(pSrcRegion), as_word(destRowPitch), as_word(destSlicePitch), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -89,7 +91,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyToMemoryExt(ze_command
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchCooperativeKernel(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pLaunchFuncArgs, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_recording()) [[likely]] return zeCommandListAppendLaunchCooperativeKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (!is_watched()) [[likely]] return zeCommandListAppendLaunchCooperativeKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(10);
   const ze_result_t result = zeCommandListAppendLaunchCooperativeKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(hKernel), as_word(pLaunchFuncArgs), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -97,7 +99,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchCooperativeKernel(ze_comm
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernel(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pLaunchFuncArgs, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_recording()) [[likely]] return zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (!is_watched()) [[likely]] return zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(11);
   const ze_result_t result = zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(hKernel), as_word(pLaunchFuncArgs), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -105,7 +107,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernel(ze_command_list_ha
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelIndirect(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pLaunchArgumentsBuffer, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_recording()) [[likely]] return zeCommandListAppendLaunchKernelIndirect(hCommandList, hKernel, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (!is_watched()) [[likely]] return zeCommandListAppendLaunchKernelIndirect(hCommandList, hKernel, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(12);
   const ze_result_t result = zeCommandListAppendLaunchKernelIndirect(hCommandList, hKernel, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(hKernel), as_word(pLaunchArgumentsBuffer), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -113,7 +115,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelIndirect(ze_command
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelWithArguments(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, ze_group_count_t groupCounts, ze_group_size_t groupSizes, void** pArguments, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_recording()) [[likely]] return zeCommandListAppendLaunchKernelWithArguments(hCommandList, hKernel, groupCounts, groupSizes, pArguments, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (!is_watched()) [[likely]] return zeCommandListAppendLaunchKernelWithArguments(hCommandList, hKernel, groupCounts, groupSizes, pArguments, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(13);
   const ze_result_t result = zeCommandListAppendLaunchKernelWithArguments(hCommandList, hKernel, groupCounts, groupSizes, pArguments, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(hKernel), as_word(groupCounts), as_word(groupSizes), as_word(pArguments), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -121,7 +123,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelWithArguments(ze_co
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelWithParameters(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pGroupCounts, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_recording()) [[likely]] return zeCommandListAppendLaunchKernelWithParameters(hCommandList, hKernel, pGroupCounts, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (!is_watched()) [[likely]] return zeCommandListAppendLaunchKernelWithParameters(hCommandList, hKernel, pGroupCounts, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(14);
   const ze_result_t result = zeCommandListAppendLaunchKernelWithParameters(hCommandList, hKernel, pGroupCounts, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(hKernel), as_word(pGroupCounts), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -129,7 +131,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelWithParameters(ze_c
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchMultipleKernelsIndirect(ze_command_list_handle_t hCommandList, uint32_t numKernels, ze_kernel_handle_t* phKernels, const uint32_t* pCountBuffer, const ze_group_count_t* pLaunchArgumentsBuffer, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_recording()) [[likely]] return zeCommandListAppendLaunchMultipleKernelsIndirect(hCommandList, numKernels, phKernels, pCountBuffer, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (!is_watched()) [[likely]] return zeCommandListAppendLaunchMultipleKernelsIndirect(hCommandList, numKernels, phKernels, pCountBuffer, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(15);
   const ze_result_t result = zeCommandListAppendLaunchMultipleKernelsIndirect(hCommandList, numKernels, phKernels, pCountBuffer, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(numKernels), as_word(phKernels), as_word(pCountBuffer), as_word(pLaunchArgumentsBuffer), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -137,7 +139,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchMultipleKernelsIndirect(z
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendMemAdvise(ze_command_list_handle_t hCommandList, ze_device_handle_t hDevice, const void* ptr, size_t size, ze_memory_advice_t advice) {
-  if (!is_recording()) [[likely]] return zeCommandListAppendMemAdvise(hCommandList, hDevice, ptr, size, advice);
+  if (!is_watched()) [[likely]] return zeCommandListAppendMemAdvise(hCommandList, hDevice, ptr, size, advice);
   CallRecord record(16);
   const ze_result_t result = zeCommandListAppendMemAdvise(hCommandList, hDevice, ptr, size, advice);
   record.returned(as_word(result), as_word(hCommandList), as_word(hDevice), as_word(ptr), as_word(size), as_word(advice));
@@ -145,7 +147,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemAdvise(ze_command_list_handl
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopy(ze_command_list_handle_t hCommandList, void* dstptr, const void* srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_recording()) [[likely]] return zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (!is_watched()) [[likely]] return zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(17);
   const ze_result_t result = zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(srcptr), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -153,7 +155,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopy(ze_command_list_hand
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyFromContext(ze_command_list_handle_t hCommandList, void* dstptr, ze_context_handle_t hContextSrc, const void* srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_recording()) [[likely]] return zeCommandListAppendMemoryCopyFromContext(hCommandList, dstptr, hContextSrc, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (!is_watched()) [[likely]] return zeCommandListAppendMemoryCopyFromContext(hCommandList, dstptr, hContextSrc, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(18);
   const ze_result_t result = zeCommandListAppendMemoryCopyFromContext(hCommandList, dstptr, hContextSrc, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(hContextSrc), as_word(srcptr), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -161,7 +163,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyFromContext(ze_comman
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyRegion(ze_command_list_handle_t hCommandList, void* dstptr, const ze_copy_region_t* dstRegion, uint32_t dstPitch, uint32_t dstSlicePitch, const void* srcptr, const ze_copy_region_t* srcRegion, uint32_t srcPitch, uint32_t srcSlicePitch, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_recording()) [[likely]] return zeCommandListAppendMemoryCopyRegion(hCommandList, dstptr, dstRegion, dstPitch, dstSlicePitch, srcptr, srcRegion, srcPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (!is_watched()) [[likely]] return zeCommandListAppendMemoryCopyRegion(hCommandList, dstptr, dstRegion, dstPitch, dstSlicePitch, srcptr, srcRegion, srcPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(19);
   const ze_result_t result = zeCommandListAppendMemoryCopyRegion(hCommandList, dstptr, dstRegion, dstPitch, dstSlicePitch, srcptr, srcRegion, srcPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(dstRegion), as_word(dstPitch), as_word(dstSlicePitch), as_word(srcptr), as_word(srcRegion), as_word(srcPitch), as_word(srcSlicePitch), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -169,7 +171,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyRegion(ze_command_lis
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyWithParameters(ze_command_list_handle_t hCommandList, void* dstptr, const void* srcptr, size_t size, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_recording()) [[likely]] return zeCommandListAppendMemoryCopyWithParameters(hCommandList, dstptr, srcptr, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (!is_watched()) [[likely]] return zeCommandListAppendMemoryCopyWithParameters(hCommandList, dstptr, srcptr, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(20);
   const ze_result_t result = zeCommandListAppendMemoryCopyWithParameters(hCommandList, dstptr, srcptr, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(srcptr), as_word(size), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -177,7 +179,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyWithParameters(ze_com
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryFill(ze_command_list_handle_t hCommandList, void* ptr, const void* pattern, size_t pattern_size, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_recording()) [[likely]] return zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (!is_watched()) [[likely]] return zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(21);
   const ze_result_t result = zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(ptr), as_word(pattern), as_word(pattern_size), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -185,7 +187,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryFill(ze_command_list_hand
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryFillWithParameters(ze_command_list_handle_t hCommandList, void* ptr, const void* pattern, size_t pattern_size, size_t size, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_recording()) [[likely]] return zeCommandListAppendMemoryFillWithParameters(hCommandList, ptr, pattern, pattern_size, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (!is_watched()) [[likely]] return zeCommandListAppendMemoryFillWithParameters(hCommandList, ptr, pattern, pattern_size, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(22);
   const ze_result_t result = zeCommandListAppendMemoryFillWithParameters(hCommandList, ptr, pattern, pattern_size, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(ptr), as_word(pattern), as_word(pattern_size), as_word(size), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -193,7 +195,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryFillWithParameters(ze_com
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryPrefetch(ze_command_list_handle_t hCommandList, const void* ptr, size_t size) {
-  if (!is_recording()) [[likely]] return zeCommandListAppendMemoryPrefetch(hCommandList, ptr, size);
+  if (!is_watched()) [[likely]] return zeCommandListAppendMemoryPrefetch(hCommandList, ptr, size);
   CallRecord record(23);
   const ze_result_t result = zeCommandListAppendMemoryPrefetch(hCommandList, ptr, size);
   record.returned(as_word(result), as_word(hCommandList), as_word(ptr), as_word(size));
@@ -201,7 +203,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryPrefetch(ze_command_list_
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryRangesBarrier(ze_command_list_handle_t hCommandList, uint32_t numRanges, const size_t* pRangeSizes, const void** pRanges, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_recording()) [[likely]] return zeCommandListAppendMemoryRangesBarrier(hCommandList, numRanges, pRangeSizes, pRanges, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (!is_watched()) [[likely]] return zeCommandListAppendMemoryRangesBarrier(hCommandList, numRanges, pRangeSizes, pRanges, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(24);
   const ze_result_t result = zeCommandListAppendMemoryRangesBarrier(hCommandList, numRanges, pRangeSizes, pRanges, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(numRanges), as_word(pRangeSizes), as_word(pRanges), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -209,7 +211,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryRangesBarrier(ze_command_
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendQueryKernelTimestamps(ze_command_list_handle_t hCommandList, uint32_t numEvents, ze_event_handle_t* phEvents, void* dstptr, const size_t* pOffsets, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_recording()) [[likely]] return zeCommandListAppendQueryKernelTimestamps(hCommandList, numEvents, phEvents, dstptr, pOffsets, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (!is_watched()) [[likely]] return zeCommandListAppendQueryKernelTimestamps(hCommandList, numEvents, phEvents, dstptr, pOffsets, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(25);
   const ze_result_t result = zeCommandListAppendQueryKernelTimestamps(hCommandList, numEvents, phEvents, dstptr, pOffsets, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(numEvents), as_word(phEvents), as_word(dstptr), as_word(pOffsets), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -217,7 +219,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendQueryKernelTimestamps(ze_comman
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendSignalEvent(ze_command_list_handle_t hCommandList, ze_event_handle_t hEvent) {
-  if (!is_recording()) [[likely]] return zeCommandListAppendSignalEvent(hCommandList, hEvent);
+  if (!is_watched()) [[likely]] return zeCommandListAppendSignalEvent(hCommandList, hEvent);
   CallRecord record(26);
   const ze_result_t result = zeCommandListAppendSignalEvent(hCommandList, hEvent);
   record.returned(as_word(result), as_word(hCommandList), as_word(hEvent));
@@ -225,7 +227,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendSignalEvent(ze_command_list_han
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendSignalExternalSemaphoreExt(ze_command_list_handle_t hCommandList, uint32_t numSemaphores, ze_external_semaphore_ext_handle_t* phSemaphores, ze_external_semaphore_signal_params_ext_t* signalParams, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_recording()) [[likely]] return zeCommandListAppendSignalExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, signalParams, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (!is_watched()) [[likely]] return zeCommandListAppendSignalExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, signalParams, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(27);
   const ze_result_t result = zeCommandListAppendSignalExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, signalParams, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(numSemaphores), as_word(phSemaphores), as_word(signalParams), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -233,7 +235,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendSignalExternalSemaphoreExt(ze_c
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendWaitExternalSemaphoreExt(ze_command_list_handle_t hCommandList, uint32_t numSemaphores, ze_external_semaphore_ext_handle_t* phSemaphores, ze_external_semaphore_wait_params_ext_t* waitParams, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_recording()) [[likely]] return zeCommandListAppendWaitExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, waitParams, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (!is_watched()) [[likely]] return zeCommandListAppendWaitExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, waitParams, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(28);
   const ze_result_t result = zeCommandListAppendWaitExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, waitParams, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(numSemaphores), as_word(phSemaphores), as_word(waitParams), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -241,7 +243,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendWaitExternalSemaphoreExt(ze_com
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendWaitOnEvents(ze_command_list_handle_t hCommandList, uint32_t numEvents, ze_event_handle_t* phEvents) {
-  if (!is_recording()) [[likely]] return zeCommandListAppendWaitOnEvents(hCommandList, numEvents, phEvents);
+  if (!is_watched()) [[likely]] return zeCommandListAppendWaitOnEvents(hCommandList, numEvents, phEvents);
   CallRecord record(29);
   const ze_result_t result = zeCommandListAppendWaitOnEvents(hCommandList, numEvents, phEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(numEvents), as_word(phEvents));
@@ -249,7 +251,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendWaitOnEvents(ze_command_list_ha
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendWriteGlobalTimestamp(ze_command_list_handle_t hCommandList, uint64_t* dstptr, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_recording()) [[likely]] return zeCommandListAppendWriteGlobalTimestamp(hCommandList, dstptr, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (!is_watched()) [[likely]] return zeCommandListAppendWriteGlobalTimestamp(hCommandList, dstptr, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(30);
   const ze_result_t result = zeCommandListAppendWriteGlobalTimestamp(hCommandList, dstptr, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -257,7 +259,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendWriteGlobalTimestamp(ze_command
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListBeginCaptureIntoGraphExt(ze_command_list_handle_t hCommandList, ze_graph_handle_t hGraph, const void* pNext) {
-  if (!is_recording()) [[likely]] return zeCommandListBeginCaptureIntoGraphExt(hCommandList, hGraph, pNext);
+  if (!is_watched()) [[likely]] return zeCommandListBeginCaptureIntoGraphExt(hCommandList, hGraph, pNext);
   CallRecord record(31);
   const ze_result_t result = zeCommandListBeginCaptureIntoGraphExt(hCommandList, hGraph, pNext);
   record.returned(as_word(result), as_word(hCommandList), as_word(hGraph), as_word(pNext));
@@ -265,7 +267,7 @@ ze_result_t ZE_APICALL traced_zeCommandListBeginCaptureIntoGraphExt(ze_command_l
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListBeginGraphCaptureExt(ze_command_list_handle_t hCommandList, const void* pNext) {
-  if (!is_recording()) [[likely]] return zeCommandListBeginGraphCaptureExt(hCommandList, pNext);
+  if (!is_watched()) [[likely]] return zeCommandListBeginGraphCaptureExt(hCommandList, pNext);
   CallRecord record(32);
   const ze_result_t result = zeCommandListBeginGraphCaptureExt(hCommandList, pNext);
   record.returned(as_word(result), as_word(hCommandList), as_word(pNext));
@@ -273,7 +275,7 @@ ze_result_t ZE_APICALL traced_zeCommandListBeginGraphCaptureExt(ze_command_list_
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListClose(ze_command_list_handle_t hCommandList) {
-  if (!is_recording()) [[likely]] return zeCommandListClose(hCommandList);
+  if (!is_watched()) [[likely]] return zeCommandListClose(hCommandList);
   CallRecord record(33);
   const ze_result_t result = zeCommandListClose(hCommandList);
   record.returned(as_word(result), as_word(hCommandList));
@@ -281,7 +283,7 @@ ze_result_t ZE_APICALL traced_zeCommandListClose(ze_command_list_handle_t hComma
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_command_list_desc_t* desc, ze_command_list_handle_t* phCommandList) {
-  if (!is_recording()) [[likely]] return zeCommandListCreate(hContext, hDevice, desc, phCommandList);
+  if (!is_watched()) [[likely]] return zeCommandListCreate(hContext, hDevice, desc, phCommandList);
   CallRecord record(34);
   const ze_result_t result = zeCommandListCreate(hContext, hDevice, desc, phCommandList);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), received(result, phCommandList));
@@ -289,7 +291,7 @@ ze_result_t ZE_APICALL traced_zeCommandListCreate(ze_context_handle_t hContext, 
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListCreateCloneExp(ze_command_list_handle_t hCommandList, ze_command_list_handle_t* phClonedCommandList) {
-  if (!is_recording()) [[likely]] return zeCommandListCreateCloneExp(hCommandList, phClonedCommandList);
+  if (!is_watched()) [[likely]] return zeCommandListCreateCloneExp(hCommandList, phClonedCommandList);
   CallRecord record(35);
   const ze_result_t result = zeCommandListCreateCloneExp(hCommandList, phClonedCommandList);
   record.returned(as_word(result), as_word(hCommandList), received(result, phClonedCommandList));
@@ -297,7 +299,7 @@ ze_result_t ZE_APICALL traced_zeCommandListCreateCloneExp(ze_command_list_handle
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListCreateImmediate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_command_queue_desc_t* altdesc, ze_command_list_handle_t* phCommandList) {
-  if (!is_recording()) [[likely]] return zeCommandListCreateImmediate(hContext, hDevice, altdesc, phCommandList);
+  if (!is_watched()) [[likely]] return zeCommandListCreateImmediate(hContext, hDevice, altdesc, phCommandList);
   CallRecord record(36);
   const ze_result_t result = zeCommandListCreateImmediate(hContext, hDevice, altdesc, phCommandList);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(altdesc), received(result, phCommandList));
@@ -305,7 +307,7 @@ ze_result_t ZE_APICALL traced_zeCommandListCreateImmediate(ze_context_handle_t h
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListDestroy(ze_command_list_handle_t hCommandList) {
-  if (!is_recording()) [[likely]] return zeCommandListDestroy(hCommandList);
+  if (!is_watched()) [[likely]] return zeCommandListDestroy(hCommandList);
   CallRecord record(37);
   const ze_result_t result = zeCommandListDestroy(hCommandList);
   record.returned(as_word(result), as_word(hCommandList));
@@ -313,7 +315,7 @@ ze_result_t ZE_APICALL traced_zeCommandListDestroy(ze_command_list_handle_t hCom
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListEndGraphCaptureExt(ze_command_list_handle_t hCommandList, const void* pNext, ze_graph_handle_t* phGraph) {
-  if (!is_recording()) [[likely]] return zeCommandListEndGraphCaptureExt(hCommandList, pNext, phGraph);
+  if (!is_watched()) [[likely]] return zeCommandListEndGraphCaptureExt(hCommandList, pNext, phGraph);
   CallRecord record(38);
   const ze_result_t result = zeCommandListEndGraphCaptureExt(hCommandList, pNext, phGraph);
   record.returned(as_word(result), as_word(hCommandList), as_word(pNext), received(result, phGraph));
@@ -321,7 +323,7 @@ ze_result_t ZE_APICALL traced_zeCommandListEndGraphCaptureExt(ze_command_list_ha
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListGetContextHandle(ze_command_list_handle_t hCommandList, ze_context_handle_t* phContext) {
-  if (!is_recording()) [[likely]] return zeCommandListGetContextHandle(hCommandList, phContext);
+  if (!is_watched()) [[likely]] return zeCommandListGetContextHandle(hCommandList, phContext);
   CallRecord record(39);
   const ze_result_t result = zeCommandListGetContextHandle(hCommandList, phContext);
   record.returned(as_word(result), as_word(hCommandList), received(result, phContext));
@@ -329,7 +331,7 @@ ze_result_t ZE_APICALL traced_zeCommandListGetContextHandle(ze_command_list_hand
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListGetDeviceHandle(ze_command_list_handle_t hCommandList, ze_device_handle_t* phDevice) {
-  if (!is_recording()) [[likely]] return zeCommandListGetDeviceHandle(hCommandList, phDevice);
+  if (!is_watched()) [[likely]] return zeCommandListGetDeviceHandle(hCommandList, phDevice);
   CallRecord record(40);
   const ze_result_t result = zeCommandListGetDeviceHandle(hCommandList, phDevice);
   record.returned(as_word(result), as_word(hCommandList), received(result, phDevice));
@@ -337,7 +339,7 @@ ze_result_t ZE_APICALL traced_zeCommandListGetDeviceHandle(ze_command_list_handl
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListGetFlags(ze_command_list_handle_t hCommandList, ze_command_list_flags_t* pFlags) {
-  if (!is_recording()) [[likely]] return zeCommandListGetFlags(hCommandList, pFlags);
+  if (!is_watched()) [[likely]] return zeCommandListGetFlags(hCommandList, pFlags);
   CallRecord record(41);
   const ze_result_t result = zeCommandListGetFlags(hCommandList, pFlags);
   record.returned(as_word(result), as_word(hCommandList), as_word(pFlags));
@@ -345,7 +347,7 @@ ze_result_t ZE_APICALL traced_zeCommandListGetFlags(ze_command_list_handle_t hCo
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListGetGraphExt(ze_command_list_handle_t hCommandList, ze_graph_handle_t* phGraph) {
-  if (!is_recording()) [[likely]] return zeCommandListGetGraphExt(hCommandList, phGraph);
+  if (!is_watched()) [[likely]] return zeCommandListGetGraphExt(hCommandList, phGraph);
   CallRecord record(42);
   const ze_result_t result = zeCommandListGetGraphExt(hCommandList, phGraph);
   record.returned(as_word(result), as_word(hCommandList), received(result, phGraph));
@@ -353,7 +355,7 @@ ze_result_t ZE_APICALL traced_zeCommandListGetGraphExt(ze_command_list_handle_t 
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListGetNextCommandIdExp(ze_command_list_handle_t hCommandList, const ze_mutable_command_id_exp_desc_t* desc, uint64_t* pCommandId) {
-  if (!is_recording()) [[likely]] return zeCommandListGetNextCommandIdExp(hCommandList, desc, pCommandId);
+  if (!is_watched()) [[likely]] return zeCommandListGetNextCommandIdExp(hCommandList, desc, pCommandId);
   CallRecord record(43);
   const ze_result_t result = zeCommandListGetNextCommandIdExp(hCommandList, desc, pCommandId);
   record.returned(as_word(result), as_word(hCommandList), as_word(desc), as_word(pCommandId));
@@ -361,7 +363,7 @@ ze_result_t ZE_APICALL traced_zeCommandListGetNextCommandIdExp(ze_command_list_h
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListGetNextCommandIdWithKernelsExp(ze_command_list_handle_t hCommandList, const ze_mutable_command_id_exp_desc_t* desc, uint32_t numKernels, ze_kernel_handle_t* phKernels, uint64_t* pCommandId) {
-  if (!is_recording()) [[likely]] return zeCommandListGetNextCommandIdWithKernelsExp(hCommandList, desc, numKernels, phKernels, pCommandId);
+  if (!is_watched()) [[likely]] return zeCommandListGetNextCommandIdWithKernelsExp(hCommandList, desc, numKernels, phKernels, pCommandId);
   CallRecord record(44);
   const ze_result_t result = zeCommandListGetNextCommandIdWithKernelsExp(hCommandList, desc, numKernels, phKernels, pCommandId);
   record.returned(as_word(result), as_word(hCommandList), as_word(desc), as_word(numKernels), as_word(phKernels), as_word(pCommandId));
@@ -369,7 +371,7 @@ ze_result_t ZE_APICALL traced_zeCommandListGetNextCommandIdWithKernelsExp(ze_com
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListGetOrdinal(ze_command_list_handle_t hCommandList, uint32_t* pOrdinal) {
-  if (!is_recording()) [[likely]] return zeCommandListGetOrdinal(hCommandList, pOrdinal);
+  if (!is_watched()) [[likely]] return zeCommandListGetOrdinal(hCommandList, pOrdinal);
   CallRecord record(45);
   const ze_result_t result = zeCommandListGetOrdinal(hCommandList, pOrdinal);
   record.returned(as_word(result), as_word(hCommandList), as_word(pOrdinal));
@@ -377,7 +379,7 @@ ze_result_t ZE_APICALL traced_zeCommandListGetOrdinal(ze_command_list_handle_t h
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListHostSynchronize(ze_command_list_handle_t hCommandList, uint64_t timeout) {
-  if (!is_recording()) [[likely]] return zeCommandListHostSynchronize(hCommandList, timeout);
+  if (!is_watched()) [[likely]] return zeCommandListHostSynchronize(hCommandList, timeout);
   CallRecord record(46);
   const ze_result_t result = zeCommandListHostSynchronize(hCommandList, timeout);
   record.returned(as_word(result), as_word(hCommandList), as_word(timeout));
@@ -385,7 +387,7 @@ ze_result_t ZE_APICALL traced_zeCommandListHostSynchronize(ze_command_list_handl
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListImmediateAppendCommandListsExp(ze_command_list_handle_t hCommandListImmediate, uint32_t numCommandLists, ze_command_list_handle_t* phCommandLists, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_recording()) [[likely]] return zeCommandListImmediateAppendCommandListsExp(hCommandListImmediate, numCommandLists, phCommandLists, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (!is_watched()) [[likely]] return zeCommandListImmediateAppendCommandListsExp(hCommandListImmediate, numCommandLists, phCommandLists, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(47);
   const ze_result_t result = zeCommandListImmediateAppendCommandListsExp(hCommandListImmediate, numCommandLists, phCommandLists, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandListImmediate), as_word(numCommandLists), as_word(phCommandLists), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -393,7 +395,7 @@ ze_result_t ZE_APICALL traced_zeCommandListImmediateAppendCommandListsExp(ze_com
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListImmediateAppendCommandListsWithParameters(ze_command_list_handle_t hCommandListImmediate, uint32_t numCommandLists, ze_command_list_handle_t* phCommandLists, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_recording()) [[likely]] return zeCommandListImmediateAppendCommandListsWithParameters(hCommandListImmediate, numCommandLists, phCommandLists, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (!is_watched()) [[likely]] return zeCommandListImmediateAppendCommandListsWithParameters(hCommandListImmediate, numCommandLists, phCommandLists, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(48);
   const ze_result_t result = zeCommandListImmediateAppendCommandListsWithParameters(hCommandListImmediate, numCommandLists, phCommandLists, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandListImmediate), as_word(numCommandLists), as_word(phCommandLists), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -401,7 +403,7 @@ ze_result_t ZE_APICALL traced_zeCommandListImmediateAppendCommandListsWithParame
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListImmediateGetFlags(ze_command_list_handle_t hCommandList, ze_command_queue_flags_t* pFlags) {
-  if (!is_recording()) [[likely]] return zeCommandListImmediateGetFlags(hCommandList, pFlags);
+  if (!is_watched()) [[likely]] return zeCommandListImmediateGetFlags(hCommandList, pFlags);
   CallRecord record(49);
   const ze_result_t result = zeCommandListImmediateGetFlags(hCommandList, pFlags);
   record.returned(as_word(result), as_word(hCommandList), as_word(pFlags));
@@ -409,7 +411,7 @@ ze_result_t ZE_APICALL traced_zeCommandListImmediateGetFlags(ze_command_list_han
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListImmediateGetIndex(ze_command_list_handle_t hCommandListImmediate, uint32_t* pIndex) {
-  if (!is_recording()) [[likely]] return zeCommandListImmediateGetIndex(hCommandListImmediate, pIndex);
+  if (!is_watched()) [[likely]] return zeCommandListImmediateGetIndex(hCommandListImmediate, pIndex);
   CallRecord record(50);
   const ze_result_t result = zeCommandListImmediateGetIndex(hCommandListImmediate, pIndex);
   record.returned(as_word(result), as_word(hCommandListImmediate), as_word(pIndex));
@@ -417,7 +419,7 @@ ze_result_t ZE_APICALL traced_zeCommandListImmediateGetIndex(ze_command_list_han
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListImmediateGetMode(ze_command_list_handle_t hCommandList, ze_command_queue_mode_t* pMode) {
-  if (!is_recording()) [[likely]] return zeCommandListImmediateGetMode(hCommandList, pMode);
+  if (!is_watched()) [[likely]] return zeCommandListImmediateGetMode(hCommandList, pMode);
   CallRecord record(51);
   const ze_result_t result = zeCommandListImmediateGetMode(hCommandList, pMode);
   record.returned(as_word(result), as_word(hCommandList), as_word(pMode));
@@ -425,7 +427,7 @@ ze_result_t ZE_APICALL traced_zeCommandListImmediateGetMode(ze_command_list_hand
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListImmediateGetPriority(ze_command_list_handle_t hCommandList, ze_command_queue_priority_t* pPriority) {
-  if (!is_recording()) [[likely]] return zeCommandListImmediateGetPriority(hCommandList, pPriority);
+  if (!is_watched()) [[likely]] return zeCommandListImmediateGetPriority(hCommandList, pPriority);
   CallRecord record(52);
   const ze_result_t result = zeCommandListImmediateGetPriority(hCommandList, pPriority);
   record.returned(as_word(result), as_word(hCommandList), as_word(pPriority));
@@ -433,7 +435,7 @@ ze_result_t ZE_APICALL traced_zeCommandListImmediateGetPriority(ze_command_list_
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListIsGraphCaptureEnabledExt(ze_command_list_handle_t hCommandList) {
-  if (!is_recording()) [[likely]] return zeCommandListIsGraphCaptureEnabledExt(hCommandList);
+  if (!is_watched()) [[likely]] return zeCommandListIsGraphCaptureEnabledExt(hCommandList);
   CallRecord record(53);
   const ze_result_t result = zeCommandListIsGraphCaptureEnabledExt(hCommandList);
   record.returned(as_word(result), as_word(hCommandList));
@@ -441,7 +443,7 @@ ze_result_t ZE_APICALL traced_zeCommandListIsGraphCaptureEnabledExt(ze_command_l
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListIsImmediate(ze_command_list_handle_t hCommandList, ze_bool_t* pIsImmediate) {
-  if (!is_recording()) [[likely]] return zeCommandListIsImmediate(hCommandList, pIsImmediate);
+  if (!is_watched()) [[likely]] return zeCommandListIsImmediate(hCommandList, pIsImmediate);
   CallRecord record(54);
   const ze_result_t result = zeCommandListIsImmediate(hCommandList, pIsImmediate);
   record.returned(as_word(result), as_word(hCommandList), as_word(pIsImmediate));
@@ -449,7 +451,7 @@ ze_result_t ZE_APICALL traced_zeCommandListIsImmediate(ze_command_list_handle_t 
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListIsMutableExp(ze_command_list_handle_t hCommandList, ze_bool_t* pIsMutable) {
-  if (!is_recording()) [[likely]] return zeCommandListIsMutableExp(hCommandList, pIsMutable);
+  if (!is_watched()) [[likely]] return zeCommandListIsMutableExp(hCommandList, pIsMutable);
   CallRecord record(55);
   const ze_result_t result = zeCommandListIsMutableExp(hCommandList, pIsMutable);
   record.returned(as_word(result), as_word(hCommandList), as_word(pIsMutable));
@@ -457,7 +459,7 @@ ze_result_t ZE_APICALL traced_zeCommandListIsMutableExp(ze_command_list_handle_t
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListReset(ze_command_list_handle_t hCommandList) {
-  if (!is_recording()) [[likely]] return zeCommandListReset(hCommandList);
+  if (!is_watched()) [[likely]] return zeCommandListReset(hCommandList);
   CallRecord record(56);
   const ze_result_t result = zeCommandListReset(hCommandList);
   record.returned(as_word(result), as_word(hCommandList));
@@ -465,7 +467,7 @@ ze_result_t ZE_APICALL traced_zeCommandListReset(ze_command_list_handle_t hComma
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandKernelsExp(ze_command_list_handle_t hCommandList, uint32_t numKernels, uint64_t* pCommandId, ze_kernel_handle_t* phKernels) {
-  if (!is_recording()) [[likely]] return zeCommandListUpdateMutableCommandKernelsExp(hCommandList, numKernels, pCommandId, phKernels);
+  if (!is_watched()) [[likely]] return zeCommandListUpdateMutableCommandKernelsExp(hCommandList, numKernels, pCommandId, phKernels);
   CallRecord record(57);
   const ze_result_t result = zeCommandListUpdateMutableCommandKernelsExp(hCommandList, numKernels, pCommandId, phKernels);
   record.returned(as_word(result), as_word(hCommandList), as_word(numKernels), as_word(pCommandId), as_word(phKernels));
@@ -473,7 +475,7 @@ ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandKernelsExp(ze_com
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandSignalEventExp(ze_command_list_handle_t hCommandList, uint64_t commandId, ze_event_handle_t hSignalEvent) {
-  if (!is_recording()) [[likely]] return zeCommandListUpdateMutableCommandSignalEventExp(hCommandList, commandId, hSignalEvent);
+  if (!is_watched()) [[likely]] return zeCommandListUpdateMutableCommandSignalEventExp(hCommandList, commandId, hSignalEvent);
   CallRecord record(58);
   const ze_result_t result = zeCommandListUpdateMutableCommandSignalEventExp(hCommandList, commandId, hSignalEvent);
   record.returned(as_word(result), as_word(hCommandList), as_word(commandId), as_word(hSignalEvent));
@@ -481,7 +483,7 @@ ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandSignalEventExp(ze
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandWaitEventsExp(ze_command_list_handle_t hCommandList, uint64_t commandId, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_recording()) [[likely]] return zeCommandListUpdateMutableCommandWaitEventsExp(hCommandList, commandId, numWaitEvents, phWaitEvents);
+  if (!is_watched()) [[likely]] return zeCommandListUpdateMutableCommandWaitEventsExp(hCommandList, commandId, numWaitEvents, phWaitEvents);
   CallRecord record(59);
   const ze_result_t result = zeCommandListUpdateMutableCommandWaitEventsExp(hCommandList, commandId, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(commandId), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -489,7 +491,7 @@ ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandWaitEventsExp(ze_
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandsExp(ze_command_list_handle_t hCommandList, const ze_mutable_commands_exp_desc_t* desc) {
-  if (!is_recording()) [[likely]] return zeCommandListUpdateMutableCommandsExp(hCommandList, desc);
+  if (!is_watched()) [[likely]] return zeCommandListUpdateMutableCommandsExp(hCommandList, desc);
   CallRecord record(60);
   const ze_result_t result = zeCommandListUpdateMutableCommandsExp(hCommandList, desc);
   record.returned(as_word(result), as_word(hCommandList), as_word(desc));
@@ -497,7 +499,7 @@ ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandsExp(ze_command_l
 }
 
 ze_result_t ZE_APICALL traced_zeCommandQueueCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_command_queue_desc_t* desc, ze_command_queue_handle_t* phCommandQueue) {
-  if (!is_recording()) [[likely]] return zeCommandQueueCreate(hContext, hDevice, desc, phCommandQueue);
+  if (!is_watched()) [[likely]] return zeCommandQueueCreate(hContext, hDevice, desc, phCommandQueue);
   CallRecord record(61);
   const ze_result_t result = zeCommandQueueCreate(hContext, hDevice, desc, phCommandQueue);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), received(result, phCommandQueue));
@@ -505,7 +507,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueCreate(ze_context_handle_t hContext,
 }
 
 ze_result_t ZE_APICALL traced_zeCommandQueueDestroy(ze_command_queue_handle_t hCommandQueue) {
-  if (!is_recording()) [[likely]] return zeCommandQueueDestroy(hCommandQueue);
+  if (!is_watched()) [[likely]] return zeCommandQueueDestroy(hCommandQueue);
   CallRecord record(62);
   const ze_result_t result = zeCommandQueueDestroy(hCommandQueue);
   record.returned(as_word(result), as_word(hCommandQueue));
@@ -513,7 +515,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueDestroy(ze_command_queue_handle_t hC
 }
 
 ze_result_t ZE_APICALL traced_zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t hCommandQueue, uint32_t numCommandLists, ze_command_list_handle_t* phCommandLists, ze_fence_handle_t hFence) {
-  if (!is_recording()) [[likely]] return zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence);
+  if (!is_watched()) [[likely]] return zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence);
   CallRecord record(63);
   const ze_result_t result = zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence);
   record.returned(as_word(result), as_word(hCommandQueue), as_word(numCommandLists), as_word(phCommandLists), as_word(hFence));
@@ -521,7 +523,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueExecuteCommandLists(ze_command_queue
 }
 
 ze_result_t ZE_APICALL traced_zeCommandQueueGetFlags(ze_command_queue_handle_t hCmdQueue, ze_command_queue_flags_t* pFlags) {
-  if (!is_recording()) [[likely]] return zeCommandQueueGetFlags(hCmdQueue, pFlags);
+  if (!is_watched()) [[likely]] return zeCommandQueueGetFlags(hCmdQueue, pFlags);
   CallRecord record(64);
   const ze_result_t result = zeCommandQueueGetFlags(hCmdQueue, pFlags);
   record.returned(as_word(result), as_word(hCmdQueue), as_word(pFlags));
@@ -529,7 +531,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueGetFlags(ze_command_queue_handle_t h
 }
 
 ze_result_t ZE_APICALL traced_zeCommandQueueGetIndex(ze_command_queue_handle_t hCommandQueue, uint32_t* pIndex) {
-  if (!is_recording()) [[likely]] return zeCommandQueueGetIndex(hCommandQueue, pIndex);
+  if (!is_watched()) [[likely]] return zeCommandQueueGetIndex(hCommandQueue, pIndex);
   CallRecord record(65);
   const ze_result_t result = zeCommandQueueGetIndex(hCommandQueue, pIndex);
   record.returned(as_word(result), as_word(hCommandQueue), as_word(pIndex));
@@ -537,7 +539,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueGetIndex(ze_command_queue_handle_t h
 }
 
 ze_result_t ZE_APICALL traced_zeCommandQueueGetMode(ze_command_queue_handle_t hCmdQueue, ze_command_queue_mode_t* pMode) {
-  if (!is_recording()) [[likely]] return zeCommandQueueGetMode(hCmdQueue, pMode);
+  if (!is_watched()) [[likely]] return zeCommandQueueGetMode(hCmdQueue, pMode);
   CallRecord record(66);
   const ze_result_t result = zeCommandQueueGetMode(hCmdQueue, pMode);
   record.returned(as_word(result), as_word(hCmdQueue), as_word(pMode));
@@ -545,7 +547,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueGetMode(ze_command_queue_handle_t hC
 }
 
 ze_result_t ZE_APICALL traced_zeCommandQueueGetOrdinal(ze_command_queue_handle_t hCommandQueue, uint32_t* pOrdinal) {
-  if (!is_recording()) [[likely]] return zeCommandQueueGetOrdinal(hCommandQueue, pOrdinal);
+  if (!is_watched()) [[likely]] return zeCommandQueueGetOrdinal(hCommandQueue, pOrdinal);
   CallRecord record(67);
   const ze_result_t result = zeCommandQueueGetOrdinal(hCommandQueue, pOrdinal);
   record.returned(as_word(result), as_word(hCommandQueue), as_word(pOrdinal));
@@ -553,7 +555,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueGetOrdinal(ze_command_queue_handle_t
 }
 
 ze_result_t ZE_APICALL traced_zeCommandQueueGetPriority(ze_command_queue_handle_t hCmdQueue, ze_command_queue_priority_t* pPriority) {
-  if (!is_recording()) [[likely]] return zeCommandQueueGetPriority(hCmdQueue, pPriority);
+  if (!is_watched()) [[likely]] return zeCommandQueueGetPriority(hCmdQueue, pPriority);
   CallRecord record(68);
   const ze_result_t result = zeCommandQueueGetPriority(hCmdQueue, pPriority);
   record.returned(as_word(result), as_word(hCmdQueue), as_word(pPriority));
@@ -561,7 +563,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueGetPriority(ze_command_queue_handle_
 }
 
 ze_result_t ZE_APICALL traced_zeCommandQueueSynchronize(ze_command_queue_handle_t hCommandQueue, uint64_t timeout) {
-  if (!is_recording()) [[likely]] return zeCommandQueueSynchronize(hCommandQueue, timeout);
+  if (!is_watched()) [[likely]] return zeCommandQueueSynchronize(hCommandQueue, timeout);
   CallRecord record(69);
   const ze_result_t result = zeCommandQueueSynchronize(hCommandQueue, timeout);
   record.returned(as_word(result), as_word(hCommandQueue), as_word(timeout));
@@ -569,7 +571,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueSynchronize(ze_command_queue_handle_
 }
 
 ze_result_t ZE_APICALL traced_zeContextCreate(ze_driver_handle_t hDriver, const ze_context_desc_t* desc, ze_context_handle_t* phContext) {
-  if (!is_recording()) [[likely]] return zeContextCreate(hDriver, desc, phContext);
+  if (!is_watched()) [[likely]] return zeContextCreate(hDriver, desc, phContext);
   CallRecord record(70);
   const ze_result_t result = zeContextCreate(hDriver, desc, phContext);
   record.returned(as_word(result), as_word(hDriver), as_word(desc), received(result, phContext));
@@ -577,7 +579,7 @@ ze_result_t ZE_APICALL traced_zeContextCreate(ze_driver_handle_t hDriver, const 
 }
 
 ze_result_t ZE_APICALL traced_zeContextCreateEx(ze_driver_handle_t hDriver, const ze_context_desc_t* desc, uint32_t numDevices, ze_device_handle_t* phDevices, ze_context_handle_t* phContext) {
-  if (!is_recording()) [[likely]] return zeContextCreateEx(hDriver, desc, numDevices, phDevices, phContext);
+  if (!is_watched()) [[likely]] return zeContextCreateEx(hDriver, desc, numDevices, phDevices, phContext);
   CallRecord record(71);
   const ze_result_t result = zeContextCreateEx(hDriver, desc, numDevices, phDevices, phContext);
   record.returned(as_word(result), as_word(hDriver), as_word(desc), as_word(numDevices), as_word(phDevices), received(result, phContext));
@@ -585,7 +587,7 @@ ze_result_t ZE_APICALL traced_zeContextCreateEx(ze_driver_handle_t hDriver, cons
 }
 
 ze_result_t ZE_APICALL traced_zeContextDestroy(ze_context_handle_t hContext) {
-  if (!is_recording()) [[likely]] return zeContextDestroy(hContext);
+  if (!is_watched()) [[likely]] return zeContextDestroy(hContext);
   CallRecord record(72);
   const ze_result_t result = zeContextDestroy(hContext);
   record.returned(as_word(result), as_word(hContext));
@@ -593,7 +595,7 @@ ze_result_t ZE_APICALL traced_zeContextDestroy(ze_context_handle_t hContext) {
 }
 
 ze_result_t ZE_APICALL traced_zeContextEvictImage(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_image_handle_t hImage) {
-  if (!is_recording()) [[likely]] return zeContextEvictImage(hContext, hDevice, hImage);
+  if (!is_watched()) [[likely]] return zeContextEvictImage(hContext, hDevice, hImage);
   CallRecord record(73);
   const ze_result_t result = zeContextEvictImage(hContext, hDevice, hImage);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(hImage));
@@ -601,7 +603,7 @@ ze_result_t ZE_APICALL traced_zeContextEvictImage(ze_context_handle_t hContext, 
 }
 
 ze_result_t ZE_APICALL traced_zeContextEvictMemory(ze_context_handle_t hContext, ze_device_handle_t hDevice, void* ptr, size_t size) {
-  if (!is_recording()) [[likely]] return zeContextEvictMemory(hContext, hDevice, ptr, size);
+  if (!is_watched()) [[likely]] return zeContextEvictMemory(hContext, hDevice, ptr, size);
   CallRecord record(74);
   const ze_result_t result = zeContextEvictMemory(hContext, hDevice, ptr, size);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(ptr), as_word(size));
@@ -609,7 +611,7 @@ ze_result_t ZE_APICALL traced_zeContextEvictMemory(ze_context_handle_t hContext,
 }
 
 ze_result_t ZE_APICALL traced_zeContextGetStatus(ze_context_handle_t hContext) {
-  if (!is_recording()) [[likely]] return zeContextGetStatus(hContext);
+  if (!is_watched()) [[likely]] return zeContextGetStatus(hContext);
   CallRecord record(75);
   const ze_result_t result = zeContextGetStatus(hContext);
   record.returned(as_word(result), as_word(hContext));
@@ -617,7 +619,7 @@ ze_result_t ZE_APICALL traced_zeContextGetStatus(ze_context_handle_t hContext) {
 }
 
 ze_result_t ZE_APICALL traced_zeContextMakeImageResident(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_image_handle_t hImage) {
-  if (!is_recording()) [[likely]] return zeContextMakeImageResident(hContext, hDevice, hImage);
+  if (!is_watched()) [[likely]] return zeContextMakeImageResident(hContext, hDevice, hImage);
   CallRecord record(76);
   const ze_result_t result = zeContextMakeImageResident(hContext, hDevice, hImage);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(hImage));
@@ -625,7 +627,7 @@ ze_result_t ZE_APICALL traced_zeContextMakeImageResident(ze_context_handle_t hCo
 }
 
 ze_result_t ZE_APICALL traced_zeContextMakeMemoryResident(ze_context_handle_t hContext, ze_device_handle_t hDevice, void* ptr, size_t size) {
-  if (!is_recording()) [[likely]] return zeContextMakeMemoryResident(hContext, hDevice, ptr, size);
+  if (!is_watched()) [[likely]] return zeContextMakeMemoryResident(hContext, hDevice, ptr, size);
   CallRecord record(77);
   const ze_result_t result = zeContextMakeMemoryResident(hContext, hDevice, ptr, size);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(ptr), as_word(size));
@@ -633,7 +635,7 @@ ze_result_t ZE_APICALL traced_zeContextMakeMemoryResident(ze_context_handle_t hC
 }
 
 ze_result_t ZE_APICALL traced_zeContextSystemBarrier(ze_context_handle_t hContext, ze_device_handle_t hDevice) {
-  if (!is_recording()) [[likely]] return zeContextSystemBarrier(hContext, hDevice);
+  if (!is_watched()) [[likely]] return zeContextSystemBarrier(hContext, hDevice);
   CallRecord record(78);
   const ze_result_t result = zeContextSystemBarrier(hContext, hDevice);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice));
@@ -641,7 +643,7 @@ ze_result_t ZE_APICALL traced_zeContextSystemBarrier(ze_context_handle_t hContex
 }
 
 ze_result_t ZE_APICALL traced_zeDeviceCanAccessPeer(ze_device_handle_t hDevice, ze_device_handle_t hPeerDevice, ze_bool_t* value) {
-  if (!is_recording()) [[likely]] return zeDeviceCanAccessPeer(hDevice, hPeerDevice, value);
+  if (!is_watched()) [[likely]] return zeDeviceCanAccessPeer(hDevice, hPeerDevice, value);
   CallRecord record(79);
   const ze_result_t result = zeDeviceCanAccessPeer(hDevice, hPeerDevice, value);
   record.returned(as_word(result), as_word(hDevice), as_word(hPeerDevice), as_word(value));
@@ -649,7 +651,7 @@ ze_result_t ZE_APICALL traced_zeDeviceCanAccessPeer(ze_device_handle_t hDevice, 
 }
 
 ze_result_t ZE_APICALL traced_zeDeviceGet(ze_driver_handle_t hDriver, uint32_t* pCount, ze_device_handle_t* phDevices) {
-  if (!is_recording()) [[likely]] return zeDeviceGet(hDriver, pCount, phDevices);
+  if (!is_watched()) [[likely]] return zeDeviceGet(hDriver, pCount, phDevices);
   CallRecord record(80);
   const ze_result_t result = zeDeviceGet(hDriver, pCount, phDevices);
   record.returned(as_word(result), as_word(hDriver), as_word(pCount), as_word(phDevices));
@@ -657,7 +659,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGet(ze_driver_handle_t hDriver, uint32_t* 
 }
 
 ze_result_t ZE_APICALL traced_zeDeviceGetAggregatedCopyOffloadIncrementValue(ze_device_handle_t hDevice, uint32_t* incrementValue) {
-  if (!is_recording()) [[likely]] return zeDeviceGetAggregatedCopyOffloadIncrementValue(hDevice, incrementValue);
+  if (!is_watched()) [[likely]] return zeDeviceGetAggregatedCopyOffloadIncrementValue(hDevice, incrementValue);
   CallRecord record(81);
   const ze_result_t result = zeDeviceGetAggregatedCopyOffloadIncrementValue(hDevice, incrementValue);
   record.returned(as_word(result), as_word(hDevice), as_word(incrementValue));
@@ -665,7 +667,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetAggregatedCopyOffloadIncrementValue(ze_
 }
 
 ze_result_t ZE_APICALL traced_zeDeviceGetCacheProperties(ze_device_handle_t hDevice, uint32_t* pCount, ze_device_cache_properties_t* pCacheProperties) {
-  if (!is_recording()) [[likely]] return zeDeviceGetCacheProperties(hDevice, pCount, pCacheProperties);
+  if (!is_watched()) [[likely]] return zeDeviceGetCacheProperties(hDevice, pCount, pCacheProperties);
   CallRecord record(82);
   const ze_result_t result = zeDeviceGetCacheProperties(hDevice, pCount, pCacheProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pCacheProperties));
@@ -673,7 +675,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetCacheProperties(ze_device_handle_t hDev
 }
 
 ze_result_t ZE_APICALL traced_zeDeviceGetCommandQueueGroupProperties(ze_device_handle_t hDevice, uint32_t* pCount, ze_command_queue_group_properties_t* pCommandQueueGroupProperties) {
-  if (!is_recording()) [[likely]] return zeDeviceGetCommandQueueGroupProperties(hDevice, pCount, pCommandQueueGroupProperties);
+  if (!is_watched()) [[likely]] return zeDeviceGetCommandQueueGroupProperties(hDevice, pCount, pCommandQueueGroupProperties);
   CallRecord record(83);
   const ze_result_t result = zeDeviceGetCommandQueueGroupProperties(hDevice, pCount, pCommandQueueGroupProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pCommandQueueGroupProperties));
@@ -681,7 +683,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetCommandQueueGroupProperties(ze_device_h
 }
 
 ze_result_t ZE_APICALL traced_zeDeviceGetComputeProperties(ze_device_handle_t hDevice, ze_device_compute_properties_t* pComputeProperties) {
-  if (!is_recording()) [[likely]] return zeDeviceGetComputeProperties(hDevice, pComputeProperties);
+  if (!is_watched()) [[likely]] return zeDeviceGetComputeProperties(hDevice, pComputeProperties);
   CallRecord record(84);
   const ze_result_t result = zeDeviceGetComputeProperties(hDevice, pComputeProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pComputeProperties));
@@ -689,7 +691,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetComputeProperties(ze_device_handle_t hD
 }
 
 ze_result_t ZE_APICALL traced_zeDeviceGetCounterBasedEventMaxValue(ze_device_handle_t hDevice, uint64_t* maxValue) {
-  if (!is_recording()) [[likely]] return zeDeviceGetCounterBasedEventMaxValue(hDevice, maxValue);
+  if (!is_watched()) [[likely]] return zeDeviceGetCounterBasedEventMaxValue(hDevice, maxValue);
   CallRecord record(85);
   const ze_result_t result = zeDeviceGetCounterBasedEventMaxValue(hDevice, maxValue);
   record.returned(as_word(result), as_word(hDevice), as_word(maxValue));
@@ -697,7 +699,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetCounterBasedEventMaxValue(ze_device_han
 }
 
 ze_result_t ZE_APICALL traced_zeDeviceGetExternalMemoryProperties(ze_device_handle_t hDevice, ze_device_external_memory_properties_t* pExternalMemoryProperties) {
-  if (!is_recording()) [[likely]] return zeDeviceGetExternalMemoryProperties(hDevice, pExternalMemoryProperties);
+  if (!is_watched()) [[likely]] return zeDeviceGetExternalMemoryProperties(hDevice, pExternalMemoryProperties);
   CallRecord record(86);
   const ze_result_t result = zeDeviceGetExternalMemoryProperties(hDevice, pExternalMemoryProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pExternalMemoryProperties));
@@ -705,7 +707,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetExternalMemoryProperties(ze_device_hand
 }
 
 ze_result_t ZE_APICALL traced_zeDeviceGetFabricVertexExp(ze_device_handle_t hDevice, ze_fabric_vertex_handle_t* phVertex) {
-  if (!is_recording()) [[likely]] return zeDeviceGetFabricVertexExp(hDevice, phVertex);
+  if (!is_watched()) [[likely]] return zeDeviceGetFabricVertexExp(hDevice, phVertex);
   CallRecord record(87);
   const ze_result_t result = zeDeviceGetFabricVertexExp(hDevice, phVertex);
   record.returned(as_word(result), as_word(hDevice), received(result, phVertex));
@@ -713,7 +715,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetFabricVertexExp(ze_device_handle_t hDev
 }
 
 ze_result_t ZE_APICALL traced_zeDeviceGetGlobalTimestamps(ze_device_handle_t hDevice, uint64_t* hostTimestamp, uint64_t* deviceTimestamp) {
-  if (!is_recording()) [[likely]] return zeDeviceGetGlobalTimestamps(hDevice, hostTimestamp, deviceTimestamp);
+  if (!is_watched()) [[likely]] return zeDeviceGetGlobalTimestamps(hDevice, hostTimestamp, deviceTimestamp);
   CallRecord record(88);
   const ze_result_t result = zeDeviceGetGlobalTimestamps(hDevice, hostTimestamp, deviceTimestamp);
   record.returned(as_word(result), as_word(hDevice), as_word(hostTimestamp), as_word(deviceTimestamp));
@@ -721,7 +723,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetGlobalTimestamps(ze_device_handle_t hDe
 }
 
 ze_result_t ZE_APICALL traced_zeDeviceGetImageProperties(ze_device_handle_t hDevice, ze_device_image_properties_t* pImageProperties) {
-  if (!is_recording()) [[likely]] return zeDeviceGetImageProperties(hDevice, pImageProperties);
+  if (!is_watched()) [[likely]] return zeDeviceGetImageProperties(hDevice, pImageProperties);
   CallRecord record(89);
   const ze_result_t result = zeDeviceGetImageProperties(hDevice, pImageProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pImageProperties));
@@ -729,7 +731,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetImageProperties(ze_device_handle_t hDev
 }
 
 ze_result_t ZE_APICALL traced_zeDeviceGetMemoryAccessProperties(ze_device_handle_t hDevice, ze_device_memory_access_properties_t* pMemAccessProperties) {
-  if (!is_recording()) [[likely]] return zeDeviceGetMemoryAccessProperties(hDevice, pMemAccessProperties);
+  if (!is_watched()) [[likely]] return zeDeviceGetMemoryAccessProperties(hDevice, pMemAccessProperties);
   CallRecord record(90);
   const ze_result_t result = zeDeviceGetMemoryAccessProperties(hDevice, pMemAccessProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pMemAccessProperties));
@@ -737,7 +739,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetMemoryAccessProperties(ze_device_handle
 }
 
 ze_result_t ZE_APICALL traced_zeDeviceGetMemoryProperties(ze_device_handle_t hDevice, uint32_t* pCount, ze_device_memory_properties_t* pMemProperties) {
-  if (!is_recording()) [[likely]] return zeDeviceGetMemoryProperties(hDevice, pCount, pMemProperties);
+  if (!is_watched()) [[likely]] return zeDeviceGetMemoryProperties(hDevice, pCount, pMemProperties);
   CallRecord record(91);
   const ze_result_t result = zeDeviceGetMemoryProperties(hDevice, pCount, pMemProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pMemProperties));
@@ -745,7 +747,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetMemoryProperties(ze_device_handle_t hDe
 }
 
 ze_result_t ZE_APICALL traced_zeDeviceGetModuleProperties(ze_device_handle_t hDevice, ze_device_module_properties_t* pModuleProperties) {
-  if (!is_recording()) [[likely]] return zeDeviceGetModuleProperties(hDevice, pModuleProperties);
+  if (!is_watched()) [[likely]] return zeDeviceGetModuleProperties(hDevice, pModuleProperties);
   CallRecord record(92);
   const ze_result_t result = zeDeviceGetModuleProperties(hDevice, pModuleProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pModuleProperties));
@@ -753,7 +755,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetModuleProperties(ze_device_handle_t hDe
 }
 
 ze_result_t ZE_APICALL traced_zeDeviceGetP2PProperties(ze_device_handle_t hDevice, ze_device_handle_t hPeerDevice, ze_device_p2p_properties_t* pP2PProperties) {
-  if (!is_recording()) [[likely]] return zeDeviceGetP2PProperties(hDevice, hPeerDevice, pP2PProperties);
+  if (!is_watched()) [[likely]] return zeDeviceGetP2PProperties(hDevice, hPeerDevice, pP2PProperties);
   CallRecord record(93);
   const ze_result_t result = zeDeviceGetP2PProperties(hDevice, hPeerDevice, pP2PProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(hPeerDevice), as_word(pP2PProperties));
@@ -761,7 +763,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetP2PProperties(ze_device_handle_t hDevic
 }
 
 ze_result_t ZE_APICALL traced_zeDeviceGetProperties(ze_device_handle_t hDevice, ze_device_properties_t* pDeviceProperties) {
-  if (!is_recording()) [[likely]] return zeDeviceGetProperties(hDevice, pDeviceProperties);
+  if (!is_watched()) [[likely]] return zeDeviceGetProperties(hDevice, pDeviceProperties);
   CallRecord record(94);
   const ze_result_t result = zeDeviceGetProperties(hDevice, pDeviceProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pDeviceProperties));
@@ -769,7 +771,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetProperties(ze_device_handle_t hDevice, 
 }
 
 ze_result_t ZE_APICALL traced_zeDeviceGetRootDevice(ze_device_handle_t hDevice, ze_device_handle_t* phRootDevice) {
-  if (!is_recording()) [[likely]] return zeDeviceGetRootDevice(hDevice, phRootDevice);
+  if (!is_watched()) [[likely]] return zeDeviceGetRootDevice(hDevice, phRootDevice);
   CallRecord record(95);
   const ze_result_t result = zeDeviceGetRootDevice(hDevice, phRootDevice);
   record.returned(as_word(result), as_word(hDevice), as_word(phRootDevice));
@@ -777,7 +779,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetRootDevice(ze_device_handle_t hDevice, 
 }
 
 ze_result_t ZE_APICALL traced_zeDeviceGetRuntimeRequirements(ze_device_handle_t hDevice, const void* pObjDesc, size_t* pSize, char* pRequirements) {
-  if (!is_recording()) [[likely]] return zeDeviceGetRuntimeRequirements(hDevice, pObjDesc, pSize, pRequirements);
+  if (!is_watched()) [[likely]] return zeDeviceGetRuntimeRequirements(hDevice, pObjDesc, pSize, pRequirements);
   CallRecord record(96);
   const ze_result_t result = zeDeviceGetRuntimeRequirements(hDevice, pObjDesc, pSize, pRequirements);
   record.returned(as_word(result), as_word(hDevice), as_word(pObjDesc), as_word(pSize), as_word(pRequirements));
@@ -785,7 +787,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetRuntimeRequirements(ze_device_handle_t 
 }
 
 ze_result_t ZE_APICALL traced_zeDeviceGetRuntimeRequirementsKey(ze_device_handle_t hDevice, const char** pKey) {
-  if (!is_recording()) [[likely]] return zeDeviceGetRuntimeRequirementsKey(hDevice, pKey);
+  if (!is_watched()) [[likely]] return zeDeviceGetRuntimeRequirementsKey(hDevice, pKey);
   CallRecord record(97);
   const ze_result_t result = zeDeviceGetRuntimeRequirementsKey(hDevice, pKey);
   record.returned(as_word(result), as_word(hDevice), as_word(pKey));
@@ -793,7 +795,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetRuntimeRequirementsKey(ze_device_handle
 }
 
 ze_result_t ZE_APICALL traced_zeDeviceGetStatus(ze_device_handle_t hDevice) {
-  if (!is_recording()) [[likely]] return zeDeviceGetStatus(hDevice);
+  if (!is_watched()) [[likely]] return zeDeviceGetStatus(hDevice);
   CallRecord record(98);
   const ze_result_t result = zeDeviceGetStatus(hDevice);
   record.returned(as_word(result), as_word(hDevice));
@@ -801,7 +803,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetStatus(ze_device_handle_t hDevice) {
 }
 
 ze_result_t ZE_APICALL traced_zeDeviceGetSubDevices(ze_device_handle_t hDevice, uint32_t* pCount, ze_device_handle_t* phSubdevices) {
-  if (!is_recording()) [[likely]] return zeDeviceGetSubDevices(hDevice, pCount, phSubdevices);
+  if (!is_watched()) [[likely]] return zeDeviceGetSubDevices(hDevice, pCount, phSubdevices);
   CallRecord record(99);
   const ze_result_t result = zeDeviceGetSubDevices(hDevice, pCount, phSubdevices);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phSubdevices));
@@ -809,7 +811,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetSubDevices(ze_device_handle_t hDevice, 
 }
 
 ze_result_t ZE_APICALL traced_zeDeviceGetVectorWidthPropertiesExt(ze_device_handle_t hDevice, uint32_t* pCount, ze_device_vector_width_properties_ext_t* pVectorWidthProperties) {
-  if (!is_recording()) [[likely]] return zeDeviceGetVectorWidthPropertiesExt(hDevice, pCount, pVectorWidthProperties);
+  if (!is_watched()) [[likely]] return zeDeviceGetVectorWidthPropertiesExt(hDevice, pCount, pVectorWidthProperties);
   CallRecord record(100);
   const ze_result_t result = zeDeviceGetVectorWidthPropertiesExt(hDevice, pCount, pVectorWidthProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pVectorWidthProperties));
@@ -817,7 +819,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetVectorWidthPropertiesExt(ze_device_hand
 }
 
 ze_result_t ZE_APICALL traced_zeDeviceImportExternalSemaphoreExt(ze_device_handle_t hDevice, const ze_external_semaphore_ext_desc_t* desc, ze_external_semaphore_ext_handle_t* phSemaphore) {
-  if (!is_recording()) [[likely]] return zeDeviceImportExternalSemaphoreExt(hDevice, desc, phSemaphore);
+  if (!is_watched()) [[likely]] return zeDeviceImportExternalSemaphoreExt(hDevice, desc, phSemaphore);
   CallRecord record(101);
   const ze_result_t result = zeDeviceImportExternalSemaphoreExt(hDevice, desc, phSemaphore);
   record.returned(as_word(result), as_word(hDevice), as_word(desc), received(result, phSemaphore));
@@ -825,7 +827,7 @@ ze_result_t ZE_APICALL traced_zeDeviceImportExternalSemaphoreExt(ze_device_handl
 }
 
 ze_result_t ZE_APICALL traced_zeDevicePciGetPropertiesExt(ze_device_handle_t hDevice, ze_pci_ext_properties_t* pPciProperties) {
-  if (!is_recording()) [[likely]] return zeDevicePciGetPropertiesExt(hDevice, pPciProperties);
+  if (!is_watched()) [[likely]] return zeDevicePciGetPropertiesExt(hDevice, pPciProperties);
   CallRecord record(102);
   const ze_result_t result = zeDevicePciGetPropertiesExt(hDevice, pPciProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pPciProperties));
@@ -833,7 +835,7 @@ ze_result_t ZE_APICALL traced_zeDevicePciGetPropertiesExt(ze_device_handle_t hDe
 }
 
 ze_result_t ZE_APICALL traced_zeDeviceReleaseExternalSemaphoreExt(ze_external_semaphore_ext_handle_t hSemaphore) {
-  if (!is_recording()) [[likely]] return zeDeviceReleaseExternalSemaphoreExt(hSemaphore);
+  if (!is_watched()) [[likely]] return zeDeviceReleaseExternalSemaphoreExt(hSemaphore);
   CallRecord record(103);
   const ze_result_t result = zeDeviceReleaseExternalSemaphoreExt(hSemaphore);
   record.returned(as_word(result), as_word(hSemaphore));
@@ -841,7 +843,7 @@ ze_result_t ZE_APICALL traced_zeDeviceReleaseExternalSemaphoreExt(ze_external_se
 }
 
 ze_result_t ZE_APICALL traced_zeDeviceReserveCacheExt(ze_device_handle_t hDevice, size_t cacheLevel, size_t cacheReservationSize) {
-  if (!is_recording()) [[likely]] return zeDeviceReserveCacheExt(hDevice, cacheLevel, cacheReservationSize);
+  if (!is_watched()) [[likely]] return zeDeviceReserveCacheExt(hDevice, cacheLevel, cacheReservationSize);
   CallRecord record(104);
   const ze_result_t result = zeDeviceReserveCacheExt(hDevice, cacheLevel, cacheReservationSize);
   record.returned(as_word(result), as_word(hDevice), as_word(cacheLevel), as_word(cacheReservationSize));
@@ -849,7 +851,7 @@ ze_result_t ZE_APICALL traced_zeDeviceReserveCacheExt(ze_device_handle_t hDevice
 }
 
 ze_result_t ZE_APICALL traced_zeDeviceSetCacheAdviceExt(ze_device_handle_t hDevice, void* ptr, size_t regionSize, ze_cache_ext_region_t cacheRegion) {
-  if (!is_recording()) [[likely]] return zeDeviceSetCacheAdviceExt(hDevice, ptr, regionSize, cacheRegion);
+  if (!is_watched()) [[likely]] return zeDeviceSetCacheAdviceExt(hDevice, ptr, regionSize, cacheRegion);
   CallRecord record(105);
   const ze_result_t result = zeDeviceSetCacheAdviceExt(hDevice, ptr, regionSize, cacheRegion);
   record.returned(as_word(result), as_word(hDevice), as_word(ptr), as_word(regionSize), as_word(cacheRegion));
@@ -857,7 +859,7 @@ ze_result_t ZE_APICALL traced_zeDeviceSetCacheAdviceExt(ze_device_handle_t hDevi
 }
 
 ze_result_t ZE_APICALL traced_zeDeviceSynchronize(ze_device_handle_t hDevice) {
-  if (!is_recording()) [[likely]] return zeDeviceSynchronize(hDevice);
+  if (!is_watched()) [[likely]] return zeDeviceSynchronize(hDevice);
   CallRecord record(106);
   const ze_result_t result = zeDeviceSynchronize(hDevice);
   record.returned(as_word(result), as_word(hDevice));
@@ -865,7 +867,7 @@ ze_result_t ZE_APICALL traced_zeDeviceSynchronize(ze_device_handle_t hDevice) {
 }
 
 ze_result_t ZE_APICALL traced_zeDeviceValidateRuntimeRequirements(ze_device_handle_t hDevice, const char* pRequirements, ze_validate_runtime_requirements_output_t* pOut) {
-  if (!is_recording()) [[likely]] return zeDeviceValidateRuntimeRequirements(hDevice, pRequirements, pOut);
+  if (!is_watched()) [[likely]] return zeDeviceValidateRuntimeRequirements(hDevice, pRequirements, pOut);
   CallRecord record(107);
   const ze_result_t result = zeDeviceValidateRuntimeRequirements(hDevice, pRequirements, pOut);
   record.returned(as_word(result), as_word(hDevice), as_word(pRequirements), as_word(pOut));
@@ -873,7 +875,7 @@ ze_result_t ZE_APICALL traced_zeDeviceValidateRuntimeRequirements(ze_device_hand
 }
 
 ze_result_t ZE_APICALL traced_zeDriverGet(uint32_t* pCount, ze_driver_handle_t* phDrivers) {
-  if (!is_recording()) [[likely]] return zeDriverGet(pCount, phDrivers);
+  if (!is_watched()) [[likely]] return zeDriverGet(pCount, phDrivers);
   CallRecord record(108);
   const ze_result_t result = zeDriverGet(pCount, phDrivers);
   record.returned(as_word(result), as_word(pCount), as_word(phDrivers));
@@ -881,7 +883,7 @@ ze_result_t ZE_APICALL traced_zeDriverGet(uint32_t* pCount, ze_driver_handle_t* 
 }
 
 ze_result_t ZE_APICALL traced_zeDriverGetApiVersion(ze_driver_handle_t hDriver, ze_api_version_t* version) {
-  if (!is_recording()) [[likely]] return zeDriverGetApiVersion(hDriver, version);
+  if (!is_watched()) [[likely]] return zeDriverGetApiVersion(hDriver, version);
   CallRecord record(109);
   const ze_result_t result = zeDriverGetApiVersion(hDriver, version);
   record.returned(as_word(result), as_word(hDriver), as_word(version));
@@ -889,7 +891,7 @@ ze_result_t ZE_APICALL traced_zeDriverGetApiVersion(ze_driver_handle_t hDriver, 
 }
 
 ze_context_handle_t ZE_APICALL traced_zeDriverGetDefaultContext(ze_driver_handle_t hDriver) {
-  if (!is_recording()) [[likely]] return zeDriverGetDefaultContext(hDriver);
+  if (!is_watched()) [[likely]] return zeDriverGetDefaultContext(hDriver);
   CallRecord record(110);
   const ze_context_handle_t result = zeDriverGetDefaultContext(hDriver);
   record.returned(as_word(result), as_word(hDriver));
@@ -897,7 +899,7 @@ ze_context_handle_t ZE_APICALL traced_zeDriverGetDefaultContext(ze_driver_handle
 }
 
 ze_result_t ZE_APICALL traced_zeDriverGetExtensionFunctionAddress(ze_driver_handle_t hDriver, const char* name, void** ppFunctionAddress) {
-  if (!is_recording()) [[likely]] return zeDriverGetExtensionFunctionAddress(hDriver, name, ppFunctionAddress);
+  if (!is_watched()) [[likely]] return zeDriverGetExtensionFunctionAddress(hDriver, name, ppFunctionAddress);
   CallRecord record(111);
   const ze_result_t result = zeDriverGetExtensionFunctionAddress(hDriver, name, ppFunctionAddress);
   record.returned(as_word(result), as_word(hDriver), as_word(name), received(result, ppFunctionAddress));
@@ -905,7 +907,7 @@ ze_result_t ZE_APICALL traced_zeDriverGetExtensionFunctionAddress(ze_driver_hand
 }
 
 ze_result_t ZE_APICALL traced_zeDriverGetExtensionProperties(ze_driver_handle_t hDriver, uint32_t* pCount, ze_driver_extension_properties_t* pExtensionProperties) {
-  if (!is_recording()) [[likely]] return zeDriverGetExtensionProperties(hDriver, pCount, pExtensionProperties);
+  if (!is_watched()) [[likely]] return zeDriverGetExtensionProperties(hDriver, pCount, pExtensionProperties);
   CallRecord record(112);
   const ze_result_t result = zeDriverGetExtensionProperties(hDriver, pCount, pExtensionProperties);
   record.returned(as_word(result), as_word(hDriver), as_word(pCount), as_word(pExtensionProperties));
@@ -913,7 +915,7 @@ ze_result_t ZE_APICALL traced_zeDriverGetExtensionProperties(ze_driver_handle_t 
 }
 
 ze_result_t ZE_APICALL traced_zeDriverGetIpcProperties(ze_driver_handle_t hDriver, ze_driver_ipc_properties_t* pIpcProperties) {
-  if (!is_recording()) [[likely]] return zeDriverGetIpcProperties(hDriver, pIpcProperties);
+  if (!is_watched()) [[likely]] return zeDriverGetIpcProperties(hDriver, pIpcProperties);
   CallRecord record(113);
   const ze_result_t result = zeDriverGetIpcProperties(hDriver, pIpcProperties);
   record.returned(as_word(result), as_word(hDriver), as_word(pIpcProperties));
@@ -921,7 +923,7 @@ ze_result_t ZE_APICALL traced_zeDriverGetIpcProperties(ze_driver_handle_t hDrive
 }
 
 ze_result_t ZE_APICALL traced_zeDriverGetLastErrorDescription(ze_driver_handle_t hDriver, const char** ppString) {
-  if (!is_recording()) [[likely]] return zeDriverGetLastErrorDescription(hDriver, ppString);
+  if (!is_watched()) [[likely]] return zeDriverGetLastErrorDescription(hDriver, ppString);
   CallRecord record(114);
   const ze_result_t result = zeDriverGetLastErrorDescription(hDriver, ppString);
   record.returned(as_word(result), as_word(hDriver), as_word(ppString));
@@ -929,7 +931,7 @@ ze_result_t ZE_APICALL traced_zeDriverGetLastErrorDescription(ze_driver_handle_t
 }
 
 ze_result_t ZE_APICALL traced_zeDriverGetProperties(ze_driver_handle_t hDriver, ze_driver_properties_t* pDriverProperties) {
-  if (!is_recording()) [[likely]] return zeDriverGetProperties(hDriver, pDriverProperties);
+  if (!is_watched()) [[likely]] return zeDriverGetProperties(hDriver, pDriverProperties);
   CallRecord record(115);
   const ze_result_t result = zeDriverGetProperties(hDriver, pDriverProperties);
   record.returned(as_word(result), as_word(hDriver), as_word(pDriverProperties));
@@ -937,7 +939,7 @@ ze_result_t ZE_APICALL traced_zeDriverGetProperties(ze_driver_handle_t hDriver, 
 }
 
 ze_result_t ZE_APICALL traced_zeDriverRTASFormatCompatibilityCheckExp(ze_driver_handle_t hDriver, ze_rtas_format_exp_t rtasFormatA, ze_rtas_format_exp_t rtasFormatB) {
-  if (!is_recording()) [[likely]] return zeDriverRTASFormatCompatibilityCheckExp(hDriver, rtasFormatA, rtasFormatB);
+  if (!is_watched()) [[likely]] return zeDriverRTASFormatCompatibilityCheckExp(hDriver, rtasFormatA, rtasFormatB);
   CallRecord record(116);
   const ze_result_t result = zeDriverRTASFormatCompatibilityCheckExp(hDriver, rtasFormatA, rtasFormatB);
   record.returned(as_word(result), as_word(hDriver), as_word(rtasFormatA), as_word(rtasFormatB));
@@ -945,7 +947,7 @@ ze_result_t ZE_APICALL traced_zeDriverRTASFormatCompatibilityCheckExp(ze_driver_
 }
 
 ze_result_t ZE_APICALL traced_zeDriverRTASFormatCompatibilityCheckExt(ze_driver_handle_t hDriver, ze_rtas_format_ext_t rtasFormatA, ze_rtas_format_ext_t rtasFormatB) {
-  if (!is_recording()) [[likely]] return zeDriverRTASFormatCompatibilityCheckExt(hDriver, rtasFormatA, rtasFormatB);
+  if (!is_watched()) [[likely]] return zeDriverRTASFormatCompatibilityCheckExt(hDriver, rtasFormatA, rtasFormatB);
   CallRecord record(117);
   const ze_result_t result = zeDriverRTASFormatCompatibilityCheckExt(hDriver, rtasFormatA, rtasFormatB);
   record.returned(as_word(result), as_word(hDriver), as_word(rtasFormatA), as_word(rtasFormatB));
@@ -953,7 +955,7 @@ ze_result_t ZE_APICALL traced_zeDriverRTASFormatCompatibilityCheckExt(ze_driver_
 }
 
 ze_result_t ZE_APICALL traced_zeEventCounterBasedCloseIpcHandle(ze_event_handle_t hEvent) {
-  if (!is_recording()) [[likely]] return zeEventCounterBasedCloseIpcHandle(hEvent);
+  if (!is_watched()) [[likely]] return zeEventCounterBasedCloseIpcHandle(hEvent);
   CallRecord record(118);
   const ze_result_t result = zeEventCounterBasedCloseIpcHandle(hEvent);
   record.returned(as_word(result), as_word(hEvent));
@@ -961,7 +963,7 @@ ze_result_t ZE_APICALL traced_zeEventCounterBasedCloseIpcHandle(ze_event_handle_
 }
 
 ze_result_t ZE_APICALL traced_zeEventCounterBasedCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_event_counter_based_desc_t* desc, ze_event_handle_t* phEvent) {
-  if (!is_recording()) [[likely]] return zeEventCounterBasedCreate(hContext, hDevice, desc, phEvent);
+  if (!is_watched()) [[likely]] return zeEventCounterBasedCreate(hContext, hDevice, desc, phEvent);
   CallRecord record(119);
   const ze_result_t result = zeEventCounterBasedCreate(hContext, hDevice, desc, phEvent);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), received(result, phEvent));
@@ -969,7 +971,7 @@ ze_result_t ZE_APICALL traced_zeEventCounterBasedCreate(ze_context_handle_t hCon
 }
 
 ze_result_t ZE_APICALL traced_zeEventCounterBasedGetDeviceAddress(ze_event_handle_t hEvent, uint64_t* completionValue, uint64_t* deviceAddress) {
-  if (!is_recording()) [[likely]] return zeEventCounterBasedGetDeviceAddress(hEvent, completionValue, deviceAddress);
+  if (!is_watched()) [[likely]] return zeEventCounterBasedGetDeviceAddress(hEvent, completionValue, deviceAddress);
   CallRecord record(120);
   const ze_result_t result = zeEventCounterBasedGetDeviceAddress(hEvent, completionValue, deviceAddress);
   record.returned(as_word(result), as_word(hEvent), as_word(completionValue), as_word(deviceAddress));
@@ -977,7 +979,7 @@ ze_result_t ZE_APICALL traced_zeEventCounterBasedGetDeviceAddress(ze_event_handl
 }
 
 ze_result_t ZE_APICALL traced_zeEventCounterBasedGetIpcHandle(ze_event_handle_t hEvent, ze_ipc_event_counter_based_handle_t* phIpc) {
-  if (!is_recording()) [[likely]] return zeEventCounterBasedGetIpcHandle(hEvent, phIpc);
+  if (!is_watched()) [[likely]] return zeEventCounterBasedGetIpcHandle(hEvent, phIpc);
   CallRecord record(121);
   const ze_result_t result = zeEventCounterBasedGetIpcHandle(hEvent, phIpc);
   record.returned(as_word(result), as_word(hEvent), as_word(phIpc));
@@ -985,7 +987,7 @@ ze_result_t ZE_APICALL traced_zeEventCounterBasedGetIpcHandle(ze_event_handle_t 
 }
 
 ze_result_t ZE_APICALL traced_zeEventCounterBasedOpenIpcHandle(ze_context_handle_t hContext, ze_ipc_event_counter_based_handle_t hIpc, ze_event_handle_t* phEvent) {
-  if (!is_recording()) [[likely]] return zeEventCounterBasedOpenIpcHandle(hContext, hIpc, phEvent);
+  if (!is_watched()) [[likely]] return zeEventCounterBasedOpenIpcHandle(hContext, hIpc, phEvent);
   CallRecord record(122);
   const ze_result_t result = zeEventCounterBasedOpenIpcHandle(hContext, hIpc, phEvent);
   record.returned(as_word(result), as_word(hContext), as_word(hIpc), received(result, phEvent));
@@ -993,7 +995,7 @@ ze_result_t ZE_APICALL traced_zeEventCounterBasedOpenIpcHandle(ze_context_handle
 }
 
 ze_result_t ZE_APICALL traced_zeEventCreate(ze_event_pool_handle_t hEventPool, const ze_event_desc_t* desc, ze_event_handle_t* phEvent) {
-  if (!is_recording()) [[likely]] return zeEventCreate(hEventPool, desc, phEvent);
+  if (!is_watched()) [[likely]] return zeEventCreate(hEventPool, desc, phEvent);
   CallRecord record(123);
   const ze_result_t result = zeEventCreate(hEventPool, desc, phEvent);
   record.returned(as_word(result), as_word(hEventPool), as_word(desc), received(result, phEvent));
@@ -1001,7 +1003,7 @@ ze_result_t ZE_APICALL traced_zeEventCreate(ze_event_pool_handle_t hEventPool, c
 }
 
 ze_result_t ZE_APICALL traced_zeEventDestroy(ze_event_handle_t hEvent) {
-  if (!is_recording()) [[likely]] return zeEventDestroy(hEvent);
+  if (!is_watched()) [[likely]] return zeEventDestroy(hEvent);
   CallRecord record(124);
   const ze_result_t result = zeEventDestroy(hEvent);
   record.returned(as_word(result), as_word(hEvent));
@@ -1009,7 +1011,7 @@ ze_result_t ZE_APICALL traced_zeEventDestroy(ze_event_handle_t hEvent) {
 }
 
 ze_result_t ZE_APICALL traced_zeEventGetCounterBasedFlags(ze_event_handle_t hEvent, ze_event_counter_based_flags_t* pFlags) {
-  if (!is_recording()) [[likely]] return zeEventGetCounterBasedFlags(hEvent, pFlags);
+  if (!is_watched()) [[likely]] return zeEventGetCounterBasedFlags(hEvent, pFlags);
   CallRecord record(125);
   const ze_result_t result = zeEventGetCounterBasedFlags(hEvent, pFlags);
   record.returned(as_word(result), as_word(hEvent), as_word(pFlags));
@@ -1017,7 +1019,7 @@ ze_result_t ZE_APICALL traced_zeEventGetCounterBasedFlags(ze_event_handle_t hEve
 }
 
 ze_result_t ZE_APICALL traced_zeEventGetEventPool(ze_event_handle_t hEvent, ze_event_pool_handle_t* phEventPool) {
-  if (!is_recording()) [[likely]] return zeEventGetEventPool(hEvent, phEventPool);
+  if (!is_watched()) [[likely]] return zeEventGetEventPool(hEvent, phEventPool);
   CallRecord record(126);
   const ze_result_t result = zeEventGetEventPool(hEvent, phEventPool);
   record.returned(as_word(result), as_word(hEvent), received(result, phEventPool));
@@ -1025,7 +1027,7 @@ ze_result_t ZE_APICALL traced_zeEventGetEventPool(ze_event_handle_t hEvent, ze_e
 }
 
 ze_result_t ZE_APICALL traced_zeEventGetSignalScope(ze_event_handle_t hEvent, ze_event_scope_flags_t* pSignalScope) {
-  if (!is_recording()) [[likely]] return zeEventGetSignalScope(hEvent, pSignalScope);
+  if (!is_watched()) [[likely]] return zeEventGetSignalScope(hEvent, pSignalScope);
   CallRecord record(127);
   const ze_result_t result = zeEventGetSignalScope(hEvent, pSignalScope);
   record.returned(as_word(result), as_word(hEvent), as_word(pSignalScope));
@@ -1033,7 +1035,7 @@ ze_result_t ZE_APICALL traced_zeEventGetSignalScope(ze_event_handle_t hEvent, ze
 }
 
 ze_result_t ZE_APICALL traced_zeEventGetWaitScope(ze_event_handle_t hEvent, ze_event_scope_flags_t* pWaitScope) {
-  if (!is_recording()) [[likely]] return zeEventGetWaitScope(hEvent, pWaitScope);
+  if (!is_watched()) [[likely]] return zeEventGetWaitScope(hEvent, pWaitScope);
   CallRecord record(128);
   const ze_result_t result = zeEventGetWaitScope(hEvent, pWaitScope);
   record.returned(as_word(result), as_word(hEvent), as_word(pWaitScope));
@@ -1041,7 +1043,7 @@ ze_result_t ZE_APICALL traced_zeEventGetWaitScope(ze_event_handle_t hEvent, ze_e
 }
 
 ze_result_t ZE_APICALL traced_zeEventHostReset(ze_event_handle_t hEvent) {
-  if (!is_recording()) [[likely]] return zeEventHostReset(hEvent);
+  if (!is_watched()) [[likely]] return zeEventHostReset(hEvent);
   CallRecord record(129);
   const ze_result_t result = zeEventHostReset(hEvent);
   record.returned(as_word(result), as_word(hEvent));
@@ -1049,7 +1051,7 @@ ze_result_t ZE_APICALL traced_zeEventHostReset(ze_event_handle_t hEvent) {
 }
 
 ze_result_t ZE_APICALL traced_zeEventHostSignal(ze_event_handle_t hEvent) {
-  if (!is_recording()) [[likely]] return zeEventHostSignal(hEvent);
+  if (!is_watched()) [[likely]] return zeEventHostSignal(hEvent);
   CallRecord record(130);
   const ze_result_t result = zeEventHostSignal(hEvent);
   record.returned(as_word(result), as_word(hEvent));
@@ -1057,7 +1059,7 @@ ze_result_t ZE_APICALL traced_zeEventHostSignal(ze_event_handle_t hEvent) {
 }
 
 ze_result_t ZE_APICALL traced_zeEventHostSynchronize(ze_event_handle_t hEvent, uint64_t timeout) {
-  if (!is_recording()) [[likely]] return zeEventHostSynchronize(hEvent, timeout);
+  if (!is_watched()) [[likely]] return zeEventHostSynchronize(hEvent, timeout);
   CallRecord record(131);
   const ze_result_t result = zeEventHostSynchronize(hEvent, timeout);
   record.returned(as_word(result), as_word(hEvent), as_word(timeout));
@@ -1065,7 +1067,7 @@ ze_result_t ZE_APICALL traced_zeEventHostSynchronize(ze_event_handle_t hEvent, u
 }
 
 ze_result_t ZE_APICALL traced_zeEventPoolCloseIpcHandle(ze_event_pool_handle_t hEventPool) {
-  if (!is_recording()) [[likely]] return zeEventPoolCloseIpcHandle(hEventPool);
+  if (!is_watched()) [[likely]] return zeEventPoolCloseIpcHandle(hEventPool);
   CallRecord record(132);
   const ze_result_t result = zeEventPoolCloseIpcHandle(hEventPool);
   record.returned(as_word(result), as_word(hEventPool));
@@ -1073,7 +1075,7 @@ ze_result_t ZE_APICALL traced_zeEventPoolCloseIpcHandle(ze_event_pool_handle_t h
 }
 
 ze_result_t ZE_APICALL traced_zeEventPoolCreate(ze_context_handle_t hContext, const ze_event_pool_desc_t* desc, uint32_t numDevices, ze_device_handle_t* phDevices, ze_event_pool_handle_t* phEventPool) {
-  if (!is_recording()) [[likely]] return zeEventPoolCreate(hContext, desc, numDevices, phDevices, phEventPool);
+  if (!is_watched()) [[likely]] return zeEventPoolCreate(hContext, desc, numDevices, phDevices, phEventPool);
   CallRecord record(133);
   const ze_result_t result = zeEventPoolCreate(hContext, desc, numDevices, phDevices, phEventPool);
   record.returned(as_word(result), as_word(hContext), as_word(desc), as_word(numDevices), as_word(phDevices), received(result, phEventPool));
@@ -1081,7 +1083,7 @@ ze_result_t ZE_APICALL traced_zeEventPoolCreate(ze_context_handle_t hContext, co
 }
 
 ze_result_t ZE_APICALL traced_zeEventPoolDestroy(ze_event_pool_handle_t hEventPool) {
-  if (!is_recording()) [[likely]] return zeEventPoolDestroy(hEventPool);
+  if (!is_watched()) [[likely]] return zeEventPoolDestroy(hEventPool);
   CallRecord record(134);
   const ze_result_t result = zeEventPoolDestroy(hEventPool);
   record.returned(as_word(result), as_word(hEventPool));
@@ -1089,7 +1091,7 @@ ze_result_t ZE_APICALL traced_zeEventPoolDestroy(ze_event_pool_handle_t hEventPo
 }
 
 ze_result_t ZE_APICALL traced_zeEventPoolGetContextHandle(ze_event_pool_handle_t hEventPool, ze_context_handle_t* phContext) {
-  if (!is_recording()) [[likely]] return zeEventPoolGetContextHandle(hEventPool, phContext);
+  if (!is_watched()) [[likely]] return zeEventPoolGetContextHandle(hEventPool, phContext);
   CallRecord record(135);
   const ze_result_t result = zeEventPoolGetContextHandle(hEventPool, phContext);
   record.returned(as_word(result), as_word(hEventPool), received(result, phContext));
@@ -1097,7 +1099,7 @@ ze_result_t ZE_APICALL traced_zeEventPoolGetContextHandle(ze_event_pool_handle_t
 }
 
 ze_result_t ZE_APICALL traced_zeEventPoolGetFlags(ze_event_pool_handle_t hEventPool, ze_event_pool_flags_t* pFlags) {
-  if (!is_recording()) [[likely]] return zeEventPoolGetFlags(hEventPool, pFlags);
+  if (!is_watched()) [[likely]] return zeEventPoolGetFlags(hEventPool, pFlags);
   CallRecord record(136);
   const ze_result_t result = zeEventPoolGetFlags(hEventPool, pFlags);
   record.returned(as_word(result), as_word(hEventPool), as_word(pFlags));
@@ -1105,7 +1107,7 @@ ze_result_t ZE_APICALL traced_zeEventPoolGetFlags(ze_event_pool_handle_t hEventP
 }
 
 ze_result_t ZE_APICALL traced_zeEventPoolGetIpcHandle(ze_event_pool_handle_t hEventPool, ze_ipc_event_pool_handle_t* phIpc) {
-  if (!is_recording()) [[likely]] return zeEventPoolGetIpcHandle(hEventPool, phIpc);
+  if (!is_watched()) [[likely]] return zeEventPoolGetIpcHandle(hEventPool, phIpc);
   CallRecord record(137);
   const ze_result_t result = zeEventPoolGetIpcHandle(hEventPool, phIpc);
   record.returned(as_word(result), as_word(hEventPool), as_word(phIpc));
@@ -1113,7 +1115,7 @@ ze_result_t ZE_APICALL traced_zeEventPoolGetIpcHandle(ze_event_pool_handle_t hEv
 }
 
 ze_result_t ZE_APICALL traced_zeEventPoolOpenIpcHandle(ze_context_handle_t hContext, ze_ipc_event_pool_handle_t hIpc, ze_event_pool_handle_t* phEventPool) {
-  if (!is_recording()) [[likely]] return zeEventPoolOpenIpcHandle(hContext, hIpc, phEventPool);
+  if (!is_watched()) [[likely]] return zeEventPoolOpenIpcHandle(hContext, hIpc, phEventPool);
   CallRecord record(138);
   const ze_result_t result = zeEventPoolOpenIpcHandle(hContext, hIpc, phEventPool);
   record.returned(as_word(result), as_word(hContext), as_word(hIpc), received(result, phEventPool));
@@ -1121,7 +1123,7 @@ ze_result_t ZE_APICALL traced_zeEventPoolOpenIpcHandle(ze_context_handle_t hCont
 }
 
 ze_result_t ZE_APICALL traced_zeEventPoolPutIpcHandle(ze_context_handle_t hContext, ze_ipc_event_pool_handle_t hIpc) {
-  if (!is_recording()) [[likely]] return zeEventPoolPutIpcHandle(hContext, hIpc);
+  if (!is_watched()) [[likely]] return zeEventPoolPutIpcHandle(hContext, hIpc);
   CallRecord record(139);
   const ze_result_t result = zeEventPoolPutIpcHandle(hContext, hIpc);
   record.returned(as_word(result), as_word(hContext), as_word(hIpc));
@@ -1129,7 +1131,7 @@ ze_result_t ZE_APICALL traced_zeEventPoolPutIpcHandle(ze_context_handle_t hConte
 }
 
 ze_result_t ZE_APICALL traced_zeEventQueryKernelTimestamp(ze_event_handle_t hEvent, ze_kernel_timestamp_result_t* dstptr) {
-  if (!is_recording()) [[likely]] return zeEventQueryKernelTimestamp(hEvent, dstptr);
+  if (!is_watched()) [[likely]] return zeEventQueryKernelTimestamp(hEvent, dstptr);
   CallRecord record(140);
   const ze_result_t result = zeEventQueryKernelTimestamp(hEvent, dstptr);
   record.returned(as_word(result), as_word(hEvent), as_word(dstptr));
@@ -1137,7 +1139,7 @@ ze_result_t ZE_APICALL traced_zeEventQueryKernelTimestamp(ze_event_handle_t hEve
 }
 
 ze_result_t ZE_APICALL traced_zeEventQueryKernelTimestampsExt(ze_event_handle_t hEvent, ze_device_handle_t hDevice, uint32_t* pCount, ze_event_query_kernel_timestamps_results_ext_properties_t* pResults) {
-  if (!is_recording()) [[likely]] return zeEventQueryKernelTimestampsExt(hEvent, hDevice, pCount, pResults);
+  if (!is_watched()) [[likely]] return zeEventQueryKernelTimestampsExt(hEvent, hDevice, pCount, pResults);
   CallRecord record(141);
   const ze_result_t result = zeEventQueryKernelTimestampsExt(hEvent, hDevice, pCount, pResults);
   record.returned(as_word(result), as_word(hEvent), as_word(hDevice), as_word(pCount), as_word(pResults));
@@ -1145,7 +1147,7 @@ ze_result_t ZE_APICALL traced_zeEventQueryKernelTimestampsExt(ze_event_handle_t 
 }
 
 ze_result_t ZE_APICALL traced_zeEventQueryStatus(ze_event_handle_t hEvent) {
-  if (!is_recording()) [[likely]] return zeEventQueryStatus(hEvent);
+  if (!is_watched()) [[likely]] return zeEventQueryStatus(hEvent);
   CallRecord record(142);
   const ze_result_t result = zeEventQueryStatus(hEvent);
   record.returned(as_word(result), as_word(hEvent));
@@ -1153,7 +1155,7 @@ ze_result_t ZE_APICALL traced_zeEventQueryStatus(ze_event_handle_t hEvent) {
 }
 
 ze_result_t ZE_APICALL traced_zeEventQueryTimestampsExp(ze_event_handle_t hEvent, ze_device_handle_t hDevice, uint32_t* pCount, ze_kernel_timestamp_result_t* pTimestamps) {
-  if (!is_recording()) [[likely]] return zeEventQueryTimestampsExp(hEvent, hDevice, pCount, pTimestamps);
+  if (!is_watched()) [[likely]] return zeEventQueryTimestampsExp(hEvent, hDevice, pCount, pTimestamps);
   CallRecord record(143);
   const ze_result_t result = zeEventQueryTimestampsExp(hEvent, hDevice, pCount, pTimestamps);
   record.returned(as_word(result), as_word(hEvent), as_word(hDevice), as_word(pCount), as_word(pTimestamps));
@@ -1161,7 +1163,7 @@ ze_result_t ZE_APICALL traced_zeEventQueryTimestampsExp(ze_event_handle_t hEvent
 }
 
 ze_result_t ZE_APICALL traced_zeExecutableGraphDestroyExt(ze_executable_graph_handle_t hGraph) {
-  if (!is_recording()) [[likely]] return zeExecutableGraphDestroyExt(hGraph);
+  if (!is_watched()) [[likely]] return zeExecutableGraphDestroyExt(hGraph);
   CallRecord record(144);
   const ze_result_t result = zeExecutableGraphDestroyExt(hGraph);
   record.returned(as_word(result), as_word(hGraph));
@@ -1169,7 +1171,7 @@ ze_result_t ZE_APICALL traced_zeExecutableGraphDestroyExt(ze_executable_graph_ha
 }
 
 ze_result_t ZE_APICALL traced_zeExecutableGraphGetSourceGraphExt(ze_executable_graph_handle_t hGraph, ze_graph_handle_t* phSourceGraph) {
-  if (!is_recording()) [[likely]] return zeExecutableGraphGetSourceGraphExt(hGraph, phSourceGraph);
+  if (!is_watched()) [[likely]] return zeExecutableGraphGetSourceGraphExt(hGraph, phSourceGraph);
   CallRecord record(145);
   const ze_result_t result = zeExecutableGraphGetSourceGraphExt(hGraph, phSourceGraph);
   record.returned(as_word(result), as_word(hGraph), received(result, phSourceGraph));
@@ -1177,7 +1179,7 @@ ze_result_t ZE_APICALL traced_zeExecutableGraphGetSourceGraphExt(ze_executable_g
 }
 
 ze_result_t ZE_APICALL traced_zeFabricEdgeGetExp(ze_fabric_vertex_handle_t hVertexA, ze_fabric_vertex_handle_t hVertexB, uint32_t* pCount, ze_fabric_edge_handle_t* phEdges) {
-  if (!is_recording()) [[likely]] return zeFabricEdgeGetExp(hVertexA, hVertexB, pCount, phEdges);
+  if (!is_watched()) [[likely]] return zeFabricEdgeGetExp(hVertexA, hVertexB, pCount, phEdges);
   CallRecord record(146);
   const ze_result_t result = zeFabricEdgeGetExp(hVertexA, hVertexB, pCount, phEdges);
   record.returned(as_word(result), as_word(hVertexA), as_word(hVertexB), as_word(pCount), as_word(phEdges));
@@ -1185,7 +1187,7 @@ ze_result_t ZE_APICALL traced_zeFabricEdgeGetExp(ze_fabric_vertex_handle_t hVert
 }
 
 ze_result_t ZE_APICALL traced_zeFabricEdgeGetPropertiesExp(ze_fabric_edge_handle_t hEdge, ze_fabric_edge_exp_properties_t* pEdgeProperties) {
-  if (!is_recording()) [[likely]] return zeFabricEdgeGetPropertiesExp(hEdge, pEdgeProperties);
+  if (!is_watched()) [[likely]] return zeFabricEdgeGetPropertiesExp(hEdge, pEdgeProperties);
   CallRecord record(147);
   const ze_result_t result = zeFabricEdgeGetPropertiesExp(hEdge, pEdgeProperties);
   record.returned(as_word(result), as_word(hEdge), as_word(pEdgeProperties));
@@ -1193,7 +1195,7 @@ ze_result_t ZE_APICALL traced_zeFabricEdgeGetPropertiesExp(ze_fabric_edge_handle
 }
 
 ze_result_t ZE_APICALL traced_zeFabricEdgeGetVerticesExp(ze_fabric_edge_handle_t hEdge, ze_fabric_vertex_handle_t* phVertexA, ze_fabric_vertex_handle_t* phVertexB) {
-  if (!is_recording()) [[likely]] return zeFabricEdgeGetVerticesExp(hEdge, phVertexA, phVertexB);
+  if (!is_watched()) [[likely]] return zeFabricEdgeGetVerticesExp(hEdge, phVertexA, phVertexB);
   CallRecord record(148);
   const ze_result_t result = zeFabricEdgeGetVerticesExp(hEdge, phVertexA, phVertexB);
   record.returned(as_word(result), as_word(hEdge), received(result, phVertexA), received(result, phVertexB));
@@ -1201,7 +1203,7 @@ ze_result_t ZE_APICALL traced_zeFabricEdgeGetVerticesExp(ze_fabric_edge_handle_t
 }
 
 ze_result_t ZE_APICALL traced_zeFabricVertexGetDeviceExp(ze_fabric_vertex_handle_t hVertex, ze_device_handle_t* phDevice) {
-  if (!is_recording()) [[likely]] return zeFabricVertexGetDeviceExp(hVertex, phDevice);
+  if (!is_watched()) [[likely]] return zeFabricVertexGetDeviceExp(hVertex, phDevice);
   CallRecord record(149);
   const ze_result_t result = zeFabricVertexGetDeviceExp(hVertex, phDevice);
   record.returned(as_word(result), as_word(hVertex), received(result, phDevice));
@@ -1209,7 +1211,7 @@ ze_result_t ZE_APICALL traced_zeFabricVertexGetDeviceExp(ze_fabric_vertex_handle
 }
 
 ze_result_t ZE_APICALL traced_zeFabricVertexGetExp(ze_driver_handle_t hDriver, uint32_t* pCount, ze_fabric_vertex_handle_t* phVertices) {
-  if (!is_recording()) [[likely]] return zeFabricVertexGetExp(hDriver, pCount, phVertices);
+  if (!is_watched()) [[likely]] return zeFabricVertexGetExp(hDriver, pCount, phVertices);
   CallRecord record(150);
   const ze_result_t result = zeFabricVertexGetExp(hDriver, pCount, phVertices);
   record.returned(as_word(result), as_word(hDriver), as_word(pCount), as_word(phVertices));
@@ -1217,7 +1219,7 @@ ze_result_t ZE_APICALL traced_zeFabricVertexGetExp(ze_driver_handle_t hDriver, u
 }
 
 ze_result_t ZE_APICALL traced_zeFabricVertexGetPropertiesExp(ze_fabric_vertex_handle_t hVertex, ze_fabric_vertex_exp_properties_t* pVertexProperties) {
-  if (!is_recording()) [[likely]] return zeFabricVertexGetPropertiesExp(hVertex, pVertexProperties);
+  if (!is_watched()) [[likely]] return zeFabricVertexGetPropertiesExp(hVertex, pVertexProperties);
   CallRecord record(151);
   const ze_result_t result = zeFabricVertexGetPropertiesExp(hVertex, pVertexProperties);
   record.returned(as_word(result), as_word(hVertex), as_word(pVertexProperties));
@@ -1225,7 +1227,7 @@ ze_result_t ZE_APICALL traced_zeFabricVertexGetPropertiesExp(ze_fabric_vertex_ha
 }
 
 ze_result_t ZE_APICALL traced_zeFabricVertexGetSubVerticesExp(ze_fabric_vertex_handle_t hVertex, uint32_t* pCount, ze_fabric_vertex_handle_t* phSubvertices) {
-  if (!is_recording()) [[likely]] return zeFabricVertexGetSubVerticesExp(hVertex, pCount, phSubvertices);
+  if (!is_watched()) [[likely]] return zeFabricVertexGetSubVerticesExp(hVertex, pCount, phSubvertices);
   CallRecord record(152);
   const ze_result_t result = zeFabricVertexGetSubVerticesExp(hVertex, pCount, phSubvertices);
   record.returned(as_word(result), as_word(hVertex), as_word(pCount), as_word(phSubvertices));
@@ -1233,7 +1235,7 @@ ze_result_t ZE_APICALL traced_zeFabricVertexGetSubVerticesExp(ze_fabric_vertex_h
 }
 
 ze_result_t ZE_APICALL traced_zeFenceCreate(ze_command_queue_handle_t hCommandQueue, const ze_fence_desc_t* desc, ze_fence_handle_t* phFence) {
-  if (!is_recording()) [[likely]] return zeFenceCreate(hCommandQueue, desc, phFence);
+  if (!is_watched()) [[likely]] return zeFenceCreate(hCommandQueue, desc, phFence);
   CallRecord record(153);
   const ze_result_t result = zeFenceCreate(hCommandQueue, desc, phFence);
   record.returned(as_word(result), as_word(hCommandQueue), as_word(desc), received(result, phFence));
@@ -1241,7 +1243,7 @@ ze_result_t ZE_APICALL traced_zeFenceCreate(ze_command_queue_handle_t hCommandQu
 }
 
 ze_result_t ZE_APICALL traced_zeFenceDestroy(ze_fence_handle_t hFence) {
-  if (!is_recording()) [[likely]] return zeFenceDestroy(hFence);
+  if (!is_watched()) [[likely]] return zeFenceDestroy(hFence);
   CallRecord record(154);
   const ze_result_t result = zeFenceDestroy(hFence);
   record.returned(as_word(result), as_word(hFence));
@@ -1249,7 +1251,7 @@ ze_result_t ZE_APICALL traced_zeFenceDestroy(ze_fence_handle_t hFence) {
 }
 
 ze_result_t ZE_APICALL traced_zeFenceHostSynchronize(ze_fence_handle_t hFence, uint64_t timeout) {
-  if (!is_recording()) [[likely]] return zeFenceHostSynchronize(hFence, timeout);
+  if (!is_watched()) [[likely]] return zeFenceHostSynchronize(hFence, timeout);
   CallRecord record(155);
   const ze_result_t result = zeFenceHostSynchronize(hFence, timeout);
   record.returned(as_word(result), as_word(hFence), as_word(timeout));
@@ -1257,7 +1259,7 @@ ze_result_t ZE_APICALL traced_zeFenceHostSynchronize(ze_fence_handle_t hFence, u
 }
 
 ze_result_t ZE_APICALL traced_zeFenceQueryStatus(ze_fence_handle_t hFence) {
-  if (!is_recording()) [[likely]] return zeFenceQueryStatus(hFence);
+  if (!is_watched()) [[likely]] return zeFenceQueryStatus(hFence);
   CallRecord record(156);
   const ze_result_t result = zeFenceQueryStatus(hFence);
   record.returned(as_word(result), as_word(hFence));
@@ -1265,7 +1267,7 @@ ze_result_t ZE_APICALL traced_zeFenceQueryStatus(ze_fence_handle_t hFence) {
 }
 
 ze_result_t ZE_APICALL traced_zeFenceReset(ze_fence_handle_t hFence) {
-  if (!is_recording()) [[likely]] return zeFenceReset(hFence);
+  if (!is_watched()) [[likely]] return zeFenceReset(hFence);
   CallRecord record(157);
   const ze_result_t result = zeFenceReset(hFence);
   record.returned(as_word(result), as_word(hFence));
@@ -1273,7 +1275,7 @@ ze_result_t ZE_APICALL traced_zeFenceReset(ze_fence_handle_t hFence) {
 }
 
 ze_result_t ZE_APICALL traced_zeGraphCreateExt(ze_context_handle_t hContext, const void* pNext, ze_graph_handle_t* phGraph) {
-  if (!is_recording()) [[likely]] return zeGraphCreateExt(hContext, pNext, phGraph);
+  if (!is_watched()) [[likely]] return zeGraphCreateExt(hContext, pNext, phGraph);
   CallRecord record(158);
   const ze_result_t result = zeGraphCreateExt(hContext, pNext, phGraph);
   record.returned(as_word(result), as_word(hContext), as_word(pNext), received(result, phGraph));
@@ -1281,7 +1283,7 @@ ze_result_t ZE_APICALL traced_zeGraphCreateExt(ze_context_handle_t hContext, con
 }
 
 ze_result_t ZE_APICALL traced_zeGraphDestroyExt(ze_graph_handle_t hGraph) {
-  if (!is_recording()) [[likely]] return zeGraphDestroyExt(hGraph);
+  if (!is_watched()) [[likely]] return zeGraphDestroyExt(hGraph);
   CallRecord record(159);
   const ze_result_t result = zeGraphDestroyExt(hGraph);
   record.returned(as_word(result), as_word(hGraph));
@@ -1289,7 +1291,7 @@ ze_result_t ZE_APICALL traced_zeGraphDestroyExt(ze_graph_handle_t hGraph) {
 }
 
 ze_result_t ZE_APICALL traced_zeGraphDumpContentsExt(ze_graph_handle_t hGraph, const char* filePath, const void* pNext) {
-  if (!is_recording()) [[likely]] return zeGraphDumpContentsExt(hGraph, filePath, pNext);
+  if (!is_watched()) [[likely]] return zeGraphDumpContentsExt(hGraph, filePath, pNext);
   CallRecord record(160);
   const ze_result_t result = zeGraphDumpContentsExt(hGraph, filePath, pNext);
   record.returned(as_word(result), as_word(hGraph), as_word(filePath), as_word(pNext));
@@ -1297,7 +1299,7 @@ ze_result_t ZE_APICALL traced_zeGraphDumpContentsExt(ze_graph_handle_t hGraph, c
 }
 
 ze_result_t ZE_APICALL traced_zeGraphGetPrimaryCommandListExt(ze_graph_handle_t hGraph, ze_command_list_handle_t* phCommandList) {
-  if (!is_recording()) [[likely]] return zeGraphGetPrimaryCommandListExt(hGraph, phCommandList);
+  if (!is_watched()) [[likely]] return zeGraphGetPrimaryCommandListExt(hGraph, phCommandList);
   CallRecord record(161);
   const ze_result_t result = zeGraphGetPrimaryCommandListExt(hGraph, phCommandList);
   record.returned(as_word(result), as_word(hGraph), received(result, phCommandList));
@@ -1305,7 +1307,7 @@ ze_result_t ZE_APICALL traced_zeGraphGetPrimaryCommandListExt(ze_graph_handle_t 
 }
 
 ze_result_t ZE_APICALL traced_zeGraphInstantiateExt(ze_graph_handle_t hGraph, const void* pNext, ze_executable_graph_handle_t* phExecutableGraph) {
-  if (!is_recording()) [[likely]] return zeGraphInstantiateExt(hGraph, pNext, phExecutableGraph);
+  if (!is_watched()) [[likely]] return zeGraphInstantiateExt(hGraph, pNext, phExecutableGraph);
   CallRecord record(162);
   const ze_result_t result = zeGraphInstantiateExt(hGraph, pNext, phExecutableGraph);
   record.returned(as_word(result), as_word(hGraph), as_word(pNext), received(result, phExecutableGraph));
@@ -1313,7 +1315,7 @@ ze_result_t ZE_APICALL traced_zeGraphInstantiateExt(ze_graph_handle_t hGraph, co
 }
 
 ze_result_t ZE_APICALL traced_zeGraphIsEmptyExt(ze_graph_handle_t hGraph) {
-  if (!is_recording()) [[likely]] return zeGraphIsEmptyExt(hGraph);
+  if (!is_watched()) [[likely]] return zeGraphIsEmptyExt(hGraph);
   CallRecord record(163);
   const ze_result_t result = zeGraphIsEmptyExt(hGraph);
   record.returned(as_word(result), as_word(hGraph));
@@ -1321,7 +1323,7 @@ ze_result_t ZE_APICALL traced_zeGraphIsEmptyExt(ze_graph_handle_t hGraph) {
 }
 
 ze_result_t ZE_APICALL traced_zeGraphSetDestructionCallbackExt(ze_graph_handle_t hGraph, zex_mem_graph_free_callback_fn_t pfnCallback, void* pUserData, const void* pNext) {
-  if (!is_recording()) [[likely]] return zeGraphSetDestructionCallbackExt(hGraph, pfnCallback, pUserData, pNext);
+  if (!is_watched()) [[likely]] return zeGraphSetDestructionCallbackExt(hGraph, pfnCallback, pUserData, pNext);
   CallRecord record(164);
   const ze_result_t result = zeGraphSetDestructionCallbackExt(hGraph, pfnCallback, pUserData, pNext);
   record.returned(as_word(result), as_word(hGraph), as_word(pfnCallback), as_word(pUserData), as_word(pNext));
@@ -1329,7 +1331,7 @@ ze_result_t ZE_APICALL traced_zeGraphSetDestructionCallbackExt(ze_graph_handle_t
 }
 
 ze_result_t ZE_APICALL traced_zeImageCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_image_desc_t* desc, ze_image_handle_t* phImage) {
-  if (!is_recording()) [[likely]] return zeImageCreate(hContext, hDevice, desc, phImage);
+  if (!is_watched()) [[likely]] return zeImageCreate(hContext, hDevice, desc, phImage);
   CallRecord record(165);
   const ze_result_t result = zeImageCreate(hContext, hDevice, desc, phImage);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), received(result, phImage));
@@ -1337,7 +1339,7 @@ ze_result_t ZE_APICALL traced_zeImageCreate(ze_context_handle_t hContext, ze_dev
 }
 
 ze_result_t ZE_APICALL traced_zeImageDestroy(ze_image_handle_t hImage) {
-  if (!is_recording()) [[likely]] return zeImageDestroy(hImage);
+  if (!is_watched()) [[likely]] return zeImageDestroy(hImage);
   CallRecord record(166);
   const ze_result_t result = zeImageDestroy(hImage);
   record.returned(as_word(result), as_word(hImage));
@@ -1345,7 +1347,7 @@ ze_result_t ZE_APICALL traced_zeImageDestroy(ze_image_handle_t hImage) {
 }
 
 ze_result_t ZE_APICALL traced_zeImageGetAllocPropertiesExt(ze_context_handle_t hContext, ze_image_handle_t hImage, ze_image_allocation_ext_properties_t* pImageAllocProperties) {
-  if (!is_recording()) [[likely]] return zeImageGetAllocPropertiesExt(hContext, hImage, pImageAllocProperties);
+  if (!is_watched()) [[likely]] return zeImageGetAllocPropertiesExt(hContext, hImage, pImageAllocProperties);
   CallRecord record(167);
   const ze_result_t result = zeImageGetAllocPropertiesExt(hContext, hImage, pImageAllocProperties);
   record.returned(as_word(result), as_word(hContext), as_word(hImage), as_word(pImageAllocProperties));
@@ -1353,7 +1355,7 @@ ze_result_t ZE_APICALL traced_zeImageGetAllocPropertiesExt(ze_context_handle_t h
 }
 
 ze_result_t ZE_APICALL traced_zeImageGetDeviceOffsetExp(ze_image_handle_t hImage, uint64_t* pDeviceOffset) {
-  if (!is_recording()) [[likely]] return zeImageGetDeviceOffsetExp(hImage, pDeviceOffset);
+  if (!is_watched()) [[likely]] return zeImageGetDeviceOffsetExp(hImage, pDeviceOffset);
   CallRecord record(168);
   const ze_result_t result = zeImageGetDeviceOffsetExp(hImage, pDeviceOffset);
   record.returned(as_word(result), as_word(hImage), as_word(pDeviceOffset));
@@ -1361,7 +1363,7 @@ ze_result_t ZE_APICALL traced_zeImageGetDeviceOffsetExp(ze_image_handle_t hImage
 }
 
 ze_result_t ZE_APICALL traced_zeImageGetMemoryPropertiesExp(ze_image_handle_t hImage, ze_image_memory_properties_exp_t* pMemoryProperties) {
-  if (!is_recording()) [[likely]] return zeImageGetMemoryPropertiesExp(hImage, pMemoryProperties);
+  if (!is_watched()) [[likely]] return zeImageGetMemoryPropertiesExp(hImage, pMemoryProperties);
   CallRecord record(169);
   const ze_result_t result = zeImageGetMemoryPropertiesExp(hImage, pMemoryProperties);
   record.returned(as_word(result), as_word(hImage), as_word(pMemoryProperties));
@@ -1369,7 +1371,7 @@ ze_result_t ZE_APICALL traced_zeImageGetMemoryPropertiesExp(ze_image_handle_t hI
 }
 
 ze_result_t ZE_APICALL traced_zeImageGetProperties(ze_device_handle_t hDevice, const ze_image_desc_t* desc, ze_image_properties_t* pImageProperties) {
-  if (!is_recording()) [[likely]] return zeImageGetProperties(hDevice, desc, pImageProperties);
+  if (!is_watched()) [[likely]] return zeImageGetProperties(hDevice, desc, pImageProperties);
   CallRecord record(170);
   const ze_result_t result = zeImageGetProperties(hDevice, desc, pImageProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(desc), as_word(pImageProperties));
@@ -1377,7 +1379,7 @@ ze_result_t ZE_APICALL traced_zeImageGetProperties(ze_device_handle_t hDevice, c
 }
 
 ze_result_t ZE_APICALL traced_zeImageViewCreateExp(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_image_desc_t* desc, ze_image_handle_t hImage, ze_image_handle_t* phImageView) {
-  if (!is_recording()) [[likely]] return zeImageViewCreateExp(hContext, hDevice, desc, hImage, phImageView);
+  if (!is_watched()) [[likely]] return zeImageViewCreateExp(hContext, hDevice, desc, hImage, phImageView);
   CallRecord record(171);
   const ze_result_t result = zeImageViewCreateExp(hContext, hDevice, desc, hImage, phImageView);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), as_word(hImage), received(result, phImageView));
@@ -1385,7 +1387,7 @@ ze_result_t ZE_APICALL traced_zeImageViewCreateExp(ze_context_handle_t hContext,
 }
 
 ze_result_t ZE_APICALL traced_zeImageViewCreateExt(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_image_desc_t* desc, ze_image_handle_t hImage, ze_image_handle_t* phImageView) {
-  if (!is_recording()) [[likely]] return zeImageViewCreateExt(hContext, hDevice, desc, hImage, phImageView);
+  if (!is_watched()) [[likely]] return zeImageViewCreateExt(hContext, hDevice, desc, hImage, phImageView);
   CallRecord record(172);
   const ze_result_t result = zeImageViewCreateExt(hContext, hDevice, desc, hImage, phImageView);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), as_word(hImage), received(result, phImageView));
@@ -1393,7 +1395,7 @@ ze_result_t ZE_APICALL traced_zeImageViewCreateExt(ze_context_handle_t hContext,
 }
 
 ze_result_t ZE_APICALL traced_zeInit(ze_init_flags_t flags) {
-  if (!is_recording()) [[likely]] return zeInit(flags);
+  if (!is_watched()) [[likely]] return zeInit(flags);
   CallRecord record(173);
   const ze_result_t result = zeInit(flags);
   record.returned(as_word(result), as_word(flags));
@@ -1401,7 +1403,7 @@ ze_result_t ZE_APICALL traced_zeInit(ze_init_flags_t flags) {
 }
 
 ze_result_t ZE_APICALL traced_zeInitDrivers(uint32_t* pCount, ze_driver_handle_t* phDrivers, ze_init_driver_type_desc_t* desc) {
-  if (!is_recording()) [[likely]] return zeInitDrivers(pCount, phDrivers, desc);
+  if (!is_watched()) [[likely]] return zeInitDrivers(pCount, phDrivers, desc);
   CallRecord record(174);
   const ze_result_t result = zeInitDrivers(pCount, phDrivers, desc);
   record.returned(as_word(result), as_word(pCount), as_word(phDrivers), as_word(desc));
@@ -1409,7 +1411,7 @@ ze_result_t ZE_APICALL traced_zeInitDrivers(uint32_t* pCount, ze_driver_handle_t
 }
 
 ze_result_t ZE_APICALL traced_zeKernelCreate(ze_module_handle_t hModule, const ze_kernel_desc_t* desc, ze_kernel_handle_t* phKernel) {
-  if (!is_recording()) [[likely]] return zeKernelCreate(hModule, desc, phKernel);
+  if (!is_watched()) [[likely]] return zeKernelCreate(hModule, desc, phKernel);
   CallRecord record(175);
   const ze_result_t result = zeKernelCreate(hModule, desc, phKernel);
   record.returned(as_word(result), as_word(hModule), as_word(desc), received(result, phKernel));
@@ -1417,7 +1419,7 @@ ze_result_t ZE_APICALL traced_zeKernelCreate(ze_module_handle_t hModule, const z
 }
 
 ze_result_t ZE_APICALL traced_zeKernelDestroy(ze_kernel_handle_t hKernel) {
-  if (!is_recording()) [[likely]] return zeKernelDestroy(hKernel);
+  if (!is_watched()) [[likely]] return zeKernelDestroy(hKernel);
   CallRecord record(176);
   const ze_result_t result = zeKernelDestroy(hKernel);
   record.returned(as_word(result), as_word(hKernel));
@@ -1425,7 +1427,7 @@ ze_result_t ZE_APICALL traced_zeKernelDestroy(ze_kernel_handle_t hKernel) {
 }
 
 ze_result_t ZE_APICALL traced_zeKernelGetAllocationPropertiesExp(ze_kernel_handle_t hKernel, uint32_t* pCount, ze_kernel_allocation_exp_properties_t* pAllocationProperties) {
-  if (!is_recording()) [[likely]] return zeKernelGetAllocationPropertiesExp(hKernel, pCount, pAllocationProperties);
+  if (!is_watched()) [[likely]] return zeKernelGetAllocationPropertiesExp(hKernel, pCount, pAllocationProperties);
   CallRecord record(177);
   const ze_result_t result = zeKernelGetAllocationPropertiesExp(hKernel, pCount, pAllocationProperties);
   record.returned(as_word(result), as_word(hKernel), as_word(pCount), as_word(pAllocationProperties));
@@ -1433,7 +1435,7 @@ ze_result_t ZE_APICALL traced_zeKernelGetAllocationPropertiesExp(ze_kernel_handl
 }
 
 ze_result_t ZE_APICALL traced_zeKernelGetBinaryExp(ze_kernel_handle_t hKernel, size_t* pSize, uint8_t* pKernelBinary) {
-  if (!is_recording()) [[likely]] return zeKernelGetBinaryExp(hKernel, pSize, pKernelBinary);
+  if (!is_watched()) [[likely]] return zeKernelGetBinaryExp(hKernel, pSize, pKernelBinary);
   CallRecord record(178);
   const ze_result_t result = zeKernelGetBinaryExp(hKernel, pSize, pKernelBinary);
   record.returned(as_word(result), as_word(hKernel), as_word(pSize), as_word(pKernelBinary));
@@ -1441,7 +1443,7 @@ ze_result_t ZE_APICALL traced_zeKernelGetBinaryExp(ze_kernel_handle_t hKernel, s
 }
 
 ze_result_t ZE_APICALL traced_zeKernelGetIndirectAccess(ze_kernel_handle_t hKernel, ze_kernel_indirect_access_flags_t* pFlags) {
-  if (!is_recording()) [[likely]] return zeKernelGetIndirectAccess(hKernel, pFlags);
+  if (!is_watched()) [[likely]] return zeKernelGetIndirectAccess(hKernel, pFlags);
   CallRecord record(179);
   const ze_result_t result = zeKernelGetIndirectAccess(hKernel, pFlags);
   record.returned(as_word(result), as_word(hKernel), as_word(pFlags));
@@ -1449,7 +1451,7 @@ ze_result_t ZE_APICALL traced_zeKernelGetIndirectAccess(ze_kernel_handle_t hKern
 }
 
 ze_result_t ZE_APICALL traced_zeKernelGetName(ze_kernel_handle_t hKernel, size_t* pSize, char* pName) {
-  if (!is_recording()) [[likely]] return zeKernelGetName(hKernel, pSize, pName);
+  if (!is_watched()) [[likely]] return zeKernelGetName(hKernel, pSize, pName);
   CallRecord record(180);
   const ze_result_t result = zeKernelGetName(hKernel, pSize, pName);
   record.returned(as_word(result), as_word(hKernel), as_word(pSize), as_word(pName));
@@ -1457,7 +1459,7 @@ ze_result_t ZE_APICALL traced_zeKernelGetName(ze_kernel_handle_t hKernel, size_t
 }
 
 ze_result_t ZE_APICALL traced_zeKernelGetProperties(ze_kernel_handle_t hKernel, ze_kernel_properties_t* pKernelProperties) {
-  if (!is_recording()) [[likely]] return zeKernelGetProperties(hKernel, pKernelProperties);
+  if (!is_watched()) [[likely]] return zeKernelGetProperties(hKernel, pKernelProperties);
   CallRecord record(181);
   const ze_result_t result = zeKernelGetProperties(hKernel, pKernelProperties);
   record.returned(as_word(result), as_word(hKernel), as_word(pKernelProperties));
@@ -1465,7 +1467,7 @@ ze_result_t ZE_APICALL traced_zeKernelGetProperties(ze_kernel_handle_t hKernel, 
 }
 
 ze_result_t ZE_APICALL traced_zeKernelGetSourceAttributes(ze_kernel_handle_t hKernel, uint32_t* pSize, char** pString) {
-  if (!is_recording()) [[likely]] return zeKernelGetSourceAttributes(hKernel, pSize, pString);
+  if (!is_watched()) [[likely]] return zeKernelGetSourceAttributes(hKernel, pSize, pString);
   CallRecord record(182);
   const ze_result_t result = zeKernelGetSourceAttributes(hKernel, pSize, pString);
   record.returned(as_word(result), as_word(hKernel), as_word(pSize), as_word(pString));
@@ -1473,7 +1475,7 @@ ze_result_t ZE_APICALL traced_zeKernelGetSourceAttributes(ze_kernel_handle_t hKe
 }
 
 ze_result_t ZE_APICALL traced_zeKernelSchedulingHintExp(ze_kernel_handle_t hKernel, ze_scheduling_hint_exp_desc_t* pHint) {
-  if (!is_recording()) [[likely]] return zeKernelSchedulingHintExp(hKernel, pHint);
+  if (!is_watched()) [[likely]] return zeKernelSchedulingHintExp(hKernel, pHint);
   CallRecord record(183);
   const ze_result_t result = zeKernelSchedulingHintExp(hKernel, pHint);
   record.returned(as_word(result), as_word(hKernel), as_word(pHint));
@@ -1481,7 +1483,7 @@ ze_result_t ZE_APICALL traced_zeKernelSchedulingHintExp(ze_kernel_handle_t hKern
 }
 
 ze_result_t ZE_APICALL traced_zeKernelSetArgumentValue(ze_kernel_handle_t hKernel, uint32_t argIndex, size_t argSize, const void* pArgValue) {
-  if (!is_recording()) [[likely]] return zeKernelSetArgumentValue(hKernel, argIndex, argSize, pArgValue);
+  if (!is_watched()) [[likely]] return zeKernelSetArgumentValue(hKernel, argIndex, argSize, pArgValue);
   CallRecord record(184);
   const ze_result_t result = zeKernelSetArgumentValue(hKernel, argIndex, argSize, pArgValue);
   record.returned(as_word(result), as_word(hKernel), as_word(argIndex), as_word(argSize), as_word(pArgValue));
@@ -1489,7 +1491,7 @@ ze_result_t ZE_APICALL traced_zeKernelSetArgumentValue(ze_kernel_handle_t hKerne
 }
 
 ze_result_t ZE_APICALL traced_zeKernelSetCacheConfig(ze_kernel_handle_t hKernel, ze_cache_config_flags_t flags) {
-  if (!is_recording()) [[likely]] return zeKernelSetCacheConfig(hKernel, flags);
+  if (!is_watched()) [[likely]] return zeKernelSetCacheConfig(hKernel, flags);
   CallRecord record(185);
   const ze_result_t result = zeKernelSetCacheConfig(hKernel, flags);
   record.returned(as_word(result), as_word(hKernel), as_word(flags));
@@ -1497,7 +1499,7 @@ ze_result_t ZE_APICALL traced_zeKernelSetCacheConfig(ze_kernel_handle_t hKernel,
 }
 
 ze_result_t ZE_APICALL traced_zeKernelSetGlobalOffsetExp(ze_kernel_handle_t hKernel, uint32_t offsetX, uint32_t offsetY, uint32_t offsetZ) {
-  if (!is_recording()) [[likely]] return zeKernelSetGlobalOffsetExp(hKernel, offsetX, offsetY, offsetZ);
+  if (!is_watched()) [[likely]] return zeKernelSetGlobalOffsetExp(hKernel, offsetX, offsetY, offsetZ);
   CallRecord record(186);
   const ze_result_t result = zeKernelSetGlobalOffsetExp(hKernel, offsetX, offsetY, offsetZ);
   record.returned(as_word(result), as_word(hKernel), as_word(offsetX), as_word(offsetY), as_word(offsetZ));
@@ -1505,7 +1507,7 @@ ze_result_t ZE_APICALL traced_zeKernelSetGlobalOffsetExp(ze_kernel_handle_t hKer
 }
 
 ze_result_t ZE_APICALL traced_zeKernelSetGroupSize(ze_kernel_handle_t hKernel, uint32_t groupSizeX, uint32_t groupSizeY, uint32_t groupSizeZ) {
-  if (!is_recording()) [[likely]] return zeKernelSetGroupSize(hKernel, groupSizeX, groupSizeY, groupSizeZ);
+  if (!is_watched()) [[likely]] return zeKernelSetGroupSize(hKernel, groupSizeX, groupSizeY, groupSizeZ);
   CallRecord record(187);
   const ze_result_t result = zeKernelSetGroupSize(hKernel, groupSizeX, groupSizeY, groupSizeZ);
   record.returned(as_word(result), as_word(hKernel), as_word(groupSizeX), as_word(groupSizeY), as_word(groupSizeZ));
@@ -1513,7 +1515,7 @@ ze_result_t ZE_APICALL traced_zeKernelSetGroupSize(ze_kernel_handle_t hKernel, u
 }
 
 ze_result_t ZE_APICALL traced_zeKernelSetIndirectAccess(ze_kernel_handle_t hKernel, ze_kernel_indirect_access_flags_t flags) {
-  if (!is_recording()) [[likely]] return zeKernelSetIndirectAccess(hKernel, flags);
+  if (!is_watched()) [[likely]] return zeKernelSetIndirectAccess(hKernel, flags);
   CallRecord record(188);
   const ze_result_t result = zeKernelSetIndirectAccess(hKernel, flags);
   record.returned(as_word(result), as_word(hKernel), as_word(flags));
@@ -1521,7 +1523,7 @@ ze_result_t ZE_APICALL traced_zeKernelSetIndirectAccess(ze_kernel_handle_t hKern
 }
 
 ze_result_t ZE_APICALL traced_zeKernelSuggestGroupSize(ze_kernel_handle_t hKernel, uint32_t globalSizeX, uint32_t globalSizeY, uint32_t globalSizeZ, uint32_t* groupSizeX, uint32_t* groupSizeY, uint32_t* groupSizeZ) {
-  if (!is_recording()) [[likely]] return zeKernelSuggestGroupSize(hKernel, globalSizeX, globalSizeY, globalSizeZ, groupSizeX, groupSizeY, groupSizeZ);
+  if (!is_watched()) [[likely]] return zeKernelSuggestGroupSize(hKernel, globalSizeX, globalSizeY, globalSizeZ, groupSizeX, groupSizeY, groupSizeZ);
   CallRecord record(189);
   const ze_result_t result = zeKernelSuggestGroupSize(hKernel, globalSizeX, globalSizeY, globalSizeZ, groupSizeX, groupSizeY, groupSizeZ);
   record.returned(as_word(result), as_word(hKernel), as_word(globalSizeX), as_word(globalSizeY), as_word(globalSizeZ), as_word(groupSizeX), as_word(groupSizeY), as_word(groupSizeZ));
@@ -1529,7 +1531,7 @@ ze_result_t ZE_APICALL traced_zeKernelSuggestGroupSize(ze_kernel_handle_t hKerne
 }
 
 ze_result_t ZE_APICALL traced_zeKernelSuggestMaxCooperativeGroupCount(ze_kernel_handle_t hKernel, uint32_t* totalGroupCount) {
-  if (!is_recording()) [[likely]] return zeKernelSuggestMaxCooperativeGroupCount(hKernel, totalGroupCount);
+  if (!is_watched()) [[likely]] return zeKernelSuggestMaxCooperativeGroupCount(hKernel, totalGroupCount);
   CallRecord record(190);
   const ze_result_t result = zeKernelSuggestMaxCooperativeGroupCount(hKernel, totalGroupCount);
   record.returned(as_word(result), as_word(hKernel), as_word(totalGroupCount));
@@ -1537,7 +1539,7 @@ ze_result_t ZE_APICALL traced_zeKernelSuggestMaxCooperativeGroupCount(ze_kernel_
 }
 
 ze_result_t ZE_APICALL traced_zeMemAllocDevice(ze_context_handle_t hContext, const ze_device_mem_alloc_desc_t* device_desc, size_t size, size_t alignment, ze_device_handle_t hDevice, void** pptr) {
-  if (!is_recording()) [[likely]] return zeMemAllocDevice(hContext, device_desc, size, alignment, hDevice, pptr);
+  if (!is_watched()) [[likely]] return zeMemAllocDevice(hContext, device_desc, size, alignment, hDevice, pptr);
   CallRecord record(191);
   const ze_result_t result = zeMemAllocDevice(hContext, device_desc, size, alignment, hDevice, pptr);
   record.returned(as_word(result), as_word(hContext), as_word(device_desc), as_word(size), as_word(alignment), as_word(hDevice), received(result, pptr));
@@ -1545,7 +1547,7 @@ ze_result_t ZE_APICALL traced_zeMemAllocDevice(ze_context_handle_t hContext, con
 }
 
 ze_result_t ZE_APICALL traced_zeMemAllocHost(ze_context_handle_t hContext, const ze_host_mem_alloc_desc_t* host_desc, size_t size, size_t alignment, void** pptr) {
-  if (!is_recording()) [[likely]] return zeMemAllocHost(hContext, host_desc, size, alignment, pptr);
+  if (!is_watched()) [[likely]] return zeMemAllocHost(hContext, host_desc, size, alignment, pptr);
   CallRecord record(192);
   const ze_result_t result = zeMemAllocHost(hContext, host_desc, size, alignment, pptr);
   record.returned(as_word(result), as_word(hContext), as_word(host_desc), as_word(size), as_word(alignment), received(result, pptr));
@@ -1553,7 +1555,7 @@ ze_result_t ZE_APICALL traced_zeMemAllocHost(ze_context_handle_t hContext, const
 }
 
 ze_result_t ZE_APICALL traced_zeMemAllocShared(ze_context_handle_t hContext, const ze_device_mem_alloc_desc_t* device_desc, const ze_host_mem_alloc_desc_t* host_desc, size_t size, size_t alignment, ze_device_handle_t hDevice, void** pptr) {
-  if (!is_recording()) [[likely]] return zeMemAllocShared(hContext, device_desc, host_desc, size, alignment, hDevice, pptr);
+  if (!is_watched()) [[likely]] return zeMemAllocShared(hContext, device_desc, host_desc, size, alignment, hDevice, pptr);
   CallRecord record(193);
   const ze_result_t result = zeMemAllocShared(hContext, device_desc, host_desc, size, alignment, hDevice, pptr);
   record.returned(as_word(result), as_word(hContext), as_word(device_desc), as_word(host_desc), as_word(size), as_word(alignment), as_word(hDevice), received(result, pptr));
@@ -1561,7 +1563,7 @@ ze_result_t ZE_APICALL traced_zeMemAllocShared(ze_context_handle_t hContext, con
 }
 
 ze_result_t ZE_APICALL traced_zeMemCloseIpcHandle(ze_context_handle_t hContext, const void* ptr) {
-  if (!is_recording()) [[likely]] return zeMemCloseIpcHandle(hContext, ptr);
+  if (!is_watched()) [[likely]] return zeMemCloseIpcHandle(hContext, ptr);
   CallRecord record(194);
   const ze_result_t result = zeMemCloseIpcHandle(hContext, ptr);
   record.returned(as_word(result), as_word(hContext), as_word(ptr));
@@ -1569,15 +1571,17 @@ ze_result_t ZE_APICALL traced_zeMemCloseIpcHandle(ze_context_handle_t hContext, 
 }
 
 ze_result_t ZE_APICALL traced_zeMemFree(ze_context_handle_t hContext, void* ptr) {
-  if (!is_recording()) [[likely]] return zeMemFree(hContext, ptr);
+  if (!is_watched()) [[likely]] return zeMemFree(hContext, ptr);
   CallRecord record(195);
+  CheckedCall checked("zeMemFree", __builtin_return_address(0));
+  if (checked) if (const ze_result_t refused = before_zeMemFree(hContext, ptr)) return refused;
   const ze_result_t result = zeMemFree(hContext, ptr);
   record.returned(as_word(result), as_word(hContext), as_word(ptr));
   return result;
 }
 
 ze_result_t ZE_APICALL traced_zeMemFreeExt(ze_context_handle_t hContext, const ze_memory_free_ext_desc_t* pMemFreeDesc, void* ptr) {
-  if (!is_recording()) [[likely]] return zeMemFreeExt(hContext, pMemFreeDesc, ptr);
+  if (!is_watched()) [[likely]] return zeMemFreeExt(hContext, pMemFreeDesc, ptr);
   CallRecord record(196);
   const ze_result_t result = zeMemFreeExt(hContext, pMemFreeDesc, ptr);
   record.returned(as_word(result), as_word(hContext), as_word(pMemFreeDesc), as_word(ptr));
@@ -1585,7 +1589,7 @@ ze_result_t ZE_APICALL traced_zeMemFreeExt(ze_context_handle_t hContext, const z
 }
 
 ze_result_t ZE_APICALL traced_zeMemGetAddressRange(ze_context_handle_t hContext, const void* ptr, void** pBase, size_t* pSize) {
-  if (!is_recording()) [[likely]] return zeMemGetAddressRange(hContext, ptr, pBase, pSize);
+  if (!is_watched()) [[likely]] return zeMemGetAddressRange(hContext, ptr, pBase, pSize);
   CallRecord record(197);
   const ze_result_t result = zeMemGetAddressRange(hContext, ptr, pBase, pSize);
   record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(pBase), as_word(pSize));
@@ -1593,7 +1597,7 @@ ze_result_t ZE_APICALL traced_zeMemGetAddressRange(ze_context_handle_t hContext,
 }
 
 ze_result_t ZE_APICALL traced_zeMemGetAllocProperties(ze_context_handle_t hContext, const void* ptr, ze_memory_allocation_properties_t* pMemAllocProperties, ze_device_handle_t* phDevice) {
-  if (!is_recording()) [[likely]] return zeMemGetAllocProperties(hContext, ptr, pMemAllocProperties, phDevice);
+  if (!is_watched()) [[likely]] return zeMemGetAllocProperties(hContext, ptr, pMemAllocProperties, phDevice);
   CallRecord record(198);
   const ze_result_t result = zeMemGetAllocProperties(hContext, ptr, pMemAllocProperties, phDevice);
   record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(pMemAllocProperties), received(result, phDevice));
@@ -1601,7 +1605,7 @@ ze_result_t ZE_APICALL traced_zeMemGetAllocProperties(ze_context_handle_t hConte
 }
 
 ze_result_t ZE_APICALL traced_zeMemGetAtomicAccessAttributeExp(ze_context_handle_t hContext, ze_device_handle_t hDevice, const void* ptr, size_t size, ze_memory_atomic_attr_exp_flags_t* pAttr) {
-  if (!is_recording()) [[likely]] return zeMemGetAtomicAccessAttributeExp(hContext, hDevice, ptr, size, pAttr);
+  if (!is_watched()) [[likely]] return zeMemGetAtomicAccessAttributeExp(hContext, hDevice, ptr, size, pAttr);
   CallRecord record(199);
   const ze_result_t result = zeMemGetAtomicAccessAttributeExp(hContext, hDevice, ptr, size, pAttr);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(ptr), as_word(size), as_word(pAttr));
@@ -1609,7 +1613,7 @@ ze_result_t ZE_APICALL traced_zeMemGetAtomicAccessAttributeExp(ze_context_handle
 }
 
 ze_result_t ZE_APICALL traced_zeMemGetFileDescriptorFromIpcHandleExp(ze_context_handle_t hContext, ze_ipc_mem_handle_t ipcHandle, uint64_t* pHandle) {
-  if (!is_recording()) [[likely]] return zeMemGetFileDescriptorFromIpcHandleExp(hContext, ipcHandle, pHandle);
+  if (!is_watched()) [[likely]] return zeMemGetFileDescriptorFromIpcHandleExp(hContext, ipcHandle, pHandle);
   CallRecord record(200);
   const ze_result_t result = zeMemGetFileDescriptorFromIpcHandleExp(hContext, ipcHandle, pHandle);
   record.returned(as_word(result), as_word(hContext), as_word(ipcHandle), as_word(pHandle));
@@ -1617,7 +1621,7 @@ ze_result_t ZE_APICALL traced_zeMemGetFileDescriptorFromIpcHandleExp(ze_context_
 }
 
 ze_result_t ZE_APICALL traced_zeMemGetIpcHandle(ze_context_handle_t hContext, const void* ptr, ze_ipc_mem_handle_t* pIpcHandle) {
-  if (!is_recording()) [[likely]] return zeMemGetIpcHandle(hContext, ptr, pIpcHandle);
+  if (!is_watched()) [[likely]] return zeMemGetIpcHandle(hContext, ptr, pIpcHandle);
   CallRecord record(201);
   const ze_result_t result = zeMemGetIpcHandle(hContext, ptr, pIpcHandle);
   record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(pIpcHandle));
@@ -1625,7 +1629,7 @@ ze_result_t ZE_APICALL traced_zeMemGetIpcHandle(ze_context_handle_t hContext, co
 }
 
 ze_result_t ZE_APICALL traced_zeMemGetIpcHandleFromFileDescriptorExp(ze_context_handle_t hContext, uint64_t handle, ze_ipc_mem_handle_t* pIpcHandle) {
-  if (!is_recording()) [[likely]] return zeMemGetIpcHandleFromFileDescriptorExp(hContext, handle, pIpcHandle);
+  if (!is_watched()) [[likely]] return zeMemGetIpcHandleFromFileDescriptorExp(hContext, handle, pIpcHandle);
   CallRecord record(202);
   const ze_result_t result = zeMemGetIpcHandleFromFileDescriptorExp(hContext, handle, pIpcHandle);
   record.returned(as_word(result), as_word(hContext), as_word(handle), as_word(pIpcHandle));
@@ -1633,7 +1637,7 @@ ze_result_t ZE_APICALL traced_zeMemGetIpcHandleFromFileDescriptorExp(ze_context_
 }
 
 ze_result_t ZE_APICALL traced_zeMemGetIpcHandleWithProperties(ze_context_handle_t hContext, const void* ptr, void* pNext, ze_ipc_mem_handle_t* pIpcHandle) {
-  if (!is_recording()) [[likely]] return zeMemGetIpcHandleWithProperties(hContext, ptr, pNext, pIpcHandle);
+  if (!is_watched()) [[likely]] return zeMemGetIpcHandleWithProperties(hContext, ptr, pNext, pIpcHandle);
   CallRecord record(203);
   const ze_result_t result = zeMemGetIpcHandleWithProperties(hContext, ptr, pNext, pIpcHandle);
   record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(pNext), as_word(pIpcHandle));
@@ -1641,7 +1645,7 @@ ze_result_t ZE_APICALL traced_zeMemGetIpcHandleWithProperties(ze_context_handle_
 }
 
 ze_result_t ZE_APICALL traced_zeMemGetPitchFor2dImage(ze_context_handle_t hContext, ze_device_handle_t hDevice, size_t imageWidth, size_t imageHeight, unsigned int elementSizeInBytes, size_t* rowPitch) {
-  if (!is_recording()) [[likely]] return zeMemGetPitchFor2dImage(hContext, hDevice, imageWidth, imageHeight, elementSizeInBytes, rowPitch);
+  if (!is_watched()) [[likely]] return zeMemGetPitchFor2dImage(hContext, hDevice, imageWidth, imageHeight, elementSizeInBytes, rowPitch);
   CallRecord record(204);
   const ze_result_t result = zeMemGetPitchFor2dImage(hContext, hDevice, imageWidth, imageHeight, elementSizeInBytes, rowPitch);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(imageWidth), as_word(imageHeight), as_word(elementSizeInBytes), as_word(rowPitch));
@@ -1649,7 +1653,7 @@ ze_result_t ZE_APICALL traced_zeMemGetPitchFor2dImage(ze_context_handle_t hConte
 }
 
 ze_result_t ZE_APICALL traced_zeMemOpenIpcHandle(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_ipc_mem_handle_t handle, ze_ipc_memory_flags_t flags, void** pptr) {
-  if (!is_recording()) [[likely]] return zeMemOpenIpcHandle(hContext, hDevice, handle, flags, pptr);
+  if (!is_watched()) [[likely]] return zeMemOpenIpcHandle(hContext, hDevice, handle, flags, pptr);
   CallRecord record(205);
   const ze_result_t result = zeMemOpenIpcHandle(hContext, hDevice, handle, flags, pptr);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(handle), as_word(flags), received(result, pptr));
@@ -1657,7 +1661,7 @@ ze_result_t ZE_APICALL traced_zeMemOpenIpcHandle(ze_context_handle_t hContext, z
 }
 
 ze_result_t ZE_APICALL traced_zeMemPutIpcHandle(ze_context_handle_t hContext, ze_ipc_mem_handle_t handle) {
-  if (!is_recording()) [[likely]] return zeMemPutIpcHandle(hContext, handle);
+  if (!is_watched()) [[likely]] return zeMemPutIpcHandle(hContext, handle);
   CallRecord record(206);
   const ze_result_t result = zeMemPutIpcHandle(hContext, handle);
   record.returned(as_word(result), as_word(hContext), as_word(handle));
@@ -1665,7 +1669,7 @@ ze_result_t ZE_APICALL traced_zeMemPutIpcHandle(ze_context_handle_t hContext, ze
 }
 
 ze_result_t ZE_APICALL traced_zeMemSetAtomicAccessAttributeExp(ze_context_handle_t hContext, ze_device_handle_t hDevice, const void* ptr, size_t size, ze_memory_atomic_attr_exp_flags_t attr) {
-  if (!is_recording()) [[likely]] return zeMemSetAtomicAccessAttributeExp(hContext, hDevice, ptr, size, attr);
+  if (!is_watched()) [[likely]] return zeMemSetAtomicAccessAttributeExp(hContext, hDevice, ptr, size, attr);
   CallRecord record(207);
   const ze_result_t result = zeMemSetAtomicAccessAttributeExp(hContext, hDevice, ptr, size, attr);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(ptr), as_word(size), as_word(attr));
@@ -1673,7 +1677,7 @@ ze_result_t ZE_APICALL traced_zeMemSetAtomicAccessAttributeExp(ze_context_handle
 }
 
 ze_result_t ZE_APICALL traced_zeModuleBuildLogDestroy(ze_module_build_log_handle_t hModuleBuildLog) {
-  if (!is_recording()) [[likely]] return zeModuleBuildLogDestroy(hModuleBuildLog);
+  if (!is_watched()) [[likely]] return zeModuleBuildLogDestroy(hModuleBuildLog);
   CallRecord record(208);
   const ze_result_t result = zeModuleBuildLogDestroy(hModuleBuildLog);
   record.returned(as_word(result), as_word(hModuleBuildLog));
@@ -1681,7 +1685,7 @@ ze_result_t ZE_APICALL traced_zeModuleBuildLogDestroy(ze_module_build_log_handle
 }
 
 ze_result_t ZE_APICALL traced_zeModuleBuildLogGetString(ze_module_build_log_handle_t hModuleBuildLog, size_t* pSize, char* pBuildLog) {
-  if (!is_recording()) [[likely]] return zeModuleBuildLogGetString(hModuleBuildLog, pSize, pBuildLog);
+  if (!is_watched()) [[likely]] return zeModuleBuildLogGetString(hModuleBuildLog, pSize, pBuildLog);
   CallRecord record(209);
   const ze_result_t result = zeModuleBuildLogGetString(hModuleBuildLog, pSize, pBuildLog);
   record.returned(as_word(result), as_word(hModuleBuildLog), as_word(pSize), as_word(pBuildLog));
@@ -1689,7 +1693,7 @@ ze_result_t ZE_APICALL traced_zeModuleBuildLogGetString(ze_module_build_log_hand
 }
 
 ze_result_t ZE_APICALL traced_zeModuleCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_module_desc_t* desc, ze_module_handle_t* phModule, ze_module_build_log_handle_t* phBuildLog) {
-  if (!is_recording()) [[likely]] return zeModuleCreate(hContext, hDevice, desc, phModule, phBuildLog);
+  if (!is_watched()) [[likely]] return zeModuleCreate(hContext, hDevice, desc, phModule, phBuildLog);
   CallRecord record(210);
   const ze_result_t result = zeModuleCreate(hContext, hDevice, desc, phModule, phBuildLog);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), received(result, phModule), received(result, phBuildLog));
@@ -1697,7 +1701,7 @@ ze_result_t ZE_APICALL traced_zeModuleCreate(ze_context_handle_t hContext, ze_de
 }
 
 ze_result_t ZE_APICALL traced_zeModuleDestroy(ze_module_handle_t hModule) {
-  if (!is_recording()) [[likely]] return zeModuleDestroy(hModule);
+  if (!is_watched()) [[likely]] return zeModuleDestroy(hModule);
   CallRecord record(211);
   const ze_result_t result = zeModuleDestroy(hModule);
   record.returned(as_word(result), as_word(hModule));
@@ -1705,7 +1709,7 @@ ze_result_t ZE_APICALL traced_zeModuleDestroy(ze_module_handle_t hModule) {
 }
 
 ze_result_t ZE_APICALL traced_zeModuleDynamicLink(uint32_t numModules, ze_module_handle_t* phModules, ze_module_build_log_handle_t* phLinkLog) {
-  if (!is_recording()) [[likely]] return zeModuleDynamicLink(numModules, phModules, phLinkLog);
+  if (!is_watched()) [[likely]] return zeModuleDynamicLink(numModules, phModules, phLinkLog);
   CallRecord record(212);
   const ze_result_t result = zeModuleDynamicLink(numModules, phModules, phLinkLog);
   record.returned(as_word(result), as_word(numModules), as_word(phModules), received(result, phLinkLog));
@@ -1713,7 +1717,7 @@ ze_result_t ZE_APICALL traced_zeModuleDynamicLink(uint32_t numModules, ze_module
 }
 
 ze_result_t ZE_APICALL traced_zeModuleGetFunctionPointer(ze_module_handle_t hModule, const char* pFunctionName, void** pfnFunction) {
-  if (!is_recording()) [[likely]] return zeModuleGetFunctionPointer(hModule, pFunctionName, pfnFunction);
+  if (!is_watched()) [[likely]] return zeModuleGetFunctionPointer(hModule, pFunctionName, pfnFunction);
   CallRecord record(213);
   const ze_result_t result = zeModuleGetFunctionPointer(hModule, pFunctionName, pfnFunction);
   record.returned(as_word(result), as_word(hModule), as_word(pFunctionName), received(result, pfnFunction));
@@ -1721,7 +1725,7 @@ ze_result_t ZE_APICALL traced_zeModuleGetFunctionPointer(ze_module_handle_t hMod
 }
 
 ze_result_t ZE_APICALL traced_zeModuleGetGlobalPointer(ze_module_handle_t hModule, const char* pGlobalName, size_t* pSize, void** pptr) {
-  if (!is_recording()) [[likely]] return zeModuleGetGlobalPointer(hModule, pGlobalName, pSize, pptr);
+  if (!is_watched()) [[likely]] return zeModuleGetGlobalPointer(hModule, pGlobalName, pSize, pptr);
   CallRecord record(214);
   const ze_result_t result = zeModuleGetGlobalPointer(hModule, pGlobalName, pSize, pptr);
   record.returned(as_word(result), as_word(hModule), as_word(pGlobalName), as_word(pSize), as_word(pptr));
@@ -1729,7 +1733,7 @@ ze_result_t ZE_APICALL traced_zeModuleGetGlobalPointer(ze_module_handle_t hModul
 }
 
 ze_result_t ZE_APICALL traced_zeModuleGetKernelNames(ze_module_handle_t hModule, uint32_t* pCount, const char** pNames) {
-  if (!is_recording()) [[likely]] return zeModuleGetKernelNames(hModule, pCount, pNames);
+  if (!is_watched()) [[likely]] return zeModuleGetKernelNames(hModule, pCount, pNames);
   CallRecord record(215);
   const ze_result_t result = zeModuleGetKernelNames(hModule, pCount, pNames);
   record.returned(as_word(result), as_word(hModule), as_word(pCount), as_word(pNames));
@@ -1737,7 +1741,7 @@ ze_result_t ZE_APICALL traced_zeModuleGetKernelNames(ze_module_handle_t hModule,
 }
 
 ze_result_t ZE_APICALL traced_zeModuleGetNativeBinary(ze_module_handle_t hModule, size_t* pSize, uint8_t* pModuleNativeBinary) {
-  if (!is_recording()) [[likely]] return zeModuleGetNativeBinary(hModule, pSize, pModuleNativeBinary);
+  if (!is_watched()) [[likely]] return zeModuleGetNativeBinary(hModule, pSize, pModuleNativeBinary);
   CallRecord record(216);
   const ze_result_t result = zeModuleGetNativeBinary(hModule, pSize, pModuleNativeBinary);
   record.returned(as_word(result), as_word(hModule), as_word(pSize), as_word(pModuleNativeBinary));
@@ -1745,7 +1749,7 @@ ze_result_t ZE_APICALL traced_zeModuleGetNativeBinary(ze_module_handle_t hModule
 }
 
 ze_result_t ZE_APICALL traced_zeModuleGetProperties(ze_module_handle_t hModule, ze_module_properties_t* pModuleProperties) {
-  if (!is_recording()) [[likely]] return zeModuleGetProperties(hModule, pModuleProperties);
+  if (!is_watched()) [[likely]] return zeModuleGetProperties(hModule, pModuleProperties);
   CallRecord record(217);
   const ze_result_t result = zeModuleGetProperties(hModule, pModuleProperties);
   record.returned(as_word(result), as_word(hModule), as_word(pModuleProperties));
@@ -1753,7 +1757,7 @@ ze_result_t ZE_APICALL traced_zeModuleGetProperties(ze_module_handle_t hModule, 
 }
 
 ze_result_t ZE_APICALL traced_zeModuleInspectLinkageExt(ze_linkage_inspection_ext_desc_t* pInspectDesc, uint32_t numModules, ze_module_handle_t* phModules, ze_module_build_log_handle_t* phLog) {
-  if (!is_recording()) [[likely]] return zeModuleInspectLinkageExt(pInspectDesc, numModules, phModules, phLog);
+  if (!is_watched()) [[likely]] return zeModuleInspectLinkageExt(pInspectDesc, numModules, phModules, phLog);
   CallRecord record(218);
   const ze_result_t result = zeModuleInspectLinkageExt(pInspectDesc, numModules, phModules, phLog);
   record.returned(as_word(result), as_word(pInspectDesc), as_word(numModules), as_word(phModules), received(result, phLog));
@@ -1761,7 +1765,7 @@ ze_result_t ZE_APICALL traced_zeModuleInspectLinkageExt(ze_linkage_inspection_ex
 }
 
 ze_result_t ZE_APICALL traced_zePhysicalMemCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_physical_mem_desc_t* desc, ze_physical_mem_handle_t* phPhysicalMemory) {
-  if (!is_recording()) [[likely]] return zePhysicalMemCreate(hContext, hDevice, desc, phPhysicalMemory);
+  if (!is_watched()) [[likely]] return zePhysicalMemCreate(hContext, hDevice, desc, phPhysicalMemory);
   CallRecord record(219);
   const ze_result_t result = zePhysicalMemCreate(hContext, hDevice, desc, phPhysicalMemory);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), received(result, phPhysicalMemory));
@@ -1769,7 +1773,7 @@ ze_result_t ZE_APICALL traced_zePhysicalMemCreate(ze_context_handle_t hContext, 
 }
 
 ze_result_t ZE_APICALL traced_zePhysicalMemDestroy(ze_context_handle_t hContext, ze_physical_mem_handle_t hPhysicalMemory) {
-  if (!is_recording()) [[likely]] return zePhysicalMemDestroy(hContext, hPhysicalMemory);
+  if (!is_watched()) [[likely]] return zePhysicalMemDestroy(hContext, hPhysicalMemory);
   CallRecord record(220);
   const ze_result_t result = zePhysicalMemDestroy(hContext, hPhysicalMemory);
   record.returned(as_word(result), as_word(hContext), as_word(hPhysicalMemory));
@@ -1777,7 +1781,7 @@ ze_result_t ZE_APICALL traced_zePhysicalMemDestroy(ze_context_handle_t hContext,
 }
 
 ze_result_t ZE_APICALL traced_zePhysicalMemGetProperties(ze_context_handle_t hContext, ze_physical_mem_handle_t hPhysicalMem, ze_physical_mem_properties_t* pMemProperties) {
-  if (!is_recording()) [[likely]] return zePhysicalMemGetProperties(hContext, hPhysicalMem, pMemProperties);
+  if (!is_watched()) [[likely]] return zePhysicalMemGetProperties(hContext, hPhysicalMem, pMemProperties);
   CallRecord record(221);
   const ze_result_t result = zePhysicalMemGetProperties(hContext, hPhysicalMem, pMemProperties);
   record.returned(as_word(result), as_word(hContext), as_word(hPhysicalMem), as_word(pMemProperties));
@@ -1785,7 +1789,7 @@ ze_result_t ZE_APICALL traced_zePhysicalMemGetProperties(ze_context_handle_t hCo
 }
 
 ze_result_t ZE_APICALL traced_zeRTASBuilderBuildExp(ze_rtas_builder_exp_handle_t hBuilder, const ze_rtas_builder_build_op_exp_desc_t* pBuildOpDescriptor, void* pScratchBuffer, size_t scratchBufferSizeBytes, void* pRtasBuffer, size_t rtasBufferSizeBytes, ze_rtas_parallel_operation_exp_handle_t hParallelOperation, void* pBuildUserPtr, ze_rtas_aabb_exp_t* pBounds, size_t* pRtasBufferSizeBytes) {
-  if (!is_recording()) [[likely]] return zeRTASBuilderBuildExp(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes);
+  if (!is_watched()) [[likely]] return zeRTASBuilderBuildExp(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes);
   CallRecord record(222);
   const ze_result_t result = zeRTASBuilderBuildExp(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes);
   record.returned(as_word(result), as_word(hBuilder), as_word(pBuildOpDescriptor), as_word(pScratchBuffer), as_word(scratchBufferSizeBytes), as_word(pRtasBuffer), as_word(rtasBufferSizeBytes), as_word(hParallelOperation), as_word(pBuildUserPtr), as_word(pBounds), as_word(pRtasBufferSizeBytes));
@@ -1793,7 +1797,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderBuildExp(ze_rtas_builder_exp_handle_t
 }
 
 ze_result_t ZE_APICALL traced_zeRTASBuilderBuildExt(ze_rtas_builder_ext_handle_t hBuilder, const ze_rtas_builder_build_op_ext_desc_t* pBuildOpDescriptor, void* pScratchBuffer, size_t scratchBufferSizeBytes, void* pRtasBuffer, size_t rtasBufferSizeBytes, ze_rtas_parallel_operation_ext_handle_t hParallelOperation, void* pBuildUserPtr, ze_rtas_aabb_ext_t* pBounds, size_t* pRtasBufferSizeBytes) {
-  if (!is_recording()) [[likely]] return zeRTASBuilderBuildExt(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes);
+  if (!is_watched()) [[likely]] return zeRTASBuilderBuildExt(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes);
   CallRecord record(223);
   const ze_result_t result = zeRTASBuilderBuildExt(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes);
   record.returned(as_word(result), as_word(hBuilder), as_word(pBuildOpDescriptor), as_word(pScratchBuffer), as_word(scratchBufferSizeBytes), as_word(pRtasBuffer), as_word(rtasBufferSizeBytes), as_word(hParallelOperation), as_word(pBuildUserPtr), as_word(pBounds), as_word(pRtasBufferSizeBytes));
@@ -1801,7 +1805,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderBuildExt(ze_rtas_builder_ext_handle_t
 }
 
 ze_result_t ZE_APICALL traced_zeRTASBuilderCommandListAppendCopyExt(ze_command_list_handle_t hCommandList, void* dstptr, const void* srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_recording()) [[likely]] return zeRTASBuilderCommandListAppendCopyExt(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (!is_watched()) [[likely]] return zeRTASBuilderCommandListAppendCopyExt(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(224);
   const ze_result_t result = zeRTASBuilderCommandListAppendCopyExt(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(srcptr), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -1809,7 +1813,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderCommandListAppendCopyExt(ze_command_l
 }
 
 ze_result_t ZE_APICALL traced_zeRTASBuilderCreateExp(ze_driver_handle_t hDriver, const ze_rtas_builder_exp_desc_t* pDescriptor, ze_rtas_builder_exp_handle_t* phBuilder) {
-  if (!is_recording()) [[likely]] return zeRTASBuilderCreateExp(hDriver, pDescriptor, phBuilder);
+  if (!is_watched()) [[likely]] return zeRTASBuilderCreateExp(hDriver, pDescriptor, phBuilder);
   CallRecord record(225);
   const ze_result_t result = zeRTASBuilderCreateExp(hDriver, pDescriptor, phBuilder);
   record.returned(as_word(result), as_word(hDriver), as_word(pDescriptor), received(result, phBuilder));
@@ -1817,7 +1821,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderCreateExp(ze_driver_handle_t hDriver,
 }
 
 ze_result_t ZE_APICALL traced_zeRTASBuilderCreateExt(ze_driver_handle_t hDriver, const ze_rtas_builder_ext_desc_t* pDescriptor, ze_rtas_builder_ext_handle_t* phBuilder) {
-  if (!is_recording()) [[likely]] return zeRTASBuilderCreateExt(hDriver, pDescriptor, phBuilder);
+  if (!is_watched()) [[likely]] return zeRTASBuilderCreateExt(hDriver, pDescriptor, phBuilder);
   CallRecord record(226);
   const ze_result_t result = zeRTASBuilderCreateExt(hDriver, pDescriptor, phBuilder);
   record.returned(as_word(result), as_word(hDriver), as_word(pDescriptor), received(result, phBuilder));
@@ -1825,7 +1829,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderCreateExt(ze_driver_handle_t hDriver,
 }
 
 ze_result_t ZE_APICALL traced_zeRTASBuilderDestroyExp(ze_rtas_builder_exp_handle_t hBuilder) {
-  if (!is_recording()) [[likely]] return zeRTASBuilderDestroyExp(hBuilder);
+  if (!is_watched()) [[likely]] return zeRTASBuilderDestroyExp(hBuilder);
   CallRecord record(227);
   const ze_result_t result = zeRTASBuilderDestroyExp(hBuilder);
   record.returned(as_word(result), as_word(hBuilder));
@@ -1833,7 +1837,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderDestroyExp(ze_rtas_builder_exp_handle
 }
 
 ze_result_t ZE_APICALL traced_zeRTASBuilderDestroyExt(ze_rtas_builder_ext_handle_t hBuilder) {
-  if (!is_recording()) [[likely]] return zeRTASBuilderDestroyExt(hBuilder);
+  if (!is_watched()) [[likely]] return zeRTASBuilderDestroyExt(hBuilder);
   CallRecord record(228);
   const ze_result_t result = zeRTASBuilderDestroyExt(hBuilder);
   record.returned(as_word(result), as_word(hBuilder));
@@ -1841,7 +1845,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderDestroyExt(ze_rtas_builder_ext_handle
 }
 
 ze_result_t ZE_APICALL traced_zeRTASBuilderGetBuildPropertiesExp(ze_rtas_builder_exp_handle_t hBuilder, const ze_rtas_builder_build_op_exp_desc_t* pBuildOpDescriptor, ze_rtas_builder_exp_properties_t* pProperties) {
-  if (!is_recording()) [[likely]] return zeRTASBuilderGetBuildPropertiesExp(hBuilder, pBuildOpDescriptor, pProperties);
+  if (!is_watched()) [[likely]] return zeRTASBuilderGetBuildPropertiesExp(hBuilder, pBuildOpDescriptor, pProperties);
   CallRecord record(229);
   const ze_result_t result = zeRTASBuilderGetBuildPropertiesExp(hBuilder, pBuildOpDescriptor, pProperties);
   record.returned(as_word(result), as_word(hBuilder), as_word(pBuildOpDescriptor), as_word(pProperties));
@@ -1849,7 +1853,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderGetBuildPropertiesExp(ze_rtas_builder
 }
 
 ze_result_t ZE_APICALL traced_zeRTASBuilderGetBuildPropertiesExt(ze_rtas_builder_ext_handle_t hBuilder, const ze_rtas_builder_build_op_ext_desc_t* pBuildOpDescriptor, ze_rtas_builder_ext_properties_t* pProperties) {
-  if (!is_recording()) [[likely]] return zeRTASBuilderGetBuildPropertiesExt(hBuilder, pBuildOpDescriptor, pProperties);
+  if (!is_watched()) [[likely]] return zeRTASBuilderGetBuildPropertiesExt(hBuilder, pBuildOpDescriptor, pProperties);
   CallRecord record(230);
   const ze_result_t result = zeRTASBuilderGetBuildPropertiesExt(hBuilder, pBuildOpDescriptor, pProperties);
   record.returned(as_word(result), as_word(hBuilder), as_word(pBuildOpDescriptor), as_word(pProperties));
@@ -1857,7 +1861,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderGetBuildPropertiesExt(ze_rtas_builder
 }
 
 ze_result_t ZE_APICALL traced_zeRTASParallelOperationCreateExp(ze_driver_handle_t hDriver, ze_rtas_parallel_operation_exp_handle_t* phParallelOperation) {
-  if (!is_recording()) [[likely]] return zeRTASParallelOperationCreateExp(hDriver, phParallelOperation);
+  if (!is_watched()) [[likely]] return zeRTASParallelOperationCreateExp(hDriver, phParallelOperation);
   CallRecord record(231);
   const ze_result_t result = zeRTASParallelOperationCreateExp(hDriver, phParallelOperation);
   record.returned(as_word(result), as_word(hDriver), received(result, phParallelOperation));
@@ -1865,7 +1869,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationCreateExp(ze_driver_handle_
 }
 
 ze_result_t ZE_APICALL traced_zeRTASParallelOperationCreateExt(ze_driver_handle_t hDriver, ze_rtas_parallel_operation_ext_handle_t* phParallelOperation) {
-  if (!is_recording()) [[likely]] return zeRTASParallelOperationCreateExt(hDriver, phParallelOperation);
+  if (!is_watched()) [[likely]] return zeRTASParallelOperationCreateExt(hDriver, phParallelOperation);
   CallRecord record(232);
   const ze_result_t result = zeRTASParallelOperationCreateExt(hDriver, phParallelOperation);
   record.returned(as_word(result), as_word(hDriver), received(result, phParallelOperation));
@@ -1873,7 +1877,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationCreateExt(ze_driver_handle_
 }
 
 ze_result_t ZE_APICALL traced_zeRTASParallelOperationDestroyExp(ze_rtas_parallel_operation_exp_handle_t hParallelOperation) {
-  if (!is_recording()) [[likely]] return zeRTASParallelOperationDestroyExp(hParallelOperation);
+  if (!is_watched()) [[likely]] return zeRTASParallelOperationDestroyExp(hParallelOperation);
   CallRecord record(233);
   const ze_result_t result = zeRTASParallelOperationDestroyExp(hParallelOperation);
   record.returned(as_word(result), as_word(hParallelOperation));
@@ -1881,7 +1885,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationDestroyExp(ze_rtas_parallel
 }
 
 ze_result_t ZE_APICALL traced_zeRTASParallelOperationDestroyExt(ze_rtas_parallel_operation_ext_handle_t hParallelOperation) {
-  if (!is_recording()) [[likely]] return zeRTASParallelOperationDestroyExt(hParallelOperation);
+  if (!is_watched()) [[likely]] return zeRTASParallelOperationDestroyExt(hParallelOperation);
   CallRecord record(234);
   const ze_result_t result = zeRTASParallelOperationDestroyExt(hParallelOperation);
   record.returned(as_word(result), as_word(hParallelOperation));
@@ -1889,7 +1893,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationDestroyExt(ze_rtas_parallel
 }
 
 ze_result_t ZE_APICALL traced_zeRTASParallelOperationGetPropertiesExp(ze_rtas_parallel_operation_exp_handle_t hParallelOperation, ze_rtas_parallel_operation_exp_properties_t* pProperties) {
-  if (!is_recording()) [[likely]] return zeRTASParallelOperationGetPropertiesExp(hParallelOperation, pProperties);
+  if (!is_watched()) [[likely]] return zeRTASParallelOperationGetPropertiesExp(hParallelOperation, pProperties);
   CallRecord record(235);
   const ze_result_t result = zeRTASParallelOperationGetPropertiesExp(hParallelOperation, pProperties);
   record.returned(as_word(result), as_word(hParallelOperation), as_word(pProperties));
@@ -1897,7 +1901,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationGetPropertiesExp(ze_rtas_pa
 }
 
 ze_result_t ZE_APICALL traced_zeRTASParallelOperationGetPropertiesExt(ze_rtas_parallel_operation_ext_handle_t hParallelOperation, ze_rtas_parallel_operation_ext_properties_t* pProperties) {
-  if (!is_recording()) [[likely]] return zeRTASParallelOperationGetPropertiesExt(hParallelOperation, pProperties);
+  if (!is_watched()) [[likely]] return zeRTASParallelOperationGetPropertiesExt(hParallelOperation, pProperties);
   CallRecord record(236);
   const ze_result_t result = zeRTASParallelOperationGetPropertiesExt(hParallelOperation, pProperties);
   record.returned(as_word(result), as_word(hParallelOperation), as_word(pProperties));
@@ -1905,7 +1909,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationGetPropertiesExt(ze_rtas_pa
 }
 
 ze_result_t ZE_APICALL traced_zeRTASParallelOperationJoinExp(ze_rtas_parallel_operation_exp_handle_t hParallelOperation) {
-  if (!is_recording()) [[likely]] return zeRTASParallelOperationJoinExp(hParallelOperation);
+  if (!is_watched()) [[likely]] return zeRTASParallelOperationJoinExp(hParallelOperation);
   CallRecord record(237);
   const ze_result_t result = zeRTASParallelOperationJoinExp(hParallelOperation);
   record.returned(as_word(result), as_word(hParallelOperation));
@@ -1913,7 +1917,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationJoinExp(ze_rtas_parallel_op
 }
 
 ze_result_t ZE_APICALL traced_zeRTASParallelOperationJoinExt(ze_rtas_parallel_operation_ext_handle_t hParallelOperation) {
-  if (!is_recording()) [[likely]] return zeRTASParallelOperationJoinExt(hParallelOperation);
+  if (!is_watched()) [[likely]] return zeRTASParallelOperationJoinExt(hParallelOperation);
   CallRecord record(238);
   const ze_result_t result = zeRTASParallelOperationJoinExt(hParallelOperation);
   record.returned(as_word(result), as_word(hParallelOperation));
@@ -1921,7 +1925,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationJoinExt(ze_rtas_parallel_op
 }
 
 ze_result_t ZE_APICALL traced_zeSamplerCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_sampler_desc_t* desc, ze_sampler_handle_t* phSampler) {
-  if (!is_recording()) [[likely]] return zeSamplerCreate(hContext, hDevice, desc, phSampler);
+  if (!is_watched()) [[likely]] return zeSamplerCreate(hContext, hDevice, desc, phSampler);
   CallRecord record(239);
   const ze_result_t result = zeSamplerCreate(hContext, hDevice, desc, phSampler);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), received(result, phSampler));
@@ -1929,7 +1933,7 @@ ze_result_t ZE_APICALL traced_zeSamplerCreate(ze_context_handle_t hContext, ze_d
 }
 
 ze_result_t ZE_APICALL traced_zeSamplerDestroy(ze_sampler_handle_t hSampler) {
-  if (!is_recording()) [[likely]] return zeSamplerDestroy(hSampler);
+  if (!is_watched()) [[likely]] return zeSamplerDestroy(hSampler);
   CallRecord record(240);
   const ze_result_t result = zeSamplerDestroy(hSampler);
   record.returned(as_word(result), as_word(hSampler));
@@ -1937,7 +1941,7 @@ ze_result_t ZE_APICALL traced_zeSamplerDestroy(ze_sampler_handle_t hSampler) {
 }
 
 ze_result_t ZE_APICALL traced_zeVirtualMemFree(ze_context_handle_t hContext, const void* ptr, size_t size) {
-  if (!is_recording()) [[likely]] return zeVirtualMemFree(hContext, ptr, size);
+  if (!is_watched()) [[likely]] return zeVirtualMemFree(hContext, ptr, size);
   CallRecord record(241);
   const ze_result_t result = zeVirtualMemFree(hContext, ptr, size);
   record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(size));
@@ -1945,7 +1949,7 @@ ze_result_t ZE_APICALL traced_zeVirtualMemFree(ze_context_handle_t hContext, con
 }
 
 ze_result_t ZE_APICALL traced_zeVirtualMemGetAccessAttribute(ze_context_handle_t hContext, const void* ptr, size_t size, ze_memory_access_attribute_t* access, size_t* outSize) {
-  if (!is_recording()) [[likely]] return zeVirtualMemGetAccessAttribute(hContext, ptr, size, access, outSize);
+  if (!is_watched()) [[likely]] return zeVirtualMemGetAccessAttribute(hContext, ptr, size, access, outSize);
   CallRecord record(242);
   const ze_result_t result = zeVirtualMemGetAccessAttribute(hContext, ptr, size, access, outSize);
   record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(size), as_word(access), as_word(outSize));
@@ -1953,7 +1957,7 @@ ze_result_t ZE_APICALL traced_zeVirtualMemGetAccessAttribute(ze_context_handle_t
 }
 
 ze_result_t ZE_APICALL traced_zeVirtualMemMap(ze_context_handle_t hContext, const void* ptr, size_t size, ze_physical_mem_handle_t hPhysicalMemory, size_t offset, ze_memory_access_attribute_t access) {
-  if (!is_recording()) [[likely]] return zeVirtualMemMap(hContext, ptr, size, hPhysicalMemory, offset, access);
+  if (!is_watched()) [[likely]] return zeVirtualMemMap(hContext, ptr, size, hPhysicalMemory, offset, access);
   CallRecord record(243);
   const ze_result_t result = zeVirtualMemMap(hContext, ptr, size, hPhysicalMemory, offset, access);
   record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(size), as_word(hPhysicalMemory), as_word(offset), as_word(access));
@@ -1961,7 +1965,7 @@ ze_result_t ZE_APICALL traced_zeVirtualMemMap(ze_context_handle_t hContext, cons
 }
 
 ze_result_t ZE_APICALL traced_zeVirtualMemQueryPageSize(ze_context_handle_t hContext, ze_device_handle_t hDevice, size_t size, size_t* pagesize) {
-  if (!is_recording()) [[likely]] return zeVirtualMemQueryPageSize(hContext, hDevice, size, pagesize);
+  if (!is_watched()) [[likely]] return zeVirtualMemQueryPageSize(hContext, hDevice, size, pagesize);
   CallRecord record(244);
   const ze_result_t result = zeVirtualMemQueryPageSize(hContext, hDevice, size, pagesize);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(size), as_word(pagesize));
@@ -1969,7 +1973,7 @@ ze_result_t ZE_APICALL traced_zeVirtualMemQueryPageSize(ze_context_handle_t hCon
 }
 
 ze_result_t ZE_APICALL traced_zeVirtualMemReserve(ze_context_handle_t hContext, const void* pStart, size_t size, void** pptr) {
-  if (!is_recording()) [[likely]] return zeVirtualMemReserve(hContext, pStart, size, pptr);
+  if (!is_watched()) [[likely]] return zeVirtualMemReserve(hContext, pStart, size, pptr);
   CallRecord record(245);
   const ze_result_t result = zeVirtualMemReserve(hContext, pStart, size, pptr);
   record.returned(as_word(result), as_word(hContext), as_word(pStart), as_word(size), received(result, pptr));
@@ -1977,7 +1981,7 @@ ze_result_t ZE_APICALL traced_zeVirtualMemReserve(ze_context_handle_t hContext, 
 }
 
 ze_result_t ZE_APICALL traced_zeVirtualMemSetAccessAttribute(ze_context_handle_t hContext, const void* ptr, size_t size, ze_memory_access_attribute_t access) {
-  if (!is_recording()) [[likely]] return zeVirtualMemSetAccessAttribute(hContext, ptr, size, access);
+  if (!is_watched()) [[likely]] return zeVirtualMemSetAccessAttribute(hContext, ptr, size, access);
   CallRecord record(246);
   const ze_result_t result = zeVirtualMemSetAccessAttribute(hContext, ptr, size, access);
   record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(size), as_word(access));
@@ -1985,7 +1989,7 @@ ze_result_t ZE_APICALL traced_zeVirtualMemSetAccessAttribute(ze_context_handle_t
 }
 
 ze_result_t ZE_APICALL traced_zeVirtualMemUnmap(ze_context_handle_t hContext, const void* ptr, size_t size) {
-  if (!is_recording()) [[likely]] return zeVirtualMemUnmap(hContext, ptr, size);
+  if (!is_watched()) [[likely]] return zeVirtualMemUnmap(hContext, ptr, size);
   CallRecord record(247);
   const ze_result_t result = zeVirtualMemUnmap(hContext, ptr, size);
   record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(size));
@@ -1993,7 +1997,7 @@ ze_result_t ZE_APICALL traced_zeVirtualMemUnmap(ze_context_handle_t hContext, co
 }
 
 ze_context_handle_t ZE_APICALL traced_zerGetDefaultContext() {
-  if (!is_recording()) [[likely]] return zerGetDefaultContext();
+  if (!is_watched()) [[likely]] return zerGetDefaultContext();
   CallRecord record(248);
   const ze_context_handle_t result = zerGetDefaultContext();
   record.returned(as_word(result));
@@ -2001,7 +2005,7 @@ ze_context_handle_t ZE_APICALL traced_zerGetDefaultContext() {
 }
 
 ze_result_t ZE_APICALL traced_zerGetLastErrorDescription(const char** ppString) {
-  if (!is_recording()) [[likely]] return zerGetLastErrorDescription(ppString);
+  if (!is_watched()) [[likely]] return zerGetLastErrorDescription(ppString);
   CallRecord record(249);
   const ze_result_t result = zerGetLastErrorDescription(ppString);
   record.returned(as_word(result), as_word(ppString));
@@ -2009,7 +2013,7 @@ ze_result_t ZE_APICALL traced_zerGetLastErrorDescription(const char** ppString) 
 }
 
 uint32_t ZE_APICALL traced_zerTranslateDeviceHandleToIdentifier(ze_device_handle_t hDevice) {
-  if (!is_recording()) [[likely]] return zerTranslateDeviceHandleToIdentifier(hDevice);
+  if (!is_watched()) [[likely]] return zerTranslateDeviceHandleToIdentifier(hDevice);
   CallRecord record(250);
   const uint32_t result = zerTranslateDeviceHandleToIdentifier(hDevice);
   record.returned(as_word(result), as_word(hDevice));
@@ -2017,7 +2021,7 @@ uint32_t ZE_APICALL traced_zerTranslateDeviceHandleToIdentifier(ze_device_handle
 }
 
 ze_device_handle_t ZE_APICALL traced_zerTranslateIdentifierToDeviceHandle(uint32_t identifier) {
-  if (!is_recording()) [[likely]] return zerTranslateIdentifierToDeviceHandle(identifier);
+  if (!is_watched()) [[likely]] return zerTranslateIdentifierToDeviceHandle(identifier);
   CallRecord record(251);
   const ze_device_handle_t result = zerTranslateIdentifierToDeviceHandle(identifier);
   record.returned(as_word(result), as_word(identifier));
@@ -2025,7 +2029,7 @@ ze_device_handle_t ZE_APICALL traced_zerTranslateIdentifierToDeviceHandle(uint32
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceEccAvailable(zes_device_handle_t hDevice, ze_bool_t* pAvailable) {
-  if (!is_recording()) [[likely]] return zesDeviceEccAvailable(hDevice, pAvailable);
+  if (!is_watched()) [[likely]] return zesDeviceEccAvailable(hDevice, pAvailable);
   CallRecord record(252);
   const ze_result_t result = zesDeviceEccAvailable(hDevice, pAvailable);
   record.returned(as_word(result), as_word(hDevice), as_word(pAvailable));
@@ -2033,7 +2037,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEccAvailable(zes_device_handle_t hDevice,
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceEccConfigurable(zes_device_handle_t hDevice, ze_bool_t* pConfigurable) {
-  if (!is_recording()) [[likely]] return zesDeviceEccConfigurable(hDevice, pConfigurable);
+  if (!is_watched()) [[likely]] return zesDeviceEccConfigurable(hDevice, pConfigurable);
   CallRecord record(253);
   const ze_result_t result = zesDeviceEccConfigurable(hDevice, pConfigurable);
   record.returned(as_word(result), as_word(hDevice), as_word(pConfigurable));
@@ -2041,7 +2045,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEccConfigurable(zes_device_handle_t hDevi
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumActiveVFExp(zes_device_handle_t hDevice, uint32_t* pCount, zes_vf_handle_t* phVFhandle) {
-  if (!is_recording()) [[likely]] return zesDeviceEnumActiveVFExp(hDevice, pCount, phVFhandle);
+  if (!is_watched()) [[likely]] return zesDeviceEnumActiveVFExp(hDevice, pCount, phVFhandle);
   CallRecord record(254);
   const ze_result_t result = zesDeviceEnumActiveVFExp(hDevice, pCount, phVFhandle);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phVFhandle));
@@ -2049,7 +2053,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumActiveVFExp(zes_device_handle_t hDevi
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumDiagnosticTestSuites(zes_device_handle_t hDevice, uint32_t* pCount, zes_diag_handle_t* phDiagnostics) {
-  if (!is_recording()) [[likely]] return zesDeviceEnumDiagnosticTestSuites(hDevice, pCount, phDiagnostics);
+  if (!is_watched()) [[likely]] return zesDeviceEnumDiagnosticTestSuites(hDevice, pCount, phDiagnostics);
   CallRecord record(255);
   const ze_result_t result = zesDeviceEnumDiagnosticTestSuites(hDevice, pCount, phDiagnostics);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phDiagnostics));
@@ -2057,7 +2061,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumDiagnosticTestSuites(zes_device_handl
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumEnabledVFExp(zes_device_handle_t hDevice, uint32_t* pCount, zes_vf_handle_t* phVFhandle) {
-  if (!is_recording()) [[likely]] return zesDeviceEnumEnabledVFExp(hDevice, pCount, phVFhandle);
+  if (!is_watched()) [[likely]] return zesDeviceEnumEnabledVFExp(hDevice, pCount, phVFhandle);
   CallRecord record(256);
   const ze_result_t result = zesDeviceEnumEnabledVFExp(hDevice, pCount, phVFhandle);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phVFhandle));
@@ -2065,7 +2069,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumEnabledVFExp(zes_device_handle_t hDev
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumEngineGroups(zes_device_handle_t hDevice, uint32_t* pCount, zes_engine_handle_t* phEngine) {
-  if (!is_recording()) [[likely]] return zesDeviceEnumEngineGroups(hDevice, pCount, phEngine);
+  if (!is_watched()) [[likely]] return zesDeviceEnumEngineGroups(hDevice, pCount, phEngine);
   CallRecord record(257);
   const ze_result_t result = zesDeviceEnumEngineGroups(hDevice, pCount, phEngine);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phEngine));
@@ -2073,7 +2077,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumEngineGroups(zes_device_handle_t hDev
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumFabricPorts(zes_device_handle_t hDevice, uint32_t* pCount, zes_fabric_port_handle_t* phPort) {
-  if (!is_recording()) [[likely]] return zesDeviceEnumFabricPorts(hDevice, pCount, phPort);
+  if (!is_watched()) [[likely]] return zesDeviceEnumFabricPorts(hDevice, pCount, phPort);
   CallRecord record(258);
   const ze_result_t result = zesDeviceEnumFabricPorts(hDevice, pCount, phPort);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phPort));
@@ -2081,7 +2085,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumFabricPorts(zes_device_handle_t hDevi
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumFans(zes_device_handle_t hDevice, uint32_t* pCount, zes_fan_handle_t* phFan) {
-  if (!is_recording()) [[likely]] return zesDeviceEnumFans(hDevice, pCount, phFan);
+  if (!is_watched()) [[likely]] return zesDeviceEnumFans(hDevice, pCount, phFan);
   CallRecord record(259);
   const ze_result_t result = zesDeviceEnumFans(hDevice, pCount, phFan);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phFan));
@@ -2089,7 +2093,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumFans(zes_device_handle_t hDevice, uin
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumFirmwares(zes_device_handle_t hDevice, uint32_t* pCount, zes_firmware_handle_t* phFirmware) {
-  if (!is_recording()) [[likely]] return zesDeviceEnumFirmwares(hDevice, pCount, phFirmware);
+  if (!is_watched()) [[likely]] return zesDeviceEnumFirmwares(hDevice, pCount, phFirmware);
   CallRecord record(260);
   const ze_result_t result = zesDeviceEnumFirmwares(hDevice, pCount, phFirmware);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phFirmware));
@@ -2097,7 +2101,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumFirmwares(zes_device_handle_t hDevice
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumFrequencyDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_freq_handle_t* phFrequency) {
-  if (!is_recording()) [[likely]] return zesDeviceEnumFrequencyDomains(hDevice, pCount, phFrequency);
+  if (!is_watched()) [[likely]] return zesDeviceEnumFrequencyDomains(hDevice, pCount, phFrequency);
   CallRecord record(261);
   const ze_result_t result = zesDeviceEnumFrequencyDomains(hDevice, pCount, phFrequency);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phFrequency));
@@ -2105,7 +2109,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumFrequencyDomains(zes_device_handle_t 
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumLeds(zes_device_handle_t hDevice, uint32_t* pCount, zes_led_handle_t* phLed) {
-  if (!is_recording()) [[likely]] return zesDeviceEnumLeds(hDevice, pCount, phLed);
+  if (!is_watched()) [[likely]] return zesDeviceEnumLeds(hDevice, pCount, phLed);
   CallRecord record(262);
   const ze_result_t result = zesDeviceEnumLeds(hDevice, pCount, phLed);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phLed));
@@ -2113,7 +2117,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumLeds(zes_device_handle_t hDevice, uin
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumMemoryModules(zes_device_handle_t hDevice, uint32_t* pCount, zes_mem_handle_t* phMemory) {
-  if (!is_recording()) [[likely]] return zesDeviceEnumMemoryModules(hDevice, pCount, phMemory);
+  if (!is_watched()) [[likely]] return zesDeviceEnumMemoryModules(hDevice, pCount, phMemory);
   CallRecord record(263);
   const ze_result_t result = zesDeviceEnumMemoryModules(hDevice, pCount, phMemory);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phMemory));
@@ -2121,7 +2125,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumMemoryModules(zes_device_handle_t hDe
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumOverclockDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_overclock_handle_t* phDomainHandle) {
-  if (!is_recording()) [[likely]] return zesDeviceEnumOverclockDomains(hDevice, pCount, phDomainHandle);
+  if (!is_watched()) [[likely]] return zesDeviceEnumOverclockDomains(hDevice, pCount, phDomainHandle);
   CallRecord record(264);
   const ze_result_t result = zesDeviceEnumOverclockDomains(hDevice, pCount, phDomainHandle);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phDomainHandle));
@@ -2129,7 +2133,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumOverclockDomains(zes_device_handle_t 
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumPerformanceFactorDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_perf_handle_t* phPerf) {
-  if (!is_recording()) [[likely]] return zesDeviceEnumPerformanceFactorDomains(hDevice, pCount, phPerf);
+  if (!is_watched()) [[likely]] return zesDeviceEnumPerformanceFactorDomains(hDevice, pCount, phPerf);
   CallRecord record(265);
   const ze_result_t result = zesDeviceEnumPerformanceFactorDomains(hDevice, pCount, phPerf);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phPerf));
@@ -2137,7 +2141,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumPerformanceFactorDomains(zes_device_h
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumPowerDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_pwr_handle_t* phPower) {
-  if (!is_recording()) [[likely]] return zesDeviceEnumPowerDomains(hDevice, pCount, phPower);
+  if (!is_watched()) [[likely]] return zesDeviceEnumPowerDomains(hDevice, pCount, phPower);
   CallRecord record(266);
   const ze_result_t result = zesDeviceEnumPowerDomains(hDevice, pCount, phPower);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phPower));
@@ -2145,7 +2149,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumPowerDomains(zes_device_handle_t hDev
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumPsus(zes_device_handle_t hDevice, uint32_t* pCount, zes_psu_handle_t* phPsu) {
-  if (!is_recording()) [[likely]] return zesDeviceEnumPsus(hDevice, pCount, phPsu);
+  if (!is_watched()) [[likely]] return zesDeviceEnumPsus(hDevice, pCount, phPsu);
   CallRecord record(267);
   const ze_result_t result = zesDeviceEnumPsus(hDevice, pCount, phPsu);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phPsu));
@@ -2153,7 +2157,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumPsus(zes_device_handle_t hDevice, uin
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumRasErrorSets(zes_device_handle_t hDevice, uint32_t* pCount, zes_ras_handle_t* phRas) {
-  if (!is_recording()) [[likely]] return zesDeviceEnumRasErrorSets(hDevice, pCount, phRas);
+  if (!is_watched()) [[likely]] return zesDeviceEnumRasErrorSets(hDevice, pCount, phRas);
   CallRecord record(268);
   const ze_result_t result = zesDeviceEnumRasErrorSets(hDevice, pCount, phRas);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phRas));
@@ -2161,7 +2165,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumRasErrorSets(zes_device_handle_t hDev
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumSchedulers(zes_device_handle_t hDevice, uint32_t* pCount, zes_sched_handle_t* phScheduler) {
-  if (!is_recording()) [[likely]] return zesDeviceEnumSchedulers(hDevice, pCount, phScheduler);
+  if (!is_watched()) [[likely]] return zesDeviceEnumSchedulers(hDevice, pCount, phScheduler);
   CallRecord record(269);
   const ze_result_t result = zesDeviceEnumSchedulers(hDevice, pCount, phScheduler);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phScheduler));
@@ -2169,7 +2173,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumSchedulers(zes_device_handle_t hDevic
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumStandbyDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_standby_handle_t* phStandby) {
-  if (!is_recording()) [[likely]] return zesDeviceEnumStandbyDomains(hDevice, pCount, phStandby);
+  if (!is_watched()) [[likely]] return zesDeviceEnumStandbyDomains(hDevice, pCount, phStandby);
   CallRecord record(270);
   const ze_result_t result = zesDeviceEnumStandbyDomains(hDevice, pCount, phStandby);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phStandby));
@@ -2177,7 +2181,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumStandbyDomains(zes_device_handle_t hD
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumTemperatureSensors(zes_device_handle_t hDevice, uint32_t* pCount, zes_temp_handle_t* phTemperature) {
-  if (!is_recording()) [[likely]] return zesDeviceEnumTemperatureSensors(hDevice, pCount, phTemperature);
+  if (!is_watched()) [[likely]] return zesDeviceEnumTemperatureSensors(hDevice, pCount, phTemperature);
   CallRecord record(271);
   const ze_result_t result = zesDeviceEnumTemperatureSensors(hDevice, pCount, phTemperature);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phTemperature));
@@ -2185,7 +2189,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumTemperatureSensors(zes_device_handle_
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceEventRegister(zes_device_handle_t hDevice, zes_event_type_flags_t events) {
-  if (!is_recording()) [[likely]] return zesDeviceEventRegister(hDevice, events);
+  if (!is_watched()) [[likely]] return zesDeviceEventRegister(hDevice, events);
   CallRecord record(272);
   const ze_result_t result = zesDeviceEventRegister(hDevice, events);
   record.returned(as_word(result), as_word(hDevice), as_word(events));
@@ -2193,7 +2197,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEventRegister(zes_device_handle_t hDevice
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceGet(zes_driver_handle_t hDriver, uint32_t* pCount, zes_device_handle_t* phDevices) {
-  if (!is_recording()) [[likely]] return zesDeviceGet(hDriver, pCount, phDevices);
+  if (!is_watched()) [[likely]] return zesDeviceGet(hDriver, pCount, phDevices);
   CallRecord record(273);
   const ze_result_t result = zesDeviceGet(hDriver, pCount, phDevices);
   record.returned(as_word(result), as_word(hDriver), as_word(pCount), as_word(phDevices));
@@ -2201,7 +2205,7 @@ ze_result_t ZE_APICALL traced_zesDeviceGet(zes_driver_handle_t hDriver, uint32_t
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceGetCardPowerDomain(zes_device_handle_t hDevice, zes_pwr_handle_t* phPower) {
-  if (!is_recording()) [[likely]] return zesDeviceGetCardPowerDomain(hDevice, phPower);
+  if (!is_watched()) [[likely]] return zesDeviceGetCardPowerDomain(hDevice, phPower);
   CallRecord record(274);
   const ze_result_t result = zesDeviceGetCardPowerDomain(hDevice, phPower);
   record.returned(as_word(result), as_word(hDevice), as_word(phPower));
@@ -2209,7 +2213,7 @@ ze_result_t ZE_APICALL traced_zesDeviceGetCardPowerDomain(zes_device_handle_t hD
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceGetEccState(zes_device_handle_t hDevice, zes_device_ecc_properties_t* pState) {
-  if (!is_recording()) [[likely]] return zesDeviceGetEccState(hDevice, pState);
+  if (!is_watched()) [[likely]] return zesDeviceGetEccState(hDevice, pState);
   CallRecord record(275);
   const ze_result_t result = zesDeviceGetEccState(hDevice, pState);
   record.returned(as_word(result), as_word(hDevice), as_word(pState));
@@ -2217,7 +2221,7 @@ ze_result_t ZE_APICALL traced_zesDeviceGetEccState(zes_device_handle_t hDevice, 
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceGetOverclockControls(zes_device_handle_t hDevice, zes_overclock_domain_t domainType, uint32_t* pAvailableControls) {
-  if (!is_recording()) [[likely]] return zesDeviceGetOverclockControls(hDevice, domainType, pAvailableControls);
+  if (!is_watched()) [[likely]] return zesDeviceGetOverclockControls(hDevice, domainType, pAvailableControls);
   CallRecord record(276);
   const ze_result_t result = zesDeviceGetOverclockControls(hDevice, domainType, pAvailableControls);
   record.returned(as_word(result), as_word(hDevice), as_word(domainType), as_word(pAvailableControls));
@@ -2225,7 +2229,7 @@ ze_result_t ZE_APICALL traced_zesDeviceGetOverclockControls(zes_device_handle_t 
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceGetOverclockDomains(zes_device_handle_t hDevice, uint32_t* pOverclockDomains) {
-  if (!is_recording()) [[likely]] return zesDeviceGetOverclockDomains(hDevice, pOverclockDomains);
+  if (!is_watched()) [[likely]] return zesDeviceGetOverclockDomains(hDevice, pOverclockDomains);
   CallRecord record(277);
   const ze_result_t result = zesDeviceGetOverclockDomains(hDevice, pOverclockDomains);
   record.returned(as_word(result), as_word(hDevice), as_word(pOverclockDomains));
@@ -2233,7 +2237,7 @@ ze_result_t ZE_APICALL traced_zesDeviceGetOverclockDomains(zes_device_handle_t h
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceGetProperties(zes_device_handle_t hDevice, zes_device_properties_t* pProperties) {
-  if (!is_recording()) [[likely]] return zesDeviceGetProperties(hDevice, pProperties);
+  if (!is_watched()) [[likely]] return zesDeviceGetProperties(hDevice, pProperties);
   CallRecord record(278);
   const ze_result_t result = zesDeviceGetProperties(hDevice, pProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pProperties));
@@ -2241,7 +2245,7 @@ ze_result_t ZE_APICALL traced_zesDeviceGetProperties(zes_device_handle_t hDevice
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceGetState(zes_device_handle_t hDevice, zes_device_state_t* pState) {
-  if (!is_recording()) [[likely]] return zesDeviceGetState(hDevice, pState);
+  if (!is_watched()) [[likely]] return zesDeviceGetState(hDevice, pState);
   CallRecord record(279);
   const ze_result_t result = zesDeviceGetState(hDevice, pState);
   record.returned(as_word(result), as_word(hDevice), as_word(pState));
@@ -2249,7 +2253,7 @@ ze_result_t ZE_APICALL traced_zesDeviceGetState(zes_device_handle_t hDevice, zes
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceGetSubDevicePropertiesExp(zes_device_handle_t hDevice, uint32_t* pCount, zes_subdevice_exp_properties_t* pSubdeviceProps) {
-  if (!is_recording()) [[likely]] return zesDeviceGetSubDevicePropertiesExp(hDevice, pCount, pSubdeviceProps);
+  if (!is_watched()) [[likely]] return zesDeviceGetSubDevicePropertiesExp(hDevice, pCount, pSubdeviceProps);
   CallRecord record(280);
   const ze_result_t result = zesDeviceGetSubDevicePropertiesExp(hDevice, pCount, pSubdeviceProps);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pSubdeviceProps));
@@ -2257,7 +2261,7 @@ ze_result_t ZE_APICALL traced_zesDeviceGetSubDevicePropertiesExp(zes_device_hand
 }
 
 ze_result_t ZE_APICALL traced_zesDevicePciGetBars(zes_device_handle_t hDevice, uint32_t* pCount, zes_pci_bar_properties_t* pProperties) {
-  if (!is_recording()) [[likely]] return zesDevicePciGetBars(hDevice, pCount, pProperties);
+  if (!is_watched()) [[likely]] return zesDevicePciGetBars(hDevice, pCount, pProperties);
   CallRecord record(281);
   const ze_result_t result = zesDevicePciGetBars(hDevice, pCount, pProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pProperties));
@@ -2265,7 +2269,7 @@ ze_result_t ZE_APICALL traced_zesDevicePciGetBars(zes_device_handle_t hDevice, u
 }
 
 ze_result_t ZE_APICALL traced_zesDevicePciGetProperties(zes_device_handle_t hDevice, zes_pci_properties_t* pProperties) {
-  if (!is_recording()) [[likely]] return zesDevicePciGetProperties(hDevice, pProperties);
+  if (!is_watched()) [[likely]] return zesDevicePciGetProperties(hDevice, pProperties);
   CallRecord record(282);
   const ze_result_t result = zesDevicePciGetProperties(hDevice, pProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pProperties));
@@ -2273,7 +2277,7 @@ ze_result_t ZE_APICALL traced_zesDevicePciGetProperties(zes_device_handle_t hDev
 }
 
 ze_result_t ZE_APICALL traced_zesDevicePciGetState(zes_device_handle_t hDevice, zes_pci_state_t* pState) {
-  if (!is_recording()) [[likely]] return zesDevicePciGetState(hDevice, pState);
+  if (!is_watched()) [[likely]] return zesDevicePciGetState(hDevice, pState);
   CallRecord record(283);
   const ze_result_t result = zesDevicePciGetState(hDevice, pState);
   record.returned(as_word(result), as_word(hDevice), as_word(pState));
@@ -2281,7 +2285,7 @@ ze_result_t ZE_APICALL traced_zesDevicePciGetState(zes_device_handle_t hDevice, 
 }
 
 ze_result_t ZE_APICALL traced_zesDevicePciGetStats(zes_device_handle_t hDevice, zes_pci_stats_t* pStats) {
-  if (!is_recording()) [[likely]] return zesDevicePciGetStats(hDevice, pStats);
+  if (!is_watched()) [[likely]] return zesDevicePciGetStats(hDevice, pStats);
   CallRecord record(284);
   const ze_result_t result = zesDevicePciGetStats(hDevice, pStats);
   record.returned(as_word(result), as_word(hDevice), as_word(pStats));
@@ -2289,7 +2293,7 @@ ze_result_t ZE_APICALL traced_zesDevicePciGetStats(zes_device_handle_t hDevice, 
 }
 
 ze_result_t ZE_APICALL traced_zesDevicePciLinkSpeedUpdateExt(zes_device_handle_t hDevice, ze_bool_t shouldDowngrade, zes_device_action_t* pendingAction) {
-  if (!is_recording()) [[likely]] return zesDevicePciLinkSpeedUpdateExt(hDevice, shouldDowngrade, pendingAction);
+  if (!is_watched()) [[likely]] return zesDevicePciLinkSpeedUpdateExt(hDevice, shouldDowngrade, pendingAction);
   CallRecord record(285);
   const ze_result_t result = zesDevicePciLinkSpeedUpdateExt(hDevice, shouldDowngrade, pendingAction);
   record.returned(as_word(result), as_word(hDevice), as_word(shouldDowngrade), as_word(pendingAction));
@@ -2297,7 +2301,7 @@ ze_result_t ZE_APICALL traced_zesDevicePciLinkSpeedUpdateExt(zes_device_handle_t
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceProcessesGetState(zes_device_handle_t hDevice, uint32_t* pCount, zes_process_state_t* pProcesses) {
-  if (!is_recording()) [[likely]] return zesDeviceProcessesGetState(hDevice, pCount, pProcesses);
+  if (!is_watched()) [[likely]] return zesDeviceProcessesGetState(hDevice, pCount, pProcesses);
   CallRecord record(286);
   const ze_result_t result = zesDeviceProcessesGetState(hDevice, pCount, pProcesses);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pProcesses));
@@ -2305,7 +2309,7 @@ ze_result_t ZE_APICALL traced_zesDeviceProcessesGetState(zes_device_handle_t hDe
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceReadOverclockState(zes_device_handle_t hDevice, zes_overclock_mode_t* pOverclockMode, ze_bool_t* pWaiverSetting, ze_bool_t* pOverclockState, zes_pending_action_t* pPendingAction, ze_bool_t* pPendingReset) {
-  if (!is_recording()) [[likely]] return zesDeviceReadOverclockState(hDevice, pOverclockMode, pWaiverSetting, pOverclockState, pPendingAction, pPendingReset);
+  if (!is_watched()) [[likely]] return zesDeviceReadOverclockState(hDevice, pOverclockMode, pWaiverSetting, pOverclockState, pPendingAction, pPendingReset);
   CallRecord record(287);
   const ze_result_t result = zesDeviceReadOverclockState(hDevice, pOverclockMode, pWaiverSetting, pOverclockState, pPendingAction, pPendingReset);
   record.returned(as_word(result), as_word(hDevice), as_word(pOverclockMode), as_word(pWaiverSetting), as_word(pOverclockState), as_word(pPendingAction), as_word(pPendingReset));
@@ -2313,7 +2317,7 @@ ze_result_t ZE_APICALL traced_zesDeviceReadOverclockState(zes_device_handle_t hD
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceReset(zes_device_handle_t hDevice, ze_bool_t force) {
-  if (!is_recording()) [[likely]] return zesDeviceReset(hDevice, force);
+  if (!is_watched()) [[likely]] return zesDeviceReset(hDevice, force);
   CallRecord record(288);
   const ze_result_t result = zesDeviceReset(hDevice, force);
   record.returned(as_word(result), as_word(hDevice), as_word(force));
@@ -2321,7 +2325,7 @@ ze_result_t ZE_APICALL traced_zesDeviceReset(zes_device_handle_t hDevice, ze_boo
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceResetExt(zes_device_handle_t hDevice, zes_reset_properties_t* pProperties) {
-  if (!is_recording()) [[likely]] return zesDeviceResetExt(hDevice, pProperties);
+  if (!is_watched()) [[likely]] return zesDeviceResetExt(hDevice, pProperties);
   CallRecord record(289);
   const ze_result_t result = zesDeviceResetExt(hDevice, pProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pProperties));
@@ -2329,7 +2333,7 @@ ze_result_t ZE_APICALL traced_zesDeviceResetExt(zes_device_handle_t hDevice, zes
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceResetOverclockSettings(zes_device_handle_t hDevice, ze_bool_t onShippedState) {
-  if (!is_recording()) [[likely]] return zesDeviceResetOverclockSettings(hDevice, onShippedState);
+  if (!is_watched()) [[likely]] return zesDeviceResetOverclockSettings(hDevice, onShippedState);
   CallRecord record(290);
   const ze_result_t result = zesDeviceResetOverclockSettings(hDevice, onShippedState);
   record.returned(as_word(result), as_word(hDevice), as_word(onShippedState));
@@ -2337,7 +2341,7 @@ ze_result_t ZE_APICALL traced_zesDeviceResetOverclockSettings(zes_device_handle_
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceSetEccState(zes_device_handle_t hDevice, const zes_device_ecc_desc_t* newState, zes_device_ecc_properties_t* pState) {
-  if (!is_recording()) [[likely]] return zesDeviceSetEccState(hDevice, newState, pState);
+  if (!is_watched()) [[likely]] return zesDeviceSetEccState(hDevice, newState, pState);
   CallRecord record(291);
   const ze_result_t result = zesDeviceSetEccState(hDevice, newState, pState);
   record.returned(as_word(result), as_word(hDevice), as_word(newState), as_word(pState));
@@ -2345,7 +2349,7 @@ ze_result_t ZE_APICALL traced_zesDeviceSetEccState(zes_device_handle_t hDevice, 
 }
 
 ze_result_t ZE_APICALL traced_zesDeviceSetOverclockWaiver(zes_device_handle_t hDevice) {
-  if (!is_recording()) [[likely]] return zesDeviceSetOverclockWaiver(hDevice);
+  if (!is_watched()) [[likely]] return zesDeviceSetOverclockWaiver(hDevice);
   CallRecord record(292);
   const ze_result_t result = zesDeviceSetOverclockWaiver(hDevice);
   record.returned(as_word(result), as_word(hDevice));
@@ -2353,7 +2357,7 @@ ze_result_t ZE_APICALL traced_zesDeviceSetOverclockWaiver(zes_device_handle_t hD
 }
 
 ze_result_t ZE_APICALL traced_zesDiagnosticsGetProperties(zes_diag_handle_t hDiagnostics, zes_diag_properties_t* pProperties) {
-  if (!is_recording()) [[likely]] return zesDiagnosticsGetProperties(hDiagnostics, pProperties);
+  if (!is_watched()) [[likely]] return zesDiagnosticsGetProperties(hDiagnostics, pProperties);
   CallRecord record(293);
   const ze_result_t result = zesDiagnosticsGetProperties(hDiagnostics, pProperties);
   record.returned(as_word(result), as_word(hDiagnostics), as_word(pProperties));
@@ -2361,7 +2365,7 @@ ze_result_t ZE_APICALL traced_zesDiagnosticsGetProperties(zes_diag_handle_t hDia
 }
 
 ze_result_t ZE_APICALL traced_zesDiagnosticsGetTests(zes_diag_handle_t hDiagnostics, uint32_t* pCount, zes_diag_test_t* pTests) {
-  if (!is_recording()) [[likely]] return zesDiagnosticsGetTests(hDiagnostics, pCount, pTests);
+  if (!is_watched()) [[likely]] return zesDiagnosticsGetTests(hDiagnostics, pCount, pTests);
   CallRecord record(294);
   const ze_result_t result = zesDiagnosticsGetTests(hDiagnostics, pCount, pTests);
   record.returned(as_word(result), as_word(hDiagnostics), as_word(pCount), as_word(pTests));
@@ -2369,7 +2373,7 @@ ze_result_t ZE_APICALL traced_zesDiagnosticsGetTests(zes_diag_handle_t hDiagnost
 }
 
 ze_result_t ZE_APICALL traced_zesDiagnosticsRunTests(zes_diag_handle_t hDiagnostics, uint32_t startIndex, uint32_t endIndex, zes_diag_result_t* pResult) {
-  if (!is_recording()) [[likely]] return zesDiagnosticsRunTests(hDiagnostics, startIndex, endIndex, pResult);
+  if (!is_watched()) [[likely]] return zesDiagnosticsRunTests(hDiagnostics, startIndex, endIndex, pResult);
   CallRecord record(295);
   const ze_result_t result = zesDiagnosticsRunTests(hDiagnostics, startIndex, endIndex, pResult);
   record.returned(as_word(result), as_word(hDiagnostics), as_word(startIndex), as_word(endIndex), as_word(pResult));
@@ -2377,7 +2381,7 @@ ze_result_t ZE_APICALL traced_zesDiagnosticsRunTests(zes_diag_handle_t hDiagnost
 }
 
 ze_result_t ZE_APICALL traced_zesDriverEventListen(ze_driver_handle_t hDriver, uint32_t timeout, uint32_t count, zes_device_handle_t* phDevices, uint32_t* pNumDeviceEvents, zes_event_type_flags_t* pEvents) {
-  if (!is_recording()) [[likely]] return zesDriverEventListen(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents);
+  if (!is_watched()) [[likely]] return zesDriverEventListen(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents);
   CallRecord record(296);
   const ze_result_t result = zesDriverEventListen(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents);
   record.returned(as_word(result), as_word(hDriver), as_word(timeout), as_word(count), as_word(phDevices), as_word(pNumDeviceEvents), as_word(pEvents));
@@ -2385,7 +2389,7 @@ ze_result_t ZE_APICALL traced_zesDriverEventListen(ze_driver_handle_t hDriver, u
 }
 
 ze_result_t ZE_APICALL traced_zesDriverEventListenEx(ze_driver_handle_t hDriver, uint64_t timeout, uint32_t count, zes_device_handle_t* phDevices, uint32_t* pNumDeviceEvents, zes_event_type_flags_t* pEvents) {
-  if (!is_recording()) [[likely]] return zesDriverEventListenEx(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents);
+  if (!is_watched()) [[likely]] return zesDriverEventListenEx(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents);
   CallRecord record(297);
   const ze_result_t result = zesDriverEventListenEx(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents);
   record.returned(as_word(result), as_word(hDriver), as_word(timeout), as_word(count), as_word(phDevices), as_word(pNumDeviceEvents), as_word(pEvents));
@@ -2393,7 +2397,7 @@ ze_result_t ZE_APICALL traced_zesDriverEventListenEx(ze_driver_handle_t hDriver,
 }
 
 ze_result_t ZE_APICALL traced_zesDriverGet(uint32_t* pCount, zes_driver_handle_t* phDrivers) {
-  if (!is_recording()) [[likely]] return zesDriverGet(pCount, phDrivers);
+  if (!is_watched()) [[likely]] return zesDriverGet(pCount, phDrivers);
   CallRecord record(298);
   const ze_result_t result = zesDriverGet(pCount, phDrivers);
   record.returned(as_word(result), as_word(pCount), as_word(phDrivers));
@@ -2401,7 +2405,7 @@ ze_result_t ZE_APICALL traced_zesDriverGet(uint32_t* pCount, zes_driver_handle_t
 }
 
 ze_result_t ZE_APICALL traced_zesDriverGetDeviceByUuidExp(zes_driver_handle_t hDriver, zes_uuid_t uuid, zes_device_handle_t* phDevice, ze_bool_t* onSubdevice, uint32_t* subdeviceId) {
-  if (!is_recording()) [[likely]] return zesDriverGetDeviceByUuidExp(hDriver, uuid, phDevice, onSubdevice, subdeviceId);
+  if (!is_watched()) [[likely]] return zesDriverGetDeviceByUuidExp(hDriver, uuid, phDevice, onSubdevice, subdeviceId);
   CallRecord record(299);
   const ze_result_t result = zesDriverGetDeviceByUuidExp(hDriver, uuid, phDevice, onSubdevice, subdeviceId);
   record.returned(as_word(result), as_word(hDriver), as_word(uuid), received(result, phDevice), as_word(onSubdevice), as_word(subdeviceId));
@@ -2409,7 +2413,7 @@ ze_result_t ZE_APICALL traced_zesDriverGetDeviceByUuidExp(zes_driver_handle_t hD
 }
 
 ze_result_t ZE_APICALL traced_zesDriverGetExtensionFunctionAddress(zes_driver_handle_t hDriver, const char* name, void** ppFunctionAddress) {
-  if (!is_recording()) [[likely]] return zesDriverGetExtensionFunctionAddress(hDriver, name, ppFunctionAddress);
+  if (!is_watched()) [[likely]] return zesDriverGetExtensionFunctionAddress(hDriver, name, ppFunctionAddress);
   CallRecord record(300);
   const ze_result_t result = zesDriverGetExtensionFunctionAddress(hDriver, name, ppFunctionAddress);
   record.returned(as_word(result), as_word(hDriver), as_word(name), received(result, ppFunctionAddress));
@@ -2417,7 +2421,7 @@ ze_result_t ZE_APICALL traced_zesDriverGetExtensionFunctionAddress(zes_driver_ha
 }
 
 ze_result_t ZE_APICALL traced_zesDriverGetExtensionProperties(zes_driver_handle_t hDriver, uint32_t* pCount, zes_driver_extension_properties_t* pExtensionProperties) {
-  if (!is_recording()) [[likely]] return zesDriverGetExtensionProperties(hDriver, pCount, pExtensionProperties);
+  if (!is_watched()) [[likely]] return zesDriverGetExtensionProperties(hDriver, pCount, pExtensionProperties);
   CallRecord record(301);
   const ze_result_t result = zesDriverGetExtensionProperties(hDriver, pCount, pExtensionProperties);
   record.returned(as_word(result), as_word(hDriver), as_word(pCount), as_word(pExtensionProperties));
@@ -2425,7 +2429,7 @@ ze_result_t ZE_APICALL traced_zesDriverGetExtensionProperties(zes_driver_handle_
 }
 
 ze_result_t ZE_APICALL traced_zesEngineGetActivity(zes_engine_handle_t hEngine, zes_engine_stats_t* pStats) {
-  if (!is_recording()) [[likely]] return zesEngineGetActivity(hEngine, pStats);
+  if (!is_watched()) [[likely]] return zesEngineGetActivity(hEngine, pStats);
   CallRecord record(302);
   const ze_result_t result = zesEngineGetActivity(hEngine, pStats);
   record.returned(as_word(result), as_word(hEngine), as_word(pStats));
@@ -2433,7 +2437,7 @@ ze_result_t ZE_APICALL traced_zesEngineGetActivity(zes_engine_handle_t hEngine, 
 }
 
 ze_result_t ZE_APICALL traced_zesEngineGetActivityExt(zes_engine_handle_t hEngine, uint32_t* pCount, zes_engine_stats_t* pStats) {
-  if (!is_recording()) [[likely]] return zesEngineGetActivityExt(hEngine, pCount, pStats);
+  if (!is_watched()) [[likely]] return zesEngineGetActivityExt(hEngine, pCount, pStats);
   CallRecord record(303);
   const ze_result_t result = zesEngineGetActivityExt(hEngine, pCount, pStats);
   record.returned(as_word(result), as_word(hEngine), as_word(pCount), as_word(pStats));
@@ -2441,7 +2445,7 @@ ze_result_t ZE_APICALL traced_zesEngineGetActivityExt(zes_engine_handle_t hEngin
 }
 
 ze_result_t ZE_APICALL traced_zesEngineGetProperties(zes_engine_handle_t hEngine, zes_engine_properties_t* pProperties) {
-  if (!is_recording()) [[likely]] return zesEngineGetProperties(hEngine, pProperties);
+  if (!is_watched()) [[likely]] return zesEngineGetProperties(hEngine, pProperties);
   CallRecord record(304);
   const ze_result_t result = zesEngineGetProperties(hEngine, pProperties);
   record.returned(as_word(result), as_word(hEngine), as_word(pProperties));
@@ -2449,7 +2453,7 @@ ze_result_t ZE_APICALL traced_zesEngineGetProperties(zes_engine_handle_t hEngine
 }
 
 ze_result_t ZE_APICALL traced_zesFabricPortGetConfig(zes_fabric_port_handle_t hPort, zes_fabric_port_config_t* pConfig) {
-  if (!is_recording()) [[likely]] return zesFabricPortGetConfig(hPort, pConfig);
+  if (!is_watched()) [[likely]] return zesFabricPortGetConfig(hPort, pConfig);
   CallRecord record(305);
   const ze_result_t result = zesFabricPortGetConfig(hPort, pConfig);
   record.returned(as_word(result), as_word(hPort), as_word(pConfig));
@@ -2457,7 +2461,7 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetConfig(zes_fabric_port_handle_t hP
 }
 
 ze_result_t ZE_APICALL traced_zesFabricPortGetFabricErrorCounters(zes_fabric_port_handle_t hPort, zes_fabric_port_error_counters_t* pErrors) {
-  if (!is_recording()) [[likely]] return zesFabricPortGetFabricErrorCounters(hPort, pErrors);
+  if (!is_watched()) [[likely]] return zesFabricPortGetFabricErrorCounters(hPort, pErrors);
   CallRecord record(306);
   const ze_result_t result = zesFabricPortGetFabricErrorCounters(hPort, pErrors);
   record.returned(as_word(result), as_word(hPort), as_word(pErrors));
@@ -2465,7 +2469,7 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetFabricErrorCounters(zes_fabric_por
 }
 
 ze_result_t ZE_APICALL traced_zesFabricPortGetLinkType(zes_fabric_port_handle_t hPort, zes_fabric_link_type_t* pLinkType) {
-  if (!is_recording()) [[likely]] return zesFabricPortGetLinkType(hPort, pLinkType);
+  if (!is_watched()) [[likely]] return zesFabricPortGetLinkType(hPort, pLinkType);
   CallRecord record(307);
   const ze_result_t result = zesFabricPortGetLinkType(hPort, pLinkType);
   record.returned(as_word(result), as_word(hPort), as_word(pLinkType));
@@ -2473,7 +2477,7 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetLinkType(zes_fabric_port_handle_t 
 }
 
 ze_result_t ZE_APICALL traced_zesFabricPortGetMultiPortThroughput(zes_device_handle_t hDevice, uint32_t numPorts, zes_fabric_port_handle_t* phPort, zes_fabric_port_throughput_t** pThroughput) {
-  if (!is_recording()) [[likely]] return zesFabricPortGetMultiPortThroughput(hDevice, numPorts, phPort, pThroughput);
+  if (!is_watched()) [[likely]] return zesFabricPortGetMultiPortThroughput(hDevice, numPorts, phPort, pThroughput);
   CallRecord record(308);
   const ze_result_t result = zesFabricPortGetMultiPortThroughput(hDevice, numPorts, phPort, pThroughput);
   record.returned(as_word(result), as_word(hDevice), as_word(numPorts), as_word(phPort), as_word(pThroughput));
@@ -2481,7 +2485,7 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetMultiPortThroughput(zes_device_han
 }
 
 ze_result_t ZE_APICALL traced_zesFabricPortGetProperties(zes_fabric_port_handle_t hPort, zes_fabric_port_properties_t* pProperties) {
-  if (!is_recording()) [[likely]] return zesFabricPortGetProperties(hPort, pProperties);
+  if (!is_watched()) [[likely]] return zesFabricPortGetProperties(hPort, pProperties);
   CallRecord record(309);
   const ze_result_t result = zesFabricPortGetProperties(hPort, pProperties);
   record.returned(as_word(result), as_word(hPort), as_word(pProperties));
@@ -2489,7 +2493,7 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetProperties(zes_fabric_port_handle_
 }
 
 ze_result_t ZE_APICALL traced_zesFabricPortGetState(zes_fabric_port_handle_t hPort, zes_fabric_port_state_t* pState) {
-  if (!is_recording()) [[likely]] return zesFabricPortGetState(hPort, pState);
+  if (!is_watched()) [[likely]] return zesFabricPortGetState(hPort, pState);
   CallRecord record(310);
   const ze_result_t result = zesFabricPortGetState(hPort, pState);
   record.returned(as_word(result), as_word(hPort), as_word(pState));
@@ -2497,7 +2501,7 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetState(zes_fabric_port_handle_t hPo
 }
 
 ze_result_t ZE_APICALL traced_zesFabricPortGetThroughput(zes_fabric_port_handle_t hPort, zes_fabric_port_throughput_t* pThroughput) {
-  if (!is_recording()) [[likely]] return zesFabricPortGetThroughput(hPort, pThroughput);
+  if (!is_watched()) [[likely]] return zesFabricPortGetThroughput(hPort, pThroughput);
   CallRecord record(311);
   const ze_result_t result = zesFabricPortGetThroughput(hPort, pThroughput);
   record.returned(as_word(result), as_word(hPort), as_word(pThroughput));
@@ -2505,7 +2509,7 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetThroughput(zes_fabric_port_handle_
 }
 
 ze_result_t ZE_APICALL traced_zesFabricPortSetConfig(zes_fabric_port_handle_t hPort, const zes_fabric_port_config_t* pConfig) {
-  if (!is_recording()) [[likely]] return zesFabricPortSetConfig(hPort, pConfig);
+  if (!is_watched()) [[likely]] return zesFabricPortSetConfig(hPort, pConfig);
   CallRecord record(312);
   const ze_result_t result = zesFabricPortSetConfig(hPort, pConfig);
   record.returned(as_word(result), as_word(hPort), as_word(pConfig));
@@ -2513,7 +2517,7 @@ ze_result_t ZE_APICALL traced_zesFabricPortSetConfig(zes_fabric_port_handle_t hP
 }
 
 ze_result_t ZE_APICALL traced_zesFanGetConfig(zes_fan_handle_t hFan, zes_fan_config_t* pConfig) {
-  if (!is_recording()) [[likely]] return zesFanGetConfig(hFan, pConfig);
+  if (!is_watched()) [[likely]] return zesFanGetConfig(hFan, pConfig);
   CallRecord record(313);
   const ze_result_t result = zesFanGetConfig(hFan, pConfig);
   record.returned(as_word(result), as_word(hFan), as_word(pConfig));
@@ -2521,7 +2525,7 @@ ze_result_t ZE_APICALL traced_zesFanGetConfig(zes_fan_handle_t hFan, zes_fan_con
 }
 
 ze_result_t ZE_APICALL traced_zesFanGetProperties(zes_fan_handle_t hFan, zes_fan_properties_t* pProperties) {
-  if (!is_recording()) [[likely]] return zesFanGetProperties(hFan, pProperties);
+  if (!is_watched()) [[likely]] return zesFanGetProperties(hFan, pProperties);
   CallRecord record(314);
   const ze_result_t result = zesFanGetProperties(hFan, pProperties);
   record.returned(as_word(result), as_word(hFan), as_word(pProperties));
@@ -2529,7 +2533,7 @@ ze_result_t ZE_APICALL traced_zesFanGetProperties(zes_fan_handle_t hFan, zes_fan
 }
 
 ze_result_t ZE_APICALL traced_zesFanGetState(zes_fan_handle_t hFan, zes_fan_speed_units_t units, int32_t* pSpeed) {
-  if (!is_recording()) [[likely]] return zesFanGetState(hFan, units, pSpeed);
+  if (!is_watched()) [[likely]] return zesFanGetState(hFan, units, pSpeed);
   CallRecord record(315);
   const ze_result_t result = zesFanGetState(hFan, units, pSpeed);
   record.returned(as_word(result), as_word(hFan), as_word(units), as_word(pSpeed));
@@ -2537,7 +2541,7 @@ ze_result_t ZE_APICALL traced_zesFanGetState(zes_fan_handle_t hFan, zes_fan_spee
 }
 
 ze_result_t ZE_APICALL traced_zesFanSetDefaultMode(zes_fan_handle_t hFan) {
-  if (!is_recording()) [[likely]] return zesFanSetDefaultMode(hFan);
+  if (!is_watched()) [[likely]] return zesFanSetDefaultMode(hFan);
   CallRecord record(316);
   const ze_result_t result = zesFanSetDefaultMode(hFan);
   record.returned(as_word(result), as_word(hFan));
@@ -2545,7 +2549,7 @@ ze_result_t ZE_APICALL traced_zesFanSetDefaultMode(zes_fan_handle_t hFan) {
 }
 
 ze_result_t ZE_APICALL traced_zesFanSetFixedSpeedMode(zes_fan_handle_t hFan, const zes_fan_speed_t* speed) {
-  if (!is_recording()) [[likely]] return zesFanSetFixedSpeedMode(hFan, speed);
+  if (!is_watched()) [[likely]] return zesFanSetFixedSpeedMode(hFan, speed);
   CallRecord record(317);
   const ze_result_t result = zesFanSetFixedSpeedMode(hFan, speed);
   record.returned(as_word(result), as_word(hFan), as_word(speed));
@@ -2553,7 +2557,7 @@ ze_result_t ZE_APICALL traced_zesFanSetFixedSpeedMode(zes_fan_handle_t hFan, con
 }
 
 ze_result_t ZE_APICALL traced_zesFanSetSpeedTableMode(zes_fan_handle_t hFan, const zes_fan_speed_table_t* speedTable) {
-  if (!is_recording()) [[likely]] return zesFanSetSpeedTableMode(hFan, speedTable);
+  if (!is_watched()) [[likely]] return zesFanSetSpeedTableMode(hFan, speedTable);
   CallRecord record(318);
   const ze_result_t result = zesFanSetSpeedTableMode(hFan, speedTable);
   record.returned(as_word(result), as_word(hFan), as_word(speedTable));
@@ -2561,7 +2565,7 @@ ze_result_t ZE_APICALL traced_zesFanSetSpeedTableMode(zes_fan_handle_t hFan, con
 }
 
 ze_result_t ZE_APICALL traced_zesFirmwareFlash(zes_firmware_handle_t hFirmware, void* pImage, uint32_t size) {
-  if (!is_recording()) [[likely]] return zesFirmwareFlash(hFirmware, pImage, size);
+  if (!is_watched()) [[likely]] return zesFirmwareFlash(hFirmware, pImage, size);
   CallRecord record(319);
   const ze_result_t result = zesFirmwareFlash(hFirmware, pImage, size);
   record.returned(as_word(result), as_word(hFirmware), as_word(pImage), as_word(size));
@@ -2569,7 +2573,7 @@ ze_result_t ZE_APICALL traced_zesFirmwareFlash(zes_firmware_handle_t hFirmware, 
 }
 
 ze_result_t ZE_APICALL traced_zesFirmwareGetConsoleLogs(zes_firmware_handle_t hFirmware, size_t* pSize, char* pFirmwareLog) {
-  if (!is_recording()) [[likely]] return zesFirmwareGetConsoleLogs(hFirmware, pSize, pFirmwareLog);
+  if (!is_watched()) [[likely]] return zesFirmwareGetConsoleLogs(hFirmware, pSize, pFirmwareLog);
   CallRecord record(320);
   const ze_result_t result = zesFirmwareGetConsoleLogs(hFirmware, pSize, pFirmwareLog);
   record.returned(as_word(result), as_word(hFirmware), as_word(pSize), as_word(pFirmwareLog));
@@ -2577,7 +2581,7 @@ ze_result_t ZE_APICALL traced_zesFirmwareGetConsoleLogs(zes_firmware_handle_t hF
 }
 
 ze_result_t ZE_APICALL traced_zesFirmwareGetFlashProgress(zes_firmware_handle_t hFirmware, uint32_t* pCompletionPercent) {
-  if (!is_recording()) [[likely]] return zesFirmwareGetFlashProgress(hFirmware, pCompletionPercent);
+  if (!is_watched()) [[likely]] return zesFirmwareGetFlashProgress(hFirmware, pCompletionPercent);
   CallRecord record(321);
   const ze_result_t result = zesFirmwareGetFlashProgress(hFirmware, pCompletionPercent);
   record.returned(as_word(result), as_word(hFirmware), as_word(pCompletionPercent));
@@ -2585,7 +2589,7 @@ ze_result_t ZE_APICALL traced_zesFirmwareGetFlashProgress(zes_firmware_handle_t 
 }
 
 ze_result_t ZE_APICALL traced_zesFirmwareGetProperties(zes_firmware_handle_t hFirmware, zes_firmware_properties_t* pProperties) {
-  if (!is_recording()) [[likely]] return zesFirmwareGetProperties(hFirmware, pProperties);
+  if (!is_watched()) [[likely]] return zesFirmwareGetProperties(hFirmware, pProperties);
   CallRecord record(322);
   const ze_result_t result = zesFirmwareGetProperties(hFirmware, pProperties);
   record.returned(as_word(result), as_word(hFirmware), as_word(pProperties));
@@ -2593,7 +2597,7 @@ ze_result_t ZE_APICALL traced_zesFirmwareGetProperties(zes_firmware_handle_t hFi
 }
 
 ze_result_t ZE_APICALL traced_zesFirmwareGetSecurityVersionExp(zes_firmware_handle_t hFirmware, char* pVersion) {
-  if (!is_recording()) [[likely]] return zesFirmwareGetSecurityVersionExp(hFirmware, pVersion);
+  if (!is_watched()) [[likely]] return zesFirmwareGetSecurityVersionExp(hFirmware, pVersion);
   CallRecord record(323);
   const ze_result_t result = zesFirmwareGetSecurityVersionExp(hFirmware, pVersion);
   record.returned(as_word(result), as_word(hFirmware), as_word(pVersion));
@@ -2601,7 +2605,7 @@ ze_result_t ZE_APICALL traced_zesFirmwareGetSecurityVersionExp(zes_firmware_hand
 }
 
 ze_result_t ZE_APICALL traced_zesFirmwareSetSecurityVersionExp(zes_firmware_handle_t hFirmware) {
-  if (!is_recording()) [[likely]] return zesFirmwareSetSecurityVersionExp(hFirmware);
+  if (!is_watched()) [[likely]] return zesFirmwareSetSecurityVersionExp(hFirmware);
   CallRecord record(324);
   const ze_result_t result = zesFirmwareSetSecurityVersionExp(hFirmware);
   record.returned(as_word(result), as_word(hFirmware));
@@ -2609,7 +2613,7 @@ ze_result_t ZE_APICALL traced_zesFirmwareSetSecurityVersionExp(zes_firmware_hand
 }
 
 ze_result_t ZE_APICALL traced_zesFrequencyGetAvailableClocks(zes_freq_handle_t hFrequency, uint32_t* pCount, double* phFrequency) {
-  if (!is_recording()) [[likely]] return zesFrequencyGetAvailableClocks(hFrequency, pCount, phFrequency);
+  if (!is_watched()) [[likely]] return zesFrequencyGetAvailableClocks(hFrequency, pCount, phFrequency);
   CallRecord record(325);
   const ze_result_t result = zesFrequencyGetAvailableClocks(hFrequency, pCount, phFrequency);
   record.returned(as_word(result), as_word(hFrequency), as_word(pCount), as_word(phFrequency));
@@ -2617,7 +2621,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyGetAvailableClocks(zes_freq_handle_t h
 }
 
 ze_result_t ZE_APICALL traced_zesFrequencyGetProperties(zes_freq_handle_t hFrequency, zes_freq_properties_t* pProperties) {
-  if (!is_recording()) [[likely]] return zesFrequencyGetProperties(hFrequency, pProperties);
+  if (!is_watched()) [[likely]] return zesFrequencyGetProperties(hFrequency, pProperties);
   CallRecord record(326);
   const ze_result_t result = zesFrequencyGetProperties(hFrequency, pProperties);
   record.returned(as_word(result), as_word(hFrequency), as_word(pProperties));
@@ -2625,7 +2629,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyGetProperties(zes_freq_handle_t hFrequ
 }
 
 ze_result_t ZE_APICALL traced_zesFrequencyGetRange(zes_freq_handle_t hFrequency, zes_freq_range_t* pLimits) {
-  if (!is_recording()) [[likely]] return zesFrequencyGetRange(hFrequency, pLimits);
+  if (!is_watched()) [[likely]] return zesFrequencyGetRange(hFrequency, pLimits);
   CallRecord record(327);
   const ze_result_t result = zesFrequencyGetRange(hFrequency, pLimits);
   record.returned(as_word(result), as_word(hFrequency), as_word(pLimits));
@@ -2633,7 +2637,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyGetRange(zes_freq_handle_t hFrequency,
 }
 
 ze_result_t ZE_APICALL traced_zesFrequencyGetState(zes_freq_handle_t hFrequency, zes_freq_state_t* pState) {
-  if (!is_recording()) [[likely]] return zesFrequencyGetState(hFrequency, pState);
+  if (!is_watched()) [[likely]] return zesFrequencyGetState(hFrequency, pState);
   CallRecord record(328);
   const ze_result_t result = zesFrequencyGetState(hFrequency, pState);
   record.returned(as_word(result), as_word(hFrequency), as_word(pState));
@@ -2641,7 +2645,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyGetState(zes_freq_handle_t hFrequency,
 }
 
 ze_result_t ZE_APICALL traced_zesFrequencyGetThrottleTime(zes_freq_handle_t hFrequency, zes_freq_throttle_time_t* pThrottleTime) {
-  if (!is_recording()) [[likely]] return zesFrequencyGetThrottleTime(hFrequency, pThrottleTime);
+  if (!is_watched()) [[likely]] return zesFrequencyGetThrottleTime(hFrequency, pThrottleTime);
   CallRecord record(329);
   const ze_result_t result = zesFrequencyGetThrottleTime(hFrequency, pThrottleTime);
   record.returned(as_word(result), as_word(hFrequency), as_word(pThrottleTime));
@@ -2649,7 +2653,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyGetThrottleTime(zes_freq_handle_t hFre
 }
 
 ze_result_t ZE_APICALL traced_zesFrequencyOcGetCapabilities(zes_freq_handle_t hFrequency, zes_oc_capabilities_t* pOcCapabilities) {
-  if (!is_recording()) [[likely]] return zesFrequencyOcGetCapabilities(hFrequency, pOcCapabilities);
+  if (!is_watched()) [[likely]] return zesFrequencyOcGetCapabilities(hFrequency, pOcCapabilities);
   CallRecord record(330);
   const ze_result_t result = zesFrequencyOcGetCapabilities(hFrequency, pOcCapabilities);
   record.returned(as_word(result), as_word(hFrequency), as_word(pOcCapabilities));
@@ -2657,7 +2661,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcGetCapabilities(zes_freq_handle_t hF
 }
 
 ze_result_t ZE_APICALL traced_zesFrequencyOcGetFrequencyTarget(zes_freq_handle_t hFrequency, double* pCurrentOcFrequency) {
-  if (!is_recording()) [[likely]] return zesFrequencyOcGetFrequencyTarget(hFrequency, pCurrentOcFrequency);
+  if (!is_watched()) [[likely]] return zesFrequencyOcGetFrequencyTarget(hFrequency, pCurrentOcFrequency);
   CallRecord record(331);
   const ze_result_t result = zesFrequencyOcGetFrequencyTarget(hFrequency, pCurrentOcFrequency);
   record.returned(as_word(result), as_word(hFrequency), as_word(pCurrentOcFrequency));
@@ -2665,7 +2669,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcGetFrequencyTarget(zes_freq_handle_t
 }
 
 ze_result_t ZE_APICALL traced_zesFrequencyOcGetIccMax(zes_freq_handle_t hFrequency, double* pOcIccMax) {
-  if (!is_recording()) [[likely]] return zesFrequencyOcGetIccMax(hFrequency, pOcIccMax);
+  if (!is_watched()) [[likely]] return zesFrequencyOcGetIccMax(hFrequency, pOcIccMax);
   CallRecord record(332);
   const ze_result_t result = zesFrequencyOcGetIccMax(hFrequency, pOcIccMax);
   record.returned(as_word(result), as_word(hFrequency), as_word(pOcIccMax));
@@ -2673,7 +2677,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcGetIccMax(zes_freq_handle_t hFrequen
 }
 
 ze_result_t ZE_APICALL traced_zesFrequencyOcGetMode(zes_freq_handle_t hFrequency, zes_oc_mode_t* pCurrentOcMode) {
-  if (!is_recording()) [[likely]] return zesFrequencyOcGetMode(hFrequency, pCurrentOcMode);
+  if (!is_watched()) [[likely]] return zesFrequencyOcGetMode(hFrequency, pCurrentOcMode);
   CallRecord record(333);
   const ze_result_t result = zesFrequencyOcGetMode(hFrequency, pCurrentOcMode);
   record.returned(as_word(result), as_word(hFrequency), as_word(pCurrentOcMode));
@@ -2681,7 +2685,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcGetMode(zes_freq_handle_t hFrequency
 }
 
 ze_result_t ZE_APICALL traced_zesFrequencyOcGetTjMax(zes_freq_handle_t hFrequency, double* pOcTjMax) {
-  if (!is_recording()) [[likely]] return zesFrequencyOcGetTjMax(hFrequency, pOcTjMax);
+  if (!is_watched()) [[likely]] return zesFrequencyOcGetTjMax(hFrequency, pOcTjMax);
   CallRecord record(334);
   const ze_result_t result = zesFrequencyOcGetTjMax(hFrequency, pOcTjMax);
   record.returned(as_word(result), as_word(hFrequency), as_word(pOcTjMax));
@@ -2689,7 +2693,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcGetTjMax(zes_freq_handle_t hFrequenc
 }
 
 ze_result_t ZE_APICALL traced_zesFrequencyOcGetVoltageTarget(zes_freq_handle_t hFrequency, double* pCurrentVoltageTarget, double* pCurrentVoltageOffset) {
-  if (!is_recording()) [[likely]] return zesFrequencyOcGetVoltageTarget(hFrequency, pCurrentVoltageTarget, pCurrentVoltageOffset);
+  if (!is_watched()) [[likely]] return zesFrequencyOcGetVoltageTarget(hFrequency, pCurrentVoltageTarget, pCurrentVoltageOffset);
   CallRecord record(335);
   const ze_result_t result = zesFrequencyOcGetVoltageTarget(hFrequency, pCurrentVoltageTarget, pCurrentVoltageOffset);
   record.returned(as_word(result), as_word(hFrequency), as_word(pCurrentVoltageTarget), as_word(pCurrentVoltageOffset));
@@ -2697,7 +2701,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcGetVoltageTarget(zes_freq_handle_t h
 }
 
 ze_result_t ZE_APICALL traced_zesFrequencyOcSetFrequencyTarget(zes_freq_handle_t hFrequency, double CurrentOcFrequency) {
-  if (!is_recording()) [[likely]] return zesFrequencyOcSetFrequencyTarget(hFrequency, CurrentOcFrequency);
+  if (!is_watched()) [[likely]] return zesFrequencyOcSetFrequencyTarget(hFrequency, CurrentOcFrequency);
   CallRecord record(336);
   const ze_result_t result = zesFrequencyOcSetFrequencyTarget(hFrequency, CurrentOcFrequency);
   record.returned(as_word(result), as_word(hFrequency), as_word(CurrentOcFrequency));
@@ -2705,7 +2709,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcSetFrequencyTarget(zes_freq_handle_t
 }
 
 ze_result_t ZE_APICALL traced_zesFrequencyOcSetIccMax(zes_freq_handle_t hFrequency, double ocIccMax) {
-  if (!is_recording()) [[likely]] return zesFrequencyOcSetIccMax(hFrequency, ocIccMax);
+  if (!is_watched()) [[likely]] return zesFrequencyOcSetIccMax(hFrequency, ocIccMax);
   CallRecord record(337);
   const ze_result_t result = zesFrequencyOcSetIccMax(hFrequency, ocIccMax);
   record.returned(as_word(result), as_word(hFrequency), as_word(ocIccMax));
@@ -2713,7 +2717,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcSetIccMax(zes_freq_handle_t hFrequen
 }
 
 ze_result_t ZE_APICALL traced_zesFrequencyOcSetMode(zes_freq_handle_t hFrequency, zes_oc_mode_t CurrentOcMode) {
-  if (!is_recording()) [[likely]] return zesFrequencyOcSetMode(hFrequency, CurrentOcMode);
+  if (!is_watched()) [[likely]] return zesFrequencyOcSetMode(hFrequency, CurrentOcMode);
   CallRecord record(338);
   const ze_result_t result = zesFrequencyOcSetMode(hFrequency, CurrentOcMode);
   record.returned(as_word(result), as_word(hFrequency), as_word(CurrentOcMode));
@@ -2721,7 +2725,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcSetMode(zes_freq_handle_t hFrequency
 }
 
 ze_result_t ZE_APICALL traced_zesFrequencyOcSetTjMax(zes_freq_handle_t hFrequency, double ocTjMax) {
-  if (!is_recording()) [[likely]] return zesFrequencyOcSetTjMax(hFrequency, ocTjMax);
+  if (!is_watched()) [[likely]] return zesFrequencyOcSetTjMax(hFrequency, ocTjMax);
   CallRecord record(339);
   const ze_result_t result = zesFrequencyOcSetTjMax(hFrequency, ocTjMax);
   record.returned(as_word(result), as_word(hFrequency), as_word(ocTjMax));
@@ -2729,7 +2733,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcSetTjMax(zes_freq_handle_t hFrequenc
 }
 
 ze_result_t ZE_APICALL traced_zesFrequencyOcSetVoltageTarget(zes_freq_handle_t hFrequency, double CurrentVoltageTarget, double CurrentVoltageOffset) {
-  if (!is_recording()) [[likely]] return zesFrequencyOcSetVoltageTarget(hFrequency, CurrentVoltageTarget, CurrentVoltageOffset);
+  if (!is_watched()) [[likely]] return zesFrequencyOcSetVoltageTarget(hFrequency, CurrentVoltageTarget, CurrentVoltageOffset);
   CallRecord record(340);
   const ze_result_t result = zesFrequencyOcSetVoltageTarget(hFrequency, CurrentVoltageTarget, CurrentVoltageOffset);
   record.returned(as_word(result), as_word(hFrequency), as_word(CurrentVoltageTarget), as_word(CurrentVoltageOffset));
@@ -2737,7 +2741,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcSetVoltageTarget(zes_freq_handle_t h
 }
 
 ze_result_t ZE_APICALL traced_zesFrequencySetRange(zes_freq_handle_t hFrequency, const zes_freq_range_t* pLimits) {
-  if (!is_recording()) [[likely]] return zesFrequencySetRange(hFrequency, pLimits);
+  if (!is_watched()) [[likely]] return zesFrequencySetRange(hFrequency, pLimits);
   CallRecord record(341);
   const ze_result_t result = zesFrequencySetRange(hFrequency, pLimits);
   record.returned(as_word(result), as_word(hFrequency), as_word(pLimits));
@@ -2745,7 +2749,7 @@ ze_result_t ZE_APICALL traced_zesFrequencySetRange(zes_freq_handle_t hFrequency,
 }
 
 ze_result_t ZE_APICALL traced_zesInit(zes_init_flags_t flags) {
-  if (!is_recording()) [[likely]] return zesInit(flags);
+  if (!is_watched()) [[likely]] return zesInit(flags);
   CallRecord record(342);
   const ze_result_t result = zesInit(flags);
   record.returned(as_word(result), as_word(flags));
@@ -2753,7 +2757,7 @@ ze_result_t ZE_APICALL traced_zesInit(zes_init_flags_t flags) {
 }
 
 ze_result_t ZE_APICALL traced_zesLedGetProperties(zes_led_handle_t hLed, zes_led_properties_t* pProperties) {
-  if (!is_recording()) [[likely]] return zesLedGetProperties(hLed, pProperties);
+  if (!is_watched()) [[likely]] return zesLedGetProperties(hLed, pProperties);
   CallRecord record(343);
   const ze_result_t result = zesLedGetProperties(hLed, pProperties);
   record.returned(as_word(result), as_word(hLed), as_word(pProperties));
@@ -2761,7 +2765,7 @@ ze_result_t ZE_APICALL traced_zesLedGetProperties(zes_led_handle_t hLed, zes_led
 }
 
 ze_result_t ZE_APICALL traced_zesLedGetState(zes_led_handle_t hLed, zes_led_state_t* pState) {
-  if (!is_recording()) [[likely]] return zesLedGetState(hLed, pState);
+  if (!is_watched()) [[likely]] return zesLedGetState(hLed, pState);
   CallRecord record(344);
   const ze_result_t result = zesLedGetState(hLed, pState);
   record.returned(as_word(result), as_word(hLed), as_word(pState));
@@ -2769,7 +2773,7 @@ ze_result_t ZE_APICALL traced_zesLedGetState(zes_led_handle_t hLed, zes_led_stat
 }
 
 ze_result_t ZE_APICALL traced_zesLedSetColor(zes_led_handle_t hLed, const zes_led_color_t* pColor) {
-  if (!is_recording()) [[likely]] return zesLedSetColor(hLed, pColor);
+  if (!is_watched()) [[likely]] return zesLedSetColor(hLed, pColor);
   CallRecord record(345);
   const ze_result_t result = zesLedSetColor(hLed, pColor);
   record.returned(as_word(result), as_word(hLed), as_word(pColor));
@@ -2777,7 +2781,7 @@ ze_result_t ZE_APICALL traced_zesLedSetColor(zes_led_handle_t hLed, const zes_le
 }
 
 ze_result_t ZE_APICALL traced_zesLedSetState(zes_led_handle_t hLed, ze_bool_t enable) {
-  if (!is_recording()) [[likely]] return zesLedSetState(hLed, enable);
+  if (!is_watched()) [[likely]] return zesLedSetState(hLed, enable);
   CallRecord record(346);
   const ze_result_t result = zesLedSetState(hLed, enable);
   record.returned(as_word(result), as_word(hLed), as_word(enable));
@@ -2785,7 +2789,7 @@ ze_result_t ZE_APICALL traced_zesLedSetState(zes_led_handle_t hLed, ze_bool_t en
 }
 
 ze_result_t ZE_APICALL traced_zesMemoryGetBandwidth(zes_mem_handle_t hMemory, zes_mem_bandwidth_t* pBandwidth) {
-  if (!is_recording()) [[likely]] return zesMemoryGetBandwidth(hMemory, pBandwidth);
+  if (!is_watched()) [[likely]] return zesMemoryGetBandwidth(hMemory, pBandwidth);
   CallRecord record(347);
   const ze_result_t result = zesMemoryGetBandwidth(hMemory, pBandwidth);
   record.returned(as_word(result), as_word(hMemory), as_word(pBandwidth));
@@ -2793,7 +2797,7 @@ ze_result_t ZE_APICALL traced_zesMemoryGetBandwidth(zes_mem_handle_t hMemory, ze
 }
 
 ze_result_t ZE_APICALL traced_zesMemoryGetProperties(zes_mem_handle_t hMemory, zes_mem_properties_t* pProperties) {
-  if (!is_recording()) [[likely]] return zesMemoryGetProperties(hMemory, pProperties);
+  if (!is_watched()) [[likely]] return zesMemoryGetProperties(hMemory, pProperties);
   CallRecord record(348);
   const ze_result_t result = zesMemoryGetProperties(hMemory, pProperties);
   record.returned(as_word(result), as_word(hMemory), as_word(pProperties));
@@ -2801,7 +2805,7 @@ ze_result_t ZE_APICALL traced_zesMemoryGetProperties(zes_mem_handle_t hMemory, z
 }
 
 ze_result_t ZE_APICALL traced_zesMemoryGetState(zes_mem_handle_t hMemory, zes_mem_state_t* pState) {
-  if (!is_recording()) [[likely]] return zesMemoryGetState(hMemory, pState);
+  if (!is_watched()) [[likely]] return zesMemoryGetState(hMemory, pState);
   CallRecord record(349);
   const ze_result_t result = zesMemoryGetState(hMemory, pState);
   record.returned(as_word(result), as_word(hMemory), as_word(pState));
@@ -2809,7 +2813,7 @@ ze_result_t ZE_APICALL traced_zesMemoryGetState(zes_mem_handle_t hMemory, zes_me
 }
 
 ze_result_t ZE_APICALL traced_zesOverclockGetControlCurrentValue(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, double* pValue) {
-  if (!is_recording()) [[likely]] return zesOverclockGetControlCurrentValue(hDomainHandle, DomainControl, pValue);
+  if (!is_watched()) [[likely]] return zesOverclockGetControlCurrentValue(hDomainHandle, DomainControl, pValue);
   CallRecord record(350);
   const ze_result_t result = zesOverclockGetControlCurrentValue(hDomainHandle, DomainControl, pValue);
   record.returned(as_word(result), as_word(hDomainHandle), as_word(DomainControl), as_word(pValue));
@@ -2817,7 +2821,7 @@ ze_result_t ZE_APICALL traced_zesOverclockGetControlCurrentValue(zes_overclock_h
 }
 
 ze_result_t ZE_APICALL traced_zesOverclockGetControlPendingValue(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, double* pValue) {
-  if (!is_recording()) [[likely]] return zesOverclockGetControlPendingValue(hDomainHandle, DomainControl, pValue);
+  if (!is_watched()) [[likely]] return zesOverclockGetControlPendingValue(hDomainHandle, DomainControl, pValue);
   CallRecord record(351);
   const ze_result_t result = zesOverclockGetControlPendingValue(hDomainHandle, DomainControl, pValue);
   record.returned(as_word(result), as_word(hDomainHandle), as_word(DomainControl), as_word(pValue));
@@ -2825,7 +2829,7 @@ ze_result_t ZE_APICALL traced_zesOverclockGetControlPendingValue(zes_overclock_h
 }
 
 ze_result_t ZE_APICALL traced_zesOverclockGetControlState(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, zes_control_state_t* pControlState, zes_pending_action_t* pPendingAction) {
-  if (!is_recording()) [[likely]] return zesOverclockGetControlState(hDomainHandle, DomainControl, pControlState, pPendingAction);
+  if (!is_watched()) [[likely]] return zesOverclockGetControlState(hDomainHandle, DomainControl, pControlState, pPendingAction);
   CallRecord record(352);
   const ze_result_t result = zesOverclockGetControlState(hDomainHandle, DomainControl, pControlState, pPendingAction);
   record.returned(as_word(result), as_word(hDomainHandle), as_word(DomainControl), as_word(pControlState), as_word(pPendingAction));
@@ -2833,7 +2837,7 @@ ze_result_t ZE_APICALL traced_zesOverclockGetControlState(zes_overclock_handle_t
 }
 
 ze_result_t ZE_APICALL traced_zesOverclockGetDomainControlProperties(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, zes_control_property_t* pControlProperties) {
-  if (!is_recording()) [[likely]] return zesOverclockGetDomainControlProperties(hDomainHandle, DomainControl, pControlProperties);
+  if (!is_watched()) [[likely]] return zesOverclockGetDomainControlProperties(hDomainHandle, DomainControl, pControlProperties);
   CallRecord record(353);
   const ze_result_t result = zesOverclockGetDomainControlProperties(hDomainHandle, DomainControl, pControlProperties);
   record.returned(as_word(result), as_word(hDomainHandle), as_word(DomainControl), as_word(pControlProperties));
@@ -2841,7 +2845,7 @@ ze_result_t ZE_APICALL traced_zesOverclockGetDomainControlProperties(zes_overclo
 }
 
 ze_result_t ZE_APICALL traced_zesOverclockGetDomainProperties(zes_overclock_handle_t hDomainHandle, zes_overclock_properties_t* pDomainProperties) {
-  if (!is_recording()) [[likely]] return zesOverclockGetDomainProperties(hDomainHandle, pDomainProperties);
+  if (!is_watched()) [[likely]] return zesOverclockGetDomainProperties(hDomainHandle, pDomainProperties);
   CallRecord record(354);
   const ze_result_t result = zesOverclockGetDomainProperties(hDomainHandle, pDomainProperties);
   record.returned(as_word(result), as_word(hDomainHandle), as_word(pDomainProperties));
@@ -2849,7 +2853,7 @@ ze_result_t ZE_APICALL traced_zesOverclockGetDomainProperties(zes_overclock_hand
 }
 
 ze_result_t ZE_APICALL traced_zesOverclockGetDomainVFProperties(zes_overclock_handle_t hDomainHandle, zes_vf_property_t* pVFProperties) {
-  if (!is_recording()) [[likely]] return zesOverclockGetDomainVFProperties(hDomainHandle, pVFProperties);
+  if (!is_watched()) [[likely]] return zesOverclockGetDomainVFProperties(hDomainHandle, pVFProperties);
   CallRecord record(355);
   const ze_result_t result = zesOverclockGetDomainVFProperties(hDomainHandle, pVFProperties);
   record.returned(as_word(result), as_word(hDomainHandle), as_word(pVFProperties));
@@ -2857,7 +2861,7 @@ ze_result_t ZE_APICALL traced_zesOverclockGetDomainVFProperties(zes_overclock_ha
 }
 
 ze_result_t ZE_APICALL traced_zesOverclockGetVFPointValues(zes_overclock_handle_t hDomainHandle, zes_vf_type_t VFType, zes_vf_array_type_t VFArrayType, uint32_t PointIndex, uint32_t* PointValue) {
-  if (!is_recording()) [[likely]] return zesOverclockGetVFPointValues(hDomainHandle, VFType, VFArrayType, PointIndex, PointValue);
+  if (!is_watched()) [[likely]] return zesOverclockGetVFPointValues(hDomainHandle, VFType, VFArrayType, PointIndex, PointValue);
   CallRecord record(356);
   const ze_result_t result = zesOverclockGetVFPointValues(hDomainHandle, VFType, VFArrayType, PointIndex, PointValue);
   record.returned(as_word(result), as_word(hDomainHandle), as_word(VFType), as_word(VFArrayType), as_word(PointIndex), as_word(PointValue));
@@ -2865,7 +2869,7 @@ ze_result_t ZE_APICALL traced_zesOverclockGetVFPointValues(zes_overclock_handle_
 }
 
 ze_result_t ZE_APICALL traced_zesOverclockSetControlUserValue(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, double pValue, zes_pending_action_t* pPendingAction) {
-  if (!is_recording()) [[likely]] return zesOverclockSetControlUserValue(hDomainHandle, DomainControl, pValue, pPendingAction);
+  if (!is_watched()) [[likely]] return zesOverclockSetControlUserValue(hDomainHandle, DomainControl, pValue, pPendingAction);
   CallRecord record(357);
   const ze_result_t result = zesOverclockSetControlUserValue(hDomainHandle, DomainControl, pValue, pPendingAction);
   record.returned(as_word(result), as_word(hDomainHandle), as_word(DomainControl), as_word(pValue), as_word(pPendingAction));
@@ -2873,7 +2877,7 @@ ze_result_t ZE_APICALL traced_zesOverclockSetControlUserValue(zes_overclock_hand
 }
 
 ze_result_t ZE_APICALL traced_zesOverclockSetVFPointValues(zes_overclock_handle_t hDomainHandle, zes_vf_type_t VFType, uint32_t PointIndex, uint32_t PointValue) {
-  if (!is_recording()) [[likely]] return zesOverclockSetVFPointValues(hDomainHandle, VFType, PointIndex, PointValue);
+  if (!is_watched()) [[likely]] return zesOverclockSetVFPointValues(hDomainHandle, VFType, PointIndex, PointValue);
   CallRecord record(358);
   const ze_result_t result = zesOverclockSetVFPointValues(hDomainHandle, VFType, PointIndex, PointValue);
   record.returned(as_word(result), as_word(hDomainHandle), as_word(VFType), as_word(PointIndex), as_word(PointValue));
@@ -2881,7 +2885,7 @@ ze_result_t ZE_APICALL traced_zesOverclockSetVFPointValues(zes_overclock_handle_
 }
 
 ze_result_t ZE_APICALL traced_zesPerformanceFactorGetConfig(zes_perf_handle_t hPerf, double* pFactor) {
-  if (!is_recording()) [[likely]] return zesPerformanceFactorGetConfig(hPerf, pFactor);
+  if (!is_watched()) [[likely]] return zesPerformanceFactorGetConfig(hPerf, pFactor);
   CallRecord record(359);
   const ze_result_t result = zesPerformanceFactorGetConfig(hPerf, pFactor);
   record.returned(as_word(result), as_word(hPerf), as_word(pFactor));
@@ -2889,7 +2893,7 @@ ze_result_t ZE_APICALL traced_zesPerformanceFactorGetConfig(zes_perf_handle_t hP
 }
 
 ze_result_t ZE_APICALL traced_zesPerformanceFactorGetProperties(zes_perf_handle_t hPerf, zes_perf_properties_t* pProperties) {
-  if (!is_recording()) [[likely]] return zesPerformanceFactorGetProperties(hPerf, pProperties);
+  if (!is_watched()) [[likely]] return zesPerformanceFactorGetProperties(hPerf, pProperties);
   CallRecord record(360);
   const ze_result_t result = zesPerformanceFactorGetProperties(hPerf, pProperties);
   record.returned(as_word(result), as_word(hPerf), as_word(pProperties));
@@ -2897,7 +2901,7 @@ ze_result_t ZE_APICALL traced_zesPerformanceFactorGetProperties(zes_perf_handle_
 }
 
 ze_result_t ZE_APICALL traced_zesPerformanceFactorSetConfig(zes_perf_handle_t hPerf, double factor) {
-  if (!is_recording()) [[likely]] return zesPerformanceFactorSetConfig(hPerf, factor);
+  if (!is_watched()) [[likely]] return zesPerformanceFactorSetConfig(hPerf, factor);
   CallRecord record(361);
   const ze_result_t result = zesPerformanceFactorSetConfig(hPerf, factor);
   record.returned(as_word(result), as_word(hPerf), as_word(factor));
@@ -2905,7 +2909,7 @@ ze_result_t ZE_APICALL traced_zesPerformanceFactorSetConfig(zes_perf_handle_t hP
 }
 
 ze_result_t ZE_APICALL traced_zesPowerGetEnergyCounter(zes_pwr_handle_t hPower, zes_power_energy_counter_t* pEnergy) {
-  if (!is_recording()) [[likely]] return zesPowerGetEnergyCounter(hPower, pEnergy);
+  if (!is_watched()) [[likely]] return zesPowerGetEnergyCounter(hPower, pEnergy);
   CallRecord record(362);
   const ze_result_t result = zesPowerGetEnergyCounter(hPower, pEnergy);
   record.returned(as_word(result), as_word(hPower), as_word(pEnergy));
@@ -2913,7 +2917,7 @@ ze_result_t ZE_APICALL traced_zesPowerGetEnergyCounter(zes_pwr_handle_t hPower, 
 }
 
 ze_result_t ZE_APICALL traced_zesPowerGetEnergyThreshold(zes_pwr_handle_t hPower, zes_energy_threshold_t* pThreshold) {
-  if (!is_recording()) [[likely]] return zesPowerGetEnergyThreshold(hPower, pThreshold);
+  if (!is_watched()) [[likely]] return zesPowerGetEnergyThreshold(hPower, pThreshold);
   CallRecord record(363);
   const ze_result_t result = zesPowerGetEnergyThreshold(hPower, pThreshold);
   record.returned(as_word(result), as_word(hPower), as_word(pThreshold));
@@ -2921,7 +2925,7 @@ ze_result_t ZE_APICALL traced_zesPowerGetEnergyThreshold(zes_pwr_handle_t hPower
 }
 
 ze_result_t ZE_APICALL traced_zesPowerGetLimits(zes_pwr_handle_t hPower, zes_power_sustained_limit_t* pSustained, zes_power_burst_limit_t* pBurst, zes_power_peak_limit_t* pPeak) {
-  if (!is_recording()) [[likely]] return zesPowerGetLimits(hPower, pSustained, pBurst, pPeak);
+  if (!is_watched()) [[likely]] return zesPowerGetLimits(hPower, pSustained, pBurst, pPeak);
   CallRecord record(364);
   const ze_result_t result = zesPowerGetLimits(hPower, pSustained, pBurst, pPeak);
   record.returned(as_word(result), as_word(hPower), as_word(pSustained), as_word(pBurst), as_word(pPeak));
@@ -2929,7 +2933,7 @@ ze_result_t ZE_APICALL traced_zesPowerGetLimits(zes_pwr_handle_t hPower, zes_pow
 }
 
 ze_result_t ZE_APICALL traced_zesPowerGetLimitsExt(zes_pwr_handle_t hPower, uint32_t* pCount, zes_power_limit_ext_desc_t* pSustained) {
-  if (!is_recording()) [[likely]] return zesPowerGetLimitsExt(hPower, pCount, pSustained);
+  if (!is_watched()) [[likely]] return zesPowerGetLimitsExt(hPower, pCount, pSustained);
   CallRecord record(365);
   const ze_result_t result = zesPowerGetLimitsExt(hPower, pCount, pSustained);
   record.returned(as_word(result), as_word(hPower), as_word(pCount), as_word(pSustained));
@@ -2937,7 +2941,7 @@ ze_result_t ZE_APICALL traced_zesPowerGetLimitsExt(zes_pwr_handle_t hPower, uint
 }
 
 ze_result_t ZE_APICALL traced_zesPowerGetLimitsExt2(zes_pwr_handle_t hPower, uint32_t* pLimit) {
-  if (!is_recording()) [[likely]] return zesPowerGetLimitsExt2(hPower, pLimit);
+  if (!is_watched()) [[likely]] return zesPowerGetLimitsExt2(hPower, pLimit);
   CallRecord record(366);
   const ze_result_t result = zesPowerGetLimitsExt2(hPower, pLimit);
   record.returned(as_word(result), as_word(hPower), as_word(pLimit));
@@ -2945,7 +2949,7 @@ ze_result_t ZE_APICALL traced_zesPowerGetLimitsExt2(zes_pwr_handle_t hPower, uin
 }
 
 ze_result_t ZE_APICALL traced_zesPowerGetProperties(zes_pwr_handle_t hPower, zes_power_properties_t* pProperties) {
-  if (!is_recording()) [[likely]] return zesPowerGetProperties(hPower, pProperties);
+  if (!is_watched()) [[likely]] return zesPowerGetProperties(hPower, pProperties);
   CallRecord record(367);
   const ze_result_t result = zesPowerGetProperties(hPower, pProperties);
   record.returned(as_word(result), as_word(hPower), as_word(pProperties));
@@ -2953,7 +2957,7 @@ ze_result_t ZE_APICALL traced_zesPowerGetProperties(zes_pwr_handle_t hPower, zes
 }
 
 ze_result_t ZE_APICALL traced_zesPowerGetUsage(zes_pwr_handle_t hPower, uint32_t* pInstantPower, uint32_t* pAveragePower) {
-  if (!is_recording()) [[likely]] return zesPowerGetUsage(hPower, pInstantPower, pAveragePower);
+  if (!is_watched()) [[likely]] return zesPowerGetUsage(hPower, pInstantPower, pAveragePower);
   CallRecord record(368);
   const ze_result_t result = zesPowerGetUsage(hPower, pInstantPower, pAveragePower);
   record.returned(as_word(result), as_word(hPower), as_word(pInstantPower), as_word(pAveragePower));
@@ -2961,7 +2965,7 @@ ze_result_t ZE_APICALL traced_zesPowerGetUsage(zes_pwr_handle_t hPower, uint32_t
 }
 
 ze_result_t ZE_APICALL traced_zesPowerSetEnergyThreshold(zes_pwr_handle_t hPower, double threshold) {
-  if (!is_recording()) [[likely]] return zesPowerSetEnergyThreshold(hPower, threshold);
+  if (!is_watched()) [[likely]] return zesPowerSetEnergyThreshold(hPower, threshold);
   CallRecord record(369);
   const ze_result_t result = zesPowerSetEnergyThreshold(hPower, threshold);
   record.returned(as_word(result), as_word(hPower), as_word(threshold));
@@ -2969,7 +2973,7 @@ ze_result_t ZE_APICALL traced_zesPowerSetEnergyThreshold(zes_pwr_handle_t hPower
 }
 
 ze_result_t ZE_APICALL traced_zesPowerSetLimits(zes_pwr_handle_t hPower, const zes_power_sustained_limit_t* pSustained, const zes_power_burst_limit_t* pBurst, const zes_power_peak_limit_t* pPeak) {
-  if (!is_recording()) [[likely]] return zesPowerSetLimits(hPower, pSustained, pBurst, pPeak);
+  if (!is_watched()) [[likely]] return zesPowerSetLimits(hPower, pSustained, pBurst, pPeak);
   CallRecord record(370);
   const ze_result_t result = zesPowerSetLimits(hPower, pSustained, pBurst, pPeak);
   record.returned(as_word(result), as_word(hPower), as_word(pSustained), as_word(pBurst), as_word(pPeak));
@@ -2977,7 +2981,7 @@ ze_result_t ZE_APICALL traced_zesPowerSetLimits(zes_pwr_handle_t hPower, const z
 }
 
 ze_result_t ZE_APICALL traced_zesPowerSetLimitsExt(zes_pwr_handle_t hPower, uint32_t* pCount, zes_power_limit_ext_desc_t* pSustained) {
-  if (!is_recording()) [[likely]] return zesPowerSetLimitsExt(hPower, pCount, pSustained);
+  if (!is_watched()) [[likely]] return zesPowerSetLimitsExt(hPower, pCount, pSustained);
   CallRecord record(371);
   const ze_result_t result = zesPowerSetLimitsExt(hPower, pCount, pSustained);
   record.returned(as_word(result), as_word(hPower), as_word(pCount), as_word(pSustained));
@@ -2985,7 +2989,7 @@ ze_result_t ZE_APICALL traced_zesPowerSetLimitsExt(zes_pwr_handle_t hPower, uint
 }
 
 ze_result_t ZE_APICALL traced_zesPowerSetLimitsExt2(zes_pwr_handle_t hPower, uint32_t limit) {
-  if (!is_recording()) [[likely]] return zesPowerSetLimitsExt2(hPower, limit);
+  if (!is_watched()) [[likely]] return zesPowerSetLimitsExt2(hPower, limit);
   CallRecord record(372);
   const ze_result_t result = zesPowerSetLimitsExt2(hPower, limit);
   record.returned(as_word(result), as_word(hPower), as_word(limit));
@@ -2993,7 +2997,7 @@ ze_result_t ZE_APICALL traced_zesPowerSetLimitsExt2(zes_pwr_handle_t hPower, uin
 }
 
 ze_result_t ZE_APICALL traced_zesPsuGetProperties(zes_psu_handle_t hPsu, zes_psu_properties_t* pProperties) {
-  if (!is_recording()) [[likely]] return zesPsuGetProperties(hPsu, pProperties);
+  if (!is_watched()) [[likely]] return zesPsuGetProperties(hPsu, pProperties);
   CallRecord record(373);
   const ze_result_t result = zesPsuGetProperties(hPsu, pProperties);
   record.returned(as_word(result), as_word(hPsu), as_word(pProperties));
@@ -3001,7 +3005,7 @@ ze_result_t ZE_APICALL traced_zesPsuGetProperties(zes_psu_handle_t hPsu, zes_psu
 }
 
 ze_result_t ZE_APICALL traced_zesPsuGetState(zes_psu_handle_t hPsu, zes_psu_state_t* pState) {
-  if (!is_recording()) [[likely]] return zesPsuGetState(hPsu, pState);
+  if (!is_watched()) [[likely]] return zesPsuGetState(hPsu, pState);
   CallRecord record(374);
   const ze_result_t result = zesPsuGetState(hPsu, pState);
   record.returned(as_word(result), as_word(hPsu), as_word(pState));
@@ -3009,7 +3013,7 @@ ze_result_t ZE_APICALL traced_zesPsuGetState(zes_psu_handle_t hPsu, zes_psu_stat
 }
 
 ze_result_t ZE_APICALL traced_zesRasClearStateExp(zes_ras_handle_t hRas, zes_ras_error_category_exp_t category) {
-  if (!is_recording()) [[likely]] return zesRasClearStateExp(hRas, category);
+  if (!is_watched()) [[likely]] return zesRasClearStateExp(hRas, category);
   CallRecord record(375);
   const ze_result_t result = zesRasClearStateExp(hRas, category);
   record.returned(as_word(result), as_word(hRas), as_word(category));
@@ -3017,7 +3021,7 @@ ze_result_t ZE_APICALL traced_zesRasClearStateExp(zes_ras_handle_t hRas, zes_ras
 }
 
 ze_result_t ZE_APICALL traced_zesRasGetConfig(zes_ras_handle_t hRas, zes_ras_config_t* pConfig) {
-  if (!is_recording()) [[likely]] return zesRasGetConfig(hRas, pConfig);
+  if (!is_watched()) [[likely]] return zesRasGetConfig(hRas, pConfig);
   CallRecord record(376);
   const ze_result_t result = zesRasGetConfig(hRas, pConfig);
   record.returned(as_word(result), as_word(hRas), as_word(pConfig));
@@ -3025,7 +3029,7 @@ ze_result_t ZE_APICALL traced_zesRasGetConfig(zes_ras_handle_t hRas, zes_ras_con
 }
 
 ze_result_t ZE_APICALL traced_zesRasGetConfigExp(zes_ras_handle_t hRas, uint32_t count, zes_ras_config_exp_t* pConfig) {
-  if (!is_recording()) [[likely]] return zesRasGetConfigExp(hRas, count, pConfig);
+  if (!is_watched()) [[likely]] return zesRasGetConfigExp(hRas, count, pConfig);
   CallRecord record(377);
   const ze_result_t result = zesRasGetConfigExp(hRas, count, pConfig);
   record.returned(as_word(result), as_word(hRas), as_word(count), as_word(pConfig));
@@ -3033,7 +3037,7 @@ ze_result_t ZE_APICALL traced_zesRasGetConfigExp(zes_ras_handle_t hRas, uint32_t
 }
 
 ze_result_t ZE_APICALL traced_zesRasGetProperties(zes_ras_handle_t hRas, zes_ras_properties_t* pProperties) {
-  if (!is_recording()) [[likely]] return zesRasGetProperties(hRas, pProperties);
+  if (!is_watched()) [[likely]] return zesRasGetProperties(hRas, pProperties);
   CallRecord record(378);
   const ze_result_t result = zesRasGetProperties(hRas, pProperties);
   record.returned(as_word(result), as_word(hRas), as_word(pProperties));
@@ -3041,7 +3045,7 @@ ze_result_t ZE_APICALL traced_zesRasGetProperties(zes_ras_handle_t hRas, zes_ras
 }
 
 ze_result_t ZE_APICALL traced_zesRasGetState(zes_ras_handle_t hRas, ze_bool_t clear, zes_ras_state_t* pState) {
-  if (!is_recording()) [[likely]] return zesRasGetState(hRas, clear, pState);
+  if (!is_watched()) [[likely]] return zesRasGetState(hRas, clear, pState);
   CallRecord record(379);
   const ze_result_t result = zesRasGetState(hRas, clear, pState);
   record.returned(as_word(result), as_word(hRas), as_word(clear), as_word(pState));
@@ -3049,7 +3053,7 @@ ze_result_t ZE_APICALL traced_zesRasGetState(zes_ras_handle_t hRas, ze_bool_t cl
 }
 
 ze_result_t ZE_APICALL traced_zesRasGetStateExp(zes_ras_handle_t hRas, uint32_t* pCount, zes_ras_state_exp_t* pState) {
-  if (!is_recording()) [[likely]] return zesRasGetStateExp(hRas, pCount, pState);
+  if (!is_watched()) [[likely]] return zesRasGetStateExp(hRas, pCount, pState);
   CallRecord record(380);
   const ze_result_t result = zesRasGetStateExp(hRas, pCount, pState);
   record.returned(as_word(result), as_word(hRas), as_word(pCount), as_word(pState));
@@ -3057,7 +3061,7 @@ ze_result_t ZE_APICALL traced_zesRasGetStateExp(zes_ras_handle_t hRas, uint32_t*
 }
 
 ze_result_t ZE_APICALL traced_zesRasGetStateExp2(zes_ras_handle_t hRas, uint32_t count, const zes_ras_error_category_exp_t* pCategories, zes_ras_state_exp2_t* pState) {
-  if (!is_recording()) [[likely]] return zesRasGetStateExp2(hRas, count, pCategories, pState);
+  if (!is_watched()) [[likely]] return zesRasGetStateExp2(hRas, count, pCategories, pState);
   CallRecord record(381);
   const ze_result_t result = zesRasGetStateExp2(hRas, count, pCategories, pState);
   record.returned(as_word(result), as_word(hRas), as_word(count), as_word(pCategories), as_word(pState));
@@ -3065,7 +3069,7 @@ ze_result_t ZE_APICALL traced_zesRasGetStateExp2(zes_ras_handle_t hRas, uint32_t
 }
 
 ze_result_t ZE_APICALL traced_zesRasGetSupportedCategoriesExp(zes_ras_handle_t hRas, uint32_t* pCount, zes_ras_error_category_exp_t* pCategories) {
-  if (!is_recording()) [[likely]] return zesRasGetSupportedCategoriesExp(hRas, pCount, pCategories);
+  if (!is_watched()) [[likely]] return zesRasGetSupportedCategoriesExp(hRas, pCount, pCategories);
   CallRecord record(382);
   const ze_result_t result = zesRasGetSupportedCategoriesExp(hRas, pCount, pCategories);
   record.returned(as_word(result), as_word(hRas), as_word(pCount), as_word(pCategories));
@@ -3073,7 +3077,7 @@ ze_result_t ZE_APICALL traced_zesRasGetSupportedCategoriesExp(zes_ras_handle_t h
 }
 
 ze_result_t ZE_APICALL traced_zesRasSetConfig(zes_ras_handle_t hRas, const zes_ras_config_t* pConfig) {
-  if (!is_recording()) [[likely]] return zesRasSetConfig(hRas, pConfig);
+  if (!is_watched()) [[likely]] return zesRasSetConfig(hRas, pConfig);
   CallRecord record(383);
   const ze_result_t result = zesRasSetConfig(hRas, pConfig);
   record.returned(as_word(result), as_word(hRas), as_word(pConfig));
@@ -3081,7 +3085,7 @@ ze_result_t ZE_APICALL traced_zesRasSetConfig(zes_ras_handle_t hRas, const zes_r
 }
 
 ze_result_t ZE_APICALL traced_zesRasSetConfigExp(zes_ras_handle_t hRas, uint32_t count, const zes_ras_config_exp_t* pConfig) {
-  if (!is_recording()) [[likely]] return zesRasSetConfigExp(hRas, count, pConfig);
+  if (!is_watched()) [[likely]] return zesRasSetConfigExp(hRas, count, pConfig);
   CallRecord record(384);
   const ze_result_t result = zesRasSetConfigExp(hRas, count, pConfig);
   record.returned(as_word(result), as_word(hRas), as_word(count), as_word(pConfig));
@@ -3089,7 +3093,7 @@ ze_result_t ZE_APICALL traced_zesRasSetConfigExp(zes_ras_handle_t hRas, uint32_t
 }
 
 ze_result_t ZE_APICALL traced_zesSchedulerGetCurrentMode(zes_sched_handle_t hScheduler, zes_sched_mode_t* pMode) {
-  if (!is_recording()) [[likely]] return zesSchedulerGetCurrentMode(hScheduler, pMode);
+  if (!is_watched()) [[likely]] return zesSchedulerGetCurrentMode(hScheduler, pMode);
   CallRecord record(385);
   const ze_result_t result = zesSchedulerGetCurrentMode(hScheduler, pMode);
   record.returned(as_word(result), as_word(hScheduler), as_word(pMode));
@@ -3097,7 +3101,7 @@ ze_result_t ZE_APICALL traced_zesSchedulerGetCurrentMode(zes_sched_handle_t hSch
 }
 
 ze_result_t ZE_APICALL traced_zesSchedulerGetProperties(zes_sched_handle_t hScheduler, zes_sched_properties_t* pProperties) {
-  if (!is_recording()) [[likely]] return zesSchedulerGetProperties(hScheduler, pProperties);
+  if (!is_watched()) [[likely]] return zesSchedulerGetProperties(hScheduler, pProperties);
   CallRecord record(386);
   const ze_result_t result = zesSchedulerGetProperties(hScheduler, pProperties);
   record.returned(as_word(result), as_word(hScheduler), as_word(pProperties));
@@ -3105,7 +3109,7 @@ ze_result_t ZE_APICALL traced_zesSchedulerGetProperties(zes_sched_handle_t hSche
 }
 
 ze_result_t ZE_APICALL traced_zesSchedulerGetTimeoutModeProperties(zes_sched_handle_t hScheduler, ze_bool_t getDefaults, zes_sched_timeout_properties_t* pConfig) {
-  if (!is_recording()) [[likely]] return zesSchedulerGetTimeoutModeProperties(hScheduler, getDefaults, pConfig);
+  if (!is_watched()) [[likely]] return zesSchedulerGetTimeoutModeProperties(hScheduler, getDefaults, pConfig);
   CallRecord record(387);
   const ze_result_t result = zesSchedulerGetTimeoutModeProperties(hScheduler, getDefaults, pConfig);
   record.returned(as_word(result), as_word(hScheduler), as_word(getDefaults), as_word(pConfig));
@@ -3113,7 +3117,7 @@ ze_result_t ZE_APICALL traced_zesSchedulerGetTimeoutModeProperties(zes_sched_han
 }
 
 ze_result_t ZE_APICALL traced_zesSchedulerGetTimesliceModeProperties(zes_sched_handle_t hScheduler, ze_bool_t getDefaults, zes_sched_timeslice_properties_t* pConfig) {
-  if (!is_recording()) [[likely]] return zesSchedulerGetTimesliceModeProperties(hScheduler, getDefaults, pConfig);
+  if (!is_watched()) [[likely]] return zesSchedulerGetTimesliceModeProperties(hScheduler, getDefaults, pConfig);
   CallRecord record(388);
   const ze_result_t result = zesSchedulerGetTimesliceModeProperties(hScheduler, getDefaults, pConfig);
   record.returned(as_word(result), as_word(hScheduler), as_word(getDefaults), as_word(pConfig));
@@ -3121,7 +3125,7 @@ ze_result_t ZE_APICALL traced_zesSchedulerGetTimesliceModeProperties(zes_sched_h
 }
 
 ze_result_t ZE_APICALL traced_zesSchedulerSetComputeUnitDebugMode(zes_sched_handle_t hScheduler, ze_bool_t* pNeedReload) {
-  if (!is_recording()) [[likely]] return zesSchedulerSetComputeUnitDebugMode(hScheduler, pNeedReload);
+  if (!is_watched()) [[likely]] return zesSchedulerSetComputeUnitDebugMode(hScheduler, pNeedReload);
   CallRecord record(389);
   const ze_result_t result = zesSchedulerSetComputeUnitDebugMode(hScheduler, pNeedReload);
   record.returned(as_word(result), as_word(hScheduler), as_word(pNeedReload));
@@ -3129,7 +3133,7 @@ ze_result_t ZE_APICALL traced_zesSchedulerSetComputeUnitDebugMode(zes_sched_hand
 }
 
 ze_result_t ZE_APICALL traced_zesSchedulerSetExclusiveMode(zes_sched_handle_t hScheduler, ze_bool_t* pNeedReload) {
-  if (!is_recording()) [[likely]] return zesSchedulerSetExclusiveMode(hScheduler, pNeedReload);
+  if (!is_watched()) [[likely]] return zesSchedulerSetExclusiveMode(hScheduler, pNeedReload);
   CallRecord record(390);
   const ze_result_t result = zesSchedulerSetExclusiveMode(hScheduler, pNeedReload);
   record.returned(as_word(result), as_word(hScheduler), as_word(pNeedReload));
@@ -3137,7 +3141,7 @@ ze_result_t ZE_APICALL traced_zesSchedulerSetExclusiveMode(zes_sched_handle_t hS
 }
 
 ze_result_t ZE_APICALL traced_zesSchedulerSetTimeoutMode(zes_sched_handle_t hScheduler, zes_sched_timeout_properties_t* pProperties, ze_bool_t* pNeedReload) {
-  if (!is_recording()) [[likely]] return zesSchedulerSetTimeoutMode(hScheduler, pProperties, pNeedReload);
+  if (!is_watched()) [[likely]] return zesSchedulerSetTimeoutMode(hScheduler, pProperties, pNeedReload);
   CallRecord record(391);
   const ze_result_t result = zesSchedulerSetTimeoutMode(hScheduler, pProperties, pNeedReload);
   record.returned(as_word(result), as_word(hScheduler), as_word(pProperties), as_word(pNeedReload));
@@ -3145,7 +3149,7 @@ ze_result_t ZE_APICALL traced_zesSchedulerSetTimeoutMode(zes_sched_handle_t hSch
 }
 
 ze_result_t ZE_APICALL traced_zesSchedulerSetTimesliceMode(zes_sched_handle_t hScheduler, zes_sched_timeslice_properties_t* pProperties, ze_bool_t* pNeedReload) {
-  if (!is_recording()) [[likely]] return zesSchedulerSetTimesliceMode(hScheduler, pProperties, pNeedReload);
+  if (!is_watched()) [[likely]] return zesSchedulerSetTimesliceMode(hScheduler, pProperties, pNeedReload);
   CallRecord record(392);
   const ze_result_t result = zesSchedulerSetTimesliceMode(hScheduler, pProperties, pNeedReload);
   record.returned(as_word(result), as_word(hScheduler), as_word(pProperties), as_word(pNeedReload));
@@ -3153,7 +3157,7 @@ ze_result_t ZE_APICALL traced_zesSchedulerSetTimesliceMode(zes_sched_handle_t hS
 }
 
 ze_result_t ZE_APICALL traced_zesStandbyGetMode(zes_standby_handle_t hStandby, zes_standby_promo_mode_t* pMode) {
-  if (!is_recording()) [[likely]] return zesStandbyGetMode(hStandby, pMode);
+  if (!is_watched()) [[likely]] return zesStandbyGetMode(hStandby, pMode);
   CallRecord record(393);
   const ze_result_t result = zesStandbyGetMode(hStandby, pMode);
   record.returned(as_word(result), as_word(hStandby), as_word(pMode));
@@ -3161,7 +3165,7 @@ ze_result_t ZE_APICALL traced_zesStandbyGetMode(zes_standby_handle_t hStandby, z
 }
 
 ze_result_t ZE_APICALL traced_zesStandbyGetProperties(zes_standby_handle_t hStandby, zes_standby_properties_t* pProperties) {
-  if (!is_recording()) [[likely]] return zesStandbyGetProperties(hStandby, pProperties);
+  if (!is_watched()) [[likely]] return zesStandbyGetProperties(hStandby, pProperties);
   CallRecord record(394);
   const ze_result_t result = zesStandbyGetProperties(hStandby, pProperties);
   record.returned(as_word(result), as_word(hStandby), as_word(pProperties));
@@ -3169,7 +3173,7 @@ ze_result_t ZE_APICALL traced_zesStandbyGetProperties(zes_standby_handle_t hStan
 }
 
 ze_result_t ZE_APICALL traced_zesStandbySetMode(zes_standby_handle_t hStandby, zes_standby_promo_mode_t mode) {
-  if (!is_recording()) [[likely]] return zesStandbySetMode(hStandby, mode);
+  if (!is_watched()) [[likely]] return zesStandbySetMode(hStandby, mode);
   CallRecord record(395);
   const ze_result_t result = zesStandbySetMode(hStandby, mode);
   record.returned(as_word(result), as_word(hStandby), as_word(mode));
@@ -3177,7 +3181,7 @@ ze_result_t ZE_APICALL traced_zesStandbySetMode(zes_standby_handle_t hStandby, z
 }
 
 ze_result_t ZE_APICALL traced_zesTemperatureGetConfig(zes_temp_handle_t hTemperature, zes_temp_config_t* pConfig) {
-  if (!is_recording()) [[likely]] return zesTemperatureGetConfig(hTemperature, pConfig);
+  if (!is_watched()) [[likely]] return zesTemperatureGetConfig(hTemperature, pConfig);
   CallRecord record(396);
   const ze_result_t result = zesTemperatureGetConfig(hTemperature, pConfig);
   record.returned(as_word(result), as_word(hTemperature), as_word(pConfig));
@@ -3185,7 +3189,7 @@ ze_result_t ZE_APICALL traced_zesTemperatureGetConfig(zes_temp_handle_t hTempera
 }
 
 ze_result_t ZE_APICALL traced_zesTemperatureGetProperties(zes_temp_handle_t hTemperature, zes_temp_properties_t* pProperties) {
-  if (!is_recording()) [[likely]] return zesTemperatureGetProperties(hTemperature, pProperties);
+  if (!is_watched()) [[likely]] return zesTemperatureGetProperties(hTemperature, pProperties);
   CallRecord record(397);
   const ze_result_t result = zesTemperatureGetProperties(hTemperature, pProperties);
   record.returned(as_word(result), as_word(hTemperature), as_word(pProperties));
@@ -3193,7 +3197,7 @@ ze_result_t ZE_APICALL traced_zesTemperatureGetProperties(zes_temp_handle_t hTem
 }
 
 ze_result_t ZE_APICALL traced_zesTemperatureGetState(zes_temp_handle_t hTemperature, double* pTemperature) {
-  if (!is_recording()) [[likely]] return zesTemperatureGetState(hTemperature, pTemperature);
+  if (!is_watched()) [[likely]] return zesTemperatureGetState(hTemperature, pTemperature);
   CallRecord record(398);
   const ze_result_t result = zesTemperatureGetState(hTemperature, pTemperature);
   record.returned(as_word(result), as_word(hTemperature), as_word(pTemperature));
@@ -3201,7 +3205,7 @@ ze_result_t ZE_APICALL traced_zesTemperatureGetState(zes_temp_handle_t hTemperat
 }
 
 ze_result_t ZE_APICALL traced_zesTemperatureSetConfig(zes_temp_handle_t hTemperature, const zes_temp_config_t* pConfig) {
-  if (!is_recording()) [[likely]] return zesTemperatureSetConfig(hTemperature, pConfig);
+  if (!is_watched()) [[likely]] return zesTemperatureSetConfig(hTemperature, pConfig);
   CallRecord record(399);
   const ze_result_t result = zesTemperatureSetConfig(hTemperature, pConfig);
   record.returned(as_word(result), as_word(hTemperature), as_word(pConfig));
@@ -3209,7 +3213,7 @@ ze_result_t ZE_APICALL traced_zesTemperatureSetConfig(zes_temp_handle_t hTempera
 }
 
 ze_result_t ZE_APICALL traced_zesVFManagementGetVFCapabilitiesExp(zes_vf_handle_t hVFhandle, zes_vf_exp_capabilities_t* pCapability) {
-  if (!is_recording()) [[likely]] return zesVFManagementGetVFCapabilitiesExp(hVFhandle, pCapability);
+  if (!is_watched()) [[likely]] return zesVFManagementGetVFCapabilitiesExp(hVFhandle, pCapability);
   CallRecord record(400);
   const ze_result_t result = zesVFManagementGetVFCapabilitiesExp(hVFhandle, pCapability);
   record.returned(as_word(result), as_word(hVFhandle), as_word(pCapability));
@@ -3217,7 +3221,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFCapabilitiesExp(zes_vf_handle_
 }
 
 ze_result_t ZE_APICALL traced_zesVFManagementGetVFCapabilitiesExp2(zes_vf_handle_t hVFhandle, zes_vf_exp2_capabilities_t* pCapability) {
-  if (!is_recording()) [[likely]] return zesVFManagementGetVFCapabilitiesExp2(hVFhandle, pCapability);
+  if (!is_watched()) [[likely]] return zesVFManagementGetVFCapabilitiesExp2(hVFhandle, pCapability);
   CallRecord record(401);
   const ze_result_t result = zesVFManagementGetVFCapabilitiesExp2(hVFhandle, pCapability);
   record.returned(as_word(result), as_word(hVFhandle), as_word(pCapability));
@@ -3225,7 +3229,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFCapabilitiesExp2(zes_vf_handle
 }
 
 ze_result_t ZE_APICALL traced_zesVFManagementGetVFEngineUtilizationExp(zes_vf_handle_t hVFhandle, uint32_t* pCount, zes_vf_util_engine_exp_t* pEngineUtil) {
-  if (!is_recording()) [[likely]] return zesVFManagementGetVFEngineUtilizationExp(hVFhandle, pCount, pEngineUtil);
+  if (!is_watched()) [[likely]] return zesVFManagementGetVFEngineUtilizationExp(hVFhandle, pCount, pEngineUtil);
   CallRecord record(402);
   const ze_result_t result = zesVFManagementGetVFEngineUtilizationExp(hVFhandle, pCount, pEngineUtil);
   record.returned(as_word(result), as_word(hVFhandle), as_word(pCount), as_word(pEngineUtil));
@@ -3233,7 +3237,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFEngineUtilizationExp(zes_vf_ha
 }
 
 ze_result_t ZE_APICALL traced_zesVFManagementGetVFEngineUtilizationExp2(zes_vf_handle_t hVFhandle, uint32_t* pCount, zes_vf_util_engine_exp2_t* pEngineUtil) {
-  if (!is_recording()) [[likely]] return zesVFManagementGetVFEngineUtilizationExp2(hVFhandle, pCount, pEngineUtil);
+  if (!is_watched()) [[likely]] return zesVFManagementGetVFEngineUtilizationExp2(hVFhandle, pCount, pEngineUtil);
   CallRecord record(403);
   const ze_result_t result = zesVFManagementGetVFEngineUtilizationExp2(hVFhandle, pCount, pEngineUtil);
   record.returned(as_word(result), as_word(hVFhandle), as_word(pCount), as_word(pEngineUtil));
@@ -3241,7 +3245,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFEngineUtilizationExp2(zes_vf_h
 }
 
 ze_result_t ZE_APICALL traced_zesVFManagementGetVFMemoryUtilizationExp(zes_vf_handle_t hVFhandle, uint32_t* pCount, zes_vf_util_mem_exp_t* pMemUtil) {
-  if (!is_recording()) [[likely]] return zesVFManagementGetVFMemoryUtilizationExp(hVFhandle, pCount, pMemUtil);
+  if (!is_watched()) [[likely]] return zesVFManagementGetVFMemoryUtilizationExp(hVFhandle, pCount, pMemUtil);
   CallRecord record(404);
   const ze_result_t result = zesVFManagementGetVFMemoryUtilizationExp(hVFhandle, pCount, pMemUtil);
   record.returned(as_word(result), as_word(hVFhandle), as_word(pCount), as_word(pMemUtil));
@@ -3249,7 +3253,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFMemoryUtilizationExp(zes_vf_ha
 }
 
 ze_result_t ZE_APICALL traced_zesVFManagementGetVFMemoryUtilizationExp2(zes_vf_handle_t hVFhandle, uint32_t* pCount, zes_vf_util_mem_exp2_t* pMemUtil) {
-  if (!is_recording()) [[likely]] return zesVFManagementGetVFMemoryUtilizationExp2(hVFhandle, pCount, pMemUtil);
+  if (!is_watched()) [[likely]] return zesVFManagementGetVFMemoryUtilizationExp2(hVFhandle, pCount, pMemUtil);
   CallRecord record(405);
   const ze_result_t result = zesVFManagementGetVFMemoryUtilizationExp2(hVFhandle, pCount, pMemUtil);
   record.returned(as_word(result), as_word(hVFhandle), as_word(pCount), as_word(pMemUtil));
@@ -3257,7 +3261,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFMemoryUtilizationExp2(zes_vf_h
 }
 
 ze_result_t ZE_APICALL traced_zesVFManagementGetVFPropertiesExp(zes_vf_handle_t hVFhandle, zes_vf_exp_properties_t* pProperties) {
-  if (!is_recording()) [[likely]] return zesVFManagementGetVFPropertiesExp(hVFhandle, pProperties);
+  if (!is_watched()) [[likely]] return zesVFManagementGetVFPropertiesExp(hVFhandle, pProperties);
   CallRecord record(406);
   const ze_result_t result = zesVFManagementGetVFPropertiesExp(hVFhandle, pProperties);
   record.returned(as_word(result), as_word(hVFhandle), as_word(pProperties));
@@ -3265,7 +3269,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFPropertiesExp(zes_vf_handle_t 
 }
 
 ze_result_t ZE_APICALL traced_zesVFManagementSetVFTelemetryModeExp(zes_vf_handle_t hVFhandle, zes_vf_info_util_exp_flags_t flags, ze_bool_t enable) {
-  if (!is_recording()) [[likely]] return zesVFManagementSetVFTelemetryModeExp(hVFhandle, flags, enable);
+  if (!is_watched()) [[likely]] return zesVFManagementSetVFTelemetryModeExp(hVFhandle, flags, enable);
   CallRecord record(407);
   const ze_result_t result = zesVFManagementSetVFTelemetryModeExp(hVFhandle, flags, enable);
   record.returned(as_word(result), as_word(hVFhandle), as_word(flags), as_word(enable));
@@ -3273,7 +3277,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementSetVFTelemetryModeExp(zes_vf_handle
 }
 
 ze_result_t ZE_APICALL traced_zesVFManagementSetVFTelemetrySamplingIntervalExp(zes_vf_handle_t hVFhandle, zes_vf_info_util_exp_flags_t flag, uint64_t samplingInterval) {
-  if (!is_recording()) [[likely]] return zesVFManagementSetVFTelemetrySamplingIntervalExp(hVFhandle, flag, samplingInterval);
+  if (!is_watched()) [[likely]] return zesVFManagementSetVFTelemetrySamplingIntervalExp(hVFhandle, flag, samplingInterval);
   CallRecord record(408);
   const ze_result_t result = zesVFManagementSetVFTelemetrySamplingIntervalExp(hVFhandle, flag, samplingInterval);
   record.returned(as_word(result), as_word(hVFhandle), as_word(flag), as_word(samplingInterval));
@@ -3281,7 +3285,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementSetVFTelemetrySamplingIntervalExp(z
 }
 
 ze_result_t ZE_APICALL traced_zetCommandListAppendMarkerExp(zet_command_list_handle_t hCommandList, zet_metric_group_handle_t hMetricGroup, uint32_t value) {
-  if (!is_recording()) [[likely]] return zetCommandListAppendMarkerExp(hCommandList, hMetricGroup, value);
+  if (!is_watched()) [[likely]] return zetCommandListAppendMarkerExp(hCommandList, hMetricGroup, value);
   CallRecord record(409);
   const ze_result_t result = zetCommandListAppendMarkerExp(hCommandList, hMetricGroup, value);
   record.returned(as_word(result), as_word(hCommandList), as_word(hMetricGroup), as_word(value));
@@ -3289,7 +3293,7 @@ ze_result_t ZE_APICALL traced_zetCommandListAppendMarkerExp(zet_command_list_han
 }
 
 ze_result_t ZE_APICALL traced_zetCommandListAppendMetricMemoryBarrier(zet_command_list_handle_t hCommandList) {
-  if (!is_recording()) [[likely]] return zetCommandListAppendMetricMemoryBarrier(hCommandList);
+  if (!is_watched()) [[likely]] return zetCommandListAppendMetricMemoryBarrier(hCommandList);
   CallRecord record(410);
   const ze_result_t result = zetCommandListAppendMetricMemoryBarrier(hCommandList);
   record.returned(as_word(result), as_word(hCommandList));
@@ -3297,7 +3301,7 @@ ze_result_t ZE_APICALL traced_zetCommandListAppendMetricMemoryBarrier(zet_comman
 }
 
 ze_result_t ZE_APICALL traced_zetCommandListAppendMetricQueryBegin(zet_command_list_handle_t hCommandList, zet_metric_query_handle_t hMetricQuery) {
-  if (!is_recording()) [[likely]] return zetCommandListAppendMetricQueryBegin(hCommandList, hMetricQuery);
+  if (!is_watched()) [[likely]] return zetCommandListAppendMetricQueryBegin(hCommandList, hMetricQuery);
   CallRecord record(411);
   const ze_result_t result = zetCommandListAppendMetricQueryBegin(hCommandList, hMetricQuery);
   record.returned(as_word(result), as_word(hCommandList), as_word(hMetricQuery));
@@ -3305,7 +3309,7 @@ ze_result_t ZE_APICALL traced_zetCommandListAppendMetricQueryBegin(zet_command_l
 }
 
 ze_result_t ZE_APICALL traced_zetCommandListAppendMetricQueryEnd(zet_command_list_handle_t hCommandList, zet_metric_query_handle_t hMetricQuery, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_recording()) [[likely]] return zetCommandListAppendMetricQueryEnd(hCommandList, hMetricQuery, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (!is_watched()) [[likely]] return zetCommandListAppendMetricQueryEnd(hCommandList, hMetricQuery, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(412);
   const ze_result_t result = zetCommandListAppendMetricQueryEnd(hCommandList, hMetricQuery, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(hMetricQuery), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -3313,7 +3317,7 @@ ze_result_t ZE_APICALL traced_zetCommandListAppendMetricQueryEnd(zet_command_lis
 }
 
 ze_result_t ZE_APICALL traced_zetCommandListAppendMetricStreamerMarker(zet_command_list_handle_t hCommandList, zet_metric_streamer_handle_t hMetricStreamer, uint32_t value) {
-  if (!is_recording()) [[likely]] return zetCommandListAppendMetricStreamerMarker(hCommandList, hMetricStreamer, value);
+  if (!is_watched()) [[likely]] return zetCommandListAppendMetricStreamerMarker(hCommandList, hMetricStreamer, value);
   CallRecord record(413);
   const ze_result_t result = zetCommandListAppendMetricStreamerMarker(hCommandList, hMetricStreamer, value);
   record.returned(as_word(result), as_word(hCommandList), as_word(hMetricStreamer), as_word(value));
@@ -3321,7 +3325,7 @@ ze_result_t ZE_APICALL traced_zetCommandListAppendMetricStreamerMarker(zet_comma
 }
 
 ze_result_t ZE_APICALL traced_zetContextActivateMetricGroups(zet_context_handle_t hContext, zet_device_handle_t hDevice, uint32_t count, zet_metric_group_handle_t* phMetricGroups) {
-  if (!is_recording()) [[likely]] return zetContextActivateMetricGroups(hContext, hDevice, count, phMetricGroups);
+  if (!is_watched()) [[likely]] return zetContextActivateMetricGroups(hContext, hDevice, count, phMetricGroups);
   CallRecord record(414);
   const ze_result_t result = zetContextActivateMetricGroups(hContext, hDevice, count, phMetricGroups);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(count), as_word(phMetricGroups));
@@ -3329,7 +3333,7 @@ ze_result_t ZE_APICALL traced_zetContextActivateMetricGroups(zet_context_handle_
 }
 
 ze_result_t ZE_APICALL traced_zetDebugAcknowledgeEvent(zet_debug_session_handle_t hDebug, const zet_debug_event_t* event) {
-  if (!is_recording()) [[likely]] return zetDebugAcknowledgeEvent(hDebug, event);
+  if (!is_watched()) [[likely]] return zetDebugAcknowledgeEvent(hDebug, event);
   CallRecord record(415);
   const ze_result_t result = zetDebugAcknowledgeEvent(hDebug, event);
   record.returned(as_word(result), as_word(hDebug), as_word(event));
@@ -3337,7 +3341,7 @@ ze_result_t ZE_APICALL traced_zetDebugAcknowledgeEvent(zet_debug_session_handle_
 }
 
 ze_result_t ZE_APICALL traced_zetDebugAttach(zet_device_handle_t hDevice, const zet_debug_config_t* config, zet_debug_session_handle_t* phDebug) {
-  if (!is_recording()) [[likely]] return zetDebugAttach(hDevice, config, phDebug);
+  if (!is_watched()) [[likely]] return zetDebugAttach(hDevice, config, phDebug);
   CallRecord record(416);
   const ze_result_t result = zetDebugAttach(hDevice, config, phDebug);
   record.returned(as_word(result), as_word(hDevice), as_word(config), received(result, phDebug));
@@ -3345,7 +3349,7 @@ ze_result_t ZE_APICALL traced_zetDebugAttach(zet_device_handle_t hDevice, const 
 }
 
 ze_result_t ZE_APICALL traced_zetDebugDetach(zet_debug_session_handle_t hDebug) {
-  if (!is_recording()) [[likely]] return zetDebugDetach(hDebug);
+  if (!is_watched()) [[likely]] return zetDebugDetach(hDebug);
   CallRecord record(417);
   const ze_result_t result = zetDebugDetach(hDebug);
   record.returned(as_word(result), as_word(hDebug));
@@ -3353,7 +3357,7 @@ ze_result_t ZE_APICALL traced_zetDebugDetach(zet_debug_session_handle_t hDebug) 
 }
 
 ze_result_t ZE_APICALL traced_zetDebugGetRegisterSetProperties(zet_device_handle_t hDevice, uint32_t* pCount, zet_debug_regset_properties_t* pRegisterSetProperties) {
-  if (!is_recording()) [[likely]] return zetDebugGetRegisterSetProperties(hDevice, pCount, pRegisterSetProperties);
+  if (!is_watched()) [[likely]] return zetDebugGetRegisterSetProperties(hDevice, pCount, pRegisterSetProperties);
   CallRecord record(418);
   const ze_result_t result = zetDebugGetRegisterSetProperties(hDevice, pCount, pRegisterSetProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pRegisterSetProperties));
@@ -3361,7 +3365,7 @@ ze_result_t ZE_APICALL traced_zetDebugGetRegisterSetProperties(zet_device_handle
 }
 
 ze_result_t ZE_APICALL traced_zetDebugGetThreadRegisterSetProperties(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, uint32_t* pCount, zet_debug_regset_properties_t* pRegisterSetProperties) {
-  if (!is_recording()) [[likely]] return zetDebugGetThreadRegisterSetProperties(hDebug, thread, pCount, pRegisterSetProperties);
+  if (!is_watched()) [[likely]] return zetDebugGetThreadRegisterSetProperties(hDebug, thread, pCount, pRegisterSetProperties);
   CallRecord record(419);
   const ze_result_t result = zetDebugGetThreadRegisterSetProperties(hDebug, thread, pCount, pRegisterSetProperties);
   record.returned(as_word(result), as_word(hDebug), as_word(thread), as_word(pCount), as_word(pRegisterSetProperties));
@@ -3369,7 +3373,7 @@ ze_result_t ZE_APICALL traced_zetDebugGetThreadRegisterSetProperties(zet_debug_s
 }
 
 ze_result_t ZE_APICALL traced_zetDebugInterrupt(zet_debug_session_handle_t hDebug, ze_device_thread_t thread) {
-  if (!is_recording()) [[likely]] return zetDebugInterrupt(hDebug, thread);
+  if (!is_watched()) [[likely]] return zetDebugInterrupt(hDebug, thread);
   CallRecord record(420);
   const ze_result_t result = zetDebugInterrupt(hDebug, thread);
   record.returned(as_word(result), as_word(hDebug), as_word(thread));
@@ -3377,7 +3381,7 @@ ze_result_t ZE_APICALL traced_zetDebugInterrupt(zet_debug_session_handle_t hDebu
 }
 
 ze_result_t ZE_APICALL traced_zetDebugReadEvent(zet_debug_session_handle_t hDebug, uint64_t timeout, zet_debug_event_t* event) {
-  if (!is_recording()) [[likely]] return zetDebugReadEvent(hDebug, timeout, event);
+  if (!is_watched()) [[likely]] return zetDebugReadEvent(hDebug, timeout, event);
   CallRecord record(421);
   const ze_result_t result = zetDebugReadEvent(hDebug, timeout, event);
   record.returned(as_word(result), as_word(hDebug), as_word(timeout), as_word(event));
@@ -3385,7 +3389,7 @@ ze_result_t ZE_APICALL traced_zetDebugReadEvent(zet_debug_session_handle_t hDebu
 }
 
 ze_result_t ZE_APICALL traced_zetDebugReadMemory(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, const zet_debug_memory_space_desc_t* desc, size_t size, void* buffer) {
-  if (!is_recording()) [[likely]] return zetDebugReadMemory(hDebug, thread, desc, size, buffer);
+  if (!is_watched()) [[likely]] return zetDebugReadMemory(hDebug, thread, desc, size, buffer);
   CallRecord record(422);
   const ze_result_t result = zetDebugReadMemory(hDebug, thread, desc, size, buffer);
   record.returned(as_word(result), as_word(hDebug), as_word(thread), as_word(desc), as_word(size), as_word(buffer));
@@ -3393,7 +3397,7 @@ ze_result_t ZE_APICALL traced_zetDebugReadMemory(zet_debug_session_handle_t hDeb
 }
 
 ze_result_t ZE_APICALL traced_zetDebugReadRegisters(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, uint32_t type, uint32_t start, uint32_t count, void* pRegisterValues) {
-  if (!is_recording()) [[likely]] return zetDebugReadRegisters(hDebug, thread, type, start, count, pRegisterValues);
+  if (!is_watched()) [[likely]] return zetDebugReadRegisters(hDebug, thread, type, start, count, pRegisterValues);
   CallRecord record(423);
   const ze_result_t result = zetDebugReadRegisters(hDebug, thread, type, start, count, pRegisterValues);
   record.returned(as_word(result), as_word(hDebug), as_word(thread), as_word(type), as_word(start), as_word(count), as_word(pRegisterValues));
@@ -3401,7 +3405,7 @@ ze_result_t ZE_APICALL traced_zetDebugReadRegisters(zet_debug_session_handle_t h
 }
 
 ze_result_t ZE_APICALL traced_zetDebugResume(zet_debug_session_handle_t hDebug, ze_device_thread_t thread) {
-  if (!is_recording()) [[likely]] return zetDebugResume(hDebug, thread);
+  if (!is_watched()) [[likely]] return zetDebugResume(hDebug, thread);
   CallRecord record(424);
   const ze_result_t result = zetDebugResume(hDebug, thread);
   record.returned(as_word(result), as_word(hDebug), as_word(thread));
@@ -3409,7 +3413,7 @@ ze_result_t ZE_APICALL traced_zetDebugResume(zet_debug_session_handle_t hDebug, 
 }
 
 ze_result_t ZE_APICALL traced_zetDebugWriteMemory(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, const zet_debug_memory_space_desc_t* desc, size_t size, const void* buffer) {
-  if (!is_recording()) [[likely]] return zetDebugWriteMemory(hDebug, thread, desc, size, buffer);
+  if (!is_watched()) [[likely]] return zetDebugWriteMemory(hDebug, thread, desc, size, buffer);
   CallRecord record(425);
   const ze_result_t result = zetDebugWriteMemory(hDebug, thread, desc, size, buffer);
   record.returned(as_word(result), as_word(hDebug), as_word(thread), as_word(desc), as_word(size), as_word(buffer));
@@ -3417,7 +3421,7 @@ ze_result_t ZE_APICALL traced_zetDebugWriteMemory(zet_debug_session_handle_t hDe
 }
 
 ze_result_t ZE_APICALL traced_zetDebugWriteRegisters(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, uint32_t type, uint32_t start, uint32_t count, void* pRegisterValues) {
-  if (!is_recording()) [[likely]] return zetDebugWriteRegisters(hDebug, thread, type, start, count, pRegisterValues);
+  if (!is_watched()) [[likely]] return zetDebugWriteRegisters(hDebug, thread, type, start, count, pRegisterValues);
   CallRecord record(426);
   const ze_result_t result = zetDebugWriteRegisters(hDebug, thread, type, start, count, pRegisterValues);
   record.returned(as_word(result), as_word(hDebug), as_word(thread), as_word(type), as_word(start), as_word(count), as_word(pRegisterValues));
@@ -3425,7 +3429,7 @@ ze_result_t ZE_APICALL traced_zetDebugWriteRegisters(zet_debug_session_handle_t 
 }
 
 ze_result_t ZE_APICALL traced_zetDeviceCreateMetricGroupsFromMetricsExp(zet_device_handle_t hDevice, uint32_t metricCount, zet_metric_handle_t* phMetrics, const char* pMetricGroupNamePrefix, const char* pDescription, uint32_t* pMetricGroupCount, zet_metric_group_handle_t* phMetricGroup) {
-  if (!is_recording()) [[likely]] return zetDeviceCreateMetricGroupsFromMetricsExp(hDevice, metricCount, phMetrics, pMetricGroupNamePrefix, pDescription, pMetricGroupCount, phMetricGroup);
+  if (!is_watched()) [[likely]] return zetDeviceCreateMetricGroupsFromMetricsExp(hDevice, metricCount, phMetrics, pMetricGroupNamePrefix, pDescription, pMetricGroupCount, phMetricGroup);
   CallRecord record(427);
   const ze_result_t result = zetDeviceCreateMetricGroupsFromMetricsExp(hDevice, metricCount, phMetrics, pMetricGroupNamePrefix, pDescription, pMetricGroupCount, phMetricGroup);
   record.returned(as_word(result), as_word(hDevice), as_word(metricCount), as_word(phMetrics), as_word(pMetricGroupNamePrefix), as_word(pDescription), as_word(pMetricGroupCount), as_word(phMetricGroup));
@@ -3433,7 +3437,7 @@ ze_result_t ZE_APICALL traced_zetDeviceCreateMetricGroupsFromMetricsExp(zet_devi
 }
 
 ze_result_t ZE_APICALL traced_zetDeviceDisableMetricsExp(zet_device_handle_t hDevice) {
-  if (!is_recording()) [[likely]] return zetDeviceDisableMetricsExp(hDevice);
+  if (!is_watched()) [[likely]] return zetDeviceDisableMetricsExp(hDevice);
   CallRecord record(428);
   const ze_result_t result = zetDeviceDisableMetricsExp(hDevice);
   record.returned(as_word(result), as_word(hDevice));
@@ -3441,7 +3445,7 @@ ze_result_t ZE_APICALL traced_zetDeviceDisableMetricsExp(zet_device_handle_t hDe
 }
 
 ze_result_t ZE_APICALL traced_zetDeviceEnableMetricsExp(zet_device_handle_t hDevice) {
-  if (!is_recording()) [[likely]] return zetDeviceEnableMetricsExp(hDevice);
+  if (!is_watched()) [[likely]] return zetDeviceEnableMetricsExp(hDevice);
   CallRecord record(429);
   const ze_result_t result = zetDeviceEnableMetricsExp(hDevice);
   record.returned(as_word(result), as_word(hDevice));
@@ -3449,7 +3453,7 @@ ze_result_t ZE_APICALL traced_zetDeviceEnableMetricsExp(zet_device_handle_t hDev
 }
 
 ze_result_t ZE_APICALL traced_zetDeviceGetConcurrentMetricGroupsExp(zet_device_handle_t hDevice, uint32_t metricGroupCount, zet_metric_group_handle_t* phMetricGroups, uint32_t* pMetricGroupsCountPerConcurrentGroup, uint32_t* pConcurrentGroupCount) {
-  if (!is_recording()) [[likely]] return zetDeviceGetConcurrentMetricGroupsExp(hDevice, metricGroupCount, phMetricGroups, pMetricGroupsCountPerConcurrentGroup, pConcurrentGroupCount);
+  if (!is_watched()) [[likely]] return zetDeviceGetConcurrentMetricGroupsExp(hDevice, metricGroupCount, phMetricGroups, pMetricGroupsCountPerConcurrentGroup, pConcurrentGroupCount);
   CallRecord record(430);
   const ze_result_t result = zetDeviceGetConcurrentMetricGroupsExp(hDevice, metricGroupCount, phMetricGroups, pMetricGroupsCountPerConcurrentGroup, pConcurrentGroupCount);
   record.returned(as_word(result), as_word(hDevice), as_word(metricGroupCount), as_word(phMetricGroups), as_word(pMetricGroupsCountPerConcurrentGroup), as_word(pConcurrentGroupCount));
@@ -3457,7 +3461,7 @@ ze_result_t ZE_APICALL traced_zetDeviceGetConcurrentMetricGroupsExp(zet_device_h
 }
 
 ze_result_t ZE_APICALL traced_zetDeviceGetDebugProperties(zet_device_handle_t hDevice, zet_device_debug_properties_t* pDebugProperties) {
-  if (!is_recording()) [[likely]] return zetDeviceGetDebugProperties(hDevice, pDebugProperties);
+  if (!is_watched()) [[likely]] return zetDeviceGetDebugProperties(hDevice, pDebugProperties);
   CallRecord record(431);
   const ze_result_t result = zetDeviceGetDebugProperties(hDevice, pDebugProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pDebugProperties));
@@ -3465,7 +3469,7 @@ ze_result_t ZE_APICALL traced_zetDeviceGetDebugProperties(zet_device_handle_t hD
 }
 
 ze_result_t ZE_APICALL traced_zetKernelGetProfileInfo(zet_kernel_handle_t hKernel, zet_profile_properties_t* pProfileProperties) {
-  if (!is_recording()) [[likely]] return zetKernelGetProfileInfo(hKernel, pProfileProperties);
+  if (!is_watched()) [[likely]] return zetKernelGetProfileInfo(hKernel, pProfileProperties);
   CallRecord record(432);
   const ze_result_t result = zetKernelGetProfileInfo(hKernel, pProfileProperties);
   record.returned(as_word(result), as_word(hKernel), as_word(pProfileProperties));
@@ -3473,7 +3477,7 @@ ze_result_t ZE_APICALL traced_zetKernelGetProfileInfo(zet_kernel_handle_t hKerne
 }
 
 ze_result_t ZE_APICALL traced_zetMetricCreateFromProgrammableExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, zet_metric_programmable_param_value_exp_t* pParameterValues, uint32_t parameterCount, const char* pName, const char* pDescription, uint32_t* pMetricHandleCount, zet_metric_handle_t* phMetricHandles) {
-  if (!is_recording()) [[likely]] return zetMetricCreateFromProgrammableExp(hMetricProgrammable, pParameterValues, parameterCount, pName, pDescription, pMetricHandleCount, phMetricHandles);
+  if (!is_watched()) [[likely]] return zetMetricCreateFromProgrammableExp(hMetricProgrammable, pParameterValues, parameterCount, pName, pDescription, pMetricHandleCount, phMetricHandles);
   CallRecord record(433);
   const ze_result_t result = zetMetricCreateFromProgrammableExp(hMetricProgrammable, pParameterValues, parameterCount, pName, pDescription, pMetricHandleCount, phMetricHandles);
   record.returned(as_word(result), as_word(hMetricProgrammable), as_word(pParameterValues), as_word(parameterCount), as_word(pName), as_word(pDescription), as_word(pMetricHandleCount), as_word(phMetricHandles));
@@ -3481,7 +3485,7 @@ ze_result_t ZE_APICALL traced_zetMetricCreateFromProgrammableExp(zet_metric_prog
 }
 
 ze_result_t ZE_APICALL traced_zetMetricCreateFromProgrammableExp2(zet_metric_programmable_exp_handle_t hMetricProgrammable, uint32_t parameterCount, zet_metric_programmable_param_value_exp_t* pParameterValues, const char* pName, const char* pDescription, uint32_t* pMetricHandleCount, zet_metric_handle_t* phMetricHandles) {
-  if (!is_recording()) [[likely]] return zetMetricCreateFromProgrammableExp2(hMetricProgrammable, parameterCount, pParameterValues, pName, pDescription, pMetricHandleCount, phMetricHandles);
+  if (!is_watched()) [[likely]] return zetMetricCreateFromProgrammableExp2(hMetricProgrammable, parameterCount, pParameterValues, pName, pDescription, pMetricHandleCount, phMetricHandles);
   CallRecord record(434);
   const ze_result_t result = zetMetricCreateFromProgrammableExp2(hMetricProgrammable, parameterCount, pParameterValues, pName, pDescription, pMetricHandleCount, phMetricHandles);
   record.returned(as_word(result), as_word(hMetricProgrammable), as_word(parameterCount), as_word(pParameterValues), as_word(pName), as_word(pDescription), as_word(pMetricHandleCount), as_word(phMetricHandles));
@@ -3489,7 +3493,7 @@ ze_result_t ZE_APICALL traced_zetMetricCreateFromProgrammableExp2(zet_metric_pro
 }
 
 ze_result_t ZE_APICALL traced_zetMetricDecoderCreateExp(zet_metric_tracer_exp_handle_t hMetricTracer, zet_metric_decoder_exp_handle_t* phMetricDecoder) {
-  if (!is_recording()) [[likely]] return zetMetricDecoderCreateExp(hMetricTracer, phMetricDecoder);
+  if (!is_watched()) [[likely]] return zetMetricDecoderCreateExp(hMetricTracer, phMetricDecoder);
   CallRecord record(435);
   const ze_result_t result = zetMetricDecoderCreateExp(hMetricTracer, phMetricDecoder);
   record.returned(as_word(result), as_word(hMetricTracer), received(result, phMetricDecoder));
@@ -3497,7 +3501,7 @@ ze_result_t ZE_APICALL traced_zetMetricDecoderCreateExp(zet_metric_tracer_exp_ha
 }
 
 ze_result_t ZE_APICALL traced_zetMetricDecoderDestroyExp(zet_metric_decoder_exp_handle_t phMetricDecoder) {
-  if (!is_recording()) [[likely]] return zetMetricDecoderDestroyExp(phMetricDecoder);
+  if (!is_watched()) [[likely]] return zetMetricDecoderDestroyExp(phMetricDecoder);
   CallRecord record(436);
   const ze_result_t result = zetMetricDecoderDestroyExp(phMetricDecoder);
   record.returned(as_word(result), as_word(phMetricDecoder));
@@ -3505,7 +3509,7 @@ ze_result_t ZE_APICALL traced_zetMetricDecoderDestroyExp(zet_metric_decoder_exp_
 }
 
 ze_result_t ZE_APICALL traced_zetMetricDecoderGetDecodableMetricsExp(zet_metric_decoder_exp_handle_t hMetricDecoder, uint32_t* pCount, zet_metric_handle_t* phMetrics) {
-  if (!is_recording()) [[likely]] return zetMetricDecoderGetDecodableMetricsExp(hMetricDecoder, pCount, phMetrics);
+  if (!is_watched()) [[likely]] return zetMetricDecoderGetDecodableMetricsExp(hMetricDecoder, pCount, phMetrics);
   CallRecord record(437);
   const ze_result_t result = zetMetricDecoderGetDecodableMetricsExp(hMetricDecoder, pCount, phMetrics);
   record.returned(as_word(result), as_word(hMetricDecoder), as_word(pCount), as_word(phMetrics));
@@ -3513,7 +3517,7 @@ ze_result_t ZE_APICALL traced_zetMetricDecoderGetDecodableMetricsExp(zet_metric_
 }
 
 ze_result_t ZE_APICALL traced_zetMetricDestroyExp(zet_metric_handle_t hMetric) {
-  if (!is_recording()) [[likely]] return zetMetricDestroyExp(hMetric);
+  if (!is_watched()) [[likely]] return zetMetricDestroyExp(hMetric);
   CallRecord record(438);
   const ze_result_t result = zetMetricDestroyExp(hMetric);
   record.returned(as_word(result), as_word(hMetric));
@@ -3521,7 +3525,7 @@ ze_result_t ZE_APICALL traced_zetMetricDestroyExp(zet_metric_handle_t hMetric) {
 }
 
 ze_result_t ZE_APICALL traced_zetMetricGet(zet_metric_group_handle_t hMetricGroup, uint32_t* pCount, zet_metric_handle_t* phMetrics) {
-  if (!is_recording()) [[likely]] return zetMetricGet(hMetricGroup, pCount, phMetrics);
+  if (!is_watched()) [[likely]] return zetMetricGet(hMetricGroup, pCount, phMetrics);
   CallRecord record(439);
   const ze_result_t result = zetMetricGet(hMetricGroup, pCount, phMetrics);
   record.returned(as_word(result), as_word(hMetricGroup), as_word(pCount), as_word(phMetrics));
@@ -3529,7 +3533,7 @@ ze_result_t ZE_APICALL traced_zetMetricGet(zet_metric_group_handle_t hMetricGrou
 }
 
 ze_result_t ZE_APICALL traced_zetMetricGetProperties(zet_metric_handle_t hMetric, zet_metric_properties_t* pProperties) {
-  if (!is_recording()) [[likely]] return zetMetricGetProperties(hMetric, pProperties);
+  if (!is_watched()) [[likely]] return zetMetricGetProperties(hMetric, pProperties);
   CallRecord record(440);
   const ze_result_t result = zetMetricGetProperties(hMetric, pProperties);
   record.returned(as_word(result), as_word(hMetric), as_word(pProperties));
@@ -3537,7 +3541,7 @@ ze_result_t ZE_APICALL traced_zetMetricGetProperties(zet_metric_handle_t hMetric
 }
 
 ze_result_t ZE_APICALL traced_zetMetricGroupAddMetricExp(zet_metric_group_handle_t hMetricGroup, zet_metric_handle_t hMetric, size_t* pErrorStringSize, char* pErrorString) {
-  if (!is_recording()) [[likely]] return zetMetricGroupAddMetricExp(hMetricGroup, hMetric, pErrorStringSize, pErrorString);
+  if (!is_watched()) [[likely]] return zetMetricGroupAddMetricExp(hMetricGroup, hMetric, pErrorStringSize, pErrorString);
   CallRecord record(441);
   const ze_result_t result = zetMetricGroupAddMetricExp(hMetricGroup, hMetric, pErrorStringSize, pErrorString);
   record.returned(as_word(result), as_word(hMetricGroup), as_word(hMetric), as_word(pErrorStringSize), as_word(pErrorString));
@@ -3545,7 +3549,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupAddMetricExp(zet_metric_group_handle
 }
 
 ze_result_t ZE_APICALL traced_zetMetricGroupCalculateMetricExportDataExp(ze_driver_handle_t hDriver, zet_metric_group_calculation_type_t type, size_t exportDataSize, const uint8_t* pExportData, zet_metric_calculate_exp_desc_t* pCalculateDescriptor, uint32_t* pSetCount, uint32_t* pTotalMetricValueCount, uint32_t* pMetricCounts, zet_typed_value_t* pMetricValues) {
-  if (!is_recording()) [[likely]] return zetMetricGroupCalculateMetricExportDataExp(hDriver, type, exportDataSize, pExportData, pCalculateDescriptor, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues);
+  if (!is_watched()) [[likely]] return zetMetricGroupCalculateMetricExportDataExp(hDriver, type, exportDataSize, pExportData, pCalculateDescriptor, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues);
   CallRecord record(442);
   const ze_result_t result = zetMetricGroupCalculateMetricExportDataExp(hDriver, type, exportDataSize, pExportData, pCalculateDescriptor, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues);
   record.returned(as_word(result), as_word(hDriver), as_word(type), as_word(exportDataSize), as_word(pExportData), as_word(pCalculateDescriptor), as_word(pSetCount), as_word(pTotalMetricValueCount), as_word(pMetricCounts), as_word(pMetricValues));
@@ -3553,7 +3557,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupCalculateMetricExportDataExp(ze_driv
 }
 
 ze_result_t ZE_APICALL traced_zetMetricGroupCalculateMetricValues(zet_metric_group_handle_t hMetricGroup, zet_metric_group_calculation_type_t type, size_t rawDataSize, const uint8_t* pRawData, uint32_t* pMetricValueCount, zet_typed_value_t* pMetricValues) {
-  if (!is_recording()) [[likely]] return zetMetricGroupCalculateMetricValues(hMetricGroup, type, rawDataSize, pRawData, pMetricValueCount, pMetricValues);
+  if (!is_watched()) [[likely]] return zetMetricGroupCalculateMetricValues(hMetricGroup, type, rawDataSize, pRawData, pMetricValueCount, pMetricValues);
   CallRecord record(443);
   const ze_result_t result = zetMetricGroupCalculateMetricValues(hMetricGroup, type, rawDataSize, pRawData, pMetricValueCount, pMetricValues);
   record.returned(as_word(result), as_word(hMetricGroup), as_word(type), as_word(rawDataSize), as_word(pRawData), as_word(pMetricValueCount), as_word(pMetricValues));
@@ -3561,7 +3565,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupCalculateMetricValues(zet_metric_gro
 }
 
 ze_result_t ZE_APICALL traced_zetMetricGroupCalculateMultipleMetricValuesExp(zet_metric_group_handle_t hMetricGroup, zet_metric_group_calculation_type_t type, size_t rawDataSize, const uint8_t* pRawData, uint32_t* pSetCount, uint32_t* pTotalMetricValueCount, uint32_t* pMetricCounts, zet_typed_value_t* pMetricValues) {
-  if (!is_recording()) [[likely]] return zetMetricGroupCalculateMultipleMetricValuesExp(hMetricGroup, type, rawDataSize, pRawData, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues);
+  if (!is_watched()) [[likely]] return zetMetricGroupCalculateMultipleMetricValuesExp(hMetricGroup, type, rawDataSize, pRawData, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues);
   CallRecord record(444);
   const ze_result_t result = zetMetricGroupCalculateMultipleMetricValuesExp(hMetricGroup, type, rawDataSize, pRawData, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues);
   record.returned(as_word(result), as_word(hMetricGroup), as_word(type), as_word(rawDataSize), as_word(pRawData), as_word(pSetCount), as_word(pTotalMetricValueCount), as_word(pMetricCounts), as_word(pMetricValues));
@@ -3569,7 +3573,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupCalculateMultipleMetricValuesExp(zet
 }
 
 ze_result_t ZE_APICALL traced_zetMetricGroupCloseExp(zet_metric_group_handle_t hMetricGroup) {
-  if (!is_recording()) [[likely]] return zetMetricGroupCloseExp(hMetricGroup);
+  if (!is_watched()) [[likely]] return zetMetricGroupCloseExp(hMetricGroup);
   CallRecord record(445);
   const ze_result_t result = zetMetricGroupCloseExp(hMetricGroup);
   record.returned(as_word(result), as_word(hMetricGroup));
@@ -3577,7 +3581,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupCloseExp(zet_metric_group_handle_t h
 }
 
 ze_result_t ZE_APICALL traced_zetMetricGroupCreateExp(zet_device_handle_t hDevice, const char* pName, const char* pDescription, zet_metric_group_sampling_type_flags_t samplingType, zet_metric_group_handle_t* phMetricGroup) {
-  if (!is_recording()) [[likely]] return zetMetricGroupCreateExp(hDevice, pName, pDescription, samplingType, phMetricGroup);
+  if (!is_watched()) [[likely]] return zetMetricGroupCreateExp(hDevice, pName, pDescription, samplingType, phMetricGroup);
   CallRecord record(446);
   const ze_result_t result = zetMetricGroupCreateExp(hDevice, pName, pDescription, samplingType, phMetricGroup);
   record.returned(as_word(result), as_word(hDevice), as_word(pName), as_word(pDescription), as_word(samplingType), as_word(phMetricGroup));
@@ -3585,7 +3589,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupCreateExp(zet_device_handle_t hDevic
 }
 
 ze_result_t ZE_APICALL traced_zetMetricGroupDestroyExp(zet_metric_group_handle_t hMetricGroup) {
-  if (!is_recording()) [[likely]] return zetMetricGroupDestroyExp(hMetricGroup);
+  if (!is_watched()) [[likely]] return zetMetricGroupDestroyExp(hMetricGroup);
   CallRecord record(447);
   const ze_result_t result = zetMetricGroupDestroyExp(hMetricGroup);
   record.returned(as_word(result), as_word(hMetricGroup));
@@ -3593,7 +3597,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupDestroyExp(zet_metric_group_handle_t
 }
 
 ze_result_t ZE_APICALL traced_zetMetricGroupGet(zet_device_handle_t hDevice, uint32_t* pCount, zet_metric_group_handle_t* phMetricGroups) {
-  if (!is_recording()) [[likely]] return zetMetricGroupGet(hDevice, pCount, phMetricGroups);
+  if (!is_watched()) [[likely]] return zetMetricGroupGet(hDevice, pCount, phMetricGroups);
   CallRecord record(448);
   const ze_result_t result = zetMetricGroupGet(hDevice, pCount, phMetricGroups);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phMetricGroups));
@@ -3601,7 +3605,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupGet(zet_device_handle_t hDevice, uin
 }
 
 ze_result_t ZE_APICALL traced_zetMetricGroupGetExportDataExp(zet_metric_group_handle_t hMetricGroup, const uint8_t* pRawData, size_t rawDataSize, size_t* pExportDataSize, uint8_t* pExportData) {
-  if (!is_recording()) [[likely]] return zetMetricGroupGetExportDataExp(hMetricGroup, pRawData, rawDataSize, pExportDataSize, pExportData);
+  if (!is_watched()) [[likely]] return zetMetricGroupGetExportDataExp(hMetricGroup, pRawData, rawDataSize, pExportDataSize, pExportData);
   CallRecord record(449);
   const ze_result_t result = zetMetricGroupGetExportDataExp(hMetricGroup, pRawData, rawDataSize, pExportDataSize, pExportData);
   record.returned(as_word(result), as_word(hMetricGroup), as_word(pRawData), as_word(rawDataSize), as_word(pExportDataSize), as_word(pExportData));
@@ -3609,7 +3613,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupGetExportDataExp(zet_metric_group_ha
 }
 
 ze_result_t ZE_APICALL traced_zetMetricGroupGetGlobalTimestampsExp(zet_metric_group_handle_t hMetricGroup, ze_bool_t synchronizedWithHost, uint64_t* globalTimestamp, uint64_t* metricTimestamp) {
-  if (!is_recording()) [[likely]] return zetMetricGroupGetGlobalTimestampsExp(hMetricGroup, synchronizedWithHost, globalTimestamp, metricTimestamp);
+  if (!is_watched()) [[likely]] return zetMetricGroupGetGlobalTimestampsExp(hMetricGroup, synchronizedWithHost, globalTimestamp, metricTimestamp);
   CallRecord record(450);
   const ze_result_t result = zetMetricGroupGetGlobalTimestampsExp(hMetricGroup, synchronizedWithHost, globalTimestamp, metricTimestamp);
   record.returned(as_word(result), as_word(hMetricGroup), as_word(synchronizedWithHost), as_word(globalTimestamp), as_word(metricTimestamp));
@@ -3617,7 +3621,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupGetGlobalTimestampsExp(zet_metric_gr
 }
 
 ze_result_t ZE_APICALL traced_zetMetricGroupGetProperties(zet_metric_group_handle_t hMetricGroup, zet_metric_group_properties_t* pProperties) {
-  if (!is_recording()) [[likely]] return zetMetricGroupGetProperties(hMetricGroup, pProperties);
+  if (!is_watched()) [[likely]] return zetMetricGroupGetProperties(hMetricGroup, pProperties);
   CallRecord record(451);
   const ze_result_t result = zetMetricGroupGetProperties(hMetricGroup, pProperties);
   record.returned(as_word(result), as_word(hMetricGroup), as_word(pProperties));
@@ -3625,7 +3629,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupGetProperties(zet_metric_group_handl
 }
 
 ze_result_t ZE_APICALL traced_zetMetricGroupRemoveMetricExp(zet_metric_group_handle_t hMetricGroup, zet_metric_handle_t hMetric) {
-  if (!is_recording()) [[likely]] return zetMetricGroupRemoveMetricExp(hMetricGroup, hMetric);
+  if (!is_watched()) [[likely]] return zetMetricGroupRemoveMetricExp(hMetricGroup, hMetric);
   CallRecord record(452);
   const ze_result_t result = zetMetricGroupRemoveMetricExp(hMetricGroup, hMetric);
   record.returned(as_word(result), as_word(hMetricGroup), as_word(hMetric));
@@ -3633,7 +3637,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupRemoveMetricExp(zet_metric_group_han
 }
 
 ze_result_t ZE_APICALL traced_zetMetricProgrammableGetExp(zet_device_handle_t hDevice, uint32_t* pCount, zet_metric_programmable_exp_handle_t* phMetricProgrammables) {
-  if (!is_recording()) [[likely]] return zetMetricProgrammableGetExp(hDevice, pCount, phMetricProgrammables);
+  if (!is_watched()) [[likely]] return zetMetricProgrammableGetExp(hDevice, pCount, phMetricProgrammables);
   CallRecord record(453);
   const ze_result_t result = zetMetricProgrammableGetExp(hDevice, pCount, phMetricProgrammables);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phMetricProgrammables));
@@ -3641,7 +3645,7 @@ ze_result_t ZE_APICALL traced_zetMetricProgrammableGetExp(zet_device_handle_t hD
 }
 
 ze_result_t ZE_APICALL traced_zetMetricProgrammableGetParamInfoExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, uint32_t* pParameterCount, zet_metric_programmable_param_info_exp_t* pParameterInfo) {
-  if (!is_recording()) [[likely]] return zetMetricProgrammableGetParamInfoExp(hMetricProgrammable, pParameterCount, pParameterInfo);
+  if (!is_watched()) [[likely]] return zetMetricProgrammableGetParamInfoExp(hMetricProgrammable, pParameterCount, pParameterInfo);
   CallRecord record(454);
   const ze_result_t result = zetMetricProgrammableGetParamInfoExp(hMetricProgrammable, pParameterCount, pParameterInfo);
   record.returned(as_word(result), as_word(hMetricProgrammable), as_word(pParameterCount), as_word(pParameterInfo));
@@ -3649,7 +3653,7 @@ ze_result_t ZE_APICALL traced_zetMetricProgrammableGetParamInfoExp(zet_metric_pr
 }
 
 ze_result_t ZE_APICALL traced_zetMetricProgrammableGetParamValueInfoExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, uint32_t parameterOrdinal, uint32_t* pValueInfoCount, zet_metric_programmable_param_value_info_exp_t* pValueInfo) {
-  if (!is_recording()) [[likely]] return zetMetricProgrammableGetParamValueInfoExp(hMetricProgrammable, parameterOrdinal, pValueInfoCount, pValueInfo);
+  if (!is_watched()) [[likely]] return zetMetricProgrammableGetParamValueInfoExp(hMetricProgrammable, parameterOrdinal, pValueInfoCount, pValueInfo);
   CallRecord record(455);
   const ze_result_t result = zetMetricProgrammableGetParamValueInfoExp(hMetricProgrammable, parameterOrdinal, pValueInfoCount, pValueInfo);
   record.returned(as_word(result), as_word(hMetricProgrammable), as_word(parameterOrdinal), as_word(pValueInfoCount), as_word(pValueInfo));
@@ -3657,7 +3661,7 @@ ze_result_t ZE_APICALL traced_zetMetricProgrammableGetParamValueInfoExp(zet_metr
 }
 
 ze_result_t ZE_APICALL traced_zetMetricProgrammableGetPropertiesExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, zet_metric_programmable_exp_properties_t* pProperties) {
-  if (!is_recording()) [[likely]] return zetMetricProgrammableGetPropertiesExp(hMetricProgrammable, pProperties);
+  if (!is_watched()) [[likely]] return zetMetricProgrammableGetPropertiesExp(hMetricProgrammable, pProperties);
   CallRecord record(456);
   const ze_result_t result = zetMetricProgrammableGetPropertiesExp(hMetricProgrammable, pProperties);
   record.returned(as_word(result), as_word(hMetricProgrammable), as_word(pProperties));
@@ -3665,7 +3669,7 @@ ze_result_t ZE_APICALL traced_zetMetricProgrammableGetPropertiesExp(zet_metric_p
 }
 
 ze_result_t ZE_APICALL traced_zetMetricQueryCreate(zet_metric_query_pool_handle_t hMetricQueryPool, uint32_t index, zet_metric_query_handle_t* phMetricQuery) {
-  if (!is_recording()) [[likely]] return zetMetricQueryCreate(hMetricQueryPool, index, phMetricQuery);
+  if (!is_watched()) [[likely]] return zetMetricQueryCreate(hMetricQueryPool, index, phMetricQuery);
   CallRecord record(457);
   const ze_result_t result = zetMetricQueryCreate(hMetricQueryPool, index, phMetricQuery);
   record.returned(as_word(result), as_word(hMetricQueryPool), as_word(index), received(result, phMetricQuery));
@@ -3673,7 +3677,7 @@ ze_result_t ZE_APICALL traced_zetMetricQueryCreate(zet_metric_query_pool_handle_
 }
 
 ze_result_t ZE_APICALL traced_zetMetricQueryDestroy(zet_metric_query_handle_t hMetricQuery) {
-  if (!is_recording()) [[likely]] return zetMetricQueryDestroy(hMetricQuery);
+  if (!is_watched()) [[likely]] return zetMetricQueryDestroy(hMetricQuery);
   CallRecord record(458);
   const ze_result_t result = zetMetricQueryDestroy(hMetricQuery);
   record.returned(as_word(result), as_word(hMetricQuery));
@@ -3681,7 +3685,7 @@ ze_result_t ZE_APICALL traced_zetMetricQueryDestroy(zet_metric_query_handle_t hM
 }
 
 ze_result_t ZE_APICALL traced_zetMetricQueryGetData(zet_metric_query_handle_t hMetricQuery, size_t* pRawDataSize, uint8_t* pRawData) {
-  if (!is_recording()) [[likely]] return zetMetricQueryGetData(hMetricQuery, pRawDataSize, pRawData);
+  if (!is_watched()) [[likely]] return zetMetricQueryGetData(hMetricQuery, pRawDataSize, pRawData);
   CallRecord record(459);
   const ze_result_t result = zetMetricQueryGetData(hMetricQuery, pRawDataSize, pRawData);
   record.returned(as_word(result), as_word(hMetricQuery), as_word(pRawDataSize), as_word(pRawData));
@@ -3689,7 +3693,7 @@ ze_result_t ZE_APICALL traced_zetMetricQueryGetData(zet_metric_query_handle_t hM
 }
 
 ze_result_t ZE_APICALL traced_zetMetricQueryPoolCreate(zet_context_handle_t hContext, zet_device_handle_t hDevice, zet_metric_group_handle_t hMetricGroup, const zet_metric_query_pool_desc_t* desc, zet_metric_query_pool_handle_t* phMetricQueryPool) {
-  if (!is_recording()) [[likely]] return zetMetricQueryPoolCreate(hContext, hDevice, hMetricGroup, desc, phMetricQueryPool);
+  if (!is_watched()) [[likely]] return zetMetricQueryPoolCreate(hContext, hDevice, hMetricGroup, desc, phMetricQueryPool);
   CallRecord record(460);
   const ze_result_t result = zetMetricQueryPoolCreate(hContext, hDevice, hMetricGroup, desc, phMetricQueryPool);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(hMetricGroup), as_word(desc), received(result, phMetricQueryPool));
@@ -3697,7 +3701,7 @@ ze_result_t ZE_APICALL traced_zetMetricQueryPoolCreate(zet_context_handle_t hCon
 }
 
 ze_result_t ZE_APICALL traced_zetMetricQueryPoolDestroy(zet_metric_query_pool_handle_t hMetricQueryPool) {
-  if (!is_recording()) [[likely]] return zetMetricQueryPoolDestroy(hMetricQueryPool);
+  if (!is_watched()) [[likely]] return zetMetricQueryPoolDestroy(hMetricQueryPool);
   CallRecord record(461);
   const ze_result_t result = zetMetricQueryPoolDestroy(hMetricQueryPool);
   record.returned(as_word(result), as_word(hMetricQueryPool));
@@ -3705,7 +3709,7 @@ ze_result_t ZE_APICALL traced_zetMetricQueryPoolDestroy(zet_metric_query_pool_ha
 }
 
 ze_result_t ZE_APICALL traced_zetMetricQueryReset(zet_metric_query_handle_t hMetricQuery) {
-  if (!is_recording()) [[likely]] return zetMetricQueryReset(hMetricQuery);
+  if (!is_watched()) [[likely]] return zetMetricQueryReset(hMetricQuery);
   CallRecord record(462);
   const ze_result_t result = zetMetricQueryReset(hMetricQuery);
   record.returned(as_word(result), as_word(hMetricQuery));
@@ -3713,7 +3717,7 @@ ze_result_t ZE_APICALL traced_zetMetricQueryReset(zet_metric_query_handle_t hMet
 }
 
 ze_result_t ZE_APICALL traced_zetMetricStreamerClose(zet_metric_streamer_handle_t hMetricStreamer) {
-  if (!is_recording()) [[likely]] return zetMetricStreamerClose(hMetricStreamer);
+  if (!is_watched()) [[likely]] return zetMetricStreamerClose(hMetricStreamer);
   CallRecord record(463);
   const ze_result_t result = zetMetricStreamerClose(hMetricStreamer);
   record.returned(as_word(result), as_word(hMetricStreamer));
@@ -3721,7 +3725,7 @@ ze_result_t ZE_APICALL traced_zetMetricStreamerClose(zet_metric_streamer_handle_
 }
 
 ze_result_t ZE_APICALL traced_zetMetricStreamerOpen(zet_context_handle_t hContext, zet_device_handle_t hDevice, zet_metric_group_handle_t hMetricGroup, zet_metric_streamer_desc_t* desc, ze_event_handle_t hNotificationEvent, zet_metric_streamer_handle_t* phMetricStreamer) {
-  if (!is_recording()) [[likely]] return zetMetricStreamerOpen(hContext, hDevice, hMetricGroup, desc, hNotificationEvent, phMetricStreamer);
+  if (!is_watched()) [[likely]] return zetMetricStreamerOpen(hContext, hDevice, hMetricGroup, desc, hNotificationEvent, phMetricStreamer);
   CallRecord record(464);
   const ze_result_t result = zetMetricStreamerOpen(hContext, hDevice, hMetricGroup, desc, hNotificationEvent, phMetricStreamer);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(hMetricGroup), as_word(desc), as_word(hNotificationEvent), received(result, phMetricStreamer));
@@ -3729,7 +3733,7 @@ ze_result_t ZE_APICALL traced_zetMetricStreamerOpen(zet_context_handle_t hContex
 }
 
 ze_result_t ZE_APICALL traced_zetMetricStreamerReadData(zet_metric_streamer_handle_t hMetricStreamer, uint32_t maxReportCount, size_t* pRawDataSize, uint8_t* pRawData) {
-  if (!is_recording()) [[likely]] return zetMetricStreamerReadData(hMetricStreamer, maxReportCount, pRawDataSize, pRawData);
+  if (!is_watched()) [[likely]] return zetMetricStreamerReadData(hMetricStreamer, maxReportCount, pRawDataSize, pRawData);
   CallRecord record(465);
   const ze_result_t result = zetMetricStreamerReadData(hMetricStreamer, maxReportCount, pRawDataSize, pRawData);
   record.returned(as_word(result), as_word(hMetricStreamer), as_word(maxReportCount), as_word(pRawDataSize), as_word(pRawData));
@@ -3737,7 +3741,7 @@ ze_result_t ZE_APICALL traced_zetMetricStreamerReadData(zet_metric_streamer_hand
 }
 
 ze_result_t ZE_APICALL traced_zetMetricTracerCreateExp(zet_context_handle_t hContext, zet_device_handle_t hDevice, uint32_t metricGroupCount, zet_metric_group_handle_t* phMetricGroups, zet_metric_tracer_exp_desc_t* desc, ze_event_handle_t hNotificationEvent, zet_metric_tracer_exp_handle_t* phMetricTracer) {
-  if (!is_recording()) [[likely]] return zetMetricTracerCreateExp(hContext, hDevice, metricGroupCount, phMetricGroups, desc, hNotificationEvent, phMetricTracer);
+  if (!is_watched()) [[likely]] return zetMetricTracerCreateExp(hContext, hDevice, metricGroupCount, phMetricGroups, desc, hNotificationEvent, phMetricTracer);
   CallRecord record(466);
   const ze_result_t result = zetMetricTracerCreateExp(hContext, hDevice, metricGroupCount, phMetricGroups, desc, hNotificationEvent, phMetricTracer);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(metricGroupCount), as_word(phMetricGroups), as_word(desc), as_word(hNotificationEvent), received(result, phMetricTracer));
@@ -3745,7 +3749,7 @@ ze_result_t ZE_APICALL traced_zetMetricTracerCreateExp(zet_context_handle_t hCon
 }
 
 ze_result_t ZE_APICALL traced_zetMetricTracerDecodeExp(zet_metric_decoder_exp_handle_t phMetricDecoder, size_t* pRawDataSize, uint8_t* pRawData, uint32_t metricsCount, zet_metric_handle_t* phMetrics, uint32_t* pSetCount, uint32_t* pMetricEntriesCountPerSet, uint32_t* pMetricEntriesCount, zet_metric_entry_exp_t* pMetricEntries) {
-  if (!is_recording()) [[likely]] return zetMetricTracerDecodeExp(phMetricDecoder, pRawDataSize, pRawData, metricsCount, phMetrics, pSetCount, pMetricEntriesCountPerSet, pMetricEntriesCount, pMetricEntries);
+  if (!is_watched()) [[likely]] return zetMetricTracerDecodeExp(phMetricDecoder, pRawDataSize, pRawData, metricsCount, phMetrics, pSetCount, pMetricEntriesCountPerSet, pMetricEntriesCount, pMetricEntries);
   CallRecord record(467);
   const ze_result_t result = zetMetricTracerDecodeExp(phMetricDecoder, pRawDataSize, pRawData, metricsCount, phMetrics, pSetCount, pMetricEntriesCountPerSet, pMetricEntriesCount, pMetricEntries);
   record.returned(as_word(result), as_word(phMetricDecoder), as_word(pRawDataSize), as_word(pRawData), as_word(metricsCount), as_word(phMetrics), as_word(pSetCount), as_word(pMetricEntriesCountPerSet), as_word(pMetricEntriesCount), as_word(pMetricEntries));
@@ -3753,7 +3757,7 @@ ze_result_t ZE_APICALL traced_zetMetricTracerDecodeExp(zet_metric_decoder_exp_ha
 }
 
 ze_result_t ZE_APICALL traced_zetMetricTracerDestroyExp(zet_metric_tracer_exp_handle_t hMetricTracer) {
-  if (!is_recording()) [[likely]] return zetMetricTracerDestroyExp(hMetricTracer);
+  if (!is_watched()) [[likely]] return zetMetricTracerDestroyExp(hMetricTracer);
   CallRecord record(468);
   const ze_result_t result = zetMetricTracerDestroyExp(hMetricTracer);
   record.returned(as_word(result), as_word(hMetricTracer));
@@ -3761,7 +3765,7 @@ ze_result_t ZE_APICALL traced_zetMetricTracerDestroyExp(zet_metric_tracer_exp_ha
 }
 
 ze_result_t ZE_APICALL traced_zetMetricTracerDisableExp(zet_metric_tracer_exp_handle_t hMetricTracer, ze_bool_t synchronous) {
-  if (!is_recording()) [[likely]] return zetMetricTracerDisableExp(hMetricTracer, synchronous);
+  if (!is_watched()) [[likely]] return zetMetricTracerDisableExp(hMetricTracer, synchronous);
   CallRecord record(469);
   const ze_result_t result = zetMetricTracerDisableExp(hMetricTracer, synchronous);
   record.returned(as_word(result), as_word(hMetricTracer), as_word(synchronous));
@@ -3769,7 +3773,7 @@ ze_result_t ZE_APICALL traced_zetMetricTracerDisableExp(zet_metric_tracer_exp_ha
 }
 
 ze_result_t ZE_APICALL traced_zetMetricTracerEnableExp(zet_metric_tracer_exp_handle_t hMetricTracer, ze_bool_t synchronous) {
-  if (!is_recording()) [[likely]] return zetMetricTracerEnableExp(hMetricTracer, synchronous);
+  if (!is_watched()) [[likely]] return zetMetricTracerEnableExp(hMetricTracer, synchronous);
   CallRecord record(470);
   const ze_result_t result = zetMetricTracerEnableExp(hMetricTracer, synchronous);
   record.returned(as_word(result), as_word(hMetricTracer), as_word(synchronous));
@@ -3777,7 +3781,7 @@ ze_result_t ZE_APICALL traced_zetMetricTracerEnableExp(zet_metric_tracer_exp_han
 }
 
 ze_result_t ZE_APICALL traced_zetMetricTracerReadDataExp(zet_metric_tracer_exp_handle_t hMetricTracer, size_t* pRawDataSize, uint8_t* pRawData) {
-  if (!is_recording()) [[likely]] return zetMetricTracerReadDataExp(hMetricTracer, pRawDataSize, pRawData);
+  if (!is_watched()) [[likely]] return zetMetricTracerReadDataExp(hMetricTracer, pRawDataSize, pRawData);
   CallRecord record(471);
   const ze_result_t result = zetMetricTracerReadDataExp(hMetricTracer, pRawDataSize, pRawData);
   record.returned(as_word(result), as_word(hMetricTracer), as_word(pRawDataSize), as_word(pRawData));
@@ -3785,7 +3789,7 @@ ze_result_t ZE_APICALL traced_zetMetricTracerReadDataExp(zet_metric_tracer_exp_h
 }
 
 ze_result_t ZE_APICALL traced_zetModuleGetDebugInfo(zet_module_handle_t hModule, zet_module_debug_info_format_t format, size_t* pSize, uint8_t* pDebugInfo) {
-  if (!is_recording()) [[likely]] return zetModuleGetDebugInfo(hModule, format, pSize, pDebugInfo);
+  if (!is_watched()) [[likely]] return zetModuleGetDebugInfo(hModule, format, pSize, pDebugInfo);
   CallRecord record(472);
   const ze_result_t result = zetModuleGetDebugInfo(hModule, format, pSize, pDebugInfo);
   record.returned(as_word(result), as_word(hModule), as_word(format), as_word(pSize), as_word(pDebugInfo));
@@ -3793,7 +3797,7 @@ ze_result_t ZE_APICALL traced_zetModuleGetDebugInfo(zet_module_handle_t hModule,
 }
 
 ze_result_t ZE_APICALL traced_zetTracerExpCreate(zet_context_handle_t hContext, const zet_tracer_exp_desc_t* desc, zet_tracer_exp_handle_t* phTracer) {
-  if (!is_recording()) [[likely]] return zetTracerExpCreate(hContext, desc, phTracer);
+  if (!is_watched()) [[likely]] return zetTracerExpCreate(hContext, desc, phTracer);
   CallRecord record(473);
   const ze_result_t result = zetTracerExpCreate(hContext, desc, phTracer);
   record.returned(as_word(result), as_word(hContext), as_word(desc), received(result, phTracer));
@@ -3801,7 +3805,7 @@ ze_result_t ZE_APICALL traced_zetTracerExpCreate(zet_context_handle_t hContext, 
 }
 
 ze_result_t ZE_APICALL traced_zetTracerExpDestroy(zet_tracer_exp_handle_t hTracer) {
-  if (!is_recording()) [[likely]] return zetTracerExpDestroy(hTracer);
+  if (!is_watched()) [[likely]] return zetTracerExpDestroy(hTracer);
   CallRecord record(474);
   const ze_result_t result = zetTracerExpDestroy(hTracer);
   record.returned(as_word(result), as_word(hTracer));
@@ -3809,7 +3813,7 @@ ze_result_t ZE_APICALL traced_zetTracerExpDestroy(zet_tracer_exp_handle_t hTrace
 }
 
 ze_result_t ZE_APICALL traced_zetTracerExpSetEnabled(zet_tracer_exp_handle_t hTracer, ze_bool_t enable) {
-  if (!is_recording()) [[likely]] return zetTracerExpSetEnabled(hTracer, enable);
+  if (!is_watched()) [[likely]] return zetTracerExpSetEnabled(hTracer, enable);
   CallRecord record(475);
   const ze_result_t result = zetTracerExpSetEnabled(hTracer, enable);
   record.returned(as_word(result), as_word(hTracer), as_word(enable));
@@ -3817,7 +3821,7 @@ ze_result_t ZE_APICALL traced_zetTracerExpSetEnabled(zet_tracer_exp_handle_t hTr
 }
 
 ze_result_t ZE_APICALL traced_zetTracerExpSetEpilogues(zet_tracer_exp_handle_t hTracer, zet_core_callbacks_t* pCoreCbs) {
-  if (!is_recording()) [[likely]] return zetTracerExpSetEpilogues(hTracer, pCoreCbs);
+  if (!is_watched()) [[likely]] return zetTracerExpSetEpilogues(hTracer, pCoreCbs);
   CallRecord record(476);
   const ze_result_t result = zetTracerExpSetEpilogues(hTracer, pCoreCbs);
   record.returned(as_word(result), as_word(hTracer), as_word(pCoreCbs));
@@ -3825,7 +3829,7 @@ ze_result_t ZE_APICALL traced_zetTracerExpSetEpilogues(zet_tracer_exp_handle_t h
 }
 
 ze_result_t ZE_APICALL traced_zetTracerExpSetPrologues(zet_tracer_exp_handle_t hTracer, zet_core_callbacks_t* pCoreCbs) {
-  if (!is_recording()) [[likely]] return zetTracerExpSetPrologues(hTracer, pCoreCbs);
+  if (!is_watched()) [[likely]] return zetTracerExpSetPrologues(hTracer, pCoreCbs);
   CallRecord record(477);
   const ze_result_t result = zetTracerExpSetPrologues(hTracer, pCoreCbs);
   record.returned(as_word(result), as_word(hTracer), as_word(pCoreCbs));

@@ -1,0 +1,275 @@
+#include "finding.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "../system/mutex.h"
+#include "../system/watched.h"
+
+namespace anyzero {
+
+constinit thread_local HostPlace host_place;
+
+namespace {
+
+struct SourceLine {
+  std::string file;
+  std::string function;
+  uint32_t line = 0;
+};
+
+// Made on first use: most threads never have one.
+SourceLine& source_line() {
+  thread_local std::unique_ptr<SourceLine> known = std::make_unique<SourceLine>();
+  return *known;
+}
+
+struct Known {
+  uint64_t count = 1;
+  off_t count_at = -1;  // where the file has the count
+};
+
+struct Findings {
+  std::map<std::pair<Rule, uint64_t>, Known> known;
+  int file = -1;
+  off_t end = 0;
+  bool opened = false;  // or tried
+};
+
+Guarded<Findings>& findings() {
+  static auto* all = new Guarded<Findings>;  // leaked: kernels may run while the process exits
+  return *all;
+}
+
+// The folder for the findings of this process and its forked children, each in a file of its own; set once.
+char report_folder[PATH_MAX];
+
+int open_new(const char* path) { return open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600); }
+
+void open_in_folder(Findings& all) {
+  if (std::exchange(all.opened, true) || !*report_folder) return;
+  char path[sizeof report_folder + 32];
+  std::snprintf(path, sizeof path, "%s/%d.jsonl", report_folder, getpid());
+  all.file = open_new(path);
+}
+
+std::string quoted(std::string_view text) {
+  std::string made = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      made += '\\';
+      made += c;
+    } else if (byte < 0x20) {
+      char code[8];
+      std::snprintf(code, sizeof code, "\\u%04x", byte);
+      made += code;
+    } else {
+      made += c;
+    }
+  }
+  return made + '"';
+}
+
+constexpr size_t kCountWidth = 12;
+
+std::string count_text(uint64_t count) {
+  char text[kCountWidth + 1];
+  std::snprintf(text, sizeof text, "%*llu", static_cast<int>(kCountWidth),
+                static_cast<unsigned long long>(count % 1'000'000'000'000));
+  return text;
+}
+
+void write_count(const Findings& all, const Known& known) {
+  if (all.file < 0 || known.count_at < 0) return;
+  const std::string text = count_text(known.count);
+  // A count that is not written is only older than it should be.
+  [[maybe_unused]] const ssize_t written = pwrite(all.file, text.data(), text.size(), known.count_at);
+}
+
+// The place of the call in the program: a source line if it is known, else the function or the file that the code is in.
+std::string caller_text() {
+  const SourceLine& source = source_line();
+  if (source.line) return "File \"" + source.file + "\", line " + std::to_string(source.line) + ", in " + source.function;
+  Dl_info info{};
+  if (!host_place.caller || !dladdr(host_place.caller, &info)) return "";
+  char text[512];
+  const auto at = reinterpret_cast<uintptr_t>(host_place.caller);
+  if (info.dli_sname)
+    std::snprintf(text, sizeof text, "%s+%#zx in %s", info.dli_sname, at - reinterpret_cast<uintptr_t>(info.dli_saddr),
+                  info.dli_fname ? info.dli_fname : "?");
+  else
+    std::snprintf(text, sizeof text, "%s+%#zx", info.dli_fname ? info.dli_fname : "?",
+                  at - reinterpret_cast<uintptr_t>(info.dli_fbase));
+  return text;
+}
+
+void print(const Finding& finding, const std::string& call, const std::string& caller) {
+  const RuleText& rule = text_of(finding.rule);
+  std::string text = std::string("anyzero check: ") + rule.name + ": " + finding.message + "\n";
+  const auto line = [&](const char* name, const std::string& value) {
+    if (!value.empty()) text += std::string("  ") + name + ": " + value + "\n";
+  };
+  line("work-item", finding.work_item);
+  if (!finding.stack.empty()) text += finding.stack.substr(finding.stack.front() == '\n') + "\n";
+  line("memory", finding.memory);
+  line("other", finding.other);
+  line("call", call);
+  line("from", caller);
+  line("rule", rule.says);
+  line("fix", rule.fix);
+  std::fputs(text.c_str(), stderr);
+}
+
+}  // namespace
+
+void note_source_line(const char* file, uint32_t line, const char* function) {
+  SourceLine& known = source_line();
+  known.line = line;
+  if (!line) return;
+  known.file = file;
+  known.function = function;
+}
+
+uint64_t place_of_call() {
+  const SourceLine& source = source_line();
+  if (!source.line) return reinterpret_cast<uintptr_t>(host_place.caller);
+  return std::hash<std::string>{}(source.file) * 31 + source.line;
+}
+
+bool seen(Rule rule, uint64_t place) {
+  auto all = findings().open();
+  const auto found = all->known.find({rule, place});
+  if (found == all->known.end()) return false;
+  // Written now and then: whoever ends without stop_checks() has at least half of the count.
+  if (std::has_single_bit(++found->second.count)) write_count(*all, found->second);
+  return true;
+}
+
+void report(Finding&& finding) {
+  const std::string call = host_place.function ? host_place.function : "", caller = call.empty() ? "" : caller_text();
+  const RuleText& rule = text_of(finding.rule);
+  std::string made = std::string("{\"rule\": ") + quoted(rule.name);
+  const std::pair<const char*, std::string_view> fields[] = {
+      {"message", finding.message},
+      {"kernel", finding.kernel},
+      {"work_item", finding.work_item},
+      {"stack", finding.stack},
+      {"memory", finding.memory},
+      {"other", finding.other},
+      {"call", call},
+      {"caller", caller},
+  };
+  for (const auto& [name, value] : fields)
+    if (!value.empty()) made += std::string(", \"") + name + "\": " + quoted(value);
+  made += ", \"count\": ";
+  {
+    auto all = findings().open();
+    const auto [found, fresh] = all->known.try_emplace({finding.rule, finding.place});
+    if (!fresh) {
+      ++found->second.count;
+      return;
+    }
+    open_in_folder(*all);
+    if (all->file >= 0) {
+      const off_t count_at = all->end + static_cast<off_t>(made.size());
+      made += count_text(1) + "}\n";
+      const ssize_t written = pwrite(all->file, made.data(), made.size(), all->end);
+      if (written == static_cast<ssize_t>(made.size())) {
+        found->second.count_at = count_at;
+        all->end += written;
+      }
+    }
+  }
+  if (is_checked(kCheckPrint)) print(finding, call, caller);
+}
+
+bool start_checks(uint32_t kinds, const char* path) {
+  auto all = findings().open();
+  if (checks.load()) {
+    errno = EBUSY;
+    return false;
+  }
+  if (path) {
+    const int file = open_new(path);
+    if (file < 0) return false;
+    all->file = file;
+    all->end = 0;
+    all->opened = true;
+  }
+  all->known.clear();
+  checks.store(kinds);
+  watch(kChecked);
+  return true;
+}
+
+void stop_checks() {
+  auto all = findings().open();
+  checks.store(0);
+  unwatch(kChecked);
+  for (const auto& [key, known] : all->known) write_count(*all, known);
+  if (all->file >= 0) close(std::exchange(all->file, -1));
+}
+
+namespace {
+
+// The bits of a list of checks; 0 where a word of it is unknown, which the planner reports when it reads its variables.
+uint32_t kinds_of(std::string_view text) {
+  constexpr uint32_t kUsual = kCheckMemory | kCheckSync | kCheckStrict;
+  constexpr std::pair<std::string_view, uint32_t> words[] = {
+      {"memory", kCheckMemory},
+      {"init", kCheckInit},
+      {"races", kCheckRaces},
+      {"sync", kCheckSync},
+      {"strict", kCheckStrict},
+      {"stop", kCheckStop},
+      {"on", kUsual},
+      {"1", kUsual},
+      {"off", 0},
+      {"0", 0},
+      {"all", kUsual | kCheckInit | kCheckRaces},
+  };
+  uint32_t kinds = 0;
+  while (!text.empty()) {
+    const size_t comma = text.find(',');
+    const std::string_view word = text.substr(0, comma);
+    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+    bool known = false;
+    for (const auto& [name, bits] : words) {
+      if (word != name) continue;
+      known = true;
+      kinds |= bits;
+    }
+    if (!known) return 0;
+  }
+  return kinds == kCheckStop ? kUsual | kCheckStop : kinds;
+}
+
+[[gnu::destructor]] void finish() {
+  if (checks.load()) stop_checks();
+}
+
+}  // namespace
+
+void check_as_told() {
+  const char* wanted = secure_getenv("ANYZERO_CHECK");
+  const uint32_t kinds = wanted ? kinds_of(wanted) : 0;
+  if (!kinds) return;
+  const char* folder = secure_getenv("ANYZERO_CHECK_REPORT");
+  if (folder && std::strlen(folder) < sizeof report_folder) std::strcpy(report_folder, folder);
+  start_checks(kinds | kCheckPrint, nullptr);
+}
+
+}  // namespace anyzero

@@ -1,0 +1,58 @@
+// What check mode found: each mistake once for each place, then counted, as text on stderr and as JSON in a file.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "gen/rules.h"
+
+namespace anyzero {
+
+inline constexpr uint32_t kCheckMemory = static_cast<uint32_t>(CheckKind::Memory);
+inline constexpr uint32_t kCheckInit = static_cast<uint32_t>(CheckKind::Init);
+inline constexpr uint32_t kCheckRaces = static_cast<uint32_t>(CheckKind::Races);
+inline constexpr uint32_t kCheckSync = static_cast<uint32_t>(CheckKind::Sync);
+inline constexpr uint32_t kCheckStrict = static_cast<uint32_t>(CheckKind::Strict);
+inline constexpr uint32_t kCheckStop = 1u << 16;   // a kernel ends at its first mistake
+inline constexpr uint32_t kCheckPrint = 1u << 17;  // findings go to stderr, too
+
+// What is looked for. Modules that are built while it changes may have the one or the other.
+inline constinit std::atomic<uint32_t> checks{0};
+
+inline bool is_checked(uint32_t kinds) { return checks.load(std::memory_order_relaxed) & kinds; }
+
+struct Finding {
+  Rule rule;
+  uint64_t place;         // findings of one rule at one place are one finding
+  std::string message;    // what happened, in one sentence without its full stop
+  std::string kernel;     // its name, or empty
+  std::string work_item;  // which one, in words
+  std::string stack;      // source lines, as source_stack() prints them
+  std::string memory;     // the allocation, in words
+  std::string other;      // the other party: a command, an object, a place
+};
+
+// Counts a finding that is known already, for which no text needs to be made. False for a new one: report it.
+bool seen(Rule rule, uint64_t place);
+void report(Finding&& finding);
+
+// Where the calling thread entered the API, for findings about calls.
+struct HostPlace {
+  const char* function = nullptr;
+  const void* caller = nullptr;
+};
+extern constinit thread_local HostPlace host_place;
+// The source line of the calling thread's next calls, where a language with lines of its own says it; empty for none.
+void note_source_line(const char* file, uint32_t line, const char* function);
+
+// As numbers for Finding::place.
+uint64_t place_of_call();
+
+// Findings go to a new file from now on. False with errno set: EBUSY where checks are on already.
+bool start_checks(uint32_t kinds, const char* path);
+void stop_checks();
+// Starts them if ANYZERO_CHECK says so.
+void check_as_told();
+
+}  // namespace anyzero

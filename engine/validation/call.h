@@ -1,0 +1,26 @@
+// A call of the API that check mode looks at.
+#pragma once
+
+#include <utility>
+
+#include "../check/finding.h"
+
+namespace anyzero {
+
+class CheckedCall {
+ public:
+  CheckedCall(const char* function, const void* caller) : on_(checks.load(std::memory_order_relaxed) != 0), outer_(host_place) {
+    host_place = {function, caller};
+  }
+  ~CheckedCall() { host_place = outer_; }
+  CheckedCall(const CheckedCall&) = delete;
+  CheckedCall& operator=(const CheckedCall&) = delete;
+
+  explicit operator bool() const { return on_; }
+
+ private:
+  const bool on_;
+  const HostPlace outer_;  // of a call that this one is inside of
+};
+
+}  // namespace anyzero

@@ -1,0 +1,1 @@
+"""Check mode: mistakes of programs and kernels, found while they run."""
