@@ -22,7 +22,7 @@ MOVED = {
 """Pages that are not in docs/, by the links that docs/ has to them."""
 LINK = re.compile(r"\[((?:[^\]\[]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 CODE = re.compile(r"(^```.*?^```|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
-INFO = re.compile(r"^```(\w+) (\w+=.+)$", re.MULTILINE)
+INFO = re.compile(r"^```(\w+) (?!title=)(\w+=.+)$", re.MULTILINE)
 
 
 def sections(index: str) -> list[dict[str, list[Any]]]:

@@ -13,9 +13,7 @@ import pytest
 
 from anyzero.tools.cli import main
 from anyzero.tools.config import OPTIONS, values
-from tests.examples.pages import blocks
 from tests.patience import PATIENCE
-from tests.shape.tree import ROOT
 
 # Both C and C++. Programs also ask for parts of the API by the names `zes_api.h` and `ze_loader.h`.
 SOURCE = """
@@ -126,7 +124,7 @@ def test_the_package_for_cmake(capsys: pytest.CaptureFixture[str], sources: Path
 
 @needs_compiler
 def test_a_find_module_of_a_project(capsys: pytest.CaptureFixture[str], sources: Path) -> None:
-    """Found by paths in variables, and used by variables as the package sets them, too."""
+    """Found by paths in variables, as docs/c-programs.md shows, and used by variables as the package sets them, too."""
     (sources / "FindLevelZero.cmake").write_text(FIND_MODULE)
     places = {"CMAKE_INCLUDE_PATH": config(capsys, "include-dir"), "CMAKE_LIBRARY_PATH": config(capsys, "link-dir")}
     build(sources, PROJECT_WITH_MODULE, f"-DCMAKE_MODULE_PATH={sources}", variables=places)
@@ -152,14 +150,3 @@ def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_incomplete_package_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="make build"):
         values(tmp_path)
-
-
-@needs_compiler
-def test_the_first_lines_of_the_page(tmp_path: Path) -> None:
-    found = blocks(ROOT / "docs" / "c-programs.md")
-    (program,) = (block.text for block in found if block.language == "c")
-    script = next(block.text for block in found if block.language == "sh")
-    (tmp_path / "program.c").write_text(program)
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    told = done("sh", "-e", "-c", f'cd "{tmp_path}"\n{script}', variables={"PATH": path})
-    assert told == "drivers found: yes\n"

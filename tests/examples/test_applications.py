@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples.pages import Block, failures
+from tests.examples.blocks import Block
+from tests.examples.pages import python_failures
 from tests.examples.running import EXAMPLES, account, run
 
 FOLDER = EXAMPLES / "applications"
@@ -35,17 +36,16 @@ def cells(notebook: Path) -> list[Block]:
         text = "".join(cell["source"]) + "\n"
         if cell["cell_type"] == "code":
             printed = ["".join(each["text"]) for each in cell["outputs"] if each["output_type"] == "stream"]
-            found.append(Block(line, "python", {}, text, printed[0] if printed else None))
+            found.append(Block(line, "python", text, expected=printed[0] if printed else None))
         line += text.count("\n")
     return found
 
 
-def test_the_cells_of_the_notebook_run_and_print_what_it_says() -> None:
+def test_the_cells_of_the_notebook_run_and_print_what_it_says(tmp_path: Path) -> None:
     notebook = FOLDER / "first_kernel.ipynb"
     assert len(cells(notebook)) > 4
     assert sum(block.expected is not None for block in cells(notebook)) > 3
-    report = failures(notebook, cells(notebook))
-    assert not report, report
+    assert python_failures(notebook, cells(notebook), sys.executable, tmp_path) == []
 
 
 def test_the_notebook_has_the_form_that_jupyter_reads() -> None:

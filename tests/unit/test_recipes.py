@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.examples.pages import blocks
+from tests.examples.blocks import blocks
 from tests.patience import PATIENCE
 from tests.shape.tree import ROOT
 

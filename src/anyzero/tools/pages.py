@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import pydoc
+import re
 import sys
 from pathlib import Path
 from typing import Final
@@ -13,6 +14,8 @@ from anyzero import errors
 __all__ = ["folder", "run", "topics"]
 
 _PACKAGE: Final = Path(__file__).parents[1]
+_COMMENT: Final = re.compile(r"^<!-- .* -->\n", re.MULTILINE)
+"""Comments are for the tests of a page."""
 
 
 def folder() -> Path:
@@ -44,7 +47,7 @@ def run(topic: str | None) -> int:
         near = difflib.get_close_matches(name, found, n=1)
         hint = f"Did you mean {near[0]}?" if near else "`anyzero docs` lists them."
         raise errors.InvalidArgument(f"there is no page {topic}", remedy=hint)
-    text = (folder() / f"{name}.md").read_text()
+    text = _COMMENT.sub("", (folder() / f"{name}.md").read_text())
     if sys.stdout.isatty():
         pydoc.pager(text)
     else:

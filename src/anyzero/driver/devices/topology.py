@@ -231,7 +231,7 @@ def settle(shape: DeviceShape, config: Config, machine_memory: int) -> DeviceSha
 def markdown() -> str:
     """The grammar with its devices and options, for ``docs/environment.md``."""
     lines = [
-        "```",
+        "```text",
         'devices = device { "," device }',
         'device  = backend [ ":" option { "," option } ]',
         'option  = name "=" value',
