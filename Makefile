@@ -118,10 +118,23 @@ pytest: build  ## run the Python tests
 	@$(PYTEST) --ignore=tests/npu
 	@$(PYTEST) tests/npu
 
+# Each takes less than nine minutes on two processors.
+PARTS := submission programs programs-avx2 shapes published
+bench-submission := -m benchmarks
+bench-programs := -m benchmarks --kernels
+bench-programs-avx2 := -m benchmarks --kernels --target avx2
+bench-shapes := -m benchmarks --kernels --suite shapes --target all
+bench-published := -m benchmarks --kernels --suite published --target all
 .PHONY: bench
-bench: build  ## run all benchmarks and write docs/performance.md
-	@$(BIN)/python -m benchmarks
-	@$(BIN)/python -m benchmarks --kernels --suite all --target all
+bench: build  ## run all benchmarks, or one of PART=submission|programs|programs-avx2|shapes|published, and write their figures into README and docs/performance.md
+	@for part in $(or $(PART),$(PARTS)); do $(MAKE) bench-part PART=$$part || exit 1; done
+
+.PHONY: bench-part
+bench-part:
+	$(if $(bench-$(PART)),,$(error there is no PART=$(PART); the parts are: $(PARTS)))
+	$(SAY) 'measuring: $(PART)'
+	@rm -f build/bench/results.json build/bench/kernels-*.json
+	@$(BIN)/python $(bench-$(PART))
 	@$(BIN)/python -m benchmarks --figures
 
 .PHONY: bench-quick

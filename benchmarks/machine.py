@@ -83,4 +83,5 @@ def describe() -> dict[str, str | int | float]:
         "memory": f"{memory / 2**30:.0f} GiB",
         "system": f"{platform.system()} {platform.release()}",
         "Python": platform.python_version(),
+        "date": time.strftime("%Y-%m-%d"),
     }

@@ -11,11 +11,12 @@ from benchmarks.kernels.programs import PROGRAMS
 from benchmarks.kernels.published import PUBLISHED
 from benchmarks.kernels.shapes import SHAPES
 
-__all__ = ["SET", "Incomplete", "Record", "sets", "updated"]
+__all__ = ["DATE", "SET", "Incomplete", "Record", "sets", "updated"]
 
 Record = dict[str, Any]
 SET: Final = "instruction set"
 """What a machine is called to have in a file of either kind of run."""
+DATE: Final = "date"
 _MACHINE = ("CPU", "cores", "memory", SET)
 _ORDER = ("AVX-512", "AVX2", "SSE4.2", "SSE2")
 _AGAIN = "run `python -m benchmarks --kernels --suite all --target all` first"
@@ -60,13 +61,17 @@ def updated(record: Mapping[str, Any], measured: Mapping[str, Any]) -> Record:
             raise Incomplete(f"it was a quick run; {_AGAIN}")
         new = {"machine": _about(measured["machine"]), "peers": measured["peers"]}
         new |= {name: keep(measured[name]) for name, keep in parts.items()}
-        made["kernels"] = known | {label: known.get(label, {}) | new}
+        old = known.get(label, {})
+        # A part that was not measured this time keeps its figures and its date.
+        new["dates"] = old.get("dates", {}) | dict.fromkeys(parts, measured["machine"][DATE])
+        made["kernels"] = known | {label: old | new}
     items = measured.get("items", ())
     if rows := [item for item in items if item["key"].startswith(f"{scale.NAME}_")]:
         made["scale"] = _scaled(made.get("scale", []), measured["machine"], rows)
     if rows := [item for item in items if item["key"].startswith(f"{pairs.NAME}_")]:
         made["variants"] = {
             "machine": _about(measured["machine"]),
+            DATE: measured["machine"][DATE],
             "pairs": [
                 {
                     **{key: row[key] for key in ("key", "title", "kind", "at_most", "disturbed")},
@@ -122,6 +127,7 @@ def _scaled(known: list[Record], machine: Mapping[str, Any], rows: list[Record])
     threads = rows[0]["threads"]
     new = {
         "machine": _about(machine),
+        DATE: machine[DATE],
         "threads": threads,
         "at_least": rows[0]["at_least"],
         "programs": [

@@ -8,7 +8,7 @@ from typing import Any, Final
 from benchmarks.kernels import goals, spread
 from benchmarks.kernels.program import LAUNCH
 from benchmarks.kernels.report import BEST, BUILDS, NATIVE, OURS, RIVALS, duration, mean
-from benchmarks.performance.record import SET, Record, sets
+from benchmarks.performance.record import DATE, SET, Record, sets
 
 __all__ = ["COMPARED", "FOLDER", "SECTIONS", "average", "closest", "file_of", "kernels"]
 
@@ -109,12 +109,27 @@ def summary(record: Record) -> str:
     ]
     columns = [_summed(part) for _, part in found]
     rows = [["anyzero's time ÷ another's", *(label for label, _ in found)]]
-    rows += [[head, *cells] for head, *cells in zip(heads, *columns, strict=True)]
+    measured = [[head, *cells] for head, *cells in zip(heads, *columns, strict=True)]
+    rows += [row for row in measured if set(row[1:]) != {"–"}]
     machines = sorted({part["machine"]["CPU"] for _, part in found})
     return (
         "anyzero's time divided by that of others on the same machine, all restricted to the same instruction set: "
-        f"below 1 anyzero is faster. Measured on: {', '.join(machines)}.\n\n{_table(rows)}"
+        f"below 1 anyzero is faster. Measured on: {', '.join(machines)}{_dates(record)}.\n\n{_table(rows)}"
     )
+
+
+_SUITES: Final = {"programs": "programs", "published": "held-out programs", "shapes": "groups of other sizes"}
+
+
+def _dates(record: Record) -> str:
+    """When each suite was measured; its oldest figure counts."""
+    shown = {}
+    for name, title in _SUITES.items():
+        if dates := [part["dates"][name] for _, part in sets(record) if name in part.get("dates", {})]:
+            shown[title] = min(dates)
+    if len(set(shown.values())) == 1:
+        return f", {min(shown.values())}"
+    return "".join(f"; {title}: {date}" for title, date in shown.items())
 
 
 def verdicts(record: Record) -> str:
@@ -263,12 +278,18 @@ def scaled(record: Record) -> str:
                 [program["title"], alone, *gains, f"≥ {each['at_least']:g} {good}", _number(program["gain_native"])]
             )
         figure = f"![{most} threads]({FOLDER}/scale-{most}.svg)"
-        parts.append(f"{about['CPU']}, {about['cores']} processors{_with(about)}:\n\n{figure}\n\n{_table(rows)}")
+        parts.append(
+            f"{about['CPU']}, {about['cores']} processors{_with(about)}{_on(each)}:\n\n{figure}\n\n{_table(rows)}"
+        )
     return "\n".join(parts) or NOTHING
 
 
 def _with(machine: Mapping[str, Any]) -> str:
     return f", {machine[SET]}" if SET in machine else ""
+
+
+def _on(measured: Mapping[str, Any]) -> str:
+    return f", {measured[DATE]}" if DATE in measured else ""
 
 
 def variants(record: Record) -> str:
@@ -282,7 +303,7 @@ def variants(record: Record) -> str:
         shown = ["failed" if ns is None else duration(ns) for ns in times]
         rows.append([each["title"], *shown, _number(value), goals.mark(apart, each["at_most"], each["disturbed"])])
     about = record["variants"]["machine"]
-    return f"{about['CPU']}, {about['cores']} processors{_with(about)}:\n\n{_table(rows)}"
+    return f"{about['CPU']}, {about['cores']} processors{_with(about)}{_on(record['variants'])}:\n\n{_table(rows)}"
 
 
 def overview(record: Record) -> str:

@@ -50,7 +50,7 @@ def kernels(**changes: object) -> Record:
         }
         for each in PROGRAMS
     ]
-    about = {"CPU": "Some CPU", "cores": 2, "memory": "24 GiB", "instruction set": "AVX2", "load before": 3.0}
+    about = {"CPU": "Some CPU", "cores": 2, "memory": "24 GiB", "instruction set": "AVX2", "date": "2026-01-02"}
     peers = {name: f"{name} 1.0" for name in ("anyzero", "Intel", "PoCL", "C++", "C++ fast")}
     return {"machine": about, "size": "full", "peers": peers, "skipped": {}, "programs": programs} | changes
 
@@ -95,7 +95,7 @@ def scaled(threads: int, gain: float) -> Record:
         "disturbed": False,
         "found": {"1 thread": {"best": 8e6, "samples": [8e6]}},
     }
-    return {"machine": {"CPU": "Some CPU", "cores": threads}, "items": [item], "quick": False}
+    return {"machine": {"CPU": "Some CPU", "cores": threads, "date": "2026-01-02"}, "items": [item], "quick": False}
 
 
 def test_pages_and_figures_are_those_of_the_record() -> None:
@@ -167,6 +167,20 @@ def test_shapes_and_the_held_out_suite_become_tables() -> None:
     for part, of in (("shapes", {"families": [], "shapes": []}), ("published", published() | {"titles": []})):
         with pytest.raises(Incomplete):
             updated({}, kernels(**{part: of}))
+
+
+def test_a_part_keeps_its_figures_and_its_date_when_others_are_measured() -> None:
+    first = updated({}, kernels())
+    assert "held-out" not in tables.SECTIONS["summary"](first)
+    measured = kernels(published=published())
+    del measured["programs"]
+    measured["machine"] |= {"date": "2026-03-04"}
+    record = updated(first, measured)
+    text = tables.SECTIONS["summary"](record)
+    assert "Some CPU, 2026-01-02." in tables.SECTIONS["summary"](first)
+    assert "Some CPU; programs: 2026-01-02; held-out programs: 2026-03-04." in text
+    assert "| held-out programs slower than the best OpenCL | 1 of 3 |" in text
+    assert "| slower than the best OpenCL | 0 of 25 |" in text
 
 
 def test_a_failure_is_shown() -> None:

@@ -20,11 +20,19 @@ def test_pages_are_listed_and_printed(capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["docs"]) == 0
     assert re.search(r"^environment +Environment variables$", capsys.readouterr().out, re.MULTILINE)
     assert main(["docs", "environment"]) == 0
-    assert capsys.readouterr().out == (ROOT / "docs" / "environment.md").read_text()
+    comment, page = (ROOT / "docs" / "environment.md").read_text().split("\n", 1)
+    assert comment.startswith("<!-- ")
+    assert capsys.readouterr().out == page
     assert main(["docs", "docs/environment.md"]) == 0
     capsys.readouterr()
     assert main(["docs", "enviroment"]) == 1
     assert "Did you mean environment?" in capsys.readouterr().err
+
+
+def test_comments_for_the_tests_are_not_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "<!-- " in (ROOT / "docs" / "tracing.md").read_text()
+    assert main(["docs", "tracing"]) == 0
+    assert "<!-- " not in capsys.readouterr().out
 
 
 def test_messages_cite_pages_that_are_there() -> None:
