@@ -26,10 +26,11 @@ class Class:
 
 def classes(*folders: Path) -> dict[str, Class]:
     found: dict[str, Class] = {}
-    for header in (each for folder in folders for each in sorted(folder.glob("*.h"))):
-        for name, body in _bodies(_NOISE.sub(" ", header.read_text())):
-            methods = frozenset((result, method) for result, method in _METHOD.findall(_outermost(body)))
-            found.setdefault(name, Class(name, f"{header.parent.name}/{header.name}", methods))
+    for folder in folders:
+        for header in sorted(folder.rglob("*.h")):
+            for name, body in _bodies(_NOISE.sub(" ", header.read_text())):
+                methods = frozenset((result, method) for result, method in _METHOD.findall(_outermost(body)))
+                found.setdefault(name, Class(name, header.relative_to(folder.parent).as_posix(), methods))
     return found
 
 

@@ -1,9 +1,9 @@
 // Commands in recordings: what an engine did, for whom, and what it had waited for.
 #include <iterator>
 
-#include "../objects/device.h"
-#include "../objects/event.h"
-#include "../objects/fence.h"
+#include "../objects/devices/device.h"
+#include "../objects/sync/event.h"
+#include "../objects/sync/fence.h"
 #include "../trace/recording.h"
 #include "code.h"
 #include "processor.h"

@@ -11,7 +11,7 @@
 #include <new>
 #include <vector>
 
-#include "../objects/event.h"
+#include "../objects/sync/event.h"
 #include "../system/mutex.h"
 #include "../system/thread.h"
 

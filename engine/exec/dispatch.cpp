@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "../objects/device.h"
+#include "../objects/devices/device.h"
 #include "../system/clock.h"
 #include "../system/settings.h"
 #include "blocks.h"

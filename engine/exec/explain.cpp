@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "../layouts/gen/kernel.h"
-#include "../objects/allocation.h"
+#include "../objects/memory/allocation.h"
 #include "../system/settings.h"
 #include "code.h"
 #include "explain_place.h"

@@ -2,8 +2,8 @@
 
 #include <atomic>
 
-#include "../objects/device.h"
-#include "../objects/memory_advice.h"
+#include "../objects/devices/device.h"
+#include "../objects/memory/memory_advice.h"
 #include "dispatch.h"
 #include "pool.h"
 

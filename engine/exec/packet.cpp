@@ -3,11 +3,11 @@
 #include <cstdio>
 #include <cstring>
 
-#include "../objects/event.h"
-#include "../objects/external_semaphore.h"
-#include "../objects/fence.h"
-#include "../objects/image.h"
-#include "../objects/sampler.h"
+#include "../objects/images/image.h"
+#include "../objects/images/sampler.h"
+#include "../objects/sync/event.h"
+#include "../objects/sync/external_semaphore.h"
+#include "../objects/sync/fence.h"
 #include "code.h"
 #include "program.h"
 #include "ring.h"

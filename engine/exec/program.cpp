@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "../objects/event.h"
+#include "../objects/sync/event.h"
 #include "dispatch.h"
 #include "ring.h"
 

@@ -1,5 +1,5 @@
 // Which memory a launch on a device without on-demand paging may touch; the objects that know what is resident implement it
-// (objects/residency.cpp).
+// (objects/memory/residency.cpp).
 #pragma once
 
 #include <cstdint>

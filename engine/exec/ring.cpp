@@ -5,9 +5,9 @@
 
 #include "../abi/error.h"
 #include "../abi/slots.h"
-#include "../objects/context.h"
-#include "../objects/device.h"
-#include "../objects/event.h"
+#include "../objects/devices/context.h"
+#include "../objects/devices/device.h"
+#include "../objects/sync/event.h"
 #include "../system/settings.h"
 #include "engine.h"
 #include "output.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "../objects/allocation.h"
+#include "../objects/memory/allocation.h"
 
 namespace anyzero {
 

@@ -1,5 +1,5 @@
 // Executions of graphs in command lists, and how they are changed afterwards.
-#include "../objects/command_list_append.h"
+#include "../objects/commands/command_list_append.h"
 #include "inference.h"
 
 namespace anyzero {

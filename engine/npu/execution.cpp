@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "../exec/trap.h"
-#include "../objects/allocation.h"
+#include "../objects/memory/allocation.h"
 #include "caller_memory.h"
 #include "compiled_graph.h"
 #include "strided_copy.h"

@@ -1,8 +1,8 @@
 #include <cstring>
 
-#include "../objects/command_queue.h"
-#include "../objects/driver.h"
-#include "../objects/extension_tables.h"
+#include "../objects/commands/command_queue.h"
+#include "../objects/devices/driver.h"
+#include "../objects/devices/extension_tables.h"
 #include "entry_checks.h"
 #include "graph_table.h"
 #include "inference_graph.h"

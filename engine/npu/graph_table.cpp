@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "../objects/command_list.h"
-#include "../objects/text.h"
+#include "../objects/commands/command_list.h"
+#include "../objects/modules/text.h"
 #include "../system/settings.h"
 #include "compiler_options.h"
 #include "entry_checks.h"

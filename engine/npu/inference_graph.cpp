@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include "../abi/error.h"
-#include "../objects/command_list.h"
-#include "../objects/event.h"
-#include "../objects/text.h"
+#include "../objects/commands/command_list.h"
+#include "../objects/modules/text.h"
+#include "../objects/sync/event.h"
 #include "profiling.h"
 
 namespace anyzero {

@@ -6,8 +6,8 @@
 
 #include "../abi/gen/ze_npu_ext.h"
 #include "../abi/handle.h"
-#include "../objects/context.h"
-#include "../objects/device.h"
+#include "../objects/devices/context.h"
+#include "../objects/devices/device.h"
 #include "graph_image.h"
 #include "inference.h"
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "../abi/error.h"
-#include "../objects/text.h"
+#include "../objects/modules/text.h"
 #include "compiled_graph.h"
 #include "graph_image.h"
 

@@ -5,7 +5,7 @@
 
 #include "../abi/gen/ze_npu_ext.h"
 #include "../abi/handle.h"
-#include "../objects/context.h"
+#include "../objects/devices/context.h"
 
 namespace anyzero {
 

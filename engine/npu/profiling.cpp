@@ -4,7 +4,7 @@
 #include <array>
 
 #include "../abi/error.h"
-#include "../objects/text.h"
+#include "../objects/modules/text.h"
 #include "inference_graph.h"
 
 namespace anyzero {

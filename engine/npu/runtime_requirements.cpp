@@ -5,10 +5,10 @@
 #include <string_view>
 
 #include "../abi/error.h"
-#include "../objects/device.h"
-#include "../objects/driver.h"
-#include "../objects/module.h"
-#include "../objects/text.h"
+#include "../objects/devices/device.h"
+#include "../objects/devices/driver.h"
+#include "../objects/modules/module.h"
+#include "../objects/modules/text.h"
 #include "blob.h"
 #include "inference_graph.h"
 

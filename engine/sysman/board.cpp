@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "../abi/error.h"
-#include "../objects/text.h"
+#include "../objects/modules/text.h"
 #include "parts.h"
 
 namespace anyzero {

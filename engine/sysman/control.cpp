@@ -1,7 +1,7 @@
 // What tools would like to change about a device, and a processor does not let them; and correction of memory errors, which is
 // there or not.
 #include "../abi/error.h"
-#include "../objects/device.h"
+#include "../objects/devices/device.h"
 #include "board.h"
 #include "parts.h"
 #include "sysman.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "../objects/device.h"
+#include "../objects/devices/device.h"
 #include "../system/clock.h"
 #include "parts.h"
 

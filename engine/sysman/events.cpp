@@ -4,8 +4,8 @@
 #include <atomic>
 
 #include "../abi/error.h"
-#include "../objects/device.h"
-#include "../objects/driver.h"
+#include "../objects/devices/device.h"
+#include "../objects/devices/driver.h"
 #include "../system/clock.h"
 #include "../system/interpreter_lock.h"
 #include "../system/signal.h"

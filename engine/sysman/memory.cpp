@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "../abi/error.h"
-#include "../objects/device.h"
-#include "../objects/memory.h"
+#include "../objects/devices/device.h"
+#include "../objects/memory/memory.h"
 #include "parts.h"
 
 namespace anyzero {

@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "../abi/error.h"
-#include "../objects/device.h"
+#include "../objects/devices/device.h"
 #include "../system/mutex.h"
 #include "board.h"
 #include "engine.h"

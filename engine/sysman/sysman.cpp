@@ -8,10 +8,10 @@
 #include <cstring>
 
 #include "../abi/error.h"
-#include "../objects/allocation.h"
-#include "../objects/device.h"
-#include "../objects/driver.h"
-#include "../objects/memory.h"
+#include "../objects/devices/device.h"
+#include "../objects/devices/driver.h"
+#include "../objects/memory/allocation.h"
+#include "../objects/memory/memory.h"
 #include "engine.h"
 #include "memory.h"
 #include "parts.h"

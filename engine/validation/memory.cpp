@@ -1,5 +1,5 @@
 // Memory as calls and commands name it.
-#include "../objects/allocation.h"
+#include "../objects/memory/allocation.h"
 #include "hooks.h"
 
 namespace anyzero {

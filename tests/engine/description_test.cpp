@@ -1,5 +1,5 @@
 // What the planner writes may come from a file: a damaged one is refused, and never more than that.
-#include "objects/description.h"
+#include "objects/devices/description.h"
 
 #include "layouts/gen/description.h"
 #include "planning/planner.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "objects/image.h"
+#include "objects/images/image.h"
 
 namespace image_model {
 

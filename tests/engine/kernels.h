@@ -10,7 +10,7 @@
 
 #include "exec/code.h"
 #include "layouts/bytes.h"
-#include "objects/kernel.h"
+#include "objects/modules/kernel.h"
 #include "scene.h"
 
 namespace kernels {

@@ -1,9 +1,9 @@
 // Memory on the accounts of a device and the host, moved by many threads at once; and how advice treats the caches.
-#include "objects/memory_account.h"
+#include "objects/memory/memory_account.h"
 
 #include "abi/handle.h"
-#include "objects/device.h"
-#include "objects/memory_advice.h"
+#include "objects/devices/device.h"
+#include "objects/memory/memory_advice.h"
 #include "scene.h"
 
 using namespace scene;

@@ -1,7 +1,7 @@
 // Lists of relaxed ordering: commands between two barriers run at the same time, those on both sides of one do not.
 #include "exec/program.h"
 #include "kernels.h"
-#include "objects/command_list.h"
+#include "objects/commands/command_list.h"
 #include "system/settings.h"
 
 using namespace scene;

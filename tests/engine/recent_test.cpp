@@ -1,5 +1,5 @@
 // Answers that are kept: found by the whole question, bounded in number and bytes, and safe to ask for from many threads.
-#include "objects/recent.h"
+#include "objects/modules/recent.h"
 
 #include <atomic>
 #include <cassert>

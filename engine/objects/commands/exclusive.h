@@ -1,0 +1,53 @@
+// One thread at a time in an object that the specification reserves for one, whatever the program does. A list that a single thread
+// records, which is nearly every list, pays a look for it; with the second thread comes a lock.
+#pragma once
+
+#include "../../abi/use.h"
+#include "../../system/spinlock.h"
+
+namespace anyzero {
+
+class Solitude {
+ public:
+  Solitude() { lock_.try_lock(); }
+
+ private:
+  friend class Exclusive;
+  std::atomic<bool> ending_{false};
+  SpinLock lock_;  // held until the first thread is known to use it, too
+};
+
+class Exclusive {
+ public:
+  // The thread uses the object, see use.h. Without a `solitude`, for objects that stand several threads by themselves, it does
+  // nothing.
+  [[gnu::always_inline]] Exclusive(Header& object, Solitude* solitude) {
+    if (solitude && object.user.load(std::memory_order_relaxed) != use_record) [[unlikely]]
+      entered_ = enter(object, *solitude);
+  }
+  [[gnu::always_inline]] ~Exclusive() {
+    if (entered_) [[unlikely]]
+      leave(*entered_);
+  }
+  Exclusive(const Exclusive&) = delete;
+  Exclusive& operator=(const Exclusive&) = delete;
+
+ private:
+  [[gnu::cold, gnu::noinline]] static Solitude* enter(Header& object, Solitude& solitude) {
+    this_user()->waits_for.store(&object, std::memory_order_release);
+    if (!solitude.ending_.load(std::memory_order_relaxed) && !solitude.ending_.exchange(true, std::memory_order_acq_rel)) {
+      end_solitude(object);
+      solitude.lock_.unlock();
+    }
+    solitude.lock_.lock();
+    return &solitude;
+  }
+  [[gnu::cold, gnu::noinline]] static void leave(Solitude& solitude) {
+    solitude.lock_.unlock();
+    use_record->waits_for.store(nullptr, std::memory_order_release);
+  }
+
+  Solitude* entered_ = nullptr;
+};
+
+}  // namespace anyzero

@@ -1,0 +1,72 @@
+// A module: programs for a device, built by the planner, with their variables.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../../abi/handle.h"
+#include "../../system/mutex.h"
+#include "../devices/context.h"
+#include "../devices/device.h"
+#include "build.h"
+#include "plan.h"
+
+namespace anyzero {
+
+// Threading: any thread. Code is compiled when it is first asked for, and kept.
+class Module : public Object<Module, Kind::Module> {
+ public:
+  static ze_result_t create(Context& context, Device& device, const ze_module_desc_t* desc, ze_module_handle_t* handle,
+                            ze_module_build_log_handle_t* log);
+  ze_result_t destroy();
+  static ze_result_t dynamicLink(uint32_t count, Module* const* modules, ze_module_build_log_handle_t* log);
+  static ze_result_t inspectLinkageExt(ze_linkage_inspection_ext_desc_t* desc, uint32_t count, Module* const* modules,
+                                       ze_module_build_log_handle_t* log);
+  ze_result_t getNativeBinary(size_t* size, uint8_t* binary);
+  ze_result_t getGlobalPointer(const char* name, size_t* size, void** pointer);
+  ze_result_t getKernelNames(uint32_t* count, const char** names);
+  ze_result_t getProperties(ze_module_properties_t* properties);
+  ze_result_t getFunctionPointer(const char* name, void** function);
+
+  // DWARF of the kernels that were built with -g, in one ELF file; no bytes where there are none.
+  ze_result_t debug_info(size_t* size, uint8_t* elf);
+
+  Context& context() const { return *context_; }
+  Device& device() const { return device_; }
+  uintptr_t variables() const { return build_->plan->variables(); }
+
+  using CodeKind = anyzero::CodeKind;
+  // The code of a kernel or a callable function; the module holds it as long as it lives.
+  ze_result_t code(const std::string& name, CodeKind kind, Code** code);
+  // Waits for the better code of a kernel that has begun without it.
+  void complete(Code& code);
+
+  Module(Context& context, Device& device, std::shared_ptr<Build> build)
+      : context_(&context), device_(device), build_(std::move(build)) {}
+
+ private:
+  // `soon` allows code that is ready sooner and not as good.
+  ze_result_t compile(const std::string& name, CodeKind kind, bool soon, Code** code);
+  // Everything whose variables its code may reach: its own plan and what it is linked with, directly or through others.
+  std::vector<std::shared_ptr<Plan>> reach();
+
+  Ref<Context> context_;
+  Device& device_;
+  std::shared_ptr<Build> build_;  // perhaps other modules' as well
+
+  Mutex links_mutex_;
+  std::vector<std::shared_ptr<Plan>> links_;  // also those that its links had when it was linked; none before
+
+  // Asks the planner for the module in a form that is handed out in two calls: first the size, then the bytes.
+  ze_result_t whole(const char* what, Guarded<std::string>& kept, size_t* size, uint8_t* to);
+
+  Guarded<std::string> native_, debug_info_;  // between those two calls; they never change
+};
+
+// What tools ask of a module.
+struct ToolsModule {
+  static ze_result_t getDebugInfo(Module& module, zet_module_debug_info_format_t format, size_t* size, uint8_t* elf);
+};
+
+}  // namespace anyzero

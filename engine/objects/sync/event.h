@@ -1,0 +1,129 @@
+// An event: one signal, binary or counting, and what it remembers of time.
+#pragma once
+
+#include <atomic>
+
+#include "../../abi/handle.h"
+#include "../../exec/packet.h"
+#include "../../system/signal.h"
+#include "../../system/spinlock.h"
+#include "event_pool.h"
+
+namespace anyzero {
+
+class Ring;
+class Capture;
+
+// Threading: any thread.
+class Event : public Object<Event, Kind::Event> {
+ public:
+  static ze_result_t create(EventPool& pool, const ze_event_desc_t* desc, ze_event_handle_t* handle);
+  static ze_result_t counterBasedCreate(Context& context, Device& device, const ze_event_counter_based_desc_t* desc,
+                                        ze_event_handle_t* handle);
+  ze_result_t destroy();
+  ze_result_t hostSignal();
+  ze_result_t hostSynchronize(uint64_t timeout);
+  ze_result_t queryStatus();
+  ze_result_t hostReset();
+  ze_result_t queryKernelTimestamp(ze_kernel_timestamp_result_t* result);
+  ze_result_t queryKernelTimestampsExt(Device& device, uint32_t* count,
+                                       ze_event_query_kernel_timestamps_results_ext_properties_t* results);
+  ze_result_t queryTimestampsExp(Device& device, uint32_t* count, ze_kernel_timestamp_result_t* results);
+  ze_result_t getEventPool(ze_event_pool_handle_t* handle);
+  ze_result_t getSignalScope(ze_event_scope_flags_t* scope);
+  ze_result_t getWaitScope(ze_event_scope_flags_t* scope);
+  ze_result_t getCounterBasedFlags(ze_event_counter_based_flags_t* flags);
+  ze_result_t counterBasedGetIpcHandle(ze_ipc_event_counter_based_handle_t* handle);
+  static ze_result_t counterBasedOpenIpcHandle(Context& context, ze_ipc_event_counter_based_handle_t ipc,
+                                               ze_event_handle_t* handle);
+  ze_result_t counterBasedCloseIpcHandle();
+  ze_result_t counterBasedGetDeviceAddress(uint64_t* completion_value, uint64_t* device_address);
+
+  // An event that counts as the signal at the start of a file does, which anybody may raise. Takes over the descriptor.
+  static Ref<Event> counting_over(Context& context, int fd);
+
+  Signal& signal() const { return *signal_; }
+  bool timed() const { return timed_; }
+  bool counts() const { return counts_; }
+  // The capture that recorded a signal of this event, while it goes on.
+  Capture* capture() const { return capture_.load(std::memory_order_acquire); }
+  // A counting event that a graph uses for itself alone: nothing outside sees its signals.
+  bool internal_to_graphs() const { return counts_ && !(counter_flags_ & ZE_EVENT_COUNTER_BASED_FLAG_GRAPH_EXTERNAL); }
+
+  // What a command appended now waits for, held: this event, or the point that a counting one stands for.
+  WaitFor wait_from_now();
+  // What a recorded command waits for, held: settled anew in each execution.
+  WaitFor wait_when_executed() {
+    retain();
+    return {this, {}};
+  }
+
+  // A command that signals this event is the `position`th of `ring`. A counting event stands for that point from now on. For a
+  // binary one it is only a hint where its waiters can help; the ring may be gone when they look.
+  void track(Ring& ring, uint64_t position) {
+    if (counts_) return move_to(ring, position);
+    // A thread that reads the hint meanwhile finds no ring, see hint(): a lock would cost every command that signals.
+    std::atomic_ref<Ring*> where(point_.ring);
+    where.store(nullptr, std::memory_order_relaxed);
+    std::atomic_ref(point_.position).store(position, std::memory_order_release);
+    where.store(&ring, std::memory_order_release);
+  }
+
+  // The command that signals this event is done; it began at `start`.
+  void complete(uint64_t start) {
+    if (timed_) stamp(start);
+    if (!counts_) {
+      signal_->set(1);
+    } else if (shared_) {
+      signal_->advance();
+    }
+  }
+
+  // The command that should have signalled this event will never run. Of a counting event the ring itself tells.
+  void forsake() {
+    if (!counts_ || shared_) signal_->fail();
+  }
+
+  ze_kernel_timestamp_result_t timestamps() const;
+
+  Event(Ref<EventPool> pool, uint32_t index, uint32_t signal_scope, uint32_t wait_scope);
+  ~Event();
+
+ private:
+  friend class Capture;
+  void die();
+  // The point and a hold on its ring; no ring when there is none, or it is gone.
+  Point point();
+  // The same of a binary event, as it was stored last; its ring may be gone, and is not held.
+  Point hint();
+  void move_to(Ring& ring, uint64_t position);
+  // DEVICE_LOST, with what is known of the loss as this thread's error text.
+  ze_result_t tell_failed() const;
+  void stamp(uint64_t start);
+  ze_result_t refuse_counting(const char* what) const;
+
+  Ref<EventPool> pool_;
+  Signal own_signal_{};
+  Signal* signal_;  // its own, or its place in a shared pool
+  uint32_t index_;
+  uint32_t signal_scope_;
+  uint32_t wait_scope_;
+  uint32_t counter_flags_ = 0;
+  bool timed_;
+  bool counts_;
+  bool standalone_ = false;  // made without a pool of the program's own
+  bool imported_ = false;
+  bool shared_ = false;  // a counting event that other processes wait for, by its own counter: what it promises, and what it has
+
+  SpinLock point_lock_;
+  Point point_{};  // held and under the lock if counting, else a hint
+  std::atomic<uint64_t> promised_{0};
+  std::atomic<Capture*> capture_{nullptr};
+};
+
+// True for waits of recorded packets whose target each execution finds anew.
+inline bool settled_at_execution(const WaitFor& recorded) {
+  return recorded.event ? recorded.event->counts() : GraphPlace::is_awaited_by(recorded);
+}
+
+}  // namespace anyzero
