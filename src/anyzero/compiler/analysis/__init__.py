@@ -1,1 +1,1 @@
-"""What is true of a kernel. Analyses look and change nothing."""
+"""Analyses: facts about a kernel. They read the body and change nothing."""

@@ -1,11 +1,11 @@
-"""In which memory an address lies, where that is plain to see."""
+"""Address spaces and bases of pointers, as far as the chain of offsets shows them."""
 
 from __future__ import annotations
 
 from anyzero.compiler.ir import Op, Space
 
 _KNOWN: dict[str, Space] = {
-    # What a caller hands over as an address can only be one that it knows itself.
+    # An address from a caller can only be one that the caller knows itself.
     "argument": "global",
     "local_argument": "local",
     "argument_address": "constant",
@@ -13,7 +13,7 @@ _KNOWN: dict[str, Space] = {
 
 
 def root(pointer: Op) -> Op:
-    """What offsets were added to."""
+    """The base pointer: the operand at the end of a chain of offsets."""
     while pointer.name == "offset":
         pointer = pointer.args[0]
     return pointer
@@ -30,6 +30,6 @@ def known_space(pointer: Op) -> Space | None:
 
 
 def signed_offset(bytes_: Op) -> int:
-    """A constant number of bytes, which may lead backwards."""
+    """A constant number of bytes, possibly negative."""
     value: int = bytes_.info
     return value - (1 << 64) if value >> 63 else value

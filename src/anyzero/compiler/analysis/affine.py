@@ -1,7 +1,7 @@
 """Affine forms of integers: multiples of ids and arguments plus a constant.
 
-A loop's counter that only takes a few known values counts as a constant that lies between two bounds. What is found is
-right modulo the type's range; that a number did not wrap around is for the caller to make sure, see `Form.narrow`.
+A loop's counter that only takes a few known values counts as a constant that lies between two bounds. Forms hold
+modulo the type's range; the caller makes sure that a number did not wrap around, see `Form.narrow`.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class Form:
     terms: tuple[tuple[Leaf, int], ...] = ()
     low: int = 0
     high: int = 0
-    """Bounds of the part that is known."""
+    """Bounds of the constant part."""
     narrow: tuple[tuple[Form, int, int], ...] = ()
-    """Sums that must lie between two bounds each, else one of them wrapped around before it was widened."""
+    """Sums with the bounds that each must lie between; outside of them, a sum wrapped around before it was widened."""
 
     def plus(self, other: Form, times: int = 1) -> Form | None:
         found = dict(self.terms)
@@ -62,7 +62,7 @@ class Forms:
     immediate: Dominators[Block]
     known: dict[Op, Form | None] = field(default_factory=dict)
     answers: dict[Op, bool] = field(default_factory=dict)
-    """Comparisons that are taken for granted to come out one way."""
+    """Comparisons that are assumed to have a fixed outcome."""
 
     def of(self, op: Op) -> Form | None:
         if op.name == "const":

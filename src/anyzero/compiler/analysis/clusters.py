@@ -1,4 +1,4 @@
-"""Sub-groups whose lanes only speak to neighbours: those of 16 that shuffle within their halves, say.
+"""Clusters: sub-groups whose lanes exchange values only within an aligned part, such as the halves of 16 lanes.
 
 Such a sub-group may run as several shorter vectors, one after the other. Kernels for GPUs are written so where a
 hardware thread has 8 lanes and the compiler for it put two threads into a sub-group. A vector of 8 is a row of a group
@@ -17,10 +17,10 @@ _KNOWN = {"sub_group_local_id", "sub_group_id", "sub_group_count", "sub_group_ma
 
 
 def closed(body: Body, width: int, free: bool = False) -> bool:
-    """Does every lane only take part with lanes of the same `width` of its sub-group? `width` is a power of two.
+    """Does every lane exchange values only with lanes of its own cluster of `width` lanes? `width` is a power of two.
 
     `free` says that sub-groups may be of any size. Then a kernel that names its lanes, all of them below `width`, was
-    written for sub-groups so long.
+    written for sub-groups of that size.
     """
     return all(_closed(op, width, free) for op in body.ops)
 
@@ -46,7 +46,7 @@ def _closed(op: Op, width: int, free: bool) -> bool:
 
 
 def place_of(op: Op, width: int, depth: int = 8) -> int | None:
-    """How far a lane's number is behind the first lane of the own `width`; None where that is not known."""
+    """A lane's number relative to the first lane of its cluster; None if unknown."""
     if depth == 0:
         return None
     if op.name == "cast" and op.info in ("trunc", "zext", "sext") and SIZES[op.type] >= 4:
@@ -58,7 +58,7 @@ def place_of(op: Op, width: int, depth: int = 8) -> int | None:
 
 
 def _rounded_down(op: Op, width: int) -> bool:
-    """Is it the number of the first lane of the own `width`: `lane / width * width`, `lane & -width` or
+    """Is it the number of the first lane of the cluster: `lane / width * width`, `lane & -width` or
     `lane - lane % width`?
     """
     bits = width.bit_length() - 1

@@ -1,4 +1,4 @@
-"""Loads whose lanes are far apart, but contiguous from iteration to iteration: each lane goes along a row of a matrix.
+"""Loads that are strided across lanes and contiguous across iterations: each lane reads along a row of a matrix.
 
 Several iterations of such a load are one contiguous load for each lane, and a transposition in registers.
 """
@@ -16,13 +16,13 @@ from anyzero.compiler.ir import SIZES, Op
 __all__ = ["Columns", "find_columns", "may_have_columns"]
 
 ROW = 32
-"""Bytes of a lane that are loaded at once."""
+"""Bytes that one load of the unrolled loop reads for a lane."""
 LINE = 64
 MOST = 400
 """Operations of the unrolled loop."""
 
 _STAYS = {"sge": "slt", "uge": "ult", "eq": "ne", "sle": "sgt", "ule": "ugt"}
-"""Of a condition to leave: the condition to stay."""
+"""The inverse of each comparison: loops are described by the condition to stay."""
 _TURNED = {"sgt": "slt", "ugt": "ult"}
 
 
@@ -33,15 +33,15 @@ class Columns:
     counter: Op
     bound: Op
     order: str
-    """How the counter compares with the bound as long as there is another iteration: slt, ult or ne."""
+    """The comparison of counter and bound that holds while there is another iteration: slt, ult or ne."""
     by: int
     """The counter's step."""
     turns: int
-    """Iterations that are run at once."""
+    """The unroll factor."""
 
 
 def may_have_columns(loop: Loop) -> bool:
-    """A first look, before lanes are analysed: are there loads that are contiguous from iteration to iteration?"""
+    """A cheap check before lanes are analysed: are there loads that are contiguous across iterations?"""
     found = plain(loop)
     return found is not None and any(op.name == "load" and _along(op, loop) for op in found.ops)
 
@@ -62,12 +62,12 @@ def find_columns(loop: Loop, shapes: Shapes) -> Columns | None:
 
 
 def _far(shape: Shape) -> bool:
-    """Does each lane load from another cache line?"""
+    """Does each lane load from a cache line of its own?"""
     return shape.stride is None or abs(shape.stride) >= LINE
 
 
 def _along(load: Op, loop: Loop) -> bool:
-    """Does each iteration load what follows that of the one before?"""
+    """Does each iteration load the element after the previous iteration's?"""
     size = SIZES[load.type] * load.info.count
     if load.info.volatile or size not in (4, 8, 16) or SIZES[load.type] < 4 or load.type == "ptr":
         return False
@@ -76,7 +76,7 @@ def _along(load: Op, loop: Loop) -> bool:
 
 
 def _counted(found: Plain, condition: Op) -> tuple[Op, Op, str, int] | None:
-    """The counter, its bound, how they compare while there are iterations, and the counter's step."""
+    """The counter, its bound, the comparison of both that holds while there are iterations, and the counter's step."""
     order = str(condition.info)
     if found.header.successors[0] is found.exit:
         order = _STAYS.get(order, "")
@@ -89,7 +89,7 @@ def _counted(found: Plain, condition: Op) -> tuple[Op, Op, str, int] | None:
         return None
     for phi in found.header.phis:
         sum_ = counter(phi, found.loop)
-        # A loop of one block asks behind an iteration.
+        # A loop of one block tests its condition after an iteration.
         if sum_ is not None and left is (sum_ if found.header is found.latch else phi):
             by = int(sum_.args[1].info)
             return (phi, right, order, by) if by == 1 or (order != "ne" and 0 < by < 1 << 16) else None

@@ -1,4 +1,4 @@
-"""Whether vectors are worth it: an estimate of what a kernel costs with lanes and without."""
+"""Cost model of vectorisation: an estimate of a kernel's time as vectors and as single work-items."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from anyzero.compiler.ir import SIZES, Atomic, Body, Op
 from anyzero.compiler.operations import DIVISIONS, OPERATIONS
 
 ROUNDS = 8
-"""How often a loop is taken to run."""
+"""The assumed trip count of a loop."""
 APART = 2.0
-"""How much longer a vector stays in a loop than its lanes do, where they leave one by one."""
+"""Factor on the trip count of a divergent loop: a vector stays until its last lane leaves."""
 NEARLY_TOGETHER = 1.1
-"""The same where they leave by a comparison of values a constant apart: within a round or two of each other."""
+"""The same where the exit compares strided values: lanes leave within an iteration or two of each other."""
 PICKED = 1.2
-"""A load or store of one lane by itself, as part of a vector; address and value come and go between registers."""
+"""A scalarised load or store of one lane; address and value are moved between vector and scalar registers."""
 SCATTERED = 2.0
-"""The same for stores: those to several addresses at once take longer than so many single ones."""
+"""The same for stores: a scatter takes longer than as many single stores."""
 SCALAR = 0.7
-"""One operation of a single work-item: processors run more of them at a time than of vectors."""
+"""One scalar operation: processors have more units for them than for vectors."""
 LOCKED = 20.0
 """An atomic operation on memory that other threads see."""
 DEEPEST = 4
@@ -30,11 +30,11 @@ CHEAP_MATHS = frozenset({
 _ONE_BY_ONE = frozenset({"exchange", "compare_exchange", "store", "flag_set", "flag_clear"})
 _ROUNDED = frozenset({"fadd", "fmin", "fmax"})
 ADDRESSING = 0.25
-"""What the processor computes on the way to memory."""
+"""Operations that addressing modes absorb."""
 
 
 def estimate(body: Body, flow: Flow, shapes: Shapes, lanes: int, register: int) -> tuple[float, float]:
-    """What so many work-items cost as a vector, and one by one. `register` is a vector register's size in bytes."""
+    """The cost of `lanes` work-items as a vector, and one by one. `register` is a vector register's size in bytes."""
     together = alone = 0.0
     used = {arg for op in body.ops for arg in op.args}
     longer = {loop: _apart(loop, shapes) for loop in flow.loops.all}
@@ -74,7 +74,7 @@ def _scalar(op: Op) -> float:
 
 
 def vector_cost(op: Op, shapes: Shapes, lanes: int, register: int) -> float:
-    """Of one operation of a vector."""
+    """The cost of one vector operation."""
     if op.name in ("load", "store"):
         shape = shapes[op.args[0]]
         size = SIZES[op.type or op.args[1].type]
@@ -95,15 +95,15 @@ def vector_cost(op: Op, shapes: Shapes, lanes: int, register: int) -> float:
 
 
 def _atomic_lanes(op: Op, shapes: Shapes, lanes: int, used: bool) -> float:
-    """Scalar operations with vectors as well, of the lanes that are there; but values have to come out of vectors."""
+    """Scalarised operations of the active lanes; their operands are extracted from vectors."""
     if shapes[op.args[0]].uniform and op.info.kind not in _ONE_BY_ONE and not (used and op.info.kind in _ROUNDED):
-        # The lanes' values are brought together first.
+        # The lanes' values are combined first.
         return _scalar(op) + PICKED * (16 if used else 4)
     return lanes * (_scalar(op) * SCALAR + (2 * PICKED if used else PICKED / 2))
 
 
 def unlocked(what: Atomic) -> bool:
-    """Has nobody but this thread the memory before its eyes? A group runs on one."""
+    """Is the memory visible to this thread alone? A group runs on one thread."""
     return what.space in ("local", "private") or what.scope == "item"
 
 
@@ -113,7 +113,7 @@ def _registers(size: int, lanes: int, register: int) -> float:
 
 WIDTHS = frozenset({"i8", "i16", "i32", "i64", "half", "float", "double"})
 MANY = 32
-"""Registers that are enough for whatever loops carry."""
+"""Registers that suffice for all loop-carried values."""
 FEW = 80
 """Operations of a kernel that is small enough for four registers to a vector."""
 
@@ -123,8 +123,8 @@ LONG = 80
 
 
 def chains(body: Body, flow: Flow, shapes: Shapes, flat: bool, registers: int) -> int:
-    """How many registers of floats a vector should fill: operations that do not wait for each other keep the processor
-    busy, as long as there are `registers` for what loops carry.
+    """How many registers of floats a vector should fill: independent operations hide latency, as long as `registers`
+    suffice for the loop-carried values.
     """
     wanted = _wanted(body, flow, shapes, flat, registers)
     if flat and _searches(body, flow, shapes):
@@ -135,8 +135,8 @@ def chains(body: Body, flow: Flow, shapes: Shapes, flat: bool, registers: int) -
 
 
 def _most_carried(flow: Flow, shapes: Shapes) -> int:
-    """Registers of a vector as long as one of floats that are full all through a loop: what it carries from round to
-    round, what it only reads, and the lanes that are still in it.
+    """Register pressure of the loops, in registers of a vector of floats: loop-carried values, loop invariants and the
+    mask of active lanes.
     """
     return max((_carried(loop, shapes) for loop in flow.loops.all), default=0)
 
@@ -154,10 +154,10 @@ def _carried(loop: Loop, shapes: Shapes) -> int:
 
 
 def _wanted(body: Body, flow: Flow, shapes: Shapes, flat: bool, registers: int) -> int:
-    """As far as operations go."""
+    """The limit that the operations set."""
     if flat:
-        # Rows are long. Few operations, none of which goes lane by lane, leave enough registers for four; where several
-        # rows can read the same, registers serve them better.
+        # Rows are long. Few operations, none of them scalarised, leave enough registers for four; where several rows
+        # can share loads, registers are better used for rows.
         few = sum(len(block.ops) for block in body.blocks) <= FEW and not any(
             op.name in ("load", "store", "atomic") and shapes[op.args[0]].varying for op in body.ops
         )
@@ -166,14 +166,14 @@ def _wanted(body: Body, flow: Flow, shapes: Shapes, flat: bool, registers: int) 
         straight = registers < MANY and not flow.loops.all
         half = mostly_wide(body, shapes) and not straight and not _searches(body, flow, shapes)
         return (4 if few else 2) // (2 if half else 1)
-    # A kernel that asks for places in more than one dimension is likely to have narrow groups.
+    # A kernel that reads ids in more than one dimension is likely to have narrow groups.
     narrow = any(op.name == "builtin" and op.info[0] in ("local_id", "global_id") and op.info[1] for op in body.ops)
     return 1 if narrow or len(body.blocks) > LONG else 2
 
 
 def _searches(body: Body, flow: Flow, shapes: Shapes) -> bool:
-    """Do lanes go their own ways through memory, each step after the last one's load? That is waiting, of which twice
-    as many lanes do no more.
+    """Does a loop chase pointers, each load's address depending on the previous one? Such a loop waits for memory, and
+    twice as many lanes wait no longer.
     """
     return any(
         op.name == "load" and shapes[op.args[0]].varying

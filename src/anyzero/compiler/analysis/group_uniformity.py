@@ -13,9 +13,9 @@ GROUP_IDS = frozenset({
 
 
 def group_uniform(body: Body, flow: Flow) -> set[Op]:
-    """Operations that give all work-items of a group the same, each time that they come there.
+    """Operations whose result is the same in all work-items of a group, each time that they execute it.
 
-    What a loop computes that some leave before others is left out: those who have left hold on to an older number.
+    Values of divergent loops are left out: work-items that left early keep the value of an older iteration.
     """
     if flow.loops.irreducible:
         return set()
@@ -32,7 +32,7 @@ def same_for_group(op: Op) -> bool:
     if op.name == "variable":
         return bool(op.info.space != "private")
     if op.name == "load":
-        # Whoever wrote there in between, unordered, would have raced with the others' reads.
+        # An unordered write in between would be a data race with the reads of the other work-items.
         return not op.info.volatile
     if op.name == "intrinsic":
         return bool(op.args)
@@ -40,7 +40,7 @@ def same_for_group(op: Op) -> bool:
 
 
 class _Together(Finding):
-    """A whole group taken for one vector, with nothing known of how its lanes' ids differ."""
+    """A whole group as one vector whose lanes' ids are varying."""
 
     def __init__(self, body: Body, flow: Flow, shapes: Shapes) -> None:
         super().__init__(body, flow, shapes, 0, False, False)

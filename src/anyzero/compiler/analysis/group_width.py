@@ -1,7 +1,7 @@
-"""How many work-items the rows of a group have, as far as a kernel tells, and how many lanes suit them.
+"""Group width: the work-items of a group's row, as far as the kernel implies it, and the vector length that suits it.
 
-Vectors run along rows, so a row that is shorter than a vector leaves lanes idle, and one vector for the whole row needs
-no loop over it, fills whole lines of memory and reads a tile in local memory once for more work-items.
+Vectors run along rows. A row that is shorter than a vector leaves lanes idle; one vector for the whole row needs no
+loop over it, fills whole cache lines and reads a tile in local memory once for more work-items.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from anyzero.compiler.spirv.kernel import Kernel
 FEW = 100
 """Operations of a kernel whose vectors may take four registers."""
 SEVERAL = 250
-"""And two."""
+"""The same for two registers."""
 
 
 def likely_group(body: Body) -> tuple[int, int, int] | None:
-    """By the arrays in local memory: those of a kernel in two dimensions have a row for each row of the group, and
-    often a column of padding or a border, those of other kernels an element for each work-item.
+    """Estimated from the arrays in local memory: those of a kernel in two dimensions have a row for each row of the
+    group, and often a column of padding or a border, those of other kernels an element for each work-item.
     """
     used = {op.info for op in body.ops if op.name == "variable" and op.info.space == "local"}
     if any(op.name == "builtin" and op.info[0] in ("local_id", "global_id") and op.info[1] for op in body.ops):
@@ -30,7 +30,7 @@ def likely_group(body: Body) -> tuple[int, int, int] | None:
 
 
 def _power(number: int) -> int:
-    """The largest power of two in it.
+    """The largest power of two that is not larger.
 
     >>> [_power(number) for number in (1, 16, 17, 34)]
     [1, 16, 16, 32]
@@ -60,8 +60,8 @@ def suited(width: int, lanes: int, most: int) -> int:
 
 
 def most_lanes(body: Body, shapes: Shapes, lanes: int, whole: bool) -> int:
-    """So that what a vector keeps finds room in registers. `whole` says that `lanes` floats fill one of them: a target
-    without AVX2 has half of that.
+    """The longest vector whose values fit into registers. `whole` says that `lanes` floats fill one register: without
+    AVX2 they fill two.
     """
     count = sum(len(block.ops) for block in body.blocks)
     registers = 4 if count <= FEW else 2 if count <= SEVERAL else 1

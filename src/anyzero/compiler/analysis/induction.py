@@ -1,4 +1,4 @@
-"""By how much a value grows from turn to turn of a loop."""
+"""Induction: the increment of a value per iteration of a loop."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ DEPTH = 8
 
 @dataclass(slots=True, frozen=True)
 class Step:
-    """So many times a value that is the same in all turns, or 1; modulo the range of the value's type."""
+    """A constant times a loop-invariant value, or times 1; modulo the range of the value's type."""
 
     factor: int
     of: Op | None = None
 
 
 def step_of(op: Op, loop: Loop, narrow: bool = False, depth: int = DEPTH) -> Step | None:
-    """None where it is not known to be the same in each turn. With `narrow`, only integers of 32 bits are followed. The
-    loop has one latch.
+    """None where it is not known to be the same in each iteration. With `narrow`, only integers of 32 bits are
+    followed. The loop has one latch.
     """
     if op.block is None or op.block not in loop:
         return Step(0)
@@ -45,7 +45,7 @@ def step_of(op: Op, loop: Loop, narrow: bool = False, depth: int = DEPTH) -> Ste
 
 
 def counter(phi: Op, loop: Loop) -> Op | None:
-    """The sum of a phi and a constant that the next turn begins with."""
+    """The loop-carried value of a phi, where that is the phi plus a constant."""
     if phi.block is not loop.header:
         return None
     sum_ = phi.args[loop.header.predecessors.index(loop.latches[0])]

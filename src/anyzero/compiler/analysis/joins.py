@@ -1,4 +1,4 @@
-"""Where lanes that part ways may meet again: blocks that two ways lead to which have nothing in common until there."""
+"""Joins of divergent branches: blocks that two disjoint paths from a branch lead to."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Edge = tuple[Block, Block]
 
 
 class Joins:
-    """Of the ways through a body with every loop run once.
+    """Joins over the acyclic paths through a body, with every loop run once.
 
-    A way is followed from block to block in their order. It is not followed through code that nothing else leads into:
-    there it meets no other way, so the search goes on behind that code. Else every branch would be followed through
-    all that its sides contain.
+    A path is followed from block to block in their order. It skips regions with a single entry: no other path joins
+    there, so the search continues at the region's post-dominator. Otherwise every branch would be followed through all
+    that its sides contain.
     """
 
     def __init__(
@@ -33,9 +33,11 @@ class Joins:
         self._forward = forward
         self._post = post
         self._leads: dict[Block, bool] = {}
-        """May a lane come from a block to the one that all its ways lead to?"""
+        """Is the block's immediate post-dominator reachable from it?"""
         self._highest: dict[Block, int] = {}
-        """The first in order of the immediate dominators of what lies between those two."""
+        """The first in order of the immediate dominators of the blocks between a block and its immediate
+        post-dominator.
+        """
         for block in reversed(order):
             self._look_behind(block, immediate)
 
@@ -43,7 +45,7 @@ class Joins:
         end, place = self._post[block], self._place
         highest, leads = len(place), False
         for target in self._forward[block]:
-            # Other edges only stand for later rounds of a loop; they carry no lanes of this one.
+            # The other edges are back edges: they carry no lanes of this iteration.
             real, between = target in block.successors, target
             while between is not end:
                 highest = min(highest, place[immediate[between]], self._highest[between])
@@ -77,7 +79,7 @@ class Joins:
                 met(block)
                 label = block
             if not waiting:
-                return  # a single way meets no other
+                return  # a single path joins no other
             if self._highest[block] >= place[block]:
                 if self._leads[block]:
                     arrive(self._post[block], label)

@@ -1,8 +1,8 @@
 """Known low bits, and what they mean for the strides of bitwise operations.
 
-A vector begins at a multiple of its lanes in a group: lane 0's local id has zeros where the lanes' numbers have their
-bits. So `id & 31` and `id >> 5` need no lane by lane computation: the lanes' numbers and lane 0's value share no bit,
-and bits are cut off or shifted out in both alike.
+A vector begins at a multiple of its length in a group: lane 0's local id has zeros where the lanes' numbers have their
+bits. So `id & 31` and `id >> 5` stay strided instead of varying: the lanes' numbers and lane 0's value share no bit,
+and bits are masked or shifted out of both alike.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def low_zeros(op: Op, depth: int = _DEPTH) -> int:
 
 
 def _zeros(op: Op, first: int, depth: int = _DEPTH) -> int:
-    """The same for lane 0 of vectors of so many lanes, or for every lane where `first` is 0."""
+    """The same for lane 0 of vectors of `first` lanes, or for every lane where `first` is 0."""
     if op.name == "const":
         bits = int(op.info)
         return (bits & -bits).bit_length() - 1 if bits else 64
@@ -78,7 +78,7 @@ def bitwise_stride(op: Op, strides: list[int | None], lanes: int) -> int | None:
 
 
 def _span(op: Op, stride: int | None, lanes: int) -> int | None:
-    """How far the last lane is from lane 0, where lane 0 has zeros in all those bits."""
+    """The distance from lane 0 to the last lane, where lane 0 has zeros in all bits of it."""
     if stride is None or stride <= 0:
         return None
     span = stride * (lanes - 1)
@@ -103,7 +103,7 @@ def _masked(stride: int, span: int, bits: int) -> int | None:
 
 
 def _most(op: Op, depth: int = _DEPTH) -> int | None:
-    """The largest number that it can be, where it is no negative one; None where that is not known."""
+    """An upper bound of a value that is not negative; None if unknown."""
     if op.name == "const":
         number = int(op.info)
         return None if number >> (8 * SIZES[op.type] - 1) else number

@@ -1,4 +1,4 @@
-"""Lanes of a sub-group by their numbers, and loads of which nothing but such lanes is used."""
+"""Broadcasts and shuffles from known lanes, and loads of which only such lanes are used."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["known_lane", "only_picked", "picked_from"]
 
 
 def known_lane(op: Op, lanes: int) -> int | None:
-    """The lane of its vector whose value all lanes get by this operation, where that is known."""
+    """The lane of its vector that the operation broadcasts, if known."""
     if op.name != "group" or op.info.scope != "sub_group" or op.info.kind not in ("shuffle", "broadcast"):
         return None
     if len(op.args) != 2:
@@ -23,8 +23,8 @@ def known_lane(op: Op, lanes: int) -> int | None:
 
 
 def picked_from(op: Op, lanes: int, shapes: Shapes) -> tuple[Op, int] | None:
-    """The load whose lane is picked, where the address of that lane is known from the first one's, and which of its
-    components it is.
+    """The load that a lane is picked from, where the address of that lane follows from lane 0's, and the component that
+    is picked.
     """
     if known_lane(op, lanes) is None:
         return None
@@ -37,7 +37,7 @@ def picked_from(op: Op, lanes: int, shapes: Shapes) -> tuple[Op, int] | None:
 
 
 def only_picked(body: Body, ops: Iterable[Op], lanes: int, shapes: Shapes) -> set[Op]:
-    """Loads among these operations that need not be made as vectors."""
+    """Loads among these operations of which scalar loads of the picked lanes are enough."""
     loads = {op for op in ops if op.name == "load"}
     if not loads:
         return loads

@@ -1,7 +1,7 @@
 """Liveness: variables whose value may still be read, at the beginning of each block.
 
-All variables at once, a bit of an integer for each: walking back from the reads of each variable by itself takes time
-quadratic in the size of kernels with many variables that live long.
+Bit-vector data flow, a bit of an integer for each variable: one walk back from the reads of each variable takes time
+quadratic in the size of kernels with many long live ranges.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Loops: which blocks run again and again, and where they leave."""
+"""Natural loops: blocks, latches and exits."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Loops:
     all: list[Loop]
     """Outer ones before inner ones."""
     irreducible: bool
-    """Is there a loop that can be entered in several places?"""
+    """Is there an irreducible loop, with several entries?"""
 
     def around(self, block: Block) -> list[Loop]:
         """The loops that a block is in, the innermost first."""

@@ -1,6 +1,6 @@
-"""Loops without branches: one block, or a header that asks whether there is another turn and a block that runs it.
+"""Loops without branches: one block, or a header with the exit test and a body of one block.
 
-They write no memory and wait for nobody, so that their turns may be run in another order, or several times.
+They write no memory and wait for no other work-item, so their iterations may be reordered or repeated.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from anyzero.compiler.ir import Block, Op
 __all__ = ["Plain", "plain"]
 
 _SILENT = frozenset({"load", "udiv", "sdiv", "urem", "srem", "image_read"})
-"""Besides what is pure: what changes nothing that others see."""
+"""Operations that are not pure, but have no effect that other work-items see."""
 _OF_LANES = frozenset({"shuffle", "shuffle_xor", "broadcast", "reduce", "block_read"})
-"""The same of what the lanes of a vector compute together."""
+"""The same among the collective operations of a vector's lanes."""
 
 
 @dataclass(slots=True, eq=False)
 class Plain:
     loop: Loop
     outside: Block
-    """Where the loop is entered from. It leads nowhere else."""
+    """The preheader: the only predecessor outside the loop, with the header as its only successor."""
     exit: Block
 
     @property
@@ -31,27 +31,27 @@ class Plain:
 
     @property
     def latch(self) -> Block:
-        """The block that runs a turn; the header itself where there is but one block."""
+        """The block of the loop's body; the header itself in a loop of one block."""
         return self.loop.latches[0]
 
     @property
     def first(self) -> int:
-        """The place of the values that the first turn begins with, among the arguments of the header's phis."""
+        """The index of the initial values among the arguments of the header's phis."""
         return self.header.predecessors.index(self.outside)
 
     @property
     def next(self) -> int:
-        """The place of those that the next turn begins with."""
+        """The index of the loop-carried values."""
         return self.header.predecessors.index(self.latch)
 
     @property
     def ops(self) -> list[Op]:
-        """Everything but phis, in its order."""
+        """Everything but phis, in order."""
         return self.header.ops if self.header is self.latch else [*self.header.ops, *self.latch.ops]
 
 
 def plain(loop: Loop) -> Plain | None:
-    """The loop, where it is such a one."""
+    """The loop as a plain one, or None."""
     header = loop.header
     if len(loop.latches) != 1 or len(header.predecessors) != 2 or loop.blocks != {header, loop.latches[0]}:
         return None

@@ -11,7 +11,7 @@ _SWAPPED = {"sgt": "slt", "sge": "sle", "ugt": "ult", "uge": "ule"}
 
 
 class PrefixCondition(NamedTuple):
-    """`id` compares with `bound` like this; id 0 alone is what is below 1."""
+    """The comparison of `id` and `bound`; `id == 0` counts as `id < 1`."""
 
     id: Op
     bound: Op | None
@@ -20,8 +20,8 @@ class PrefixCondition(NamedTuple):
 
 
 def prefix_condition(mask: Op, shapes: Shapes, flat: bool) -> PrefixCondition | None:
-    """Is it true for work-items up to some id along the row? Narrow ids count where they are sure not to wrap around
-    inside of a vector.
+    """The condition as a prefix of the row: true for work-items below some id. Narrow ids count where they cannot wrap
+    around within a vector.
     """
     if mask.name != "icmp":
         return None

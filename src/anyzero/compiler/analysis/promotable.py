@@ -20,7 +20,7 @@ class Place:
     offset: int
     type: str
     mixed: bool = False
-    """Is it an integer that some accesses see only a part of?"""
+    """Is it an integer that some accesses read or write only in part?"""
 
     @property
     def size(self) -> int:
@@ -29,7 +29,7 @@ class Place:
 
 @dataclass(slots=True, eq=False)
 class Copy:
-    """A copy of a known size; a side is None where it is not a variable that could be values."""
+    """A copy of a constant size; a side is None where it is no promotable variable."""
 
     op: Op
     to: tuple[Variable, int] | None
@@ -41,10 +41,10 @@ class Copy:
 class Places:
     addresses: dict[Op, tuple[Variable, int]] = field(default_factory=dict)
     of: dict[Variable, dict[int, Place]] = field(default_factory=dict)
-    """Every variable that could be values, with the scalar that each of its bytes belongs to."""
+    """Every promotable variable, with the scalar that each of its bytes belongs to."""
 
     def at(self, pointer: Op) -> tuple[Variable, int] | None:
-        """Where an address leads, if that is into one of those variables."""
+        """Addresses into those variables, with variable and offset."""
         found = self.addresses.get(pointer)
         return found if found is not None and found[0] in self.of else None
 
@@ -55,7 +55,7 @@ class Places:
 
 
 def places(body: Body) -> Places:
-    """Changes nothing; what it finds holds until the body is changed."""
+    """Finds promotable variables; the result is valid until the body changes."""
     found = _Search()
     found.everything(body)
     return found.settled()
@@ -84,7 +84,7 @@ class _Search:
                     self.lose(arg)
 
     def lose(self, op: Op) -> None:
-        """Something is done with this address that a value does not have."""
+        """The address escapes, so its variable stays in memory."""
         found = self.addresses.get(op)
         if found is not None:
             self.lost.add(found[0])
@@ -125,7 +125,7 @@ class _Search:
             touched[offset + index * SIZES[type_], type_] = None
 
     def settled(self) -> Places:
-        """Drops variables whose scalars overlap, until those that are left fit together."""
+        """Drops variables whose scalars overlap, until no two overlap."""
         for _ in range(ROUNDS):
             kept = self.candidates - self.lost
             attempt = _Attempt(self, kept)
@@ -139,7 +139,7 @@ class _Search:
 
 
 class _Attempt:
-    """Scalars of one variable are scalars of every variable that it is copied to or from."""
+    """Copies spread scalars: a variable has those of every variable that it is copied to or from."""
 
     def __init__(self, search: _Search, kept: set[Variable]) -> None:
         self.search = search
@@ -238,7 +238,7 @@ class _Attempt:
                         self.add(there[0], there[1] + inside, place.type)
 
     def fill(self) -> None:
-        """What only passes through a variable, from memory to memory, must not be lost on the way."""
+        """Bytes that are only copied through a variable, from memory to memory, need scalars too, or they were lost."""
         for variable, copies in self.copies.items():
             if not any(copy.to is not None and copy.to[0] is variable for copy in copies):
                 continue
@@ -251,7 +251,9 @@ class _Attempt:
         self.spread()
 
     def elsewhere(self, copy: Copy) -> bool:
-        """Is its other side no private memory? That may become values later, and tell which scalars there are."""
+        """Is its other side outside private memory? A private one may be promoted later, and tell which scalars there
+        are.
+        """
         return all(arg not in self.search.addresses or self.is_kept(arg) for arg in copy.op.args[:2])
 
     def is_kept(self, address: Op) -> bool:

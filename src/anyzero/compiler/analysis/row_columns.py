@@ -1,7 +1,7 @@
-"""Accesses whose lanes lie far apart, but whose rows of work-items lie side by side, as in a transposition.
+"""Accesses that are strided across lanes and contiguous across rows of work-items, as in a transposition.
 
-Where several rows run at once, each lane has a piece of memory of its own for all of them: one load or store, and rows
-become columns in registers.
+Where several rows run at once, the elements of all rows are contiguous for each lane: one load or store a lane, and a
+transposition in registers.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ __all__ = ["columns", "may_have_row_columns", "tall"]
 
 DEPTH = 16
 LINE = 64
-"""Bytes of a lane that all rows touch, at most: a line of the caches."""
+"""Most bytes that all rows together access for a lane: a cache line."""
 FEWEST = 4
 OPERATIONS = 800
-"""That the code for all rows may have."""
+"""Most operations of the code for all rows."""
 
 
 def may_have_row_columns(body: Body) -> bool:
-    """A first look, before anything is analysed."""
+    """A cheap check before anything is analysed."""
     return any(op.name in ("load", "store") and _beside(op) for op in body.ops)
 
 
 def columns(body: Body, rows: Rows, masks: Masks, shapes: Shapes) -> set[Op]:
-    """Such accesses, of all lanes."""
+    """Accesses of that kind, of all lanes."""
     return {
         op
         for block in body.blocks
@@ -37,7 +37,7 @@ def columns(body: Body, rows: Rows, masks: Masks, shapes: Shapes) -> set[Op]:
 
 
 def tall(rows: Rows, body: Body, lanes: int, register: int, registers: int, most: int) -> int:
-    """How many rows should run at once for their sake."""
+    """How many rows should run at once for such accesses."""
     if not rows.columns or lanes & (lanes - 1):
         return 1
     size = max(SIZES[op.type or op.args[1].type] for op in rows.columns)
@@ -49,7 +49,7 @@ def tall(rows: Rows, body: Body, lanes: int, register: int, registers: int, most
 
 
 def _beside(op: Op) -> bool:
-    """Does the next row touch what lies behind it?"""
+    """Does the next row access the adjacent element?"""
     access, size = op.info, SIZES[op.type or op.args[1].type]
     if access.count != 1 or access.volatile or size < 4 or (op.type or op.args[1].type) == "ptr":
         return False
@@ -57,7 +57,7 @@ def _beside(op: Op) -> bool:
 
 
 def _step(op: Op, depth: int) -> int | None:
-    """What lies between two rows' values, modulo the type's range; None where that is not known."""
+    """The stride between two rows' values, modulo the type's range; None if unknown."""
     if op.name == "builtin":
         return int(op.info[0] in ("global_id", "local_id") and op.info[1] == 1)
     if not op.args:

@@ -1,8 +1,8 @@
-"""Several rows of work-items at once: what they have in common, and whether it is worth it.
+"""Row blocking: several rows of work-items at once, the operations that they share, and whether it pays.
 
-Neighbours along the second dimension often read the same memory: each row of a product of matrices goes through all
-of the other matrix. Code that runs some rows side by side, step by step, does once what does not depend on the row.
-That is possible where all rows go the same way.
+Neighbours along the second dimension often read the same memory: each row of a product of matrices reads all of the
+other matrix. Code that runs some rows in lockstep executes operations that do not depend on the row once. That is
+possible where control flow is uniform across the rows.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from anyzero.compiler.operations import OPERATIONS
 
 MOST = 8
 LIMIT = 800
-"""That the code for several rows may have."""
+"""Most operations of the code for several rows."""
 
 
 @dataclass(slots=True, eq=False)
 class Rows:
-    """Of code that runs several rows."""
+    """Properties of code that runs several rows."""
 
     count: int
     each: set[Op]
-    """Operations that every row does for itself."""
+    """Operations that are repeated for each row."""
     slots: set[Slot]
     """Slots that hold another value for each row."""
     columns: set[Op] = field(default_factory=set)
-    """Accesses that all rows make together, see `row_columns`."""
+    """Accesses that are combined for all rows, see `row_columns`."""
 
 
 def apart(body: Body, masks: Masks, kept: Container[Slot] = ()) -> Rows | None:
-    """What rows do for themselves; None where they might go different ways. Every vector has memory of its own for the
-    slots in `kept`.
+    """The operations that differ between rows; None where control flow might. Every vector has memory of its own for
+    the slots in `kept`.
     """
     if not _simple(body):
         return None
@@ -55,19 +55,19 @@ def apart(body: Body, masks: Masks, kept: Container[Slot] = ()) -> Rows | None:
     for block in body.blocks:
         if block.condition in each or masks.of.get(block) in each:
             return None
-    # Also where the same is written to all of it.
+    # Also where the value that is written is the same for all rows.
     each |= {op for op in body.ops if op.name == "write" and op.info in kept}
     return Rows(1, each, slots)
 
 
 def can_share(body: Body) -> bool:
-    """Are there rows, and loops in which they might read the same? A first look, before anything is analysed."""
+    """Are there rows, and loops in which they might share loads? A cheap check before anything is analysed."""
     again = any(target.number <= block.number for block in body.blocks for target in block.successors)
     return again and any(_is_row(op) for op in body.ops)
 
 
 def served(body: Body, flow: Flow, shapes: Shapes) -> list[Op]:
-    """Vectors that loops read and that are the same for all rows. Asked before lanes are chosen."""
+    """Vectors that loops read and that are the same for all rows; known before the number of lanes is."""
     each: set[Op] = set()
     before = -1
     while len(each) > before:
@@ -79,7 +79,7 @@ def served(body: Body, flow: Flow, shapes: Shapes) -> list[Op]:
 
 
 def _simple(body: Body) -> bool:
-    """Is there a row at all, and nothing that a vector does besides its work?"""
+    """Are there rows, and no operations that involve more than one vector?"""
     if not any(_is_row(op) for op in body.ops):
         return False
     for op in body.ops:
@@ -126,7 +126,7 @@ def worth(rows: Rows, body: Body, shapes: Shapes, lanes: int, register: int, reg
 
 
 def _carried(block: Block, rows: Rows, shapes: Shapes, lanes: int, register: int) -> int:
-    """Registers of one row that are full when the block begins."""
+    """Live registers of one row at the beginning of the block."""
     values = {op for op in block.ops if op.name == "read"}
     values |= {arg for op in block.ops for arg in op.args if arg.block is not block}
     return sum(_registers(op.type, lanes, register) for op in values & rows.each if shapes[op].varying)

@@ -1,6 +1,7 @@
-"""Strides that hold nearly everywhere: an index that is held inside of bounds differs from its neighbours as it would
-without bounds, but at the edges; so does one whose bits are turned over or cut off by a number that all lanes share
-(`i ^ distance`, `i & (size - 1)`, `i % size`), unless the low bits are meant. Worth asking for at run time.
+"""Speculative strides: strides that hold for most vectors, worth a test at run time.
+
+A clamped index has the stride of the index that is clamped, except at the edges. So has one that is combined with a
+uniform number (`i ^ distance`, `i & (size - 1)`, `i % size`), unless that number changes the low bits.
 """
 
 from __future__ import annotations
@@ -13,13 +14,11 @@ _BOUND_INTRINSICS = {"smin", "smax", "umin", "umax"}
 _SAME_FOR_ALL = {"xor", "and", "or", "urem", "srem"}
 DEPTH = 12
 FEWEST = 8
-"""Lanes that a vector has where there are several."""
+"""The fewest lanes of a vector."""
 
 
 def speculative_stride(op: Op, shapes: Shapes, depth: int = DEPTH) -> int | None:
-    """What lies between neighbouring lanes of an integer or pointer most of the time; None where nothing speaks for
-    it.
-    """
+    """The likely stride between neighbouring lanes of an integer or pointer; None without evidence for one."""
     known = shapes[op].stride
     if known is not None or depth == 0:
         return known

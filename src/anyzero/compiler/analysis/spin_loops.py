@@ -1,8 +1,8 @@
 """Spin loops: loops that end only when another work-item or the host writes memory.
 
-A plain load may be done once, before its loop, so nobody can wait by one, unless a fence or another atomic operation
-in the loop makes it read again. What is told apart is a loop that tries again until it was faster than all others, as
-sums of floats are often written: each failure is another's success, so it waits for nothing.
+A plain load may be hoisted out of its loop, so no program can wait by one, unless a fence or another atomic operation
+in the loop forces a reload. Compare-and-swap loops are no spin loops: each failure is another work-item's success, so
+they are lock-free.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from anyzero.compiler.ir import Block, Body, Op
 from anyzero.compiler.operations import OPERATIONS, WRITES
 
 _OWN = ("private", "local")
-"""Memory that only the work-items of a group can write, while `constant` memory nobody can."""
+"""Address spaces that only the work-items of a group can write; nothing writes `constant` memory."""
 _FENCES = ("fence", "barrier")
 
 
 def may_wait(body: Body, loops: Loops) -> bool:
     if any(op.name == "call" for op in body.ops):
-        return True  # nobody knows what the function does
+        return True  # the function's effects are unknown
     if not any(_awaited(op) or op.name in _FENCES for op in body.ops):
         return False
     if loops.irreducible:
@@ -28,7 +28,7 @@ def may_wait(body: Body, loops: Loops) -> bool:
 
 
 def _waits(loop: Loop, headers: set[Block]) -> bool:
-    """Does any way out of the loop depend on what is read inside it?"""
+    """Does any exit condition depend on a value that is loaded inside the loop?"""
     inside = [op for block in loop.blocks for op in block.everything]
     reread = any(op.name in _FENCES or _awaited(op) for op in inside)
     if not reread:
@@ -44,16 +44,16 @@ def _waits(loop: Loop, headers: set[Block]) -> bool:
             return True
         waiting += op.args
         if op.name == "phi" and op.block not in headers:
-            # Which of its values it has is up to the branches before it. Where loops begin, it is the last turn's.
+            # The branches before a phi choose its value; in a loop's header, the last iteration does.
             waiting += [block.condition for block in loop.blocks if block.condition is not None]
         elif op.name == "load":
-            # Of the group's own memory: what was put there may have been read elsewhere.
+            # In the group's own memory, a stored value may come from a load elsewhere.
             waiting += [other for other in inside if other.name in WRITES]
     return False
 
 
 def _awaited(op: Op) -> bool:
-    """Does it read anew each time what others may have written?"""
+    """Does it reload memory that other work-items may have written?"""
     if op.name == "atomic":
         return bool(op.type) and op.info.space not in _OWN
     return op.name in ("load", "copy") and op.info.volatile and _shared(op)
@@ -66,7 +66,7 @@ def _shared(op: Op) -> bool:
 
 
 def _succeeds(op: Op, blocks: set[Block]) -> bool:
-    """Is it the question whether an exchange took place, whose expectation is another one each time?"""
+    """Is it the success test of a compare-and-swap whose expected value is reloaded each time?"""
     if op.name != "icmp" or op.info not in ("eq", "ne"):
         return False
     for exchange, expected in (op.args, op.args[::-1]):

@@ -1,5 +1,7 @@
-"""Stores that fill whole lines of memory which the kernel does not read: where a launch touches more than the caches
-hold, they are better written past them. A line that is written the usual way is read first, and pushes another out.
+"""Streaming stores: stores that fill whole cache lines which the kernel does not read.
+
+Where a launch accesses more memory than the caches hold, non-temporal stores are faster: an ordinary store reads its
+line first, and evicts another.
 """
 
 from __future__ import annotations
@@ -14,20 +16,20 @@ from anyzero.compiler.ir import SIZES, Body, Op
 from anyzero.compiler.operations import LONG, OPERATIONS, ORDERS, READS
 
 LINE = 64
-"""Bytes of a line of the cache. Parts of one cost more than they save when they are written by themselves."""
+"""Bytes of a cache line. Non-temporal stores of parts of a line cost more than they save."""
 
 _ORDERED = ORDERS - {"barrier"}
-"""Operations that may tell others that something was written; lines written past the caches might arrive later."""
+"""Operations that may publish earlier writes; non-temporal stores are not ordered before them."""
 
 
 @dataclass(slots=True, eq=False)
 class Streams:
     stores: set[Op] = field(default_factory=set)
     bytes: int = 0
-    """That a work-item touches, as far as that can be seen: each buffer counts once."""
+    """Bytes that a work-item accesses, as far as known: each buffer counts once."""
 
     def large(self, cache_bytes: int) -> int:
-        """The work-items from which on a launch touches more than the caches hold; 0 where no store is meant."""
+        """Launches of at least so many work-items access more than the caches hold; 0 without streaming stores."""
         return max(cache_bytes // self.bytes, 1) if self.stores else 0
 
 
@@ -53,7 +55,7 @@ def find_streams(body: Body, loops: Loops, shapes: Shapes, lanes: int) -> Stream
 
 def memory_bound(body: Body, flow: Flow, lanes: int) -> bool:
     """Does it do little more than read and write neighbours, each once?"""
-    # Most kernels are told by this alone, without looking at how lanes differ.
+    # This check alone rejects most kernels, before uniformity is computed.
     if flow.loops.all or any(_busy(op) for op in body.ops):
         return False
     shapes = analyse(body, flow, lanes)
@@ -78,7 +80,7 @@ def _addresses(op: Op) -> list[Op]:
 
 
 def _buffer(pointer: Op) -> int | None:
-    """Which argument the address is made of."""
+    """The argument that the address is based on."""
     begin = root(pointer)
     return begin.info if begin.name == "argument" else None
 

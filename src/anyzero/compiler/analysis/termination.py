@@ -1,9 +1,8 @@
 """Termination: whether a kernel is known to end, and the inputs that its trip counts depend on.
 
-A launch that took no time may be run on the caller's own thread the next time, if it is sure to take no time again.
-Without loops it is. With loops it is where each of them runs a small number of times that is written in the kernel, or
-where the number of turns follows from arguments and the size of the launch, and these are the same again. Where it
-depends on memory nobody can tell.
+A launch that took next to no time may run on the caller's own thread the next time, if it is sure to be as short
+again. Without loops it is. With loops it is where each trip count is a small constant, or follows from arguments and
+the size of the launch, and these are the same again. A trip count that depends on memory is unknown.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from anyzero.compiler.ir import Block, Body, Op
 from anyzero.compiler.operations import DIVISIONS, PURE
 
 FEW = 1024
-"""Turns of a loop, with those of the loops around it, that take no time to speak of."""
+"""Iterations of a loop nest that take a negligible time."""
 
 _FROM_ELSEWHERE = frozenset({"image_query", "sampler", "function", "parameter", "local_argument"})
 _FOLLOWS = (PURE | DIVISIONS) - _FROM_ELSEWHERE
@@ -31,12 +30,12 @@ _COUNTS = ("add", "sub")
 
 @dataclass(slots=True, frozen=True)
 class Termination:
-    """What decides how often the loops of a kernel turn."""
+    """The inputs that the trip counts of a kernel depend on."""
 
     known: bool
-    """Is it nothing but arguments and the size of the launch?"""
+    """Do they depend on arguments and the size of the launch alone?"""
     varies: bool = False
-    """Is it anything at all, or is the number of turns always the same?"""
+    """Do they depend on any input, or are all trip counts constant?"""
     arguments: frozenset[int] = frozenset()
     """Offsets in the block of arguments."""
 
@@ -62,7 +61,7 @@ def termination(body: Body, flow: Flow) -> Termination:
 
 
 class _Slice:
-    """Everything that a set of values is computed from, also by way of the branches taken."""
+    """The backward slice of a set of values, by data and control dependences."""
 
     def __init__(self, flow: Flow) -> None:
         self.flow = flow
@@ -70,7 +69,7 @@ class _Slice:
         self.waiting: list[Op] = []
         self.headers = {loop.header: loop for loop in flow.loops.all}
         self.chosen: set[Block] = set()
-        """Blocks of which is known how they are reached."""
+        """Blocks whose control dependences are in the slice."""
 
     def add(self, ops: Iterable[Op | None]) -> None:
         self.waiting += [op for op in ops if op is not None]
@@ -97,12 +96,12 @@ class _Slice:
         return Termination(True, varies or bool(arguments), frozenset(arguments))
 
     def _choices(self, block: Block) -> None:
-        """What decides which of its values a phi has."""
+        """Adds the conditions that choose a phi's value."""
         loop = self.headers.get(block)
         if loop is None:
             self.add(_ways(block, self.flow))
             return
-        # The number of turns, and the way through each of them where several lead back to the header.
+        # The trip count, and the path through each iteration where there are several latches.
         self.add(source.condition for source, _ in loop.exits)
         if len(loop.latches) > 1:
             self.add(each.condition for each in loop.blocks)
@@ -115,7 +114,7 @@ def _guards(blocks: set[Block], flow: Flow) -> Iterator[Op | None]:
     if not blocks:
         return
     between: dict[Block, bool] = {}
-    """Does any lie on a way from a block to the one that all its ways lead to?"""
+    """Does any of them lie between a block and its immediate post-dominator?"""
     decides: dict[Block, bool] = {flow.sink: False}
     for block in reversed(flow.order):
         end = flow.post[block]
@@ -152,7 +151,7 @@ def _before(block: Block, first: Block) -> set[Block]:
 
 
 def _turns(loop: Loop, immediate: Dominators[Block]) -> int:
-    """The most turns that a loop takes, with those of the loops around it that are known; more than FEW if unknown."""
+    """A bound of the iterations of a loop nest, from the trip counts that are known; more than FEW if unknown."""
     turns = min((_counted(loop, edge, immediate) for edge in loop.exits), default=FEW + 1)
     outer = loop.parent
     while outer is not None and turns <= FEW:
@@ -163,7 +162,7 @@ def _turns(loop: Loop, immediate: Dominators[Block]) -> int:
 
 
 def _counted(loop: Loop, edge: tuple[Block, Block], immediate: Dominators[Block]) -> int:
-    """The turn in which a loop leaves by this edge, if every turn comes by and counts from one number to another."""
+    """The iteration in which a loop leaves by this edge, if every iteration reaches it and counts by a constant."""
     source, target = edge
     condition = source.condition
     if condition is None or condition.name != "icmp" or len(loop.latches) != 1:
@@ -187,7 +186,7 @@ def _counted(loop: Loop, edge: tuple[Block, Block], immediate: Dominators[Block]
 
 
 def _progress(op: Op, loop: Loop) -> tuple[int, int] | None:
-    """The first value and the step of what counts from turn to turn: a phi of the loop, or such a phi's next value."""
+    """First value and step of an induction variable: a phi of the loop, or such a phi's next value."""
     phi, added = op, 0
     if op.name in _COUNTS and op.block in loop.blocks and op.args[1].name == "const":
         phi, added = op.args[0], op.args[1].info * (1 if op.name == "add" else -1)

@@ -22,14 +22,14 @@ class Counted:
     """The only block that leads into the loop."""
     latch: Block
     leaves: Block
-    """The only block that leads out of it; every turn comes through."""
+    """The only exiting block; every iteration executes it."""
     exit: Block
     turns: int
     """How often it goes on at `leaves`; the next time it leaves."""
 
 
 def counted(loop: Loop, immediate: Dominators[Block], most: int) -> Counted | None:
-    """What is known of a loop with a single entry, latch and exit that turns at most so many times."""
+    """The trip count of a loop with a single entry, latch and exit, if it is constant and at most `most`."""
     before = [block for block in loop.header.predecessors if block not in loop.blocks]
     exits = loop.exits
     if len(before) != 1 or len(loop.latches) != 1 or len(exits) != 1:
@@ -56,7 +56,7 @@ def counted(loop: Loop, immediate: Dominators[Block], most: int) -> Counted | No
 
 
 def _value(op: Op, known: dict[Op, int | None], loop: Loop, depth: int) -> int | None:
-    """The bits of a value, where they follow from what is known of the phis."""
+    """The bits of a value, where they follow from the known values of the phis."""
     if op.name == "const":
         bits: int = op.info
         return bits

@@ -21,10 +21,10 @@ from anyzero.compiler.operations import ALWAYS_UNIFORM, INTEGER, NEVER_UNIFORM, 
 
 class Shape(NamedTuple):
     stride: int | None
-    """What lies between neighbouring lanes, modulo the type's range; None: anything."""
+    """The difference between neighbouring lanes, modulo the type's range; None: varying."""
     exact: bool = True
-    """May a lane's value be computed from lane 0's? A number that was widened from 32 bits, which could wrap around
-    between two lanes, may not; but lanes on both sides of such a gap cannot both point into one buffer of less than 4
+    """Does a lane's value follow from lane 0's? Not that of a number that was widened from 32 bits and could wrap
+    around between two lanes; but lanes on both sides of such a gap cannot both point into one buffer of less than 4
     GiB.
     """
 
@@ -50,18 +50,18 @@ _UNIFORM_COLLECTIVES = {"reduce", "broadcast", "broadcast_first", "any", "all", 
 class Shapes:
     of: dict[Op, Shape] = field(default_factory=dict)
     divergent: set[Block] = field(default_factory=set)
-    """Blocks whose branch different lanes take differently."""
+    """Blocks that end in a divergent branch."""
     divergent_loops: set[Loop] = field(default_factory=set)
-    """Loops that lanes may leave at different times or places."""
+    """Loops that lanes may leave in different iterations or by different exits."""
     joins: set[Block] = field(default_factory=set)
-    """Blocks where lanes that parted ways may meet."""
+    """Joins of divergent branches."""
 
     def __getitem__(self, op: Op) -> Shape:
         return self.of.get(op, UNIFORM)
 
 
 class Flow:
-    """The way through a body with every loop run once: from a latch, the way goes on to wherever the loop leaves."""
+    """The acyclic flow graph of a body: a latch's successors are the exits of its loop."""
 
     def __init__(self, body: Body, loops: Loops, immediate: Dominators[Block]) -> None:
         self.loops = loops
@@ -92,10 +92,10 @@ class Flow:
         return Joins(self.order, self.forward, self.immediate, self.post)
 
     def anchor(self, block: Block) -> Block:
-        """The nearest block that every way here leads through, and that is in no loop that this one is not in."""
+        """The nearest dominator that is in no loop that this block is not in."""
         above = self.immediate[block]
         while True:
-            # Outside of one loop may still be inside of another that this block is behind.
+            # A block outside of one loop may still be inside of another one, which this block comes after.
             left = next((loop for loop in reversed(self.loops.around(above)) if block not in loop), None)
             if left is None:
                 return above
@@ -116,7 +116,7 @@ class Finding:
         self.flat = flat
         """Do vectors end where the low half of a global id would wrap around?"""
         self.linear = linear
-        """Do lanes go on from one row to the next? Then their ids are no steps apart."""
+        """Do vectors continue from one row into the next? Then ids are not strided."""
         self.body = body
         self.flow = flow
         self.shapes = shapes
@@ -124,15 +124,15 @@ class Finding:
 
         self.exits = {loop: loop.exits for loop in flow.loops.all}
         self.headers: set[Block] = set()
-        """Of loops that lanes leave one by one."""
+        """Loop-carried values of divergent loops."""
         self.last: dict[Block, list[Loop]] = {}
         """Loops by the last of their blocks, inner ones first."""
         for loop in reversed(flow.loops.all):
             self.last.setdefault(max(loop.blocks, key=lambda block: block.number), []).append(loop)
 
     def run(self) -> None:
-        """Until nothing changes. In the order of the flow, so that what decides comes before what depends on it; only
-        loops take several rounds.
+        """Iterates to a fixed point, in reverse post-order: definitions come before their uses, so only loops take
+        several rounds.
         """
         while self._round():
             pass
@@ -158,7 +158,7 @@ class Finding:
         if old is not None and old.varying:
             return False
         if old is not None and (old.stride != shape.stride):
-            # Shapes only get worse; a stride that changes would go on changing.
+            # Shapes only go down the lattice: a stride that changed once would go on changing.
             shape = VARYING
         if old is not None and not old.exact:
             shape = shape._replace(exact=False) if not shape.varying else shape
@@ -168,7 +168,7 @@ class Finding:
         return True
 
     def _argument(self, op: Op, block: Block) -> Shape | None:
-        """As it looks to a user in `block`; None while it is not known."""
+        """The value's shape at a use in `block`; None while unknown."""
         if op.block is None:
             return UNIFORM
         shape = self.known.get(op)
@@ -217,7 +217,7 @@ class Finding:
             return UNIFORM
         if name in STRIDED and op.type not in ("i1", "half", "float", "double"):
             found = self._arithmetic(op, known)
-            # Two gaps need not lie at the same lane, so that they do not cancel each other.
+            # Two gaps may lie at different lanes, so they do not cancel each other.
             return VARYING if found.uniform and not found.exact else found
         return VARYING
 
@@ -288,7 +288,7 @@ class Finding:
     # Control flow
 
     def _branch(self, block: Block) -> bool:
-        """Do lanes part at the end of a block, and was that not known?"""
+        """Is the block's branch found to be divergent only now?"""
         shapes = self.shapes
         if block.condition is None or block in shapes.divergent:
             return False
@@ -300,7 +300,7 @@ class Finding:
         return True
 
     def _leave(self, loop: Loop) -> bool:
-        """Do some lanes leave a loop while others stay, and was that not known?"""
+        """Is the loop found to be divergent only now?"""
         shapes = self.shapes
         if loop in shapes.divergent_loops or not self._parts(loop):
             return False
@@ -310,7 +310,7 @@ class Finding:
         return True
 
     def _parts(self, loop: Loop) -> bool:
-        """Is there a way out that lanes which parted in the loop need not all come to?"""
+        """Is there an exit that lanes which diverged in the loop need not all take?"""
         shapes, place, post = self.shapes, self.flow.place, self.flow.post
         sources = {source for source, _ in self.exits[loop]}
         if not sources.isdisjoint(shapes.divergent):
@@ -323,7 +323,7 @@ class Finding:
         positions = sorted(post.span(block)[0] for block in apart)
         for source in sources:
             first, stop = post.span(source)
-            # All ways from these lead through the source, which comes behind them.
+            # The source post-dominates these.
             sure = bisect_left(positions, stop) - bisect_left(positions, first) - (source in headers)
             if bisect_left(order, place[source]) != sure:
                 return True
@@ -331,9 +331,9 @@ class Finding:
 
 
 def _cannot_wrap(op: Op, flat: bool) -> bool:
-    """Is a narrow strided value sure not to wrap around between two lanes of a vector?
+    """Is a narrow strided value known not to wrap around between two lanes of a vector?
 
-    The low halves of local ids are, being small; those of global ids where vectors end there.
+    Local ids are small, so their low halves do not; those of global ids do not where vectors end there.
     """
     if op.name != "cast" or op.info != "trunc":
         return False

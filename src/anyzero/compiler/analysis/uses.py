@@ -1,4 +1,4 @@
-"""What a kernel asks of the place where it runs."""
+"""Uses: what a kernel needs from its launch: barriers, local memory, addresses of functions, numbers of the grid."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from anyzero.compiler.ir import Body, Variable
 @dataclass(slots=True)
 class Uses:
     barriers: bool = False
-    """Do the work-items of a group wait for each other, or compute together?"""
+    """Are there barriers or collective operations of a group?"""
     sub_groups: bool = False
     printf: bool = False
     local: bool = False
     """Is there local memory, the kernel's own or as an argument?"""
     calls: bool = False
-    """Are functions called by their address, or their addresses given away?"""
+    """Are functions called through pointers, or do their addresses escape?"""
     builtins: set[str] = field(default_factory=set)
-    """The names of the numbers about the grid that are asked for."""
+    """Built-in variables of the grid that the kernel reads."""
 
 
 def uses(body: Body) -> Uses:
