@@ -12,8 +12,8 @@ from anyzero.compiler.analysis.uniformity import analyse
 from anyzero.compiler.compiled import Options
 from anyzero.compiler.ir import Op
 from anyzero.compiler.transform.check import check
-from anyzero.compiler.transform.join_turns import join_turns
 from anyzero.compiler.transform.loop_simplify import loop_simplify
+from anyzero.compiler.transform.unroll_columns import unroll_columns
 from benchmarks.kernels.case import FOLDER, Argument, Array, Case
 from tests.compiler.agreement.cases import module_of, through_compiler
 
@@ -64,7 +64,7 @@ def test_all_iterations_are_run(name: str, way: Options) -> None:
 def _loads(name: str, lanes: int) -> list[Op]:
     body = pipeline.simplified(module_of(FOLDER / "columns.spv"), name).body
     flow = loop_simplify(body)
-    join_turns(body, flow, analyse(body, flow, lanes, flat=True))
+    unroll_columns(body, flow, analyse(body, flow, lanes, flat=True))
     loop_simplify(body)
     check(body)
     return [op for op in body.ops if op.name == "load"]

@@ -20,7 +20,6 @@ from anyzero.compiler.lower.regions import Ready, lay_out
 from anyzero.compiler.transform.fission import crowded, split_loops
 from anyzero.compiler.transform.interior_version import copied, interior_version
 from anyzero.compiler.transform.interleave import interleave
-from anyzero.compiler.transform.join_turns import join_turns
 from anyzero.compiler.transform.licm import licm
 from anyzero.compiler.transform.linearise import connect, linearise
 from anyzero.compiler.transform.loop_simplify import loop_simplify
@@ -33,6 +32,7 @@ from anyzero.compiler.transform.split_at_joins import split_at_joins
 from anyzero.compiler.transform.ssa_repair import repair_ssa
 from anyzero.compiler.transform.strip_mine import strip_mine
 from anyzero.compiler.transform.unroll import unroll
+from anyzero.compiler.transform.unroll_columns import unroll_columns
 from anyzero.compiler.transform.widen_induction import widen_induction
 
 Root = KernelUnit | FunctionUnit
@@ -97,9 +97,9 @@ def has_columns(unit: NumberingUnit) -> bool:
     return has_vector_loops(unit) and small and any(map(may_have_columns, unit.flow.loops.all))
 
 
-def run_join_iterations(unit: NumberingUnit) -> None:
+def run_unroll_columns(unit: NumberingUnit) -> None:
     shapes = analyse(unit.body, unit.flow, unit.choices.lanes, flat=unit.choices.flat)
-    if join_turns(unit.body, unit.flow, shapes):
+    if unroll_columns(unit.body, unit.flow, shapes):
         unit.flow = loop_simplify(unit.body)
 
 

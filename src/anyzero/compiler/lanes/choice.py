@@ -58,7 +58,7 @@ def cut_sub_group(unit: KernelUnit) -> None:
         unit.lanes_because += f", and its lanes only speak to their neighbours among {width}"
 
 
-def settle(unit: KernelUnit) -> None:
+def record_choices(unit: KernelUnit) -> None:
     """All of it as the lowering asks for it."""
     kernel, body, flat = unit.translation.kernel, unit.body, is_flat(unit.translation.uses)
     size = kernel.required_group_size

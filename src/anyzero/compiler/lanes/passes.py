@@ -203,8 +203,8 @@ PASSES: Final = (
         ("transform/interleave.py",),
     ),
     Pass(
-        "settle",
-        choice.settle,
+        "record-choices",
+        choice.record_choices,
         KERNEL,
         "everything that was chosen, and the element type of masks, in one record",
         "the body is the one that all versions start from",
@@ -227,13 +227,13 @@ PASSES: Final = (
         ("transform/pipelined_loads.py", "analysis/plain_loops.py"),
     ),
     Pass(
-        "join-iterations",
-        bodies.run_join_iterations,
+        "unroll-columns",
+        bodies.run_unroll_columns,
         NUMBERING,
         "a loop in which each lane goes along a row of a matrix is unrolled, so that several iterations of a lane are "
         "one load",
         "before fission, which would separate the loads",
-        ("transform/join_turns.py", "analysis/columns.py"),
+        ("transform/unroll_columns.py", "analysis/columns.py"),
         Condition("lanes along rows, buffers of at most 4 GiB, loops that may have such loads", bodies.has_columns),
     ),
     Pass(

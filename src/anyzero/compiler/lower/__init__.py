@@ -1,1 +1,1 @@
-"""Writes LLVM IR."""
+"""Lowering: operations to LLVM IR, as text."""

@@ -1,4 +1,4 @@
-"""Numbers: what is computed lane by lane."""
+"""Arithmetic, comparisons, conversions and selects, lane by lane."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def binary(e: Emitter, op: Op) -> None:
         first, second = (e.held(e.vector(each)) for each in op.args)
         e.vectors[op] = e.truth(e.b.binary(op.name, first, second))
         return
-    # No nsw or nuw: a lane that is not here may overflow, and must not spoil its neighbours.
+    # No nsw or nuw: an inactive lane may overflow, and its poison would spread to the vector.
     e.elementwise(op, lambda a, b: e.b.binary(op.name, a, b))
 
 
@@ -32,7 +32,7 @@ def shift(e: Emitter, op: Op) -> None:
     if by.name == "const" and by.info < bits:
         e.elementwise(op, lambda a, b: e.b.binary(op.name, a, b))
     else:
-        # Too large a count gives any value in SPIR-V; in LLVM it would give none.
+        # Too large a count gives an undefined value in SPIR-V; in LLVM it would give poison.
         e.elementwise(op, lambda a, b: e.b.binary(op.name, a, b & (bits - 1)))
 
 
@@ -49,7 +49,7 @@ def floating(e: Emitter, op: Op) -> None:
 def directed(e: Emitter, name: str, a: Value, b: Value, mode: str) -> Value:
     """Rounded in one direction."""
     if a.type.element == "half":
-        # What a float rounded in a direction, a half may round again in the same one.
+        # Rounding twice in the same direction, to float and then to half, is exact.
         wide = directed(e, name, e.b.cast("fpext", a, "float"), e.b.cast("fpext", b, "float"), mode)
         return _directed(e, "fptrunc", wide, "half", mode)
     routine = rounded.routine(name, a.type, mode)
@@ -82,7 +82,7 @@ def compare(e: Emitter, op: Op) -> None:
 
 
 def _compare_truths(e: Emitter, op: Op) -> bool:
-    """Compares masks as they are kept, where one of them comes from another block."""
+    """Compares masks in the form that they have between blocks, where one of them comes from another block."""
     if op.name != "icmp" or op.args[0].type != "i1" or op.info not in ("eq", "ne") or not e.shape(op).varying:
         return False
     first, second = (e.vector(each) for each in op.args)
@@ -97,7 +97,7 @@ def _compare_truths(e: Emitter, op: Op) -> bool:
 def select(e: Emitter, op: Op) -> None:
     condition = op.args[0]
     if e.shape(condition).uniform or not e.lanes:
-        # One decision for all lanes.
+        # A uniform condition.
         choice = e.scalar(condition)
         shape = e.shape(op)
         if not shape.varying:
@@ -149,7 +149,7 @@ def remainder(e: Emitter, op: Op) -> None:
     )
 
 
-# Integer division: no lane that is not here may fault, and one that is here must tell.
+# Integer division: inactive lanes must not fault, and active ones must be reported.
 
 
 @handles("udiv", "sdiv", "urem", "srem")
@@ -157,7 +157,7 @@ def divide(e: Emitter, op: Op) -> None:
     signed = op.name[0] == "s"
     uniform = e.shape(op).uniform
     below = op.args[1]
-    # A quotient whose lanes lie a constant apart is computed for lane 0; only a power of two gives such a one.
+    # A strided quotient is computed for lane 0; only a division by a power of two gives one.
     single = not e.shape(op).varying
     a, d = (e.scalar(each) if single else e.vector(each) for each in op.args)
     if below.name == "const" and below.info not in (0, (1 << Type(op.type).bits) - 1):
@@ -179,7 +179,7 @@ def divide(e: Emitter, op: Op) -> None:
 
 
 def _checked(e: Emitter, d: Value, once: bool, uniform: bool) -> Value:
-    """The divisor, 1 for lanes that are not here; a zero in one that is here ends the kernel.
+    """The divisor, 1 for inactive lanes; a zero in an active lane ends the kernel.
 
     `once` says that all lanes have the same divisor, `uniform` that they have the same dividend too.
     """
@@ -210,8 +210,8 @@ def fault(e: Emitter, condition: Value, kind: int, value: Value) -> None:
 
 
 def _quotient(e: Emitter, a: Value, d: Value, signed: bool) -> Value:
-    """Vectors of up to 32 bits divide as doubles, which hold every quotient exactly enough; registers do not divide
-    integers. Where all lanes divide by the same number, they multiply by its inverse.
+    """Divides vectors of up to 32 bits as doubles, which are precise enough: there is no vector division of integers. A
+    uniform divisor becomes a multiplication by its inverse.
     """
     b = e.b
     if not a.type.lanes or a.type.bits > 32:
@@ -221,8 +221,8 @@ def _quotient(e: Emitter, a: Value, d: Value, signed: bool) -> Value:
     dividend, divisor = b.cast(to, a, real), b.cast(to, d, real)
     if d.type.lanes:
         return b.cast(back, dividend / divisor, a.type.element)
-    # The next number away from zero: never below the inverse, so that whole quotients do not fall short, and the rest
-    # of the others is at least an inverse away from the next whole number, which is more than all that rounding adds.
+    # The next number away from zero: never below the inverse, so that exact quotients are not rounded down. Other
+    # quotients are at least an inverse away from the next integer, which is more than all rounding errors add.
     bits = f"i{divisor.type.bits}"
     inverse = b.bitcast(b.bitcast(1.0 / divisor, bits) + 1, real)
     return b.cast(back, dividend * inverse, a.type.element)
@@ -245,18 +245,18 @@ def cast(e: Emitter, op: Op) -> None:
 
 
 def _rounded(e: Emitter, a: Value, mode: str) -> Value:
-    """To a whole number, still a float."""
+    """Rounds to an integral value, still a float."""
     name = {"rte": "roundeven", "rtp": "ceil", "rtn": "floor"}.get(mode)
     return a if name is None else e.b.intrinsic(name, a)
 
 
 def _saturated(e: Emitter, kind: str, a: Value, element: str) -> Value:
-    """To the nearest integer that there is; nothing for a NaN. LLVM would take vectors apart for that."""
+    """Saturates to the range of the integer; 0 for a NaN. LLVM would scalarise its own operation for that."""
     b, result = e.b, a.type.of(element)
     if not a.type.lanes:
         return b.call(f"llvm.{kind}.sat.{result.mangled}.{a.type.mangled}", result, a)
     if a.type.element == "half":
-        # The larger bounds are infinite there.
+        # The larger bounds are infinite in that type.
         a = b.cast("fpext", a, "float")
     signed = kind == "fptosi"
     bits = result.bits - signed
@@ -270,7 +270,7 @@ def _saturated(e: Emitter, kind: str, a: Value, element: str) -> Value:
 
 
 def _directed(e: Emitter, kind: str, a: Value, element: str, mode: str) -> Value:
-    """To a narrower float, rounded in one direction: to the nearest first, then a step back where that went too far."""
+    """Rounds to a narrower float in one direction: to nearest first, then one step back where that went too far."""
     b = e.b
     near = b.cast(kind, a, element)
     if mode == "rte":
@@ -297,7 +297,7 @@ def _directed(e: Emitter, kind: str, a: Value, element: str, mode: str) -> Value
 
 
 def _to_odd(e: Emitter, a: Value) -> Value:
-    """A double as a float whose last bit tells whether anything was lost, so that rounding it again rounds rightly."""
+    """A double as a float rounded to odd: the last bit is sticky, so that a second rounding is exact."""
     b = e.b
     near = b.cast("fptrunc", a, "float")
     back = b.cast("fpext", near, "double")
@@ -309,11 +309,11 @@ def _to_odd(e: Emitter, a: Value) -> Value:
 
 
 def _beside(e: Emitter, kind: str, near: Value, a: Value) -> tuple[Value, Value]:
-    """Is the float above, is it below the integer that it was made from?"""
+    """Comparisons of a float with the integer that it was converted from: above, and below."""
     b = e.b
     signed = kind == "sitofp"
     back = _saturated(e, "fptosi" if signed else "fptoui", near, a.type.element)
-    # The largest integers round up to a power of two that no integer is.
+    # The largest integers round up to a power of two that is out of the integer's range.
     limit = float(1 << (a.type.bits - (1 if signed else 0)))
     finite = near.type.element != "half" or a.type.bits <= 15
     over = b.compare("oge", near, limit) if finite else b.compare("oeq", near, float("inf"))
@@ -324,7 +324,7 @@ def _beside(e: Emitter, kind: str, near: Value, a: Value) -> tuple[Value, Value]
 @handles("read")
 def read(e: Emitter, op: Op) -> None:
     scalar, vector = e.slot(op.info)
-    # Volatile, or LLVM would make a value of it again.
+    # Volatile, or LLVM would promote it to a value again.
     stays = bool(op.info.memory)
     if scalar is not None:
         e.scalars[op] = e.b.load(Type(op.type), scalar, volatile=stays)

@@ -1,4 +1,4 @@
-"""Atomic operations: lane after lane, and with no lock where a group has the memory for itself."""
+"""Atomic operations: lane by lane, and non-atomic where only the group's own thread sees the memory."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _LLVM = {
 }  # fmt: skip
 _TOGETHER = {each: each for each in ("add", "and", "or", "xor", "smin", "smax", "umin", "umax", "fadd", "fmin", "fmax")}
 _TOGETHER["sub"] = "add"
-"""How the values of several lanes are brought together, where their order is all the same."""
+"""Reductions of the lanes' values, for operations that are associative and commutative."""
 
 
 @handles("fence")
 def fence(e: Emitter, op: Op) -> None:
-    # A group runs on one thread: towards its own work-items only LLVM has to be kept from moving things.
+    # A group runs on one thread: within it, a compiler fence is enough.
     scope = "" if op.info in ("device", "system") else 'syncscope("singlethread") '
     e.b.line(f"fence {scope}seq_cst")
 
@@ -54,7 +54,7 @@ def atomic(e: Emitter, op: Op) -> None:
         return e.for_each_lane([e.value(pointer), *(e.value(each) for each in operands)], results, lane)
 
     if unlocked(what) and not truth:
-        # A few instructions for each lane. What needs a lock takes so long that a loop around it costs nothing.
+        # A few instructions for each lane are unrolled. Locked instructions take so long that a loop costs nothing.
         result = results[0].element if results else ""
         found = written_out(
             e, list(op.args), result, lambda *given: _one(e, what, op.type, given[0], list(given[1:])), one_by_one
@@ -68,10 +68,10 @@ def atomic(e: Emitter, op: Op) -> None:
 
 
 def _at_once(e: Emitter, op: Op, what: Atomic) -> None:
-    """All lanes at one address: their values are brought together, as if the lanes came one right after the other.
+    """A uniform address: the lanes' values are reduced, and one atomic operation adds the result.
 
-    What each of them finds is what was there before, with the values of the lanes before it. Floats would be rounded
-    otherwise than one by one, which shows only to those who ask for what they found.
+    Each lane's result is the old value combined with the lanes before it, as if the lanes came one right after the
+    other. Sums of floats are reduced only where no lane uses its result: the order of rounding would be visible.
     """
     b, mask = e.b, e.mask
     assert mask is not None
@@ -93,7 +93,7 @@ def _at_once(e: Emitter, op: Op, what: Atomic) -> None:
 
 
 def _lanes_ahead(e: Emitter, mask: Value, element: str) -> Value:
-    """How many of the lanes that are here come before each lane."""
+    """The number of active lanes before each lane."""
     b = e.b
     wide = "i32" if e.lanes <= 32 else "i64"
     bits = b.spread(b.cast("trunc", e.bits(mask), wide), e.lanes)
@@ -108,7 +108,7 @@ def _give(e: Emitter, op: Op, found: Value) -> None:
 
 
 def _one(e: Emitter, what: Atomic, type_: str, pointer: Value, values: list[Value]) -> Value | None:
-    """The operation of one work-item, and what was in memory before."""
+    """The operation of one work-item; returns the old value."""
     b = e.b
     if what.kind == "flag_set":
         before = _one(e, Atomic("exchange", what.scope, what.space), "i32", pointer, [b.constant(1, Type("i32"))])
@@ -142,7 +142,7 @@ def _one(e: Emitter, what: Atomic, type_: str, pointer: Value, values: list[Valu
 
 
 def _alone(e: Emitter, kind: str, element: str, pointer: Value, values: list[Value]) -> Value | None:
-    """Nobody else can see the memory in between."""
+    """A load and a store: no other thread sees the memory in between."""
     b = e.b
     align = SIZES[element]
     if kind == "store":

@@ -1,9 +1,8 @@
-"""Functions that are called by their address.
+"""Indirect calls: functions that are called through pointers.
 
-Such a function runs for the lanes of a mask, like everything else. What it is given and what it gives lie in memory, a
-row of lanes for each scalar; where work-items are, it reads from a block that its caller has filled in or was given
-itself. In front of its code stands how many lanes it is for: kernels that were compiled for another number, perhaps
-because they require a size of sub-groups, cannot call it.
+Such a function runs under a mask. Parameters and results are passed in memory, a row of lanes for each scalar; ids come
+in a block that its caller has filled in or was passed itself. A header before its code holds the number of lanes that
+it was compiled for: kernels of another number, for instance with a required sub-group size, cannot call it.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ ROW = 8
 
 
 _MARK = 0x617A_66756E63 << 16
-"""What no other code has in front of it."""
+"""The magic number of the header."""
 
 
 def mark(lanes: int) -> int:
-    """What stands in front of a function."""
+    """The header before a function's code."""
     return _MARK | max(lanes, 1)
 
 
@@ -45,7 +44,7 @@ def _row(e: Emitter, rows: Value, index: int) -> Value:
 
 
 def _load(e: Emitter, rows: Value, index: int, type_: str) -> Value:
-    """Truth values lie there as bytes."""
+    """The type in memory: booleans are bytes."""
     wide = Type("i8" if type_ == "i1" else type_, e.lanes)
     found = e.b.load(wide, _row(e, rows, index), align=8)
     return e.b.compare("ne", found, 0) if type_ == "i1" else found
@@ -100,7 +99,7 @@ def call(e: Emitter, op: Op) -> None:
 
 
 def _check(e: Emitter, target: Value) -> None:
-    """Ends the kernel where there is no function for so many lanes."""
+    """Ends the kernel where the address is not that of a function for this number of lanes."""
     b = e.b
     found = b.load(I64, e.moved(target, -8), align=1)
     address = b.cast("ptrtoint", target, "i64")
@@ -108,7 +107,7 @@ def _check(e: Emitter, target: Value) -> None:
 
 
 def _one_after_another(e: Emitter, pointers: Value, mask: Value, results: tuple[str, ...], run: object) -> list[Value]:
-    """Lanes that call the same function call it together."""
+    """One call for each distinct function among the lanes."""
     b, lanes = e.b, e.lanes
     places = [e.allocate(Type(type_, lanes)) for type_ in results]
     left = e.allocate(mask.type)
@@ -133,6 +132,6 @@ def _one_after_another(e: Emitter, pointers: Value, mask: Value, results: tuple[
 
 
 def mask_bits(e: Emitter, mask: Value) -> Value:
-    """As `Emitter.bits`, but never remembered: it is another mask each time around."""
+    """As `Emitter.bits`, but not cached: the mask changes in each iteration."""
     bits = e.b.reinterpret(mask, Type(f"i{e.lanes}"))
     return bits if e.lanes == 64 else e.b.cast("zext", bits, "i64")

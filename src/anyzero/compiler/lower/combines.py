@@ -1,4 +1,4 @@
-"""Writes what happens once for a group when all its vectors have come to a barrier: their shares are put together."""
+"""Writes the reduction of a collective's shares, once for a group when all its vectors have reached the barrier."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from anyzero.compiler.lower.regions import Storage, Written
 def write_combine(
     name: str, what: Combine, storage: Storage, state: int, per_vector: int, choices: Choices, out: Written
 ) -> None:
-    """`state` bytes come first in what a vector keeps."""
+    """`state` bytes come first in a vector's memory."""
     e = Entry(name, choices, LaunchInvariants(), False)
     b = e.b
-    # The loads of the grid that an entry begins with are not needed here; LLVM leaves them out.
+    # The loads of the grid that an entry begins with are dead here; LLVM removes them.
     frame = Frame(e.arguments, e.grid, e.worker, None)
     scalar = Emitter(replace(choices, lanes=1), Shapes(), Masks(), frame, b, {})
     vectors = e.last
     place = storage.slots.get(what.slot)
     if place is None:
-        # Nobody reads the result.
+        # The result is unused.
         place = 0
     type_ = Type(what.slot.type)
 

@@ -1,4 +1,4 @@
-"""What lies beside the code: constants that a kernel brings along, which may hold addresses."""
+"""Constant data beside the code, which may hold addresses."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ def block(e: Emitter, module: int) -> str:
 
 
 def constant(e: Emitter, variable: Variable) -> str:
-    """The symbol of a constant, which is written if it is new."""
+    """The symbol of a constant; writes its definition on first use."""
     name = f"constant.{e.number_of(variable)}"
     if name in e.globals:
         return name
-    # One that leads back to itself finds itself here.
+    # Ends the recursion of a constant that refers to itself.
     e.globals[name] = ""
     head = f"@{name} = private unnamed_addr constant"
     e.globals[name] = f"{head} {_contents(e, variable)}, align {max(variable.alignment, 1)}"

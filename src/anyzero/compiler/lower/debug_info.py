@@ -33,12 +33,12 @@ _MARK = re.compile(r", !dbg @(\d+)")
 
 
 def wanted(options: Options, modules: Sequence[Module]) -> bool:
-    """Are there lines to be kept?"""
+    """Does the module have source lines?"""
     return options.debug or any(module.has_lines for module in modules)
 
 
 def collector(options: Options, modules: Sequence[Module]) -> LineMarks | None:
-    """What collects the lines of a compilation; None where there are none."""
+    """The collector of a compilation's source lines; None without lines."""
     if options.debug:
         return DebugInfo()
     return LineMarks() if wanted(options, modules) else None
@@ -52,7 +52,7 @@ class DebugInfo(LineMarks):
         """A word and the number of the place that a fault comes from, by the number of the mark."""
         self._nodes: list[str] = []
         self._node_numbers: dict[object, int] = {}
-        """The numbers of nodes by what they are about."""
+        """Numbers of metadata nodes by their contents."""
 
     def suffix(self, word: SourcePlace, blame: SourcePlace) -> str:
         key = id(word), self.number(blame)
@@ -117,7 +117,7 @@ class DebugInfo(LineMarks):
         return f"!DILocation(line: {self._start(function).line}, scope: !{self._node_numbers[home]})"
 
     def _location(self, word: SourcePlace, number: int, home: str) -> int:
-        """Of an instruction in the LLVM function `home`."""
+        """The location of an instruction in the LLVM function `home`."""
         text = self._location_text(word, home, number)
         return self._node(text, text)
 
@@ -130,7 +130,7 @@ class DebugInfo(LineMarks):
             inlined = f", inlinedAt: !{self._call_site(call, home)}"
         if line is None:
             return f"!DILocation(line: 0, scope: !{scope}{inlined})"
-        # The file differs from the function's in text that was included from elsewhere.
+        # In an included file, the file differs from the function's.
         file = self._file(line.file)
         block = f"!DILexicalBlockFile(scope: !{scope}, file: !{file}, discriminator: {number})"
         scope = self._node(block, block)

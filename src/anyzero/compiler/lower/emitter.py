@@ -1,7 +1,7 @@
 """Writes operations as LLVM IR, once for a whole vector of work-items.
 
-A uniform value is one scalar. A strided value is the scalar of lane 0, and a vector where somebody needs one. A varying
-value is a vector. Chapters (arithmetic, memory, …) register a function for each kind of operation.
+A uniform value is one scalar. A strided value is the scalar of lane 0, and a vector on demand. A varying value is a
+vector. Chapters (arithmetic, memory, …) register a function for each kind of operation.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 _READING = frozenset(
     {"load", "udiv", "sdiv", "urem", "srem", "read", "write", "mask_and", "mask_andn", "mask_or", "prefetch"}
 )
-"""Besides what is pure: what changes no memory that a kernel sees."""
+"""Operations that are not pure, but write no memory that a kernel sees."""
 
 STRAIGHT = 2
-"""Vectors of a row that are written one behind the other where groups are known to have as many."""
+"""Vectors of a row that are unrolled where the size of groups is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What the lowering decides by, for one kernel on one target."""
+    """Parameters of the lowering, for one kernel on one target."""
 
     lanes: int
     target: Target
@@ -47,27 +47,27 @@ class Choices:
     filled: bool = False
     """Does this code only run groups whose rows whole vectors fill?"""
     flat: bool = False
-    """Do vectors run through rows of groups, ending where the low half of an id would wrap around?"""
+    """Do vectors run across groups along rows, and end where the low half of an id would wrap around?"""
     group_size: tuple[int, int, int] | None = None
-    """Of every launch, where the kernel requires one."""
+    """The group size of every launch, where the kernel requires one."""
     likely: tuple[int, int, int] | None = None
-    """The size of groups that there is code of its own for, where none is required."""
+    """The likely group size, which has a version of its own; where none is required."""
     rows: int = 1
     """How many rows of work-items may run at once."""
     sub_group: int = 0
     """How many work-items a sub-group has, where it is several vectors; 0 where it is one."""
     narrow: bool = False
-    """Leave registers of 512 bits alone?"""
+    """Are registers of 512 bits avoided?"""
     mask: str = "i1"
-    """The element that masks have between blocks. Where the processor has no registers for masks, LLVM would pack the
-    bits of an `i1` that lives longer than a block into bytes, and unpack them at each use.
+    """The element type of masks between blocks. Where the processor has no mask registers, LLVM would pack the bits of
+    an `i1` that lives longer than a block into bytes, and unpack them at each use.
     """
     prefix: str = ""
-    """Of the names of everything that is written."""
+    """The prefix of all symbols."""
     args_bytes: int = 0
-    """How long the block of arguments is, where that is known."""
+    """The size of the block of arguments, if known."""
     debug: LineMarks | None = None
-    """Collects where instructions come from, where the module says so."""
+    """Collects the source places of instructions, where the module has them."""
 
     @property
     def gathers(self) -> bool:
@@ -80,7 +80,7 @@ class Choices:
         return self.target.register > 16 if self.options.gathers is None else self.options.gathers
 
     def kept(self, element: str) -> str:
-        """The element that a vector of such elements has between blocks."""
+        """The element type of masks beside vectors of such elements, between blocks."""
         return self.mask if element == "i1" else element
 
     @property
@@ -91,39 +91,39 @@ class Choices:
 
     @property
     def cache_bytes(self) -> int:
-        """What the caches are taken to hold."""
+        """The assumed size of the caches."""
         return cache_bytes() if self.options.cache_bytes is None else self.options.cache_bytes
 
 
 @dataclass(slots=True, eq=False)
 class Frame:
-    """Where a region finds what is not computed in it: names of LLVM values of the function it is written in."""
+    """The inputs of a region: names of LLVM values of the function that it is written in."""
 
     arguments: Value
     grid: Value
     worker: Value
     mask: Value | None
-    """Of the lanes that exist; None where there is only one."""
+    """The mask of lanes with a work-item; None where there is one lane."""
     ids: dict[tuple[str, int], Value] = field(default_factory=dict)
     """global_id, local_id, group_id of lane 0, and numbers of sub-groups."""
     spill: Value | None = None
     """Memory of this vector that outlives barriers."""
     spilled: dict[Slot, int] = field(default_factory=dict)
     shared: dict[Slot, Value] = field(default_factory=dict)
-    """Slots that all vectors of a group agree on: where the group keeps what a region starts with."""
+    """Group-uniform slots: addresses of the values that a region starts with."""
     private: dict[Variable, int] = field(default_factory=dict)
     """Private variables that live in the memory of the vector, with their places."""
     given: dict[str, Value] = field(default_factory=dict)
-    """Everything above that a function called by its address has to be told, by name."""
+    """All of the above that an indirectly called function needs, by name."""
     context: Value | None = None
-    """Where a function that was called so found it."""
+    """The block with these in such a function."""
     rows: Value | None = None
     """Its parameters, and then its results."""
 
 
 @dataclass(slots=True, eq=False)
 class _View:
-    """What is known in one of several rows."""
+    """The values that are available in one of several rows."""
 
     frame: Frame
     scalars: MutableMapping[Op, Value]
@@ -161,13 +161,13 @@ class Emitter(Masking):
         self.labels = 0
         self._current = ""
         self.used: set[Op] = set()
-        """Operations whose results somebody asks for."""
+        """Operations whose results are used."""
         self.streams: set[Op] = set()
-        """Stores that may go past the caches."""
+        """Stores that may be non-temporal."""
         self.crossing = set()
         self._held = {}
         self.fronts: dict[str, int] = {}
-        """How many lanes, the first ones, constant masks have."""
+        """The number of lanes of constant prefix masks."""
         self.private: dict[Variable, Value] = {}
         self.functions: set[tuple[int, int]] = set()
         """Functions whose addresses are taken: module and id."""
@@ -175,7 +175,7 @@ class Emitter(Masking):
         """Numbers of constants that the code brings along."""
         self._slots: dict[tuple[Slot, int], tuple[Value | None, Value | None]] = {}
         self.looping: dict[Slot, None] = {}
-        """Slots that outlive barriers and that loops work on."""
+        """Slots that live across barriers and that loops use."""
         self.written: set[Slot] = set()
         self._kept: list[tuple[Value, Value, Type]] = []
         self._cache: MutableMapping[object, Value] = {}
@@ -184,7 +184,7 @@ class Emitter(Masking):
         self._views: list[_View] = []
         self._row = 0
         self._writes: tuple[Block | None, dict[Op, int]] = None, {}
-        """Of a block: how many operations that may write memory come before each."""
+        """For each operation of a block: the number of operations before it that may write memory."""
 
     def run_rows(self, rows: Rows, frames: list[Frame], columns: Handler) -> None:
         """From now on, operations of single rows are written once for each of the frames. `columns` writes accesses of
@@ -229,7 +229,7 @@ class Emitter(Masking):
                 debug.mark(self.b.lines, written, op)
 
     def _look(self, row: int) -> None:
-        """At values as a row has them, counted from 1, or at those of all rows."""
+        """Switches to the values of a row, counted from 1, or to those of all rows."""
         self._views[self._row].cache = self._cache
         self._row, view = row, self._views[row]
         self.frame, self._cache = view.frame, view.cache
@@ -241,7 +241,7 @@ class Emitter(Masking):
         return len(self._views) - 1
 
     def in_rows(self, compute: Callable[[], Value], most: int | None = None) -> list[Value]:
-        """What is computed in each row, or in the first ones."""
+        """The results of each row, or of the first ones."""
         found = []
         for row in range(1, 1 + (most or self.row_count)):
             self._look(row)
@@ -254,31 +254,31 @@ class Emitter(Masking):
         return f"L{self.labels}"
 
     def start(self, label: str) -> None:
-        """A new LLVM block inside of the one that is being written; what was computed before stays known."""
+        """A new LLVM block inside of the current one; values that were computed before stay available."""
         self.b.label(label)
         self._current = label
 
     def last_label(self) -> str:
-        """Of the LLVM block that is being written, after `start`."""
+        """The label of the current LLVM block, after `start`."""
         return self._current
 
     def forget_since(self, kept: MutableMapping[object, Value]) -> None:
-        """After a piece of code that may have been jumped over: what was spread only there is not known any more."""
+        """After code that may have been skipped: vectors that were made only there are no longer available."""
         self._cache = kept
 
     @property
     def known(self) -> MutableMapping[object, Value]:
-        """What is known now. From here on it stays as it is, until somebody goes back to it."""
+        """A snapshot of the available values, for `forget_since`."""
         known = self._cache
         self._cache = ChainMap({}, known)
         return known
 
     def remember(self, kept: MutableMapping[object, Value]) -> None:
-        """As `forget_since`, but what comes now is to be forgotten as well."""
+        """As `forget_since`, and a new snapshot for the code that follows."""
         self._cache = ChainMap({}, kept)
 
     def unwritten(self, load: Op, user: Op) -> bool:
-        """Does nothing between two operations of the block that is being written change memory?"""
+        """Is memory unchanged between two operations of the current block?"""
         block = self.block
         assert block is not None
         if self._writes[0] is not block:
@@ -328,7 +328,7 @@ class Emitter(Masking):
         return self.apart(scalar, stride)
 
     def apart(self, first: Value, stride: int) -> Value:
-        """Lanes that lie a constant apart."""
+        """The vector of a strided value."""
         b, lanes = self.b, self.lanes
         steps = b.each([stride * lane for lane in range(lanes)], "i64" if first.type == PTR else first.type.element)
         if first.type == PTR:
@@ -346,7 +346,7 @@ class Emitter(Masking):
             self.scalars[op] = value
 
     def elementwise(self, op: Op, compute: Callable[..., Value]) -> None:
-        """The same operation on scalars or on vectors, as the shape says."""
+        """The same operation on scalars or on vectors, by the shape."""
         shape = self.shape(op)
         if not shape.varying:
             self.scalars[op] = compute(*(self.scalar(each) for each in op.args))
@@ -356,7 +356,7 @@ class Emitter(Masking):
     # Lanes of strided values
 
     def lane_of(self, op: Op, lane: Value) -> Value:
-        """The value of one lane of a uniform or strided value, computed the way the lane itself would."""
+        """One lane of a uniform or strided value, computed as in the lane itself, with its wrap-around."""
         shape = self.shape(op)
         b = self.b
         if shape.uniform:
@@ -384,7 +384,7 @@ class Emitter(Masking):
         return b.element("i8", pointer, by)
 
     def base(self, pointer: Op) -> Value:
-        """Where lane 0 of a strided pointer is, or would be if it were here."""
+        """Lane 0's address of a strided pointer, also where lane 0 is inactive."""
         shape = self.shape(pointer)
         lane = None if shape.exact else self.first_lane()
         if lane is None or shape.stride is None:
@@ -403,7 +403,7 @@ class Emitter(Masking):
         return self.constants.setdefault(constant, len(self.constants))
 
     def context(self) -> Value:
-        """A block that tells a called function where it is."""
+        """The block of ids that an indirectly called function gets."""
         if self.frame.context is not None:
             return self.frame.context
         block = self.allocate(f"[{8 * len(self.frame.given)} x i8]", 8)
@@ -412,9 +412,9 @@ class Emitter(Masking):
         return block
 
     def slot(self, slot: Slot) -> tuple[Value | None, Value | None]:
-        """Where a slot keeps the scalar and where the vector, as its shape needs them."""
+        """The places of a slot's scalar and vector, as its shape needs them."""
         row = self._row if self.rows is not None and (slot in self.rows.slots or slot in self.frame.spilled) else 0
-        # What is the same for all rows is read from the first one's.
+        # Values that are the same for all rows are read from the first row's memory.
         key = (slot, 1 if not row and slot in self.looping else row)
         found = self._slots.get(key)
         if found is None:
@@ -436,7 +436,7 @@ class Emitter(Masking):
         return found
 
     def _spilled(self, slot: Slot, whole: bool) -> tuple[Value | None, Value | None]:
-        """What a vector keeps across barriers lies in its memory, but in registers while a loop works on it."""
+        """Slots that live across barriers are in the vector's memory, but in registers inside of loops."""
         assert self.frame.spill is not None
         name = f"%spill{len(self._slots)}"
         type_ = Type(self.choices.kept(slot.type), self.lanes) if whole else Type(slot.type)
@@ -454,7 +454,7 @@ class Emitter(Masking):
         return (None, address) if whole else (address, None)
 
     def keep(self, looping: dict[Slot, None], written: set[Slot]) -> None:
-        """Hold these slots in registers from here on; `written` are those that `put_back` has to store."""
+        """Holds these slots in registers from here on; `written` are those that `put_back` has to store."""
         self.looping, self.written = looping, written
         for row in range(1, len(self._views)) if looping else ():
             self._look(row)
@@ -473,7 +473,7 @@ class Emitter(Masking):
     def for_each_lane(
         self, operands: list[Value], results: list[Type], body: Callable[..., list[Value]]
     ) -> list[Value]:
-        """Runs scalar code for one lane after the other; vectors come in and go out through memory.
+        """Runs scalar code for one lane after the other; vectors are passed through memory.
 
         `body(lane, *scalars)` gives the lane's results.
         """

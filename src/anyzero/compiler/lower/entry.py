@@ -1,7 +1,7 @@
-"""Writes the code around the regions: which work-items there are, and in what order vectors of them run.
+"""Writes the work-item loops: the code around the regions that runs all vectors of a launch.
 
 Lanes are neighbours along the first dimension. A kernel runs group by group; with barriers, all vectors of a group run
-one region before any runs the next. Kernels that never ask for their place in a group run in blocks, see `flat.py`.
+one region before any runs the next. Kernels that never use their place in a group run in blocks, see `flat.py`.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from anyzero.compiler.transform.interior_version import Assumptions
 from anyzero.layouts.kernel import GRID_BYTES, GRID_OFFSETS, WORKER_BYTES, WORKER_OFFSETS
 
 STATE_BYTES = 128
-"""In front of what a vector keeps across barriers: the number of the region that it runs next."""
+"""Before a vector's memory: the number of the region that it runs next."""
 
 
 class Entry:
-    """An LLVM function with counted loops; its variables are places that LLVM makes registers of."""
+    """An LLVM function with counted loops; its variables are allocas that LLVM promotes."""
 
     def __init__(
         self,
@@ -38,17 +38,17 @@ class Entry:
         rows: int = 1,
         granted: Assumptions | None = None,
     ) -> None:
-        """From `large` work-items on, stores go past the caches; 0 where there are none that do."""
+        """Launches of at least `large` work-items use non-temporal stores; 0 without such stores."""
         self.symbol = symbol
         self.before = before
         self.args_bytes = choices.args_bytes
         self.prefix = choices.prefix
         self.rows = rows
-        """How many rows run at once, where there are as many."""
+        """Rows that run at once, while as many are left."""
         self.granted = granted
-        """What the code for them takes for granted."""
+        """The assumptions of the code for several rows."""
         self.linear = choices.linear
-        """Do vectors go on from one row of a group to the next?"""
+        """Do vectors continue from one row of a group into the next?"""
         self.lanes = choices.lanes if choices.lanes > 1 else 0
         self.step = max(choices.lanes, 1)
         self.wide = choices.target.wide
@@ -65,19 +65,19 @@ class Entry:
         self.count, self.size, self.offset, self.global_size = (
             [self.load(self.grid, start + 8 * dimension, I64) for dimension in range(3)] for start in starts
         )
-        # The engine replaces groups that a kernel does not know.
+        # The engine chooses the groups of a kernel that does not use them.
         self.fixed = None if choices.flat else choices.group_size
-        """The size of all groups, where the kernel says it."""
+        """The size of all groups, where the kernel requires one."""
         self.exact = self.fixed is not None and choices.likely is None
-        """Is there no code for other sizes beside it?"""
+        """Is that the only size, so that there is no code for others?"""
         if self.fixed is not None:
-            # It tells LLVM which loops are never run.
+            # Constants, so that LLVM drops loops that never run.
             self.size = [self.number(each) for each in self.fixed]
         self.only_rows = granted is None and several_only(rows, self.step, self.fixed)
         self.scratch = self.load(self.worker, WORKER_OFFSETS["scratch"], PTR)
-        self.stream = streaming.ask(self, large) if large else None
+        self.stream = streaming.misaligned_bits(self, large) if large else None
         self.whole = True
-        """May all lanes be here, in what is being written?"""
+        """May all lanes be active in the code that is being written?"""
 
     def text(self) -> str:
         arguments, grid, worker = (
@@ -85,7 +85,7 @@ class Entry:
             for name, size in (("arguments", self.args_bytes), ("grid", GRID_BYTES), ("worker", WORKER_BYTES))
         )
         if self.stream is not None:
-            streaming.settle(self, self.stream)
+            streaming.fence(self, self.stream)
         head = f"define void @{self.symbol}({arguments}, {grid}, i64 %first, i64 %last, {worker}) #0 #1 {{"
         return "\n".join([head, "entry:", *self.allocations, *self.before.lines, *self.b.lines, "  ret void", "}"])
 
@@ -154,7 +154,7 @@ class Entry:
         b.label(behind)
 
     def for_(self, start: Value, stop: Value, step: int, body: Callable[[Value], None]) -> Value:
-        """Counts while a whole step fits; gives where it came to."""
+        """Counts while a whole step fits; returns the end."""
         counter = self.variable(start)
         limit = stop - (step - 1)
 
@@ -180,7 +180,7 @@ class Entry:
         between: Value | None = None,
         prefix: str | None = None,
     ) -> Value:
-        """`between` is given where several rows run at once: bytes from what one row keeps to what the next does."""
+        """`between` is given where several rows run at once: bytes from one row's memory to the next row's."""
         known = {"arguments": self.arguments, "grid": self.grid, "worker": self.worker, **ids}
         known["stream"] = self.stream if self.stream is not None and self.whole else self.number(streaming.NEVER)
         known["whole"] = self.b.constant(self.whole, I1)
@@ -240,7 +240,7 @@ class Entry:
         self.whole = True
 
     def several(self, ids: dict[str, Value], together: Callable[[], None], single: Callable[[Value], None]) -> None:
-        """The same vector of some rows: together where what that takes for granted holds, else row by row."""
+        """The same vector of some rows: together where the assumptions hold, else row by row."""
         if self.granted is None:
             together()
             return
@@ -259,13 +259,13 @@ class Entry:
         self.for_(start, stop, 1, single)
 
     def first_lanes(self, count: Value) -> Value:
-        """So many, at least one; all where it is more than there are."""
+        """The mask of the first `count` lanes, at least one; all lanes if it is more."""
         if self.wide:
             return self._counted(self.b.intrinsic("umin", count, self.number(self.lanes)), self.lanes)
         return self._compared(count)
 
     def some_lanes(self, count: Value) -> Value:
-        """The same where it is known that the last lane is not there."""
+        """The same where the last lane is known to be inactive."""
         return self._counted(count, self.lanes - 1) if self.wide else self._compared(count)
 
     def _compared(self, count: Value) -> Value:
@@ -277,7 +277,7 @@ class Entry:
         return b.compare("sgt", b.spread(few, lanes), b.each(range(lanes), self.mask))
 
     def _counted(self, count: Value, most: int) -> Value:
-        """A mask is a number where comparing gives one: a shift instead of a comparison for each register."""
+        """A bit for each lane, where masks are bits: a shift instead of a comparison for each register."""
         b, lanes = self.b, self.lanes
         bits = b.binary("lshr", self.number((1 << most) - 1), self.number(most) - count)
         narrow = bits if lanes == 64 else b.cast("trunc", bits, f"i{lanes}")
@@ -285,12 +285,12 @@ class Entry:
 
 
 def several_only(rows: int, step: int, size: tuple[int, int, int] | None) -> bool:
-    """Is it known that there are always as many rows as run at once, and nothing left at their ends?"""
+    """Is the number of rows known to be a multiple of those that run at once, and of whole vectors?"""
     return rows > 1 and size is not None and size[0] % step == 0 and size[1] % rows == 0
 
 
 def keep(_: Value) -> None:
-    """A loop's end is of no interest."""
+    """A loop whose end value is not used."""
 
 
 def vectors_of_group(e: Entry) -> Value:
@@ -313,8 +313,8 @@ def group_entry(
     granted: Assumptions | None = None,
     local: list[Variable] | None = None,
 ) -> str:
-    """Group by group. `combines` names functions that run once in front of a region, when all vectors have come to
-    it; `local` are the variables that each group begins with contents of.
+    """Group by group. `combines` names functions that run once before a region, when all vectors have reached it;
+    `local` are the local variables with an initialiser.
     """
     e = Entry(symbol, choices, before, twice, large, rows, granted)
     b = e.b
@@ -359,8 +359,8 @@ def _between(per_row: Value | None, per_vector: int) -> Value | None:
 
 
 class _Place:
-    """Which group it is. Groups are numbered strip by strip, so that neighbours in both dimensions come soon after each
-    other.
+    """The id of the current group. Groups are numbered strip by strip, so that neighbours in both dimensions run close
+    in time.
     """
 
     def __init__(self, e: Entry) -> None:
@@ -381,7 +381,7 @@ class _Place:
         return self.e.b.intrinsic("umin", begin + self.strip, self.e.count[0])
 
     def step(self, gx: Value, gy: Value, gz: Value) -> None:
-        """To the next group."""
+        """Advances to the next group."""
         e, b = self.e, self.e.b
         x, y, z = self.ids
         e.set(x, gx + 1)
@@ -466,8 +466,8 @@ def _regions(
     per_vector: int,
     combines: dict[int, str],
 ) -> None:
-    """Vectors wait for each other between regions. Those that came to another barrier, or to their end, stay where
-    they are until it is their turn.
+    """Runs regions until all vectors have ended. Vectors that reached another barrier, or the end, are skipped until
+    their region runs.
     """
     b = e.b
     current = e.variable(b.constant(0, I32))
@@ -496,7 +496,7 @@ def _regions(
                 spill = e.at(state, STATE_BYTES)
                 following = e.region(number, mask, {**ids, "spill": spill}, between=between)
                 e.set(state, following)
-                # Rows that run at once do so from the first region to the last.
+                # Rows that run at once stay together from the first region to the last.
                 if between is not None:
                     for row in range(1, e.rows):
                         e.set(e.at(state, between * row), following)
@@ -510,7 +510,7 @@ def _regions(
 
 
 def likely_entry(symbol: str, likely: str, other: str, size: tuple[int, int, int], choices: Choices) -> str:
-    """Groups of the size that the kernel seems to be written for have code that knows it."""
+    """A version for the likely group size, beside the one for any size."""
     e = Entry(symbol, choices, LaunchInvariants(), False)
     b = e.b
     x, y, z = (b.compare("eq", given, wanted) for given, wanted in zip(e.size, size, strict=True))
@@ -519,8 +519,8 @@ def likely_entry(symbol: str, likely: str, other: str, size: tuple[int, int, int
 
 
 def either_entry(symbol: str, rows: str, linear: str, choices: Choices, filled: bool) -> str:
-    """Rows that whole vectors fill are run row by row, and so is a single one unless the code for rows relies on full
-    vectors (`filled`); of others, vectors go on to the next row.
+    """Rows that whole vectors fill run row by row, and so does a single row unless the code for rows relies on full
+    vectors (`filled`); in other groups, vectors continue into the next row.
     """
     e = Entry(symbol, choices, LaunchInvariants(), False)
     b = e.b

@@ -1,4 +1,4 @@
-"""Writes the code around kernels that never ask for their place in a group: they run in blocks that the engine chooses.
+"""Writes the work-item loops of kernels that never use their place in a group: blocks that the engine chooses.
 
 Blocks away from the edges may run strip by strip, see `transform/strip_mine.py`.
 """
@@ -16,7 +16,7 @@ from anyzero.compiler.lower.regions import DONE
 from anyzero.compiler.transform.interior_version import Assumptions
 
 Corner = tuple[Value, Value, Value]
-"""Of a block: global ids."""
+"""Bounds of a block: global ids."""
 
 
 @dataclass(slots=True)
@@ -25,7 +25,7 @@ class Strips:
 
     prefix: str
     rows: int
-    """That run at once."""
+    """Rows that run at once."""
     regions: int
     per_vector: int
     """Bytes that each keeps from strip to strip."""
@@ -41,7 +41,7 @@ def flat_entry(
     granted: Assumptions | None = None,
     strips: Strips | None = None,
 ) -> str:
-    """Block by block: how large they are is up to the engine, and the last ones stick out of the launch."""
+    """Block by block: the engine chooses their size, and the last ones extend beyond the launch."""
     e = Entry(symbol, choices, before, twice, large, rows, granted)
     b = e.b
     ends = [offset + size for offset, size in zip(e.offset, e.global_size, strict=True)]
@@ -115,7 +115,7 @@ def _fits(e: Entry, rows: int, start: Corner, stop: Corner) -> Value:
 
 
 def _strip_by_strip(e: Entry, strips: Strips, start: Corner, stop: Corner) -> None:
-    """All vectors of a block run one region before any runs the next; all of them come to the same."""
+    """All vectors of a block run one region before any runs the next; the next region is the same for all."""
     b = e.b
     current = e.variable(b.constant(0, I32))
     every = Value(b, "splat (i1 true)", Type("i1", e.lanes))

@@ -1,7 +1,7 @@
 """Full-mask versions of blocks: code without masks for when all lanes are active, beside that for any mask.
 
-Most rounds of a loop that lanes leave one by one are such that all lanes take part in. In them nothing is masked, and
-addresses need not be found from the first lane that is still there. For steps of a tree in local memory see `front`.
+In most iterations of a divergent loop all lanes are active. Their version has no masks, and takes addresses from lane 0
+instead of the first active lane. For steps of a tree in local memory see `lane_prefix`.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from anyzero.compiler.lower.scalarize import whole_or_part
 from anyzero.compiler.transform.linearise import LOOP_MASK
 
 MOST = 64
-"""Operations of a block that is written twice."""
+"""The most operations of a block that has two versions."""
 
 
 class Rounds:
-    """Writes the blocks of a body, in which some are worth being written twice."""
+    """Writes the blocks of a body, some of them in two versions."""
 
     def __init__(self, e: Emitter, body: Body, often: bool) -> None:
-        """`often` says that this is not just for the edges."""
+        """`often` says that this code is not only for the edges."""
         self.e = e
         self.body = body
         self.often = often
 
     @cached_property
     def elsewhere(self) -> set[Op]:
-        """What others than the block that computes it may ask for."""
+        """Values that are used outside of their block."""
         home = {op: block for block in self.body.blocks for op in block.ops}
         used = {arg for block in self.body.blocks for op in block.ops for arg in op.args if home.get(arg) is not block}
         conditions = {block.condition for block in self.body.blocks if block.condition is not None}
@@ -70,7 +70,7 @@ class Rounds:
         self._join(ops, versions)
 
     def _counts(self, block: Block) -> list[int]:
-        """Of how many lanes, the first ones, versions of the block are written besides that for any."""
+        """The prefix lengths for which the block has versions, besides the one for any mask."""
         e = self.e
         return lane_prefix.counts(e, block) or ([e.lanes] if _worth(e, block, self.often) else [])
 
@@ -98,14 +98,14 @@ def _worth(e: Emitter, block: Block, often: bool) -> bool:
     if not e.lanes or mask is None or len(block.ops) > MOST:
         return False
     if often and e.choices.mask != "i1" and mask.name != "entry_mask":
-        # Stores through a mask take ten times as long on some processors, and gathers go lane by lane.
+        # Masked stores take ten times as long on some processors, and gathers are scalarised.
         return any(op.name in ("load", "store") and not e.shape(op.args[0]).uniform for op in block.ops)
     return _of_loop(mask) and any(op.name in ("load", "store") and _gains(e, op) for op in block.ops)
 
 
 def _of_loop(mask: Op) -> bool:
     if mask.name in ("mask_and", "mask_andn"):
-        # The loop's condition stands in front of what it decides about.
+        # The loop's condition comes first.
         mask = mask.args[0]
     return mask.name == "read" and mask.info.name == LOOP_MASK
 
@@ -113,13 +113,13 @@ def _of_loop(mask: Op) -> bool:
 def _gains(e: Emitter, op: Op) -> bool:
     shape = e.shape(op.args[0])
     small = SIZES[op.type or op.args[1].type] < 4
-    # A scatter of the processor takes as long with all lanes.
+    # A hardware scatter takes as long with all lanes.
     scattered = shape.varying and e.choices.target.wide and e.choices.gathers
     return not shape.uniform and ((op.name == "store" and not scattered) or small or not shape.exact)
 
 
 def _parted(block: Block) -> tuple[list[Op], list[Op]]:
-    """What is the same with any mask, which comes first, and what is not."""
+    """Splits a block's operations: first those that do not depend on the mask, then those that do."""
     once: list[Op] = []
     twice: dict[Op, None] = {}
     written: set[object] = set()
@@ -135,7 +135,7 @@ def _parted(block: Block) -> tuple[list[Op], list[Op]]:
 
 @dataclass(slots=True)
 class _Version:
-    """What the operations gave in it."""
+    """The results of its operations."""
 
     scalars: dict[Op, Value]
     vectors: dict[Op, Value]
@@ -145,7 +145,7 @@ class _Version:
 
 
 def _taken(e: Emitter, ops: list[Op]) -> _Version:
-    """The version that was just written; nobody else finds what it gave any more."""
+    """The version that was just written; its results are no longer available to other code."""
     scalars = {op: e.scalars.pop(op) for op in ops if op in e.scalars}
     vectors = {op: e.vectors.pop(op) for op in ops if op in e.vectors}
     vectors |= {op: e.held(value) for op, value in vectors.items() if op.type == "i1"}

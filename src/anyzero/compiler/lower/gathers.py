@@ -1,7 +1,6 @@
-"""Accesses whose lanes point anywhere: gathers and scatters, or lane after lane where the target has none.
+"""Gathers and scatters, or scalar accesses lane by lane where the target has none.
 
-Neighbouring components travel together as far as they fit into one integer, because each lane costs the same however
-little it loads.
+Contiguous components are combined up to the widest integer, because a lane's access costs the same for any size.
 """
 
 from __future__ import annotations
@@ -12,14 +11,14 @@ from anyzero.compiler.lower import transposition
 from anyzero.compiler.lower.emitter import Emitter
 
 MOST_WRITTEN_OUT = 32
-"""Lanes whose loads are written one behind the other, where they go lane by lane."""
+"""The most lanes whose scalar loads are unrolled."""
 
 LARGEST = 8
-"""Bytes that travel together."""
+"""The most bytes of combined components."""
 
 
 def whole_type(element: str) -> str:
-    """Pointers travel as integers: masked accesses know no vectors of pointers of their own."""
+    """The integer type of a pointer: masked accesses take no vectors of pointers."""
     return "i64" if element == "ptr" else element
 
 
@@ -32,12 +31,12 @@ def untyped(e: Emitter, value: Value) -> Value:
 
 
 def aligned(access: Access, size: int) -> int:
-    """What every component can be relied on to be aligned to."""
+    """The alignment of every component."""
     return min(access.alignment, size) if access.alignment else size
 
 
 def _together(size: int, count: int) -> int:
-    """How many neighbouring components go into one integer."""
+    """The number of contiguous components that fit into one integer."""
     many = 1
     while count % (many * 2) == 0 and size * many * 2 <= LARGEST:
         many *= 2
@@ -90,7 +89,7 @@ def gather_one(e: Emitter, pointers: Value, element: str, alignment: int) -> Val
         return typed(e, found, element)
     if lanes > MOST_WRITTEN_OUT:
         return typed(e, _picked(e, pointers, whole, alignment), element)
-    # Lanes that are not here load something that is always there.
+    # Inactive lanes load from an address that is always valid.
     safe = b.select(mask, pointers, b.spread(e.frame.grid, lanes))
     found = b.poison(whole)
     for place in range(lanes):
@@ -100,8 +99,8 @@ def gather_one(e: Emitter, pointers: Value, element: str, alignment: int) -> Val
 
 
 def _by_intrinsic(e: Emitter, mask: Value) -> bool:
-    """Does LLVM write the better code? Where the processor has no gathers, it does if it knows that all lanes are
-    there, as it does for the masks of whole vectors; else it writes a branch for each lane.
+    """Is LLVM's own expansion better? Without hardware gathers it is if LLVM knows that all lanes are active, as it
+    does for constant masks; otherwise it emits a branch for each lane.
     """
     if e.choices.gathers or e.choices.options.gathers is False or e.choices.target.register < 32:
         return e.choices.gathers
@@ -110,7 +109,7 @@ def _by_intrinsic(e: Emitter, mask: Value) -> bool:
 
 
 def _picked(e: Emitter, pointers: Value, whole: Type, alignment: int) -> Value:
-    """Lane after lane in a loop: written out, so many lanes are too much code."""
+    """A loop over the lanes: unrolled, so many lanes would be too much code."""
 
     def one(_: Value, address: Value) -> list[Value]:
         return [e.b.load(Type(whole.element), address, align=alignment)]
@@ -128,11 +127,11 @@ def scatter(e: Emitter, pointers: Value, values: list[Value], access: Access) ->
 
 
 def _joined(e: Emitter, values: list[Value], size: int) -> Value:
-    """Neighbouring components as one integer, the first lowest."""
+    """Packs contiguous components into one integer, the first lowest."""
     b = e.b
     joined: Value | None = None
     for place, value in enumerate(values):
-        # A component that is no value at all must not spoil its neighbours.
+        # Poison in one component must not spread to the others.
         some = b.freeze(value)
         wide = b.cast("zext", b.bitcast(some, f"i{8 * size}"), f"i{8 * size * len(values)}")
         joined = wide if joined is None else joined | wide.shl(place * 8 * size)

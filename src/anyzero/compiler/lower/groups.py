@@ -1,5 +1,5 @@
-"""Work-items computing together. A sub-group is a vector, so that its collectives are shuffles and reductions of
-lanes.
+"""Collectives, barriers and group copies. A sub-group is a vector, so that its collectives are shuffles and reductions
+of lanes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _REDUCE = {"fmin": "fmin", "fmax": "fmax", "logical_and": "and", "logical_or": "
 
 
 def combine(e: Emitter, operation: str, a: Value, b: Value) -> Value:
-    """Two values made one."""
+    """Combines two values."""
     operation = operation.removeprefix("logical_")
     if operation in _INTRINSICS:
         return e.b.intrinsic(_INTRINSICS[operation], a, b)
@@ -31,7 +31,7 @@ def combine(e: Emitter, operation: str, a: Value, b: Value) -> Value:
 
 
 def identity(e: Emitter, operation: str, type_: Type) -> Value:
-    """What changes nothing."""
+    """The identity element."""
     b, bits = e.b, type_.bits
     match operation.removeprefix("logical_"):
         case "fadd":
@@ -56,7 +56,7 @@ def identity(e: Emitter, operation: str, type_: Type) -> Value:
 
 
 def reduce(e: Emitter, operation: str, value: Value, mask: Value) -> Value:
-    """All lanes that are here, made one."""
+    """Reduces the active lanes."""
     b = e.b
     value = b.select(mask, value, identity(e, operation, value.type))
     name = f"llvm.vector.reduce.{_REDUCE.get(operation, operation)}.{value.type.mangled}"
@@ -69,7 +69,7 @@ def reduce(e: Emitter, operation: str, value: Value, mask: Value) -> Value:
 
 
 def scan(e: Emitter, operation: str, value: Value, mask: Value, inclusive: bool) -> Value:
-    """Each lane with all that are here before it."""
+    """A scan over the active lanes."""
     b, lanes = e.b, e.lanes
     nothing = identity(e, operation, value.type)
     value = b.select(mask, value, nothing)
@@ -94,7 +94,7 @@ def _clustered(e: Emitter, operation: str, value: Value, mask: Value, cluster: i
 
 
 def permute(e: Emitter, values: list[Value], places: Value) -> Value:
-    """Lanes of one vector, or of several one behind the other, picked by number."""
+    """A shuffle: lanes of one vector, or of several concatenated ones, picked by number."""
     b, lanes = e.b, e.lanes
     element = values[0].type.element
     if element == "i1":
@@ -190,7 +190,7 @@ def _scan(e: Emitter, op: Op, what: Collective) -> Value:
 
 
 def _loaded(e: Emitter, op: Op) -> Value | None:
-    """A lane of what was just loaded, from where that lane loads it: processors spread what they load for nothing."""
+    """A broadcast of one lane of a load, as a scalar load from that lane's address: broadcasting loads are free."""
     mask, pick = e.mask_op, picked_from(op, e.lanes, e.shapes)
     if pick is None or not e.choices.filled or mask is None or mask.name != "entry_mask":
         return None
@@ -245,7 +245,7 @@ def _elect(e: Emitter, op: Op, what: Collective) -> Value:
 
 
 def _ballot(e: Emitter, op: Op) -> Value:
-    """64 bits of a ballot; there are never more lanes."""
+    """The low 64 bits of a ballot; vectors have no more lanes."""
     b = e.b
     low, high = (b.cast("zext", e.value(each), "i64") for each in op.args[:2])
     return low | high.shl(32)
@@ -361,7 +361,7 @@ def _alone(e: Emitter, op: Op, what: Collective) -> None:
 
 
 def _block(e: Emitter, op: Op, what: Collective) -> None:
-    """Neighbouring elements, one for each lane, row after row."""
+    """Block reads and writes: contiguous elements, one for each lane, row after row."""
     b, lanes = e.b, max(e.lanes, 1)
     pointer = _one(e, op.args[0])
     element = op.type if what.kind == "block_read" else op.args[1].type
@@ -390,7 +390,7 @@ _IMAGE_BLOCK = "(ptr, i32, i64, i32, i32, i32, i32, ptr)"
 
 
 def _image_block(e: Emitter, op: Op, what: Collective) -> None:
-    """The bytes of an image as they lie: a place for each lane, a row for each component."""
+    """Block reads and writes of an image's raw bytes: an element for each lane, a row for each component."""
     b, lanes = e.b, max(e.lanes, 1)
     reads = what.kind == "image_block_read"
     image, x, y = (_one(e, each) for each in op.args[:3])
@@ -416,14 +416,14 @@ def _image_block(e: Emitter, op: Op, what: Collective) -> None:
 
 
 def _one(e: Emitter, op: Op) -> Value:
-    """What is the same for all that are here."""
+    """The value of the first active lane, for all lanes."""
     value = e.value(op)
     return e.b.lane(value, _first(e)) if value.type.lanes else value
 
 
 @handles("barrier")
 def barrier(e: Emitter, op: Op) -> None:
-    """Of a group: the region ends. Of a sub-group: lanes are never apart."""
+    """A barrier of a group ends the region. One of a sub-group needs no code: lanes run in lockstep."""
 
 
 @handles("group_copy")

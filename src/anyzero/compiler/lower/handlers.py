@@ -18,7 +18,7 @@ Handler = Callable[["Emitter", Op], None]
 
 
 class Chapter(dict[str, Handler]):
-    """Called with names of operations, it is the decorator of the function that writes them."""
+    """A table of handlers. Called with names of operations, it decorates the function that writes them."""
 
     def __call__(self, *names: str) -> Callable[[Handler], Handler]:
         def register(handler: Handler) -> Handler:
@@ -29,7 +29,7 @@ class Chapter(dict[str, Handler]):
 
 
 def together(*chapters: Mapping[str, Handler]) -> dict[str, Handler]:
-    """One table of several chapters, no two of which may write the same operation."""
+    """Merges the tables of several chapters; no two may handle the same operation."""
     found: dict[str, Handler] = {}
     for chapter in chapters:
         twice = found.keys() & chapter.keys()

@@ -1,4 +1,4 @@
-"""Images, printf and faults: what the engine does for kernels, called once for a whole vector or once for each lane."""
+"""Images, printf and faults: calls of the engine, once for a whole vector or once for each lane."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _mask(e: Emitter) -> Value:
 
 
 def _rows(e: Emitter, values: list[Value]) -> Value:
-    """Vectors of 32-bit numbers in memory, one behind the other."""
+    """Vectors of 32-bit numbers, contiguous in memory."""
     b = e.b
     space = e.allocate(f"[{4 * _lanes(e)} x i32]", 64)
     for index, value in enumerate(values):
@@ -58,9 +58,7 @@ def _coordinates(e: Emitter, ops: list[Op], floats: bool) -> list[Value]:
 
 
 def _for_each_image(e: Emitter, things: list[Value], call: Callable[[list[Value], Value], None]) -> None:
-    """An image is the same for all work-items, unless a kernel finds it by a handle: then those that have the same
-    one go together.
-    """
+    """An image is uniform, unless a kernel uses bindless handles: then one call for each distinct image."""
     b, lanes = e.b, e.lanes
     differing = [each for each in things if each.type.lanes]
     if not differing:
@@ -184,7 +182,7 @@ def printf(e: Emitter, op: Op) -> None:
 
 
 def _slot(e: Emitter, value: Value) -> Value:
-    """As printf gets it: 64 bits."""
+    """An argument of printf, as 64 bits."""
     b = e.b
     if value.type.is_float:
         wide = value if value.type.element == "double" else b.cast("fpext", value, "double")
@@ -204,7 +202,7 @@ def fault_(e: Emitter, op: Op) -> None:
 
 @handles("space_of")
 def space_of(e: Emitter, op: Op) -> None:
-    """By the address: local memory and the memory of vectors are blocks that the worker names."""
+    """Tests the address: local memory and the memory of vectors are ranges in the worker's record."""
     b = e.b
 
     def word(field: str) -> Value:

@@ -32,7 +32,7 @@ def holds(e: Entry, granted: Assumptions, ids: dict[str, Value], further: Sequen
 
 
 def _at_worst(e: Entry, leaf: Any, factor: int, ids: dict[str, Value], further: Sequence[int | Value]) -> Value:
-    """What makes the sum smallest: of ids that are taken away, the last one."""
+    """The minimum of the sum over the work-items: ids with a negative factor are those of the last one."""
     kind, what = leaf
     if kind == "argument":
         place, type_ = what

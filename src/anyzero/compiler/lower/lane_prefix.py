@@ -1,8 +1,7 @@
 """Lane-prefix versions of blocks: code for the first 1, 2, 4 … lanes, as in the steps of a tree in local memory.
 
-What was stored under a mask has to reach the cache before it can be loaded again: processors hand a store on to a later
-load only where they know its bytes, and a load only takes what lies in one store as a whole. So loads and stores are as
-long as there are lanes.
+Store-to-load forwarding fails for masked stores, and for loads that are not contained in one store: the load waits
+until the store has reached the cache. So loads and stores are as long as the prefix.
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ from anyzero.compiler.lower import prefix_masks
 from anyzero.compiler.lower.emitter import Emitter
 
 MOST = 16
-"""Operations that are written so often."""
+"""The most operations of a block with such versions."""
 
 
 def counts(e: Emitter, block: Block) -> list[int]:
-    """Of the lanes that may be here, the first ones; none where the block is written once."""
+    """The lengths of the prefixes that get versions; none where the block has one version."""
     if not worth(e, block):
         return []
     bound = _bound(e, e.masks[block])
@@ -29,7 +28,7 @@ def counts(e: Emitter, block: Block) -> list[int]:
 
 
 def worth(e: Emitter, block: Block) -> bool:
-    """Does it update local memory for some of the work-items, the first ones?"""
+    """Does it update local memory under a prefix condition?"""
     mask = e.masks.of.get(block)
     if e.lanes < 2 or e.lanes & (e.lanes - 1) or mask is None or _bound(e, mask) is None:
         return False
@@ -40,7 +39,7 @@ def worth(e: Emitter, block: Block) -> bool:
 
 
 def _bound(e: Emitter, mask: Op) -> Op | None:
-    """Where the lanes that are here end, of all that there are."""
+    """The number of active lanes of the prefix."""
     if mask.name != "mask_and" or mask.args[0].name != "entry_mask":
         return None
     found = prefix_condition(mask.args[1], e.shapes, e.choices.flat)
@@ -48,14 +47,14 @@ def _bound(e: Emitter, mask: Op) -> Op | None:
 
 
 def _in_place(e: Emitter, op: Op) -> bool:
-    """Neighbours in local memory."""
+    """Contiguous accesses in local memory."""
     shape, access = e.shape(op.args[0]), op.info
     size = SIZES[op.type or op.args[1].type]
     return access.space == "local" and access.count == 1 and not access.volatile and shape.stride == size
 
 
 def ways(e: Emitter, mask: Op, to: dict[int, str], otherwise: str) -> None:
-    """Branches by how many lanes are here."""
+    """Branches by the number of active lanes."""
     b = e.b
     number = prefix_masks.count(e, mask)
     if number is not None:
@@ -64,14 +63,14 @@ def ways(e: Emitter, mask: Op, to: dict[int, str], otherwise: str) -> None:
         b.line(f"switch {known.typed}, label %{otherwise} [ {cases} ]")
         return
     bits = e.bits(e.vector(mask))
-    # LLVM sees that the rest of a row is no whole vector, and drops what is written for those.
+    # LLVM knows that the remainder of a row is no whole vector, and drops the versions for those.
     bits = b.select(e.frame.given["whole"], bits, b.constant(0, I64))
     cases = " ".join(f"i64 {(1 << count) - 1}, label %{label}" for count, label in to.items())
     b.line(f"switch {bits.typed}, label %{otherwise} [ {cases} ]")
 
 
 def mask(e: Emitter, count: int) -> Value:
-    """The first lanes, as a constant, by which loads and stores know how long they are."""
+    """The prefix as a constant mask, from which loads and stores take their length."""
     if count == e.lanes:
         return Value(e.b, "splat (i1 true)", Type("i1", e.lanes))
     found = e.b.each([lane < count for lane in range(e.lanes)], "i1")

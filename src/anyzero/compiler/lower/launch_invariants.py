@@ -1,7 +1,7 @@
-"""Launch invariants, computed once in front of the loops over work-items, and value numbering of everything else.
+"""Launch invariants, computed once before the work-item loops, and value numbering of everything else.
 
-LLVM finds such things too, in passes that take it longer than all the rest. Where a region is written, it is known at
-once: what is made of nothing but arguments is the same for all work-items.
+LLVM's own passes for this take longer than all others. While a region is written it is known at once: values that
+depend on arguments alone are the same for all work-items.
 """
 
 from __future__ import annotations
@@ -10,29 +10,29 @@ from anyzero.compiler.llvm import Builder, Instruction, Value
 from anyzero.compiler.lower.scopes import Scope, common
 
 _BLOCKS = frozenset({"%arguments", "%grid", "%worker"})
-"""Memory that is there, and the same, throughout a launch."""
+"""Memory that is mapped and constant throughout a launch."""
 Key = tuple[str, str, tuple[str, ...]]
 """Opcode, form and operands of an instruction."""
 _LATEST = 8
-"""Blocks beside each other that compute the same, of which is remembered that they do."""
+"""The most sibling blocks in which an expression is remembered."""
 
 
 class LaunchInvariants:
-    """Lines that stand in front of the loops over work-items. Values are called `%i` and a number, in the function
-    around the loops and, as parameters, in the regions.
+    """Instructions before the work-item loops. Values are called `%i` and a number, in the function around the loops
+    and, as parameters, in the regions.
     """
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.needs: dict[str, list[Value]] = {}
-        """What each region is given, by its name."""
+        """The invariants that each region uses, by the region's name."""
         self._known: dict[Key, str] = {}
         self._names: set[str] = set()
         self._places: set[str] = set()
         """Addresses inside of the launch's own blocks."""
 
     def compute(self, instruction: Instruction, key: Key) -> str | None:
-        """The name of its result; None where it takes more than what is known beforehand."""
+        """The name of the hoisted result; None where an operand is no launch invariant."""
         found = self._known.get(key)
         if found is not None:
             return found
@@ -52,21 +52,21 @@ class LaunchInvariants:
 
 
 class ValueNumbering(Builder):
-    """Gives what was computed on every way to a block instead of computing it again."""
+    """Value numbering: reuses values of dominating blocks."""
 
     def __init__(self, before: LaunchInvariants | None = None) -> None:
         super().__init__()
         self.needs: dict[str, Value] = {}
-        """What comes from beforehand, by name."""
+        """Launch invariants that are used, by name."""
         self._before = before
         self._same: dict[Key, list[tuple[Scope, Value]]] = {}
-        """What was computed, and where."""
+        """Available expressions, and their blocks."""
         self._read: dict[Key, Value] = {}
-        """What was read from memory in this block, until something may have changed it."""
+        """Available loads of this block, dropped at operations that may write memory."""
         self._scope = Scope()
         """The block that is being written."""
         self._ways: dict[str, Scope | None] = {}
-        """What all ways to a label lead through that were written so far."""
+        """The nearest common dominator of a label's predecessors that were written so far."""
 
     def add(self, instruction: Instruction) -> Value:
         if instruction.kind == "effect":
@@ -113,10 +113,10 @@ class ValueNumbering(Builder):
         super().line(text)
 
     def _way_to(self, label: str) -> None:
-        # Only what is computed in front of all ways has the same name on all of them.
+        # Only a value of a common dominator has the same name on all paths.
         self._ways[label] = common(self._ways[label], self._scope) if label in self._ways else self._scope
 
     def label(self, name: str, all_ways: bool = True) -> None:
-        """All ways to it must have been written, but for those that have come through it; else say so."""
+        """All predecessors must have been written, except back edges; else the caller says so."""
         self._scope, self._read = Scope(self._ways.get(name) if all_ways else None), {}
         super().label(name)

@@ -1,7 +1,7 @@
-"""Source lines by way of LLVM: each instruction carries the number of its place as the line of its debug location.
+"""Source lines through LLVM: each instruction carries the number of its source place as the line of its debug location.
 
 LLVM keeps these through its passes and writes them into the object's line table, and nothing else: no names, no files,
-no inlined calls, which take it long. The places behind the numbers stay here (`compiler/line_table.py`).
+no inlined calls, which take long. The places of the numbers stay here (`compiler/line_table.py`).
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _FAULTS_BY_ITSELF = frozenset(
 
 
 class LineMarks:
-    """Marks instructions while they are written. Which LLVM function they end up in is known only when all functions
-    are, because regions are inlined into the code around them: `finish` gives each function its own locations.
+    """Marks instructions while they are written. Their final LLVM function is known only when all functions are,
+    because regions are inlined into the code around them: `finish` gives each function its own locations.
     """
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class LineMarks:
                 lines[index] = line + mark
 
     def suffix(self, word: SourcePlace, blame: SourcePlace) -> str:
-        """What marks an instruction; `blame` is the operation that a fault in it comes from."""
+        """The mark of an instruction; `blame` is the operation that a fault in it is reported for."""
         return f", !dbg !{LOCATIONS + self.number(blame)}"
 
     def finish(self, functions: list[str]) -> tuple[list[str], str]:
@@ -144,19 +144,19 @@ class LineMarks:
         return lines
 
     def caller(self, place: SourcePlace) -> SourcePlace | None:
-        """Where its function is called; some front ends wrap kernels in a function without lines, which is left out."""
+        """The call site of its function; some front ends wrap kernels in a function without lines, which is skipped."""
         call = place.call
         if call is not None and call.call is None and self.lines_of(call.function).first is None:
             return None
         return call
 
     def table(self, made: bytes) -> LineTable:
-        """Of the object that LLVM made."""
+        """The line table of LLVM's object."""
         return compact(line_rows.by_line(made, len(self.places)), self.places)
 
 
 def blamed(op: Op) -> SourcePlace:
-    """The operation that a fault in its instructions comes from: LLVM folds loads into arithmetic."""
+    """The operation that a fault in its instructions is reported for: LLVM folds loads into arithmetic."""
     if op.name not in _FAULTS_BY_ITSELF:
         for each in op.args:
             if each.name == "load" and each.block is op.block and isinstance(each.word, SourcePlace):
@@ -166,7 +166,7 @@ def blamed(op: Op) -> SourcePlace:
 
 
 def called(text: str, owners: Container[str], location: int) -> str:
-    """LLVM wants to know where a function that has lines is called."""
+    """LLVM requires a location at calls of functions with lines."""
 
     def call(found: re.Match[str]) -> str:
         known = found[1] not in owners or "!dbg" in found[0]
@@ -176,7 +176,7 @@ def called(text: str, owners: Container[str], location: int) -> str:
 
 
 def arranged(functions: list[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """The functions by their symbols, and the one that each ends up in: itself, or where it is inlined."""
+    """The functions by their symbols, and the final function of each: itself, or the one that it is inlined into."""
     texts = {_symbol(text): text for text in functions}
     inlined = {symbol for symbol, text in texts.items() if " alwaysinline " in text.partition("\n")[0]}
     left = [symbol for symbol in texts if symbol not in inlined]

@@ -18,7 +18,7 @@ MEMCPY = "llvm.memcpy.p0.p0.i64"
 
 
 def initialized(variables: Iterable[Variable]) -> list[Variable]:
-    """Local variables that begin with contents of their own."""
+    """Local variables with an initialiser."""
     return [each for each in variables if each.space == "local" and each.image is not None and each.size]
 
 
@@ -34,7 +34,7 @@ def declare(variables: list[Variable], out: Written) -> None:
 
 
 def initialize(e: Entry, variables: list[Variable]) -> None:
-    """A group runs on one thread, so nobody has to wait for this."""
+    """Initialises local variables. A group runs on one thread, so no barrier is needed."""
     if not variables:
         return
     local = e.load(e.worker, 0, PTR)

@@ -1,6 +1,6 @@
 """Lockstep: loops over the vectors of a group that all take the same path from barrier to barrier.
 
-Regions follow each other as the flow says: no vector remembers where it is, what all agree on is kept once, and a row
+Regions follow the kernel's control flow: no vector stores its next region, group-uniform slots are kept once, and a row
 ends with the first vector that has nothing to do.
 """
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class Group:
-    """What its vectors are told."""
+    """Inputs of its vectors."""
 
     known: dict[str, Value]
     start: list[Value]
@@ -29,16 +29,16 @@ class Group:
     per_vector: int
     """Bytes that each keeps across barriers."""
     combines: dict[int, str]
-    """Functions that run once in front of a region, when all vectors have come to it."""
+    """Functions that run once before a region, when all vectors have reached it."""
 
 
 SEVERAL = 8
-"""Vectors of a row that are written without a loop, where the kernel is small, has no loops and is for one size of
-groups: in a tree of sums, each step leaves half of them, and LLVM sees which.
+"""Vectors of a row that are unrolled, where the kernel is small, has no loops and one size of groups: in a tree of
+sums, each step leaves half of them active, and LLVM knows which.
 """
 
 One = Callable[[Value, "Value | None"], "Value | None"]
-"""Runs a vector, given the place of its first lane in the row and its mask; says whether the row may end there."""
+"""Runs a vector, given its first lane's index in the row and its mask; returns whether the row may end there."""
 
 
 def write_lockstep(e: Entry, group: Group, schedule: Schedule) -> None:
@@ -83,14 +83,14 @@ def _region(e: Entry, group: Group, number: int, step: Step, schedule: Schedule,
         _once(e, group, one)
     else:
         _rows(e, group, schedule.straight, one)
-    # Only now: the vectors in between started from what was there before.
+    # Only now: the vectors before started from the old values.
     for slot in step.writes:
         place, type_ = schedule.shared[slot], Type(slot.type)
         e.set(e.at(shared, place), e.get(e.at(next_, place), type_))
 
 
 def _once(e: Entry, group: Group, one: Callable[[Value | None, dict[str, Value]], Value | None]) -> None:
-    """The first vector, for all of them."""
+    """Runs the first vector alone, for the whole group."""
     zero = e.number(0)
     start = dict(zip(("global_x", "global_y", "global_z"), group.start, strict=True))
     first = {"local_x": zero, "local_y": zero, "local_z": zero, "vector": zero}
@@ -124,7 +124,7 @@ def _rows(e: Entry, group: Group, halves: bool, one: Callable[[Value | None, dic
 
     def row(at: Value) -> None:
         y, z = e.get(ys), e.get(zs)
-        # Counted anew: the row before may have ended early.
+        # Recomputed: the row before may have ended early.
         e.set(number, at * a_row)
         _row(e, e.size[0], x_size, halves, lambda x, mask: vector(x, y, z, mask))
         over = b.compare("eq", y + 1, e.size[1])
@@ -135,15 +135,15 @@ def _rows(e: Entry, group: Group, halves: bool, one: Callable[[Value | None, dic
 
 
 def _row(e: Entry, stop: Value, fixed: int, halves: bool, one: One) -> None:
-    """Vectors up to `stop`, which is `fixed` where that is known. `halves` asks for code of its own for half a vector:
-    what is stored without a mask is there sooner.
+    """Vectors up to `stop`, which is `fixed` where that is known. `halves` asks for a version for half a vector: stores
+    without a mask are forwarded to loads.
     """
     b, lanes = e.b, e.lanes
     end = e.label("row")
     counter = e.variable(e.number(0))
 
     def run(step: int, limit: Value, body: Callable[[Value], Value | None]) -> None:
-        """Until the limit, or until somebody says that it is enough."""
+        """Loops up to the limit, or until a vector ends the row."""
         head, inside, behind = (e.label(name) for name in ("while", "do", "done"))
         b.jump(head)
         b.label(head)
@@ -160,7 +160,7 @@ def _row(e: Entry, stop: Value, fixed: int, halves: bool, one: One) -> None:
 
     few = SEVERAL if halves and e.twice and e.exact else STRAIGHT
     if lanes and fixed % lanes == 0 < fixed <= few * lanes:
-        # LLVM sees where a vector lies, and which of its lanes a comparison with a constant leaves.
+        # LLVM knows a vector's position, and folds comparisons of ids with constants.
         for place in range(0, fixed, lanes):
             enough = one(e.number(place), Value(b, "splat (i1 true)", Type("i1", lanes)))
             if enough is not None:

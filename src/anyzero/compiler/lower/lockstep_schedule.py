@@ -1,7 +1,6 @@
 """Decides whether all vectors of a group take the same path from barrier to barrier, and which slots they share then.
 
-Where they do, nobody has to remember which region a vector runs next, and numbers that they all agree on are held once
-for the group.
+If they do, vectors need not store their next region, and group-uniform slots are kept once for the group.
 """
 
 from __future__ import annotations
@@ -19,42 +18,42 @@ from anyzero.compiler.transform.regions import Region, ends_in_barrier
 from anyzero.compiler.transform.split_at_joins import Known
 
 END = -1
-"""Instead of a region's number: the work-items are done."""
+"""Instead of a region's number: the kernel ends."""
 
 
 def answer(number: int, stop: bool) -> int:
-    """What a region gives back: which one comes next, and whether later vectors of the row have nothing to do here."""
+    """A region's results: the next region, and whether later vectors of the row have nothing to do in this one."""
     return (number + 1) * 2 + stop
 
 
 @dataclass(slots=True, eq=False)
 class Step:
-    """A region, as the group sees it."""
+    """A region of the schedule."""
 
     next: list[int]
     """Numbers of the regions that may follow, or END."""
     writes: list[Slot] = field(default_factory=list)
     """Shared slots that it changes."""
     stops: set[Block] = field(default_factory=set)
-    """Blocks that jump over all that the region does when no lane wants it; then no later vector of the row wants it
-    either.
+    """Blocks that skip all work of the region when the mask is empty; then it is empty for all later vectors of the
+    row.
     """
     idle: bool = False
-    """Does it do nothing that differs between vectors, so that one of them is enough?"""
+    """Is it group-uniform, so that one vector is enough?"""
 
 
 @dataclass(slots=True, eq=False)
 class Schedule:
     steps: list[Step]
     shared: dict[Slot, int]
-    """Slots that all vectors write the same to, with their places."""
+    """Group-uniform slots, with their places."""
     known: Known
     straight: bool = False
-    """Does nothing run twice, so that small groups take no longer than it takes to begin with them?"""
+    """Are there no loops over regions, so that the overhead of starting a group dominates in small groups?"""
 
 
 def schedule_lockstep(regions: list[Region], same: set[Op], shapes: Shapes) -> Schedule | None:
-    """None where a vector may come to another barrier than its neighbours. `same` holds what the group agrees on."""
+    """None where vectors may reach different barriers. `same` holds the group-uniform values."""
     blocks = list(dict.fromkeys(block for region in regions for block in region.blocks))
     agreement = _Agreement(blocks, same)
     numbers = {region.start: number for number, region in enumerate(regions)}
@@ -66,7 +65,7 @@ def schedule_lockstep(regions: list[Region], same: set[Op], shapes: Shapes) -> S
     lost = {op.info for block in apart for op in block.ops if op.name == "write"}
     shared = {slot: 8 * place for place, slot in enumerate(slot for slot in slots if slot not in lost)}
     busy = {block for block in blocks if any(_does(op, shared) for op in block.ops)}
-    # Lanes that are not there may point anywhere, and a region that runs once does not ask which are.
+    # Inactive lanes may have invalid addresses, and a region that runs once does not test masks.
     idle = {block for block in blocks if block not in busy and not any(_differs(op, shapes) for op in block.ops)}
     steps = [
         Step(
@@ -93,7 +92,7 @@ def _turns_back(region: Region) -> bool:
 
 
 class _Agreement:
-    """What the group agrees on, also in what was written since the flow was looked at."""
+    """Group uniformity, also of operations that were added after the analysis."""
 
     def __init__(self, blocks: list[Block], same: set[Op]) -> None:
         self.same = same
@@ -135,7 +134,7 @@ def _reached(along: dict[Block, list[Block]], starts: Iterable[Block], stop: Blo
 
 
 class _Graph:
-    """The flow inside of a region; every way out of it leads to the same sink."""
+    """The flow graph of a region; all exits lead to one sink."""
 
     def __init__(self, region: Region, numbers: dict[Block, int], agreement: _Agreement) -> None:
         self.region = region
@@ -156,9 +155,9 @@ class _Graph:
             for target in targets:
                 self.before[target].append(block)
         self.after = dominators(self.sink, lambda block: self.before[block])
-        """The nearest block that all ways from a block lead through."""
+        """Immediate post-dominators."""
         self.apart: set[Block] = set()
-        """Blocks that some vectors come to and others do not."""
+        """Blocks that only some vectors reach."""
         self.together = self._follow()
 
     def _follow(self) -> bool:
@@ -197,7 +196,7 @@ class _Graph:
         return busy & (behind | _reached(self.before, self.before[block])) <= inside
 
     def _ends_in_row(self, mask: Op, shapes: Shapes) -> bool:
-        """Once no lane of a vector is among them, is none of the vectors that follow in the row?"""
+        """If the mask is empty for a vector, is it empty for all later vectors of the row?"""
         if mask.name in ("entry_mask", "mask_and"):
             return all(self._ends_in_row(each, shapes) for each in mask.args)
         found = prefix_condition(mask, shapes, flat=False)

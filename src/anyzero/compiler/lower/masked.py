@@ -1,4 +1,4 @@
-"""Vectors of neighbours in memory, as far as lanes are there."""
+"""Contiguous vector loads and stores under a mask."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which lanes are there: masks, as bits or as vectors, and what is asked of them.
+"""Masks of active lanes, as bits or as vectors, and queries of them.
 
 AVX-512 has registers for masks: an `i1` for each lane. Elsewhere a mask that lives longer than a block is a vector of
 integers as wide as the data, because LLVM would pack an `i1` into bytes and unpack it at each use.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Masking:
-    """The part of an emitter that has to do with masks."""
+    """The part of an emitter that handles masks."""
 
     choices: Choices
     lanes: int
@@ -31,9 +31,9 @@ class Masking:
     block: Block | None
     vectors: MutableMapping[Op, Value]
     crossing: set[Op]
-    """Truth values that other blocks than their own ask for."""
+    """Booleans that are used outside of their block."""
     _held: dict[str, Value]
-    """Masks by the name of their truth values, as they are kept between blocks."""
+    """Masks in their form between blocks, by the name of their `i1` form."""
     _cache: MutableMapping[object, Value]
 
     def vector(self, op: Op) -> Value:
@@ -46,7 +46,7 @@ class Masking:
 
     @property
     def mask(self) -> Value | None:
-        """The lanes that are here; None where there is only one lane, which is."""
+        """The mask of active lanes; None where there is one lane, which is active."""
         op = self.mask_op
         return None if op is None else self.vector(op)
 
@@ -71,13 +71,13 @@ class Masking:
         return self.b.op("icmp", I1, f"eq {bits.type} %s, -1", bits)
 
     def all_exist(self) -> Value:
-        """Is there a work-item for each lane? Those that are missing are the last ones."""
+        """Does each lane have a work-item? Lanes without one are the last ones."""
         given = self.frame.given["whole"]
         return given if self.frame.mask is None else given & self.b.lane(self.frame.mask, self.lanes - 1)
 
     def _gathered(self, mask: Value, operation: str) -> Value:
-        """Bits by which to tell whether a mask has any lane, or all: of as many lanes as a register has, where masks
-        are vectors and take several.
+        """Bits to test whether any or all lanes are active: of one register's lanes, where masks are vectors of several
+        registers.
         """
         b, held = self.b, self.choices.mask
         lanes = self.choices.target.register * 8 // Type(held).bits
@@ -91,11 +91,11 @@ class Masking:
         return b.reinterpret(b.compare("slt", parts[0], 0), Type(f"i{lanes}"))
 
     def held(self, mask: Value) -> Value:
-        """A mask as it is kept between blocks."""
+        """A mask in its form between blocks."""
         return self._held.get(mask.text) or self.b.cast("sext", mask, self.choices.mask)
 
     def truth(self, held: Value) -> Value:
-        """The mask that was kept so. Only the sign is looked at, as processors do that choose by vectors."""
+        """The mask from its form between blocks. Only the sign counts, as in the processor's blends."""
         if held.type.element == "i1":
             return held
         mask = self.b.compare("slt", held, 0)
@@ -103,12 +103,12 @@ class Masking:
         return mask
 
     def is_held(self, mask: Value) -> bool:
-        """Was it made of one that was kept so?"""
+        """Does it come from the form between blocks?"""
         return mask.text in self._held
 
     def both(self, mask: Value, condition: Value) -> Value:
-        """Lanes of a mask for which a condition holds. A lane that is not here may have computed poison, which
-        `select` does not look at and `freeze` makes some number.
+        """Lanes of a mask for which a condition holds. An inactive lane may have computed poison, which `select`
+        ignores and `freeze` makes some number.
         """
         if self.choices.mask == "i1":
             return self.b.select(mask, condition, self.b.zero(mask.type))
@@ -116,7 +116,7 @@ class Masking:
         return self.truth(self.held(mask) & self.b.freeze(wide))
 
     def hold(self, op: Op) -> None:
-        """LLVM must not see through a value that other blocks ask for, or it would keep the `i1` instead."""
+        """Hides a value that other blocks use from LLVM, which would keep the `i1` instead."""
         mask = self.vectors.get(op) if op.type == "i1" and op in self.crossing and op.name != "read" else None
         if mask is None or not mask.text.startswith("%") or (self.choices.straight and _by_local_id(op)):
             return
@@ -126,7 +126,7 @@ class Masking:
         self.vectors[op] = self.truth(b.bitcast(fenced, element))
 
     def first_lane(self) -> Value | None:
-        """The number of the first lane that is here; None where it is lane 0 for sure."""
+        """The number of the first active lane; None where it is known to be lane 0."""
         op = self.mask_op
         if op is None or self.from_the_first(op):
             return None
@@ -138,11 +138,11 @@ class Masking:
         return found
 
     def from_the_first(self, mask: Op, depth: int = 4) -> bool:
-        """Is lane 0 among the lanes wherever any is? Work-items end at some lane, and so do comparisons of their
+        """Is lane 0 active if any lane is? The remainder of a row is a prefix of the lanes, and so are comparisons of
         ids.
         """
         if mask.name == "entry_mask":
-            # Whoever calls by address comes with any lanes.
+            # Indirect calls have any mask.
             return self.frame.context is None
         if mask.name == "mask_and" and depth:
             return all(self.from_the_first(each, depth - 1) for each in mask.args)
@@ -154,12 +154,12 @@ class Masking:
 
 
 def pairs(values: list[Value]) -> list[list[Value]]:
-    """By twos, and what is left by itself."""
+    """Pairs, and an odd last element by itself."""
     return [values[at : at + 2] for at in range(0, len(values), 2)]
 
 
 def _by_local_id(op: Op, depth: int = 8) -> bool:
-    """Does it depend on the place in a row alone? Where LLVM knows that, the mask is a constant."""
+    """Does it depend on the position in a row alone? Where LLVM knows that, the mask is a constant."""
     if op.name in ("const", "entry_mask"):
         return True
     if op.name == "builtin":

@@ -1,4 +1,4 @@
-"""Memory: one access for all lanes where they agree, a vector where they are neighbours, else lane by lane."""
+"""Loads, stores, copies: one access for uniform addresses, a vector for contiguous ones, else a gather or scatter."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from anyzero.layouts.kernel import WORKER_OFFSETS
 handles = Chapter()
 
 MOST_APART = 32
-"""Lanes whose accesses are written one behind the other where they lie a constant apart."""
+"""The most lanes whose strided accesses are unrolled."""
 
 WIDEST = 128
-"""Numbers that one access of interleaved components may span."""
+"""The most elements that one access of interleaved components may span."""
 
 
 @handles("offset")
@@ -36,7 +36,7 @@ def offset(e: Emitter, op: Op) -> None:
 
 
 def _indexed(e: Emitter, pointer: Op, by: Op) -> Value:
-    """A uniform base stays one, and an index narrow, so that the target can address by base, index and scale."""
+    """A uniform base stays scalar, and an index narrow, so that the target can address by base, index and scale."""
     base = e.value(pointer)
     if by.name == "mul" and by.args[1].name == "const" and by.args[1].info in (2, 4, 8) and not base.type.lanes:
         index, scale = by.args[0], by.args[1].info
@@ -90,12 +90,12 @@ def store(e: Emitter, op: Op) -> None:
 
 
 def placed(e: Emitter, pointer: Op) -> bool:
-    """May all lanes be found from one of them? Not where a wrapped index can point into the same buffer again."""
+    """Do all lanes' addresses follow from one? Not where a wrapped index can point into the same buffer again."""
     return e.shape(pointer).exact or not e.choices.options.greater_than_4gb
 
 
 def _dense(e: Emitter, stride: int, size: int, count: int) -> bool:
-    """Do the lanes' components fill a piece of memory, or nearly?"""
+    """Are the lanes' components contiguous, or nearly?"""
     if stride == size * count:
         return e.lanes * count <= WIDEST
     step = stride // size
@@ -118,7 +118,7 @@ def _store_once(e: Emitter, pointer: Op, values: Sequence[Op], access: Access) -
     lane: Value | None = None
     for place, op in enumerate(values):
         if e.lanes and not e.shape(op).uniform:
-            # All lanes write to one place; the last one that is here wins.
+            # All lanes write to one address; the last active one wins.
             assert mask is not None
             lane = lane or e.last_lane(mask)
             value = b.lane(e.vector(op), lane)
@@ -130,7 +130,7 @@ def _store_once(e: Emitter, pointer: Op, values: Sequence[Op], access: Access) -
 
 
 def _spread_mask(e: Emitter, step: int, count: int) -> Value:
-    """Every lane's bit for each of its components; the gaps between them are left alone."""
+    """The mask with each lane's bit repeated for its components; gaps between them stay unset."""
     b = e.b
     mask = e.mask
     assert mask is not None
@@ -181,7 +181,7 @@ def _interleaved(e: Emitter, values: list[Value], lanes: int) -> Value:
     step = len(values)
     joined = values[0]
     for value in values[1:]:
-        # One behind the other first; widths have to agree for a shuffle.
+        # Concatenated first; widths have to agree for a shuffle.
         have = joined.type.lanes
         grown = b.shuffle(value, None, [place if place < lanes else -1 for place in range(have)])
         joined = b.shuffle(joined, grown, [*range(have), *range(have, have + lanes)])
@@ -189,7 +189,7 @@ def _interleaved(e: Emitter, values: list[Value], lanes: int) -> Value:
 
 
 def _load_apart(e: Emitter, pointer: Op, element: str, access: Access, stride: int) -> list[Value]:
-    """Lanes a constant apart, which need no vector of addresses: load by load where all are here, else a gather."""
+    """Strided lanes, which need no vector of addresses: scalar loads under a full mask, else a gather."""
     b, lanes = e.b, e.lanes
     size = SIZES[element]
     base = e.base(pointer)
@@ -256,7 +256,7 @@ def _load_backwards(e: Emitter, pointer: Op, element: str, access: Access) -> Va
 
 @handles("prefetch")
 def prefetch(e: Emitter, op: Op) -> None:
-    """Lines of the whole vector from lane 0 on; nobody minds an address that is none."""
+    """Prefetches the cache lines of the whole vector from lane 0 on; an invalid address does no harm."""
     b = e.b
     b.intrinsics.setdefault("llvm.prefetch.p0", "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
     for place in range(0, op.info * max(e.lanes, 1), LINE):
@@ -266,7 +266,7 @@ def prefetch(e: Emitter, op: Op) -> None:
 
 @handles("copy")
 def copy(e: Emitter, op: Op) -> None:
-    """Bytes from one place to another, for each work-item."""
+    """Copies bytes, for each work-item."""
     b = e.b
     to, source, size = op.args
     b.intrinsics.setdefault("llvm.memmove.p0.p0.i64", "declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)")

@@ -8,11 +8,11 @@ from anyzero.compiler.llvm import I1, I64, Type, Value
 from anyzero.compiler.lower.emitter import Emitter
 
 WIDE = 128
-"""Bytes of ids that are compared in less time than it takes to count."""
+"""Up to so many bytes of ids, comparisons are faster than counting."""
 
 
 def compare(e: Emitter, op: Op) -> bool:
-    """Writes a comparison of ids with what all lanes agree on, where that is the faster way."""
+    """Writes a comparison of ids with a uniform value as a prefix mask, where that is faster."""
     if op.name != "icmp" or not e.choices.target.wide or e.lanes * SIZES[op.args[0].type] <= WIDE:
         return False
     found = prefix_condition(op, e.shapes, e.choices.flat)
@@ -29,9 +29,7 @@ def compare(e: Emitter, op: Op) -> bool:
 
 
 def count(e: Emitter, mask: Op) -> Value | None:
-    """How many lanes a mask has, where it ends at some lane and no lane of the vector is missing; None where that is
-    to be asked of the mask.
-    """
+    """The number of lanes of a prefix mask in a full vector; None where it has to be counted in the mask."""
     b = e.b
     if e.choices.mask == "i1" or not e.from_the_first(mask):
         return None
@@ -46,14 +44,14 @@ def count(e: Emitter, mask: Op) -> Value | None:
 
 
 def _last(e: Emitter, found: PrefixCondition) -> Value:
-    """The last lane that is among them, if any is."""
+    """The last active lane, if any is."""
     b = e.b
     last = _bound(e, found) - e.scalar(found.id) - (1 if found.predicate in ("slt", "ult") else 0)
     return b.cast("zext", b.intrinsic("umin", last, e.lanes - 1), "i64")
 
 
 def lane_0(e: Emitter, mask: Op) -> Value:
-    """Of a mask that has lane 0 wherever it has any."""
+    """Any-test of a mask that contains lane 0 unless it is empty."""
     if mask.name == "mask_and":
         return lane_0(e, mask.args[0]) & lane_0(e, mask.args[1])
     if mask.name == "entry_mask":

@@ -1,4 +1,4 @@
-"""Writes a region as an LLVM function: what one vector of work-items does from one barrier to the next."""
+"""Writes a region as an LLVM function: one vector of work-items from one barrier to the next."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from anyzero.compiler.transform.regions import Region, ends_in_barrier
 
 CHAPTERS = (arithmetic, atomics, calls, groups, images, memory, residency)
 HANDLERS = together(*(chapter.handles for chapter in CHAPTERS))
-"""Of the lowering to lanes of a CPU."""
+"""The handlers of the lowering to lanes of a CPU."""
 
 PARAMETERS = (
     ("arguments", PTR), ("grid", PTR), ("worker", PTR), ("spill", PTR),
@@ -33,12 +33,12 @@ PARAMETERS = (
     ("group_x", I64), ("group_y", I64), ("group_z", I64),
     ("vector", I64), ("vectors", I64), ("stream", I64), ("whole", I1),
 )  # fmt: skip
-"""What every region is given, besides the mask: where things are, the ids of lane 0, and whether all lanes may be
-there, which LLVM would not find out of the mask.
+"""Parameters of every region, besides the mask: pointers, the ids of lane 0, and whether all lanes may be active, which
+LLVM does not derive from the mask.
 """
 
 DONE = -1
-"""What a region answers when the work-items are at their end; else the number of the region that comes next."""
+"""A region's result when the kernel ends; else it is the number of the next region."""
 
 
 @dataclass(slots=True, eq=False)
@@ -52,7 +52,7 @@ class Storage:
 
 @dataclass(slots=True, eq=False)
 class Written:
-    """Functions, and what they need to be a module."""
+    """Functions, with the declarations and constants that they need."""
 
     functions: list[str] = field(default_factory=list)
     declarations: dict[str, str] = field(default_factory=dict)
@@ -64,8 +64,8 @@ class Written:
 
 
 def lay_out(body: Body, regions: list[Region], choices: Choices, shared: Container[Slot] = ()) -> Storage:
-    """Places for slots that outlive barriers, but for those that the group shares; for private variables too where
-    there are barriers or they are large.
+    """Allocates slots that live across barriers, except group-uniform ones; private variables too where there are
+    barriers or they are large.
     """
     storage = Storage()
     lanes = choices.lanes
@@ -84,7 +84,7 @@ def lay_out(body: Body, regions: list[Region], choices: Choices, shared: Contain
                 whole = lanes > 1 and (slot.shape.varying or not slot.shape.exact)
                 size = Type(choices.kept(slot.type)).bits // 8 or 1
                 sizes[slot] = (size * width, 64) if whole else (8, 8)
-    # Vectors first, so that nothing is left empty between them.
+    # Vectors first, so that there is no padding between them.
     for slot, needs in sorted(sizes.items(), key=lambda each: -each[1][1]):
         storage.slots[slot] = place(*needs)
     private = [variable for variable in body.variables if variable.space == "private"]
@@ -102,7 +102,7 @@ LARGEST_ON_STACK = 16 << 10
 
 @dataclass(slots=True, eq=False)
 class Ready:
-    """A body that is cut into regions, and all that is known of it."""
+    """A body that is cut into regions, with the results of the analyses."""
 
     body: Body
     regions: list[Region]
@@ -110,25 +110,25 @@ class Ready:
     masks: Masks
     storage: Storage
     used: set[Op]
-    """Operations whose results somebody asks for."""
+    """Operations whose results are used."""
     streams: Streams
     crossing: set[Op]
-    """Truth values that other blocks than their own ask for, where masks are no bits."""
+    """Booleans that are used outside of their block, where masks are vectors."""
     schedule: Schedule | None = None
-    """Where all vectors of a group go the same way."""
+    """The lockstep schedule, where all vectors of a group take the same path."""
     rows: Rows | None = None
-    """What rows do for themselves, where several run at once."""
+    """Operations that are repeated for each row, where several run at once."""
     pieces: bool = False
-    """Are the regions pieces of a long body, one of which follows the other without a barrier in between?"""
+    """Are the regions outlined pieces of a long body, without barriers in between?"""
     planar: bool = False
-    """Does the kernel ask for places in more than one dimension, so that groups are likely to have several rows?"""
+    """Does the kernel read ids in more than one dimension, so that groups are likely to have several rows?"""
 
 
 class Head(NamedTuple):
-    """Of a function: what comes beforehand is handed over behind its parameters."""
+    """The head of an LLVM function; launch invariants are the last of its parameters."""
 
     name: str
-    """And in front of it what is returned."""
+    """With the return type before it."""
     parameters: str
     attributes: str
 
@@ -143,14 +143,14 @@ def write_region(
     inline: bool = True,
     often: bool = True,
 ) -> None:
-    """For one row of work-items, or for several at once: neighbours along the second dimension. `often` says that it
-    is not just for the edges.
+    """For one row of work-items, or for several at once: neighbours along the second dimension. `often` says that this
+    code is not only for the edges.
     """
     lanes = choices.lanes if choices.lanes > 1 else 0
-    # Vectors are handed over through memory: a function that is really called finds out for itself.
+    # Vectors are passed in memory: a function that is not inlined computes invariants itself.
     b = ValueNumbering(before if inline else None)
     mask = Value(b, "%mask", Type("i1", lanes)) if lanes else None
-    alone = " noalias" if _worth_telling(ready.regions[number], ready) else ""
+    alone = " noalias" if _benefits_from_noalias(ready.regions[number], ready) else ""
     given = (f"{type_}{alone if name == 'spill' else ''} %{name}" for name, type_ in PARAMETERS)
     parameters = ", ".join(given) + (f", {mask.typed}" if mask else "")
     name = f"{choices.prefix}{'piece' if ready.pieces else 'region'}{number}"
@@ -173,12 +173,12 @@ def write_region(
     if ready.schedule is None:
         _write(head, lines, frames, ready.regions[number], leave, ready, choices, out, rows=rows, often=often)
     else:
-        _write_in_step(number, head, frames[0], ready, ready.schedule, choices, out)
+        _write_lockstep(number, head, frames[0], ready, ready.schedule, choices, out)
     before.needs[name] = list(b.needs.values())
 
 
 def write_pieces(ready: Ready, choices: Choices, out: Written, before: LaunchInvariants) -> None:
-    """A body that was cut, as one region: a function that calls the pieces, each of which says which one comes next."""
+    """An outlined body as one region: a function that calls the pieces, each of which returns the next one."""
     given = list(PARAMETERS)
     if choices.lanes > 1:
         given.append(("mask", Type("i1", choices.lanes)))
@@ -198,9 +198,9 @@ def write_pieces(ready: Ready, choices: Choices, out: Written, before: LaunchInv
     before.needs[f"{choices.prefix}region0"] = []
 
 
-def _worth_telling(region: Region, ready: Ready) -> bool:
-    """What a vector keeps is reached in no other way. Where LLVM is told, it loads what several vectors need once,
-    instead of after each of them has written something down; looking for that takes it time.
+def _benefits_from_noalias(region: Region, ready: Ready) -> bool:
+    """noalias of the vectors' memory. With it, LLVM keeps loads across the stores of several vectors; its analysis
+    takes time, so it is set only where it pays.
     """
     ops = [op for block in region.blocks for op in block.ops]
     if not any(op.name == "write" and op.info in ready.storage.slots for op in ops):
@@ -208,10 +208,10 @@ def _worth_telling(region: Region, ready: Ready) -> bool:
     return any(op.name == "load" and (ready.planar or ready.shapes[op.args[0]].uniform) for op in ops)
 
 
-def _write_in_step(
+def _write_lockstep(
     number: int, head: Head, frame: Frame, ready: Ready, schedule: Schedule, choices: Choices, out: Written
 ) -> None:
-    """A region that begins with what the group keeps in `shared`, and leaves what it makes of it in `next`."""
+    """A region that reads group-uniform slots from `shared`, and writes them to `next`."""
     b = frame.arguments.builder
     step = schedule.steps[number]
     starts = {each.start: index for index, each in enumerate(ready.regions)}
@@ -241,7 +241,7 @@ def _write_in_step(
 
 
 def write_function(symbol: str, ready: Ready, choices: Choices, out: Written) -> None:
-    """One that is called by its address, see `calls`."""
+    """A function that is called through a pointer, see `calls`."""
     lanes = choices.lanes if choices.lanes > 1 else 0
     if len(ready.regions) > 1:
         raise CompileError("a function that is called by its address waits at a barrier")
@@ -275,7 +275,7 @@ def _frame(b: Builder, mask: Value | None, storage: Storage) -> Frame:
 
 
 def _row_frame(row: int, first: Frame, lines: list[str]) -> Frame:
-    """Of a row so many behind the first one; `between` lies between what two rows keep across barriers."""
+    """The frame of a row, by its distance from the first; `between` is the distance between two rows' memory."""
     b = first.arguments.builder
     lines += [f"  %global_y.{row} = add i64 %global_y, {row}", f"  %local_y.{row} = add i64 %local_y, {row}"]
     lines += [
@@ -301,7 +301,7 @@ def _write(
     rows: Rows | None = None,
     often: bool = True,
 ) -> None:
-    """`stops` are blocks that say so when they jump over what is behind them."""
+    """`stops` are blocks that end the row when they skip the rest of the region."""
     b = frames[0].arguments.builder
     assert isinstance(b, ValueNumbering)
     e = Emitter(choices, ready.shapes, ready.masks, frames[0], b, HANDLERS)
@@ -340,9 +340,9 @@ def _write(
 
 
 def _in_loops(region: Region, storage: Storage) -> tuple[dict[Slot, None], set[Slot]]:
-    """Slots in memory that blocks which may run again use, and slots that the region writes.
+    """Slots in memory that loops use, and slots that the region writes.
 
-    Blocks are numbered in reverse post-order, so that a loop lies between its header and the block that turns back.
+    Blocks are numbered in reverse post-order, so that a loop lies between its header and its latch.
     """
     blocks = region.blocks
     place = {block: index for index, block in enumerate(blocks)}
@@ -367,7 +367,7 @@ def _in_loops(region: Region, storage: Storage) -> tuple[dict[Slot, None], set[S
 
 
 def _late(region: Region) -> set[Block]:
-    """Blocks with a way to them that is written behind them, and has not come through them."""
+    """Blocks with a predecessor that is written after them and that they do not dominate."""
     place = {block: index for index, block in enumerate(region.blocks)}
     back = [
         (block, to) for block in region.blocks for to in block.successors if place.get(to, len(place)) <= place[block]

@@ -1,4 +1,4 @@
-"""Checks of residency: the engine knows what a launch may touch, and ends the kernel where it touches anything else."""
+"""Residency checks: the engine knows the memory that a launch may access, and ends the kernel at any other access."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _one(e: Emitter, address: Value, size: Value) -> None:
 
 
 def _apart(e: Emitter, first: Value, stride: int, size: int) -> None:
-    """Lanes a constant apart, counted from where lane 0 is or would be: the engine looks at the first and the last."""
+    """Strided lanes, from lane 0's address: the engine checks the first and the last."""
     mask = e.mask
     assert mask is not None
     e.b.intrinsics.setdefault("az_resident_apart", _APART)
@@ -54,7 +54,7 @@ def _apart(e: Emitter, first: Value, stride: int, size: int) -> None:
 
 
 def _each(e: Emitter, addresses: Value, size: int) -> None:
-    """Of the lanes that are here."""
+    """Checks the active lanes."""
     mask = e.mask
     assert mask is not None
     place = e.allocate(addresses.type)
@@ -63,7 +63,7 @@ def _each(e: Emitter, addresses: Value, size: int) -> None:
 
 
 def _block(e: Emitter, pointer: Op, reach: Reach) -> None:
-    """Rows of neighbours, from the address that the first lane has."""
+    """Checks contiguous rows, from the first lane's address."""
     address = e.value(pointer)
     if address.type.lanes:
         address = e.b.lane(address, e.first_lane() or 0)
@@ -76,7 +76,7 @@ def _block(e: Emitter, pointer: Op, reach: Reach) -> None:
 
 
 def _run_time_size(e: Emitter, pointer: Op, sizes: list[Op], element: int) -> None:
-    """So many elements side by side, or a stride apart."""
+    """Checks a number of elements, contiguous or strided."""
 
     def one(_: Value, address: Value, count: Value, *stride: Value) -> list[Value]:
         if stride:

@@ -1,4 +1,4 @@
-"""Accesses of several rows at once that lie side by side for each lane: rows become columns in registers."""
+"""Accesses of several rows that are contiguous for each lane: one access a lane, and a transposition in registers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["write_columns"]
 
 
 def write_columns(e: Emitter, op: Op) -> None:
-    """A load or store of all rows, each of whose lanes are all here."""
+    """A load or store of all rows, under a full mask."""
     pointers = e.in_rows(lambda: e.vector(op.args[0]), 1)[0]
     size = SIZES[op.type or op.args[1].type]
     alignment = aligned(op.info, size)

@@ -1,7 +1,7 @@
 """Scalarization: code unrolled lane by lane for full masks.
 
-Addresses are not taken out of vectors of pointers: what varies in them is often a narrow index, of which an ordinary
-register holds several, and the target adds base, index and scale on its way to memory.
+Addresses are not extracted from vectors of pointers: their varying part is often a narrow index, of which a scalar
+register holds several, and addressing modes add base, index and scale for free.
 """
 
 from __future__ import annotations
@@ -14,23 +14,21 @@ from anyzero.compiler.lower import prefix_masks
 from anyzero.compiler.lower.emitter import Emitter
 
 PIECE = 8
-"""Bytes that are taken out of a vector at once."""
+"""Bytes that are extracted from a vector at once."""
 
 ROUND = 16
-"""Lanes that are written out; more of them are several rounds of a loop. Processors foresee which load reads what was
-just stored, but only for so many instructions: 32 increments of one counter may take eight times as long as twice 16.
+"""Lanes that are unrolled; more of them are a loop. Processors predict store-to-load dependences only for a limited
+number of instructions: 32 increments of one counter may take eight times as long as twice 16.
 """
 
 
 def whole_or_part(e: Emitter) -> tuple[MutableMapping[object, Value], str, str, str]:
-    """Branches by whether all lanes are here; gives what is known until then, and the labels of both sides and of
-    the end.
-    """
+    """Branches on a full mask; returns the available values, and the labels of both sides and of the end."""
     op = e.mask_op
     assert op is not None
     number = prefix_masks.count(e, op)
     if number is None:
-        # LLVM sees at once that the rest of a row is no whole vector, and drops half of the code for it.
+        # LLVM knows that the remainder of a row is no whole vector, and drops half of the code for it.
         every = e.all(e.vector(op)) & e.frame.given["whole"]
     else:
         every = e.b.compare("eq", number, e.lanes) & e.all_exist()
@@ -46,7 +44,7 @@ Body = Callable[..., Value | None]
 def written_out(
     e: Emitter, operands: list[Op], result: str, body: Body, otherwise: Callable[[], list[Value]]
 ) -> Value | None:
-    """`body(*scalars)` for each lane where all are here, else `otherwise`; `result` is the type of what they give, or
+    """`body(*scalars)` for each lane under a full mask, else `otherwise`; `result` is the type of their results, or
     empty.
     """
     b = e.b
@@ -89,7 +87,7 @@ def _rounds(
         to = e.moved(found, first * SIZES[result])
         b.store(made, to, align=SIZES[result])
     for leaf, vector in left.items():
-        # The lanes of the next round move to the front.
+        # The lanes of the next iteration are shifted to the front.
         moved = b.shuffle(vector, None, [*range(ROUND, e.lanes), *(-1 for _ in range(ROUND))])
         b.store(moved, places[leaf])
     after = first + ROUND
@@ -114,7 +112,7 @@ def _round(
 
 
 def _scalars(e: Emitter, op: Op) -> list[Op] | None:
-    """What a lane's value is computed from where that is done lane by lane; None where it is taken out of a vector."""
+    """The operands that a lane's scalar is recomputed from; None where it is extracted from the vector."""
     if not e.shape(op).varying:
         return []
     if op.name == "offset":
@@ -135,7 +133,7 @@ def _leaves(e: Emitter, op: Op) -> Iterator[Op]:
 
 
 class _Lanes:
-    """The values of single lanes, computed one by one from what is the same in all of them and from what is not."""
+    """Scalars of single lanes, computed from uniform values and extracted ones."""
 
     def __init__(self, e: Emitter, vectors: dict[Op, Value], first: Value) -> None:
         self.e = e
@@ -158,7 +156,7 @@ class _Lanes:
         return b.binary(op.name, *values)
 
     def _taken(self, op: Op, lane: int) -> Value:
-        """Narrow numbers come several at a time, and shifts part them."""
+        """Extracts several narrow numbers at once, and separates them by shifts."""
         b, vector = self.e.b, self.vectors[op]
         size = SIZES[op.type]
         each = PIECE // size
@@ -169,7 +167,7 @@ class _Lanes:
         if piece is None:
             pieces = Type("i64", vector.type.lanes // each)
             whole = b.reinterpret(vector, pieces)
-            # LLVM would take each number out by itself, which is slower, if it knew where this comes from.
+            # Hidden from LLVM, which would extract each number by itself, which is slower.
             piece = b.op("call", I64, 'i64 asm "", "=r,0"(i64 %s)', b.lane(whole, lane // each), kind="effect")
             self._pieces[key] = piece
         place = lane % each

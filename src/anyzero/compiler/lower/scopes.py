@@ -1,7 +1,6 @@
-"""Which blocks of LLVM's code are passed on every way to one that is being written.
+"""The dominator tree of LLVM's code, as far as it is written.
 
-The tree of immediate dominators, known as far as the code is written. Steps of growing length lead up from each node,
-so that looking far up a deep tree takes few of them.
+Each node has skip links of growing length, so that a search far up a deep tree takes few steps.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ class Scope:
         self.above = above
         self.depth = 0
         self.far: Scope = self
-        """Some way up; the lengths of these steps are such that any height takes a logarithmic number of them."""
+        """A skip link; their lengths are such that any height takes a logarithmic number of steps."""
         if above is not None:
             self.depth = above.depth + 1
             far = above.far
             self.far = far.far if above.depth - far.depth == far.depth - far.far.depth else above
 
     def at(self, depth: int) -> Scope:
-        """Itself, or what is above it at a smaller depth."""
+        """Itself, or its ancestor at a smaller depth."""
         scope = self
         while scope.depth > depth:
             assert scope.above is not None
@@ -33,12 +32,12 @@ class Scope:
         return scope
 
     def inside(self, other: Scope) -> bool:
-        """Does every way here lead through the other one?"""
+        """Does the other one dominate it?"""
         return self.depth >= other.depth and self.at(other.depth) is other
 
 
 def common(one: Scope | None, other: Scope | None) -> Scope | None:
-    """The nearest that every way to either leads through."""
+    """The nearest common dominator."""
     if one is None or other is None:
         return None
     one, other = one.at(other.depth), other.at(one.depth)

@@ -1,8 +1,8 @@
 """Accesses that are contiguous nearly everywhere: a check at run time picks a vector access or a gather.
 
-An index that starts over (`i % n`) is two runs of neighbours in the vector in which it does. Two masked loads in place
-of the gather do not pay: lanes that are not there may lie on a page that nobody may touch, such as that behind local
-memory, and then the processor takes a way that is far longer than a gather.
+An index that wraps (`i % n`) is two contiguous runs in the vector in which it does. Two masked loads instead of the
+gather do not pay: inactive lanes may lie on an inaccessible page, such as the guard page after local memory, and then
+the processor's slow path takes far longer than a gather.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from anyzero.compiler.lower.masked import masked_load, masked_store
 
 @dataclass(slots=True)
 class _Run:
-    """Lanes from some lane on that may be neighbours."""
+    """Lanes that may be contiguous, from some lane on."""
 
     base: Value
-    """Where lane 0 would be."""
+    """The address that lane 0 would have."""
     astray: Value
-    """Lanes that are here and no neighbours of it."""
+    """Active lanes that are not contiguous with it."""
 
 
 @dataclass(slots=True)
 class _Index:
-    """What the lanes of a pointer differ by, as narrow as it is."""
+    """The varying part of a pointer, in its narrow type."""
 
     op: Op
     step: int
-    """How far apart neighbours are."""
+    """The stride."""
 
 
 def load(e: Emitter, pointer: Op, element: str, access: Access) -> Value:
@@ -79,7 +79,7 @@ def store(e: Emitter, pointer: Op, value: Value, access: Access) -> None:
 
 
 def _first_run(e: Emitter, pointer: Op, index: _Index, size: int) -> _Run:
-    """From the first lane that is here on."""
+    """From the first active lane on."""
     mask = e.mask
     assert mask is not None
     lane = e.first_lane() or e.b.constant(0, I64)
@@ -99,7 +99,7 @@ def _astray(e: Emitter, index: _Index, lane: Value, first: Value, among: Value) 
 
 
 def _index(e: Emitter, op: Op, step: int) -> _Index:
-    """Of a pointer whose neighbours are `step` bytes apart."""
+    """The varying part of a pointer with a stride of `step` bytes."""
     while True:
         scale = op.args[1].info if op.name == "mul" and op.args[1].name == "const" else 0
         if op.name == "offset" and e.shape(op.args[0]).uniform:

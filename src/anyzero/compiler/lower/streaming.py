@@ -1,4 +1,4 @@
-"""Stores past the caches: whether a launch is large enough for them, and the stores themselves."""
+"""Non-temporal stores: the test whether a launch is large enough for them, and the stores themselves."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ NEVER = -1
 HIGHEST = -(1 << 63)
 
 
-def ask(e: Entry, items: int) -> Value:
-    """The bits that the address of a store past the caches must not have, from so many work-items of a launch on."""
+def misaligned_bits(e: Entry, items: int) -> Value:
+    """The bits that the address of a non-temporal store must not have, from so many work-items of a launch on."""
     b = e.b
     x, y, z = e.global_size
     all_ = x * y * z
     return b.select(b.compare("uge", all_, items), e.number(LINE - 1), e.number(NEVER))
 
 
-def settle(e: Entry, bits: Value) -> None:
-    """Others see what was written before they hear that the work is done."""
+def fence(e: Entry, bits: Value) -> None:
+    """A store fence: other threads see the stores before the completion."""
     b = e.b
     e.if_(b.compare("ne", bits, NEVER), lambda: b.line("call void @llvm.x86.sse.sfence()"))
 
 
 def either_way(e: Emitter, value: Value, address: Value, usual: Callable[[], None]) -> None:
-    """Past the caches where all lanes are here and fill whole lines."""
+    """Non-temporal where all lanes are active and fill whole cache lines."""
     b, mask = e.b, e.mask
     assert mask is not None
     bits = e.frame.given["stream"]
     number = b.cast("ptrtoint", address, "i64")
-    # The highest bit is never asked for, but in NEVER: LLVM sees that the answer to that is no.
+    # The highest bit is in NEVER alone: LLVM folds the test for that.
     whole = b.compare("eq", (number | HIGHEST) & bits, 0) & e.all(mask)
     past, through, join = e.label(), e.label(), e.label()
     known = e.known

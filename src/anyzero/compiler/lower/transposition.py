@@ -1,4 +1,4 @@
-"""Vectors of many components: each lane's components are one access, and rows become columns in registers."""
+"""Vectors of many components: each lane's components are one access, and registers are transposed."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from anyzero.compiler.llvm import Type, Value
 from anyzero.compiler.lower.emitter import Emitter
 
 FEWEST = 8
-"""Components; fewer are loaded one by one."""
+"""The fewest components; fewer are loaded one by one."""
 
 
 ROW = 16
-"""Bytes of a vector that lanes load from anywhere: a register, or a part of one that others are put beside."""
+"""Bytes of a lane's load: a register, or a part that is combined with others to one."""
 
 
 def rows_fit(e: Emitter, access: Access, size: int) -> bool:
@@ -24,7 +24,7 @@ def rows_fit(e: Emitter, access: Access, size: int) -> bool:
 
 
 def rows(e: Emitter, pointers: Value, element: str, access: Access, alignment: int) -> list[Value]:
-    """The components of vectors that lie anywhere."""
+    """The components of vectors at varying addresses."""
     b, size = e.b, SIZES[element]
     edge = ROW // size
     piece = Type(element, edge)
@@ -51,11 +51,11 @@ def fits(e: Emitter, access: Access) -> bool:
 
 
 At = Callable[[int], Value]
-"""Where a lane's components begin."""
+"""The address of a lane's first component."""
 
 
 def load(e: Emitter, at: At, wide: Type, count: int, alignment: int) -> list[Value]:
-    """So many components, a vector of all lanes for each. `wide` is the type of such a vector."""
+    """Loads components, a vector of all lanes for each. `wide` is the type of such a vector."""
     b, size = e.b, SIZES[wide.element]
     edge = min(wide.lanes, count)
     piece = Type(wide.element, edge)
@@ -87,8 +87,8 @@ def store(e: Emitter, at: At, values: list[Value], alignment: int) -> None:
 
 
 def _transposed(e: Emitter, rows: list[Value]) -> list[Value]:
-    """As many rows as each has elements, a power of two: ever smaller blocks off the diagonal trade places. Longer rows
-    are several squares side by side.
+    """Transposes a square of a power of two rows: off-diagonal blocks are exchanged, in halves, quarters and so on.
+    Longer rows are several squares side by side.
     """
     edge = len(rows)
     rows = list(rows)
@@ -106,7 +106,7 @@ def _transposed(e: Emitter, rows: list[Value]) -> list[Value]:
 
 
 def _joined(e: Emitter, parts: list[Value]) -> Value:
-    """One behind the other; their number is a power of two."""
+    """Concatenates vectors; their number is a power of two."""
     while len(parts) > 1:
         have = parts[0].type.lanes
         parts = [e.b.shuffle(*pair, list(range(2 * have))) for pair in zip(parts[::2], parts[1::2], strict=True)]

@@ -1,1 +1,1 @@
-"""Changes to a kernel that keep what it computes; each has a name, and runs alone."""
+"""Transformations: each rewrites a kernel without a change of its results, and runs alone."""

@@ -7,7 +7,7 @@ from anyzero.compiler.ir import Block, Body
 
 
 def number(body: Body) -> None:
-    """Reverse post-order, so that a block comes behind its dominators; unreachable blocks are dropped."""
+    """Reverse post-order: a block comes after its dominators; unreachable blocks are dropped."""
     body.blocks = order(body.blocks[0], lambda block: block.successors)
     for index, block in enumerate(body.blocks):
         block.number = index
@@ -21,5 +21,5 @@ def number(body: Body) -> None:
 
 
 def redirect(source: Block, old: Block, new: Block) -> None:
-    """Let an edge lead elsewhere; phis are the caller's care."""
+    """Retargets an edge; the caller updates phis."""
     source.successors = [new if each is old else each for each in source.successors]

@@ -1,4 +1,4 @@
-"""The blocks of a body, in an order that reads well, and no more of them than the flow needs."""
+"""Block clean-up: drops unreachable blocks, orders the others and merges straight lines of them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from anyzero.compiler.ir import Block, Body, Op
 
 
 def arrange(body: Body, entry: Block) -> None:
-    """Lists the blocks that can be reached, dominators first and the end last; forgets the others."""
-    # Last things first, so that a branch's first side comes before its second.
+    """Lists the reachable blocks, dominators first and the end last; drops the others."""
+    # In reverse, so that a branch's first side comes before its second.
     blocks = order(entry, lambda block: block.successors[::-1])
     ends = [block for block in blocks if not block.successors]
     body.blocks = [*(block for block in blocks if block.successors), *ends]
@@ -24,7 +24,7 @@ def arrange(body: Body, entry: Block) -> None:
 
 
 def join(body: Body) -> None:
-    """Makes one block of those that follow each other whatever happens."""
+    """Merges each block with its only successor, where it is that one's only predecessor."""
     joined: dict[Block, Block] = {}
     for block in body.blocks:
         if block in joined:
@@ -50,7 +50,7 @@ def _number(body: Body) -> None:
 
 
 def substitute(body: Body, by: dict[Op, Op]) -> None:
-    """Puts other values in the place of some, also where those are to be replaced themselves."""
+    """Replaces values, also where a replacement is to be replaced itself."""
     if not by:
         return
 

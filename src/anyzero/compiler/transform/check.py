@@ -1,4 +1,4 @@
-"""Makes sure that a body is whole. Tests ask after every transformation; a compilation has no need to."""
+"""The verifier of a body. Tests run it after every transformation; a compilation does not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from anyzero.compiler.operations import FLOAT, INTEGER, OPERATIONS
 
 
 class BrokenBodyError(AssertionError):
-    """A transformation left something behind that has no meaning."""
+    """A transformation left a body that is not well-formed."""
 
 
 def check(body: Body) -> None:
@@ -60,7 +60,7 @@ def _order(body: Body, above: dict[Block, Block]) -> None:
 
 
 def _values(body: Body, above: dict[Block, Block]) -> None:
-    """Every value is computed before it is used, whatever way was taken."""
+    """Definitions dominate their uses."""
     place: dict[Op, tuple[Block, int]] = {}
     for block in body.blocks:
         for index, op in enumerate(block.ops):

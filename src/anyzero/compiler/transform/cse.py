@@ -9,12 +9,12 @@ from anyzero.compiler.transform.blocks import substitute
 
 
 def cse(body: Body) -> None:
-    """An operation gives way to the same one in a block that is always passed before."""
+    """Replaces an operation by an equal one in a dominating block."""
     entry = body.blocks[0]
     below = tree(entry, dominators(entry, lambda block: block.successors))
     known: dict[object, Op] = {}
     instead: dict[Op, Op] = {}
-    # A block to enter, or what to forget again where one is left.
+    # A block to enter, or the keys to drop when one is left.
     stack: list[Block | list[object]] = [entry]
     while stack:
         step = stack.pop()
@@ -28,7 +28,7 @@ def cse(body: Body) -> None:
 
 
 def _look(block: Block, known: dict[object, Op], instead: dict[Op, Op]) -> list[object]:
-    """Leaves out of a block what is known; gives the keys of what is new."""
+    """Removes available expressions from a block; returns the keys of new ones."""
     new: list[object] = []
     kept = []
     for op in block.ops:
@@ -51,7 +51,7 @@ def _look(block: Block, known: dict[object, Op], instead: dict[Op, Op]) -> list[
 
 
 def _both(first: str, second: str) -> str:
-    """Only what both promise."""
+    """The intersection of both operations' flags."""
     if first == second:
         return first
     promised = set(second.split())

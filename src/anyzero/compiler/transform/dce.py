@@ -7,7 +7,7 @@ from anyzero.compiler.operations import REMOVABLE
 
 
 def dce(body: Body) -> None:
-    """Leaves out what has no effect and whose result nothing with an effect needs; and variables without uses."""
+    """Removes operations that no operation with an effect depends on, and variables without uses."""
     needed: set[Op] = set()
     waiting: list[Op] = []
     for block in body.blocks:

@@ -1,7 +1,7 @@
 """Expands collectives of a work-group: each vector computes its share, and a barrier combines the shares.
 
-When all vectors have come to the barrier, the slot that each of them wrote is changed once for all: it then holds the
-total, or what comes before the vector. So nothing is kept twice, and no second barrier is needed.
+When all vectors have reached the barrier, the slot that each of them wrote is updated in place: it then holds the
+total, or the prefix before the vector. So one slot is enough, and no second barrier is needed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class _Taking:
         return self.op("group", value.type, [value], Collective("sub_group", kind, operation or op.info.operation))
 
     def exchange(self, value: Op, kind: str, operation: str) -> Op:
-        """A number of each vector goes in; out comes the total, or what is before the vector."""
+        """Combines one number of each vector to the total, or to the prefix before each vector."""
         wide = self.op("cast", "i8", [value], "zext") if value.type == "i1" else value
         slot = Slot(wide.type, "share", UNIFORM)
         self.op("write", "", [wide], slot)
@@ -87,7 +87,7 @@ class _Taking:
         for place in places:
             slot = Slot("i64", "place", UNIFORM)
             index = place if place.type == "i64" else self.op("cast", "i64", [place], "zext")
-            # Which item it is must be the same for all of them; whoever says it first is believed.
+            # The specification asks for a uniform id; the first vector's is used.
             first = self.op("group", "i64", [index], Collective("sub_group", "broadcast_first"))
             self.op("write", "", [first], slot)
             ids.append(slot)

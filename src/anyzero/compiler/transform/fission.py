@@ -1,8 +1,8 @@
 """Loop fission: a loop that carries more sums than there are registers becomes several, each with a part of the sums.
 
-Kernels for GPUs keep large tiles in registers, 64 vectors of sums in a product of matrices. Here most of them would be
-loaded and stored in each turn. The loops that follow each other run strips of so many turns that what they read stays
-in the first cache, and a loop around them goes from strip to strip.
+Kernels for GPUs keep large tiles in registers, 64 vectors of sums in a product of matrices. On a CPU most of them would
+be spilled in each iteration. The new loops are strip-mined: they run one strip of iterations after the other, short
+enough for its loads to stay in the first-level cache, and an outer loop goes from strip to strip.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from anyzero.compiler.transform.dce import dce
 __all__ = ["crowded", "split_loops"]
 
 CACHE = 24 << 10
-"""Bytes that a strip may read: less than the smallest first cache holds."""
+"""Bytes that a strip may read: less than the smallest first-level cache holds."""
 TURNS = (32, 256)
-"""Of a strip, at least and at most."""
+"""Bounds of the iterations of a strip."""
 SPARE = 4
-"""Registers for what a turn computes in between."""
+"""Registers for temporaries of an iteration."""
 MOST = 512
-"""Sums of a loop that is looked at."""
+"""The fewest sums of a loop that is considered."""
 GAIN = 0.9
-"""The part of the cost that must be left at most."""
+"""The most that may be left of the cost, as a fraction."""
 SPILL = 2.0
-"""What a value that is carried in memory costs in each turn: a load and a store."""
+"""The cost of a loop-carried value in memory, per iteration: a load and a store."""
 
 
 def crowded(loops: Loops, registers: int) -> bool:
-    """May there be such loops?"""
+    """A cheap check: may there be loops to split?"""
     return not loops.irreducible and any(len(loop.header.phis) > registers for loop in loops.all)
 
 
 def split_loops(body: Body, flow: Flow, shapes: Shapes, lanes: int, register: int, registers: int) -> bool:
-    """Are there such loops? Then there are new blocks, and the flow has to be analysed again."""
+    """Splits loops; True if any was, and the flow graph has to be analysed again."""
     changed = False
     for loop in flow.loops.all:
         found = plain(loop)
@@ -62,7 +62,7 @@ def split_loops(body: Body, flow: Flow, shapes: Shapes, lanes: int, register: in
 
 
 def _used_behind(body: Body, found: Plain) -> set[Op]:
-    """What a turn computes or begins with and is asked for behind the loop."""
+    """Values of the loop that are used after it."""
     inside = {*found.ops, *found.header.phis}
     used: set[Op] = set()
     for block in body.blocks:
@@ -74,7 +74,7 @@ def _used_behind(body: Body, found: Plain) -> set[Op]:
 
 
 class _Sums:
-    """What the loop carries, and what each of these needs."""
+    """The loop-carried values, and the operations that each depends on."""
 
     def __init__(
         self, found: Plain, shapes: Shapes, lanes: int, register: int, registers: int, picked: set[Op]
@@ -85,7 +85,7 @@ class _Sums:
         place = found.next
         inside = set(found.ops)
         needs: dict[Op, frozenset[Op]] = {}
-        """The phis that a value is made of."""
+        """The phis that a value depends on."""
         for op in found.ops:
             needs[op] = frozenset().union(
                 *(
@@ -103,7 +103,7 @@ class _Sums:
         assert condition is not None
         shared = set(of(condition))
         if found.header is not found.latch:
-            # What is asked in front of a turn is asked in each of the loops.
+            # Each of the loops needs the exit test.
             shared |= {phi for op in found.header.ops for phi in of(op)}
         for phi in phis:
             after = of(phi.args[place])
@@ -123,7 +123,7 @@ class _Sums:
         self.made = {phi: self.made_of([phi.args[place]]) for phi in self.own}
 
     def made_of(self, values: Iterable[Op]) -> set[Op]:
-        """The operations of a turn that these are made by."""
+        """The operations of an iteration that these depend on."""
         found: set[Op] = set()
         waiting = list(values)
         while waiting:
@@ -134,10 +134,10 @@ class _Sums:
         return found
 
     def gives(self, behind: set[Op]) -> bool:
-        """Do the loops compute all that is asked for behind them?"""
+        """Do the loops compute all values that are used after them?"""
         own = set(self.own)
         if self.found.header is self.found.latch:
-            # Sums are kept as the last turn left them.
+            # Sums keep the value of the last iteration.
             sums = {phi.args[self.found.next] for phi in self.own}
             if behind & (own | set().union(*self.made.values())) - sums - self.everywhere:
                 return False
@@ -145,13 +145,13 @@ class _Sums:
         return behind - set(self.found.header.phis) <= self.everywhere.union(*self.made.values())
 
     def size(self, op: Op) -> int:
-        """Registers that a value takes."""
+        """Registers that a value occupies."""
         if not self.shapes[op].varying:
             return 0
         return max(1, SIZES[op.type] * self.lanes // self.register)
 
     def groups(self) -> list[list[Op]]:
-        """The sums that stay together; one group where nothing is gained."""
+        """The partition of the sums into loops; one group if a split does not pay."""
         still = {arg for op in self.found.ops for arg in op.args if arg not in self.inside and self.size(arg)}
         taken = sum(self.size(phi) for phi in still if phi.block is not self.found.header)
         taken += sum(map(self.size, self.shared)) + SPARE
@@ -165,7 +165,7 @@ class _Sums:
         return groups if after <= GAIN * before else [self.own]
 
     def _divide(self, count: int, room: int) -> list[list[Op]]:
-        """Sums that need the same operations come together."""
+        """Groups sums that share operations."""
         left = dict.fromkeys(self.own)
         groups: list[list[Op]] = []
         while left:
@@ -185,8 +185,8 @@ class _Sums:
         return groups
 
     def in_order(self, group: list[Op]) -> list[Op]:
-        """The operations that some sums need, one sum after the other: what they share is asked for soon after it is
-        computed.
+        """The operations of some sums, one sum after the other: shared values are used soon after their definition, so
+        live ranges are short.
         """
         found = dict.fromkeys(op for op in self.found.ops if op in self.everywhere)
         for phi in group:
@@ -203,7 +203,7 @@ class _Sums:
         return list(found)
 
     def _cost(self, ops: set[Op]) -> float:
-        """Addresses and counters are computed besides, by units that the vectors leave alone."""
+        """Addresses and counters are free: scalar units compute them beside the vectors."""
         return sum(
             vector_cost(op, self.shapes, self.lanes, self.register)
             * (1.0 if self.shapes[op].varying or not op.pure else ADDRESSING)
@@ -212,7 +212,7 @@ class _Sums:
         )
 
     def turns(self) -> int:
-        """Of a strip, a power of two."""
+        """The iterations of a strip, a power of two."""
         read = 0
         for op in self.found.ops:
             if op.name == "load":
@@ -227,20 +227,22 @@ class _Sums:
 
 @dataclass(slots=True, eq=False)
 class _Part:
-    """One of the loops."""
+    """One of the loops that a loop is split into."""
 
     header: Block
     latch: Block
     values: dict[Op, Op] = field(default_factory=dict)
-    """Its own of each value of the loop that it computes."""
+    """The copies of the loop's values that it computes, by the original."""
     stays: Op | None = None
-    """Of the first one: is there another turn, whatever the strip's length?"""
+    """In the first loop: is there another iteration, whatever the strip's length?"""
     turns: Op | None = None
-    """How many it has run when it ends."""
+    """The number of iterations that it ran."""
 
 
 class _Split:
-    """Sums are in memory between the loops: LLVM spills a value everywhere that has no register somewhere."""
+    """Sums are in memory between the loops: LLVM spills a value in its whole live range if it has no register
+    somewhere.
+    """
 
     def __init__(self, body: Body, found: Plain, sums: _Sums, groups: list[list[Op]]) -> None:
         self.body, self.found, self.sums, self.groups = body, found, sums, groups
@@ -267,7 +269,7 @@ class _Split:
             for phi in group:
                 following.append(Op("write", "", [self._last(phi, part.values)], self.slots[phi], word=phi.word))
             made += [*dict.fromkeys((part.header, part.latch)), following]
-            # What all of them compute is taken from the first, so that the others need not.
+            # Values that all of them compute are taken from the first, so that they are dead in the others.
             values = part.values | values
         test = made[-1]
         test.condition, test.successors = parts[0].stays, [strip, behind]
@@ -285,14 +287,14 @@ class _Split:
         body.blocks += [*made, behind]
 
     def _last(self, phi: Op, values: dict[Op, Op]) -> Op:
-        """What it is behind a loop: the last turn of one block is done, else the header has just asked for another."""
+        """The value after a loop: in a loop of one block the latch's, else the header's."""
         if not self.single:
             return values[phi]
         after = phi.args[self.found.next]
         return values.get(after, after)
 
     def _part(self, above: Block, group: list[Op], start: dict[Op, Op], first: _Part | None) -> _Part:
-        """The first one asks for the end of the loop, and for that of the strip; the others run as many turns."""
+        """The first loop tests for the end of the loop and of the strip; the others run as many iterations."""
         body, found, sums = self.body, self.found, self.sums
         header = Block(0, predecessors=[above])
         above.successors = [header]
@@ -336,7 +338,7 @@ class _Split:
 
 
 def _replace(body: Body, values: dict[Op, Op]) -> None:
-    """In what is behind the loop; nothing else asks for its values."""
+    """Replaces uses after the loop; there are no others outside of it."""
     for block in body.blocks:
         for op in block.everything:
             op.args = [values.get(arg, arg) for arg in op.args]

@@ -15,7 +15,7 @@ _ACCESSES = frozenset({"load", "store", "copy", "atomic"})
 
 
 def infer_address_spaces(body: Body) -> None:
-    """Names the memory of accesses that are called generic, and answers what the kernel itself asks."""
+    """Sets the address space of generic accesses, and folds the kernel's own queries of address spaces."""
     asked = [op for op in body.ops if op.name == "space_of" or (op.name in _ACCESSES and op.info.space == "generic")]
     if not asked:
         return
@@ -36,7 +36,7 @@ def infer_address_spaces(body: Body) -> None:
 
 
 def _spaces(body: Body) -> dict[Op, Space]:
-    """Of pointers; phis are taken to lead where their first argument does until another one says otherwise."""
+    """Address spaces of pointers; a phi is assumed to have its first argument's until another argument differs."""
     found: dict[Op, Space] = {}
     changed = True
     while changed:

@@ -1,9 +1,8 @@
 """The interior version of a kernel: a copy simplified under the assumption that no index needs clamping and that every
 work-item passes the bounds checks, as holds away from the edges.
 
-The code that is left has no masks for that and reads neighbours as neighbours. It is right where all that was taken for
-granted holds, which a few comparisons of numbers that a vector knows beforehand tell; elsewhere the kernel as it was
-is run.
+Its code needs no masks for bounds checks, and accesses through clamped indices are contiguous. It is correct where the
+assumptions hold, which a few comparisons per vector decide at run time; elsewhere the general version runs.
 """
 
 from __future__ import annotations
@@ -22,19 +21,19 @@ from anyzero.compiler.transform.simplify import simplify
 _HELD = {"s_clamp": "both", "u_clamp": "both", "s_min": "high", "u_min": "high", "s_max": "low", "u_max": "low",
          "smin": "high", "umin": "high", "smax": "low", "umax": "low"}  # fmt: skip
 MOST = 24
-"""Different things to ask for."""
+"""Most comparisons at run time."""
 
 
 @dataclass(slots=True)
 class Assumptions:
-    """Sums that must not be negative, each with the constant that makes it hardest."""
+    """Sums that must not be negative, each with its smallest constant: the strictest condition."""
 
     least: dict[tuple[tuple[Leaf, int], ...], int] = field(default_factory=dict)
     held: int = 0
-    """Indices that were held inside of bounds."""
+    """Clamps that were removed."""
 
     def ask(self, form: Form | None) -> bool:
-        """Notes that a sum is not negative; False where it cannot be put as a sum."""
+        """Assumes that a sum is not negative; False where it is not affine."""
         if form is None:
             return False
         for inner, low, high in form.narrow:
@@ -52,7 +51,7 @@ class Assumptions:
         self.least[terms] = min(form.low, self.least.get(terms, form.low))
 
     def number(self, form: Form, type_: str, unsigned: bool) -> None:
-        """The value of an operand is the sum itself, which did not wrap around."""
+        """Assumes that the sum of an operand does not wrap around."""
         low = 0 if unsigned else -(1 << 31)
         self._inside(
             form, low if type_ == "i32" or unsigned else -LARGEST, (1 << 31) - 1 if type_ == "i32" else LARGEST
@@ -64,7 +63,7 @@ class Assumptions:
 
 
 def interior_version(body: Body) -> tuple[Body, Assumptions] | None:
-    """A simpler body, and what has to hold for it; None where nothing can be taken for granted."""
+    """The simplified body with its conditions; None where no assumption helps."""
     forms = Forms(*_loops(body))
     granted = Assumptions()
     instead: dict[Op, Op] = {}
@@ -101,7 +100,7 @@ def _settled(op: Op, forms: Forms, granted: Assumptions, body: Body) -> Op | Non
 
 
 def _held(op: Op, how: str, unsigned: bool, forms: Forms, granted: Assumptions) -> Op | None:
-    """The index itself."""
+    """The index without its clamp."""
     found = [forms.of(arg) for arg in op.args]
     if any(form is None for form in found):
         return None
@@ -128,7 +127,7 @@ def _held(op: Op, how: str, unsigned: bool, forms: Forms, granted: Assumptions) 
 
 
 def _compared(op: Op, forms: Forms, granted: Assumptions, body: Body) -> Op | None:
-    """Ids lie behind constants, and before what arguments bound."""
+    """The likely outcome: ids are above constants, and below bounds from arguments."""
     found = [forms.of(arg) for arg in op.args]
     first, second = found
     if first is None or second is None:
@@ -142,7 +141,7 @@ def _compared(op: Op, forms: Forms, granted: Assumptions, body: Body) -> Op | No
         answer, distance = op.info == "ne", 1
     else:
         answer = (kind[0] == "l") == below
-        # Of numbers that may be equal, no distance is asked.
+        # Comparisons for equality assume no distance.
         distance = int((kind[1] == "t") == answer)
     sign = -1 if below else 1
     asked = Form((), -distance, -distance).plus(apart, sign)
@@ -155,7 +154,7 @@ def _compared(op: Op, forms: Forms, granted: Assumptions, body: Body) -> Op | No
 
 
 def copied(body: Body) -> tuple[Body, dict[Op, Op]]:
-    """The same body once more, and which operation became which."""
+    """A copy of the body, and the copy of each operation."""
     made = Body(body.name, [], list(body.variables), body.constants)
     blocks = {block: Block(block.number) for block in body.blocks}
     ops: dict[Op, Op] = {}

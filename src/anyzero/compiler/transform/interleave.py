@@ -1,7 +1,7 @@
-"""Lays private arrays out so that the same element of all lanes is one piece of memory.
+"""Interleaves private arrays: the same element of all lanes is contiguous.
 
-Then an index that all lanes agree on loads a vector, where each lane's own array would need a gather. It is possible
-where nothing but loads and stores of elements of one size touch the array; what else is done with its address decides.
+Then a load at a uniform index is a vector load, where separate arrays would need a gather. It is possible where the
+array is accessed only by loads and stores of elements of one size, and its address does not escape.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def interleave(body: Body, lanes: int) -> None:
 
 
 def _reached(addresses: list[Op], users: dict[Op, list[Op]]) -> list[Op] | None:
-    """Offsets, loads and stores that an address comes to; None where it comes to anything else."""
+    """Offsets, loads and stores that use an address; None where it has other uses."""
     found: list[Op] = []
     waiting, seen = list(addresses), set(addresses)
     while waiting:
@@ -53,7 +53,7 @@ def _reached(addresses: list[Op], users: dict[Op, list[Op]]) -> list[Op] | None:
 
 
 def _element(found: list[Op]) -> int:
-    """The size of the elements, where they are all alike and no offset points into the middle of one; else 0."""
+    """The common size of the elements, if no offset points into the middle of one; else 0."""
     sizes = {SIZES[op.type if op.name == "load" else op.args[1].type] for op in found if op.name != "offset"}
     if len(sizes) != 1 or any(op.name != "offset" and op.info.volatile for op in found):
         return 0
@@ -63,7 +63,7 @@ def _element(found: list[Op]) -> int:
 
 
 def _rewrite(body: Body, found: list[Op], size: int, lanes: int) -> None:
-    """Elements of a lane are as far apart as a row of all lanes' elements is long."""
+    """Scales offsets by the number of lanes: that many elements lie between two of a lane."""
     factor = body.const("i64", lanes)
     for op in found:
         assert op.block is not None
@@ -80,7 +80,7 @@ def _rewrite(body: Body, found: list[Op], size: int, lanes: int) -> None:
 
 
 def _single(body: Body, op: Op, size: int, lanes: int) -> None:
-    """Neighbouring components are neighbours no longer: one access for each."""
+    """Splits vector accesses: components are no longer contiguous."""
     block = op.block
     assert block is not None
     place = block.ops.index(op)

@@ -1,7 +1,7 @@
 """Legalizes OpenCL's integer functions for odd widths: computed exactly in a wider type.
 
-Each takes the operands, without anything above their bits, and how many bits those are; it gives an integer of any
-width, of which the lower bits are the result.
+Each takes the operands, with zeros above their bits, and their width; it returns an integer of any width whose lower
+bits are the result.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Function = Callable[[Builder, list[Op], int], Op]
 
 
 def holding(bits: int) -> str:
-    """The next plain integer."""
+    """The next legal integer type."""
     for name in ("i8", "i16", "i32", "i64", "i128"):
         if WIDTHS[name] >= bits:
             return name
@@ -26,7 +26,7 @@ def holding(bits: int) -> str:
 
 
 def sign_extended(b: Builder, value: Op, bits: int) -> Op:
-    """An integer of so many bits, its sign in all bits above."""
+    """The sign extension of an integer of `bits` bits."""
     extra = WIDTHS[value.type] - bits
     by = b.const(value.type, extra)
     return b.ashr(b.shl(value, by), by) if extra else value
@@ -66,7 +66,7 @@ _EXACT: dict[str, tuple[int, Callable[..., Op]]] = {
     "max": (1, _most),
     "clamp": (1, lambda b, x, low, high: _least(b, _most(b, x, low), high)),
 }
-"""How many bits more than the operands the way to the result takes, and the way."""
+"""Extra bits that the computation needs beyond the operands' width, and the computation."""
 
 _SATURATED: dict[str, Callable[..., Op]] = {
     "add_sat": lambda b, x, y: b.add(x, y),
@@ -89,7 +89,7 @@ def _saturated(name: str, signed: bool, b: Builder, operands: list[Op], bits: in
 
 
 def _high(signed: bool, b: Builder, operands: list[Op], bits: int) -> Op:
-    """The upper half of a product, and perhaps something added to it."""
+    """The upper half of a product, plus an optional addend."""
     to = holding(2 * bits)
     first, second, *rest = (_wide(b, each, bits, signed, to) for each in operands)
     found = b.lshr(b.mul(first, second), b.const(to, bits))
@@ -127,7 +127,7 @@ def _count(b: Builder, operands: list[Op], bits: int) -> Op:
 
 
 def _rotated(b: Builder, operands: list[Op], bits: int) -> Op:
-    """The remainder of the count by the width is what counts."""
+    """Rotates by the count modulo the width."""
     value, by = operands
     if bits & (bits - 1) or bits < WIDTHS[value.type]:
         by = b.binary("urem", by, b.const(by.type, bits))

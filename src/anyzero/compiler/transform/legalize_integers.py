@@ -1,7 +1,7 @@
 """Legalizes integers of odd widths: each becomes the next power of two wide, with its upper bits always zero.
 
-An operation that could set upper bits is followed by one that clears them; one that asks for the sign gets operands
-that have the sign in all upper bits. What is wider than a register becomes a pair of them.
+An operation that could set upper bits is followed by one that clears them; signed operations get sign-extended
+operands. Integers wider than a register become pairs.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from anyzero.compiler.transform.wide_integers import I128, WideBuilder, pair
 
 _PLAIN = {"i8", "i16", "i32", "i64"}
 _KEEP_ZEROS = {"and", "or", "xor", "lshr", "udiv", "urem"}
-"""Operations that give no upper bits where the operands have none."""
+"""Operations that keep upper bits zero if the operands' are."""
 _BY_SIGN = {"sdiv", "srem", "ashr"}
 _TRUTHS = {"and", "or", "xor"}
-"""Operations that integers of one bit share with truth values."""
+"""Operations that integers of one bit share with booleans."""
 _MOVES = {"broadcast", "broadcast_first", "shuffle", "shuffle_xor", "shuffle_up", "shuffle_down", "shuffle_rotate"}
 _MOVES |= {"intel_shuffle_up", "intel_shuffle_down", "all_equal"}
-"""Collectives that look at no bit."""
+"""Collectives that only move values."""
 
 
 def is_odd(type_: str) -> bool:
@@ -29,7 +29,7 @@ def is_odd(type_: str) -> bool:
 
 
 def container(type_: str) -> str:
-    """The plain integer that holds one of an odd width; every other type is its own."""
+    """The legal integer type that holds one of an odd width; other types are returned unchanged."""
     return holding(WIDTHS[type_]) if is_odd(type_) else type_
 
 
@@ -44,7 +44,7 @@ class _Change:
         self.b = WideBuilder(body)
         self._new: dict[Op, Op] = {}
         self._before: dict[Op, str] = {}
-        """Types of what stays the same operation under another type."""
+        """Changes types of operations that stay the same otherwise."""
 
     def everything(self) -> None:
         wide: list[Op] = []
@@ -77,11 +77,11 @@ class _Change:
                 block.condition = self.value(block.condition)
 
     def type(self, op: Op) -> str:
-        """As it was."""
+        """The original type."""
         return self._before.get(op, op.type)
 
     def value(self, op: Op) -> Op:
-        """As it is now."""
+        """The legal type."""
         if op.name == "const":
             return self.b.const(container(op.type), op.info)
         return self._new.get(op, op)
@@ -124,7 +124,7 @@ class _Change:
         return pair(*(self.b.emit("undef", "i64", []) for _ in range(2)))
 
     def _narrow(self, op: Op) -> Op:
-        """For functions that are called by their addresses."""
+        """Signatures of functions that are called through pointers."""
         if any(container(self.type(each)) == I128 for each in (op, *op.args)):
             raise CompileError("a function that is called by its address takes integers of at most 64 bits", op.word)
         return self.kept(op)
@@ -132,7 +132,7 @@ class _Change:
     _parameter = _part = _result = _narrow
 
     def cleared(self, value: Op, type_: str) -> Op:
-        """Without upper bits."""
+        """The value with its upper bits cleared."""
         if value.type == type_:
             return value
         return self.b.and_(value, self.b.const(value.type, (1 << WIDTHS[type_]) - 1))

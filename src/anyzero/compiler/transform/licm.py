@@ -8,13 +8,13 @@ from anyzero.compiler.operations import REMOVABLE
 
 
 def licm(loops: Loops) -> None:
-    """Loads at the beginning of a loop move in front of it, with what their addresses are made of.
+    """Hoists loads of a loop's header, with the operations of their addresses.
 
-    Only where the way to the loop leads nowhere else: what is read there is read in any case.
+    Only into a preheader with no other successor: the load is executed in any case.
     """
     if loops.irreducible:
         return
-    # Inner ones first: what they give away may leave the outer ones, too.
+    # Inner loops first: loads that are hoisted out of them may be invariant in outer ones, too.
     for loop in reversed(loops.all):
         outside = [block for block in loop.header.predecessors if block not in loop]
         if len(outside) == 1 and len(outside[0].successors) == 1 and _quiet(loop):

@@ -1,11 +1,10 @@
-"""Makes every branch one that all lanes of a vector take together.
+"""Partial control-flow linearisation: afterwards every branch is uniform (after Moll and Hack, 2018).
 
-Where lanes part ways, both sides are run one after the other, each under a mask of the lanes that went there; a side
-that no lane takes is jumped over. A loop that lanes leave at different times runs until the last has left. Branches
-that all lanes take together anyway stay as they are, also inside of masked code (after Moll and Hack, "Partial
-control-flow linearization", 2018).
+Both sides of a divergent branch run one after the other, each under the mask of the lanes that take it; a side whose
+mask is empty is skipped. A divergent loop runs until its last lane has left. Uniform branches stay, also inside of
+masked code.
 
-Phis become slots that are written on the way to their block; LLVM makes registers of them again.
+Phis become slots that are written on the edges to their block; LLVM's mem2reg makes them phis again.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ from anyzero.compiler.transform.block_order import number
 from anyzero.compiler.transform.pending import Pending, Waiting
 
 CHEAP = 8
-"""Operations that are computed for nobody rather than jumped over."""
+"""Up to so many operations run under an empty mask: a branch around them would cost more."""
 
 LOOP_MASK = "loop mask"
-"""The name of slots that say which lanes are still in a loop."""
+"""The name of slots with the lanes that are still in a loop."""
 
 
 def entry_mask(body: Body) -> Op:
-    """All lanes that exist; there may be fewer work-items left than a vector has lanes."""
+    """The mask at the entry: a row's last vector may have fewer work-items than lanes."""
     op = Op("entry_mask", "i1")
     op.block = body.blocks[0]
     body.blocks[0].ops.insert(0, op)
@@ -60,18 +59,18 @@ class _Linearising:
         self.loop_end: dict[Loop, Block] = {}
         self.loop_exit: dict[Loop, Block] = {}
         self.ended: dict[Block, Loop] = {}
-        """The loop that a block is the end of,"""
+        """The loop that a block is the latch of,"""
         self.left: dict[Block, Loop] = {}
         """or the exit."""
         self.guards: dict[Block, Block] = {}
         self.waiting: dict[Block, Waiting | None] = {}
-        """What is still to come behind each block."""
+        """Blocks that are pending after each block."""
         self.ways: dict[Block, dict[Block, int]] = {}
-        """From where a block is reached, once somebody has asked."""
+        """Positions of the predecessors of a block, computed on first use."""
         self.exits = {loop: loop.exits for loop in shapes.divergent_loops}
         self.starts_over: set[tuple[Block, Block]] = set()
         self.sure = {body.blocks[0]}
-        """Blocks that are not run without a lane."""
+        """Blocks that run only with at least one active lane."""
 
     def run(self) -> Masks:
         order = self._compact()
@@ -112,7 +111,7 @@ class _Linearising:
         return block
 
     def _loop_left(self, loop: Loop | None, target: Block) -> Loop | None:
-        """The innermost loop around that lanes leave one by one and that `target` is not in."""
+        """The innermost divergent loop, from `loop` outwards, that `target` is not in."""
         while loop is not None and (target in loop or loop not in self.shapes.divergent_loops):
             loop = loop.parent
         return loop
@@ -120,7 +119,7 @@ class _Linearising:
     # Preparation
 
     def _compact(self) -> list[Block]:
-        """An order in which what a block dominates follows it without a gap, loops before what comes after them."""
+        """A dominance-compact order: blocks that a block dominates follow it contiguously, loops before their exits."""
         flow = self.flow
         entry = self.original[0]
         below = tree(
@@ -134,7 +133,7 @@ class _Linearising:
         return found
 
     def _find_outs(self) -> None:
-        """Values that are used behind the loop that computes them, where lanes leave it at different times."""
+        """Values of divergent loops that are used after the loop."""
         loops = self.flow.loops
         if not self.shapes.divergent_loops:
             return
@@ -156,7 +155,7 @@ class _Linearising:
             self.outs.setdefault(inner, []).append(value)
 
     def _seen_from(self, block: Block, value: Op) -> Op:
-        """The value as it is at what is the end of a block at the moment."""
+        """The value at the current end of a block."""
         if value.block is None or self._loop_left(self.flow.loops.innermost[value.block], block) is None:
             return value
         slot = self.out_slots.get(value)
@@ -181,13 +180,13 @@ class _Linearising:
                 continue
             else:
                 self.mask_slots[block] = Slot("i1", "mask", VARYING)
-            # Known before the block's own contents, and perhaps to a guard in front of it.
+            # Computed before the block's own operations, because a guard may use it.
             read = Op("read", "i1", [], self.mask_slots[block])
             self.shapes.of[read] = VARYING
             self.masks[block] = read
 
     def _edge_mask(self, source: Block, target: Block) -> Op:
-        """The lanes that go from one block to another."""
+        """The mask of an edge."""
         found = self.edge_masks.get((source, target))
         if found is None:
             mask = self.masks[source]
@@ -199,7 +198,7 @@ class _Linearising:
         return found
 
     def _start_slots(self) -> None:
-        """Before lanes part, nobody is anywhere, and phis hold nothing."""
+        """Initialises masks to empty and phis to undefined values."""
         false = self.body.const("i1", 0)
         for loop, slot in self.back_slots.items():
             write = Op("write", "", [false], slot, block=loop.header)
@@ -214,7 +213,7 @@ class _Linearising:
                     self._write(self.flow.anchor(block), slot, undefined)
 
     def _with_loop_ends(self, order: list[Block]) -> list[Block]:
-        """Loops that lanes leave one by one get a block where it is decided to start over, and one behind it."""
+        """Adds to each divergent loop a latch that tests for remaining lanes, and an exit block."""
         nodes: list[Block] = []
         place = {block: index for index, block in enumerate(order)}
         ends: dict[Block, list[Loop]] = {}
@@ -235,7 +234,7 @@ class _Linearising:
     # Edges
 
     def _guard(self, block: Block) -> None:
-        """Jump over a block that no lane has come to."""
+        """Skips a block under an empty mask."""
         slot = self.mask_slots.get(block)
         home = block
         waiting = self.waiting.get(block)
@@ -253,7 +252,7 @@ class _Linearising:
         again = loop is not None and loop.header is block
         mask = self.masks[block] if slot is not None or home is not block else None
         if slot is not None and mask is not None:
-            # The mask of a loop's header is another one each time around.
+            # The mask of a loop's header changes from iteration to iteration.
             place = block if again else home
             mask.block = place
             place.ops.insert(0, mask)
@@ -314,13 +313,13 @@ class _Linearising:
                 block.successors.append(edge)
 
     def _is_back(self, source: Block, target: Block) -> bool:
-        """Does the edge start a loop over that all lanes are in together?"""
+        """Is it the back edge of a uniform loop?"""
         loop = self.flow.loops.innermost[target]
         back = target.number <= source.number
         return back and loop is not None and loop not in self.shapes.divergent_loops
 
     def _route(self, loop: Loop | None, target: Block, source: Block | None = None) -> Block:
-        """Where lanes wait until `target` is due."""
+        """The next block towards `target`: the latch of a divergent loop that is left or repeated, else `target`."""
         if source is not None and target.number <= source.number:
             back = self.flow.loops.innermost[target]
             assert back is not None
@@ -339,7 +338,7 @@ class _Linearising:
         self._defer(first, rest)
 
     def _act(self, home: Block, source: Block, target: Block) -> None:
-        """What has to be written on the way from one block to another; `home` is where it is written down."""
+        """Writes the slots of an edge's masks and phis, into `home`."""
         if target.number <= source.number:
             loop = self.flow.loops.innermost[target]
             if loop is not None and loop in self.back_slots:
@@ -353,13 +352,13 @@ class _Linearising:
         if ways is None:
             ways = self.ways[target] = {each: place for place, each in enumerate(target.predecessors)}
         place = ways[source]
-        # Slots are written for all lanes that are here: one that goes elsewhere either never comes to the target or
-        # writes again on its own way there. So nobody has to find out who goes this way.
+        # Slots are written for all active lanes: a lane that takes another edge either never reaches the target or
+        # writes again on its own path. So the edge's mask is not needed.
         here = self.masks[source]
         left = self._loop_left(self.flow.loops.innermost[source], target)
         for phi in target.phis:
             slot, value = self.phi_slots[phi], phi.args[place]
-            # Others came here already, from elsewhere or from earlier rounds of a loop.
+            # Other lanes arrived already, by other edges or in earlier iterations.
             if (target in self.shapes.joins or left is not None) and self.shapes[phi].varying:
                 self._blend(home, slot, here, value)
             else:
@@ -373,13 +372,13 @@ class _Linearising:
             loop = self._loop_left(loop.parent, target)
 
     def _finish(self, nodes: list[Block]) -> None:
-        """Phis read their slots, guards stand in front, and everybody knows who comes before."""
+        """Turns phis into reads of their slots, adds guards, and updates predecessors."""
         blocks = [*self.original, *self.made]
         guards = set(self.guards.values())
         for block in self.original:
             reads = []
             for phi in block.phis:
-                # The phi itself turns into the read, so that its users need not be told.
+                # The phi itself becomes the read, so that its uses stay.
                 phi.name, phi.args, phi.info = "read", [], self.phi_slots[phi]
                 reads.append(phi)
             block.ops[:0] = reads
@@ -398,7 +397,7 @@ class _Linearising:
 
 
 def _slots_for_phis(body: Body, shapes: Shapes) -> None:
-    """Where all lanes stay together, phis are slots all the same, so that there is one way to write them down."""
+    """Phis of uniform bodies become slots too, so that the lowering knows one form."""
     for block in body.blocks:
         for phi in block.phis:
             slot = Slot(phi.type, "phi", shapes[phi])
@@ -410,7 +409,7 @@ def _slots_for_phis(body: Body, shapes: Shapes) -> None:
 
 
 def connect(body: Body) -> None:
-    """Numbers the blocks anew and finds their predecessors."""
+    """Renumbers the blocks and recomputes predecessors."""
     number(body)
     for block in body.blocks:
         block.predecessors = []

@@ -1,7 +1,7 @@
 """Promotion of private memory to SSA values (mem2reg), element by element of arrays and structures (SROA).
 
-A variable whose bytes are only ever reached at places that are known is taken apart into its scalars. A load becomes
-the value that was stored last; where several ways meet, a phi of what each stored, unless nothing behind asks for it.
+A variable that is only accessed at constant offsets is split into its scalars. A load becomes the value that was stored
+last; at joins, a phi of the stored values where the scalar is live.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from anyzero.compiler.transform.simplify import simplify
 from anyzero.compiler.transform.speculate_loads import speculate_loads
 
 ROUNDS = 8
-"""A pointer that lies in a variable hides what it points to until that variable is a value."""
+"""Rounds: a variable that holds a pointer has to be promoted before the variable that it points to."""
 WORK = 20_000_000
-"""Steps that finding the phis may take; a body that was made to take more keeps its memory."""
+"""Most steps of placing phis; a body that takes more, which only a crafted one does, keeps its memory."""
 
 BATCH = 1024
 """Scalars whose liveness is found at once: a mask of each block has as many bits."""
@@ -48,7 +48,7 @@ def mem2reg(body: Body) -> None:
 
 
 def _touched(op: Op, found: Places) -> tuple[list[Place], list[Place]]:
-    """The scalars that an operation reads, and then those that it writes; to change a part means both."""
+    """The scalars that an operation reads, and those that it writes; a partial write does both."""
     if op.name == "copy":
         to, from_ = found.at(op.args[0]), found.at(op.args[1])
         size = op.args[2].info
@@ -64,7 +64,7 @@ def _touched(op: Op, found: Places) -> tuple[list[Place], list[Place]]:
 
 
 def _components(found: Places, at: tuple[Variable, int], count: int, type_: str) -> list[tuple[Place, int]]:
-    """The scalars of an access, and how far inside of each it begins."""
+    """The scalars of an access, and its offset in each."""
     variable, offset = at
     of, size = found.of[variable], SIZES[type_]
     places = [of[offset + index * size] for index in range(count)]
@@ -72,18 +72,18 @@ def _components(found: Places, at: tuple[Variable, int], count: int, type_: str)
 
 
 class _Meetings:
-    """Where phis are needed: on the iterated dominance frontier of the stores, as far as a load may still follow."""
+    """Places of phis: the iterated dominance frontier of the stores, where the scalar is live (pruned SSA)."""
 
     def __init__(self, body: Body, found: Places) -> None:
         self.body = body
         self.found = found
         self.stored: dict[Place, set[Block]] = {}
         self.asked: dict[Place, set[Block]] = {}
-        """In which blocks a scalar is read before it is written."""
+        """Blocks with an upward-exposed read of a scalar."""
         self.work = 0
 
     def phis(self) -> dict[Block, list[Place]] | None:
-        """The scalars that meet at the beginning of each block; None where it would take too long to say."""
+        """The scalars with a phi in each block; None beyond the limit of steps."""
         self._scan()
         frontiers = self._frontiers()
         met: dict[Block, list[Place]] = {}
@@ -146,7 +146,7 @@ class _Meetings:
 
 
 class _Renaming:
-    """Goes down the dominator tree with the values that the scalars have there."""
+    """Renames: walks the dominator tree with the current values of the scalars."""
 
     def __init__(self, body: Body, found: Places, met: dict[Block, list[Place]]) -> None:
         self.body = body
@@ -166,7 +166,7 @@ class _Renaming:
             self.phis[block] = [(place, self._phi(block, place.type)) for place in together]
         order = {block: {parent: at for at, parent in enumerate(block.predecessors)} for block in self.phis}
         below = tree(entry, dominators(entry, lambda block: block.successors))
-        # A block to enter, or the values to go back to where one is left.
+        # A block to enter, or the values to restore when one is left.
         stack: list[Block | dict[Place, Op | None]] = [entry]
         while stack:
             step = stack.pop()
@@ -204,7 +204,7 @@ class _Renaming:
         found = self.now.get(place)
         if found is not None:
             return found
-        # What is changed bit by bit must not be anything at all: that could be different things to different parts.
+        # A partly written value must not begin undefined: different parts could see different values.
         return self.b.const(place.type, 0) if place.mixed else self._undef(place.type)
 
     def _read(self, place: Place, inside: int, type_: str) -> Op:
@@ -233,7 +233,7 @@ class _Renaming:
         return op
 
     def _as(self, value: Op, type_: str) -> Op:
-        """The same bits."""
+        """A bit cast."""
         return value if value.type == type_ else self.b.from_integer(self.b.as_integer(value), type_)
 
     def _block(self, block: Block, before: dict[Place, Op | None]) -> None:
@@ -249,7 +249,7 @@ class _Renaming:
                 block.ops.append(op)
 
     def _moves(self, op: Op, before: dict[Place, Op | None]) -> bool:
-        """Does without the operation, if it is about places that become values."""
+        """Removes the operation if it accesses promoted scalars."""
         found, b = self.found, self.b
         b.word = op.word
         at = found.at(op.args[0])
@@ -282,7 +282,7 @@ class _Renaming:
         from_: tuple[Variable, int] | None,
         before: dict[Place, Op | None],
     ) -> None:
-        """Scalar by scalar; all are read before the first is written."""
+        """Copies scalar by scalar; all are read before the first is written."""
         found, b, size = self.found, self.b, op.args[2].info
         variable, begin = to or from_ or (None, 0)
         assert variable is not None

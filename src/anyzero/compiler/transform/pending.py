@@ -1,7 +1,7 @@
-"""Sets of blocks that are still to come, in the order in which they do.
+"""Pending blocks of the linearisation: persistent sets, ordered by the blocks' order.
 
-Sets are never changed, and equal ones are the same object: a block adds little to what its neighbours have waiting, so
-what two sets have in common is neither copied nor looked at. They are treaps, whose form follows from their contents.
+Sets are immutable and hash-consed: a block's set differs little from its neighbours', so common parts are neither
+copied nor compared. They are treaps, whose form follows from their contents.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from anyzero.compiler.ir import Block
 __all__ = ["Pending", "Waiting"]
 
 Waiting = tuple[Block, "Waiting | None", "Waiting | None"]
-"""A block, what comes before it, and what comes behind it."""
+"""A block, the set of blocks before it, and the set of blocks after it."""
 
 
 class Pending:
@@ -34,11 +34,11 @@ class Pending:
         return self._node(block, None, None)
 
     def _rank(self, node: Waiting) -> int:
-        """As good as random, so that no order of blocks makes the tree deep."""
+        """A pseudo-random priority, so that no order of blocks makes the tree deep."""
         return (self._place[node[0]] + 1) * 0x9E3779B1 & 0xFFFFFFFF
 
     def both(self, one: Waiting | None, other: Waiting | None) -> Waiting | None:
-        """What is in either."""
+        """The union."""
         if one is other or other is None:
             return one
         if one is None:
@@ -50,7 +50,7 @@ class Pending:
         return self._node(block, self.both(before, less), self.both(behind, more))
 
     def _split(self, node: Waiting | None, at: int) -> tuple[Waiting | None, Waiting | None]:
-        """What comes before a place, and what behind it."""
+        """The sets of blocks before and after a position."""
         if node is None:
             return None, None
         block, before, behind = node

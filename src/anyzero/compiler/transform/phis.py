@@ -1,4 +1,4 @@
-"""Phis that choose between a value and themselves."""
+"""Trivial phis: those of one value, besides the phi itself."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from anyzero.compiler.transform.blocks import substitute
 
 
 def remove_trivial_phis(body: Body) -> None:
-    """Removes phis that always have the same value; what they hid may make more of them so."""
+    """Removes trivial phis until there are none; each removal may make others trivial."""
     phis = [phi for block in body.blocks for phi in block.phis]
     users: dict[Op, list[Op]] = {}
     for phi in phis:

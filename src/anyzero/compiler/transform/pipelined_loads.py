@@ -1,7 +1,7 @@
-"""Software pipelining undone: values that a loop loads a turn ahead are loaded in the turn that uses them.
+"""Undoes software pipelining: values that a loop loads an iteration ahead are loaded in the iteration that uses them.
 
-Kernels for GPUs load what the next turn needs while this one computes. Processors that run instructions out of order do
-that by themselves, and the values in between would take registers: eight vectors of a product of matrices.
+Kernels for GPUs load the next iteration's operands while this one computes. Out-of-order processors overlap iterations
+by themselves, and the loaded values would occupy registers: eight vectors in a product of matrices.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from anyzero.compiler.transform.dce import dce
 __all__ = ["load_in_turn"]
 
 DEPTH = 12
-"""Operations one behind the other that an address is made of."""
+"""The longest chain of operations of an address."""
 
 
 def load_in_turn(body: Body, loops: Loops) -> bool:
-    """Are there such loads? Blocks stay as they are."""
+    """Rewrites such loads; True if there were any. Blocks stay as they are."""
     changed = False
     for loop in loops.all:
         found = plain(loop)
@@ -35,7 +35,7 @@ class _Turns:
         self.body, self.found = body, found
         self.by: dict[Op, Op] = {}
         self.written: list[Op] = []
-        """What goes in front of a turn."""
+        """Operations that are inserted at the beginning of an iteration."""
         self.made: dict[tuple[Op, Op], Op] = {}
 
     def run(self) -> bool:
@@ -55,7 +55,7 @@ class _Turns:
         return True
 
     def _pairs(self) -> dict[tuple[Op, Op], list[Op]]:
-        """Loads in front of the loop and in it whose results phis bring together."""
+        """Pairs of loads, before the loop and in it, whose results are the arguments of a phi."""
         found = self.found
         pairs: dict[tuple[Op, Op], list[Op]] = {}
         for phi in found.header.phis:
@@ -68,7 +68,7 @@ class _Turns:
         return pairs
 
     def _delayed(self, early: Op, ahead: Op, phis: list[Op], users: dict[Op, set[Op]]) -> bool:
-        """Is what the load gives used in the next turn only, and is it still there then?"""
+        """Is the loaded value used in the next iteration only, with no write to its memory in between?"""
         found = self.found
         loaded = {ahead}
         if ahead.info.count > 1:
@@ -81,7 +81,7 @@ class _Turns:
         return all(self._in_turn(phi, users) for phi in phis)
 
     def _in_turn(self, phi: Op, users: dict[Op, set[Op]]) -> bool:
-        """Is it asked for in no other place than the block that runs a turn?"""
+        """Is it used in the loop's body alone?"""
         latch, header = self.found.latch, self.found.header
         return all(user.block is latch or (user.block is header and user.name == "phi") for user in users[phi]) and all(
             block.condition is not phi for block in (latch, header)
@@ -102,7 +102,7 @@ class _Turns:
         return op
 
     def _both(self, before: Op, ahead: Op, users: dict[Op, set[Op]], depth: int) -> Op:
-        """The value of `before` in the first turn, and in each other what `ahead` was in the turn in front of it."""
+        """The value of `before` in the first iteration, and in the others `ahead` of the previous iteration."""
         if before is ahead:
             return before
         made = self.made.get((before, ahead))
@@ -121,7 +121,7 @@ class _Turns:
         return made
 
     def _counter(self, before: Op, ahead: Op, users: dict[Op, set[Op]]) -> Op | None:
-        """A counter that is a step ahead from the beginning on, as one that is not."""
+        """A counter that is a step ahead, rewritten as one that is not."""
         found = self.found
         if ahead.name != "phi" or ahead.block is not found.header or not self._in_turn(ahead, users):
             return None

@@ -1,7 +1,7 @@
 """Software prefetching, some iterations ahead, in loops whose stride is uniform and unknown, or longer than a vector.
 
-`for (i = get_local_id(0); i < n; i += get_local_size(0))` reads a piece here and a piece there, and the next vector
-reads what lies between: no order that processors expect. Loops that go on to the neighbour are left to them.
+`for (i = get_local_id(0); i < n; i += get_local_size(0))` reads with gaps, and the next vector reads the gaps: hardware
+prefetchers do not recognise that. Contiguous loops are left to them.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from anyzero.compiler.folding import signed, width
 from anyzero.compiler.ir import SIZES, Body, Op
 
 ROUNDS = 16
-"""So far ahead: a page of memory for groups of 256 and bytes."""
+"""Iterations ahead: a page of memory for groups of 256 and bytes."""
 MOST = 2
-"""Loads of a loop that are worth it; more of them keep the processor waiting for memory anyway."""
+"""Most loads of a loop that are prefetched; with more of them, memory bandwidth is the limit anyway."""
 DEPTH = 8
 
 
@@ -35,7 +35,7 @@ def insert_prefetches(body: Body, flow: Flow, shapes: Shapes, lanes: int) -> Non
 
 
 def _near(op: Op, shapes: Shapes) -> bool:
-    """Neighbours in memory that is not the group's own."""
+    """Contiguous loads from global memory."""
     if op.name != "load" or op.info.space not in ("global", "constant") or op.info.volatile:
         return False
     return bool(shapes[op.args[0]].stride == SIZES[op.type] * op.info.count)
@@ -43,7 +43,7 @@ def _near(op: Op, shapes: Shapes) -> bool:
 
 @dataclass(slots=True, frozen=True)
 class _Counter:
-    """A number that every round adds the same to."""
+    """An induction variable: the phi and its uniform step."""
 
     phi: Op
     sum: Op
@@ -51,7 +51,7 @@ class _Counter:
 
 
 def _counters(loop: Loop, shapes: Shapes, lanes: int) -> list[_Counter]:
-    """Not those that go on to what lies behind the vector."""
+    """Is the stride other than that of a contiguous loop?"""
     found = []
     for phi in loop.header.phis:
         again = [arg for arg, block in zip(phi.args, loop.header.predecessors, strict=True) if block in loop]
@@ -66,14 +66,14 @@ def _counters(loop: Loop, shapes: Shapes, lanes: int) -> list[_Counter]:
 
 
 def _bare(op: Op) -> Op:
-    """However wide it is."""
+    """The value before conversions of its width."""
     while op.name == "cast" and op.info in ("sext", "zext", "trunc"):
         op = op.args[0]
     return op
 
 
 def _still(op: Op, loop: Loop, depth: int = DEPTH) -> bool:
-    """Is it the same in every round?"""
+    """Is it loop-invariant?"""
     if op.block is None or op.block not in loop:
         return True
     pure = op.pure and op.name not in ("phi", "part")
@@ -81,7 +81,7 @@ def _still(op: Op, loop: Loop, depth: int = DEPTH) -> bool:
 
 
 def _scale(op: Op, counter: Op, loop: Loop, depth: int = DEPTH) -> int | None:
-    """How many bytes further on it is when the counter is one more; None where that is not known."""
+    """Bytes of address per unit of the counter; None if unknown."""
     if op is counter:
         return 1
     if _still(op, loop):
@@ -119,7 +119,7 @@ def _ask(body: Body, flow: Flow, shapes: Shapes, load: Op, loop: Loop, counter: 
 
 
 def _later(flow: Flow, one: Op, other: Op) -> Op | None:
-    """Behind which both are known; None where there may be only one of them."""
+    """The later definition, which the other dominates; None if neither dominates the other."""
     if one.block is None or other.block is None:
         return None
     if one.block is other.block:

@@ -1,7 +1,7 @@
 """Cuts a body at the barriers of a work-group.
 
-A region is what a vector of work-items runs from one barrier to the next. All vectors of a group run a region before
-any of them goes on; what a vector still needs then lies in memory of its own, or is computed again where that is cheap.
+A region is the code between barriers. All vectors of a group run a region before any of them enters the next; values
+that are live across a barrier are kept in memory of each vector, or rematerialised where that is cheap.
 """
 
 from __future__ import annotations
@@ -18,20 +18,18 @@ from anyzero.compiler.transform.linearise import connect
 from anyzero.compiler.transform.ssa_repair import demote
 
 _STEPS = 6
-"""How long a chain of operations is computed again rather than kept."""
+"""The longest chain of operations that is rematerialised."""
 
 
 @dataclass(slots=True, eq=False)
 class Region:
     start: Block
     blocks: list[Block]
-    """In the order in which they are numbered; those that end in a barrier, or not at all, are the last of their
-    way.
-    """
+    """In the order of their numbers."""
 
 
 def split(body: Body, shapes: Shapes, masks: Masks) -> list[Region]:
-    """The first region is where a kernel begins."""
+    """The first region starts at the kernel's entry."""
     starts = [body.blocks[0]]
     for block in list(body.blocks):
         starts += _cut(block, body, masks)
@@ -40,7 +38,7 @@ def split(body: Body, shapes: Shapes, masks: Masks) -> list[Region]:
 
 
 def start_from(starts: list[Block], body: Body, shapes: Shapes, masks: Masks) -> list[Region]:
-    """Regions that start at these blocks, to which only barriers lead. What is needed there outlives the barriers."""
+    """Regions that start at these blocks, whose predecessors all end in barriers; live values are kept across these."""
     if len(starts) > 1:
         _keep(body, shapes, masks, starts[1:])
     return [Region(start, _reached(start)) for start in starts]
@@ -102,7 +100,7 @@ def _keep(body: Body, shapes: Shapes, masks: Masks, starts: list[Block]) -> None
 
 
 def alive(body: Body, masks: Masks, starts: list[Block]) -> tuple[set[Op], set[Slot]]:
-    """What is still needed where a region starts."""
+    """Values that are live where a region starts."""
     uses: dict[Block, set[object]] = {}
     makes: dict[Block, set[object]] = {}
     for block in body.blocks:
@@ -137,9 +135,7 @@ def alive(body: Body, masks: Masks, starts: list[Block]) -> tuple[set[Op], set[S
 
 
 def values_across(body: Body, masks: Masks, starts: list[Block]) -> set[Op]:
-    """What is computed in front of a barrier and used behind it. Found use by use: sets of what is alive would hold all
-    values at all starts.
-    """
+    """Values that are live across a barrier. Found use by use: live sets would hold all values at all starts."""
     found: set[Op] = set()
     inside = {start: _within(start) for start in [body.blocks[0], *starts]}
     owners: dict[Block, list[Block]] = {}
@@ -152,14 +148,14 @@ def values_across(body: Body, masks: Masks, starts: list[Block]) -> set[Op]:
             home = value.block
             if home is None or home is block or value in found:
                 continue
-            # Is there a way from where a region starts that does not come by where the value is computed?
+            # Is there a path from a region's start that does not pass the definition?
             if any(each in behind and not inside[each].dominates(home, block) for each in owners.get(block, ())):
                 found.add(value)
     return found
 
 
 def _within(start: Block) -> Dominators[Block]:
-    """Of the region that starts at a block."""
+    """Blocks of the region that starts at a block."""
     return dominators(start, lambda block: [] if ends_in_barrier(block) is not None else block.successors)
 
 
@@ -172,7 +168,7 @@ def _used(block: Block, masks: Masks) -> Iterator[Op]:
 
 
 def slots_across(body: Body, starts: list[Block]) -> set[Slot]:
-    """Slots that are read behind a barrier, as they were written in front of it."""
+    """Slots that are live across a barrier."""
     if not starts:
         return set()
     bits: dict[Slot, int] = {}
@@ -196,7 +192,7 @@ def slots_across(body: Body, starts: list[Block]) -> set[Slot]:
 
 
 def _recompute(body: Body, shapes: Shapes, masks: Masks, starts: list[Block], cheap: dict[Op, int]) -> None:
-    """Ids, arguments and what is quickly made of them are computed in every block that needs them."""
+    """Rematerialises ids, arguments and short computations of them in every block that uses them."""
     again = {value for value in values_across(body, masks, starts) if _steps(value, cheap) <= _STEPS}
     if not again:
         return
@@ -231,12 +227,12 @@ def _recompute(body: Body, shapes: Shapes, masks: Masks, starts: list[Block], ch
 
 
 def is_cheap(value: Op) -> bool:
-    """Is it computed again rather than kept?"""
+    """Is it rematerialised?"""
     return _steps(value, {}) <= _STEPS
 
 
 def _steps(value: Op, known: dict[Op, int], room: int = _STEPS) -> int:
-    """Operations that it takes to compute a value; those beyond `room` need not be counted."""
+    """Operations that rematerialise a value; counting stops beyond `room`."""
     if value.block is None:
         return 0
     found = known.get(value)

@@ -1,7 +1,7 @@
-"""Asks before every access whether the memory is resident, for devices without on-demand paging.
+"""Inserts residency checks before every access, for devices without on-demand paging.
 
-Nothing else works for all memory on all machines: the host and other devices use the same pages at the same time, so
-protecting pages would take memory away from them as well.
+Page protection is no alternative: the host and other devices use the same pages at the same time, and would lose access
+as well.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from anyzero.compiler.ir import Body, Op, Variable
 
 
 def show(body: Body) -> str:
-    """Every operation on a line, values numbered in their order."""
+    """Every operation on a line, values numbered in order."""
     return "\n".join(_lines(body)) + "\n"
 
 
@@ -46,7 +46,7 @@ def _lines(body: Body) -> Iterator[str]:
 
 
 def _short(info: object) -> str:
-    """Only what differs from the usual."""
+    """The properties that differ from the default."""
     if not is_dataclass(info) or isinstance(info, type):
         return str(info)
     said = []

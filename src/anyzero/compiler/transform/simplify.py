@@ -1,4 +1,4 @@
-"""Looks again at operations whose operands have become known, as the builder looked at them when they were written."""
+"""Simplification: folds operations whose operands became constant, by the builder's rules, and constant branches."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _again(b: Builder, op: Op) -> Op:
 
 
 def _contents(body: Body, load: Op) -> Op | None:
-    """What lies at a place that is known: in a constant, or among the arguments."""
+    """The value of a load from a constant or from the arguments, at a constant offset."""
     of = load.args[0] if load.name == "part" else load
     if of.name != "load" or of.info.volatile or (load is of and of.info.count != 1):
         return None
@@ -77,7 +77,7 @@ def _contents(body: Body, load: Op) -> Op | None:
 
 
 def _constant(body: Body, of: Variable, offset: int, size: int, load: Op) -> Op | None:
-    """A number, or the address of a function; other addresses are not known before the code is loaded."""
+    """A number, or the address of a function; other addresses are constant only once the code is loaded."""
     for place, function in of.functions:
         if place == offset and load.type == "ptr":
             return Op("function", "ptr", info=function, word=load.word, block=load.block)
@@ -90,7 +90,7 @@ def _constant(body: Body, of: Variable, offset: int, size: int, load: Op) -> Op 
 
 
 def _decide(body: Body) -> None:
-    """Branches whose condition is known lead to one place only."""
+    """Folds branches with a constant condition."""
     changed = False
     for block in body.blocks:
         condition = block.condition

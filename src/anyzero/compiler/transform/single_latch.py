@@ -1,7 +1,7 @@
 """Loop simplification: every loop gets a single latch of its own.
 
-Work-items that start over from different places meet there, so that the loop's header is no place where ways join. And
-none of them is still in an inner loop, which the others may not have left yet.
+Work-items that continue from different places join in the latch and not in the loop's header, and none of them is still
+in an inner loop that the others may not have left yet.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from anyzero.compiler.transform.block_order import number, redirect
 
 
 def single_latch(body: Body, loops: Loops) -> bool:
-    """Are there new blocks? Then loops and dominators have to be found again."""
+    """Adds latches; True if there are new blocks, and loops and dominators have to be computed again."""
     changed = False
     for loop in loops.all:
         if len(loop.latches) == 1 and loops.innermost[loop.latches[0]] is loop:

@@ -9,7 +9,7 @@ from anyzero.compiler.transform.blocks import substitute
 
 
 def speculate_loads(body: Body) -> None:
-    """Loads both and chooses the value: what nothing points to can become a value itself."""
+    """Loads both and selects the value: variables whose addresses are no longer selected can be promoted."""
     if not any(op.name == "select" and op.type == "ptr" for op in body.ops):
         return
     b = Builder(body)
@@ -40,7 +40,7 @@ def speculate_loads(body: Body) -> None:
 
 
 def _sides(load: Op) -> tuple[Op, Op, Op, int] | None:
-    """The condition, the two pointers, and what is added to either."""
+    """The condition, the two pointers, and the offset that is added to either."""
     pointer, offset = load.args[0], 0
     if pointer.name == "offset" and pointer.args[1].name == "const":
         pointer, offset = pointer.args[0], signed_offset(pointer.args[1])

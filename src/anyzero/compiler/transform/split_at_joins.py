@@ -1,8 +1,7 @@
-"""Splits regions where control flow from several barriers joins, so that the code behind the join is emitted once.
+"""Splits regions where control flow from several barriers joins, so that the code after the join is emitted once.
 
-A loop with a barrier in it is entered from in front of it, and again from behind its barrier: its body would be part of
-both regions. What comes before the joint must be nothing but what the whole group agrees on. It is a region by itself
-then, which runs once for all vectors.
+A loop with a barrier in it is entered from before the loop, and again after its barrier: its body would be part of both
+regions. Code before the join must be group-uniform. It is a region of its own then, which runs once for all vectors.
 """
 
 from __future__ import annotations
@@ -16,23 +15,23 @@ from anyzero.compiler.transform.linearise import connect
 from anyzero.compiler.transform.regions import Region, alive, ends_in_barrier, is_cheap, start_from
 
 MOST = 64
-"""Regions of a kernel that is looked at so closely."""
+"""Kernels of more regions are left as they are."""
 
 
 @dataclass(slots=True, eq=False)
 class Known:
-    """What a group agrees on."""
+    """Group-uniform values."""
 
     values: Callable[[Op], bool]
     slots: Container[Slot]
     apart: Container[Block]
-    """Blocks that some vectors come to and others do not."""
+    """Blocks that only some vectors of a group reach."""
     idle: Container[Block]
-    """Blocks that do nothing for a single vector."""
+    """Blocks without work of a single vector."""
 
 
 def split_at_joins(body: Body, regions: list[Region], shapes: Shapes, masks: Masks, known: Known) -> list[Region]:
-    """The same regions come back where there is nothing to cut."""
+    """Returns the same regions where there is nothing to split."""
     starts = [region.start for region in regions]
     if len(regions) > MOST:
         return regions
@@ -56,12 +55,12 @@ def split_at_joins(body: Body, regions: list[Region], shapes: Shapes, masks: Mas
 
 
 def _before(block: Block) -> list[Block]:
-    """Blocks that lead to it without a barrier in between."""
+    """Predecessors, without those that end in a barrier."""
     return [each for each in block.predecessors if ends_in_barrier(each) is None]
 
 
 def _shared(regions: list[Region]) -> list[Block]:
-    """Where what several regions have in common begins."""
+    """Blocks where the shared code of several regions begins."""
     owners: dict[Block, set[int]] = {}
     for number, region in enumerate(regions):
         for block in region.blocks:
@@ -75,7 +74,7 @@ def _shared(regions: list[Region]) -> list[Block]:
 
 
 def _leading(joint: Block) -> dict[Block, None]:
-    """All that comes before without a barrier in between, in the same order each time: regions are numbered by it."""
+    """All blocks that reach it without a barrier in between, in a deterministic order: regions are numbered by it."""
     found: dict[Block, None] = {}
     waiting = [joint]
     while waiting:
@@ -86,7 +85,7 @@ def _leading(joint: Block) -> dict[Block, None]:
 
 
 def _with_siblings(joint: Block) -> list[Block]:
-    """With the other blocks that the same ways may lead to: cut at all of them, what is in front does nothing else."""
+    """With the other blocks that the code before it leads to: split at all of them, that code does nothing else."""
     found = {joint: None}
     waiting = [joint]
     while waiting:
@@ -98,7 +97,7 @@ def _with_siblings(joint: Block) -> list[Block]:
 
 
 def _may_cut(joint: Block, body: Body, masks: Masks, known: Known) -> bool:
-    """Does all that comes before do nothing but what the group agrees on, and leave nothing else?"""
+    """Is all code before it group-uniform, and are the values that it leaves?"""
     leading = _leading(joint)
     if joint in known.apart or any(block not in known.idle for block in leading):
         return False

@@ -8,7 +8,7 @@ from anyzero.compiler.ir import Block, Body, Masks, Op, Slot
 
 
 def demote(values: set[Op], body: Body, shapes: Shapes, masks: Masks) -> None:
-    """Puts values into slots: written where they are computed, read wherever another block uses them."""
+    """Demotes values to slots: written at the definition, read in every other block with a use."""
     slots: dict[Op, Slot] = {}
     for value in values:
         slots[value] = Slot(value.type, "value", shapes[value])

@@ -1,8 +1,8 @@
-"""Strip-mining: cuts loops whose turns read far apart into strips, and ends a region behind each.
+"""Strip-mining: cuts loops with a large stride into strips, and ends a region after each.
 
-A naive product of matrices goes down a column of the second matrix: each turn reads another page, and where a row of
-the matrix is a power of two long, all of them fall into the same few sets of the caches. All vectors of a block run one
-strip before any goes on to the next (loop tiling), so that the memory of a strip stays in the caches for all rows.
+A naive product of matrices reads down a column of the second matrix: each iteration reads another page, and where a row
+of the matrix is a power of two long, all of them map to the same few sets of the caches. All vectors of a block run one
+strip before any starts the next (loop tiling), so that the memory of a strip stays in the caches for all rows.
 """
 
 from __future__ import annotations
@@ -17,20 +17,21 @@ from anyzero.compiler.operations import DIVISIONS, LONG, ORDERS
 from anyzero.compiler.transform.block_order import number, redirect
 
 TURNS = 64
-"""Of a strip: with the columns of a block, what they read fits into a small second-level cache."""
+"""Iterations of a strip: with the columns of a block, the memory that they read fits into a small second-level cache.
+"""
 FAR = 256
-"""Bytes from turn to turn beyond which caches and prefetchers do badly."""
+"""Strides in bytes beyond which caches and prefetchers do badly."""
 
 _ALONE = ORDERS | (LONG - DIVISIONS - {"frem"}) | {"fault"}
-"""Kernels that have these are left alone: others may see the order of work-items, or there is little to gain."""
+"""Kernels with these operations are left alone: the order of work-items may be visible, or there is little to gain."""
 
 
 def strip_mine(body: Body, flow: Flow, shapes: Shapes) -> bool:
-    """Are there such loops? Then there are new blocks, and the flow has to be analysed again."""
+    """Cuts loops; True if any was, and the flow graph has to be analysed again."""
     if flow.loops.irreducible or not all(_may_wait(op) for op in body.ops):
         return False
     same = group_uniform(body, flow)
-    # All vectors have to come to the end of a strip together.
+    # All vectors have to reach the end of a strip together.
     if any(block.condition is not None and not _agreed(block.condition, same) for block in body.blocks):
         return False
     loops = {flow.loops.innermost[op.block]: None for op in served(body, flow, shapes) if op.block and _far(op, flow)}
@@ -56,7 +57,7 @@ def _fit(loop: Loop) -> bool:
 
 
 def _far(op: Op, flow: Flow) -> bool:
-    """Do two turns of its loop read far from each other?"""
+    """Is its stride per iteration large?"""
     assert op.block is not None
     loop = flow.loops.innermost[op.block]
     assert loop is not None
@@ -65,13 +66,13 @@ def _far(op: Op, flow: Flow) -> bool:
 
 
 def _counter(loop: Loop) -> tuple[Op, Op] | None:
-    """A number that each turn adds the same constant to: the phi and the sum."""
+    """An induction variable with a constant step: the phi and the sum."""
     found = ((phi, counter(phi, loop)) for phi in loop.header.phis)
     return next(((phi, sum_) for phi, sum_ in found if sum_ is not None), None)
 
 
 def _cut(loop: Loop, body: Body) -> None:
-    """Ends a region on the way back from the last turn of each strip."""
+    """Ends a region on the back edge of each strip's last iteration."""
     header, latch = loop.header, loop.latches[0]
     found = _counter(loop)
     assert found is not None

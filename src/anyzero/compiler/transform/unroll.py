@@ -1,8 +1,8 @@
-"""Short loops turn by turn: tiny ones, and those that go through private memory.
+"""Full unrolling of short loops: tiny ones, and those that index private memory.
 
-An array that is walked by a loop's counter has to be memory. Written out turn by turn every index is known, and the
-array can become values. Tiny loops have been written out in what an optimiser wrote; without one they still stand, and
-their counters hide which addresses are a constant apart.
+An array that is indexed by a loop's counter has to be in memory. After full unrolling every index is constant, and the
+array can be promoted. SPIR-V that was optimised has its tiny loops unrolled; in other SPIR-V their counters hide
+constant distances between addresses.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from anyzero.compiler.transform.simplify import simplify
 
 TURNS = 32
 OPERATIONS = 512
-"""Of all turns of a loop together."""
+"""Most operations of an unrolled loop, all iterations together."""
 TINY = 256
-"""The same, where no array is won."""
+"""The same, where no array is promoted."""
 BYTES = 1024
-"""Of an array that is worth it."""
+"""The largest array that is worth it."""
 MEETINGS = 10
-"""Turns of a tiny loop with a barrier in it, each of which makes regions of its own: those of a tree over a group."""
+"""Most iterations of a tiny loop with a barrier, because each adds regions: enough for a tree over a group."""
 MUCH = 16
-"""What an operation counts for that becomes much code."""
+"""The weight of an operation that becomes much code."""
 ALL = 4096
-"""Operations that one body may gain."""
+"""Most operations that unrolling may add to a body."""
 
 
 def unroll(body: Body) -> bool:
-    """Writes out the loops that pay, inner ones before those around them; says whether there were any."""
+    """Unrolls the loops that pay, inner ones first; True if there were any."""
     changed, room = False, ALL
     while room > 0:
         immediate = dominators(body.blocks[0], lambda block: block.successors)
@@ -46,7 +46,7 @@ def unroll(body: Body) -> bool:
         done: set[Block] = set()
         for loop in _that_pay(body, loops, immediate):
             size = _turn_size(loop)
-            # What was written out before may have changed where it is entered.
+            # An earlier unrolling may have changed the loop's entry.
             found = counted(loop, immediate, TURNS) if done.isdisjoint(loop.blocks) else None
             if found is not None and size * (found.turns + 1) <= room:
                 room -= size * (found.turns + 1)
@@ -64,8 +64,8 @@ def unroll(body: Body) -> bool:
 
 
 def _that_pay(body: Body, loops: Loops, immediate: Dominators[Block]) -> list[Loop]:
-    """Tiny loops, and those through arrays that every index is known of once all such loops are written out; small ones
-    first.
+    """Tiny loops, and loops over arrays all of whose indices become constant once all such loops are unrolled; small
+    ones first.
     """
     walks = [(block, variable) for block in body.blocks for variable in _walked(block)]
     short: dict[Loop, bool] = {}
@@ -94,7 +94,7 @@ def _is_tiny(loop: Loop, loops: Loops, immediate: Dominators[Block]) -> bool:
 
 def _weight(op: Op) -> int:
     if op.name in ("cast", "offset"):
-        # Of counters and to constant places: nothing will be left of most.
+        # Arithmetic on counters, and accesses at constant offsets: most of these are folded.
         return 0
     return MUCH if op.name in LONG or (op.name == "math" and op.info[0] not in CHEAP_MATHS) else 1
 
@@ -104,7 +104,7 @@ def _turn_size(loop: Loop) -> int:
 
 
 def _walked(block: Block) -> Iterator[Variable]:
-    """Private arrays with an index that is not known."""
+    """Private arrays with an index that is not constant."""
     for op in block.ops:
         if op.name == "offset" and op.args[1].name != "const":
             begin = root(op)
@@ -113,7 +113,7 @@ def _walked(block: Block) -> Iterator[Variable]:
 
 
 def _meets(loop: Loop) -> bool:
-    """Do whole groups meet in it? Each turn would then make regions of its own."""
+    """Does it have barriers of a group? Each iteration would then add regions."""
     for block in loop.blocks:
         for op in block.ops:
             if op.name == "group_copy" or (op.name == "barrier" and op.info == "group"):
@@ -128,14 +128,14 @@ class _Turn:
     blocks: dict[Block, Block]
     """The copy of each block of the loop."""
     values: dict[Op, Op]
-    """What its values are in this turn."""
+    """The values of this iteration, by the original."""
 
     def value(self, op: Op) -> Op:
         return self.values.get(op, op)
 
 
 def _write_out(body: Body, found: Counted) -> dict[Op, Op]:
-    """What is used behind the loop is what its last turn computed; that is left to the caller."""
+    """The caller replaces uses after the loop by the values of the last iteration."""
     header = found.loop.header
     blocks = sorted(found.loop.blocks, key=lambda block: block.number)
     entering, turning = (header.predecessors.index(block) for block in (found.before, found.latch))

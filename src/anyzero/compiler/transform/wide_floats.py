@@ -7,19 +7,19 @@ from anyzero.compiler.ir import WIDTHS, Op
 from anyzero.compiler.transform.wide_integers import halves
 
 _BIAS = {"float": (127, 23), "double": (1023, 52)}
-"""What an exponent of zero is written as, and the bits below it."""
+"""The exponent's bias, and the bits of the mantissa."""
 _ROUNDED = {"rte": "roundeven", "rtp": "ceil", "rtn": "floor"}
 _OPPOSITE = {"rtp": "rtn", "rtn": "rtp"}
 
 
 def _power(b: Builder, exponent: int, type_: str) -> Op:
-    """Of two; infinity where there is no such number."""
+    """A power of two; infinity if it is out of range."""
     bias, place = _BIAS[type_]
     return b.const(type_, min(bias + exponent, 2 * bias + 1) << place)
 
 
 def from_wide(b: Builder, kind: str, value: Op, to: str) -> Op:
-    """A float from 128 bits, rounded once: the upper 64 of its bits tell by the last whether others were set."""
+    """A float from 128 bits, rounded once: the last of the upper 64 bits is sticky."""
     name, _, mode = kind.partition(".")
     if name == "sitofp":
         negative = b.icmp("slt", value, b.const("i128", 0))
@@ -39,7 +39,7 @@ def _magnitude(b: Builder, value: Op, to: str, mode: str) -> Op:
     lost = b.icmp("ne", b.shl(b.lshr(value, by), by), value)
     found = b.cast(f"uitofp.{mode}" if mode else "uitofp", b.or_(kept, b.cast("zext", lost, "i64")), to)
     if to not in _BIAS:
-        # Whatever has more than 64 bits is beyond a half anyway.
+        # Integers of more than 64 bits are out of the range of a half anyway.
         return found
     bias, place = _BIAS[to]
     raw = f"i{WIDTHS[to]}"
@@ -58,7 +58,7 @@ def to_wide(b: Builder, signed: bool, bits: int, modes: list[str], value: Op) ->
     type_ = value.type
     zero = b.const(type_, 0)
     size = b.intrinsic("fabs", value)
-    # What does not fit has no value unless it is saturated; it must not be converted, though.
+    # Out of range, the result is undefined unless saturated; the conversion must not be executed, though.
     limit = _power(b, bits - (signed and saturated), type_)
     inside = b.emit("fcmp", "i1", [size, limit], "olt")
     size = b.select(inside, size, zero)

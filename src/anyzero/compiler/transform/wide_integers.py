@@ -54,7 +54,7 @@ class WideBuilder(Builder):
         return pair(self.mul(a_low, b_low), self.add(self.math("u_mul_hi", "i64", a_low, b_low), across))
 
     def _shifted(self, name: str, value: Op, by: Op) -> Op:
-        """Inside of a half, with what crosses over in two steps: there is no shift by 64. Then by a whole half."""
+        """Shifts within halves, then by a whole half; crossing bits take two shifts: none shifts by 64."""
         (low, high), (count, _) = halves(value), halves(by)
         last, one = self.const("i64", 63), self.const("i64", 1)
         inside = self.and_(count, last)
@@ -70,7 +70,7 @@ class WideBuilder(Builder):
         return pair(self.select(whole, moved, below), self.select(whole, rest, moved))
 
     def _divided(self, name: str, a: Op, d: Op) -> Op:
-        # The routine does not mind a zero; this division does, and ends the kernel as every other.
+        # The routine accepts a zero; this division traps, as every division does.
         self.emit("udiv", "i64", [super().const("i64", 1), self.or_(*halves(d))])
         signed, zero = name[0] == "s", self.const(I128, 0)
         above, below = a, d
@@ -90,7 +90,7 @@ class WideBuilder(Builder):
         if predicate in ("eq", "ne"):
             either = self.or_(self.xor(a_low, b_low), self.xor(a_high, b_high))
             return self.icmp(predicate, either, self.const("i64", 0))
-        # Of equal upper halves the lower ones decide, which have no sign.
+        # If the upper halves are equal, the lower ones decide, compared without a sign.
         lower = self.icmp(f"u{predicate[1:]}", a_low, b_low)
         return self.select(self.icmp("eq", a_high, b_high), lower, self.icmp(predicate, a_high, b_high))
 
@@ -101,7 +101,7 @@ class WideBuilder(Builder):
         return pair(*(super(WideBuilder, self).select(condition, *each) for each in both))
 
     def cast(self, kind: str, value: Op, to: str) -> Op:
-        """Between integers; floats are not a matter of halves."""
+        """Conversions between integers; `wide_floats` has the others."""
         if I128 not in (value.type, to) or value.type == to:
             return super().cast(kind, value, to)
         if value.type == I128:

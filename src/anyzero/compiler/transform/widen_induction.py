@@ -1,8 +1,8 @@
-"""Induction variable widening: addresses that loops make of 32-bit indices are counted with 64 bits.
+"""Induction variable widening: addresses with 32-bit indices get 64-bit induction variables.
 
-In `a[row * n + k]` the sum is widened in every turn, because it might wrap around from one turn to the next. If it did,
-two accesses of the same lane would lie 4 GiB apart or more, and not both in a buffer of less than that, see
-docs/compiler.md#shapes. So the first index is widened in front of the loop, and each turn adds to that.
+In `a[row * n + k]` the sum is widened in every iteration, because it might wrap around from one iteration to the next.
+If it did, two accesses of the same lane would lie 4 GiB apart or more, and not both in a buffer of less than that, see
+docs/compiler.md#shapes. So the first index is widened before the loop, and each iteration adds to that.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from anyzero.compiler.transform.blocks import substitute
 
 DEPTH = 8
 SHORT = 1 << 16
-"""Elements of a step after which a sum that wrapped around would be nearly 4 GiB away."""
+"""The longest step in elements for which a sum that wraps around jumps by nearly 4 GiB."""
 
 
 def widen_induction(body: Body, flow: Flow, shapes: Shapes) -> None:
@@ -26,7 +26,7 @@ def widen_induction(body: Body, flow: Flow, shapes: Shapes) -> None:
 
 
 def _waits(loop: Loop) -> bool:
-    """Then the turns are few and long, and a counter more has to be kept by every vector."""
+    """Loops with barriers are left alone: iterations are few and long, and every vector would keep one more counter."""
     return any(op.name == "barrier" and op.info != "joint" for block in loop.blocks for op in block.ops)
 
 
@@ -36,12 +36,12 @@ class _Widening:
         self.latch = loop.latches[0]
         (self.outside,) = (each for each in loop.header.predecessors if each is not self.latch)
         self.first: dict[Op, Op] = {}
-        """Values in front of the first turn."""
+        """Copies in the preheader, by the original."""
 
     def run(self) -> None:
         by: dict[Op, Op] = {}
         for block in self.loop.blocks:
-            # Each turn must come here, or two accesses might lie far from each other after all.
+            # Each iteration must execute it, or two accesses might lie far from each other after all.
             if self.flow.loops.innermost[block] is self.loop and self.flow.immediate.dominates(block, self.latch):
                 for op in block.ops:
                     if op.name in ("load", "store"):
@@ -57,8 +57,8 @@ class _Widening:
         step = step_of(narrow, self.loop, narrow=True)
         if step is None or not step.factor:
             return None
-        # The step itself may wrap around, as the sum does. One of single bytes that is long may well lie on both sides
-        # of where the sum would.
+        # The step itself may wrap around, as the sum does. An access of single bytes with a long step may lie on both
+        # sides of the wrap.
         factor = signed(step.factor & 0xFFFFFFFF, 32)
         if _bytes(access) < 2 and (step.of is not None or abs(factor) > SHORT):
             return None
@@ -72,7 +72,7 @@ class _Widening:
         phi = self.loop.header.add_phi(Op("phi", "i64", word=index.word))
         following = self._put(self.latch, Op("add", "i64", [phi, by]), index)
         phi.args = [start if each is self.outside else following for each in self.loop.header.predecessors]
-        # An address is that of the first lane and a stride, as far as anybody asks.
+        # The users of an address need only lane 0's and the stride.
         self.shapes.of[phi] = self.shapes.of[following] = Shape(self.shapes[index].stride)
         return phi
 
@@ -97,7 +97,7 @@ class _Widening:
 
 
 def _indices(op: Op, block: Block, depth: int) -> list[Op]:
-    """Widened sums of a block that an address is made of."""
+    """Widened sums of a block that are part of an address."""
     if op.block is not block or not depth:
         return []
     if op.name == "cast":

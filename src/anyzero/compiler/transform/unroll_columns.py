@@ -1,7 +1,7 @@
-"""Unrolls loops whose lanes each go along a row of a matrix, so that several iterations of a lane are one load.
+"""Unrolls loops whose lanes each read along a row of a matrix, so that several iterations of a lane are one load.
 
 `sum += a[row * n + k]`, with a row for each lane, would gather from as many cache lines in each iteration. The unrolled
-loop runs in front of the loop itself, which is left at least one iteration.
+loop runs before the original loop, which keeps at least one iteration.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from anyzero.compiler.ir import Block, Body, Op
 from anyzero.compiler.transform.block_order import number, redirect
 from anyzero.compiler.transform.dce import dce
 
-__all__ = ["join_turns"]
+__all__ = ["unroll_columns"]
 
 
-def join_turns(body: Body, flow: Flow, shapes: Shapes) -> bool:
-    """Are there such loops? Then there are new blocks, and the flow has to be analysed again."""
+def unroll_columns(body: Body, flow: Flow, shapes: Shapes) -> bool:
+    """Unrolls loops; True if any was, and the flow graph has to be analysed again."""
     chosen = [found for loop in flow.loops.all if (found := find_columns(loop, shapes)) is not None]
     for columns in chosen:
         _Unrolling(body, columns).write()
@@ -33,7 +33,7 @@ class _Unrolling:
     def __init__(self, body: Body, columns: Columns) -> None:
         self.body, self.columns, self.found = body, columns, columns.found
         self.joined: dict[Op, Op] = {}
-        """The load of all iterations, by the load of one."""
+        """The combined load of all unrolled iterations, by the original load."""
         self.first: dict[Op, Op] = {}
         """The address of a load in the first iteration."""
 
@@ -59,8 +59,8 @@ class _Unrolling:
         body.blocks += [header, turns, between]
 
     def _ask(self, header: Block, values: dict[Op, Op]) -> None:
-        """Are there more iterations than run at once? Where the counter is below its bound, their difference is right
-        without a sign.
+        """Are more iterations left than the unroll factor? The counter is below its bound, so an unsigned difference is
+        exact.
         """
         columns, body = self.columns, self.body
         now, bound = values[columns.counter], columns.bound
@@ -90,12 +90,12 @@ class _Unrolling:
                 access = replace(op.info, count=op.info.count * self.columns.turns)
                 self.joined[op] = block.append(Op("load", op.type, [address], access, op.flags, op.word))
             joined = self.joined[op]
-            # The components of several are asked for one by one.
+            # Components of a vector load are extracted one by one.
             return joined if op.info.count > 1 else block.append(Op("part", op.type, [joined], turn, word=op.word))
         step = step_of(op.args[0], self.found.loop)
         first = self.first.setdefault(op, address)
         if turn and step is not None and step.of is None:
-            # A constant away, which processors add on their way to memory.
+            # A constant offset, which addressing modes add for free.
             away = self.body.const("i64", turn * step.factor)
             address = block.append(Op("offset", "ptr", [first, away], word=op.word))
         return block.append(Op("load", op.type, [address], op.info, op.flags, op.word))
