@@ -78,7 +78,7 @@ FAULTS = {each.name.lower().replace("_", " "): each.value for each in FaultKind}
 
 @dataclass(slots=True, eq=False)
 class Op:
-    """An operation, and the value that it gives."""
+    """An operation, and its result."""
 
     name: str
     type: str
@@ -101,7 +101,7 @@ class Op:
 
 @dataclass(slots=True, frozen=True)
 class Access:
-    """How memory is touched."""
+    """Properties of a memory access."""
 
     count: int = 1
     """Neighbouring components."""
@@ -126,7 +126,7 @@ class Atomic:
 
 @dataclass(slots=True, frozen=True)
 class Collective:
-    """Work-items of a group or sub-group computing together."""
+    """A collective operation of a group or sub-group."""
 
     scope: str
     """group or sub_group"""
@@ -141,7 +141,7 @@ class Collective:
     operation: str = ""
     """add mul smin smax umin umax fadd fmul fmin fmax and or xor logical_and logical_or logical_xor"""
     cluster: int = 0
-    """Items that work together, where it is not all of them."""
+    """The cluster size, where it is not the whole group or sub-group."""
     count: int = 1
 
 
@@ -157,7 +157,7 @@ class ImageAccess:
 
 @dataclass(slots=True, frozen=True)
 class Reach:
-    """How much memory is about to be touched."""
+    """The extent of a memory access, for residency checks."""
 
     bytes: int
     """By each lane; of each element where their number is an operand."""
@@ -167,7 +167,7 @@ class Reach:
 
 @dataclass(slots=True, eq=False)
 class Variable:
-    """Something in memory that the kernel itself brings along."""
+    """A variable or constant of the kernel, in memory."""
 
     size: int
     alignment: int
@@ -176,24 +176,24 @@ class Variable:
     offset: int = 0
     """Inside local memory or the module's block of globals, once laid out."""
     module: int = 0
-    """Whose block: 0 the kernel's own module, 1 … those that are linked to it."""
+    """The module whose block it is in: 0 the kernel's own, 1 … those that are linked to it."""
     image: bytes | None = None
     """Contents of a constant that lies in the code itself, or of local memory when a group begins; no bytes at all
     stand for zeros there.
     """
     functions: tuple[tuple[int, tuple[int, int]], ...] = ()
-    """Where in it the addresses of functions lie: module and id of each."""
+    """Offsets of function addresses in it: module and id of each."""
     addresses: tuple[tuple[int, Variable, int], ...] = ()
-    """Where in it the addresses of other variables lie, so many bytes further on."""
+    """Offsets of other variables' addresses in it, with an addend."""
     element: int = 0
-    """Of a private array whose elements of all lanes lie side by side: their size."""
+    """The element size of an interleaved private array."""
     extents: tuple[int, ...] = ()
-    """Of a local array: how many elements it has in each dimension, those that lie side by side last."""
+    """The dimensions of a local array, the contiguous one last."""
 
 
 @dataclass(slots=True, frozen=True)
 class Signature:
-    """Of a function that is called by its address; composites are as many scalars as they hold."""
+    """The signature of a function that is called through a pointer; composites are flattened to scalars."""
 
     results: tuple[str, ...]
     """None, one, or the types of as many parts."""
@@ -208,14 +208,14 @@ class Slot:
     name: str = ""
     shape: Any = None
     across: bool = False
-    """Must it outlive a barrier?"""
+    """Is it live across a barrier?"""
     memory: bool = False
-    """Shall it take no register while nobody asks for it?"""
+    """Shall it stay in memory between its uses?"""
 
 
 @dataclass(slots=True, frozen=True, eq=False)
 class Combine:
-    """What a barrier does besides waiting: the vectors' slots are put together once all have written theirs."""
+    """A reduction at a barrier: the vectors' slots are combined once all have written theirs."""
 
     kind: str
     """total: each slot then holds all of them together; before: what comes before its vector; pick: the number in
@@ -235,9 +235,9 @@ class Block:
     predecessors: list[Block] = field(default_factory=list, repr=False)
     """In the order of the phis' arguments, each once."""
     condition: Op | None = None
-    """Of a branch with two successors: taken to the first when it holds."""
+    """The condition of a branch with two successors; the first is taken if it holds."""
     successors: list[Block] = field(default_factory=list, repr=False)
-    """None: the work-item is done."""
+    """None: the work-item ends."""
 
     def append(self, op: Op) -> Op:
         op.block = self
@@ -260,11 +260,11 @@ class Block:
 
 @dataclass(slots=True, eq=False)
 class Body:
-    """A kernel, or a function that is called by its address."""
+    """A kernel, or a function that is called through a pointer."""
 
     name: str
     blocks: list[Block] = field(default_factory=list)
-    """The entry first; every block behind its dominators."""
+    """The entry first; every block after its dominators."""
     variables: list[Variable] = field(default_factory=list)
     constants: dict[tuple[str, int], Op] = field(default_factory=dict, repr=False)
 

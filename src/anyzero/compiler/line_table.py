@@ -1,4 +1,4 @@
-"""Which source line each stretch of machine code comes from."""
+"""The line table: source places of ranges of machine code."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Type(NamedTuple):
         return self.element in FLOATS
 
     def of(self, element: str) -> Type:
-        """As many of another element."""
+        """The type with another element and as many lanes."""
         return Type(element, self.lanes)
 
     @property
@@ -76,7 +76,7 @@ def bits_text(bits: int, element: str) -> str:
 
 
 class Value:
-    """What an instruction computed, or a constant. `+ - * / % & | ^ ~` and unary minus compute; shifts and comparisons
+    """The result of an instruction, or a constant. `+ - * / % & | ^ ~` and unary minus compute; shifts and comparisons
     are methods, because they come signed and unsigned.
     """
 
@@ -175,7 +175,7 @@ def kind_of_call(name: str) -> Kind:
 
 
 class Instruction(NamedTuple):
-    """An instruction with a result. Its text is made when it is written: one that is known already never is."""
+    """An instruction with a result. Its text is made when it is written, which an available expression never is."""
 
     opcode: str
     form: str
@@ -190,12 +190,12 @@ class Instruction(NamedTuple):
 
 
 class Builder:
-    """Instructions in the order they were asked for. `flags` are the fast-math flags of what is computed next."""
+    """Instructions in the order of the calls. `flags` are the fast-math flags of the instructions that follow."""
 
     def __init__(self, prefix: str = "v") -> None:
         self.lines: list[str] = []
         self.intrinsics: dict[str, str] = {}
-        """Declarations of what was called, by name."""
+        """Declarations of called functions, by name."""
         self.flags = ""
         self._prefix = prefix
         self._count = 0
@@ -241,7 +241,7 @@ class Builder:
     def load(
         self, type_: Type, address: Value, *, align: int = 0, invariant: bool = False, volatile: bool = False
     ) -> Value:
-        """`invariant` memory is there, and the same, throughout a launch."""
+        """`invariant` memory is mapped and constant throughout a launch."""
         form = f"{'volatile ' if volatile else ''}{type_}, ptr %s"
         if align:
             form += f", align {align}"
@@ -322,7 +322,7 @@ class Builder:
         return self.op("shufflevector", type_, form, a, second)
 
     def _alike(self, values: Sequence[Value | Number]) -> Sequence[Value]:
-        """Numbers made constants, and single values spread where others have lanes; elements are the caller's care."""
+        """Converts numbers to constants, and splats scalars where others have lanes; callers match element types."""
         types = [value.type for value in values if isinstance(value, Value)]
         if len(types) == len(values) and all(each.lanes == types[0].lanes for each in types):
             return values  # type: ignore[return-value]
@@ -406,5 +406,5 @@ class Builder:
         return self.op("bitcast", type_, f"{value.type} %s to {type_}", value)
 
     def freeze(self, value: Value) -> Value:
-        """Some value where it is poison."""
+        """`freeze`: an arbitrary but fixed value instead of poison."""
         return self.op("freeze", value.type, f"{value.type} %s", value)

@@ -51,7 +51,7 @@ class Operation:
     reads: Memory
     writes: Memory
     pointers: int
-    """So many operands, the first ones, are addresses of memory that is touched."""
+    """The number of leading operands that are addresses of accessed memory."""
     traits: frozenset[str]
 
 
@@ -135,7 +135,7 @@ _ROWS = (
     _op("result",           None, "operands", "never", 1,    "",       "",       0, "effect"),
     _op("printf",           None, "operands", "never", 1,    "",       "",       0, "effect long"),
     _op("fault",            0,    "operands", "each",  1,    "",       "",       0, "effect traps"),
-    # Written by passes behind the choice of lanes
+    # Written by passes after the choice of lanes
     _op("read",             0,    "asked",    "once",  1,    "slot",   "",       0, "placed"),
     _op("write",            1,    "operands", "once",  1,    "",       "slot",   0, "effect"),
     _op("entry_mask",       0,    "never",    "once",  1,    "",       "",       0, "pure placed cheap"),
@@ -158,7 +158,7 @@ PURE = having("pure")
 SAME = PURE - having("placed")
 """Operations that give the same result wherever they stand, from the same operands."""
 REMOVABLE = frozenset(OPERATIONS) - having("effect")
-"""Operations that do nothing but give a value; a volatile load has to stay all the same."""
+"""Operations whose only effect is their result; a volatile load has to stay all the same."""
 DIVISIONS = having("division")
 INTEGER = having("integer") | DIVISIONS
 FLOAT = having("float")

@@ -28,7 +28,7 @@ class Unit(Protocol):
 
     @property
     def title(self) -> str:
-        """For people who look at its form."""
+        """The unit's name beside its printed form."""
 
     def parts(self, scope: str) -> Iterable[Unit]:
         """The units that the passes of an inner scope work on. Each may depend on the results of the one before."""

@@ -36,7 +36,7 @@ def compile_kernel(
 
 
 def compile_function(module: Module, name: str, options: Options, linked: Sequence[Module] = ()) -> CompiledKernel:
-    """An exported function, for code that calls it by its address."""
+    """An exported function, for code that calls it through a pointer."""
     unit = start_function(Source(module, name, options, linked))
     run(FUNCTION_PASSES, unit)
     return compiled_function(unit)

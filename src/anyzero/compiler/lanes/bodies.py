@@ -47,7 +47,7 @@ def on_body(change: Callable[[Body], object]) -> Callable[[Root], None]:
     return run
 
 
-# Of a kernel
+# Passes of a kernel
 
 
 def run_translate(unit: Root) -> None:
@@ -80,7 +80,7 @@ def run_interleave(unit: KernelUnit) -> None:
     interleave(unit.body, unit.lanes)
 
 
-# Of a numbering
+# Passes of a numbering
 
 
 def run_pipelined_loads(unit: NumberingUnit) -> None:
@@ -92,7 +92,7 @@ def has_vector_loops(unit: NumberingUnit) -> bool:
 
 
 def has_columns(unit: NumberingUnit) -> bool:
-    """Narrow indices must not wrap around inside of a buffer from one iteration to the next."""
+    """Requires that narrow indices do not wrap around inside of a buffer from one iteration to the next."""
     small = not unit.options.greater_than_4gb
     return has_vector_loops(unit) and small and any(map(may_have_columns, unit.flow.loops.all))
 
@@ -124,7 +124,7 @@ def copy_for_strips(unit: NumberingUnit) -> None:
     unit.strips_body = copied(unit.body if unit.interior_body is None else unit.interior_body)[0]
 
 
-# Of a version
+# Passes of a version
 
 
 def run_version_loops(unit: VersionUnit) -> None:
@@ -198,7 +198,7 @@ def run_regions(unit: VersionUnit) -> None:
 
 
 def _crossing(body: Body, masks: Masks) -> set[Op]:
-    """Truth values that other blocks ask for, and masks of blocks, which may be written as several for LLVM."""
+    """Booleans that are used outside of their block, and masks of blocks, which may become several LLVM blocks."""
     used = {arg for op in body.ops for arg in op.args if arg.type == "i1" and arg.block is not op.block}
     return used | {mask for mask in masks.of.values() if mask.name != "entry_mask"}
 

@@ -23,7 +23,7 @@ from anyzero.compiler.spirv.module import Module
 from anyzero.compiler.targets import cpu
 
 USUAL_ROWS = 4
-"""Of a group in two dimensions whose size is not known."""
+"""Assumed width of a group in two dimensions whose size is unknown."""
 
 NEIGHBOURS = 8
 """Lanes of a GPU's thread, and of a register of 256 bits."""
@@ -37,7 +37,7 @@ def choose_registers(unit: KernelUnit) -> None:
 
 
 def choose_stage(unit: KernelUnit) -> None:
-    """Where all of it takes little time, a second stage would only take more."""
+    """One stage is enough where full optimisation takes little time."""
     options = unit.options
     small = not unit.flow.loops.all and sum(len(block.ops) for block in unit.body.blocks) <= SMALL
     unit.options = replace(options, quick=options.level == 0 or (options.quick and not small))
@@ -51,7 +51,7 @@ def choose_vector(unit: KernelUnit) -> None:
 
 
 def cut_sub_group(unit: KernelUnit) -> None:
-    """Where no size is required, a sub-group may as well be the shorter vector."""
+    """Shorter sub-groups, where no size is required and the kernel's clusters allow it."""
     required = unit.translation.kernel.required_sub_group_size or 0
     if width := vector_of(unit.body, unit.lanes, unit.target, free=not required):
         unit.sub_group, unit.lanes = required, width
@@ -59,7 +59,7 @@ def cut_sub_group(unit: KernelUnit) -> None:
 
 
 def record_choices(unit: KernelUnit) -> None:
-    """All of it as the lowering asks for it."""
+    """The choices as one record, in the form that the lowering takes."""
     kernel, body, flat = unit.translation.kernel, unit.body, is_flat(unit.translation.uses)
     size = kernel.required_group_size
     unit.private_bytes = sum(variable.size for variable in body.variables if variable.space == "private")
@@ -80,7 +80,7 @@ def record_choices(unit: KernelUnit) -> None:
 
 
 def for_function(options: Options, modules: Sequence[Module]) -> Choices:
-    """Of an exported function: kernels of any module may call it, so all functions have the lanes of a register."""
+    """The choices of an exported function: kernels of any module may call it, so all have a register's lanes."""
     target = cpu.target(options.cpu, options.features)
     lanes = options.lanes or target.sub_group
     mask = "i1" if target.wide or lanes < 2 else "i32"
@@ -90,7 +90,7 @@ def for_function(options: Options, modules: Sequence[Module]) -> Choices:
 def choose_lanes(
     body: Body, flow: Flow, options: Options, target: cpu.Target, kernel: Kernel, uses: Uses, narrow: bool = False
 ) -> tuple[int, str]:
-    """How many, and why, in words. `narrow` says that registers of half the size are used."""
+    """The number of lanes, and the reason in words. `narrow` says that registers of half the size are used."""
     if flow.loops.irreducible:
         # Nothing to linearise where there is but one lane.
         return 1, "a loop has several entries, which only one lane can run"
@@ -109,7 +109,7 @@ def choose_lanes(
     if together >= alone:
         return 1, f"a vector would not pay: {costs}"
     flat = is_flat(uses)
-    # A value of a vector that is several registers long takes as many: few values find room.
+    # A vector of several registers takes as many for each value: few values fit.
     wanted = chains(body, flow, shapes, flat, target.registers)
     registers = 1 if options.large_registers else min(wanted, 2 if narrow else 4)
     lanes, rows = target.lanes * registers, "blocks are chosen at run time" if flat else "groups stay apart"
@@ -127,14 +127,14 @@ def choose_lanes(
 
 
 def mask_element(body: Body, flow: Flow, target: cpu.Target, lanes: int) -> str:
-    """What masks are between blocks: bits where the processor has registers for them, else as wide as the data."""
+    """The element type of masks between blocks: bits if the processor has mask registers, else as wide as data."""
     if target.wide or lanes < 2:
         return "i1"
     return "i64" if mostly_wide(body, analyse(body, flow, lanes)) else "i32"
 
 
 def vector_of(body: Body, size: int, target: cpu.Target, *, free: bool) -> int:
-    """The lanes of the vectors that a sub-group may run as, where these are shorter than it; else 0.
+    """The length of the vectors that a sub-group is split into, where these are shorter than it; else 0.
 
     `free` says that the sub-group's size is the compiler's choice.
     """

@@ -1,4 +1,4 @@
-"""Translation of functions that are called by their address, with modules numbered alike in all of them."""
+"""Translation of functions that are called through pointers, with the same module numbers in all of them."""
 
 from __future__ import annotations
 

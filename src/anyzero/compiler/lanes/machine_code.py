@@ -1,4 +1,4 @@
-"""LLVM's part: machine code of the text, and the forms in between for people."""
+"""Code generation by LLVM: text to machine code, and the intermediate forms for `anyzero spirv`."""
 
 from __future__ import annotations
 

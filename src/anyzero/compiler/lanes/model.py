@@ -1,4 +1,4 @@
-"""The execution model of a CPU's lanes: where its list begins, and what a launch has to know at its end."""
+"""The execution model of a CPU's lanes: the first unit of its list, and the record for launches at the end."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def compiled(unit: KernelUnit) -> CompiledKernel:
     # The translation's kernel also requires the group size of this code's launches, which programs do not see.
     kernel = unit.source.module.kernels[unit.source.name]
     barriers, lanes, end = last.regions > 1, unit.lanes, unit.termination
-    # What a vector keeps from one region to the next, beside its private memory.
+    # A vector's memory across regions, beside its private variables.
     kept = max(0, unit.per_vector - unit.private_bytes * lanes) if barriers else 0
     return CompiledKernel(
         name=unit.source.name,
@@ -83,7 +83,7 @@ def _deciding(argument: Argument, end: Termination) -> Argument:
 
 
 def attributes(kernel: Kernel) -> list[str]:
-    """As OpenCL C spells them, for zeKernelGetSourceAttributes."""
+    """In OpenCL C's spelling, for zeKernelGetSourceAttributes."""
     found = []
     if kernel.required_group_size:
         found.append(f"reqd_work_group_size({','.join(map(str, kernel.required_group_size))})")

@@ -1,6 +1,6 @@
 """What the passes work on: a kernel, its numberings of lanes, the versions of its body, and functions with an address.
 
-A field without a default is set by the pass of the list that finds it out; a pass that comes too early fails on it.
+A field without a default is set by the pass of the list that computes it; a pass that comes too early fails on it.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ class VersionUnit:
     flow: Flow | None = None
     """None where the loops are still to be found."""
     general: bool = False
-    """Is it the version that runs everywhere, so that it may be cut into pieces?"""
+    """Is it the general version, which may be outlined?"""
     barriers: bool = field(init=False)
     shapes: Shapes = field(init=False)
     group_uniform: set[Op] = field(default_factory=set)
-    """Values that all work-items of a group agree on; none where there are no barriers."""
+    """Group-uniform values; none where there are no barriers."""
     streams: Streams = field(init=False)
     masks: Masks = field(init=False)
     pieces: bool = False
@@ -103,7 +103,7 @@ class NumberingUnit:
     """Conditions under which the interior body may run."""
     strips_body: Body | None = None
     versions: dict[str, VersionUnit] = field(default_factory=dict)
-    """By their names: those that are kept."""
+    """The versions that are kept, by name."""
     before: LaunchInvariants = field(default_factory=LaunchInvariants)
     operations: int = field(init=False)
     regions: int = 1
@@ -134,7 +134,7 @@ class NumberingUnit:
 
     @property
     def rows(self) -> Rows | None:
-        """Of the code that runs several rows at once; there is such code for the interior alone as well."""
+        """Rows that run at once: those of the interior version where there is one, else of the general one."""
         if self.interior is not None:
             return self.interior.rows or Rows(1, set(), set())
         return self.general.rows
@@ -159,7 +159,7 @@ class NumberingUnit:
 
 @dataclass(slots=True, eq=False)
 class FunctionUnit:
-    """A function that is called by its address: an exported one, or one that the code of another unit calls."""
+    """A function that is called through a pointer: an exported one, or one that the code of another unit calls."""
 
     modules: Sequence[Module]
     at: int
@@ -221,7 +221,7 @@ class KernelUnit:
     unrolled: bool = False
     flow: Flow = field(init=False)
     waits: bool = False
-    """May it wait for memory that others write?"""
+    """Does it have spin loops?"""
     termination: Termination = field(init=False)
     narrow: bool = False
     """Are registers of half the size used?"""
@@ -231,7 +231,7 @@ class KernelUnit:
     """Work-items of a sub-group that is several vectors; 0 where it is one."""
     choices: Choices = field(init=False)
     private_bytes: int = 0
-    """Of each work-item."""
+    """Private bytes of each work-item."""
     filled: bool = False
     """Does the code along rows rely on rows that whole vectors fill?"""
     out: Written = field(default_factory=Written)

@@ -1,4 +1,4 @@
-"""The versions of a kernel: which ones there are, when, and how the code chooses between them at run time."""
+"""The versions of a kernel: their conditions, and how the code chooses between them at run time."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from anyzero.compiler.transform.interior_version import copied
 from anyzero.compiler.transform.loop_simplify import loop_simplify
 
 FULL_VECTORS = 150
-"""Up to so many operations, whole vectors and the rest of a row get code of their own."""
+"""Up to so many operations, whole vectors and the remainder of a row have separate versions."""
 
 LIKELY = 300
-"""Up to so many operations, the likely size of groups gets code of its own."""
+"""Up to so many operations, the likely size of groups has a version."""
 
 INTERIOR = 400
 """Up to so many operations, there may be an interior version."""
@@ -52,7 +52,7 @@ def _interior(unit: NumberingUnit) -> bool:
 
 
 def _few_plain_operations(body: Body) -> bool:
-    """Short enough to be written twice, and without operations that are kept or waited for."""
+    """Short enough for two versions, and without barriers, collectives, calls and private memory."""
     operations = 0
     for op in body.ops:
         operations += 1
@@ -151,7 +151,7 @@ def number_lanes(unit: KernelUnit) -> None:
     """One unit for each numbering. The later passes use a body up; a copy costs a tenth of making it again."""
     wanted = [name for name in ("rows", "linear") if BY_NAME[name].wants(unit)]
     bodies = [unit.body, *(copied(unit.body)[0] for _ in wanted[1:])]
-    # All lanes that a work-item names are there in code whose vectors fill the rows.
+    # In code whose vectors fill the rows, all lanes that a work-item names are active.
     several = len(wanted) > 1
     unit.filled = several and any(known_lane(op, unit.choices.lanes) is not None for op in unit.body.ops)
     for name, body in zip(wanted, bodies, strict=True):
@@ -170,8 +170,8 @@ def _begin_general(unit: NumberingUnit) -> VersionUnit:
 
 
 def _begin_interior(unit: NumberingUnit) -> VersionUnit | None:
-    """Where it may have contiguous loads that are gathers in the general version, may run several rows at once, or has
-    fewer accesses under masks on a processor where those are slow.
+    """It pays where gathers of the general version may become contiguous loads, where several rows may run at once, or
+    where fewer accesses are masked on a processor with slow masked accesses.
     """
     body, choices, general = unit.interior_body, unit.choices, unit.general.ready
     if body is None or unit.assumptions is None:
@@ -210,7 +210,7 @@ BODIES = (
 
 
 def _masked(ready: Ready) -> int:
-    """Loads and stores of several lanes that are not done by all lanes of a whole vector."""
+    """Vector loads and stores under a mask other than the full one."""
     return sum(
         op.name in ("load", "store") and mask.name != "entry_mask" and not ready.shapes[op.args[0]].uniform
         for block, mask in ready.masks.of.items()
@@ -219,5 +219,5 @@ def _masked(ready: Ready) -> int:
 
 
 def _gathers(ready: Ready) -> int:
-    """Loads whose lanes may lie anywhere."""
+    """Gathers."""
     return sum(op.name == "load" and ready.shapes[op.args[0]].varying for op in ready.body.ops)

@@ -20,8 +20,8 @@ from anyzero.compiler.transform.regions import ends_in_barrier
 SMALL_TILE = 256
 
 LONG = 1000
-"""From so many operations on, the body is a function that is called, not part of the loops over work-items: LLVM would
-compute all its constants in front of these loops, far more than there are registers.
+"""From so many operations on, the body is a function that is not inlined into the work-item loops: LLVM would hoist all
+its constants out of these loops, far more than there are registers.
 """
 
 _ENDING = """
@@ -41,7 +41,7 @@ _DECLARED = {"llvm.umin.i64", "llvm.umin.i32", "az_fault"}
 
 
 def write_regions(unit: NumberingUnit) -> None:
-    """Of the general version, and of the code for several rows or for the interior beside it."""
+    """Regions of the general version, and of the code for several rows or for the interior beside it."""
     ready, choices, rows = unit.general.ready, unit.choices, unit.rows
     unit.operations = sum(len(block.ops) for block in unit.general.body.blocks)
     unit.regions = 1 if ready.pieces else len(ready.regions)
@@ -60,7 +60,7 @@ def write_regions(unit: NumberingUnit) -> None:
 
 
 def _state(unit: NumberingUnit) -> int:
-    """Vectors in lockstep need not remember where they are."""
+    """Bytes of a vector's state: none in lockstep, else the number of its next region."""
     return STATE_BYTES if unit.regions > 1 and unit.general.ready.schedule is None else 0
 
 
@@ -118,7 +118,7 @@ def write_group_loops(unit: NumberingUnit) -> None:
 
 
 def _write_combines(unit: NumberingUnit) -> dict[int, str]:
-    """Functions by the number of the region that they run in front of."""
+    """Functions by the number of the region that they run before."""
     ready, choices = unit.general.ready, unit.choices
     starts = {region.start: index for index, region in enumerate(ready.regions)}
     found = {}

@@ -1,4 +1,4 @@
-"""The processor that is there, or another x86-64 one by name."""
+"""CPU targets: this machine's processor, or another x86-64 one by name."""
 
 from __future__ import annotations
 
@@ -24,15 +24,16 @@ KNOWN = (
     *("clearwaterforest", "btver1", "btver2", "bdver1", "bdver2", "bdver3", "bdver4"),
     *("znver1", "znver2", "znver3", "znver5", "k8", "amdfam10"),
 )
-"""LLVM ends the process when it is asked for one that it does not know, and has no list to ask for."""
+"""Known names: LLVM ends the process at an unknown one, and has no list of them in its API."""
 
 USUAL_CACHE = 32 << 20
 
 MOST_ACCESSES = 200
-"""In a row, up to which LLVM's schedulers compare each with each. Its own limit is 1000, which takes a second."""
+"""Instructions in a row up to which LLVM's schedulers compare all pairs. Its own limit is 1000, which takes a second.
+"""
 
 MANY_BRANCHES = 1000
-"""Of a function, from which on loops are left as they are: the passes about loops take longer the more there are."""
+"""Branches of a function from which on LLVM's loop passes are left out: their time grows faster than the function."""
 
 LLVM_OPTIONS = (
     f"-dag-maps-huge-region={MOST_ACCESSES}",
@@ -55,19 +56,19 @@ class Target:
 
     @cached_property
     def wide(self) -> bool:
-        """Is there AVX-512: registers of 512 bits, lanes chosen by bits, guesses of inverse roots, scaling by powers of
+        """Is there AVX-512: registers of 512 bits, mask registers, estimates of inverse roots, scaling by powers of
         two?
         """
         return "+avx512vl" in self.features and "+avx512bw" in self.features and "+avx512dq" in self.features
 
     @property
     def lanes(self) -> int:
-        """Work-items that a vector has where nothing speaks for another number: floats of a register."""
+        """The default vector length: floats of a register."""
         return self.register // 4
 
     @property
     def sub_group(self) -> int:
-        """Work-items of a sub-group where the kernel does not say, and those that functions with an address run for."""
+        """The default sub-group size, and the lanes of functions that are called through pointers."""
         return max(8, self.lanes)
 
     @property
@@ -77,7 +78,7 @@ class Target:
 
     @cached_property
     def fused(self) -> bool:
-        """Does it multiply and add in one step?"""
+        """Are there fused multiply-adds?"""
         return "+fma" in self.features
 
     @property
@@ -87,13 +88,13 @@ class Target:
 
     @property
     def halves(self) -> bool:
-        """Are vectors of 512 bits worked on one half after the other, so that narrower ones cost nothing?"""
+        """Does the processor execute vectors of 512 bits in two halves, so that narrower ones cost nothing?"""
         return self.wide and self.cpu == "znver4"
 
     @cached_property
     def gathers(self) -> bool:
-        """Is it quicker to load from several addresses at once than one after the other? Those of AVX2 are not on most
-        processors, and LLVM writes a branch for each lane instead where it knows.
+        """Are hardware gathers faster than scalar loads? AVX2's are not on most processors, and LLVM emits a branch for
+        each lane instead where it knows.
         """
         return self.wide
 
@@ -107,7 +108,7 @@ def host() -> Target:
 
 @cache
 def cache_bytes() -> int:
-    """What the last cache of the processor that is there holds."""
+    """The size of this machine's last-level cache."""
     for level in (3, 2):
         try:
             size = Path(f"/sys/devices/system/cpu/cpu0/cache/index{level}/size").read_text().strip()
@@ -128,7 +129,7 @@ def target(cpu: str, features: str) -> Target:
 
 
 class _Own(threading.local):
-    """Machines that this thread made: making one, and what it finds out when it is first used, takes a millisecond."""
+    """Target machines of this thread: creation and first use of one take a millisecond."""
 
     def __init__(self) -> None:
         self.machines: dict[tuple[Target, int], Any] = {}
@@ -175,7 +176,7 @@ class Compiled(NamedTuple):
 
 
 def compile_text(text: str, target: Target, level: int, quick: bool = False) -> Compiled:
-    """`quick` asks for code soon. The IR is optimised as ever, because that may decide how numbers are rounded."""
+    """`quick` trades speed of the code for compile time. The IR passes stay the same: they may affect rounding."""
     try:
         # A context of its own: LLVM's shared one keeps every type and constant for good.
         module = llvm.parse_assembly(text, llvm.create_context())
@@ -206,26 +207,26 @@ def _builder(machine: Any, speed: int) -> Any:
 
 
 def _most_branches(text: str) -> int:
-    """Of a single function."""
+    """The passes of a single function."""
     return max((each.count("\n  br ") for each in text.split("\n}")), default=0)
 
 
 def _simplify(module: Any, builder: Any, loops: bool = True) -> None:
-    """The passes that pay here.
+    """The IR passes that pay.
 
-    Values that all work-items share, or that were computed before, are not written again
+    Values that all work-items share, or that are available, are not written again
     (`lower/launch_invariants.py`), so the passes that look for them are left out: two thirds of the time, same code.
     """
     passes = llvm.create_new_module_pass_manager()
     # A kernel is one function then.
     passes.add_always_inliner_pass()
     passes.add_global_dead_code_eliminate_pass()
-    # Variables become values; what nobody asks for goes before anybody looks at it.
+    # mem2reg, and dead code before the passes that would analyse it.
     passes.add_sroa_pass()
     passes.add_dead_code_elimination_pass()
     passes.add_simplify_cfg_pass()
     passes.add_instruction_combine_pass()
-    # Loops ask at their ends, and those that run once or do nothing are none.
+    # Loops are rotated; those that run once or do nothing are removed.
     if loops:
         passes.add_loop_rotate_pass()
         passes.add_loop_deletion_pass()

@@ -1,4 +1,4 @@
-"""What a processor has, by its name: LLVM knows, and does not tell."""
+"""Features of processors by name, which LLVM's API does not provide."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How much of a kernel's stack frame are spilled registers.
+"""Spilled bytes of a kernel's stack frame.
 
-LLVM tells nobody, so it is read from what it made: the code says how large the frames are, and the optimised IR which
-variables are in them. The rest is registers that did not suffice.
+LLVM's API does not report them: they are the size of the frame, read from the machine code, less the variables in it,
+which the optimised IR lists.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from anyzero.compiler import elf
 
-# sub rsp, with 8 and 32 bits; and what LLVM writes in front of the first: push, mov rbp rsp, and rsp.
+# sub rsp, with 8 and 32 bits; and LLVM's instructions before it: push, mov rbp rsp, and rsp.
 _LOWER = re.compile(rb"\x48(?:\x83\xec(.)|\x81\xec(....))", re.DOTALL)
 _BEFORE = re.compile(rb"(?:[\x50-\x57]|\x41[\x50-\x57]|\x48\x89\xe5|\x48\x83\xe4.|\x48\x81\xe4....)*", re.DOTALL)
 # A large frame is touched page by page: r11 gets its end first.
@@ -23,18 +23,16 @@ _ALLOCA = re.compile(r"= alloca (.*?)(?:, align (\d+))?$")
 _TYPE = re.compile(r"[<\[](\d+) x (.*)[>\]]")
 _SMALL = {"half": 16, "float": 32, "double": 64, "ptr": 64}
 _ALIGNMENT = 16
-"""Of the stack: what a frame has less than this beyond its variables only keeps it aligned."""
+"""The stack's alignment: less than this beyond the variables is padding."""
 
 
 def variables(optimised: Any) -> dict[str, int]:
-    """Of each function; asked before code is made of it, which changes the module."""
+    """Variables of each function; read before code generation, which changes the module."""
     return {each.name: _variables(each) for each in optimised.functions if not each.is_declaration}
 
 
 def spilled(object_: bytes, variables: dict[str, int]) -> int:
-    """Bytes of the function that spills most. Exact where a function has no variables in memory, else at least so
-    many.
-    """
+    """Bytes of the function that spills most. Exact where a function has no variables in memory, else a lower bound."""
     most = 0
     for name, code in elf.Object(object_).functions():
         rest = frame(code) - variables.get(name, 0)
@@ -52,7 +50,7 @@ def frame(code: bytes) -> int:
         loop = _TOUCH.match(code, pages.end())
         rest = _LOWER.match(code, loop.end() if loop else pages.end())
         return size + (_lowered(rest) if rest else 0)
-    # An early way out may come first.
+    # An early return may come first.
     first = _LOWER.match(code, at) or _LOWER.search(code, at)
     if first is None:
         return 0
@@ -77,7 +75,7 @@ def _variables(function: Any) -> int:
     total, widest = 0, 0
     for instruction in next(iter(function.blocks)).instructions:
         if instruction.opcode != "alloca":
-            break  # they are in front of everything else
+            break  # variables come first
         found = _ALLOCA.search(str(instruction).strip())
         if found is not None:
             size, alignment = _size(found[1]), int(found[2] or 1)

@@ -12,7 +12,7 @@ _HEADER = struct.Struct("<IHIBBBbBB")
 """Length, version, header's length, smallest instruction, operations of one, statement, line base, line range, first
 special opcode.
 """
-# Opcodes without operands are not listed; they change nothing that is asked for here.
+# Opcodes without operands are not listed; they do not affect the fields that are read.
 _EXTENDED, _COPY, _ADVANCE_PC, _ADVANCE_LINE, _SET_FILE, _SET_COLUMN = range(6)
 _CONST_ADD_PC, _FIXED_ADVANCE_PC, _SET_ISA = 8, 9, 12
 _END_SEQUENCE, _SET_ADDRESS, _SET_DISCRIMINATOR = 1, 2, 4
