@@ -76,6 +76,7 @@ void Walk::record(const Packet& packet, uint64_t start) {
     case Op::Infer: {
       const InferenceRun* inference = static_cast<const InferPacket&>(packet).inference;
       facts[TraceValue::Name] = 1 + place_of_name(inference, inference->name());
+      facts[TraceValue::Bytes] = inference->bytes();
       break;
     }
     case Op::Copy:

@@ -232,6 +232,8 @@ class InferenceRun {
   // Whether an argument has a byte of that range.
   virtual bool uses(uintptr_t begin, uintptr_t end) const = 0;
   virtual const char* name() const = 0;
+  // Of its inputs, outputs and states.
+  virtual uint64_t bytes() const = 0;
 
  protected:
   virtual ~InferenceRun() = default;

@@ -7,6 +7,7 @@
 #include "../exec/trap.h"
 #include "aliasing.h"
 #include "compiled_form.h"
+#include "graph_record.h"
 #include "model_check.h"
 
 namespace anyzero {
@@ -210,6 +211,7 @@ ze_result_t CompiledGraph::load(const BlobView& blob, std::shared_ptr<const void
   if (openvino && blob.form_identity == anyzero::form_identity(*openvino)) {
     OpenVinoCall call;
     TrapPause not_device_work;
+    const GraphStep step("import", blob.manifest.model_name, blob.form.size());
     std::shared_ptr<CompiledGraph> graph = begin(*openvino, blob.manifest, keeps_blob);
     if (call && graph->import(blob.form)) {
       graph->from_form_ = true;
@@ -255,6 +257,7 @@ ze_result_t CompiledGraph::make(const Manifest& manifest, std::span<const unsign
     return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
   }
   TrapPause not_device_work;
+  const GraphStep step(depth == Depth::Described ? "describe" : "compile", manifest.model_name, weights.size());
   std::shared_ptr<CompiledGraph> graph = begin(*openvino, manifest, std::move(keeps_weights));
   Owned<OpenVino::Model> model(openvino->model_free);
   if (ze_result_t r = read_model(*openvino, manifest.xml, weights, &model, log)) return r;

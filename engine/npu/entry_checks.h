@@ -1,16 +1,36 @@
 // How functions of the extensions begin and end: they find out what they were given, and let no exception out.
 #pragma once
 
+#include <string_view>
+
 #include "../abi/gen/entry.h"
+#include "../trace/calls.h"
 #include "client_handle.h"
 
 namespace anyzero {
+
+// The name of a function of this namespace, as the compiler writes it.
+template <auto F>
+constexpr std::string_view entry_name() {
+  constexpr std::string_view all = __PRETTY_FUNCTION__;
+  constexpr size_t begin = all.rfind("::", all.find_first_of(";]", all.find("F = "))) + 2;
+  return all.substr(begin, all.find_first_of(";]", begin) - begin);
+}
 
 template <auto F>
 struct SafeEntry;
 template <class... Args, ze_result_t (*F)(Args...)>
 struct SafeEntry<F> {
   static ze_result_t call(Args... args) {
+    if (!is_recording()) [[likely]]
+      return plain(args...);
+    CallRecord record(0);
+    const ze_result_t result = plain(args...);
+    record.returned_from(entry_name<F>(), result);
+    return result;
+  }
+
+  static ze_result_t plain(Args... args) {
     try {
       return F(args...);
     } catch (...) {

@@ -10,6 +10,7 @@
 #include "compiled_graph.h"
 #include "content_hash.h"
 #include "form_keeper.h"
+#include "graph_record.h"
 #include "inference.h"
 #include "model_cache.h"
 #include "model_key.h"
@@ -189,8 +190,13 @@ ze_result_t GraphImage::build(const ze_graph_desc_2_t& desc, std::string* log) {
   SerializedModel model;
   if (ze_result_t r = split(desc, &model, log)) return r;
   ContentHash key{};
-  const bool cached = !secure_ && !(desc.flags & ZE_GRAPH_FLAG_DISABLE_CACHING) && model_key(model, desc.pBuildFlags, &key);
-  if (cached && find_in_cache(key)) return compile(log);
+  bool cached = !secure_ && !(desc.flags & ZE_GRAPH_FLAG_DISABLE_CACHING);
+  if (cached) {
+    GraphStep step("cache lookup");
+    cached = model_key(model, desc.pBuildFlags, &key);
+    if (cached && find_in_cache(key)) step.found(manifest().model_name, blob_.all.size());
+  }
+  if (memory_) return compile(log);
   MappedBlob made;
   if (ze_result_t r = lay_out(model, desc.pBuildFlags, GraphPurpose::Execution, &made, log)) return r;
   blob_ = std::move(made.view);
@@ -198,9 +204,13 @@ ze_result_t GraphImage::build(const ze_graph_desc_2_t& desc, std::string* log) {
   flags_ = ZE_GRAPH_PROPERTIES_FLAG_COMPILED;
   if (ze_result_t r = compile(log)) return r;
   if (!cached) return ZE_RESULT_SUCCESS;
-  model_cache().keep(key, blob_.all);
+  {
+    const GraphStep step("cache write", manifest().model_name, blob_.all.size());
+    model_cache().keep(key, blob_.all);
+  }
   if (manifest().weightless()) return ZE_RESULT_SUCCESS;
   keep_form_later([image = shared_from_this(), compiled = compiled_, key] {
+    const GraphStep step("export to the cache", image->manifest().model_name, image->blob_.all.size());
     MappedBlob extended;
     if (image->extend(*compiled, &extended)) model_cache().keep(key, extended.view.all);
   });

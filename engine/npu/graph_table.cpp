@@ -170,12 +170,13 @@ ze_result_t GraphGetArgumentProperties3(ze_graph_handle_t hGraph, uint32_t index
 }
 
 // From 1.15 on.
-ze_result_t GraphGetArgumentProperties3Chained(ze_graph_handle_t hGraph, uint32_t index,
-                                               ze_graph_argument_properties_3_t* properties) {
+namespace chained {
+ze_result_t GraphGetArgumentProperties3(ze_graph_handle_t hGraph, uint32_t index, ze_graph_argument_properties_3_t* properties) {
   if (ze_result_t r = argument_of(hGraph, index, properties)) return r;
   tell_strides(properties->pNext);
   return ZE_RESULT_SUCCESS;
 }
+}  // namespace chained
 
 ze_result_t GraphGetArgumentMetadata(ze_graph_handle_t hGraph, uint32_t index, ze_graph_argument_metadata_t* metadata) {
   OURS(InferenceGraph, graph, hGraph);
@@ -418,7 +419,7 @@ constexpr ze_graph_dditable_ext_t kFirst = {
 
 constexpr ze_graph_dditable_ext_t kChained = [] {
   ze_graph_dditable_ext_t table = kFirst;
-  table.pfnGetArgumentProperties3 = safe<GraphGetArgumentProperties3Chained>;
+  table.pfnGetArgumentProperties3 = safe<chained::GraphGetArgumentProperties3>;
   return table;
 }();
 

@@ -7,8 +7,10 @@
 
 #include "../abi/error.h"
 #include "../abi/properties.h"
+#include "../trace/recording.h"
 #include "compiled_graph.h"
 #include "graph_image.h"
+#include "graph_record.h"
 #include "profiling.h"
 
 namespace anyzero {
@@ -110,11 +112,20 @@ bool Inference::take_weights(std::string* reason) {
 bool Inference::run(char* reason, size_t size) {
   std::lock_guard lock(mutex_);
   std::string why;
-  if ((weightless_ && !take_weights(&why)) || (!initializes_ && !execution_->run(&why))) {
+  const auto failed = [&] {
     std::snprintf(reason, size, "%s", why.c_str());
     return false;
-  }
-  if (query_) query_->keep(execution_->layers());
+  };
+  if (weightless_ && !take_weights(&why)) return failed();
+  if (initializes_) return true;
+  const uint64_t start = is_recording() ? ticks() : 0;
+  if (!execution_->run(&why)) return failed();
+  const bool recorded = start && graph_->manifest().profiling();
+  if (!query_ && !recorded) return true;
+  const uint64_t end = ticks();
+  std::vector<LayerTime> layers = execution_->layers();
+  if (recorded) record_layers(layers, start, end);
+  if (query_) query_->keep(std::move(layers));
   return true;
 }
 
@@ -127,5 +138,12 @@ bool Inference::uses(uintptr_t begin, uintptr_t end) const {
 }
 
 const char* Inference::name() const { return graph_->manifest().model_name.c_str(); }
+
+uint64_t Inference::bytes() const {
+  uint64_t sum = 0;
+  for (const GraphArgument& argument : graph_->arguments())
+    if (argument.role == GraphRole::Data || argument.role == GraphRole::State) sum += argument.bytes;
+  return sum;
+}
 
 }  // namespace anyzero

@@ -42,6 +42,7 @@ class Inference : public InferenceRun {
   bool run(char* reason, size_t size) override;
   bool uses(uintptr_t begin, uintptr_t end) const override;
   const char* name() const override;
+  uint64_t bytes() const override;
 
  private:
   Inference(std::shared_ptr<GraphImage> graph, std::unique_ptr<Execution> execution, ProfilingQuery* query);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstring>
+#include <string_view>
 #include <type_traits>
 
 #include "../abi/gen/ze_api.h"
@@ -36,25 +37,39 @@ class CallRecord {
 
   template <class... Words>
   void returned(uint64_t result, Words... words) {
-    if (!recorded_) return;
-    const uint64_t end = ticks();
-    const Submission submission = exchange_submission(outer_);
-    TraceRecord* record = begin_record();
+    TraceRecord* record = begin(TraceKind::Call, result);
     if (!record) return;
-    record->start = start_;
-    record->end = end;
-    record->kind = static_cast<uint32_t>(TraceKind::Call);
     record->what = function_;
-    record->result = result;
-    record->queue = submission.queue;
-    record->position = submission.position;
     const uint64_t values[] = {words..., 0};
     constexpr size_t most = sizeof record->values / sizeof *record->values;
     std::memcpy(record->values, values, (sizeof...(words) < most ? sizeof...(words) : most) * sizeof *values);
     complete_record();
   }
 
+  // Of an extension's function, which has a name instead of a number.
+  void returned_from(std::string_view function, uint64_t result) {
+    TraceRecord* record = begin(TraceKind::Extension, result);
+    if (!record) return;
+    record->what = static_cast<uint32_t>(place_of_text(function));
+    complete_record();
+  }
+
  private:
+  TraceRecord* begin(TraceKind kind, uint64_t result) const {
+    if (!recorded_) return nullptr;
+    const uint64_t end = ticks();
+    const Submission submission = exchange_submission(outer_);
+    TraceRecord* record = begin_record();
+    if (!record) return nullptr;
+    record->start = start_;
+    record->end = end;
+    record->kind = static_cast<uint32_t>(kind);
+    record->result = result;
+    record->queue = submission.queue;
+    record->position = submission.position;
+    return record;
+  }
+
   const uint32_t function_;
   const bool recorded_;
   const Submission outer_;

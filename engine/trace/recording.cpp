@@ -35,6 +35,24 @@ constexpr uint64_t kThreadsAt = kTraceHeadRoom;
 constexpr uint64_t kTextsAt = kThreadsAt + kThreads * sizeof(TraceThread);
 constexpr uint64_t kRecordsAt = kTextsAt + kTextBytes;
 
+// One point in time, by the counter and by the clock.
+struct Moment {
+  uint64_t tick, ns;
+};
+
+// The closest of a few pairs of looks: a thread that loses the processor between the two would spoil the rate.
+Moment moment() {
+  Moment best{};
+  uint64_t least = UINT64_MAX;
+  for (int i = 0; i < 5; ++i) {
+    const uint64_t before = ticks(), ns = now_ns(), after = ticks();
+    if (after - before >= least) continue;
+    least = after - before;
+    best = {before + least / 2, ns};
+  }
+  return best;
+}
+
 struct File;
 
 // A thread's part of a recording.
@@ -58,7 +76,7 @@ struct File {
   uint64_t records;     // of a ring
   uint32_t generation;  // of the process that it belongs to: a forked child does not write into it
   Recorder* recorders;
-  uint64_t began;  // by the clock
+  uint64_t began;  // by the clock, at the head's first tick
 
   uint64_t bytes_in_all() const { return kRecordsAt + kThreads * records * sizeof(TraceRecord); }
   TraceHead& head() const { return *reinterpret_cast<TraceHead*>(bytes); }
@@ -66,8 +84,9 @@ struct File {
   TraceRecord* ring(uint64_t index) const { return reinterpret_cast<TraceRecord*>(bytes + kRecordsAt) + index * records; }
   // Notes how far counter and clock have come.
   void calibrate() const {
-    std::atomic_ref(head().last_tick).store(ticks(), std::memory_order_relaxed);
-    std::atomic_ref(head().nanoseconds).store(now_ns() - began, std::memory_order_relaxed);
+    const Moment now = moment();
+    std::atomic_ref(head().last_tick).store(now.tick, std::memory_order_relaxed);
+    std::atomic_ref(head().nanoseconds).store(now.ns - began, std::memory_order_relaxed);
   }
   const char* text(uint64_t place) const { return reinterpret_cast<const char*>(bytes + kTextsAt) + place; }
 };
@@ -189,11 +208,9 @@ bool start_recording(const char* path, uint64_t records) {
   }
   // Nobody reads the one before any more, unless it is the parent's; a late writer may write there still.
   if (last && last->generation == generation()) madvise(last->bytes, last->bytes_in_all(), MADV_REMOVE);
-  auto* file = new File{static_cast<unsigned char*>(mapped), records, generation(), new Recorder[kThreads](), now_ns()};
+  auto* file = new File{static_cast<unsigned char*>(mapped), records, generation(), new Recorder[kThreads](), 0};
   TraceHead& head = file->head();
   head.process = static_cast<uint64_t>(getpid());
-  head.first_tick = ticks();
-  head.wall_clock = wall_clock_ns();
   head.record_capacity = records;
   head.thread_capacity = kThreads;
   head.text_bytes = kTextBytes;
@@ -204,6 +221,10 @@ bool start_recording(const char* path, uint64_t records) {
     for (const TracedFunction& function : traced_functions) add_text(*file, *open, function.signature, &at);
     head.functions = traced_functions.size();
   }
+  const Moment now = moment();
+  head.first_tick = now.tick;
+  head.wall_clock = wall_clock_ns();
+  file->began = now.ns;
   constexpr uint64_t kFirstLook = 100'000;  // long enough for the rate to be known to a thousandth, should the process end soon
   while (now_ns() - file->began < kFirstLook) continue;
   file->calibrate();

@@ -78,7 +78,7 @@ FOLDERS: dict[str, set[str]] = {
     # What check mode looks at before and after calls
     "validation": {"abi/gen", "check", "objects"},
     "sysman": {"abi", "abi/gen", "objects", "system"},
-    "npu": {"abi", "abi/gen", "exec", "layouts/gen", "objects", "planning", "system"},
+    "npu": {"abi", "abi/gen", "exec", "layouts/gen", "objects", "planning", "system", "trace"},
     # One part, in a folder for each group of nouns: the specification's objects hold one another.
     "objects": {"abi", "abi/gen", "backends", "check", "exec", "layouts", "layouts/gen", "planning", "system", "trace"},
     # The planner's bridge to Python

@@ -20,12 +20,18 @@ enum class TraceKind : uint32_t {
   Call = 1,  // a call of the API by the program
   Command = 2,  // a command that a queue or an immediate list ran
   Planning = 3,  // a request to the planner: building modules, compiling kernels, preparing graphs
+  Layer = 4,  // a layer of an inference, as TraceLayerValue; the thread's next command is the inference
+  Graph = 5,  // a step in creating a graph, as TraceGraphValue
+  Extension = 6,  // a call of an extension's function
 };
 constexpr bool is_known(TraceKind value) {
   switch (value) {
     case TraceKind::Call:
     case TraceKind::Command:
     case TraceKind::Planning:
+    case TraceKind::Layer:
+    case TraceKind::Graph:
+    case TraceKind::Extension:
       return true;
   }
   return false;
@@ -34,7 +40,7 @@ constexpr bool is_known(TraceKind value) {
 // Where in `values` a command's facts are; those that it does not have are 0.
 enum class TraceValue : uint32_t {
   Name = 0,  // of a launch or an inference, where the name is among the texts, plus 1
-  Bytes = 1,  // that were copied or filled
+  Bytes = 1,  // that were copied or filled; of an inference, the size of its inputs, outputs and states
   Groups = 2,  // work-groups along x in the low and along y in the high 32 bits
   GroupsZ = 3,  // work-groups along z in the low 32 bits
   GroupSize = 4,  // work-items of a group: 21 bits each for x, y and z
@@ -56,6 +62,38 @@ constexpr bool is_known(TraceValue value) {
     case TraceValue::Signal:
     case TraceValue::Engine:
     case TraceValue::Device:
+      return true;
+  }
+  return false;
+}
+
+// Where in `values` a layer's facts are. The record's own times are those of the whole inference.
+enum class TraceLayerValue : uint32_t {
+  Type = 0,  // where the layer's type is among the texts
+  Implementation = 1,  // where the name of the code that computed it is among the texts
+  Offset = 2,  // nanoseconds that the layers before it took
+  Duration = 3,  // nanoseconds that it took
+};
+constexpr bool is_known(TraceLayerValue value) {
+  switch (value) {
+    case TraceLayerValue::Type:
+    case TraceLayerValue::Implementation:
+    case TraceLayerValue::Offset:
+    case TraceLayerValue::Duration:
+      return true;
+  }
+  return false;
+}
+
+// Where in `values` the facts of a step in creating a graph are.
+enum class TraceGraphValue : uint32_t {
+  Model = 0,  // where the model's name is among the texts, plus 1; 0 if it is not known yet
+  Bytes = 1,  // that the step read or wrote: the model, a cache entry, a compiled model
+};
+constexpr bool is_known(TraceGraphValue value) {
+  switch (value) {
+    case TraceGraphValue::Model:
+    case TraceGraphValue::Bytes:
       return true;
   }
   return false;

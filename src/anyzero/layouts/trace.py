@@ -21,8 +21,10 @@ __all__ = [
     "TRACE_RECORD_OFFSETS",
     "TRACE_THREAD_BYTES",
     "TRACE_THREAD_OFFSETS",
+    "TraceGraphValue",
     "TraceHead",
     "TraceKind",
+    "TraceLayerValue",
     "TraceRecord",
     "TraceThread",
     "TraceValue",
@@ -44,6 +46,12 @@ class TraceKind(enum.IntEnum):
     """A command that a queue or an immediate list ran."""
     PLANNING = 3
     """A request to the planner: building modules, compiling kernels, preparing graphs."""
+    LAYER = 4
+    """A layer of an inference, as TraceLayerValue; the thread's next command is the inference."""
+    GRAPH = 5
+    """A step in creating a graph, as TraceGraphValue."""
+    EXTENSION = 6
+    """A call of an extension's function."""
 
 
 class TraceValue(enum.IntEnum):
@@ -52,7 +60,7 @@ class TraceValue(enum.IntEnum):
     NAME = 0
     """Of a launch or an inference, where the name is among the texts, plus 1."""
     BYTES = 1
-    """That were copied or filled."""
+    """That were copied or filled; of an inference, the size of its inputs, outputs and states."""
     GROUPS = 2
     """Work-groups along x in the low and along y in the high 32 bits."""
     GROUPS_Z = 3
@@ -69,6 +77,28 @@ class TraceValue(enum.IntEnum):
     """Which engine: the ordinal of its group, and its index in the high 32 bits."""
     DEVICE = 9
     """The device."""
+
+
+class TraceLayerValue(enum.IntEnum):
+    """Where in `values` a layer's facts are. The record's own times are those of the whole inference."""
+
+    TYPE = 0
+    """Where the layer's type is among the texts."""
+    IMPLEMENTATION = 1
+    """Where the name of the code that computed it is among the texts."""
+    OFFSET = 2
+    """Nanoseconds that the layers before it took."""
+    DURATION = 3
+    """Nanoseconds that it took."""
+
+
+class TraceGraphValue(enum.IntEnum):
+    """Where in `values` the facts of a step in creating a graph are."""
+
+    MODEL = 0
+    """Where the model's name is among the texts, plus 1; 0 if it is not known yet."""
+    BYTES = 1
+    """That the step read or wrote: the model, a cache entry, a compiled model."""
 
 
 _TRACE_HEAD: Final = struct.Struct("<8sQQQQQQQQQQQ")

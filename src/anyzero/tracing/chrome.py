@@ -62,6 +62,9 @@ class _Process:
             sizes = {"request bytes": request.asked, "reply bytes": request.answered}
             name = f"planner: {request.name}"
             yield self._slice("planning", name, request.start, request.end, self.process, request.thread, sizes)
+        for step in self.recording.graph_steps:
+            name, about = f"graph: {step.name}", {"model": step.model, "bytes": step.nbytes}
+            yield self._slice("graph", name, step.start, step.end, self.process, step.thread, about)
         for command in self.recording.commands:
             if command.waited_since is not None and command.waited_since < command.start:
                 about = {"event": _shown(command.waited_for)}
@@ -69,6 +72,9 @@ class _Process:
                 yield self._slice("wait", "wait for event", since, until, self.queues, command.queue, about)
             about = _about_command(command)
             yield self._slice("command", command.name, command.start, command.end, self.queues, command.queue, about)
+        for layer in self.recording.layers:
+            about = {"type": layer.type, "implementation": layer.implementation}
+            yield self._slice("layer", layer.name, layer.start, layer.end, self.queues, layer.queue, about)
         yield from self._submissions()
         yield from self._signals()
         for time, amounts in usage(self.recording):
@@ -167,8 +173,10 @@ def _about_command(command: Command) -> dict[str, Any]:
     took = command.end - command.start
     if command.nbytes:
         about["bytes"] = command.nbytes
-        if took:
+        if took and command.kind != "inference":
             about["GB/s"] = round(command.nbytes / took, 2)
+    if command.kind == "inference":
+        about["model"] = command.name
     if command.kind == "launch":
         about |= {"groups": list(command.groups), "group size": list(command.group_size)}
         about["work-items"] = command.work_items

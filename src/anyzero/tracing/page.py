@@ -24,7 +24,9 @@ def write(recordings: Iterable[Recording], file: TextIO) -> None:
             {"title": title, "rows": [[row.name, row.count, row.total, row.least, row.most] for row in rows]}
             for title, rows in (
                 ("Commands", summary.command_rows(listed)),
+                ("Layers", summary.layer_rows(listed)),
                 ("Calls", summary.call_rows(listed)),
+                ("Graph creation", summary.graph_rows(listed)),
                 ("Requests to the planner", summary.request_rows(listed)),
             )
             if rows

@@ -1,4 +1,4 @@
-"""A recording as the engine wrote it: calls, commands and requests to the planner, with their times.
+"""A recording as the engine wrote it: calls, commands, layers and compilations, with their times.
 
 `spec/layouts.toml` describes the file. It is read while or after its process wrote it, and may be damaged: a file that
 is no recording is refused, and records that make no sense are left out.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import mmap
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,14 +18,26 @@ from anyzero.layouts.trace import (
     TRACE_MAGIC,
     TRACE_RECORD_BYTES,
     TRACE_THREAD_BYTES,
+    TraceGraphValue,
     TraceHead,
     TraceKind,
+    TraceLayerValue,
     TraceRecord,
     TraceThread,
     TraceValue,
 )
 
-__all__ = ["Call", "Command", "DamagedRecordingError", "Recording", "Request", "read", "read_folder"]
+__all__ = [
+    "Call",
+    "Command",
+    "DamagedRecordingError",
+    "GraphStep",
+    "Layer",
+    "Recording",
+    "Request",
+    "read",
+    "read_folder",
+]
 
 
 class DamagedRecordingError(ValueError):
@@ -90,6 +103,40 @@ class Request:
     answered: int
 
 
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A layer of an inference.
+
+    OpenVINO measures how long layers take, not when they begin: each is placed behind the one before it.
+    """
+
+    name: str
+    type: str
+    implementation: str
+    """The code that OpenVINO chose for it."""
+    start: int
+    end: int
+    thread: int
+    queue: int
+    position: int
+    """Of the inference: which command of the queue."""
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class GraphStep:
+    """A step in creating a graph: a cache lookup, a compilation, the import of a compiled model."""
+
+    name: str
+    model: str
+    """Empty where the step had no model yet: a lookup that found nothing."""
+    start: int
+    end: int
+    thread: int
+    nbytes: int
+    """What it read or wrote."""
+
+
 @dataclass(slots=True)
 class Recording:
     """What one process did."""
@@ -101,13 +148,21 @@ class Recording:
     calls: list[Call] = field(default_factory=list)
     commands: list[Command] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
+    layers: list[Layer] = field(default_factory=list)
+    """Of inferences of graphs with profiling."""
+    graph_steps: list[GraphStep] = field(default_factory=list)
     lost: int = 0
     """Records that newer ones have replaced, or for which there was no room."""
 
     @property
     def end(self) -> int:
         """When the last thing ended."""
-        everything: list[Call | Command | Request] = [*self.calls, *self.commands, *self.requests]
+        everything: list[Call | Command | Request | GraphStep] = [
+            *self.calls,
+            *self.commands,
+            *self.requests,
+            *self.graph_steps,
+        ]
         return max((each.end for each in everything), default=0)
 
 
@@ -141,7 +196,8 @@ def _read(data: mmap.mmap) -> Recording:
         records = data[ring : ring + used]
         for place in range(0, used, TRACE_RECORD_BYTES):
             reader.add(made, thread.id, TraceRecord.unpack(records, place))
-    for listed in (made.calls, made.commands, made.requests):
+        reader.end_thread()
+    for listed in (made.calls, made.commands, made.requests, made.layers, made.graph_steps):
         listed.sort(key=lambda each: (each.start, -each.end))
     return made
 
@@ -156,6 +212,8 @@ class _Reader:
         self._rate = head.nanoseconds / passed if passed > 0 else 1.0
         self._names: dict[int, str] = {}
         self._functions = [self._signature(text) for text in texts.split(b"\0")[: head.functions]]
+        self._pending: list[TraceRecord] = []
+        """Layers whose inference has not come yet."""
 
     @staticmethod
     def _signature(text: bytes) -> tuple[str, list[str]]:
@@ -181,10 +239,53 @@ class _Reader:
             to.calls.append(
                 Call(name, start, end, thread, record.result, arguments, record.queue, record.position),
             )
+        elif record.kind == TraceKind.EXTENSION:
+            name = f"ze{self._text(record.what)}"
+            to.calls.append(Call(name, start, end, thread, record.result, {}, record.queue, record.position))
         elif record.kind == TraceKind.COMMAND:
-            to.commands.append(self._command(thread, record, start, end))
+            command = self._command(thread, record, start, end)
+            to.commands.append(command)
+            to.layers.extend(self._layers(command))
+        elif record.kind == TraceKind.LAYER:
+            self._pending.append(record)
+        elif record.kind == TraceKind.GRAPH:
+            model, nbytes = record.values[TraceGraphValue.MODEL], record.values[TraceGraphValue.BYTES]
+            step = self._text(record.what)
+            to.graph_steps.append(
+                GraphStep(step, self._text(model - 1) if model else "", start, end, thread, nbytes),
+            )
         elif record.kind == TraceKind.PLANNING:
             to.requests.append(Request(self._text(record.what), start, end, thread, *record.values[:2]))
+
+    def end_thread(self) -> None:
+        """Forget layers of an inference that did not end."""
+        self._pending = []
+
+    def _layers(self, command: Command) -> Iterator[Layer]:
+        """The layers that the thread recorded inside of the command."""
+        found, self._pending = self._pending, []
+        found = [
+            each for each in found if command.start <= self._time(each.start) <= self._time(each.end) <= command.end
+        ]
+        total = sum(each.values[TraceLayerValue.DURATION] for each in found)
+        if command.kind != "inference" or not total:
+            return
+        # Times of a request that ran before are means over its runs, so the sum may be longer than this run.
+        begin = self._time(found[0].start)
+        scale = min(1.0, (self._time(found[0].end) - begin) / total)
+        for each in found:
+            offset, took = each.values[TraceLayerValue.OFFSET], each.values[TraceLayerValue.DURATION]
+            yield Layer(
+                name=self._text(each.what),
+                type=self._text(each.values[TraceLayerValue.TYPE]),
+                implementation=self._text(each.values[TraceLayerValue.IMPLEMENTATION]),
+                start=min(begin + int(offset * scale), command.end),
+                end=min(begin + int((offset + took) * scale), command.end),
+                thread=command.thread,
+                queue=command.queue,
+                position=command.position,
+                model=command.name,
+            )
 
     def _command(self, thread: int, record: TraceRecord, start: int, end: int) -> Command:
         values = record.values

@@ -1,4 +1,4 @@
-"""Where the time went, as tables: kernels and other commands, calls, requests to the planner, waits."""
+"""Where the time went, as tables: commands, layers, calls, graph creation, requests to the planner, waits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from anyzero.tracing.recording import Command, Recording
 
-__all__ = ["Row", "call_rows", "command_rows", "request_rows", "tables"]
+__all__ = ["Row", "call_rows", "command_rows", "graph_rows", "layer_rows", "request_rows", "tables"]
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ def _rows(measured: Iterable[tuple[str, int, int]]) -> list[Row]:
 
 def command_rows(recordings: Iterable[Recording]) -> list[Row]:
     """Kernels, models, copies and the rest, the most costly first."""
-    return _rows((_title(each), each.end - each.start, each.nbytes) for r in recordings for each in r.commands)
+    return _rows((_title(each), each.end - each.start, _moved(each)) for r in recordings for each in r.commands)
 
 
 def call_rows(recordings: Iterable[Recording]) -> list[Row]:
@@ -57,6 +57,22 @@ def request_rows(recordings: Iterable[Recording]) -> list[Row]:
     return _rows((each.name, each.end - each.start, each.answered) for r in recordings for each in r.requests)
 
 
+def layer_rows(recordings: Iterable[Recording]) -> list[Row]:
+    """Layers of each model, the most costly first."""
+    return _rows(
+        (f"{each.model}: {each.name} ({each.type})", each.end - each.start, 0) for r in recordings for each in r.layers
+    )
+
+
+def graph_rows(recordings: Iterable[Recording]) -> list[Row]:
+    """Steps in creating graphs, by model, the most costly first."""
+    return _rows(
+        (f"{each.model}: {each.name}" if each.model else each.name, each.end - each.start, 0)
+        for r in recordings
+        for each in r.graph_steps
+    )
+
+
 def _wait_rows(recordings: Iterable[Recording]) -> list[Row]:
     return _rows(
         (_title(each), each.start - each.waited_since, 0)
@@ -64,6 +80,11 @@ def _wait_rows(recordings: Iterable[Recording]) -> list[Row]:
         for each in recording.commands
         if each.waited_since is not None and each.waited_since < each.start
     )
+
+
+def _moved(command: Command) -> int:
+    """Bytes that a rate makes sense for; an inference does more than move its arguments."""
+    return 0 if command.kind == "inference" else command.nbytes
 
 
 def _title(command: Command) -> str:
@@ -77,7 +98,9 @@ def tables(recordings: list[Recording], *, rows: int = 20) -> Iterator[str]:
     yield f"{processes}, {_time(sum(spans))} recorded"
     for title, found in (
         ("commands", command_rows(recordings)),
+        ("layers", layer_rows(recordings)),
         ("calls", call_rows(recordings)),
+        ("graph creation", graph_rows(recordings)),
         ("requests to the planner", request_rows(recordings)),
         ("commands that an event kept waiting", _wait_rows(recordings)),
     ):
