@@ -126,8 +126,8 @@ void Libraries::judge(Library& library, const Drivers& drivers) const {
     library.stand(Library::Standing::Accepted);
   } else if (library.stand(Library::Standing::LeftOut)) {
     complain(
-        "%s is left out: beside other drivers, calls find their way by tables that every object begins with "
-        "(ZE_extension_driver_ddi_handles), and this driver does not offer them",
+        "%s is skipped: with several drivers, calls are dispatched through tables at the beginning of every object "
+        "(ZE_extension_driver_ddi_handles), which this driver does not provide",
         library.path().c_str());
   }
 }

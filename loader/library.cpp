@@ -72,23 +72,23 @@ Library* Library::open(const std::string& path) {
   // The linker opens whatever a path leads to, and would wait for somebody to write to a pipe.
   struct stat found;
   if (path.find('/') != path.npos && stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) {
-    complain("left out: %s is no regular file", path.c_str());
+    complain("skipped: %s is not a regular file", path.c_str());
     return nullptr;
   }
   void* handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (!handle) {
     const char* why = dlerror();
-    complain("left out: %s", why ? why : path.c_str());
+    complain("skipped: %s", why ? why : path.c_str());
     return nullptr;
   }
   // A loader among the drivers would call itself for ever. It stays open: what has been loaded may have started threads.
   if (belongs_to_loader(dlsym(handle, "zeGetGlobalProcAddrTable"), dlsym(handle, "zeLoaderInit"))) {
-    complain("%s is left out: it is a loader, not a driver", path.c_str());
+    complain("%s is skipped: it is a loader, not a driver", path.c_str());
     return nullptr;
   }
   auto* library = new Library(path, handle);
   if (library->fetch()) return library;
-  complain("%s is left out: it is not a Level Zero driver (zeInit or zeDriverGet is missing)", path.c_str());
+  complain("%s is skipped: it is not a Level Zero driver (zeInit or zeDriverGet is missing)", path.c_str());
   delete library;
   return nullptr;
 }
@@ -112,7 +112,7 @@ ze_result_t Library::told(const char* function, ze_result_t result) const {
   if (result == ZE_RESULT_SUCCESS) return result;
   const char* text = nullptr;
   bool known = functions_.zerGetLastErrorDescription(&text) == ZE_RESULT_SUCCESS && text && *text;
-  trace("%s: %s returned %#x: %s", path_.c_str(), function, static_cast<unsigned>(result), known ? text : "it does not say why");
+  trace("%s: %s returned %#x: %s", path_.c_str(), function, static_cast<unsigned>(result), known ? text : "no reason given");
   return result;
 }
 

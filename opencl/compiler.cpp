@@ -52,7 +52,7 @@ Compile front_end() {
 bool compile(const std::string& source, const std::string& options, std::string* spirv, std::string* log) {
   const Compile run = front_end();
   if (!run) {
-    *log = "libcommon_clang.so, which compiles OpenCL C, is not there; install it: pip install intel-opencl-rt";
+    *log = "libcommon_clang.so, the compiler of OpenCL C, was not found; pip install intel-opencl-rt";
     return false;
   }
   // Its flags are those of a whole process.
@@ -63,7 +63,7 @@ bool compile(const std::string& source, const std::string& options, std::string*
   Result* result = nullptr;
   const int status = run(source.c_str(), nullptr, 0, nullptr, nullptr, 0, all.c_str(), kForm, "200", &result);
   if (!result) {
-    *log = "the compiler of OpenCL C gave no result";
+    *log = "the compiler of OpenCL C returned no result";
     return false;
   }
   const Result::Table& call = *result->table;

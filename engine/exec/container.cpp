@@ -69,7 +69,7 @@ bool read_container(const std::vector<unsigned char>& bytes, KernelFacts* facts,
   ByteReader reader(bytes);
   const auto head = reader.record<ContainerHead>();
   if (std::string_view(head.magic, sizeof head.magic) != kContainerMagic) return damaged("it has no header");
-  if (head.total_bytes != bytes.size()) return damaged("its size is not what it says");
+  if (head.total_bytes != bytes.size()) return damaged("its size does not match its header");
   constexpr size_t kCovered = offsetof(ContainerHead, checksum) + sizeof head.checksum;
   if (head.checksum != checksum(bytes.data() + kCovered, bytes.size() - kCovered)) return damaged("its checksum does not match");
   if (head.lanes == 0 || head.lanes > kMostLanes) return damaged("it has an impossible number of lanes");
@@ -95,7 +95,7 @@ bool read_container(const std::vector<unsigned char>& bytes, KernelFacts* facts,
   std::vector<uint32_t> name_bytes;
   for (uint32_t i = 0; i < head.n_args; ++i) {
     const auto record = reader.record<ContainerArgument>();
-    if (!reader.good()) return damaged("it ends among its arguments");
+    if (!reader.good()) return damaged("it ends within its arguments");
     if (!good_argument(record, head.args_bytes)) return damaged("an argument lies outside the block or has no known kind");
     auto kind = static_cast<ArgumentKind>(record.kind);
     uint32_t place = kind == ArgumentKind::Image ? facts->images++ : kind == ArgumentKind::Sampler ? facts->samplers++ : 0;
@@ -104,17 +104,17 @@ bool read_container(const std::vector<unsigned char>& bytes, KernelFacts* facts,
     name_bytes.push_back(record.name_bytes);
   }
   for (uint32_t i = 0; i < head.n_args; ++i) facts->arguments[i].name = reader.c_string(name_bytes[i]);
-  if (!reader.good()) return damaged("it ends among the names of its arguments");
+  if (!reader.good()) return damaged("it ends within the names of its arguments");
   for (uint32_t i = 0; i < head.n_links && reader.good(); ++i) facts->links.push_back(reader.u64());
-  if (!reader.good()) return damaged("it ends among its links");
+  if (!reader.good()) return damaged("it ends within its links");
   facts->name = reader.c_string(head.name_bytes);
   facts->entry = reader.c_string(head.entry_bytes);
   facts->attributes = reader.c_string(head.attributes_bytes);
-  if (!reader.good()) return damaged("it ends among its texts");
+  if (!reader.good()) return damaged("it ends within its texts");
   const std::string_view lines = reader.take(head.lines_bytes);
-  if (!reader.good() || !facts->lines.read(lines)) return damaged("its line table makes no sense");
+  if (!reader.good() || !facts->lines.read(lines)) return damaged("its line table is invalid");
   *object = reader.rest();
-  if (object->size() != head.object_bytes) return damaged("its code is not as long as it says");
+  if (object->size() != head.object_bytes) return damaged("the size of its code does not match its header");
   return true;
 }
 

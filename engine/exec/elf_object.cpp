@@ -137,7 +137,7 @@ class ObjectLoader {
 
   void read_sections() {
     auto header = read<Elf64_Ehdr>(0);
-    if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) refuse("the code is no ELF object");
+    if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) refuse("the code is not an ELF object");
     if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_machine != EM_X86_64)
       refuse("the object is for another machine");
     if (header.e_type != ET_REL) refuse("the object is not relocatable");
@@ -202,7 +202,7 @@ class ObjectLoader {
     for (const Section& section : sections_) {
       const Elf64_Shdr& header = section.header;
       if (header.sh_type != SHT_RELA && header.sh_type != SHT_REL) continue;
-      if (header.sh_info >= sections_.size()) refuse("relocations of a section that is not there");
+      if (header.sh_info >= sections_.size()) refuse("relocations of a missing section");
       if (sections_[header.sh_info].offset == kUnloaded) continue;
       if (header.sh_type == SHT_REL) refuse("relocations without addends are not supported");
       std::string_view bytes = contents(header);
@@ -224,7 +224,7 @@ class ObjectLoader {
         target.sh_size - relocation.record.r_offset < shape.width)
       refuse("a relocation lies outside its section");
     const size_t index = relocation.symbol();
-    if (index >= symbols_.size()) refuse("a relocation names a symbol that is not there");
+    if (index >= symbols_.size()) refuse("a relocation names a missing symbol");
     if (!shape.relative && !shape.to_got && shape.width == 4) low_addresses_ = true;
     // A call of what the object leaves open: the callee may be too far away for 32 bits.
     const bool open = symbols_[index].st_shndx == SHN_UNDEF && index != 0;
@@ -329,11 +329,11 @@ class ObjectLoader {
       uintptr_t address = 0;
       if (name == "_GLOBAL_OFFSET_TABLE_") return in_memory(got_begin_);
       if (resolve_(name, &address) || ELF64_ST_BIND(symbol.st_info) == STB_WEAK) return address;
-      refuse("the code needs " + (name.empty() ? "a symbol without a name" : name) + ", which the engine does not offer");
+      refuse("the code needs " + (name.empty() ? "a symbol without a name" : name) + ", which the engine does not provide");
     }
     if (symbol.st_shndx == SHN_ABS) return symbol.st_value;
     if (symbol.st_shndx == SHN_COMMON) return in_memory(commons_.at(index));
-    if (symbol.st_shndx >= sections_.size()) refuse("symbol " + name + " lies in a section that is not there");
+    if (symbol.st_shndx >= sections_.size()) refuse("symbol " + name + " lies in a missing section");
     const Section& section = sections_[symbol.st_shndx];
     if (section.offset == kUnloaded) refuse("the code refers to section " + section.name + ", which is not loaded");
     if (symbol.st_value > section.header.sh_size) refuse("symbol " + name + " lies outside its section");
@@ -363,7 +363,7 @@ class ObjectLoader {
       return;
     }
     const bool fits = shape.is_signed ? static_cast<int64_t>(value) == static_cast<int32_t>(value) : value <= UINT32_MAX;
-    if (!fits) refuse("the reference to " + (names_[index].empty() ? "a section" : names_[index]) + " does not reach so far");
+    if (!fits) refuse("the reference to " + (names_[index].empty() ? "a section" : names_[index]) + " is out of range");
     auto narrow = static_cast<uint32_t>(value);
     std::memcpy(base_ + offset, &narrow, 4);
   }

@@ -20,7 +20,7 @@ void explain_raised(int kind, uintptr_t value, char* text, size_t size) {
       std::snprintf(text, size, "an integer was divided by zero");
       return;
     case FaultKind::Unreachable:
-      std::snprintf(text, size, "it reached code that it says cannot be reached");
+      std::snprintf(text, size, "it reached code that is marked as unreachable");
       return;
     case FaultKind::FunctionPointer:
       std::snprintf(text, size, "%#zx is not a function that can be called", static_cast<size_t>(value));
@@ -43,7 +43,7 @@ void explain_not_resident(uintptr_t address, char* text, size_t size) {
                 static_cast<size_t>(address), where,
                 ours ? "make it resident (zeContextMakeMemoryResident) or let the kernel reach all memory of that kind "
                        "(zeKernelSetIndirectAccess)"
-                     : "allocate it with zeMemAlloc*: memory of the system's allocator is out of its reach");
+                     : "allocate it with zeMemAlloc*: it cannot access memory of the system's allocator");
 }
 
 void explain_kind(const Fault& fault, char* text, size_t size) {
@@ -59,7 +59,7 @@ void explain_kind(const Fault& fault, char* text, size_t size) {
                     static_cast<unsigned long long>(settings.kernel_timeout_ms));
       return;
     case Fault::kGivenUp:
-      std::snprintf(text, size, "it was given up");
+      std::snprintf(text, size, "another thread of the launch faulted");
       return;
     case Fault::kNoMemory:
       std::snprintf(text, size, "there is no memory for its work-groups");
@@ -79,7 +79,8 @@ void explain_kind(const Fault& fault, char* text, size_t size) {
                     static_cast<size_t>(fault.address));
       return;
     case Fault::kNoCode:
-      std::snprintf(text, size, "it jumped to %#zx, where no code is: a return address or a function's address was overwritten",
+      std::snprintf(text, size,
+                    "it jumped to %#zx, where there is no code: a return address or a function's address was overwritten",
                     static_cast<size_t>(fault.address));
       return;
     case Fault::kNotResident:
@@ -92,7 +93,7 @@ void explain_kind(const Fault& fault, char* text, size_t size) {
   const char* kind = fault.signal == SIGBUS    ? "memory that no longer exists"
                      : fault.signal == SIGFPE  ? "an arithmetic error"
                      : fault.signal == SIGILL  ? "an illegal instruction"
-                     : fault.signal == SIGTRAP ? "a breakpoint, which lies where no kernel should come"
+                     : fault.signal == SIGTRAP ? "a breakpoint in code that no kernel should reach"
                                                : "an invalid address";
   char where[256];
   describe_address(fault.address, where, sizeof where);

@@ -234,7 +234,7 @@ Walk::Step Walk::ready(const Packet& packet, const WaitFor* targets) {
           ring.blocked_since_ = ticks();
         return Step::Blocked;
       case Signal::State::Failed:
-        ring.lose(&packet, "it waits for an event whose own command was lost");
+        ring.lose(&packet, "it waits for an event whose command was lost");
         return Step::Done;
     }
   }

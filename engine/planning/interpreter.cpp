@@ -120,7 +120,7 @@ std::string find_interpreter(std::string* tried) {
   if (const char* named = path_variable("ANYZERO_PYTHON")) {
     const std::string path = std::strchr(named, '/') ? absolute(named) : on_path(named);
     if (runs(path)) return path;
-    *tried = "ANYZERO_PYTHON=" + shown(named) + " is no program";
+    *tried = "ANYZERO_PYTHON=" + shown(named) + " is not a program";
     return {};
   }
   // A program that Python is only a part of has another name, and may do anything. With more rights than its caller, it does not

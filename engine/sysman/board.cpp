@@ -12,9 +12,9 @@ namespace anyzero {
 
 namespace {
 
-constexpr char kNoFanControl[] = "the speed of this fan is up to the board; it can be read only";
-constexpr char kNoFirmwareControl[] = "microcode is up to the operating system; it can be read only";
-constexpr char kNoThresholds[] = "errors of the memory are counted, but have no thresholds; ask zesRasGetState for the counts";
+constexpr char kNoFanControl[] = "the board controls the speed of this fan; it can only be read";
+constexpr char kNoFirmwareControl[] = "the operating system updates microcode; its version can only be read";
+constexpr char kNoThresholds[] = "memory errors are counted but have no thresholds; zesRasGetState returns the counts";
 constexpr char kNoClearing[] = "the system's counts of memory errors cannot be cleared from here; remember the last ones instead";
 
 }  // namespace
@@ -58,7 +58,7 @@ ze_result_t SysmanFan::getConfig(zes_fan_config_t* config) {
 ze_result_t SysmanFan::getState(zes_fan_speed_units_t units, int32_t* speed) {
   const bool percent = units == ZES_FAN_SPEED_UNITS_PERCENT;
   if (percent && pwm_.empty())
-    return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "nobody tells how hard this fan is driven; ask for ZES_FAN_SPEED_UNITS_RPM");
+    return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "the duty cycle of this fan is unknown; ask for ZES_FAN_SPEED_UNITS_RPM");
   int64_t number = 0;
   int error = files_.read(percent ? pwm_ : fan_ + "_input", &number);
   if (!error && (number < 0 || number > INT32_MAX)) error = EINVAL;
@@ -167,8 +167,7 @@ ze_result_t SysmanRas::getStateExp2(uint32_t count, const zes_ras_error_category
   if (int error = total(&errors)) return unreadable("the errors of the memory", error);
   for (uint32_t i = 0; i < count; ++i) {
     if (categories[i] != ZES_RAS_ERROR_CATEGORY_EXP_MEMORY_ERRORS)
-      return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "pCategories[%u] is %u; only errors of the memory are counted", i,
-                  categories[i]);
+      return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "pCategories[%u] is %u; only memory errors are counted", i, categories[i]);
     states[i].errorCounter = errors;
   }
   return ZE_RESULT_SUCCESS;

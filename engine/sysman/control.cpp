@@ -39,14 +39,14 @@ ze_result_t SysmanDevice::getEccState(Device& device, zes_device_ecc_properties_
 }
 
 ze_result_t SysmanDevice::setEccState(Device&, const zes_device_ecc_desc_t*, zes_device_ecc_properties_t*) {
-  return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "whether memory corrects errors is up to the machine's firmware");
+  return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "the machine's firmware decides whether memory corrects errors");
 }
 
 ze_result_t SysmanDevice::reset(Device&, ze_bool_t) { return no_reset(); }
 ze_result_t SysmanDevice::resetExt(Device&, zes_reset_properties_t*) { return no_reset(); }
 
 ze_result_t SysmanDevice::pciGetStats(Device&, zes_pci_stats_t*) {
-  return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "nobody counts what a processor moves; zesDevicePciGetProperties says so");
+  return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "the traffic of a processor is not counted; zesDevicePciGetProperties says so");
 }
 
 ze_result_t SysmanDevice::pciLinkSpeedUpdateExt(Device&, ze_bool_t, zes_device_action_t*) {
@@ -55,7 +55,8 @@ ze_result_t SysmanDevice::pciLinkSpeedUpdateExt(Device&, ze_bool_t, zes_device_a
 
 ze_result_t SysmanDevice::getCardPowerDomain(Device&, zes_pwr_handle_t* domain) {
   *domain = nullptr;
-  return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "a processor is on no card; zesDeviceEnumPowerDomains lists what there is");
+  return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
+              "a processor is not on a card; zesDeviceEnumPowerDomains lists the power domains");
 }
 
 ze_result_t SysmanDevice::setOverclockWaiver(Device&) { return no_overclocking(); }

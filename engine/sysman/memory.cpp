@@ -48,7 +48,7 @@ ze_result_t SysmanMemory::getState(zes_mem_state_t* state) {
 }
 
 ze_result_t SysmanMemory::getBandwidth(zes_mem_bandwidth_t*) {
-  return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "nobody counts what the memory moves; time kernels and copies instead");
+  return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "memory traffic is not counted; time kernels and copies instead");
 }
 
 }  // namespace anyzero

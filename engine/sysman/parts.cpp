@@ -48,7 +48,7 @@ const SysmanParts& SysmanParts::of(Device& device) {
 ze_result_t unreadable(const char* what, int error) {
   const bool forbidden = error == EACCES || error == EPERM;
   return fail(forbidden ? ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS : ZE_RESULT_ERROR_NOT_AVAILABLE,
-              "the system does not tell %s any more: %s", what, std::strerror(error));
+              "the system no longer reports %s: %s", what, std::strerror(error));
 }
 
 void place(const Device& device, ze_bool_t* on_subdevice, uint32_t* subdevice) {

@@ -69,15 +69,14 @@ ze_result_t SysmanFrequency::getThrottleTime(zes_freq_throttle_time_t* time) {
   int64_t milliseconds = 0;
   const int error = clock_.throttled(files_, &milliseconds);
   if (error == ENOENT)
-    return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "the system does not tell how long the clock was held back");
-  if (error) return unreadable("how long the clock was held back", error);
+    return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "the system does not report how long the clock was throttled");
+  if (error) return unreadable("how long the clock was throttled", error);
   *time = {static_cast<uint64_t>(milliseconds) * 1000, now_ns() / 1000};
   return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t SysmanFrequency::setRange(const zes_freq_range_t*) {
-  return fail(ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS,
-              "clock rates are up to the operating system: see scaling_min_freq of cpufreq");
+  return fail(ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS, "the operating system sets clock rates: see scaling_min_freq of cpufreq");
 }
 
 ze_result_t SysmanFrequency::ocGetCapabilities(zes_oc_capabilities_t* capabilities) {
@@ -208,11 +207,11 @@ ze_result_t SysmanPower::getLimitsExt(uint32_t* count, zes_power_limit_ext_desc_
 namespace {
 
 ze_result_t limits_are_fixed() {
-  return fail(ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS, "limits of power are up to the operating system: see /sys/class/powercap");
+  return fail(ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS, "the operating system sets power limits: see /sys/class/powercap");
 }
 
 ze_result_t no_energy_threshold() {
-  return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "there are no thresholds of energy; ask zesPowerGetEnergyCounter");
+  return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "there are no energy thresholds; call zesPowerGetEnergyCounter instead");
 }
 
 }  // namespace
@@ -256,7 +255,8 @@ ze_result_t SysmanTemperature::getConfig(zes_temp_config_t* config) {
 ze_result_t SysmanTemperature::setConfig(const zes_temp_config_t* config) {
   const double most = highest();
   if (config->enableCritical && most <= 0)
-    return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "the system does not tell the critical temperature; set a threshold instead");
+    return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
+                "the system does not report the critical temperature; set a threshold instead");
   for (const zes_temp_threshold_t& each : {config->threshold1, config->threshold2}) {
     const bool used = each.enableLowToHigh || each.enableHighToLow;
     if (used && !(each.threshold > -274 && (most <= 0 || each.threshold <= most)))

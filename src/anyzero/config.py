@@ -240,7 +240,7 @@ class Config:
         _text,
         default="default",
         accepts="the name of a profile (below)",
-        meaning="The identity that devices show: name, vendor, ids, limits.",
+        meaning="The identity that devices report: name, vendor, ids, limits.",
     )
     threads: int = _variable(
         "ANYZERO_THREADS",
@@ -256,14 +256,14 @@ class Config:
         default=None,
         shown="the machine's memory",
         accepts="a size: `4G`, `512M`, `65536`",
-        meaning="Memory that each device shows and may allocate; beyond it allocations return OUT_OF_DEVICE_MEMORY.",
+        meaning="Memory that each device reports and may allocate; beyond it allocations return OUT_OF_DEVICE_MEMORY.",
     )
     spin_us: int = _variable(
         "ANYZERO_SPIN_US",
         _whole(0, MAX_SPIN_US),
         default=20,
         accepts=f"a whole number of microseconds from 0 to {MAX_SPIN_US}",
-        meaning="How long a waiter spins before it sleeps. More lowers latency and burns a CPU meanwhile.",
+        meaning="How long a waiter spins before it sleeps. A higher value lowers latency and keeps a CPU busy.",
     )
     inline_bytes: int = _variable(
         "ANYZERO_INLINE_BYTES",
@@ -298,8 +298,8 @@ class Config:
         default=60.0,
         shown="`60`",
         accepts=f"seconds, up to {MAX_TIMEOUT}: `60`, `0.5`; `0` for no limit",
-        meaning="For C programs: how long that Python may neither answer nor use any processor time before it is ended "
-        "and another one is started. As long as it uses processor time, it is not ended.",
+        meaning="For C programs: how long that Python may neither answer nor use any processor time before it is "
+        "terminated and another one is started. It is not terminated while it uses processor time.",
     )
     loader: str = _variable(
         "ANYZERO_LOADER",
@@ -333,7 +333,7 @@ class Config:
         shown="`off`",
         accepts="`on` or `1`, `off` or `0`",
         meaning="Refuse what hardware drivers tolerate although the specification forbids it: a kernel argument of "
-        "another size than the kernel's own, commands appended to a closed list, accesses just beside local memory.",
+        "another size than the kernel's own, commands appended to a closed list, accesses just outside local memory.",
     )
     native: bool = _variable(
         "ANYZERO_NATIVE",
@@ -341,7 +341,7 @@ class Config:
         default=True,
         shown="`on`",
         accepts="`on` or `off`",
-        meaning="Use the machine code in native binaries. With `off`, modules made from them are compiled from the "
+        meaning="Use the machine code in native binaries. With `off`, modules created from them are compiled from the "
         "SPIR-V in them.",
     )
     cache: bool = _variable(
@@ -359,7 +359,8 @@ class Config:
         default=None,
         shown="`$XDG_CACHE_HOME/anyzero`, else `~/.cache/anyzero`",
         accepts="a path",
-        meaning="The folder of that cache. It is executed, so a folder that other users may write to is not used.",
+        meaning="The folder of that cache. Its contents are executed, so "
+        "a folder that other users may write to is not used.",
     )
     cache_size: int = _variable(
         "ANYZERO_CACHE_SIZE",
@@ -406,9 +407,9 @@ class Config:
         _one_of(STAGES),
         default="both",
         accepts=", ".join(f"`{each}`" for each in STAGES),
-        meaning="The code that kernels run. With `both` they begin with code that is ready soon, and those that run "
-        "long enough go on with better code, which another process compiles meanwhile: final code, and code for the "
-        "group size of their launches. `quick` stays with the first, `final` waits for final code for any group size.",
+        meaning="The code that kernels run. With `both`, kernels start with quickly compiled code. Those that run "
+        "long enough switch to better code, which another process compiles in the meantime: final code, and code for "
+        "the group size of their launches. `quick` stays with the first, `final` waits for final code.",
     )
     dump: str | None = _variable(
         "ANYZERO_DUMP",

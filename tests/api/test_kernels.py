@@ -317,7 +317,7 @@ def test_settings_are_words(saxpy: az.Kernel) -> None:
     assert saxpy.indirect_access == {"host", "shared"}
     saxpy.set_indirect_access()
     assert saxpy.indirect_access == frozenset()
-    with pytest.raises(ValueError, match="'disk' is no kind of memory"):
+    with pytest.raises(ValueError, match="'disk' is not a kind of memory"):
         saxpy.set_indirect_access("disk")  # type: ignore[arg-type]
     for prefer in ("local", "data", None):
         saxpy.set_cache_config(prefer)  # type: ignore[arg-type]

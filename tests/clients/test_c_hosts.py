@@ -288,9 +288,9 @@ def test_variables_that_shape_devices_are_heard(around: Surroundings) -> None:
 
 
 STRANGERS = {
-    "missing": ("/no/such/python", "ANYZERO_PYTHON=/no/such/python is no program"),
-    "a folder": ("/", "is no program"),
-    "not on the path": ("python-of-nobody", "is no program"),
+    "missing": ("/no/such/python", "ANYZERO_PYTHON=/no/such/python is not a program"),
+    "a folder": ("/", "is not a program"),
+    "not on the path": ("python-of-nobody", "is not a program"),
     "no Python": (shutil.which("true") or "/bin/true", "ended without a word"),
 }
 

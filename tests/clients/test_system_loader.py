@@ -163,7 +163,7 @@ def test_modules_are_not_linked_where_the_loader_would_crash(run: Run, old_loade
     """
     assert works(run(old_loader, source)) == "linked\n" * 2
     out = works(run(old_loader, source, **WRAPPED))
-    assert out.count("is too old for it: it crashes there while several drivers are behind it\n") == 2
+    assert out.count("is too old for it: it crashes in that function if several drivers are loaded\n") == 2
 
 
 def test_the_driver_offers_what_its_old_loader_does_not(run: Run, old_loader: Path) -> None:
@@ -259,7 +259,7 @@ def test_no_driver_behind_the_loader_is_a_clear_error(run: Run, old_loader: Path
     result = run(old_loader, "az.devices()", ZE_ENABLE_ALT_DRIVERS=drivers)
     assert result.returncode == 1
     last = "\n".join(result.stderr.splitlines()[-2:])
-    assert f"anyzero.errors.Unavailable: no driver answers behind the loader {old_loader}" in last
+    assert f"anyzero.errors.Unavailable: no driver is available through the loader {old_loader}" in last
     assert f"ZE_ENABLE_ALT_DRIVERS={loaders.DRIVER}" in last
     assert "ANYZERO_LOADER=ours" in last
     if drivers:

@@ -105,13 +105,13 @@ def _(n: az.i32, x: az.ptr[az.f32]):
 def _(x: az.ptr[az.f32]): x[0] = missing
 @case("TEXT is a str; kernels take numbers from outside")
 def _(x: az.ptr[az.f32]): x[0] = TEXT
-@case("'one' is no number")
+@case("'one' is not a number")
 def _(x: az.ptr[az.f32]): x[0] = "one"
 @case("plain cannot be called in a kernel; builtins, math's functions")
 def _(x: az.ptr[az.f32]): x[0] = plain(1)
 @case("recursive calls itself; recursion is not part of the language")
 def _(n: az.ptr[az.i32]): n[0] = recursive(n[0])
-@case("a way leads to the end without `return`; the function returns i32")
+@case("a path reaches the end without `return`; the function returns i32")
 def _(n: az.ptr[az.i32]): n[0] = endless(n[0])
 @case("halves: missing a required argument: 'x'")
 def _(x: az.ptr[az.f32]): x[0] = halves()
@@ -151,7 +151,7 @@ def _(x: az.ptr[az.f32]):
 def _(x: az.ptr[az.f32]):
     kept = az.local[az.f32, 8]()
     x[0] = kept[0]
-@case("Pair is no type of the language; structs are not passed: pass each field as a parameter of its own")
+@case("Pair is not a type of the language; structs are not passed: pass each field as a parameter of its own")
 def _(x: az.ptr[az.f32], pair: Pair): x[0] = 1
 @case("v has no value yet")
 def _(x: az.ptr[az.f32]):
@@ -177,9 +177,9 @@ def _(x: az.ptr[az.f32]) -> az.f32: x[0] = 1
 def _(x: az.ptr[az.f32], n: az.i32 = 1): x[0] = n
 @case(r"\*args and \*\*kwargs are not part of the language")
 def _(x: az.ptr[az.f32], *rest): x[0] = 1
-@case("list is no type of the language; write az.f32, az.ptr\\[az.f32\\] and the like")
+@case("list is not a type of the language; write az.f32, az.ptr\\[az.f32\\] and the like")
 def _(x: list): x[0] = 1
-@case("az.ptr says no type of elements; write it as in az.ptr\\[az.f32\\]")
+@case("az.ptr does not name an element type; write it as in az.ptr\\[az.f32\\]")
 def _(x: az.ptr): x[0] = 1
 @case("the annotation cannot be evaluated: name 'nothing' is not defined")
 def _(x: nothing): x[0] = 1
@@ -368,7 +368,7 @@ def test_arguments_of_arrays_and_constants() -> None:
     x = context().zeros((2, 2), np.float32)
     with pytest.raises(az.InvalidArgument, match=r"a of k has 2 axes; the buffer's shape is \(4,\)"):
         k[1](x.reshape(4), 1)
-    with pytest.raises(az.InvalidArgument, match=r"n of k is const\[i32\]; 1.5 is no such constant"):
+    with pytest.raises(az.InvalidArgument, match=r"n of k is const\[i32\]; 1.5 is not such a constant"):
         k[1](x, 1.5)
     with context().immediate() as lst, pytest.raises(az.InvalidArgument, match=r"a of k is array\[f32, 2\] and cannot"):
         k[1](3, 1, on=lst)
@@ -391,14 +391,14 @@ def test_generic_arguments() -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: az.ptr[int], "<class 'int'> is no type of elements; write it as in az.ptr"),
+        (lambda: az.ptr[int], "<class 'int'> is not an element type; write it as in az.ptr"),
         (lambda: az.vector[az.f32, 5], "a vector has 2, 3, 4, 8 or 16 components"),
         (lambda: az.array[az.f32, 0], "an array has 1 to 8 axes"),
         (lambda: az.private[az.f32], "private memory has a size"),
         (lambda: az.local[az.f32, -1], "its sizes are constants above 0"),
         (lambda: az.image[az.f64, 2], "texels are read as az.f32, az.i32 or az.u32"),
         (lambda: az.image[az.f32, 4], "an image has 1, 2 or 3 axes"),
-        (lambda: az.const[az.float4], "is no number"),
+        (lambda: az.const[az.float4], "is not a number"),
     ],
 )
 def test_types_that_there_are_not(make: Callable[[], Any], words: str) -> None:
@@ -411,12 +411,12 @@ def test_functions_without_source() -> None:
     exec("def k(x): pass", space)
     with pytest.raises(az.KernelError, match="the source of k is not available"):
         az.kernel(space["k"])
-    with pytest.raises(TypeError, match=r"is no function; write @az\.kernel above a `def`"):
+    with pytest.raises(TypeError, match=r"is not a function; write @az\.kernel above a `def`"):
         az.kernel(len)
     with pytest.raises(az.KernelError, match="is not defined by `def`"):
         az.kernel(lambda x: x)
 
 
 def test_builtins_outside_of_kernels() -> None:
-    with pytest.raises(Exception, match="this has a meaning inside a kernel only"):
+    with pytest.raises(Exception, match="this works inside a kernel only"):
         az.global_id(0)

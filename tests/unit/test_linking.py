@@ -61,7 +61,7 @@ def test_a_kernel_needs_its_imports(compiler: Compiler) -> None:
     user = build(importer())
     status, log, _ = create(user.plan, "main")
     assert status == UNLINKED
-    assert log.startswith('"main" needs what no linked module gives: outside;')
+    assert log.startswith('"main" needs symbols that no linked module exports: outside;')
     assert "zeModuleDynamicLink" in log
     assert compiler.calls == []
 
@@ -110,7 +110,7 @@ def test_a_name_that_means_different_things_in_different_places_is_refused(compi
     assert link(user.plan, first.plan)[0] == SUCCESS
     status, log, _ = create(user.plan, "main")
     assert status == ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE
-    assert "different things by the same name: far;" in log
+    assert "different symbols of one name: far;" in log
 
 
 def test_a_kernel_that_needs_no_import_is_not_concerned(compiler: Compiler) -> None:
@@ -246,7 +246,7 @@ def test_modules_that_call_each_other_in_a_circle(compiler: Compiler) -> None:
     assert link(user.plan, first.plan, second.plan)[0] == SUCCESS
     status, log, _ = create(user.plan, "main")
     assert status == ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE
-    assert "calls itself by way of other modules" in log
+    assert "calls itself through other modules" in log
 
 
 def test_a_bad_body_in_a_linked_module_is_told(compiler: Compiler) -> None:

@@ -177,7 +177,7 @@ ze_result_t CommandList::refuse_closed() const {
   return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the command list is closed; reset it before appending");
 }
 
-// Hardware drivers write the command behind the end of the list, where it never runs: programs that append to a closed list by
+// Hardware drivers write the command after the end of the list, where it never runs: programs that append to a closed list by
 // mistake, and go on, rely on the return value.
 ze_result_t CommandList::ignore_closed() const {
   refuse_closed();  // leaves the text

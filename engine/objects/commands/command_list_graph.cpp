@@ -74,7 +74,7 @@ ze_result_t CommandList::appendGraphExt(ExecutableGraph& graph, const void* next
                 branches[0]->choice.ordinal);
   if (settings.strict && choice_.mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS)
     return fail(ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE,
-                "the graph was captured by an asynchronous command list, this one waits");
+                "the graph was captured by an asynchronous command list, and this one is synchronous");
   if (captures_in_progress.load(std::memory_order_relaxed)) [[unlikely]] {
     std::lock_guard lock(Capture::mutex());
     Capture* capture = nullptr;

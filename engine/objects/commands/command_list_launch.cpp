@@ -36,7 +36,7 @@ ze_result_t CommandList::check_local_memory(const KernelFacts& facts, uint64_t b
   const uint64_t most = limits->maxSharedLocalMemory * (large ? kLarge : 1);
   if (bytes <= most) return ZE_RESULT_SUCCESS;
   const bool helps = !large && bytes <= most * kLarge;
-  return fail(ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY, "kernel %s wants %llu bytes of local memory; a group has %llu%s",
+  return fail(ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY, "kernel %s needs %llu bytes of local memory; a group has %llu%s",
               facts.name.c_str(), static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(most),
               helps ? ", and four times as much with zeKernelSetCacheConfig(ZE_CACHE_CONFIG_FLAG_LARGE_SLM)" : "");
 }

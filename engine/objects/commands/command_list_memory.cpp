@@ -130,7 +130,7 @@ ze_result_t CommandList::appendMemoryCopyRegion(void* to, const ze_copy_region_t
   if ((rows > 1 && (copy.to.row_pitch < row || copy.from.row_pitch < row)) ||
       (slices > 1 && (copy.to.slice_pitch < copy.to.row_pitch * (rows - 1) + row ||
                       copy.from.slice_pitch < copy.from.row_pitch * (rows - 1) + row)))
-    return fail(ZE_RESULT_ERROR_INVALID_SIZE, "a pitch is smaller than what the region puts in it");
+    return fail(ZE_RESULT_ERROR_INVALID_SIZE, "a pitch is smaller than the region's rows or slices");
   if (row == 0 || rows == 0) return appendBarrier(signal, n, waits);
   if (overlap(copy.to, copy.from, row, rows, slices))
     return fail(ZE_RESULT_ERROR_OVERLAPPING_REGIONS, "source and destination regions share memory");
@@ -164,7 +164,7 @@ ze_result_t check_hint(const Device& device, const void* pointer, size_t size) {
   if (!known && !device.pages_on_demand())
     return fail(
         ZE_RESULT_ERROR_INVALID_ARGUMENT,
-        "%p does not lie in an allocation, and memory of the system's allocator is out of reach of a device without on-demand "
+        "%p does not lie in an allocation, and memory of the system's allocator is not accessible to a device without on-demand "
         "paging",
         pointer);
   const size_t left = end - reinterpret_cast<uintptr_t>(pointer);

@@ -24,7 +24,7 @@ ze_result_t CommandList::getNextCommandIdExp(const ze_mutable_command_id_exp_des
 
 ze_result_t CommandList::getNextCommandIdWithKernelsExp(const ze_mutable_command_id_exp_desc_t* desc, uint32_t count,
                                                         Kernel* const* kernels, uint64_t* id) {
-  if (!mutable_) return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the command list was not created as a mutable one");
+  if (!mutable_) return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the command list was not created as mutable");
   if (closed_) return refuse_closed();
   // No flags means everything that can change, but for the kernel itself.
   constexpr uint32_t kUsual = UINT32_MAX & ~uint32_t{ZE_MUTABLE_COMMAND_EXP_FLAG_KERNEL_INSTRUCTION};
@@ -44,12 +44,13 @@ size_t CommandList::launch_room(const Kernel& kernel) const {
 }
 
 ze_result_t CommandList::find_mutable(uint64_t id, uint32_t change, Packet** packet) {
-  if (!mutable_) return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the command list was not created as a mutable one");
+  if (!mutable_) return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the command list was not created as mutable");
   const Program::Named* named = program_->named(id);
   if (!named)
     return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "no command of this list has the identifier %zu", static_cast<size_t>(id));
   if (!(named->may_change & change))
-    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "command %zu was not announced as changeable in this", static_cast<size_t>(id));
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "command %zu was not created with the flag for this change",
+                static_cast<size_t>(id));
   // The program waited for the work; the queue's last step behind it may take a moment more.
   constexpr uint64_t kGrace = 10'000'000;
   GilPause pause;
@@ -103,7 +104,7 @@ ze_result_t CommandList::updateMutableCommandKernelsExp(uint32_t count, uint64_t
     if (ze_result_t r = find_mutable_launch(ids[i], ZE_MUTABLE_COMMAND_EXP_FLAG_KERNEL_INSTRUCTION, &launch)) return r;
     const auto& choices = choices_[ids[i] - 1];
     if (std::none_of(choices.begin(), choices.end(), [&](const Ref<Kernel>& choice) { return choice.get() == kernels[i]; }))
-      return fail(ZE_RESULT_ERROR_INVALID_KERNEL_HANDLE, "the kernel is not one of those that command %zu was announced with",
+      return fail(ZE_RESULT_ERROR_INVALID_KERNEL_HANDLE, "the kernel is not one of those that command %zu was created with",
                   static_cast<size_t>(ids[i]));
     ze_group_count_t groups;
     std::memcpy(&groups, launch->group_count, sizeof groups);
@@ -185,7 +186,7 @@ ze_result_t CommandList::change_argument(Launch& launch, const ze_mutable_kernel
 ze_result_t CommandList::change_group_count(Launch& launch, const ze_group_count_t* count) {
   uint64_t groups;
   if (!count || launch.count_at)
-    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, count ? "the device finds the number of groups itself" : "pGroupCount is null");
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, count ? "the device reads the number of groups itself" : "pGroupCount is null");
   if (!count_groups(&count->groupCountX, &groups) || ((launch.flags & Launch::kCooperative) && groups > most_cooperative_groups()))
     return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%u x %u x %u groups are more than can be launched", count->groupCountX,
                 count->groupCountY, count->groupCountZ);
@@ -229,7 +230,7 @@ ze_result_t CommandList::change_launch(const ze_base_desc_t& desc) {
 }
 
 ze_result_t CommandList::updateMutableCommandsExp(const ze_mutable_commands_exp_desc_t* desc) {
-  if (!mutable_) return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the command list was not created as a mutable one");
+  if (!mutable_) return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the command list was not created as mutable");
   for (const ze_base_desc_t& change : Chain(desc->pNext, Chain::Check::Aligned))
     if (ze_result_t r = change_launch(change)) return r;
   closed_ = false;

@@ -121,7 +121,7 @@ bool Description::build(std::vector<Driver*>* drivers, std::string* reason) {
   if (!good) {
     // Drivers made so far stay unreachable; this happens at most once per attempt to start.
     drivers->clear();
-    *reason = "the description of the devices is damaged; write it anew with `python -m anyzero.driver`";
+    *reason = "the description of the devices is damaged; write it again with `python -m anyzero.driver`";
   }
   identify_devices(*drivers);
   return good;

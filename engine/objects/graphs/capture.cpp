@@ -68,7 +68,7 @@ ze_result_t Capture::end(CommandList& list, ze_graph_handle_t* handle) {
   finish(joined ? Graph::State::Complete : Graph::State::Invalid);
   if (joined) return ZE_RESULT_SUCCESS;
   return fail(ZE_RESULT_ERROR_GRAPH_UNJOINED_FORKS,
-              "a command list that joined the capture did work whose end the first list does not wait for; signal an event behind "
+              "a command list that joined the capture did work whose end the first list does not wait for; signal an event after "
               "it and wait for that before ending the capture");
 }
 

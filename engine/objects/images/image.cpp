@@ -158,7 +158,7 @@ ze_result_t read_pitches(const Device& device, const Extras& extras, const Image
     auto* info = device.properties().get<ze_pitched_alloc_2dimage_linear_pitch_exp_info_t>(
         ZE_STRUCTURE_TYPE_PITCHED_ALLOC_2DIMAGE_LINEAR_PITCH_EXP_INFO);
     if (info && info->pitchAlign && extras.row_pitch % info->pitchAlign)
-      return fail(ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT, "the row pitch %zu is no multiple of %zu", extras.row_pitch,
+      return fail(ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT, "the row pitch %zu is not a multiple of %zu", extras.row_pitch,
                   info->pitchAlign);
     if (info && info->maxSupportedPitch && extras.row_pitch > info->maxSupportedPitch)
       return fail(ZE_RESULT_ERROR_UNSUPPORTED_SIZE, "the row pitch %zu is over %zu", extras.row_pitch, info->maxSupportedPitch);
@@ -251,8 +251,7 @@ ze_result_t Image::create(Context& context, Device& device, const ze_image_desc_
 
   size_t size;
   if (__builtin_mul_overflow(view.slice_pitch, size_t{view.slices}, &size))
-    return fail(ZE_RESULT_ERROR_UNSUPPORTED_SIZE, "%u slices of %zu bytes are more than there are addresses", view.slices,
-                view.slice_pitch);
+    return fail(ZE_RESULT_ERROR_UNSUPPORTED_SIZE, "%u slices of %zu bytes exceed the address space", view.slices, view.slice_pitch);
   auto storage = extras.pitched ? ImageStorage::borrow(device, extras.pointer, size) : ImageStorage::allocate(device, size);
   if (!storage) return ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
   for (uint32_t i = 0; i < view.format->n_planes; ++i) view.planes[i] = {storage->base() + layout.offset[i], layout.row_pitch[i]};
@@ -280,7 +279,7 @@ ze_result_t Image::viewCreateExt(Context& context, Device& device, const ze_imag
   bool one_plane = mine.n_planes == 1 && (extras.has_plane || theirs.n_planes == 1);
   // One plane may be cut into elements differently (YUYV as 8_8_8_8), several only in the same way.
   if (one_plane ? mine.planes[0].bytes != theirs.planes[first].bytes : extras.has_plane || !mine.same_elements(theirs))
-    return fail(ZE_RESULT_ERROR_UNSUPPORTED_IMAGE_FORMAT, "layout %s is no view of layout %s%s: the elements differ in size",
+    return fail(ZE_RESULT_ERROR_UNSUPPORTED_IMAGE_FORMAT, "layout %s cannot view layout %s%s: the elements differ in size",
                 mine.name, theirs.name, extras.has_plane ? "'s plane" : "");
   for (uint32_t i = 0; i < mine.n_planes; ++i) {
     const ImagePlane& plane = theirs.planes[first + i];

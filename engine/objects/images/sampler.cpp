@@ -11,9 +11,9 @@ Sampler::Sampler(Context& context, Device& device, const SamplerState& state)
 
 ze_result_t Sampler::read(const ze_sampler_desc_t& desc, SamplerState* state) {
   if (static_cast<uint32_t>(desc.addressMode) > ZE_SAMPLER_ADDRESS_MODE_MIRROR)
-    return fail(ZE_RESULT_ERROR_INVALID_ENUMERATION, "%u is no sampler address mode", static_cast<uint32_t>(desc.addressMode));
+    return fail(ZE_RESULT_ERROR_INVALID_ENUMERATION, "%u is not a sampler address mode", static_cast<uint32_t>(desc.addressMode));
   if (static_cast<uint32_t>(desc.filterMode) > ZE_SAMPLER_FILTER_MODE_LINEAR)
-    return fail(ZE_RESULT_ERROR_INVALID_ENUMERATION, "%u is no sampler filter mode", static_cast<uint32_t>(desc.filterMode));
+    return fail(ZE_RESULT_ERROR_INVALID_ENUMERATION, "%u is not a sampler filter mode", static_cast<uint32_t>(desc.filterMode));
   *state = {desc.addressMode, desc.filterMode, desc.isNormalized != 0};
   return ZE_RESULT_SUCCESS;
 }

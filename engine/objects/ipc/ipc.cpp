@@ -144,7 +144,7 @@ class Exporter {
                   Handle* handle) {
     std::lock_guard lock(mutex_);
     if (!table_ && !make_table()) {
-      return fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "the table of exported handles cannot be made: %s", std::strerror(errno));
+      return fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "the table of exported handles cannot be created: %s", std::strerror(errno));
     }
     auto known = by_bytes_.find({fd, offset, kind});
     if (known != by_bytes_.end()) {
@@ -362,7 +362,7 @@ ze_result_t open_handle(IpcKind kind, const Handle& handle, IpcImport* import) {
   }
   uint64_t started = start_time(process.get());
   if (started == 0 || started != handle.started) {
-    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the process that made the handle has ended; number %d is another one now",
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the process that made the handle has ended; process %d is a different one now",
                 handle.pid);
   }
   // Look before opening: opening a stranger's pipe or terminal could block or do harm.
@@ -384,10 +384,10 @@ ze_result_t open_handle(IpcKind kind, const Handle& handle, IpcImport* import) {
     return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "process %d uses another version of this driver", handle.pid);
   }
   if (!proves(entry, handle)) {
-    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the handle is stale or forged: what it stood for was freed or put back");
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the handle is stale or forged: its object was freed or the handle was put back");
   }
   if (entry.kind != static_cast<uint32_t>(kind)) {
-    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the handle stands for %s, not for %s", kind_name(entry.kind),
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the handle refers to %s, not to %s", kind_name(entry.kind),
                 kind_name(static_cast<uint32_t>(kind)));
   }
   std::snprintf(path, sizeof path, "fd/%d", entry.fd);

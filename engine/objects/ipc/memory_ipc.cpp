@@ -75,7 +75,8 @@ ze_result_t lend_bytes(const FileRange& range, uint32_t type, int* fd) {
                   static_cast<unsigned long long>(pages), static_cast<unsigned long long>(kPageSize));
     *fd = ipc_dma_buffer(range.fd, range.offset, range.size);
     if (*fd >= 0) return ZE_RESULT_SUCCESS;
-    return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "/dev/udmabuf makes no DMA buffer of the memory: %s", std::strerror(errno));
+    return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "/dev/udmabuf cannot create a DMA buffer of the memory: %s",
+                std::strerror(errno));
   }
   *fd = ipc_lend(range.fd, range.offset, range.size);
   if (*fd >= 0) return ZE_RESULT_SUCCESS;
@@ -101,10 +102,9 @@ ze_result_t check_external_types(const Context& context, const Device* device, u
                                   : known->memoryAllocationExportTypes;
   if ((flags & ~possible) == 0) return ZE_RESULT_SUCCESS;
   if (!importing && (flags & ~possible) == ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF)
-    return fail(
-        ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION,
-        "DMA buffers are made by /dev/udmabuf, which is not there or not open to this user; load the module udmabuf, or ask "
-        "for ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD");
+    return fail(ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION,
+                "DMA buffers need /dev/udmabuf, which is missing or not accessible to this user; load the module udmabuf, or ask "
+                "for ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD");
   return fail(ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION, "external memory of type %#x: the device can only %s %#x", flags,
               importing ? "import" : "export", possible);
 }
@@ -157,7 +157,7 @@ ze_result_t Mem::getIpcHandle(Context& context, const void* pointer, ze_ipc_mem_
     result = export_bytes(allocation.file_range(), allocation.type, allocation.device_flags, handle);
     if (result == ZE_RESULT_SUCCESS && allocation.origin != Origin::Physical) allocation.exported = true;
   });
-  return known ? result : fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%p is no allocation of this driver", pointer);
+  return known ? result : fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%p is not an allocation of this driver", pointer);
 }
 
 ze_result_t Mem::getIpcHandleWithProperties(Context& context, const void* pointer, void* next, ze_ipc_mem_handle_t* handle) {

@@ -145,7 +145,7 @@ void describe_address(uintptr_t address, char* text, size_t size) {
   constexpr size_t kNear = size_t{16} << 20;
   if (nearest && std::min(behind, before) < kNear) {
     std::snprintf(text, size, "%zu bytes %s the %s allocation of %zu bytes at %#zx", std::min(behind, before),
-                  nearest == below ? "behind the end of" : "before", nearest->type_name(), nearest->size,
+                  nearest == below ? "after the end of" : "before", nearest->type_name(), nearest->size,
                   static_cast<size_t>(nearest->base));
     return;
   }

@@ -54,8 +54,7 @@ ze_result_t find_memory(const Context& context, const Device& device, const void
   }
   return known ? ZE_RESULT_SUCCESS
                : fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                      "%p lies neither in an allocation of this context nor in memory of the system that the device can reach",
-                      pointer);
+                      "%p lies neither in an allocation of this context nor in system memory that the device can access", pointer);
 }
 
 template <class Use>

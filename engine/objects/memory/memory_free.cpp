@@ -41,7 +41,7 @@ bool complete(const Deferred& free) {
 }
 
 ze_result_t refuse(const Context& context, const void* pointer) {
-  const char* reason = "it is no allocation of this driver, or was freed already";
+  const char* reason = "it is not an allocation of this driver, or was freed already";
   char text[96];
   with_allocation(pointer, [&](Allocation& allocation) {
     if (allocation.base != reinterpret_cast<uintptr_t>(pointer)) {
@@ -54,7 +54,7 @@ ze_result_t refuse(const Context& context, const void* pointer) {
     } else if (allocation.origin == Origin::Physical) {
       reason = "it is mapped physical memory; unmap it with zeVirtualMemUnmap";
     } else if (allocation.origin == Origin::Module) {
-      reason = "it holds a module's variables; it goes with the module";
+      reason = "it holds a module's variables and is freed with the module";
     }
   });
   return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%p cannot be freed: %s", pointer, reason);

@@ -256,7 +256,7 @@ ze_result_t VirtualMem::free(Context& context, const void* pointer, size_t size)
   auto at = reservations().by_base.find(begin);
   if (at == reservations().by_base.end() || at->second.context.get() != &context || at->second.end != begin + size) {
     return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                "the %zu bytes at %p are no reservation of this context; free exactly what was reserved", size, pointer);
+                "the %zu bytes at %p are not a reservation of this context; free exactly what was reserved", size, pointer);
   }
   for (auto& [base, mapping] : at->second.mappings) {
     delist(base);

@@ -28,7 +28,7 @@ ze_result_t read_handle(const char* what, uint32_t index, const void* value, T**
   void* handle = nullptr;
   if (value) std::memcpy(&handle, value, sizeof handle);
   *object = handle ? checked<T>(handle) : nullptr;
-  if (handle && !*object) return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "argument %u: %p is no live %s", index, handle, what);
+  if (handle && !*object) return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "argument %u: %p is not a live %s", index, handle, what);
   return ZE_RESULT_SUCCESS;
 }
 
@@ -75,7 +75,7 @@ ze_result_t check_argument(const KernelFacts& facts, uint32_t index, size_t size
   // Clients pass 8 bytes for an int and 4 for a size_t, and hardware drivers copy what the argument has room for.
   const bool fits = size == argument.size || !settings.strict;
   if (!fits)
-    return fail(ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE, "argument %u%s of kernel %s: %zu bytes given, %u wanted", index,
+    return fail(ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE, "argument %u%s of kernel %s: %zu bytes given, %u expected", index,
                 in_brackets(argument).c_str(), facts.name.c_str(), size, argument.size);
   return ZE_RESULT_SUCCESS;
 }

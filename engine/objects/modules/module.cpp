@@ -187,7 +187,8 @@ ze_result_t Module::whole(const char* what, Guarded<std::string>& kept, size_t* 
   if (bytes.empty()) {
     Reply reply;
     ask_planner(what, encoded(PlanRequest{build_->plan->id()}), &reply);
-    if (reply.status != ZE_RESULT_SUCCESS) return fail(reply.status, "the module cannot be had as %s: %s", what, reply.log.c_str());
+    if (reply.status != ZE_RESULT_SUCCESS)
+      return fail(reply.status, "the module cannot be converted to %s: %s", what, reply.log.c_str());
     BytesReply made;
     if (!reply.read(&made)) return fail(ZE_RESULT_ERROR_UNKNOWN, "the planner's reply is damaged");
     bytes = made.data;

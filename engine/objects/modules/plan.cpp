@@ -23,7 +23,7 @@ ze_result_t Plan::place_variables(Context& context, Device& device, const BuildR
   const uint64_t size = build.block_size;
   const uint32_t alignment = build.block_alignment;
   if (build.block.size() > size || (alignment & (alignment - 1)))
-    return fail(ZE_RESULT_ERROR_UNKNOWN, "the planner's reply is damaged: the module's variables make no sense");
+    return fail(ZE_RESULT_ERROR_UNKNOWN, "the planner's reply is damaged: the module's variables are invalid");
   if (size) {
     ze_device_mem_alloc_desc_t desc = {};
     desc.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC;

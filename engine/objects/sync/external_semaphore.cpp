@@ -51,14 +51,16 @@ ze_result_t ExternalSemaphore::import(Device& device, const ze_external_semaphor
                 desc->flags);
   const auto* given = find_desc<ze_external_semaphore_fd_ext_desc_t>(desc->pNext, ZE_STRUCTURE_TYPE_EXTERNAL_SEMAPHORE_FD_EXT_DESC);
   if (!given)
-    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "pass the descriptor in a ze_external_semaphore_fd_ext_desc_t behind pNext");
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                "pass the descriptor in a ze_external_semaphore_fd_ext_desc_t in the pNext chain");
   if (binary && !is_eventfd(given->fd))
     return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                "descriptor %d is no eventfd, which is what a semaphore of type OPAQUE_FD is here", given->fd);
+                "descriptor %d is not an eventfd, which semaphores of type OPAQUE_FD are on this device", given->fd);
   if (!binary && !holds_signal(given->fd))
-    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                "descriptor %d is no timeline: make one with memfd_create(…, MFD_ALLOW_SEALING) and ftruncate to %zu bytes or more",
-                given->fd, sizeof(Signal));
+    return fail(
+        ZE_RESULT_ERROR_INVALID_ARGUMENT,
+        "descriptor %d is not a timeline: create one with memfd_create(…, MFD_ALLOW_SEALING) and ftruncate to %zu bytes or more",
+        given->fd, sizeof(Signal));
   // The program may close its descriptor.
   const int own = fcntl(given->fd, F_DUPFD_CLOEXEC, 3);
   const int mapped = binary ? -1 : fcntl(given->fd, F_DUPFD_CLOEXEC, 3);
@@ -99,7 +101,7 @@ ze_result_t CommandList::check_semaphores(uint32_t count, ExternalSemaphore* con
   for (uint32_t i = 0; i < n; ++i) captured = captured || waits[i]->capture();
   if (captured)
     return fail(ZE_RESULT_ERROR_GRAPH_CAPTURE_UNSUPPORTED,
-                "external semaphores cannot be captured; use them before or behind the graph");
+                "external semaphores cannot be captured; use them before or after the graph");
   for (uint32_t i = 0; i < count; ++i)
     if (&semaphores[i]->device().driver() != &device_.driver())
       return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "semaphore %u was imported for a device of another driver", i);

@@ -99,7 +99,7 @@ class Adapter:
         if watched is not None:
             return Adapted(name, watched, (), "")
         if name in _FAULTY and exported is not None and self.exported("zeInitDrivers") is None:
-            fault = f"{self._where} is too old for it: it crashes there while several drivers are behind it"
+            fault = f"{self._where} is too old for it: it crashes in that function if several drivers are loaded"
             return Adapted(name, None, [lambda: None if self._wraps() else exported], fault)
         substitute = self._substitutes.find(name)
         if exported is not None and (substitute is None or name == _BY_VALUE):

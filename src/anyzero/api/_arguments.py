@@ -159,7 +159,7 @@ class Untyped:
         raw = bytes_like(value) if not isinstance(value, np.ndarray) else None
         if raw is None:
             raise errors.InvalidArgument(
-                f"argument {index} of {self._name} is {value!r}; the driver does not tell what type it has there",
+                f"argument {index} of {self._name} is {value!r}; the driver does not report the type of that argument",
                 remedy="Pass a Buffer, Image, Sampler or Local, bytes, or a numpy scalar such as np.float32(1.5).",
             )
         return len(raw), raw

@@ -61,7 +61,7 @@ def queue_extension(driver: Driver) -> Any:
     """The functions that an NPU's queues have beyond the specification, or UnsupportedFeature."""
     if npu.ZE_COMMAND_QUEUE_NPU_EXT_NAME not in driver.extensions:
         raise errors.UnsupportedFeature(
-            "queues of this driver have no workload type", remedy="Give the queue a priority when you make it."
+            "queues of this driver have no workload type", remedy="Give the queue a priority when you create it."
         )
     return _table(driver, npu.ZE_COMMAND_QUEUE_NPU_EXT_NAME, npu.ze_command_queue_npu_dditable_ext_t)
 

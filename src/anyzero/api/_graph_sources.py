@@ -88,7 +88,7 @@ def serialize(
         return Serialized(data, npu.ZE_GRAPH_FORMAT_NGRAPH_LITE)
     if isinstance(source, str | os.PathLike) and os.fspath(source).endswith(".onnx"):
         raise errors.InvalidArgument(
-            f"{os.fspath(source)} is ONNX, where OpenVINO IR or a native blob is wanted",
+            f"{os.fspath(source)} is ONNX; OpenVINO IR or a native blob was expected",
             remedy="anyzero.npu.Core().compile_model() takes ONNX; `ovc model.onnx` writes IR.",
         )
     return Serialized(data, npu.ZE_GRAPH_FORMAT_NATIVE, source)
@@ -125,7 +125,7 @@ def build_flags(options: GraphOptions, *, profiling: bool) -> bytes | None:
     for key, value in configured.items():
         if not key.replace("_", "").isalnum() or '"' in value:
             raise errors.InvalidArgument(
-                f"{key}={value!r} cannot be told to the compiler: it is not KEY and plain text"
+                f"{key}={value!r} cannot be passed to the compiler: it is not KEY and plain text"
             )
     if configured:
         pairs = " ".join(f'{key}="{value}"' for key, value in configured.items())

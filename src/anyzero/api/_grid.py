@@ -109,7 +109,7 @@ class NDRange:
                 "skip what is too much."
             )
         else:
-            remedy = f"Launch {more} and let the kernel skip what is too much, or leave group= out."
+            remedy = f"Launch {more} and let the kernel skip the surplus work-items, or leave group= out."
         return errors.InvalidArgument(
             f"the global size {size} along {axis} is not a multiple of the group size {group}", remedy=remedy
         )
@@ -148,7 +148,7 @@ def extents(name: str, sizes: Any) -> tuple[Three, str]:
     if min(whole) < 1:
         raise errors.InvalidArgument(
             f"{written} has no work-items: every number is 1 or more",
-            remedy=f"Where there may be nothing to do, skip the launch: if n > 0: {name}[n](…).",
+            remedy=f"If there may be nothing to do, skip the launch: if n > 0: {name}[n](…).",
         )
     x, y, z = (*whole, 1, 1)[:3]
     return (x, y, z), written
@@ -217,7 +217,7 @@ def require_ids(name: str, written: str, whole: Three, group: Any, read: int) ->
     while len(fewer) > 1 and fewer[-1] == 1:
         fewer.pop()
     lines.append(f"{name}[{', '.join(map(str, fewer))}](…) for one work-item along {along}")
-    lines.append(f"{written}(…, group={(1, 1, 1)[:used]}), with any group size of {used} numbers, if it is meant so")
+    lines.append(f"{written}(…, group={(1, 1, 1)[:used]}), with any group size of {used} numbers, if that is intended")
     raise errors.InvalidArgument(
         f"{written}: {name} reads its ids along {known} only, so all work-items along {along} would do the same; "
         "the brackets hold the number of work-items along x, y and z",

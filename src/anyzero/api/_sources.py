@@ -50,7 +50,7 @@ def read(source: Any, options: str = "") -> tuple[bytes, str, str]:
         return bytes(source), options, ""
     if isinstance(source, str) and ("\n" in source or "{" in source):
         raise errors.InvalidArgument(
-            "this is source code, where a file name or SPIR-V is wanted", remedy="Pass it as Context.module(source=…)."
+            "this is source code; a file name or SPIR-V was expected", remedy="Pass it as Context.module(source=…)."
         )
     if not isinstance(source, str | os.PathLike):
         raise TypeError(f"a module is made from a file name or bytes, not from {source!r}")
@@ -86,7 +86,7 @@ def format_of(data: bytes, name: str, given: Format | None) -> int:
     if (found := foreign(data)) is not None:
         what, remedy = found
         raise errors.InvalidArgument(
-            f"{name or 'this'} is {what}, where a module is SPIR-V or the device's own code", remedy=remedy
+            f"{name or 'this'} is {what}; a module is SPIR-V or the device's native code", remedy=remedy
         )
     return ze.ZE_MODULE_FORMAT_NATIVE
 
@@ -94,7 +94,7 @@ def format_of(data: bytes, name: str, given: Format | None) -> int:
 def foreign(data: bytes) -> tuple[str, str] | None:
     """Bytes that are no module, by their first ones, and what to do about it; None where a driver has to look."""
     if not data:
-        return "empty", "Did the compiler fail that should have written it?"
+        return "empty", "Did the compiler that writes it fail?"
     for magic, what, remedy in _FOREIGN:
         if data.startswith(magic):
             return what, remedy
@@ -120,14 +120,16 @@ def _constant(number: int, value: Any) -> bytes:
         raw = value
     elif isinstance(value, float):
         raise errors.InvalidArgument(
-            f"specialization constant {number} is the plain float {value!r}, which says nothing of its size",
+            f"specialization constant {number} is the plain float {value!r}, which does not determine its size",
             remedy="Pass np.float32(...) or np.float64(...), as the kernel's source has it.",
         )
     else:
         try:
             whole = operator.index(value)
         except TypeError:
-            raise errors.InvalidArgument(f"specialization constant {number} is {value!r}, which is no number") from None
+            raise errors.InvalidArgument(
+                f"specialization constant {number} is {value!r}, which is not a number"
+            ) from None
         if not -(1 << 63) <= whole < 1 << 64:
             raise errors.InvalidArgument(f"specialization constant {number} is {whole}, which no constant holds")
         return (whole % (1 << 64)).to_bytes(8, "little")
@@ -155,7 +157,7 @@ class _Input:
 def _identifier(number: Any) -> int:
     found = operator.index(number)
     if not 0 <= found < 1 << 32:
-        raise errors.InvalidArgument(f"{found} is no number of a specialization constant")
+        raise errors.InvalidArgument(f"{found} is not the id of a specialization constant")
     return found
 
 

@@ -82,7 +82,7 @@ class Allocator(Resource):
         extents = extents_of(shape)
         element: np.dtype[Any] = np.dtype(dtype)
         if element.hasobject:
-            raise errors.InvalidArgument(f"a buffer holds numbers, not {element}: a device knows no Python objects")
+            raise errors.InvalidArgument(f"a buffer holds numbers, not {element}: devices cannot hold Python objects")
         where = device or self.device
         nbytes = bytes_of(extents, element)
         limit = where.max_allocation if kind != "host" else max(each.max_allocation for each in self.devices)
@@ -154,7 +154,7 @@ class Allocator(Resource):
         """
         if isinstance(source, int):
             if shape is None or dtype is None:
-                raise TypeError("an address says nothing of the memory there: pass shape= and dtype= too")
+                raise TypeError("an address alone does not describe the memory: pass shape= and dtype= too")
             pointer = source
         else:
             if not source.flags.c_contiguous:
@@ -167,7 +167,7 @@ class Allocator(Resource):
         page = self.page_size()
         if pointer % page or nbytes % page or not nbytes:
             raise errors.InvalidArgument(
-                f"{nbytes} bytes at {pointer:#x} are no whole pages of {page}",
+                f"{nbytes} bytes at {pointer:#x} are not whole pages of {page}",
                 remedy=f"Take the memory from mmap.mmap(-1, size), with a multiple of {page} for the size.",
             )
         memory = _memory.import_system(self.lifetime, pointer, nbytes, source)

@@ -36,7 +36,7 @@ _reset: Final = function("zeCommandListReset")
 
 def _ended() -> errors.InvalidArgument:
     # Drivers, as hardware's, accept the command and never run it.
-    return errors.InvalidArgument("the recording of this command list has ended", remedy="reset it to record anew.")
+    return errors.InvalidArgument("the recording of this command list has ended", remedy="reset it to record again.")
 
 
 class CommandList(Recorder[None]):

@@ -47,6 +47,6 @@ class Completion:
         True
         """
         raise errors.UnsupportedFeature(
-            "it was not measured how long this took",
-            remedy="Ask for it before: ctx.immediate(timing=True), or signal=ctx.event(timing=True) for one command.",
+            "the duration was not measured",
+            remedy="Request it first: ctx.immediate(timing=True), or signal=ctx.event(timing=True) for one command.",
         )

@@ -131,7 +131,7 @@ class Context(Allocator):
         <Module of saxpy>
         >>> az.device().context().module(b"this is not SPIR-V")
         Traceback (most recent call last):
-        anyzero.errors.InvalidArgument: this is text, where a module is SPIR-V or the device's own code
+        anyzero.errors.InvalidArgument: this is text; a module is SPIR-V or the device's native code
         ...
         """
         where = device or self.device

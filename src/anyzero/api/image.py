@@ -118,13 +118,13 @@ class Image(Resource):
 
     @property
     def channels(self) -> int:
-        """How many numbers a pixel is; 1 for formats whose pixels are no plain numbers."""
+        """How many numbers a pixel is; 1 for formats whose pixels are not plain numbers."""
         pixel = self.format.pixel
         return pixel[1] if pixel else 1
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The numpy dtype of a channel; bytes for formats whose pixels are no plain numbers."""
+        """The numpy dtype of a channel; bytes for formats whose pixels are not plain numbers."""
         pixel = self.format.pixel
         return pixel[0] if pixel else np.dtype(np.uint8)
 
@@ -214,10 +214,10 @@ class ImageRegion:
 
     @property
     def array_shape(self) -> tuple[int, ...]:
-        """The shape of an array of its pixels; raises InvalidArgument where pixels are no plain numbers."""
+        """The shape of an array of its pixels; raises InvalidArgument where pixels are not plain numbers."""
         if self.image.format.pixel is None:
             raise errors.InvalidArgument(
-                f"pixels of layout {self.image.format.layout} are no plain numbers", remedy="Pass an array of bytes."
+                f"pixels of layout {self.image.format.layout} are not plain numbers", remedy="Pass an array of bytes."
             )
         return self.shape if self.image.channels == 1 else (*self.shape, self.image.channels)
 

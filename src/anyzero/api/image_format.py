@@ -23,7 +23,7 @@ def _value(prefix: str, word: str, what: str) -> int:
     try:
         return int(getattr(constants, names[word.lower()]))
     except KeyError:
-        raise errors.InvalidArgument(f"{word!r} is no image {what}; there are {', '.join(names)}") from None
+        raise errors.InvalidArgument(f"{word!r} is not an image {what}; there are {', '.join(names)}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class ImageFormat:
 
     @property
     def pixel(self) -> tuple[np.dtype[Any], int] | None:
-        """The numpy dtype of a channel and the number of channels; None where pixels are no plain numbers.
+        """The numpy dtype of a channel and the number of channels; None where pixels are not plain numbers.
 
         >>> az.ImageFormat("8_8_8_8").pixel
         (dtype('uint8'), 4)

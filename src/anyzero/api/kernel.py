@@ -235,7 +235,7 @@ class Kernel(Resource):
         flags = 0
         for kind in kinds:
             if kind not in _ACCESS:
-                raise ValueError(f"{kind!r} is no kind of memory: one of {', '.join(_ACCESS)}")
+                raise ValueError(f"{kind!r} is not a kind of memory: one of {', '.join(_ACCESS)}")
             flags |= _ACCESS[kind]
         with self._enqueue.turn:
             check(_set_access(self.handle, flags), _set_access)

@@ -49,7 +49,7 @@ def _load(path: str) -> Library:
     try:
         # The linker opens whatever a path leads to, and would wait for somebody to write to a pipe.
         if "/" in path and os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113
-            raise OSError(f"{path} is no regular file")
+            raise OSError(f"{path} is not a regular file")
         return Library(path)
     except OSError as error:
         if path == str(LIBRARY_PATH):
@@ -207,7 +207,7 @@ def _nothing_behind_it() -> errors.Unavailable:
     asked = os.environ.get("ZE_ENABLE_ALT_DRIVERS", "")
     tried = f" (ZE_ENABLE_ALT_DRIVERS={asked})" if asked else ""
     return errors.Unavailable(
-        f"no driver answers behind the loader {PLACE}{tried}{': ' if said else ''}{said}",
-        remedy="Install the driver of your device; or use this package's behind that loader, with "
+        f"no driver is available through the loader {PLACE}{tried}{': ' if said else ''}{said}",
+        remedy="Install the driver of your device; or use this package's driver with that loader: "
         f"ZE_ENABLE_ALT_DRIVERS={LIBRARY_PATH}, or without a loader, with ANYZERO_LOADER=ours.",
     )

@@ -379,7 +379,7 @@ def _box(
     for first, extent, size in zip(start, shape, memory.shape, strict=True):
         if first < 0 or extent < 0 or first + extent > size:
             raise errors.InvalidArgument(
-                f"a part of shape {shape} at {start} reaches out of the {side} of shape {memory.shape}"
+                f"a part of shape {shape} at {start} exceeds the {side} of shape {memory.shape}"
             )
     item = memory.dtype.itemsize
     depth, z = (shape[0], start[0]) if len(shape) == 3 else (1, 0)

@@ -71,7 +71,7 @@ def _require_level_zero(selector: str) -> None:
     refused = "!level_zero:*" in terms or "!*:gpu" in terms
     if refused or (accepted and not {"level_zero", "*"} & set(accepted)):
         raise errors.Unavailable(
-            f"{_SELECTOR}={selector} leaves Level Zero out",
+            f"{_SELECTOR}={selector} excludes Level Zero",
             remedy=f"Unset it, or add the devices of Level Zero: {_SELECTOR}='level_zero:*'",
         )
 

@@ -116,7 +116,7 @@ class Reservation(Resource):
 
     def _at(self, at: int, nbytes: int) -> int:
         if at < 0 or nbytes < 0 or at + nbytes > self.nbytes:
-            raise errors.InvalidArgument(f"{nbytes} bytes at {at} reach out of a reservation of {self.nbytes}")
+            raise errors.InvalidArgument(f"{nbytes} bytes at {at} exceed a reservation of {self.nbytes}")
         return self.handle + at
 
     def map(

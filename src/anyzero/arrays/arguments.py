@@ -26,7 +26,7 @@ def one_context(arrays: Iterable[Buffer], what: str) -> Context:
             found = each.context
         elif each.context is not found:
             raise errors.InvalidArgument(
-                f"{what} has buffers of two contexts",
+                f"{what} has buffers of different contexts",
                 remedy="Copy one of them over: context.to_device(buffer.copy_to()).",
             )
     assert found is not None

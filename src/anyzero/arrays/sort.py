@@ -47,7 +47,7 @@ def sort(keys: Buffer, values: Buffer | None = None, *, descending: bool = False
     if values.shape != keys.shape:
         raise errors.InvalidArgument(f"az.sort: keys have shape {keys.shape} and values {values.shape}")
     if values.context is not keys.context:
-        raise errors.InvalidArgument("az.sort has buffers of two contexts")
+        raise errors.InvalidArgument("az.sort has buffers of different contexts")
     return _sorted(keys, evaluated(array_of(values)), descending=descending)
 
 

@@ -11,8 +11,9 @@ _OPENING = """\
 <!-- Generated: python -m anyzero.driver --docs > docs/environment.md -->
 # Environment variables
 
-Read once, when the driver starts. A variable that is unset or empty has its default; a bad value stops the start with a
-message that names the variable, the value and what is accepted. Sizes take `K`, `M`, `G` and `T`, powers of 1024.
+The driver reads these variables once, when it starts. An unset or empty variable has its default. With an invalid value
+the driver does not start; the error names the variable, the value and the accepted values.
+Sizes take `K`, `M`, `G` and `T`, powers of 1024.
 """
 
 
@@ -30,12 +31,12 @@ Hardware drivers list tiles by default (`FLAT`). Here tiles exist only if `ANYZE
 | | `COMPOSITE` | `FLAT` | `COMBINED` |
 |---|---|---|---|
 | `zeDeviceGet` | devices | tiles, and devices without tiles | tiles, and devices without tiles |
-| `zeDeviceGetSubDevices` | the tiles of a device | none | the tiles of a device that `zeDeviceGetRootDevice` gave |
+| `zeDeviceGetSubDevices` | the tiles of a device | none | the tiles of a device that `zeDeviceGetRootDevice` returned |
 | `zeDeviceGetRootDevice` of a tile | its device | null | its device |
 | `ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE` of a tile | set | not set | set |
 
-With `COMPOSITE` an entry `1.0` of the mask is tile 0 of device 1. One tile alone is shown as a device without tiles; of several, their device shows the memory and the threads of those that are left. With the other two an entry is
-one number, since each tile is a device. An entry that names no device selects none; if no device is left, `zeInit` returns `ERROR_UNINITIALIZED`. The process that uses the devices reads these variables, even if
+With `COMPOSITE` an entry `1.0` of the mask is tile 0 of device 1. A single selected tile is reported as a device without tiles. If several tiles are selected, their device reports the memory and the threads of these tiles. With the other two values an entry is
+one number, because each tile is a device. An entry that names no device selects none; if no device is left, `zeInit` returns `ERROR_UNINITIALIZED`. The process that uses the devices reads these variables, even if
 `ANYZERO_DESCRIPTION` names a file. The mask does not apply to the NPU and to [system management](sysman.md). `anyzero info` lists hidden devices.
 """  # noqa: E501
 

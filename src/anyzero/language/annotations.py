@@ -87,14 +87,14 @@ def _element(of: Any) -> Any:
     if of is bool:
         return types.BOOL
     if not isinstance(of, types.Scalar | types.Vector) or types.is_weak(of):
-        raise TypeError(f"{of!r} is no type of elements")
+        raise TypeError(f"{of!r} is not an element type")
     return of
 
 
 def _scalar(of: Any) -> types.Scalar:
     found = _element(of)
     if not isinstance(found, types.Scalar):
-        raise TypeError(f"{of!r} is no number")
+        raise TypeError(f"{of!r} is not a number")
     return found
 
 

@@ -111,7 +111,7 @@ class Kernel:
         if isinstance(t, Const):
             number = value.item() if hasattr(value, "item") else value
             if not isinstance(number, int | float) or (isinstance(number, float) and not is_float(t.element)):
-                raise errors.InvalidArgument(f"{name} of {self.source.name} is {t}; {value!r} is no such constant")
+                raise errors.InvalidArgument(f"{name} of {self.source.name} is {t}; {value!r} is not such a constant")
             return Const(t.element, number)
         return t if t is not None else self._type_of(name, value)
 

@@ -29,7 +29,7 @@ class Number:
 
     def __index__(self) -> int:
         if self.type.kind == "f":
-            raise TypeError(f"a {self.type} is no index; write az.i32(…)")
+            raise TypeError(f"a {self.type} cannot be an index; write az.i32(…)")
         return int(self.value)
 
     def __int__(self) -> int:
@@ -116,7 +116,7 @@ def type_of(value: Any) -> Type:
         return value.type
     found = of_value(value)
     if found is None:
-        raise Refusal(f"{value!r} is no number")
+        raise Refusal(f"{value!r} is not a number")
     return found
 
 

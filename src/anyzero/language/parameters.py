@@ -51,11 +51,11 @@ def annotation_type(source: Source, node: ast.expr) -> Any:
 
 def _refuse(source: Source, node: ast.expr, value: Any) -> NoReturn:
     if isinstance(value, _Maker):
-        source.refuse(node, f"{ast.unparse(node)} says no type of elements; write it as in {value.example}")
+        source.refuse(node, f"{ast.unparse(node)} does not name an element type; write it as in {value.example}")
     hint = "write az.f32, az.ptr[az.f32] and the like"
     if isinstance(value, type) and inspect.get_annotations(value):
         hint = "structs are not passed: pass each field as a parameter of its own, or several numbers as a vector"
-    source.refuse(node, f"{ast.unparse(node)} is no type of the language; {hint}")
+    source.refuse(node, f"{ast.unparse(node)} is not a type of the language; {hint}")
 
 
 def _type(value: Any) -> Any:

@@ -24,7 +24,7 @@ class Source:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         if not isinstance(function, types.FunctionType):
-            raise TypeError(f"{function!r} is no function; write @az.kernel above a `def`")
+            raise TypeError(f"{function!r} is not a function; write @az.kernel above a `def`")
         self.function = function
         self.name = function.__name__
         self.file = function.__code__.co_filename

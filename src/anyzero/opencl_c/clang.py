@@ -88,7 +88,7 @@ def _examine(command: tuple[str, ...]) -> tuple[Clang | None, str]:
     told = _told(command, "--version")
     version = _VERSION.search(told)
     if version is None:
-        return None, "does not tell its version"
+        return None, "does not report its version"
     number = int(version[1])
     bare = command[-1] == "clang" and len(command) > 1
     translator = None if bare else _translator(command[0], number)

@@ -129,7 +129,7 @@ def _translated(command: list[str], bitcode: Path, to: Path) -> str | None:
     """None, or what the translator says where it fails."""
     found = subprocess.run([*command, str(bitcode), "-o", str(to)], capture_output=True, check=False)
     said = (found.stderr + found.stdout).decode(errors="replace").rstrip()
-    return None if not found.returncode and to.exists() else said or "the translator failed and says nothing"
+    return None if not found.returncode and to.exists() else said or "the translator failed without a message"
 
 
 # What was compiled before

@@ -230,7 +230,7 @@ def _troubles() -> Iterator[tuple[str, str]]:
     except (AttributeError, OSError) as error:
         yield f"no files in memory ({error}), so nothing can be shared between processes", "Allow memfd_create(2)."
     if not Path("/proc/self/fd").exists():
-        yield "/proc is not there, so nothing can be shared between processes", "mount -t proc proc /proc"
+        yield "/proc is not mounted, so nothing can be shared between processes", "mount -t proc proc /proc"
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     if hard != resource.RLIM_INFINITY and hard < _FILES:
         yield f"only {hard} open files: shared memory takes some", "Raise it: ulimit -Hn 4096"
@@ -283,7 +283,7 @@ def _refused() -> Iterator[Trouble]:
 def _drivers_gone() -> Iterator[Trouble]:
     for listed in filter(None, os.environ.get(environment.DRIVERS, "").split(",")):
         if "/" in listed and not Path(listed).exists():
-            yield "warning", f"{environment.DRIVERS} names {listed}, which is not there", "Take it out."
+            yield "warning", f"{environment.DRIVERS} names {listed}, which does not exist", "Take it out."
 
 
 def _installed(package: str) -> str:

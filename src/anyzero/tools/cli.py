@@ -401,7 +401,7 @@ def _run(chosen: argparse.Namespace) -> int:
 
     program = chosen.program[1:] if chosen.program[:1] == ["--"] else chosen.program
     if not program:
-        print("anyzero run: error: which program? (anyzero run --help has examples)", file=sys.stderr)
+        print("anyzero run: error: no program is given (anyzero run --help has examples)", file=sys.stderr)
         return 2
     return run.run(
         program, devices=chosen.devices, profile=chosen.profile, loader=chosen.loader, verbose=chosen.verbose
@@ -413,7 +413,7 @@ def _trace(chosen: argparse.Namespace) -> int:
 
     program = chosen.program[1:] if chosen.program[:1] == ["--"] else chosen.program
     if not program:
-        print("anyzero trace: error: which program? (anyzero trace --help has examples)", file=sys.stderr)
+        print("anyzero trace: error: no program is given (anyzero trace --help has examples)", file=sys.stderr)
         return 2
     return trace.run(
         program,

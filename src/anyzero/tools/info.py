@@ -97,15 +97,15 @@ def _shown() -> str:
         return ""
     first = processors[0]
     text = (
-        "A cpu device is the processor of this machine: its units are threads. Programs see a GPU, because SYCL takes "
-        "no other device"
+        "A cpu device is the processor of this machine: its units are threads. Programs see a GPU, because SYCL "
+        "accepts no other device"
     )
     if first.ip_version:
         text += (
             f", with IP version {_ip(first.ip_version)} and {first.execution_units} EUs, because oneMKL runs on "
-            "devices that it knows, with 16 EUs at least. ANYZERO_PROFILE=plain shows neither"
+            "devices that it knows, with 16 EUs at least. ANYZERO_PROFILE=plain reports neither"
         )
-    return terminal.wrapped(f"{text}. Which identity is shown is up to ANYZERO_PROFILE ({_profile()}).")
+    return terminal.wrapped(f"{text}. ANYZERO_PROFILE ({_profile()}) selects what is reported.")
 
 
 def _cut(text: str, width: int) -> str:

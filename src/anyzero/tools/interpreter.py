@@ -35,7 +35,7 @@ def for_c_programs(environ: Mapping[str, str], folder: Path = FOLDER) -> Interpr
         found = _absolute(named) if "/" in named else _on_path(named, environ)
         if _runs(found):
             return Interpreter(found, "ANYZERO_PYTHON")
-        return Interpreter("", f"ANYZERO_PYTHON={named} is no program")
+        return Interpreter("", f"ANYZERO_PYTHON={named} is not a program")
     library = folder.resolve()
     recorded = _first_line(library / "python")
     if recorded and _runs(recorded):

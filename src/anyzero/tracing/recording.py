@@ -172,7 +172,7 @@ def read(path: Path) -> Recording:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             return _read(data)
     except (ValueError, struct.error) as error:
-        raise DamagedRecordingError(f"{path} is no recording of anyzero: {error}") from None
+        raise DamagedRecordingError(f"{path} is not a recording of anyzero: {error}") from None
 
 
 def _read(data: mmap.mmap) -> Recording:

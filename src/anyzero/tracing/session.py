@@ -48,10 +48,12 @@ class trace:  # noqa: N801
         number = begin(os.fsencode(self._file), _RECORDS)
         if number:
             self._folder.cleanup()
-            busy = "a recording is made already, by another az.trace or by `anyzero trace`"
+            busy = "a recording is already running, of another az.trace or by `anyzero trace`"
             raise errors.Unavailable(
                 f"az.trace: {busy if number == _BUSY else os.strerror(number)}",
-                remedy="End the other one first." if number == _BUSY else "Look at TMPDIR, where it is kept meanwhile.",
+                remedy="End the other one first."
+                if number == _BUSY
+                else "Check TMPDIR, where the recording is kept until it ends.",
             )
         return self
 

@@ -95,7 +95,7 @@ class TrustedFolder:
             found = os.fstat(descriptor)
             where = self._of(name)
             if not stat.S_ISREG(found.st_mode):
-                raise UntrustedError(f"{where} is no regular file")
+                raise UntrustedError(f"{where} is not a regular file")
             _judge(found, where, last=True)
             if found.st_nlink != 1:
                 raise UntrustedError(f"{where} has other names elsewhere")

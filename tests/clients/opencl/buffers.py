@@ -310,5 +310,5 @@ def test_a_device_without_paging_takes_pages_only() -> None:
         timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
-    assert "are no pages that the device could take" in done.stdout
+    assert "are not pages that the device could use" in done.stdout
     assert "alignment=4096" in done.stdout

@@ -117,7 +117,7 @@ def test_the_python_of_c_programs(told: Callable[..., None], monkeypatch: pytest
     assert (found.state, found.finding) == ("bad", "/bin/sh (ANYZERO_PYTHON): no llvmlite")
     monkeypatch.setenv("ANYZERO_PYTHON", "/nowhere/python")
     found = only(checks.python())
-    assert (found.state, "is no program" in found.finding) == ("bad", True)
+    assert (found.state, "is not a program" in found.finding) == ("bad", True)
     assert "anyzero run" in found.remedy
 
 
@@ -201,7 +201,7 @@ def test_variables_that_nobody_reads_or_takes(monkeypatch: pytest.MonkeyPatch) -
 def test_devices_that_the_driver_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANYZERO_DEVICES", "toaster")
     found = only(checks.variables())
-    assert (found.state, "'toaster' is no device" in found.finding) == ("bad", True)
+    assert (found.state, "'toaster' is not a device" in found.finding) == ("bad", True)
 
 
 def test_variables_that_are_fine_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:

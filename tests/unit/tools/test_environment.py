@@ -109,7 +109,7 @@ def test_a_folder_for_loaders_is_turned_to_ours(system: dict[str, Loader | None]
 def test_devices_and_profile_are_checked_before_anything_starts() -> None:
     made = compose({**os.environ}, devices="cpu:tiles=2", profile="intel-gpu", loader="ours")
     assert (made.changes["ANYZERO_DEVICES"], made.changes["ANYZERO_PROFILE"]) == ("cpu:tiles=2", "intel-gpu")
-    with pytest.raises(Unavailable, match="'toaster' is no device"):
+    with pytest.raises(Unavailable, match="'toaster' is not a device"):
         compose({**os.environ}, devices="toaster", loader="ours")
     with pytest.raises(Unavailable, match="no such profile"):
         compose({**os.environ}, profile="toaster", loader="ours")

@@ -36,7 +36,7 @@ def test_the_variable_comes_first(folder: Path, tmp_path: Path) -> None:
 def test_a_variable_that_names_nothing_is_not_passed_over(folder: Path) -> None:
     (folder / "python").write_text(sys.executable)
     found = for_c_programs({"ANYZERO_PYTHON": "/nowhere/python"}, folder)
-    assert (found.path, found.reason) == ("", "ANYZERO_PYTHON=/nowhere/python is no program")
+    assert (found.path, found.reason) == ("", "ANYZERO_PYTHON=/nowhere/python is not a program")
 
 
 def test_then_what_was_recorded(folder: Path) -> None:

@@ -68,13 +68,13 @@ PROFILES: Final = (
     ),
     Profile(
         "plain",
-        "As default, without an IP version and with one EU a thread.",
+        "As default, without an IP version and with one EU per thread.",
         ip_version=0,
         least_eus=1,
     ),
     Profile(
         "intel-gpu",
-        "As default, with Intel's vendor id and a driver version like Intel's; Unified Runtime takes its first "
+        "As default, with Intel's vendor id and a driver version like Intel's; Unified Runtime uses its first "
         "adapter (v1).",
         device_name="anyzero {backend} as an Intel GPU ({model})",
         vendor_id=VENDOR_INTEL,
@@ -82,7 +82,7 @@ PROFILES: Final = (
     ),
     Profile(
         "intel-gpu-v2",
-        "As intel-gpu, with the IP version from which Unified Runtime takes its second adapter (v2).",
+        "As intel-gpu, with the IP version from which on Unified Runtime uses its second adapter (v2).",
         device_name="anyzero {backend} as an Intel GPU ({model})",
         vendor_id=VENDOR_INTEL,
         ip_version=0x05004000,

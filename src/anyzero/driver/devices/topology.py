@@ -123,8 +123,8 @@ OPTIONS: Final = (
         "paging",
         "`on`, `off`",
         "on",
-        "`off` shows a device without on-demand paging: memory must be made resident before indirect use, and memory "
-        "from the system's allocator is out of reach of its kernels.",
+        "`off` makes it a device without on-demand paging: memory must be made resident before indirect use, and memory"
+        " from the system's allocator is not accessible to its kernels.",
         _switch,
     ),
     Option(
@@ -134,7 +134,7 @@ OPTIONS: Final = (
         "copy",
         f"0 to {MAX_QUEUES}",
         "1",
-        "Physical queues of the copy-only group; 0 leaves the group out.",
+        "Physical queues of the copy-only group; 0 omits the group.",
         _count(0, MAX_QUEUES),
     ),
     Option(
@@ -170,7 +170,7 @@ def parse(text: str) -> tuple[DeviceShape, ...]:
             if not name:
                 raise refuse("a device has no name")
             if backend is None:
-                raise refuse(f"{name!r} is no device; known devices are {', '.join(backends)}")
+                raise refuse(f"{name!r} is not a device; known devices are {', '.join(backends)}")
             if not backend.available:
                 ready = ", ".join(other.name for other in BACKENDS if other.available)
                 raise refuse(f"{name!r} ({backend.meaning}) is not available in this version; available: {ready}")
@@ -182,7 +182,7 @@ def parse(text: str) -> tuple[DeviceShape, ...]:
         known = backends[name].options
         option = options.get(key)
         if not equals or option is None or key not in known:
-            raise refuse(f"{option_text.strip()!r} is no option of {name}; known options are {', '.join(known)}")
+            raise refuse(f"{option_text.strip()!r} is not an option of {name}; known options are {', '.join(known)}")
         if key in given:
             raise refuse(f"{key!r} is given twice for one device")
         try:
@@ -237,7 +237,7 @@ def markdown() -> str:
         'option  = name "=" value',
         "```",
         "",
-        "A comma separates both devices and options: what follows it is an option when it holds `=` before any `:`,",
+        "A comma separates both devices and options: the text after it is an option if it has `=` before any `:`,",
         "and a device otherwise. `cpu:tiles=2,memory=4G,cpu` is a device with two options and a device with none.",
         "",
         "| device | meaning |",

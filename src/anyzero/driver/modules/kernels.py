@@ -62,14 +62,14 @@ def create(plan: Plan, name: str, kind: int, *, soon: bool = False, group: Group
     reached = linking.reach(plan, _function(plan, name, kind))
     if reached.missing:
         missing = ", ".join(sorted(reached.missing))
-        text = f'"{name}" needs what no linked module gives: {missing}; link the module with zeModuleDynamicLink first'
+        text = f'"{name}" needs symbols that no linked module exports: {missing}; call zeModuleDynamicLink first'
         raise Refusal(ze.ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED, text)
     if reached.recursive:
-        text = f'"{name}": {reached.recursive} calls itself by way of other modules'
+        text = f'"{name}": {reached.recursive} calls itself through other modules'
         raise Refusal(ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, text)
     if reached.ambiguous:
         names = ", ".join(reached.ambiguous)
-        text = f'"{name}" reaches modules that export different things by the same name: {names}; give one another name'
+        text = f'"{name}" is linked with modules that export different symbols of one name: {names}; rename one of them'
         raise Refusal(ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, text)
     with held([plan, *reached.plans]):
         if group is not None:

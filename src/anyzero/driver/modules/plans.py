@@ -138,7 +138,7 @@ def requested(request: bytes, id_: int | None = None) -> tuple[Plan, list[str]]:
     if form not in (ze.ZE_MODULE_FORMAT_IL_SPIRV, ze.ZE_MODULE_FORMAT_NATIVE):
         raise Refusal(ze.ZE_RESULT_ERROR_INVALID_ENUMERATION, f"there is no module format {form}")
     if not given:
-        raise Refusal(ze.ZE_RESULT_ERROR_INVALID_SIZE, "a module is made from at least one input")
+        raise Refusal(ze.ZE_RESULT_ERROR_INVALID_SIZE, "a module needs at least one input")
     warnings: list[str] = []
     shipped: dict[bytes, bytes] = {}
     units: list[Unit] = []

@@ -105,7 +105,8 @@ def _queue_for(mem: cl.MemoryObjectHolder, given: cl.CommandQueue | None) -> cl.
     require(cl.CommandQueue, given, "queue=")
     if given.context != context:
         raise errors.InvalidHandle(
-            "the OpenCL queue and the OpenCL buffer are of two contexts", remedy="Name a queue of the buffer's context."
+            "the OpenCL queue and the OpenCL buffer belong to different contexts",
+            remedy="Name a queue of the buffer's context.",
         )
     return given
 
@@ -173,7 +174,7 @@ def _known_to_driver(ctx: Context, device: Device, mapping: _Mapping) -> tuple[A
             # Another context has it already.
             return MappedMemory(ctx.lifetime, mapping.pointer, mapping.nbytes, mapping), "host", 0
         raise errors.UnsupportedFeature(
-            f"the {mapping.nbytes} bytes at {mapping.pointer:#x} are no pages that the device could take: "
+            f"the {mapping.nbytes} bytes at {mapping.pointer:#x} are not pages that the device could use: "
             f"{error.detail}",
             remedy=f"Create the OpenCL buffer on whole pages of {page} bytes, with USE_HOST_PTR and np.asarray() of "
             f"ctx.buffer(…, kind='host', alignment={page}). {_COPY}",

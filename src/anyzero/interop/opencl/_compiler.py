@@ -156,7 +156,7 @@ def _run(command: Sequence[str | os.PathLike[str]], text: Path) -> None:
         said = (done.stderr + done.stdout).replace(f"{text.parent}{os.sep}", "").strip()
         name = Path(os.fspath(command[0])).name
         raise errors.BuildError(
-            f"{name} does not take the program's source: {said}",
+            f"{name} cannot compile the program's source: {said}",
             log=said,
             remedy="Another compiler built it for OpenCL; options= replaces the options for this one.",
         )

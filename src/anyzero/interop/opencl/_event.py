@@ -106,7 +106,7 @@ class ClEvent(LinkedEvent):
         if status < 0:
             raise errors.Error(
                 f"the OpenCL command failed: {cl.status_code.to_string(status, 'status %d')}",
-                remedy="What waited for it on the device has gone on without it; run both again.",
+                remedy="Commands that waited for it have continued without it; run both again.",
             )
 
     def reset(self) -> None:

@@ -31,7 +31,7 @@ def failed(what: str, error: cl.Error, remedy: str = "") -> errors.Error:
 def memory_of(mem: Any) -> cl.MemoryObjectHolder:
     """`mem`, if it is an OpenCL buffer that was not released."""
     if not isinstance(mem, cl.MemoryObjectHolder):
-        raise TypeError(f"{mem!r} is no OpenCL buffer; pass a pyopencl.Buffer or a pyopencl.array.Array")
+        raise TypeError(f"{mem!r} is not an OpenCL buffer; pass a pyopencl.Buffer or a pyopencl.array.Array")
     try:
         alive = _looks_alive(mem.int_ptr) and mem.reference_count > 0
     except cl.Error:
@@ -40,7 +40,7 @@ def memory_of(mem: Any) -> cl.MemoryObjectHolder:
         raise errors.ClosedError("this OpenCL buffer was released")
     if mem.type != cl.mem_object_type.BUFFER:
         kind = cl.mem_object_type.to_string(mem.type)
-        raise TypeError(f"an OpenCL object of type {kind} is no buffer, and only buffers are shared")
+        raise TypeError(f"an OpenCL object of type {kind} is not a buffer, and only buffers are shared")
     return mem
 
 

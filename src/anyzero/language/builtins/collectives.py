@@ -84,8 +84,8 @@ def _broadcast(scope: str) -> Builtin:
 
 
 group_sum: Final = _reduction("group", "sum", "Add", _sum, "the sum over the work-items")
-group_min: Final = _reduction("group", "min", "Min", min, "the least value among the work-items")
-group_max: Final = _reduction("group", "max", "Max", max, "the greatest value among the work-items")
+group_min: Final = _reduction("group", "min", "Min", min, "the smallest value among the work-items")
+group_max: Final = _reduction("group", "max", "Max", max, "the largest value among the work-items")
 group_inclusive_sum: Final = _scan(
     "group", "inclusive_sum", "InclusiveScan", 1, "the sum over the work-items up to this one"
 )
@@ -96,8 +96,8 @@ group_any: Final = _vote("group", "any", "Any", any, "any work-item")
 group_all: Final = _vote("group", "all", "All", all, "every work-item")
 group_broadcast: Final = _broadcast("group")
 sub_group_sum: Final = _reduction("sub_group", "sum", "Add", _sum, "the sum over the work-items")
-sub_group_min: Final = _reduction("sub_group", "min", "Min", min, "the least value among the work-items")
-sub_group_max: Final = _reduction("sub_group", "max", "Max", max, "the greatest value among the work-items")
+sub_group_min: Final = _reduction("sub_group", "min", "Min", min, "the smallest value among the work-items")
+sub_group_max: Final = _reduction("sub_group", "max", "Max", max, "the largest value among the work-items")
 sub_group_inclusive_sum: Final = _scan(
     "sub_group", "inclusive_sum", "InclusiveScan", 1, "the sum over the work-items up to this one"
 )

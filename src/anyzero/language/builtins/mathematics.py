@@ -86,7 +86,7 @@ for _name, _numpy, _doc in (
     ("powr", np.power, "x to the power y, for x that are not negative"),
     ("fmod", np.fmod, "the remainder with the sign of x"),
     ("remainder", _guarded(math.remainder), "the remainder of the nearest quotient"),
-    ("hypot", np.hypot, "sqrt(x * x + y * y) without overflow on the way"),
+    ("hypot", np.hypot, "sqrt(x * x + y * y) without intermediate overflow"),
     ("copysign", np.copysign, "x with the sign of y"),
     ("fdim", lambda x, y: max(x - y, np.float64(0)), "x - y, but not below 0"),
     ("fmin", np.fmin, "the smaller; the other one if one is NaN"),
@@ -130,7 +130,7 @@ _define(
 _define("abs", Signature("T"), {"f": "fabs", "i": "s_abs", "u": "u_abs"}, builtins.abs, "without the sign")
 _define(
     "clamp", Signature("TTT"), {"f": "fclamp", "i": "s_clamp", "u": "u_clamp"},
-    lambda x, low, high: min(max(x, low), high), "x, but not below low nor above high: x, low, high",
+    lambda x, low, high: min(max(x, low), high), "x, limited to the range from low to high: x, low, high",
 )  # fmt: skip
 
 
@@ -172,21 +172,27 @@ _of_width(
     "ctz", "T", {"i": "ctz", "u": "ctz"},
     lambda t, x: (_bits(t, x) & -_bits(t, x)).bit_length() - 1 if x else t.bits, "trailing zero bits",
 )  # fmt: skip
-_of_width("popcount", "T", {"i": "popcount", "u": "popcount"}, lambda t, x: _bits(t, x).bit_count(), "bits that are 1")
+_of_width(
+    "popcount",
+    "T",
+    {"i": "popcount", "u": "popcount"},
+    lambda t, x: _bits(t, x).bit_count(),
+    "the number of bits that are 1",
+)
 _of_width(
     "rotate", "TT", {"i": "rotate", "u": "rotate"},
-    lambda t, x, k: _bits(t, x) << k % t.bits | _bits(t, x) >> t.bits - k % t.bits, "the bits turned to the left",
+    lambda t, x, k: _bits(t, x) << k % t.bits | _bits(t, x) >> t.bits - k % t.bits, "the bits rotated to the left",
 )  # fmt: skip
 _of_width(
     "mul_hi", "TT", {"i": "s_mul_hi", "u": "u_mul_hi"}, lambda t, x, y: x * y >> t.bits, "the upper half of the product"
 )
 _of_width(
     "add_sat", "TT", {"i": "s_add_sat", "u": "u_add_sat"}, lambda t, x, y: _saturated(t, x + y),
-    "the sum, at the end of the range where it would leave it",
+    "the sum, limited to the range of its type",
 )  # fmt: skip
 _of_width(
     "sub_sat", "TT", {"i": "s_sub_sat", "u": "u_sub_sat"}, lambda t, x, y: _saturated(t, x - y),
-    "the difference, at the end of the range where it would leave it",
+    "the difference, limited to the range of its type",
 )  # fmt: skip
 _of_width("abs_diff", "TT", {"i": "s_abs_diff", "u": "u_abs_diff"}, lambda t, x, y: abs(x - y), "abs(x - y)")
 
@@ -216,8 +222,8 @@ def _length(a: Any) -> float:
 
 
 for _name, _parameters, _result, _plain, _lowering, _doc in (
-    ("dot", "TT", "element", _dot, ("op", "Dot"), "the scalar product of two vectors"),
-    ("cross", "TT", "T", _cross, ("opencl", {"f": "cross"}), "the vector product of vectors of 3 or 4"),
+    ("dot", "TT", "element", _dot, ("op", "Dot"), "the dot product of two vectors"),
+    ("cross", "TT", "T", _cross, ("opencl", {"f": "cross"}), "the cross product of vectors of 3 or 4"),
     ("length", "T", "element", _length, ("opencl", {"f": "length"}), "the length of a vector"),
     ("distance", "TT", "element", lambda a, b: _length(a - b), ("opencl", {"f": "distance"}), "length(a - b)"),
     ("normalize", "T", "T", lambda a: [float(part) / _length(a) for part in a.parts],

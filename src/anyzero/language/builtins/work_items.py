@@ -55,7 +55,7 @@ running: Final = _Running()
 def current() -> Item:
     """The work-item that runs."""
     if running.item is None:
-        raise Refusal("this has a meaning inside a kernel only: launch it, or run kernel.simulate[…](…)")
+        raise Refusal("this works inside a kernel only: launch it, or run kernel.simulate[…](…)")
     return running.item
 
 

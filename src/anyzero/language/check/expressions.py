@@ -99,7 +99,9 @@ class Expressions:
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
         if method is None:
             word = _WORDS.get(type(node), type(node).__name__)
-            self.scope.source.refuse(node, f"{word} is not part of the language; docs: The language, Expressions")
+            self.scope.source.refuse(
+                node, f"{word} is not part of the language; see `anyzero docs language`, Expressions"
+            )
         try:
             found: tree.Expression = method(node)
         except Refusal as refusal:
@@ -146,7 +148,7 @@ class Expressions:
             return tree.Constant(to, float(number) if to is WEAK_FLOAT else number)
         if to.kind == "b":
             if not explicit and value.type is not BOOL:
-                raise Refusal(f"{number} is no bool; write {number} != 0")
+                raise Refusal(f"{number} is not a bool; write {number} != 0")
             return tree.Constant(to, bool(number))
         if to.kind == "f":
             return tree.Constant(to, float(number))
@@ -218,7 +220,7 @@ class Expressions:
     def _constant(self, node: ast.Constant) -> tree.Expression:
         t = of_value(node.value)
         if t is None:
-            raise Refusal(f"{node.value!r} is no number; the language computes with numbers")
+            raise Refusal(f"{node.value!r} is not a number; the language computes with numbers")
         return tree.Constant(t, node.value)
 
     def _name(self, node: ast.Name) -> tree.Expression:
@@ -379,7 +381,7 @@ class Expressions:
         except (ArithmeticError, TypeError, ValueError) as error:
             raise Refusal(f"{x} {sign} {y}: {error}") from None
         if isinstance(found, complex):
-            raise Refusal(f"{x} {sign} {y} is no real number")
+            raise Refusal(f"{x} {sign} {y} is not a real number")
         t = of_value(found)
         assert t is not None
         return tree.Constant(t, found)

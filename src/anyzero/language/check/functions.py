@@ -91,7 +91,7 @@ def _checked(program: Program, source: Source, parameters: dict[str, Any], *, is
     checked = scope.settle(body)
     returned = result.type if result.type is not None else defaulted(result.found) if result.found else VOID
     if returned != VOID and not ends(checked) and not _endless(checked):
-        source.refuse(source.tree, f"a way leads to the end without `return`; the function returns {returned}")
+        source.refuse(source.tree, f"a path reaches the end without `return`; the function returns {returned}")
     # A parameter that is memory, by its annotation, is declared and not passed.
     names = [name for name, t in parameters.items() if not isinstance(t, Const)]
     made = [tree.Variable(name, parameters[name], True, name in scope.assigned) for name in names]

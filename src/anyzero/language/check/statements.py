@@ -64,7 +64,9 @@ class Statements:
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
         if method is None:
             word = _WORDS.get(type(node), type(node).__name__.lower())
-            self.scope.source.refuse(node, f"{word} is not part of the language; docs: The language, Statements")
+            self.scope.source.refuse(
+                node, f"{word} is not part of the language; see `anyzero docs language`, Statements"
+            )
         try:
             found = method(node)
         except Refusal as refusal:
