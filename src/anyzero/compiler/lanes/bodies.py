@@ -120,6 +120,12 @@ def run_interior_version(unit: NumberingUnit) -> None:
         unit.interior_body, unit.assumptions = found
 
 
+def run_interior_groups(unit: NumberingUnit) -> None:
+    found = interior_version(unit.body, unit.choices.group_size)
+    if found is not None:
+        unit.inner_body, unit.inner_assumptions = found
+
+
 def copy_for_strips(unit: NumberingUnit) -> None:
     unit.strips_body = copied(unit.body if unit.interior_body is None else unit.interior_body)[0]
 

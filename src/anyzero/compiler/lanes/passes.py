@@ -255,6 +255,15 @@ PASSES: Final = (
         versions.BY_NAME["interior"].when,
     ),
     Pass(
+        "interior-groups",
+        bodies.run_interior_groups,
+        NUMBERING,
+        "a copy for groups whose bounds checks all pass: comparisons of local ids are settled by the group's size",
+        "it copies the body, which the general version uses up",
+        ("transform/interior_version.py", "analysis/affine.py"),
+        versions.BY_NAME["interior groups"].when,
+    ),
+    Pass(
         "copy-for-strips",
         bodies.copy_for_strips,
         NUMBERING,
@@ -270,7 +279,7 @@ PASSES: Final = (
         "the loops of a copied body",
         "every pass below needs them",
         ("transform/loop_simplify.py",),
-        Condition("interior, strips", lambda unit: unit.flow is None),
+        Condition("interior, interior groups, strips", lambda unit: unit.flow is None),
     ),
     Pass(
         "strip-mine",

@@ -101,6 +101,9 @@ class NumberingUnit:
     interior_body: Body | None = None
     assumptions: Assumptions | None = None
     """Conditions under which the interior body may run."""
+    inner_body: Body | None = None
+    inner_assumptions: Assumptions | None = None
+    """Conditions under which it may run a group."""
     strips_body: Body | None = None
     versions: dict[str, VersionUnit] = field(default_factory=dict)
     """The versions that are kept, by name."""
@@ -127,6 +130,10 @@ class NumberingUnit:
     @property
     def interior(self) -> VersionUnit | None:
         return self.versions.get("interior")
+
+    @property
+    def interior_groups(self) -> VersionUnit | None:
+        return self.versions.get("interior groups")
 
     @property
     def strips(self) -> VersionUnit | None:

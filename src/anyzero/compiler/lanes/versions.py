@@ -48,17 +48,24 @@ class Version:
 
 
 def _interior(unit: NumberingUnit) -> bool:
-    return not unit.choices.linear and unit.choices.lanes > 1 and _few_plain_operations(unit.body)
+    return not unit.choices.linear and unit.choices.lanes > 1 and _few_plain_operations(unit.body, barriers=False)
 
 
-def _few_plain_operations(body: Body) -> bool:
-    """Short enough for two versions, and without barriers, collectives, calls and private memory."""
-    operations = 0
+def _interior_groups(unit: NumberingUnit) -> bool:
+    along_rows = not unit.choices.linear and unit.choices.lanes > 1
+    return along_rows and unit.choices.group_size is not None and _few_plain_operations(unit.body, barriers=True)
+
+
+def _few_plain_operations(body: Body, barriers: bool) -> bool:
+    """Short enough for two versions, without collectives, calls and private memory; with barriers, or without any."""
+    operations, waits = 0, False
     for op in body.ops:
         operations += 1
-        if op.name in ("barrier", "group", "call", "printf"):
+        if op.name in ("group", "call", "printf"):
             return False
-    return operations <= INTERIOR and all(variable.space != "private" for variable in body.variables)
+        waits |= op.name == "barrier"
+    plain = all(variable.space != "private" for variable in body.variables)
+    return waits == barriers and operations <= INTERIOR and plain
 
 
 def _likely(unit: NumberingUnit) -> bool:
@@ -105,6 +112,15 @@ VERSIONS = (
         "or masked accesses, or lets several rows run at once",
         _interior,
         "a few comparisons for each vector (`lower/interior_guard.py`)",
+    ),
+    Version(
+        "interior groups",
+        "the body",
+        "the same for whole groups",
+        "barriers, groups of a known size in lockstep, up to 400 operations, no calls or private arrays; kept where it "
+        "has fewer gathers or masked accesses",
+        _interior_groups,
+        "a few comparisons for each group",
     ),
     Version(
         "strips",
@@ -192,6 +208,19 @@ def _keep_interior(unit: NumberingUnit, made: VersionUnit) -> bool:
     return bool(slow) and _masked(made.ready) < slow
 
 
+def _begin_interior_groups(unit: NumberingUnit) -> VersionUnit | None:
+    if unit.inner_body is None or unit.general.ready.schedule is None:
+        return None
+    return VersionUnit("interior groups", unit.inner_body, replace(unit.choices, prefix=f"{unit.choices.prefix}inner."))
+
+
+def _keep_interior_groups(unit: NumberingUnit, made: VersionUnit) -> bool:
+    """In lockstep as well, and with less to do."""
+    general = unit.general.ready
+    fewer = _gathers(made.ready) < _gathers(general) or _masked(made.ready) < _masked(general)
+    return made.ready.schedule is not None and fewer
+
+
 def _begin_strips(unit: NumberingUnit) -> VersionUnit | None:
     if unit.rows is None or unit.strips_body is None:
         return None
@@ -205,6 +234,7 @@ def _keep_strips(_: NumberingUnit, made: VersionUnit) -> bool:
 BODIES = (
     BodyVersion("general", _begin_general, lambda _, __: True),
     BodyVersion("interior", _begin_interior, _keep_interior),
+    BodyVersion("interior groups", _begin_interior_groups, _keep_interior_groups),
     BodyVersion("strips", _begin_strips, _keep_strips),
 )
 

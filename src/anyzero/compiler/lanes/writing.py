@@ -10,7 +10,14 @@ from anyzero.compiler.lanes.units import FunctionUnit, KernelUnit, NumberingUnit
 from anyzero.compiler.lanes.versions import BY_NAME
 from anyzero.compiler.lower.combines import write_combine
 from anyzero.compiler.lower.emitter import Choices
-from anyzero.compiler.lower.entry import STATE_BYTES, either_entry, group_entry, likely_entry, several_only
+from anyzero.compiler.lower.entry import (
+    STATE_BYTES,
+    InteriorGroups,
+    either_entry,
+    group_entry,
+    likely_entry,
+    several_only,
+)
 from anyzero.compiler.lower.flat import Strips, flat_entry
 from anyzero.compiler.lower.local_memory import declare, initialized
 from anyzero.compiler.lower.regions import Written, write_function, write_pieces, write_region
@@ -23,6 +30,9 @@ LONG = 1000
 """From so many operations on, the body is a function that is not inlined into the work-item loops: LLVM would hoist all
 its constants out of these loops, far more than there are registers.
 """
+
+SHORT = 200
+"""The same, where there is a version for groups away from the edges, which most groups run."""
 
 _ENDING = """
 declare i64 @llvm.umin.i64(i64, i64)
@@ -47,7 +57,7 @@ def write_regions(unit: NumberingUnit) -> None:
     unit.regions = 1 if ready.pieces else len(ready.regions)
     # Code for the edges, or for the last rows, is written once and called.
     edges = unit.interior is not None or (rows is not None and choices.flat)
-    called = edges or unit.operations > LONG
+    called = edges or unit.operations > (LONG if unit.interior_groups is None else SHORT)
     for index in range(unit.regions):
         if ready.pieces:
             write_pieces(ready, choices, unit.out, unit.before)
@@ -57,6 +67,11 @@ def write_regions(unit: NumberingUnit) -> None:
             inner = ready if unit.interior is None else unit.interior.ready
             write_region(index, inner, choices, unit.out, unit.before, rows)
     unit.per_vector = ready.storage.size + _state(unit)
+    if unit.interior_groups is not None:
+        inner, choices = unit.interior_groups.ready, unit.interior_groups.choices
+        for index in range(len(inner.regions)):
+            write_region(index, inner, choices, unit.out, unit.before)
+        unit.per_vector = max(unit.per_vector, inner.storage.size)
 
 
 def _state(unit: NumberingUnit) -> int:
@@ -89,6 +104,15 @@ def _assumptions(unit: NumberingUnit) -> Assumptions | None:
     return None if unit.interior is None else unit.assumptions
 
 
+def _interior_groups(unit: NumberingUnit) -> InteriorGroups | None:
+    made = unit.interior_groups
+    if made is None:
+        return None
+    assert made.ready.schedule is not None
+    assert unit.inner_assumptions is not None
+    return InteriorGroups(made.choices.prefix, made.ready.schedule, unit.inner_assumptions)
+
+
 def write_group_loops(unit: NumberingUnit) -> None:
     ready, choices, out = unit.general.ready, unit.choices, unit.out
     combines = _write_combines(unit)
@@ -100,7 +124,7 @@ def write_group_loops(unit: NumberingUnit) -> None:
     def around(symbol: str, choices: Choices, twice: bool) -> str:
         return group_entry(
             *(symbol, choices, unit.before, twice, unit.regions, kept, combines, ready.schedule, large, unit.row_count),
-            *(_assumptions(unit), local),
+            *(_assumptions(unit), local, _interior_groups(unit)),
         )
 
     twice = BY_NAME["full vectors"].wants(unit)

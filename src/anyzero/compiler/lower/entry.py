@@ -7,6 +7,7 @@ one region before any runs the next. Kernels that never use their place in a gro
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from anyzero.compiler.ir import Variable
 from anyzero.compiler.llvm import I1, I32, I64, PTR, Builder, Type, Value
@@ -312,6 +313,7 @@ def group_entry(
     rows: int = 1,
     granted: Assumptions | None = None,
     local: list[Variable] | None = None,
+    interior: InteriorGroups | None = None,
 ) -> str:
     """Group by group. `combines` names functions that run once before a region, when all vectors have reached it;
     `local` are the local variables with an initialiser.
@@ -340,7 +342,11 @@ def group_entry(
                 e.twice,
             )
         elif schedule is not None:
-            write_lockstep(e, Group(known, start, vectors, per_vector, combines), schedule)
+            every = Group(known, start, vectors, per_vector, combines, e.prefix)
+            if interior is None:
+                write_lockstep(e, every, schedule)
+            else:
+                _either_group(e, every, schedule, interior)
         else:
             _regions(e, known, start, vectors, regions, per_vector, combines)
         place.step(gx, gy, gz)
@@ -348,6 +354,27 @@ def group_entry(
 
     e.while_(lambda: b.compare("sgt", e.get(left), 0), group)
     return e.text()
+
+
+@dataclass(frozen=True, slots=True)
+class InteriorGroups:
+    """The version for groups away from the edges."""
+
+    prefix: str
+    schedule: Schedule
+    assumptions: Assumptions
+
+
+def _either_group(e: Entry, group: Group, schedule: Schedule, interior: InteriorGroups) -> None:
+    """One group: by the code for the interior where all its work-items are there."""
+    names = ("global_x", "global_y", "global_z")
+    ids = {**group.known, **dict(zip(names, group.start, strict=True))}
+    ids |= dict.fromkeys(("local_x", "local_y", "local_z"), e.number(0))
+    e.choose(
+        holds(e, interior.assumptions, ids, [each - 1 for each in e.size]),
+        lambda: write_lockstep(e, replace(group, prefix=interior.prefix, combines={}), interior.schedule),
+        lambda: write_lockstep(e, group, schedule),
+    )
 
 
 def _spill(e: Entry, ids: dict[str, Value], per_vector: int, skip: int) -> Value:

@@ -42,4 +42,5 @@ def _at_worst(e: Entry, leaf: Any, factor: int, ids: dict[str, Value], further: 
     if name in _SIZES:
         return e.load(e.grid, _SIZES[name] + 8 * dimension, I64)
     first = ids[f"{name.removesuffix('_id')}_{'xyz'[dimension]}"]
-    return first if factor > 0 else first + further[dimension]
+    # All work-items that are asked about are of one group.
+    return first if factor > 0 or name == "group_id" else first + further[dimension]

@@ -30,6 +30,8 @@ class Group:
     """Bytes that each keeps across barriers."""
     combines: dict[int, str]
     """Functions that run once before a region, when all vectors have reached it."""
+    prefix: str
+    """Of the regions' names."""
 
 
 SEVERAL = 8
@@ -74,7 +76,7 @@ def _region(e: Entry, group: Group, number: int, step: Step, schedule: Schedule,
 
     def one(mask: Value | None, ids: dict[str, Value]) -> Value | None:
         spill = e.at(e.scratch, ids["vector"] * group.per_vector)
-        answer = e.region(number, mask, {**ids, "spill": spill}, shared, next_)
+        answer = e.region(number, mask, {**ids, "spill": spill}, shared, next_, prefix=group.prefix)
         if several:
             b.store(answer.lshr(1), Value(b, "%came", PTR))
         return b.cast("trunc", answer, "i1") if step.stops else None

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from anyzero.compiler.analysis.affine import LARGEST, Form, Forms, Leaf
+from anyzero.compiler.analysis.affine import LARGEST, Form, Forms, Leaf, Size
 from anyzero.compiler.analysis.loops import Loops, find_loops
 from anyzero.compiler.dominators import Dominators, dominators
+from anyzero.compiler.folding import compared
 from anyzero.compiler.ir import Block, Body, Op
 from anyzero.compiler.transform.block_order import number
 from anyzero.compiler.transform.blocks import substitute
@@ -20,6 +21,7 @@ from anyzero.compiler.transform.simplify import simplify
 
 _HELD = {"s_clamp": "both", "u_clamp": "both", "s_min": "high", "u_min": "high", "s_max": "low", "u_max": "low",
          "smin": "high", "umin": "high", "smax": "low", "umax": "low"}  # fmt: skip
+_BITS = (1 << 64) - 1
 MOST = 24
 """Most comparisons at run time."""
 
@@ -62,16 +64,19 @@ class Assumptions:
         return all(terms or least >= 0 for terms, least in self.least.items()) and len(self.least) <= MOST
 
 
-def interior_version(body: Body) -> tuple[Body, Assumptions] | None:
-    """The simplified body with its conditions; None where no assumption helps."""
-    forms = Forms(*_loops(body))
+def interior_version(body: Body, group: Size | None = None) -> tuple[Body, Assumptions] | None:
+    """The simplified body with its conditions; None where no assumption helps.
+
+    With a group size, the conditions are those of whole groups, and nothing is assumed of places within them.
+    """
+    forms = Forms(*_loops(body), group)
     granted = Assumptions()
     instead: dict[Op, Op] = {}
     for op in body.ops:
         known = _settled(op, forms, granted, body)
         if known is not None:
             instead[op] = known
-    if not instead or not granted.possible:
+    if not instead or not granted.possible or (group is not None and not granted.least):
         return None
     made, copies = copied(body)
     by = {copies[op]: copies.get(known, known) for op, known in instead.items()}
@@ -108,9 +113,10 @@ def _held(op: Op, how: str, unsigned: bool, forms: Forms, granted: Assumptions) 
     if len(places) != 1 or (how == "both" and places != [0]):
         return None
     index = found[places[0]]
+    if index is None or (forms.group is not None and index.within):
+        return None
     bounds = [form for place, form in enumerate(found) if place != places[0]]
     low, high = {"both": bounds, "low": [*bounds, None], "high": [None, *bounds]}[how]
-    assert index is not None
     differences = [(index, low), (high, index)]
     asked = [None if a is None or b is None else a.plus(b, -1) for a, b in differences]
     if any(form is None and None not in pair for form, pair in zip(asked, differences, strict=True)):
@@ -133,6 +139,8 @@ def _compared(op: Op, forms: Forms, granted: Assumptions, body: Body) -> Op | No
     if first is None or second is None:
         return None
     apart = first.plus(second, -1)
+    if forms.group is not None and (apart is None or apart.within):
+        return _in_every_group(op, forms, body)
     if apart is None or not apart.ids or len({factor > 0 for _, factor in apart.ids}) > 1:
         return None
     below = (apart.ids[0][1] > 0) == apart.bounded
@@ -151,6 +159,17 @@ def _compared(op: Op, forms: Forms, granted: Assumptions, body: Body) -> Op | No
         granted.number(form, op.args[0].type, unsigned)
     forms.answers[op] = answer
     return body.const("i1", int(answer))
+
+
+def _in_every_group(op: Op, forms: Forms, body: Body) -> Op | None:
+    """A comparison of local ids that comes out alike in all work-items of groups of this size."""
+    first, second = (forms.range(arg) for arg in op.args)
+    if first is None or second is None or (op.info[0] == "u" and min(*first, *second) < 0):
+        return None
+    answers = {compared(op.info, 64, a & _BITS, b & _BITS) for a in first for b in second}
+    if len(answers) > 1 or (op.info in ("eq", "ne") and max(first[0], second[0]) <= min(first[1], second[1])):
+        return None
+    return body.const("i1", int(answers.pop()))
 
 
 def copied(body: Body) -> tuple[Body, dict[Op, Op]]:
