@@ -267,7 +267,7 @@ def test_system_memory_is_imported_in_place(ctx: az.Context) -> None:
     assert by_address.copy_to()[1, 0] == 6
     with pytest.raises(TypeError, match="shape= and dtype="):
         ctx.import_memory(4096)
-    with pytest.raises(az.InvalidArgument, match="no whole pages"):
+    with pytest.raises(az.InvalidArgument, match="not whole pages"):
         ctx.import_memory(np.zeros(3, np.uint8))
     with pytest.raises(az.InvalidArgument, match="not contiguous"):
         ctx.import_memory(np.zeros((8, 8))[:, ::2])

@@ -165,7 +165,7 @@ def test_virtual_memory_maps_and_protects(ctx: az.Context) -> None:
         assert addresses.access(3 * page) == "read"
         with pytest.raises(az.InvalidArgument, match="mapped already"):
             addresses.map(memory, at=page)
-        with pytest.raises(az.InvalidArgument, match="reach out"):
+        with pytest.raises(az.InvalidArgument, match="exceed a reservation"):
             addresses.map(memory, at=3 * page)
         addresses.unmap(at=page, nbytes=2 * page)
         assert addresses.access(page) == "none"

@@ -88,7 +88,7 @@ def test_regions_of_two_and_three_axes(ctx: az.Context) -> None:
     expected[3, 0:2, 4:6] = model[0, 4:6, 5:7]
     assert np.array_equal(y.copy_to(), expected)
     lst = ctx.immediate()
-    with pytest.raises(az.InvalidArgument, match="reaches out of the source"):
+    with pytest.raises(az.InvalidArgument, match="exceeds the source"):
         lst.copy_region(y, x, (4, 5, 6), source_origin=(2, 0, 0))
     with pytest.raises(az.InvalidArgument, match="two axes, or three"):
         lst.copy_region(y, x, (2, 2))

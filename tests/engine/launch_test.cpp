@@ -283,7 +283,7 @@ void faults_among_friends(const Scene& scene) {
   for (uint64_t faulty : {0, 3, 7}) {
     *here = 0;
     kernel.set(0, here).set(1, faulty);
-    assert(says(loss(scene, kernel, 8, true), {"kernel meet", "cannot be reached"}));
+    assert(says(loss(scene, kernel, 8, true), {"kernel meet", "marked as unreachable"}));
   }
   settings.kernel_timeout_ms = 30;
   KernelHandle spin(scene, {.name = "spin", .flags = 0});
