@@ -1,11 +1,10 @@
-// Checksums and names of contents: the fast agree with the slow, and nothing that differs looks the same. Prints how fast they are.
+// Checksums and names of contents: the fast agree with the slow, and nothing that differs looks the same.
 #include "../../engine/npu/checksum.h"
 
 #include <algorithm>
 #include <cassert>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <random>
 #include <set>
 #include <string>
@@ -139,40 +138,6 @@ void plain_contents_do_not_meet() {
   }
 }
 
-// Others may keep the processor busy meanwhile.
-double processor_seconds() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
-
-template <class F>
-void speed(const char* what, const Raw& bytes, F&& run) {
-  double best = 0;
-  uint64_t sum = 0;
-  for (int i = 0; i < 5; ++i) {
-    const double begin = processor_seconds();
-    sum += run(bytes);
-    const double seconds = processor_seconds() - begin;
-    best = std::max(best, static_cast<double>(bytes.size()) / seconds / 1e9);
-  }
-  std::printf("  %-34s %6.1f GB/s  (%llx)\n", what, best, static_cast<unsigned long long>(sum & 0xFF));
-}
-
-void print_speeds() {
-  for (size_t size : {size_t{256} << 10, size_t{64} << 20}) {
-    const Raw bytes(size, 0x5A);
-    const char* where = size > (1 << 20) ? "memory" : "cache";
-    char what[64];
-    std::snprintf(what, sizeof what, "checksum, from the %s", where);
-    speed(what, bytes, [](const Raw& b) { return checksum(b); });
-    std::snprintf(what, sizeof what, "checksum by tables, from the %s", where);
-    speed(what, bytes, [](const Raw& b) { return checksum_portable(b); });
-    std::snprintf(what, sizeof what, "content hash, from the %s", where);
-    speed(what, bytes, [](const Raw& b) { return content_hash({b}).low; });
-  }
-}
-
 }  // namespace
 
 int main() {
@@ -181,6 +146,5 @@ int main() {
   addresses_do_not_count();
   bits_avalanche();
   plain_contents_do_not_meet();
-  print_speeds();
   std::puts("checksum_test: ok");
 }

@@ -362,22 +362,6 @@ void everybody_at_once() {
   for (const auto& each : fs::directory_iterator(top.path)) assert(each.path().extension() == ".blob");
 }
 
-void print_speed() {
-  const Folder top;
-  const uint64_t size = 64 << 20;
-  const ModelCache cache(top.path, 4 * size);
-  auto milliseconds = [](auto&& run) {
-    const auto begin = std::chrono::steady_clock::now();
-    run();
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-  };
-  MappedBlob blob;
-  const double making = milliseconds([&] { blob = make(size, 'a'); });
-  const double keeping = milliseconds([&] { cache.keep(key(1), blob.view.all); });
-  const double finding = milliseconds([&] { assert(cache.find(key(1))); });
-  std::printf("  64 MiB of weights: made in %.1f ms, kept in %.1f ms, found in %.1f ms\n", making, keeping, finding);
-}
-
 }  // namespace
 
 int main() {
@@ -394,6 +378,5 @@ int main() {
   limits_on_files_are_kept();
   a_full_or_read_only_disk_costs_nothing();
   everybody_at_once();
-  print_speed();
   std::puts("model_cache_test: ok");
 }
