@@ -36,7 +36,7 @@ def real() -> clang.Clang:
     try:
         return clang.choose()
     except az.Unavailable as error:
-        pytest.skip(f"OpenCL C is not tested with a compiler: {error.detail}. pip install 'anyzero[clang]'")
+        pytest.skip(f"NOT TESTED: OpenCL C with a compiler: {error.detail}. pip install 'anyzero[clang]'")
 
 
 # With a compiler

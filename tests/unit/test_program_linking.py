@@ -268,10 +268,7 @@ def test_every_instruction_keeps_its_meaning(name: str) -> None:
     """Behind another input that shifts all ids: the same instructions, and the verifier is content."""
     data = everything()[name]
     alone = spirv.read(data)
-    try:
-        spirv.verify(alone)
-    except spirv.SpirvError:
-        pytest.skip("a sample of what is refused")
+    spirv.verify(alone)
     first = module(entry("first")[1], head=VOID_FUNCTION, names=entry("first")[0])
     made = combined(first, data)
     renamed: dict[str, str] = {}
