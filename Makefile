@@ -76,8 +76,8 @@ $(DEMO): $(shell git ls-files pyproject.toml CMakeLists.txt src engine binding l
 
 .PHONY: test
 test: check  ## run everything that must pass before a change lands
-	@$(MAKE) --jobs=2 BESIDE=1 lint build  # mypy keeps one processor busy
-	@$(MAKE) docs sanitize pytest
+	@$(MAKE) --jobs=3 BESIDE=1 sanitizers lint docs  # mypy, pip and mkdocs keep one processor busy each
+	@$(MAKE) --jobs=2 BESIDE=1 WORKERS='$$$$(nproc)' run-pytest run-beside
 
 .PHONY: check
 check: $(READY)  ## check that the generated files are up to date
@@ -94,14 +94,27 @@ lint: $(READY)  ## run ruff, mypy and clang-format
 	@$(BIN)/clang-format --dry-run --Werror $(CXX_FILES)
 
 .PHONY: sanitize
-sanitize: build/address/build.ninja build/thread/build.ninja build/description  ## run the C++ tests with the address, undefined and thread sanitizers
+sanitize: sanitizers  ## run the C++ tests with the address, undefined and thread sanitizers
+	@$(MAKE) run-ctest
+
+.PHONY: sanitizers
+sanitizers: build/address/build.ninja build/thread/build.ninja build/description
 	$(SAY) 'building the engine with the address and undefined sanitizers'
 	@$(NINJA) -C build/address $(QUIETLY)
 	$(SAY) 'building the engine with the thread sanitizer'
 	@$(NINJA) -C build/thread $(QUIETLY)
-	$(SAY) 'running the C++ tests with both'
-	@ANYZERO_OPENVINO_LIBRARY="$(OPENVINO)" ANYZERO_DESCRIPTION="$(CURDIR)/build/description" $(FIXED_ADDRESSES) $(BIN)/ctest --parallel 2 --test-dir build/address --output-on-failure --no-tests=error
-	@ANYZERO_DESCRIPTION="$(CURDIR)/build/description" $(FIXED_ADDRESSES) $(BIN)/ctest --parallel 2 --test-dir build/thread --output-on-failure --no-tests=error
+
+# Beside other tests it speaks at its end, and keeps to one processor.
+CTEST = ANYZERO_DESCRIPTION="$(CURDIR)/build/description" $(FIXED_ADDRESSES) $(BIN)/ctest --output-on-failure --no-tests=error --parallel $(if $(BESIDE),1,2)
+define run_ctest
+	$(if $(BESIDE),@said=$$($(1) $(CTEST) --test-dir $(2) 2>&1) || { echo "$$said" >&2; exit 1; }; echo "$$said" | grep 'tests passed',@$(1) $(CTEST) --test-dir $(2))
+endef
+.PHONY: run-ctest
+run-ctest:
+	$(SAY) 'running the C++ tests with the address and undefined sanitizers'
+	$(call run_ctest,ANYZERO_OPENVINO_LIBRARY="$(OPENVINO)",build/address)
+	$(SAY) 'running the C++ tests with the thread sanitizer'
+	$(call run_ctest,,build/thread)
 
 # A program without Python reads from here what devices there are.
 .PHONY: build/description
@@ -109,14 +122,27 @@ build/description: build
 	@$(BIN)/python -m anyzero.driver > $@
 
 # Processes that have loaded OpenVINO fork slowly, which tests of the compiler do often: so they are others.
-# One more of them than processors: some wait for a process now and then.
-PYTEST = $(BIN)/python -m pytest --no-header --quiet --numprocesses=$$(( $$(nproc) + 1 )) --maxprocesses=5 --dist=loadscope
+# One more of them than processors, unless other tests run beside them: some wait for a process now and then.
+WORKERS = $$(( $$(nproc) + 1 ))
+PYTEST = $(BIN)/python -m pytest --no-header --quiet --numprocesses=$(WORKERS) --maxprocesses=5 --dist=loadscope
 export THOROUGH
 .PHONY: pytest
 pytest: build  ## run the Python tests
+	@$(MAKE) run-pytest run-npu
+
+.PHONY: run-pytest run-npu
+# Without those of the wheel, which takes minutes to build: make wheelcheck runs them.
+run-pytest:
 	$(SAY) 'running the Python tests'
-	@$(PYTEST) --ignore=tests/npu
+	@$(PYTEST) --ignore=tests/npu --ignore=tests/wheel
+run-npu:
+	$(SAY) 'running the tests of the NPU'
 	@$(PYTEST) tests/npu
+
+# One after the other, beside the Python tests: both take as long as half of these.
+.PHONY: run-beside
+run-beside: run-ctest
+	@$(MAKE) WORKERS=1 run-npu
 
 # Each takes less than nine minutes on two processors.
 PARTS := submission programs programs-avx2 shapes published
