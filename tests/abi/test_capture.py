@@ -28,6 +28,7 @@ from tests.abi.calls import (
     waiting,
     write,
 )
+from tests.patience import PATIENCE
 
 TRUE, FALSE = ze.ZE_RESULT_QUERY_TRUE, ze.ZE_RESULT_QUERY_FALSE
 INVALID_GRAPH = ze.ZE_RESULT_ERROR_INVALID_GRAPH
@@ -129,7 +130,7 @@ def test_branches_run_beside_each_other(az: Calls, context: c_void_p) -> None:
     """Two host functions meet: neither returns before both were called."""
     import threading
 
-    meeting = threading.Barrier(2, timeout=20)
+    meeting = threading.Barrier(2, timeout=PATIENCE)
     called = HostFunction(lambda _: meeting.wait() and None)
     first, second = az.immediate(context), az.immediate(context, ordinal=COPY)
     fork, join = az.counter(context), az.counter(context)

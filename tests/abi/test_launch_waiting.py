@@ -14,6 +14,7 @@ from tests.abi.calls import NOT_READY, SECOND, SOON, Calls, write
 from tests.abi.kernels_in_c import build, kernel, launch, planner
 from tests.compiler.assembler import assemble
 from tests.compiler.samples import PROLOGUE, TYPES
+from tests.patience import PATIENCE
 
 IN_C = """
 //kernel {"name": "obey", "args": [["global", 8]], "flags": 16}
@@ -71,7 +72,7 @@ def returns_in_time(submit: Callable[[], None], flag: int) -> None:
     write(flag, bytes(4))
     thread = threading.Thread(target=submit)
     thread.start()
-    thread.join(5)
+    thread.join(PATIENCE)
     late = thread.is_alive()
     write(flag, bytes([1, 0, 0, 0]))
     thread.join()

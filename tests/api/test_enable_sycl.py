@@ -10,6 +10,7 @@ import textwrap
 from pathlib import Path
 
 from anyzero.api import _loaders as loaders
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 REFUSED = """
@@ -32,7 +33,7 @@ def program(source: str, *arguments: str, **variables: str) -> str:
         env={**kept, "PYTHONPATH": str(ROOT / "src"), **variables},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout

@@ -44,7 +44,7 @@ def test_events_of_every_scope_work(ctx: az.Context) -> None:
     done = ctx.event(signal_scope="none", wait_scope="none")
     x = ctx.zeros(4, np.int32, kind="shared")
     with ctx.immediate() as lst:
-        lst.fill(x, 3, signal=done).wait(timeout=30)
+        lst.fill(x, 3, signal=done).wait(timeout=200)
     assert np.asarray(x).tolist() == [3] * 4
 
 

@@ -33,7 +33,7 @@ def test_devices_work_on_each_others_memory(run_python: RunPython) -> None:
             second = modules[two]["exchange"][n](far, near, on=lists[two], wait=first)
             assert not second.done
             go.signal()
-            second.wait(timeout=60)
+            second.wait(timeout=200)
             assert (near.copy_to() == np.arange(n) + 1000).all(), kind
             assert (far.copy_to() == np.arange(n)).all(), kind
             # Atomics of both at a time.
@@ -42,7 +42,7 @@ def test_devices_work_on_each_others_memory(run_python: RunPython) -> None:
             counting = [modules[d]["count"][n](places, on=lists[d], wait=go) for d in (one, two)]
             go.signal()
             for each in counting:
-                each.wait(timeout=60)
+                each.wait(timeout=200)
             assert places.copy_to().tolist() == [n // 2] * 4, kind
             go.reset()
         """,
@@ -75,5 +75,5 @@ def test_host_and_device_count_in_one_place(ctx: az.Context, tmp_path: Path) -> 
         with ctx.immediate() as lst:
             launched = kernel[n](places, on=lst)
             ctypes.CDLL(str(library)).count(ctypes.c_void_p(places.pointer), n)
-            launched.wait(timeout=60)
+            launched.wait(timeout=200)
         assert np.asarray(places).tolist() == [n // 2] * 4, kind

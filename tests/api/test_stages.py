@@ -29,7 +29,7 @@ commands = context.immediate(mode="synchronous")
 n = 128
 left, right = (np.random.default_rng(seed).random((n, n), dtype=np.float32) for seed in (1, 2))
 a, b, c = context.to_device(left), context.to_device(right), context.zeros((n, n), "f4")
-until = time.monotonic() + {60}
+until = time.monotonic() + {PATIENCE}
 
 def extension(name, *types):
     address = ctypes.c_void_p()

@@ -39,7 +39,7 @@ class Line:
 
     def __init__(self, **variables: str) -> None:
         self.socket, other = socket.socketpair()
-        self.socket.settimeout(60)
+        self.socket.settimeout(PATIENCE)
         code = f"from anyzero.driver import service; service.serve({other.fileno()})"
         kept = {name: value for name, value in os.environ.items() if not name.startswith("ANYZERO_")}
         self.process = subprocess.Popen(

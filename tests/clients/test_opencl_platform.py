@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from anyzero.api import _loaders as loaders
+from tests.patience import PATIENCE
 
 HERE = Path(__file__).parent
 KERNELS = HERE.parent / "kernels"
@@ -50,7 +51,7 @@ def program(folder: Path, source: str, *arguments: str) -> str:
         env={**kept, "PYTHONPATH": path},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout
@@ -65,7 +66,7 @@ def libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("there is no C compiler")
     for name in ("libsycl.so.9", "libmkl_sycl_dft.so.6", "libcommon_clang.so"):
         made = [compiler, "-shared", "-fPIC", str(HERE / "opencl" / "front_end.c"), "-o", str(folder / name)]
-        subprocess.run(made, check=True, timeout=60)
+        subprocess.run(made, check=True, timeout=PATIENCE)
     return folder
 
 

@@ -1,5 +1,7 @@
 // A C program or extension module around the driver: spins with the GIL held, calls from threads that
 // Python does not know, and destroys everything after the interpreter has ended.
+#define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -40,7 +42,31 @@ static double now(void) {
 
 static atomic_int spinning;
 
-// Called through ctypes.PyDLL: holds the GIL until the others are done or the time is over. Returns which was first.
+// Whether a thread of this process runs; the one with the number `but` is not looked at.
+static int runs(int but) {
+  int found = 0;
+  DIR* tasks = opendir("/proc/self/task");
+  for (struct dirent* entry; (entry = readdir(tasks));) {
+    int thread = atoi(entry->d_name);
+    if (!thread || thread == but) continue;
+    char path[64], state = 'S';
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);
+    FILE* file = fopen(path, "r");
+    if (!file) continue;  // it has ended
+    if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1) state = 'S';
+    fclose(file);
+    found |= state != 'S';
+  }
+  closedir(tasks);
+  return found;
+}
+
+// Returns when all other threads sleep at two looks: those that were woken have done what they will do.
+static void await_sleep_of_others(void) {
+  for (int quiet = 0; quiet < 2; usleep(2000)) quiet = runs(gettid()) ? 0 : quiet + 1;
+}
+
+// Called through ctypes.PyDLL: holds the GIL until the others are done. The time only makes a failure of a hang. Returns which was first.
 int spin(double seconds, atomic_int* done, int wanted) {
   double end = now() + seconds;
   atomic_store(&spinning, 1);
@@ -158,7 +184,7 @@ void register_exit(const struct work* work) {
 static void* event_to_signal;
 static void signal_at_exit_now(void) {
   ((one_fn)find("zeEventHostSignal"))(event_to_signal);
-  usleep(200000);  // gives a wrongly woken thread time to fail
+  await_sleep_of_others();  // a thread that is wrongly let into Python fails meanwhile
 }
 void signal_at_exit(void* event) {
   event_to_signal = event;
@@ -171,14 +197,29 @@ void sleep_for_ever(void* unused) {
   for (;;) pause();
 }
 
-static void* signal_soon(void* event) {
-  usleep(100000);
+static void* signal_sleepers(void* event) {
+  await_sleep_of_others();
   ((one_fn)find("zeEventHostSignal"))(event);
   return NULL;
 }
-int signal_later(void* event) {
+// From a thread of its own, once all others sleep in their waits.
+int signal_asleep(void* event) {
   pthread_t thread;
-  return pthread_create(&thread, NULL, signal_soon, event) == 0 && pthread_detach(thread) == 0;
+  return pthread_create(&thread, NULL, signal_sleepers, event) == 0 && pthread_detach(thread) == 0;
+}
+
+static void* signal_ending(void* event) {
+  int (*finalizing)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "Py_IsFinalizing");
+  if (!finalizing) finalizing = (int (*)(void))dlsym(RTLD_DEFAULT, "_Py_IsFinalizing");  // before 3.13
+  if (!finalizing) abort();
+  while (!finalizing()) usleep(100);
+  ((one_fn)find("zeEventHostSignal"))(event);
+  return NULL;
+}
+// From a thread of its own, once the interpreter has begun to end.
+int signal_finalizing(void* event) {
+  pthread_t thread;
+  return pthread_create(&thread, NULL, signal_ending, event) == 0 && pthread_detach(thread) == 0;
 }
 
 // A program's own handler that came after the driver's and passes on what it does not know, as runtimes do.

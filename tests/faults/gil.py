@@ -56,6 +56,7 @@ def load(path: str) -> ctypes.PyDLL:
     lib.open_driver.argtypes = [c_char_p]
     lib.start_worker.argtypes = lib.start_waiter.argtypes = [c_void_p]
     lib.destroy_at_exit.argtypes = [c_char_p, c_void_p, c_void_p]
-    lib.register_exit.argtypes = lib.signal_at_exit.argtypes = lib.signal_later.argtypes = [c_void_p]
+    lib.register_exit.argtypes = lib.signal_at_exit.argtypes = [c_void_p]
+    lib.signal_asleep.argtypes = lib.signal_finalizing.argtypes = [c_void_p]
     assert lib.open_driver(os.fsencode(LIBRARY))
     return lib

@@ -18,6 +18,7 @@ from anyzero.compiler import dump
 from anyzero.config import Config, ConfigError
 from anyzero.driver.devices import boot, machine
 from anyzero.driver.devices.description import encode
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 DRIVER = ROOT / "src" / "anyzero" / "lib" / "libze_anyzero.so.1"
@@ -80,7 +81,7 @@ def test_paths_that_the_engine_opens(tmp_path: Path, variable: str, expected: st
     # With a variable that no description without Python could obey, a missing Python is a failure.
     command = [sys.executable, "-I", "-c", REFUSED, DRIVER, variable, json.dumps(paths)]
     environ = {**without_ours(), "ANYZERO_THREADS": "1"}
-    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=100, check=True)
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=PATIENCE, check=True)
     said = json.loads(done.stdout)
     assert said.keys() == PATHS.keys()
     for name, text in said.items():
@@ -147,7 +148,7 @@ def test_paths_of_other_drivers(tmp_path: Path) -> None:
     code = f"import ctypes; print(ctypes.CDLL({str(LOADER)!r}).zeInit(0))"
     environ = {**without_ours(), "ZE_ENABLE_ALT_DRIVERS": ",".join(paths.values()), "ANYZERO_PYTHON": sys.executable}
     done = subprocess.run(
-        [sys.executable, "-I", "-c", code], env=environ, capture_output=True, text=True, timeout=100, check=True
+        [sys.executable, "-I", "-c", code], env=environ, capture_output=True, text=True, timeout=PATIENCE, check=True
     )
     assert done.stdout == "0\n", done.stderr
     assert done.stderr.count("skipped") == len(paths), done.stderr
@@ -203,6 +204,10 @@ def test_a_size_that_would_wrap_is_refused() -> None:
 
 def test_the_largest_values_work() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", WORKS], env={**without_ours(), **LARGEST}, capture_output=True, text=True, timeout=100
+        [sys.executable, "-c", WORKS],
+        env={**without_ours(), **LARGEST},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr

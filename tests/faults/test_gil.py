@@ -52,7 +52,7 @@ done, failed = ctypes.c_int(), ctypes.c_int()
 jobs = [worker(200, size, i % 2, {mode}, done, failed) for i, size in enumerate((64, 4096, 1 << 20, 5 << 20))]
 for job in jobs:
     assert native.start_worker(ctypes.addressof(job))
-assert native.spin(30, ctypes.addressof(done), len(jobs)) == 1, (done.value, failed.value)
+assert native.spin({PATIENCE / 2}, ctypes.addressof(done), len(jobs)) == 1, (done.value, failed.value)
 assert failed.value == 0
 """,
     )
@@ -90,7 +90,7 @@ for groups in (1, 50, 2000):
     sums.append((y, n))
 for job in jobs:
     assert native.start_worker(ctypes.addressof(job))
-assert native.spin(30, ctypes.addressof(done), len(jobs)) == 1, (done.value, failed.value)
+assert native.spin({PATIENCE / 2}, ctypes.addressof(done), len(jobs)) == 1, (done.value, failed.value)
 assert failed.value == 0
 for y, n in sums:
     assert set((ctypes.c_float * n).from_buffer_copy(read(y, 4 * n))) == {{100.0}}
@@ -211,7 +211,7 @@ def test_waits_work_in_a_process_with_sub_interpreters(library: str) -> None:
         results = []
         thread = threading.Thread(target=lambda: results.append(az.call("zeEventHostSynchronize", event, SOON)))
         thread.start()
-        native.signal_later(event)
+        native.signal_asleep(event)
         assert held.zeEventHostSynchronize(event, c_uint64(SOON)) == 0
         thread.join(200)
         assert results == [0]
@@ -323,8 +323,8 @@ def test_waiters_that_wake_while_the_interpreter_ends(library: str) -> None:
             lib = az.lib
             lib.zeEventHostSignal
             keep = Last()
-            atexit.register(lambda: (native.signal_later(other), time.sleep(0.08)))
             await_sleep_of_others()
+            assert native.signal_finalizing(other)
             """,
         )
 

@@ -1,4 +1,5 @@
-// Preloaded into a client: says which libraries a fault came from, the innermost first, and lets the process die of it.
+// Preloaded into a client: says which libraries a fault came from, the innermost first, and lets the process die of it. And a call
+// that lasts until Python has begun to finalize.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -26,6 +27,12 @@ static void report(int signal_number, siginfo_t* info, void* context) {
   if (write(2, text, used) < 0) _exit(1);
   signal(signal_number, SIG_DFL);
   raise(signal_number);
+}
+
+void await_finalizing(void) {
+  int (*finalizing)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "Py_IsFinalizing");
+  if (!finalizing) finalizing = (int (*)(void))dlsym(RTLD_DEFAULT, "_Py_IsFinalizing");  // before 3.13
+  while (!finalizing()) usleep(1000);
 }
 
 __attribute__((constructor)) static void install(void) {

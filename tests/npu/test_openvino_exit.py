@@ -80,8 +80,8 @@ RETURNING = {
             request.start_async(userdata=number)
     """,
     "a callback that takes long": """
-        import time
-        requests[0].set_callback(lambda _: time.sleep(0.3), 0)
+        import ctypes
+        requests[0].set_callback(lambda _: ctypes.CDLL(None).await_finalizing(), 0)
         for request in requests:
             request.start_async(userdata=0)
         requests[1].wait()

@@ -7,6 +7,7 @@ enum { THREADS = 8, ROUNDS = 3 };
 static const char* path;
 static int good[THREADS];
 static pthread_barrier_t together;
+static int loaded;
 
 static void* work(void* argument) {
   int mine = (int)(intptr_t)argument;
@@ -18,7 +19,7 @@ static void* work(void* argument) {
 
 static void* endless(void* unused) {
   (void)unused;
-  for (setup_t s = set_up();;) CHECK(zeModuleDestroy(load_anew(s, path)));
+  for (setup_t s = set_up();; __atomic_add_fetch(&loaded, 1, __ATOMIC_RELEASE)) CHECK(zeModuleDestroy(load_anew(s, path)));
   return NULL;
 }
 
@@ -38,8 +39,9 @@ int main(int argc, char** argv) {
   int cancelled = 0;
   for (int i = 0; i < 10; ++i) {
     void* result = NULL;
+    __atomic_store_n(&loaded, 0, __ATOMIC_RELAXED);
     pthread_create(&threads[0], NULL, endless, NULL);
-    usleep(1000 + 700 * i);
+    while (__atomic_load_n(&loaded, __ATOMIC_ACQUIRE) < i % 3) sched_yield();
     pthread_cancel(threads[0]);
     pthread_join(threads[0], &result);
     cancelled += result == PTHREAD_CANCELED;
