@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from anyzero.compiler import spirv
 from anyzero.compiler.compiled import CompiledKernel, Options
+from anyzero.compiler.pipeline import form_after
 from tests.compiler.agreement.cases import compiled, through_code
 from tests.compiler.agreement.isolation import apart
 from tests.compiler.agreement.test_suite import HERE
 from tests.kernels.suite import case
 from tests.thorough import every
+
+KERNELS = Path(__file__).parents[2] / "kernels"
 
 VERSIONS = ["matmul_int", "matmul_tiled", "convolve", "reduce_int", "histogram", "sub_groups_shuffles_of_20"]
 """Kernels of several versions, of which the first stage has one."""
@@ -51,3 +57,14 @@ def test_small_kernels_have_one_stage() -> None:
     first = compiled(each, Options(quick=True))
     assert not first.provisional
     assert first.object == compiled(each, Options()).object
+
+
+def test_only_the_final_stage_unrolls_loops_with_barriers() -> None:
+    """Each step of a tree over a group would be regions of its own, and take as long to compile as the loop."""
+    module = spirv.read((KERNELS / "reduction.spv").read_bytes())
+
+    def barriers(*, quick: bool) -> int:
+        return form_after(module, "reduce_int", Options(group=(256, 1, 1), quick=quick), "interleave").count("barrier")
+
+    assert barriers(quick=True) == 2
+    assert barriers(quick=False) > 8

@@ -17,12 +17,15 @@ from anyzero.compiler.ir import Body, Masks, Op
 from anyzero.compiler.lanes.units import FunctionUnit, KernelUnit, NumberingUnit, VersionUnit
 from anyzero.compiler.lower.lockstep_schedule import schedule_lockstep
 from anyzero.compiler.lower.regions import Ready, lay_out
+from anyzero.compiler.transform.cse import cse
+from anyzero.compiler.transform.dce import dce
 from anyzero.compiler.transform.fission import crowded, split_loops
 from anyzero.compiler.transform.interior_version import copied, interior_version
 from anyzero.compiler.transform.interleave import interleave
 from anyzero.compiler.transform.licm import licm
 from anyzero.compiler.transform.linearise import connect, linearise
 from anyzero.compiler.transform.loop_simplify import loop_simplify
+from anyzero.compiler.transform.mem2reg import mem2reg
 from anyzero.compiler.transform.outline import outline
 from anyzero.compiler.transform.pipelined_loads import load_in_turn
 from anyzero.compiler.transform.prefetch import insert_prefetches
@@ -66,6 +69,14 @@ def run_loop_simplify(unit: Root) -> None:
 
 def run_licm(unit: KernelUnit) -> None:
     licm(unit.flow.loops)
+
+
+def run_unroll_barriers(unit: KernelUnit) -> None:
+    body = unit.body
+    if unroll(body, barriers=True):
+        for simplify in (mem2reg, cse, dce):
+            simplify(body)
+        unit.flow = loop_simplify(body)
 
 
 def run_spin_loops(unit: KernelUnit) -> None:

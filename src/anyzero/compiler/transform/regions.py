@@ -99,8 +99,8 @@ def _keep(body: Body, shapes: Shapes, masks: Masks, starts: list[Block]) -> None
         slot.across = True
 
 
-def alive(body: Body, masks: Masks, starts: list[Block]) -> tuple[set[Op], set[Slot]]:
-    """Values that are live where a region starts."""
+def live_values(body: Body, masks: Masks) -> dict[Block, set[object]]:
+    """Values and slots that are live where each block begins."""
     uses: dict[Block, set[object]] = {}
     makes: dict[Block, set[object]] = {}
     for block in body.blocks:
@@ -128,10 +128,7 @@ def alive(body: Body, masks: Masks, starts: list[Block]) -> tuple[set[Op], set[S
             if len(found) != len(needed[block]):
                 needed[block] = found
                 changed = True
-    across: set[object] = set()
-    for start in starts:
-        across |= needed[start]
-    return {each for each in across if isinstance(each, Op)}, {each for each in across if isinstance(each, Slot)}
+    return needed
 
 
 def values_across(body: Body, masks: Masks, starts: list[Block]) -> set[Op]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from anyzero.compiler.analysis.uniformity import Shapes
 from anyzero.compiler.ir import Block, Body, Masks, Op, Slot
 from anyzero.compiler.transform.linearise import connect
-from anyzero.compiler.transform.regions import Region, alive, ends_in_barrier, is_cheap, start_from
+from anyzero.compiler.transform.regions import Region, ends_in_barrier, is_cheap, live_values, start_from
 
 MOST = 64
 """Kernels of more regions are left as they are."""
@@ -36,11 +36,18 @@ def split_at_joins(body: Body, regions: list[Region], shapes: Shapes, masks: Mas
     if len(regions) > MOST:
         return regions
     joints: dict[Block, None] = {}
-    for block in _shared(regions):
+    shared = _shared(regions)
+    live = live_values(body, masks) if shared else {}
+    seen: dict[Block, bool] = {}
+
+    def may_cut(block: Block) -> bool:
+        if block not in seen:
+            seen[block] = _may_cut(block, live[block], known)
+        return seen[block]
+
+    for block in shared:
         together = _with_siblings(block)
-        if not any(each in starts for each in together) and all(
-            _may_cut(each, body, masks, known) for each in together
-        ):
+        if not any(each in starts for each in together) and all(map(may_cut, together)):
             joints |= dict.fromkeys(together)
     if not joints:
         return regions
@@ -96,13 +103,13 @@ def _with_siblings(joint: Block) -> list[Block]:
     return list(found)
 
 
-def _may_cut(joint: Block, body: Body, masks: Masks, known: Known) -> bool:
+def _may_cut(joint: Block, live: set[object], known: Known) -> bool:
     """Is all code before it group-uniform, and are the values that it leaves?"""
     leading = _leading(joint)
     if joint in known.apart or any(block not in known.idle for block in leading):
         return False
-    values, slots = alive(body, masks, [joint])
+    values = (each for each in live if isinstance(each, Op))
     if any(value.block in leading and not known.values(value) and not is_cheap(value) for value in values):
         return False
     written = {op.info for block in leading for op in block.ops if op.name == "write"}
-    return all(slot in known.slots for slot in slots & written)
+    return all(slot in known.slots for slot in live & written)

@@ -36,15 +36,18 @@ ALL = 4096
 """Most operations that unrolling may add to a body."""
 
 
-def unroll(body: Body) -> bool:
-    """Unrolls the loops that pay, inner ones first; True if there were any."""
+def unroll(body: Body, *, barriers: bool = False) -> bool:
+    """Unrolls the loops that pay, inner ones first; True if there were any.
+
+    With `barriers`, only loops with a barrier of a group, otherwise only loops without.
+    """
     changed, room = False, ALL
     while room > 0:
         immediate = dominators(body.blocks[0], lambda block: block.successors)
         loops = find_loops(body, immediate)
         behind: dict[Op, Op] = {}
         done: set[Block] = set()
-        for loop in _that_pay(body, loops, immediate):
+        for loop in _that_pay(body, loops, immediate, barriers):
             size = _turn_size(loop)
             # An earlier unrolling may have changed the loop's entry.
             found = counted(loop, immediate, TURNS) if done.isdisjoint(loop.blocks) else None
@@ -63,7 +66,7 @@ def unroll(body: Body) -> bool:
     return changed
 
 
-def _that_pay(body: Body, loops: Loops, immediate: Dominators[Block]) -> list[Loop]:
+def _that_pay(body: Body, loops: Loops, immediate: Dominators[Block], barriers: bool) -> list[Loop]:
     """Tiny loops, and loops over arrays all of whose indices become constant once all such loops are unrolled; small
     ones first.
     """
@@ -77,10 +80,11 @@ def _that_pay(body: Body, loops: Loops, immediate: Dominators[Block]) -> list[Lo
         return short[loop]
 
     kept = {variable for block, variable in walks if not any(is_short(loop) for loop in loops.around(block))}
-    chosen = {
-        loop for block, variable in walks if variable not in kept for loop in loops.around(block) if is_short(loop)
-    }
-    chosen |= {loop for loop in loops.all if _is_tiny(loop, loops, immediate)}
+    chosen = {loop for loop in loops.all if _meets(loop) == barriers and _is_tiny(loop, loops, immediate)}
+    if not barriers:
+        chosen |= {
+            loop for block, variable in walks if variable not in kept for loop in loops.around(block) if is_short(loop)
+        }
     return sorted(chosen, key=lambda loop: (len(loop.blocks), loop.header.number))
 
 
@@ -116,7 +120,7 @@ def _meets(loop: Loop) -> bool:
     """Does it have barriers of a group? Each iteration would then add regions."""
     for block in loop.blocks:
         for op in block.ops:
-            if op.name == "group_copy" or (op.name == "barrier" and op.info == "group"):
+            if op.name == "group_copy" or (op.name == "barrier" and op.info != "sub_group"):
                 return True
             if op.name == "group" and op.info.scope == "group":
                 return True
