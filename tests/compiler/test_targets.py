@@ -87,15 +87,24 @@ def test_given_any_effort_then_everything_becomes_one_function(level: int) -> No
     assert "lshr i64 %x, 2" in str(module)
 
 
-def test_given_a_thread_then_it_makes_its_machine_once_and_shares_it_with_no_other() -> None:
+def test_a_machine_serves_one_thread_at_a_time_and_then_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cpu, "_FREE", {})
     target = cpu.target("", "")
     others: list[object] = []
-    thread = Thread(target=lambda: others.append(cpu._machine(target, 2)))
-    thread.start()
-    thread.join()
-    assert cpu._machine(target, 2) is cpu._machine(target, 2)
-    assert cpu._machine(target, 2) is not cpu._machine(target, 1)
-    assert cpu._machine(target, 2) is not others[0]
+
+    def take() -> None:
+        with cpu._machine(target, 2) as machine:
+            others.append(machine)
+
+    with cpu._machine(target, 2) as first, cpu._machine(target, 1) as other_level:
+        thread = Thread(target=take)
+        thread.start()
+        thread.join()
+    assert first is not other_level
+    assert first is not others[0]
+    take()
+    take()
+    assert all(each is first for each in others[1:])
 
 
 @pytest.mark.parametrize("cpu_name", ["x86-64-v2", "haswell"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -128,22 +130,22 @@ def target(cpu: str, features: str) -> Target:
     return Target(cpu, features or implied(cpu))
 
 
-class _Own(threading.local):
-    """Target machines of this thread: creation and first use of one take a millisecond."""
-
-    def __init__(self) -> None:
-        self.machines: dict[tuple[Target, int], Any] = {}
+_FREE: dict[tuple[Target, int], list[Any]] = {}
+"""Target machines that no thread uses: creation and first use of one take a millisecond."""
 
 
-_OWN = _Own()
-
-
-def _machine(target: Target, level: int) -> Any:
-    machines = _OWN.machines
-    found = machines.get((target, level))
-    if found is None:
-        found = machines[target, level] = _make_machine(target, level)
-    return found
+@contextmanager
+def _machine(target: Target, level: int) -> Iterator[Any]:
+    """A target machine that no other thread uses meanwhile."""
+    free = _FREE.setdefault((target, level), [])
+    try:
+        machine = free.pop()
+    except IndexError:
+        machine = _make_machine(target, level)
+    try:
+        yield machine
+    finally:
+        free.append(machine)
 
 
 def _make_machine(target: Target, level: int) -> Any:
@@ -183,16 +185,16 @@ def compile_text(text: str, target: Target, level: int, quick: bool = False) -> 
         module.verify()
     except RuntimeError as error:
         raise CompileError(f"LLVM refuses what the compiler wrote; please report this: {error}") from None
-    machine = _machine(target, level)
-    module.triple = machine.triple
-    module.data_layout = str(machine.target_data)
-    if level > 2:
-        builder = _builder(machine, 3)
-        builder.getModulePassManager().run(module, builder)
-    else:
-        _simplify(module, _builder(machine, 1), _most_branches(text) < MANY_BRANCHES)
-    variables = frame.variables(module)
-    made = (_machine(target, 0) if quick else machine).emit_object(module)
+    with _machine(target, level) as machine, _machine(target, 0) if quick else nullcontext(machine) as emitter:
+        module.triple = machine.triple
+        module.data_layout = str(machine.target_data)
+        if level > 2:
+            builder = _builder(machine, 3)
+            builder.getModulePassManager().run(module, builder)
+        else:
+            _simplify(module, _builder(machine, 1), _most_branches(text) < MANY_BRANCHES)
+        variables = frame.variables(module)
+        made = emitter.emit_object(module)
     return Compiled(made, module, frame.spilled(made, variables))
 
 
@@ -235,4 +237,5 @@ def _simplify(module: Any, builder: Any, loops: bool = True) -> None:
 
 
 def assembly(module: Any, target: Target, level: int) -> str:
-    return str(_machine(target, level).emit_assembly(module))
+    with _machine(target, level) as machine:
+        return str(machine.emit_assembly(module))
