@@ -187,9 +187,9 @@ def histogram(counts: az.ptr[az.u32], data: az.ptr[az.u8], n: az.u32, per_group:
     for b in range(az.local_id(0), BINS, az.local_size(0)):
         own[b] = 0
     az.barrier()
-    begin = az.group_id(0) * per_group
+    begin = az.u32(az.group_id(0)) * per_group
     end = min(begin + per_group, n)
-    for i in range(begin + az.local_id(0), end, az.local_size(0)):
+    for i in range(begin + az.u32(az.local_id(0)), end, az.u32(az.local_size(0))):
         az.atomic_add(own, data[i], 1)
     az.barrier()
     for b in range(az.local_id(0), BINS, az.local_size(0)):

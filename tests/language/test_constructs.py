@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -512,3 +513,42 @@ def test_bits_of_another_type() -> None:
         x[i] = az.bitcast(u[i] ^ 0x80000000, az.f32)
 
     agree(k, N, FLOATS, np.zeros(N, np.uint32))
+
+
+def test_conditions_of_loops_are_tested_one_by_one() -> None:
+    @az.kernel
+    def k(out: az.ptr[az.i32], x: az.ptr[az.i32], n: az.i32) -> None:
+        i = az.global_id(0)
+        count, own = 0, x[i]
+        while count < n and own > 0:
+            own //= 2
+            count += 1
+        while 0 < count < n:
+            count += 1
+            if count == 7:
+                continue
+            if own == 3:
+                break
+        else:
+            own += 100
+        out[i] = count + own
+
+    agree(k, N, np.zeros(N, np.int32), INTS, np.int32(9))
+    # The first condition, which work-items share, is not joined with the second one, which they do not.
+    assert "OpLogicalAnd" not in k.spvasm
+
+
+def test_small_numbers_are_compared_in_32_bits() -> None:
+    @az.kernel(group=4)
+    def k(out: az.ptr[az.i64], n: az.i32) -> None:
+        item = az.local_id(0)
+        for b in range(az.local_id(0), 16, az.local_size(0)):
+            out[b] = b + (item if item >= n else 7)
+
+    def compared(spvasm: str) -> set[str]:
+        types = dict(re.findall(r"(%\d+) = Op\w+ (%\d+)", spvasm))
+        return {types[each] for each in re.findall(r"OpS(?:Less|Greater)Than\w* %\d+ (%\d+)", spvasm)}
+
+    agree(k, 4, np.zeros(16, np.int64), np.int32(2))
+    (word,) = re.findall(r"(%\d+) = OpTypeInt 32 0", k.spvasm)
+    assert compared(k.spvasm) == {word}

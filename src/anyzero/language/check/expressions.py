@@ -19,6 +19,7 @@ from anyzero.language.types import (
     BOOL,
     I32,
     I64,
+    U64,
     WEAK_FLOAT,
     Array,
     Const,
@@ -85,6 +86,7 @@ _FOLDS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
+_COMPARISONS: Final = ("<", "<=", ">", ">=", "==", "!=")
 _TURNS: Final[dict[str, Callable[[Any], Any]]] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
 
 
@@ -370,6 +372,9 @@ class Expressions:
             if right.value < 0 and is_integer(a):
                 raise Refusal("an integer has no negative powers; write az.f32(…)")
             return tree.Binary(result, sign, self.convert(left, a, node), right)
+        if sign in _COMPARISONS and a in (I64, U64) and self.fits(I32, left, right):
+            # Vectors hold twice as many.
+            return tree.Binary(result, sign, *(self.convert(each, I32, node, explicit=True) for each in (left, right)))
         nonnegative = sign in ("//", "%") and self.is_nonnegative(left) and self.is_nonnegative(right)
         return tree.Binary(
             result, sign, self.convert(left, a, node), self.convert(right, b, node), nonnegative=nonnegative
@@ -389,6 +394,10 @@ class Expressions:
     def bounds(self, value: tree.Expression) -> Interval:
         """The least and the greatest value of an integer, as far as they are known."""
         return interval(value, self.scope.bounds_of)
+
+    def fits(self, t: Scalar, *values: tree.Expression) -> bool:
+        """Whether integers are known to be in the range of a type."""
+        return all(t.low <= low and high <= t.high for low, high in map(self.bounds, values))
 
     def is_nonnegative(self, value: tree.Expression) -> bool:
         """Whether a value is known not to be negative, so that its division needs no correction."""

@@ -13,6 +13,8 @@ from anyzero.language.errors import KernelError
 from anyzero.language.parameters import annotation_type
 from anyzero.language.types import (
     I32,
+    I64,
+    U64,
     VOID,
     WEAK_INT,
     Memory,
@@ -231,7 +233,12 @@ class Statements:
         bounds = (low, max(low, high)) if rises else None
         to = self.scope.assign(node.target.id, counter, node, joins=True, bounds=bounds)
         counter = to if isinstance(to, Scalar) and is_integer(to) and self.scope.strict else counter
-        start, stop, step = (e.convert(value, counter, node) for value in (start, stop, step))
+        narrow = rises and e.fits(I32, start, stop, step) and e.bounds(stop)[1] + e.bounds(step)[1] <= I32.high
+        if self.scope.strict and counter in (I64, U64) and narrow:
+            counter = I32
+        else:
+            narrow = False
+        start, stop, step = (e.convert(value, counter, node, explicit=narrow) for value in (start, stop, step))
         self.loops += 1
         body = self.block(node.body)
         self.loops -= 1

@@ -11,7 +11,7 @@ from anyzero.language.write.body import Body
 from anyzero.language.write.failing import fail
 from anyzero.language.write.module import Enum, Instruction, Module, literal
 from anyzero.language.write.printing import print_call
-from anyzero.language.write.values import Values, sizes_of
+from anyzero.language.write.values import Values, is_cheap, sizes_of
 
 __all__ = ["FunctionWriter"]
 
@@ -174,12 +174,18 @@ class FunctionWriter:
 
     def _while(self, s: tree.While) -> None:
         b = self.b
+        first, rest = _conjunction(s.test)
+        rotated = not isinstance(first, tree.Constant) and is_cheap(first)
         head, body, after, done, end = (self.module.id() for _ in range(5))
+        if rotated:
+            # As compilers of C do it: a condition that all work-items share is tested apart, at the end of the loop.
+            b.branch_if(self.values.again(first), head, done)
         b.label(head)
         b.line(self._file, getattr(s.node, "lineno", 0))
+        tests = rest if rotated else [s.test]
         always = isinstance(s.test, tree.Constant) and bool(s.test.value)
         start = len(b.code)
-        test = None if always else self.values.of(s.test)
+        test = None if always or not tests else self.values.of(_joined(tests))
         if len(b.code) == start or not any(each.name == "Label" for each in b.code[start:]):
             b.effect("LoopMerge", end, after, Enum("LoopControl", "None"))
         if test is None:
@@ -192,6 +198,8 @@ class FunctionWriter:
         self._loops.pop()
         b.branch(after)
         b.label(after)
+        if rotated:
+            b.branch_if(self.values.again(first), head, done)
         b.branch(head)
         if not always:
             b.label(done)
@@ -203,17 +211,19 @@ class FunctionWriter:
         b, of = self.b, s.counter
         t = self.module.type(of)
         counter = b.variable(t)
-        b.store(counter, self.values.of(s.start))
+        start = self.values.of(s.start)
+        b.store(counter, start)
         stop, step = self.values.of(s.stop), self.values.of(s.step)
-        head, body, after, done, end = (self.module.id() for _ in range(5))
+        head, after, done, end = (self.module.id() for _ in range(4))
+        b.branch_if(self._goes_on(s, start, stop, step), head, done)
         b.label(head)
         b.line(self._file, getattr(s.node, "lineno", 0))
         now = b.load(of, counter)
-        test = self._goes_on(s, now, stop, step)
-        b.effect("LoopMerge", end, after, Enum("LoopControl", "None"))
-        b.branch_if(test, body, done)
-        b.label(body)
         b.store(self.values.places[s.name], converted(b, now, of, self._type_of(s.name)))
+        body = self.module.id()
+        b.effect("LoopMerge", end, after, Enum("LoopControl", "None"))
+        b.branch(body)
+        b.label(body)
         self._loops.append((after, end))
         self.block(s.body)
         self._loops.pop()
@@ -224,7 +234,7 @@ class FunctionWriter:
             self.module.need(extension="SPV_KHR_no_integer_wrap_decoration")
             self.module.decorate(following, "NoSignedWrap" if of.kind == "i" else "NoUnsignedWrap")
         b.store(counter, following)
-        b.branch(head)
+        b.branch_if(self._goes_on(s, following, stop, step), head, done)
         b.label(done)
         self.block(s.otherwise)
         b.branch(end)
@@ -265,3 +275,14 @@ class FunctionWriter:
         fail(self.values, self.function.file, getattr(s.node, "lineno", 0), s.message)
         b.branch(end)
         b.label(end)
+
+
+def _conjunction(test: tree.Expression) -> tuple[tree.Expression, list[tree.Expression]]:
+    """The first of the conditions that all must hold, and the others."""
+    if isinstance(test, tree.Logical) and test.operator == "and":
+        return test.parts[0], list(test.parts[1:])
+    return test, []
+
+
+def _joined(tests: list[tree.Expression]) -> tree.Expression:
+    return tests[0] if len(tests) == 1 else tree.Logical(BOOL, "and", tests)

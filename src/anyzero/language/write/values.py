@@ -12,7 +12,7 @@ from anyzero.language.write.body import Body
 from anyzero.language.write.calls import builtin, method
 from anyzero.language.write.module import literal
 
-__all__ = ["Values"]
+__all__ = ["Values", "is_cheap", "sizes_of"]
 
 _CHEAP: Final = (tree.Constant, tree.Specialized, tree.Name, tree.Shape)
 
@@ -67,6 +67,13 @@ class Values:
             found = self._kept[id(e)] = self.of(e.value), e
         return found[0]
 
+    def again(self, e: tree.Expression) -> int:
+        """The value of an expression that is written in several places, computed anew in each."""
+        before = dict(self._kept)
+        found = self.of(e)
+        self._kept = before
+        return found
+
     # Operators
 
     def _binary(self, e: tree.Binary) -> int:
@@ -117,7 +124,7 @@ class Values:
     def _logical(self, e: tree.Logical) -> int:
         """From left to right, until one decides."""
         b = self.b
-        if all(_is_cheap(part) for part in e.parts[1:]):
+        if all(is_cheap(part) for part in e.parts[1:]):
             found = self.of(e.parts[0])
             for part in e.parts[1:]:
                 found = b.emit("LogicalAnd" if e.operator == "and" else "LogicalOr", BOOL, found, self.of(part))
@@ -136,7 +143,7 @@ class Values:
     def _choice(self, e: tree.Choice) -> int:
         b = self.b
         test = self.of(e.test)
-        if _is_cheap(e.yes) and _is_cheap(e.no):
+        if is_cheap(e.yes) and is_cheap(e.no):
             return b.select(e.type, test, self.of(e.yes), self.of(e.no))
         place = b.variable(b.module.type(e.type))
         yes, no, end = b.module.id(), b.module.id(), b.module.id()
@@ -254,19 +261,19 @@ def _kind(t: Any) -> str:
     return str(t.element.kind if isinstance(t, Vector) else t.kind)
 
 
-def _is_cheap(e: tree.Expression) -> bool:
+def is_cheap(e: tree.Expression) -> bool:
     """Whether computing it for nothing costs little and can do no harm: no memory, no calls, no divisions."""
     if isinstance(e, _CHEAP):
         return True
     if isinstance(e, tree.Binary):
         harmless = e.operator not in ("//", "%", "**") or e.type.kind == "f" if isinstance(e.type, Scalar) else False
-        return harmless and e.operator != "**" and _is_cheap(e.left) and _is_cheap(e.right)
+        return harmless and e.operator != "**" and is_cheap(e.left) and is_cheap(e.right)
     if isinstance(e, tree.Unary):
-        return _is_cheap(e.operand)
+        return is_cheap(e.operand)
     if isinstance(e, tree.Convert | tree.Shared):
-        return not isinstance(e.type, Pointer) and _is_cheap(e.value)
+        return not isinstance(e.type, Pointer) and is_cheap(e.value)
     if isinstance(e, tree.Component):
-        return e.dynamic is None and _is_cheap(e.base)
+        return e.dynamic is None and is_cheap(e.base)
     if isinstance(e, tree.Logical):
-        return all(map(_is_cheap, e.parts))
-    return isinstance(e, tree.Choice) and all(map(_is_cheap, (e.test, e.yes, e.no)))
+        return all(map(is_cheap, e.parts))
+    return isinstance(e, tree.Choice) and all(map(is_cheap, (e.test, e.yes, e.no)))
