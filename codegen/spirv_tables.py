@@ -21,7 +21,8 @@ WIDTH = 120
 WRITTEN_KINDS = (
     *("AccessQualifier", "AddressingModel", "BuiltIn", "Capability", "Decoration", "Dim", "ExecutionMode"),
     *("ExecutionModel", "FunctionControl", "GroupOperation", "ImageFormat", "ImageOperands", "LoopControl"),
-    *("MemoryAccess", "MemoryModel", "MemorySemantics", "Scope", "SelectionControl", "SourceLanguage", "StorageClass"),
+    *("MemoryAccess", "MemoryModel", "MemorySemantics", "SamplerAddressingMode", "SamplerFilterMode", "Scope"),
+    *("SelectionControl", "SourceLanguage", "StorageClass"),
 )
 """The kinds of operands in modules that `anyzero.language` writes."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from array import array
+from itertools import chain
+from operator import attrgetter
 from typing import Final
 
 __all__ = ["fingerprint", "sources"]
@@ -11,6 +13,9 @@ __all__ = ["fingerprint", "sources"]
 
 _NO_SOURCES: Final = ("__pycache__", "reference")
 """Folders that are left out: byte code, and the compiler's reference interpreter, which compiles nothing."""
+# The time of the last change to the inode as well: programs can set the other one, as `cp -p` does.
+_FACTS: Final = attrgetter("st_size", "st_mtime_ns", "st_ctime_ns")
+_PATH: Final = attrgetter("path")
 
 
 def fingerprint(folder: str) -> str:
@@ -19,14 +24,9 @@ def fingerprint(folder: str) -> str:
 
     Reading the files would take ten times as long, and is part of the first launch of every process.
     """
-    names: list[str] = []
-    facts: list[int] = []
-    for entry in sources(folder):
-        found = entry.stat()
-        names.append(entry.path)
-        # The time of the last change to the inode as well: programs can set the other one, as `cp -p` does.
-        facts += found.st_size, found.st_mtime_ns, found.st_ctime_ns
-    return "\0".join((*names, array("q", facts).tobytes().hex()))
+    entries = sources(folder)
+    facts = array("q", chain.from_iterable(map(_FACTS, map(os.DirEntry.stat, entries))))
+    return "\0".join((*map(_PATH, entries), facts.tobytes().hex()))
 
 
 def sources(folder: str) -> list[os.DirEntry[str]]:

@@ -216,8 +216,36 @@ def _(x: az.ptr[az.f32]): v = lambda: 1  # noqa: E731
 def _(x: az.ptr[az.f32]): v = [1, 2]
 @case("a comprehension is not part of the language")
 def _(x: az.ptr[az.f32]): v = [j for j in range(3)]  # noqa: C416
-@case("`:=` is not part of the language")
-def _(x: az.ptr[az.f32]): x[0] = (j := 0)
+@case("x is a parameter; assign it in a statement of its own")
+def _(x: az.i32, y: az.ptr[az.i32]): y[0] = (x := 0)
+@case("`:=` assigns numbers and vectors, not ptr\\[f32\\]")
+def _(x: az.ptr[az.f32]): (y := x)[0] = 1
+@case("v is i32 since line \\d+, and f32 here; a variable has one type")
+def _(x: az.ptr[az.f32], n: az.i32):
+    v = n
+    x[0] = (v := x[0])
+@case("z is not assigned on every path to this line")
+def _(x: az.ptr[az.f32]):
+    if x[0] > 0 and (z := x[1]) > 0: pass
+    x[0] = z
+@case("divmod takes two numbers")
+def _(x: az.ptr[az.i32]): x[0] = divmod(x[0])[0]
+@case("sum takes a tuple, a vector, or local or private memory with one axis, not ptr\\[f32\\]")
+def _(x: az.ptr[az.f32]): x[0] = sum(x)
+@case("sum takes a tuple, a vector, or local or private memory with one axis, not these arguments")
+def _(x: az.ptr[az.f32]): x[0] = sum((1, 2), 3)
+@case("math.gcd takes two integers")
+def _(x: az.ptr[az.f32]): x[0] = math.gcd(x[0], 2)
+@case("az.sampler takes constants by name: address=, filter= and normalized=")
+def _(x: az.ptr[az.float4], i: az.image[az.f32, 2]): x[0] = i.sample(az.sampler(linear=True), 0, 0)
+@case("az.sampler: filter='cubic': one of nearest, linear")
+def _(x: az.ptr[az.float4], i: az.image[az.f32, 2]): x[0] = i.sample(az.sampler(filter="cubic"), 0, 0)
+@case("s is a sampler, which is assigned in one place only")
+def _(x: az.ptr[az.float4], i: az.image[az.f32, 2]):
+    s = az.sampler()
+    s = az.sampler(filter="linear")
+@case("memory and samplers are assigned one by one")
+def _(x: az.ptr[az.f32]): a, b = az.private[az.f32, 2], az.private[az.f32, 2]
 @case("an f-string outside of print and assert is not part of the language")
 def _(x: az.ptr[az.f32]): x[0] = f"{x[0]}"
 @case("a = b = c is not part of the language; write two assignments")

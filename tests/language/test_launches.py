@@ -134,3 +134,31 @@ def test_names_and_texts() -> None:
 
 def test_debug_information_names_the_python_file() -> None:
     assert b"test_launches.py" in context().module(double.spirv, options="-g").debug_info
+
+
+def test_lists_launch_python_kernels() -> None:
+    ctx = context()
+    x = ctx.full(4, 1, np.float32)
+    with ctx.command_list() as commands:
+        commands.launch(double, 4, (x,))
+        commands.launch(double, 2, (x,), offset=1)
+        with pytest.raises(TypeError, match="launch takes a kernel, the number of its work-items and its arguments"):
+            commands.launch(double[4], x)  # type: ignore[arg-type]
+    with ctx.queue() as queue:
+        queue.submit(commands).wait()
+    assert x.copy_to().tolist() == [2, 4, 4, 2]
+
+
+def test_specialized_takes_types_and_the_values_of_constants() -> None:
+    @az.kernel
+    def repeated(x: Any, times: az.const[az.i32]) -> None:
+        for _ in range(times):
+            x[az.global_id(0)] += 1
+
+    special = repeated.specialized(az.ptr[az.f32], 3)
+    assert special.signature == "repeated(x: ptr[f32], times: const[i32])"
+    assert "OpSpecConstant %" in special.spvasm
+    with pytest.raises(TypeError, match="times of repeated is a constant; give its value"):
+        repeated.specialized(az.ptr[az.f32], az.const[az.i32])
+    with pytest.raises(TypeError, match="x of repeated: 3 is no type"):
+        repeated.specialized(3, 3)

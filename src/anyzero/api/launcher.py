@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 import numpy as np
 
@@ -21,8 +21,19 @@ if TYPE_CHECKING:
     from anyzero.api._enqueue import Enqueue
     from anyzero.api._events import Waits
     from anyzero.api.buffer import Buffer
+    from anyzero.api.context import Context
     from anyzero.api.event import Event
     from anyzero.api.kernel import Kernel
+
+    class PythonKernel(Protocol):
+        """A kernel that is compiled for the arguments of its launches."""
+
+        def __getitem__(self, sizes: Any) -> Callable[..., Any]:
+            """The launch for so many work-items."""
+
+        def on(self, context: Context) -> Kernel:
+            """The kernel of a context."""
+
 
 __all__ = ["Launcher"]
 
@@ -40,7 +51,7 @@ class Launcher(Appending[Appended]):
 
     def launch(
         self,
-        kernel: Kernel,
+        kernel: Kernel | PythonKernel,
         global_size: Extents,
         args: Sequence[Any] = (),
         *,
@@ -68,8 +79,21 @@ class Launcher(Appending[Appended]):
         >>> y.copy_to()
         array([0., 0., 1., 1., 1., 1., 0., 0.], dtype=float32)
         """
-        sizes = kernel._grid(kernel._range(global_size), group, offset, cooperative)
-        return self._append_launch(kernel._enqueue, kernel.handle, sizes, tuple(args), signal, wait)
+        found: Any = kernel
+        try:
+            grid = found._grid
+        except AttributeError:
+            # A kernel written in Python, which becomes one of this context.
+            if not hasattr(kernel, "on"):
+                raise TypeError(
+                    f"launch takes a kernel, the number of its work-items and its arguments, not a {type(kernel)}"
+                ) from None
+            if offset is None and not cooperative:
+                return cast("Appended", found[global_size](*args, group=group, on=self, signal=signal, wait=wait))
+            found = found.on(self.context)
+            grid = found._grid
+        sizes = grid(found._range(global_size), group, offset, cooperative)
+        return self._append_launch(found._enqueue, found.handle, sizes, tuple(args), signal, wait)
 
     def _append_launch(
         self,

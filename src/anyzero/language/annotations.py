@@ -158,6 +158,8 @@ if TYPE_CHECKING:
     from typing import Annotated as image
     from typing import Annotated as output_image
 
+    from anyzero.api.sampler import AddressMode, FilterMode
+
     const = Annotated[T, "const"]
 
     class _Any:
@@ -262,7 +264,14 @@ if TYPE_CHECKING:
         def __setitem__(self, index: Any, value: Any) -> None: ...
         def __add__(self, distance: Any) -> ptr[T]: ...
 
-    class sampler(_Any): ...
+    class sampler(_Any):
+        def __init__(
+            self,
+            *,
+            address: AddressMode = "clamp",
+            filter: FilterMode = "nearest",  # noqa: A002 (the specification's word)
+            normalized: bool = False,
+        ) -> None: ...
 
     vector: Any
 else:

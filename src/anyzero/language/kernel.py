@@ -13,8 +13,8 @@ from anyzero.api.image import Image as ApiImage
 from anyzero.api.sampler import Sampler
 from anyzero.language.errors import KernelError
 from anyzero.language.launch import Launch
-from anyzero.language.parameters import annotations_of
-from anyzero.language.source import Source
+from anyzero.language.parameters import annotations_of, type_of_annotation
+from anyzero.language.source import MISSING, Source
 from anyzero.language.specialization import Specialization
 from anyzero.language.types import (
     F32,
@@ -135,7 +135,7 @@ class Kernel:
         )
 
     def specialized(self, *types: Any) -> Specialization:
-        """The kernel for these types of parameters, without a launch.
+        """The kernel for these types of parameters, and the values of its constants, without a launch.
 
         >>> @az.kernel
         ... def double(x):
@@ -145,8 +145,21 @@ class Kernel:
         """
         if len(types) != len(self.passed):
             raise TypeError(f"{self.source.name} has {len(self.passed)} parameters; {len(types)} types were given")
-        found = dict(zip(self.passed, types, strict=True))
+        found = {name: self._specified(name, t) for name, t in zip(self.passed, types, strict=True)}
         return Specialization(self, {name: found.get(name, t) for name, t in self.parameters.items()})
+
+    def _specified(self, name: str, given: Any) -> Any:
+        """The type of a parameter as `specialized` is given it; the value of a constant."""
+        if isinstance(self.parameters[name], Const):
+            if isinstance(given, Const) and given.value is not None:
+                return given
+            if isinstance(given, Type | type):
+                raise TypeError(f"{name} of {self.source.name} is a constant; give its value, 3 for instance")
+            return self._given(name, given)
+        t = type_of_annotation(given)
+        if t is MISSING or t is None:
+            raise TypeError(f"{name} of {self.source.name}: {given!r} is no type; write az.f32, az.ptr[az.f32] …")
+        return t
 
     # Launching
 

@@ -10,7 +10,7 @@ from anyzero.language.annotations import _Maker
 from anyzero.language.source import MISSING, Source
 from anyzero.language.types import BOOL, F32, I32, VOID, Array, Const, Image, Memory, Pointer, Sampler, Scalar, Vector
 
-__all__ = ["annotation_type", "annotations_of"]
+__all__ = ["annotation_type", "annotations_of", "type_of_annotation"]
 
 _PLAIN: dict[Any, Any] = {bool: BOOL, int: I32, float: F32, None: VOID, type(None): VOID}
 _TYPES: Final = (Scalar, Vector, Pointer, Array, Memory, Image, Sampler, Const)
@@ -29,7 +29,7 @@ def annotations_of(source: Source) -> dict[str, Any]:
             value = source.evaluated(given)
         except Exception:
             value = source.annotation(_annotation(source, name))
-        t = _type(value)
+        t = type_of_annotation(value)
         found[name] = _refuse(source, _annotation(source, name), value) if t is MISSING else t
     return found
 
@@ -45,7 +45,7 @@ def _annotation(source: Source, name: str) -> ast.expr:
 def annotation_type(source: Source, node: ast.expr) -> Any:
     """The type that an annotation stands for; None for Any."""
     value = source.annotation(node)
-    t = _type(value)
+    t = type_of_annotation(value)
     return _refuse(source, node, value) if t is MISSING else t
 
 
@@ -58,7 +58,8 @@ def _refuse(source: Source, node: ast.expr, value: Any) -> NoReturn:
     source.refuse(node, f"{ast.unparse(node)} is not a type of the language; {hint}")
 
 
-def _type(value: Any) -> Any:
+def type_of_annotation(value: Any) -> Any:
+    """The type that the value of an annotation stands for; None for Any, MISSING where it stands for none."""
     if value is Any:
         return None
     if isinstance(value, type | None) and value in _PLAIN:

@@ -16,8 +16,8 @@ import numpy as np
 
 from anyzero.language import tree
 from anyzero.language.builtins.mathematics import MATH, STANDARD
-from anyzero.language.numbers import Number, VectorValue, converted, raw, wrapped
-from anyzero.language.simulated_memory import own_memory
+from anyzero.language.numbers import Number, VectorValue, converted, raw, type_of, wrapped
+from anyzero.language.simulated_memory import Elements, own_memory
 from anyzero.language.source import MISSING, Source
 from anyzero.language.types import F32, I32, VOID, Scalar, Tuple, Vector, is_weak, of_value
 
@@ -29,13 +29,36 @@ class _Math:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(math, name)
-        return STANDARD.get(found, found) if callable(found) else found
+        return _standard(found) if callable(found) else found
 
 
 def _printed(*values: Any, sep: str = " ", end: str = "\n") -> None:
     print(*(int(value) if isinstance(value, bool) else value for value in values), sep=sep, end=end)
 
 
+def _divmod(a: Any, b: Any) -> tuple[Any, Any]:
+    return a // b, a % b
+
+
+def _sum(values: Any) -> Any:
+    from anyzero.language.library import total
+
+    return total(values, len(values)) if isinstance(values, Elements) else sum(values)
+
+
+def _gcd(a: Any, b: Any) -> Any:
+    from anyzero.language.library import greatest_divisor
+
+    of = type_of(a + b)
+    return math.gcd(a, b) if is_weak(of) else greatest_divisor(converted(a, of), converted(b, of))
+
+
+def _standard(function: Any) -> Any:
+    """A function of Python's own as kernels compute it."""
+    return _CALLS.get(function) or STANDARD.get(function, function)
+
+
+_CALLS: Final[dict[Any, Any]] = {divmod: _divmod, sum: _sum, math.gcd: _gcd}
 _MATH: Final = _Math()
 _NAMES: Final[dict[str, Any]] = {
     **{name: MATH[name] for name in ("min", "max", "abs")},
@@ -43,6 +66,8 @@ _NAMES: Final[dict[str, Any]] = {
     "int": I32,
     "float": F32,
     "print": _printed,
+    "sum": _sum,
+    "divmod": _divmod,
 }
 
 
@@ -72,8 +97,8 @@ def _outside(source: Source) -> dict[str, Any]:
         elif isinstance(value, np.generic):
             of = of_value(value)
             space[name] = wrapped(of, value) if of is not None else value
-        elif isinstance(value, types.BuiltinFunctionType) and value in STANDARD:
-            space[name] = STANDARD[value]
+        elif isinstance(value, types.BuiltinFunctionType):
+            space[name] = _standard(value)
     return space
 
 
@@ -127,7 +152,8 @@ class _Transformer(ast.NodeTransformer):
         if isinstance(statement.value, tree.Own):
             own = statement.value
             return self._call(value, lambda: own_memory(own.type, own.key))
-        return self._converted(value, self._types[statement.name])
+        of = self._types.get(statement.name)
+        return value if of is None else self._converted(value, of)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         key = _key(node)
@@ -136,6 +162,11 @@ class _Transformer(ast.NodeTransformer):
         assert isinstance(statement, tree.Assign)
         value = node.value if node.value is not None else ast.copy_location(ast.Constant(None), node)
         return ast.copy_location(ast.Assign([node.target], self._assigned(value, statement)), node)
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> Any:
+        self.generic_visit(node)
+        node.value = self._converted(node.value, self._types[node.target.id])
+        return node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         self.generic_visit(node)

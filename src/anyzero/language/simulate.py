@@ -21,7 +21,7 @@ from anyzero.language.numbers import Number, VectorValue, type_of
 from anyzero.language.plain import plain_function, value_of
 from anyzero.language.simulated_image import ImageValue
 from anyzero.language.simulated_memory import Elements, elements_of, own_memory
-from anyzero.language.types import Array, Const, Image, Memory, Pointer, defaulted
+from anyzero.language.types import SAMPLER, Array, Const, Image, Memory, Pointer, SamplerValue, defaulted
 
 if TYPE_CHECKING:
     from anyzero.language.function import Function
@@ -99,8 +99,8 @@ def _argument(value: Any, t: Any, name: str, ends: list[Callable[[], object]]) -
         texels = value.copy_to() if isinstance(value, ApiImage) else value
         if isinstance(value, ApiImage) and t.access == "w":
             ends.append(lambda: value.copy_from(texels))
-        return ImageValue(texels, t.texel, t.ndim)
-    return value if isinstance(value, Elements | Sampler) else value_of(value, t)
+        return ImageValue(texels, t)
+    return value if isinstance(value, Elements | Sampler | SamplerValue) else value_of(value, t)
 
 
 def _extents(value: Any, t: Array) -> tuple[int, ...]:
@@ -302,7 +302,7 @@ def call_function(function: Function, args: Sequence[Any], given: dict[str, Any]
         checked = specialized(Program(), function.source, wanted)
         plain = function.plain[key] = plain_function(function.source, checked)
     values = [
-        value if isinstance(value, Elements | ImageValue) else value_of(value, wanted[name])
+        value if isinstance(value, Elements | ImageValue | Sampler | SamplerValue) else value_of(value, wanted[name])
         for name, value in bound.arguments.items()
     ]
     return plain(*values)
@@ -314,4 +314,6 @@ def _parameter(function: Function, name: str, value: Any) -> Any:
         return value.type_in(wanted)
     if wanted is not None:
         return wanted
-    return value.type if isinstance(value, Number | VectorValue) else defaulted(type_of(value), value)
+    if isinstance(value, Sampler | SamplerValue):
+        return SAMPLER
+    return value.type if isinstance(value, Number | VectorValue | ImageValue) else defaulted(type_of(value), value)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anyzero.language.numbers import Number, VectorValue, converted, raw
-from anyzero.language.types import I32, Scalar, Vector
+from anyzero.language.types import I32, Image
 
 if TYPE_CHECKING:
     from anyzero.api.sampler import Sampler
@@ -22,10 +22,11 @@ __all__ = ["ImageValue"]
 class ImageValue:
     """An image of the simulator: texels by their coordinates, x first; outside of it, zeros."""
 
-    def __init__(self, texels: npt.NDArray[Any], texel: Scalar, ndim: int) -> None:
+    def __init__(self, texels: npt.NDArray[Any], of: Image) -> None:
+        self.type = of
         self._texels = texels
-        self._of = Vector(texel, 4)
-        self._ndim = ndim
+        self._of = of.element
+        self._ndim = of.ndim
 
     def _place(self, coordinates: Any) -> tuple[int, ...] | None:
         place = tuple(operator.index(each) for each in reversed(coordinates))

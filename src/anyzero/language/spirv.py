@@ -434,6 +434,12 @@ ENUMS: dict[str, dict[str, int]] = {
     "Dim": {
         "1D": 0, "2D": 1, "3D": 2, "Cube": 3, "Rect": 4, "Buffer": 5, "SubpassData": 6, "TileImageDataEXT": 4173,
     },
+    "SamplerAddressingMode": {
+        "None": 0, "ClampToEdge": 1, "Clamp": 2, "Repeat": 3, "RepeatMirrored": 4,
+    },
+    "SamplerFilterMode": {
+        "Nearest": 0, "Linear": 1,
+    },
     "ImageFormat": {
         "Unknown": 0, "Rgba32f": 1, "Rgba16f": 2, "R32f": 3, "Rgba8": 4, "Rgba8Snorm": 5, "Rg32f": 6, "Rg16f": 7,
         "R11fG11fB10f": 8, "R16f": 9, "Rgba16": 10, "Rgb10A2": 11, "Rg16": 12, "Rg8": 13, "R16": 14, "R8": 15,

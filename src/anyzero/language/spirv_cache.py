@@ -24,7 +24,7 @@ from anyzero.fingerprint import fingerprint
 from anyzero.language.annotations import _Maker
 from anyzero.language.function import Function
 from anyzero.language.source import MISSING, Source
-from anyzero.language.types import Const, Type
+from anyzero.language.types import Const, SamplerValue, Type
 
 if TYPE_CHECKING:
     from anyzero.kernel_cache import Cache
@@ -38,7 +38,7 @@ _STABLE: Final = frozenset({"anyzero", "math", "numpy", "builtins"})
 _DEEPEST: Final = 4
 """Attributes of attributes that are looked at."""
 
-_NAME: Final = re.compile(r"(\.\s*)?([^\W\d]\w*)")
+_NAME: Final = re.compile(r"(\.?)\s*(\w+)")
 
 
 class _Unknown(Exception):  # noqa: N818 (an answer: there is no key)
@@ -134,7 +134,7 @@ class _Description:
         elif isinstance(value, Const):
             self.add(repr(value))
             self.value(value.value)
-        elif isinstance(value, Type | _Maker):
+        elif isinstance(value, Type | _Maker | SamplerValue):
             self.add(repr(value))
         elif isinstance(value, tuple | list):
             self.add(str(len(value)))

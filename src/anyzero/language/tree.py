@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from anyzero.language.record import Record
-from anyzero.language.types import Scalar, Type
+from anyzero.language.types import SamplerValue, Scalar, Type
 
 __all__ = [
     "Assert",
@@ -29,10 +29,12 @@ __all__ = [
     "Logical",
     "Method",
     "Name",
+    "Named",
     "Own",
     "Print",
     "Return",
     "Run",
+    "SamplerLiteral",
     "SetComponent",
     "Shape",
     "Shared",
@@ -104,6 +106,19 @@ class Choice(Expression):
 
 
 class Convert(Expression):
+    value: Expression
+
+
+class SamplerLiteral(Expression):
+    """A sampler that the kernel has itself."""
+
+    value: SamplerValue
+
+
+class Named(Expression):
+    """`name := value`: the variable is assigned, and the value is the expression's."""
+
+    name: str
     value: Expression
 
 

@@ -215,10 +215,31 @@ class Image(Type):
         return Vector(self.texel, 4)
 
 
+class SamplerValue(Value):
+    """A sampler that a kernel has itself; the words are those of `Context.sampler`."""
+
+    address: str
+    filter: str
+    normalized: bool
+
+
 class Sampler(Type):
     """How an image is read between its texels."""
 
     name: str = "sampler"
+
+    def __call__(
+        self,
+        *,
+        address: str = "clamp",
+        filter: str = "nearest",  # noqa: A002 (the specification's word)
+        normalized: bool = False,
+    ) -> SamplerValue:
+        """A constant of a kernel: ``az.sampler(filter="linear")``."""
+        for name, given, allowed in (("address", address, SAMPLER_ADDRESSES), ("filter", filter, SAMPLER_FILTERS)):
+            if given not in allowed:
+                raise ValueError(f"{name}={given!r}: one of {', '.join(allowed)}")
+        return SamplerValue(address, filter, bool(normalized))
 
 
 class Tuple(Type):
@@ -253,6 +274,16 @@ class Generic(Type):
 
     name: str = "any type"
 
+
+SAMPLER_ADDRESSES: Final = {
+    "none": "None",
+    "repeat": "Repeat",
+    "clamp": "ClampToEdge",
+    "border": "Clamp",
+    "mirror": "RepeatMirrored",
+}
+SAMPLER_FILTERS: Final = {"nearest": "Nearest", "linear": "Linear"}
+"""The words of samplers with SPIR-V's."""
 
 VOID: Final = Void()
 SAMPLER: Final = Sampler()

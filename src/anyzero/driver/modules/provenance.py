@@ -13,13 +13,14 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Final
 
-from anyzero import compiler, layouts
 from anyzero.driver.devices import profiles
 from anyzero.fingerprint import sources
 
 __all__ = ["compiler_digest", "llvm_files", "processor", "versions"]
 
 _CPUINFO: Final = Path("/proc/cpuinfo")
+_PACKAGE: Final = os.path.abspath(f"{__file__}/../../..")  # noqa: PTH100 (as objects, paths take ten times as long)
+"""The folder of this package; importing parts of it for their places takes longer."""
 
 # Lines that distinguish processors for code generation; others, such as the clock rate, change all the time.
 _KEYS: Final = (
@@ -71,9 +72,9 @@ def compiler_digest() -> str:
     nothing: a change to it must not empty the cache.
     """
     # Every process does this once, and with paths as objects it would take four times as long.
-    folder = os.path.dirname(compiler.__file__)  # noqa: PTH120
+    folder = f"{_PACKAGE}/compiler"
     digest = hashlib.sha256()
-    shared = os.path.join(os.path.dirname(str(layouts.__file__)), "kernel.py")  # noqa: PTH118, PTH120
+    shared = f"{_PACKAGE}/layouts/kernel.py"
     for path in [*sorted(entry.path for entry in sources(folder)), shared]:
         try:
             with open(path, "rb", buffering=0) as file:  # noqa: PTH123

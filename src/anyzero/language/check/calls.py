@@ -10,6 +10,7 @@ from anyzero.language import tree
 from anyzero.language.builtins.atomics import Atomic
 from anyzero.language.builtins.mathematics import STANDARD
 from anyzero.language.builtins.table import Builtin
+from anyzero.language.check.standard import STANDARD_CALLS
 from anyzero.language.function import Function
 from anyzero.language.source import MISSING
 from anyzero.language.types import (
@@ -49,6 +50,8 @@ def call(e: Expressions, node: ast.Call) -> tree.Expression:
         raise Refusal(f"{ast.unparse(node.func)} is not known here")
     if isinstance(called, Function):
         return _function(e, node, called)
+    if called is SAMPLER:
+        return _sampler(e, node)
     if any(isinstance(each, ast.Starred) for each in node.args) or node.keywords:
         raise Refusal(f"{ast.unparse(node.func)} takes its arguments by position")
     called = STANDARD.get(called, called) if called.__hash__ else called
@@ -66,6 +69,8 @@ def call(e: Expressions, node: ast.Call) -> tree.Expression:
         raise Refusal(f"memory is declared without parentheses: write {ast.unparse(node.func)}")
     if called is len:
         return _length(e, node)
+    if called.__hash__ and called in STANDARD_CALLS:
+        return STANDARD_CALLS[called](e, node)
     if called is range:
         raise Refusal("range stands in `for … in range(…)` only")
     if called is print:
@@ -74,8 +79,8 @@ def call(e: Expressions, node: ast.Call) -> tree.Expression:
     if special is not None and getattr(called, "__module__", "").startswith("anyzero.language"):
         return special(e, node)
     raise Refusal(
-        f"{ast.unparse(node.func)} cannot be called in a kernel; builtins, math's functions, min, max, abs, len and "
-        "functions with @az.function can"
+        f"{ast.unparse(node.func)} cannot be called in a kernel; builtins, math's functions, min, max, abs, len, sum, "
+        "divmod and functions with @az.function can"
     )
 
 
@@ -106,6 +111,17 @@ def _vector(e: Expressions, node: ast.Call, to: Vector) -> tree.Expression:
     if len(parts) != to.count:
         raise Refusal(f"{to} takes {to.count} components, not {len(parts)}")
     return tree.VectorOf(to, [e.convert(part, to.element, node) for part in parts])
+
+
+def _sampler(e: Expressions, node: ast.Call) -> tree.Expression:
+    given = {each.arg: e.static(each.value) for each in node.keywords if each.arg}
+    known = given.keys() <= {"address", "filter", "normalized"} and MISSING not in given.values()
+    if node.args or not known:
+        raise Refusal("az.sampler takes constants by name: address=, filter= and normalized=")
+    try:
+        return tree.SamplerLiteral(SAMPLER, SAMPLER(**given))
+    except ValueError as error:
+        raise Refusal(f"az.sampler: {error}") from None
 
 
 def _builtin(e: Expressions, node: ast.Call, called: Builtin) -> tree.Expression:

@@ -19,6 +19,7 @@ from anyzero.language.types import (
     BOOL,
     I32,
     I64,
+    SAMPLER,
     U64,
     WEAK_FLOAT,
     Array,
@@ -27,6 +28,7 @@ from anyzero.language.types import (
     Memory,
     Pointer,
     Refusal,
+    SamplerValue,
     Scalar,
     Tuple,
     Vector,
@@ -206,6 +208,8 @@ class Expressions:
             return None
         if isinstance(value, Memory):
             return self.own(value, node)
+        if isinstance(value, SamplerValue):
+            return tree.SamplerLiteral(SAMPLER, value)
         t = of_value(value)
         if t is None:
             raise Refusal(
@@ -374,7 +378,8 @@ class Expressions:
             return tree.Binary(result, sign, self.convert(left, a, node), right)
         if sign in _COMPARISONS and a in (I64, U64) and self.fits(I32, left, right):
             # Vectors hold twice as many.
-            return tree.Binary(result, sign, *(self.convert(each, I32, node, explicit=True) for each in (left, right)))
+            narrow = [self.convert(each, I32, node, explicit=True) for each in (left, right)]
+            return tree.Binary(result, sign, narrow[0], narrow[1])
         nonnegative = sign in ("//", "%") and self.is_nonnegative(left) and self.is_nonnegative(right)
         return tree.Binary(
             result, sign, self.convert(left, a, node), self.convert(right, b, node), nonnegative=nonnegative
@@ -419,7 +424,7 @@ class Expressions:
 
     def _boolop(self, node: ast.BoolOp) -> tree.Expression:
         sign = _SIGNS[type(node.op)]
-        parts = [self.of(each) for each in node.values]
+        parts = [self.of(node.values[0]), *map(self._perhaps, node.values[1:])]
         for part, each in zip(parts, node.values, strict=True):
             if part.type is not BOOL:
                 text = ast.unparse(each)
@@ -440,10 +445,30 @@ class Expressions:
         return parts[0] if len(parts) == 1 else tree.Logical(BOOL, "and", parts)
 
     def _ifexp(self, node: ast.IfExp) -> tree.Expression:
-        test, yes, no = self.condition(node.test), self.of(node.body), self.of(node.orelse)
+        test, yes, no = self.condition(node.test), self._perhaps(node.body), self._perhaps(node.orelse)
         t = yes.type if yes.type == no.type else common(yes.type, no.type)
         self.scope.choices[node.lineno, node.col_offset] = t
         return tree.Choice(t, test, self.convert(yes, t, node), self.convert(no, t, node))
+
+    def _perhaps(self, node: ast.expr) -> tree.Expression:
+        """An expression that may not be computed, so that what it assigns has no value behind it."""
+        before = set(self.scope.defined)
+        found = self.of(node)
+        self.scope.defined = before
+        return found
+
+    def _namedexpr(self, node: ast.NamedExpr) -> tree.Expression:
+        assert isinstance(node.target, ast.Name)
+        name, value = node.target.id, self.of(node.value)
+        if not isinstance(value.type, Scalar | Vector):
+            raise Refusal(f"`:=` assigns numbers and vectors, not {value.type}")
+        if name in self.scope.parameters:
+            raise Refusal(f"{name} is a parameter; assign it in a statement of its own")
+        to = self.scope.assign(name, value.type, node)
+        if self.scope.strict and to != value.type and (not is_weak(value.type) or common(value.type, to) != to):
+            line = self.scope.lines.get(name, 0)
+            raise Refusal(f"{name} is {to} since line {line}, and {value.type} here; a variable has one type")
+        return tree.Named(to, name, self.convert(value, to, node))
 
     def _tuple(self, node: ast.Tuple) -> tree.Expression:
         parts = [self.of(each) for each in node.elts]
@@ -479,7 +504,6 @@ _WORDS: Final = {
     ast.GeneratorExp: "a generator",
     ast.Yield: "yield",
     ast.YieldFrom: "yield",
-    ast.NamedExpr: "`:=`",
     ast.Starred: "`*`",
     ast.JoinedStr: "an f-string outside of print and assert",
     ast.Slice: "a slice",

@@ -9,7 +9,7 @@ from anyzero.language import tree
 from anyzero.language.check.scope import Program, Scope
 from anyzero.language.check.statements import Statements, ends
 from anyzero.language.source import Source
-from anyzero.language.types import VOID, Const, Memory, Refusal, Tuple, Type, common, defaulted, is_weak
+from anyzero.language.types import VOID, Const, Memory, Refusal, Sampler, Tuple, Type, common, defaulted, is_weak
 
 __all__ = ["checked_kernel", "specialized"]
 
@@ -95,7 +95,7 @@ def _checked(program: Program, source: Source, parameters: dict[str, Any], *, is
     # A parameter that is memory, by its annotation, is declared and not passed.
     names = [name for name, t in parameters.items() if not isinstance(t, Const)]
     made = [tree.Variable(name, parameters[name], True, name in scope.assigned) for name in names]
-    variables = {name: tree.Variable(name, t) for name, t in scope.found.items() if not isinstance(t, Memory)}
+    variables = {name: tree.Variable(name, t) for name, t in scope.found.items() if not isinstance(t, Memory | Sampler)}
     variables = {name: tree.Variable(name, scope.known.get(name, v.type)) for name, v in variables.items()}
     constants = {name: (t.element, t.value) for name, t in parameters.items() if isinstance(t, Const)}
     own = frozenset(name for name, t in parameters.items() if is_kernel and isinstance(t, Memory))

@@ -14,11 +14,13 @@ from anyzero.language.parameters import annotation_type
 from anyzero.language.types import (
     I32,
     I64,
+    SAMPLER,
     U64,
     VOID,
     WEAK_INT,
     Memory,
     Refusal,
+    Sampler,
     Scalar,
     Tuple,
     Vector,
@@ -105,6 +107,8 @@ class Statements:
     def _to_name(self, name: str, value: tree.Expression, node: ast.stmt) -> tree.Statement:
         if value.type == VOID:
             raise Refusal("the call returns nothing")
+        if value.type == SAMPLER and (name in self.scope.assigned or self.loops):
+            raise Refusal(f"{name} is a sampler, which is assigned in one place only, outside of loops")
         bounds = self.expressions.bounds(value) if is_integer(value.type) else None
         to = self.scope.assign(name, value.type, node, bounds=bounds)
         return tree.Assign(node, name, self._fitting(name, value, to, node))
@@ -127,6 +131,8 @@ class Statements:
             raise Refusal(f"{value.type} does not unpack to {len(target.elts)} variables")
         if not all(isinstance(each, ast.Name) for each in target.elts):
             raise Refusal("a tuple is unpacked to variables; assign to elements one by one")
+        if any(isinstance(part, Memory | Sampler) for part in parts):
+            raise Refusal("memory and samplers are assigned one by one, each in a statement of its own")
         names = [each.id for each in target.elts if isinstance(each, ast.Name)]
         found = value.parts if isinstance(value, tree.TupleOf) else [None] * len(names)
         bounds = [self.expressions.bounds(part) if part and is_integer(part.type) else None for part in found]
@@ -190,6 +196,7 @@ class Statements:
     def _if(self, node: ast.If) -> tree.Statement:
         test = self.expressions.condition(node.test)
         before = set(self.scope.defined)
+        self.scope.defined |= _assigned_if(node.test)
         body = self.block(node.body)
         after_body = self.scope.defined
         self.scope.defined = set(before)
@@ -203,7 +210,10 @@ class Statements:
     def _while(self, node: ast.While) -> tree.Statement:
         test = self.expressions.condition(node.test)
         self.loops += 1
+        before = set(self.scope.defined)
+        self.scope.defined |= _assigned_if(node.test)
         body = self.block(node.body)
+        self.scope.defined -= _assigned_if(node.test) - before
         self.loops -= 1
         return tree.While(node, test, body, self.block(node.orelse))
 
@@ -279,6 +289,18 @@ class Statements:
         test = self.expressions.condition(node.test)
         message = text_of(node.msg) if node.msg is not None else ""
         return tree.Assert(node, test, message or ast.unparse(node.test))
+
+
+def _assigned_if(test: ast.expr) -> set[str]:
+    """The variables that `:=` has assigned where a condition holds: in every part of an `and`."""
+    if isinstance(test, ast.NamedExpr):
+        return {ast.unparse(test.target)} | _assigned_if(test.value)
+    if isinstance(test, ast.IfExp):
+        return _assigned_if(test.test)
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
+        return _assigned_if(test.values[0])
+    parts = (each for each in ast.iter_child_nodes(test) if isinstance(each, ast.expr))
+    return {name for part in parts for name in _assigned_if(part)}
 
 
 def _is_alike(given: Any, to: Any) -> bool:

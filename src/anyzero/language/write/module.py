@@ -9,7 +9,24 @@ import numpy as np
 
 from anyzero.language.record import Record, Value
 from anyzero.language.spirv import ENUMS, MAGIC, OPENCL, OPS
-from anyzero.language.types import BOOL, I32, I64, U8, VOID, Image, Memory, Pointer, Sampler, Scalar, Tuple, Vector
+from anyzero.language.types import (
+    BOOL,
+    I32,
+    I64,
+    SAMPLER,
+    SAMPLER_ADDRESSES,
+    SAMPLER_FILTERS,
+    U8,
+    VOID,
+    Image,
+    Memory,
+    Pointer,
+    Sampler,
+    SamplerValue,
+    Scalar,
+    Tuple,
+    Vector,
+)
 
 __all__ = ["Enum", "Instruction", "Literal", "Module", "literal", "number_literal", "opencl"]
 
@@ -257,6 +274,14 @@ class Module:
             self.decorate(made, "SpecId", literal(number))
             self.name(made, name)
         return self._known[key]
+
+    def sampler(self, value: SamplerValue) -> int:
+        """A sampler as a constant."""
+        self.need("LiteralSampler")
+        address = Enum("SamplerAddressingMode", SAMPLER_ADDRESSES[value.address])
+        kept = Enum("SamplerFilterMode", SAMPLER_FILTERS[value.filter])
+        operands = self.type(SAMPLER), address, literal(int(value.normalized)), kept
+        return self.declare(("sampler", value), "ConstantSampler", *operands)
 
     def variable(self, key: Any, of: int, storage: str, *initial: int) -> int:
         """A variable of the module; `of` is the type of the pointer to it."""

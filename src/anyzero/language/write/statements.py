@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from anyzero.language import tree
-from anyzero.language.types import BOOL, I64, U8, VOID, Array, Memory, Vector
+from anyzero.language.types import BOOL, I64, U8, VOID, Array, Memory, Sampler, Vector
 from anyzero.language.write.arithmetic import arithmetic, converted
 from anyzero.language.write.body import Body
 from anyzero.language.write.failing import fail
@@ -113,7 +113,7 @@ class FunctionWriter:
 
     def _assign(self, s: tree.Assign) -> None:
         value = self.values.of(s.value)
-        if isinstance(s.value.type, Memory):
+        if isinstance(s.value.type, Memory | Sampler):
             self.values.values[s.name] = value
         else:
             self.b.store(self.values.places[s.name], value)

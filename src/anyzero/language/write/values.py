@@ -60,6 +60,14 @@ class Values:
             return found
         return self.b.variable(module.memory(of))
 
+    def _samplerliteral(self, e: tree.SamplerLiteral) -> int:
+        return self.b.module.sampler(e.value)
+
+    def _named(self, e: tree.Named) -> int:
+        found = self.of(e.value)
+        self.b.store(self.places[e.name], found)
+        return found
+
     def _shared(self, e: tree.Shared) -> int:
         found = self._kept.get(id(e))
         if found is None:
