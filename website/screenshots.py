@@ -1,6 +1,7 @@
 """Screenshots of the site in a headless browser, at the widths of a desktop and of a phone: `make screenshots`.
 
-Each page is shown in a frame of that width, because a browser's own window cannot be as narrow as a phone.
+Each page is shown in a frame of that width, because a browser's own window cannot be as narrow as a phone. The frame of
+the phone is enlarged to fill the window, as on its screen with two pixels to a point.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "build" / "site"
 FOLDER = ROOT / "build" / "screenshots"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-WIDTHS = {"desktop": (1280, 1600), "phone": (390, 1500)}
+SIZES = {"desktop": (1280, 1600, 1), "phone": (390, 1200, 2)}
+"""Width and height in points, and pixels to a point."""
 PAGES = (
     *("index", "ten-minutes", "tutorial", "api", "language", "command-line", "environment", "performance"),
     *("concepts", "from-cuda", "comparison", "troubleshooting", "examples", "examples/nbody", "architecture"),
@@ -31,16 +33,16 @@ def browser() -> str | None:
     return next((found for name in names if (found := shutil.which(name))), None)
 
 
-def shoot(program: str, page: Path, size: tuple[int, int], target: Path) -> None:
+def shoot(program: str, page: Path, size: tuple[int, int, int], target: Path) -> None:
     """One picture of one page."""
-    width, height = size
+    width, height, scale = size
     with tempfile.TemporaryDirectory() as folder:
         frame = Path(folder, "frame.html")
-        style = f"border:0;width:{width}px;height:{height}px"
+        style = f"border:0;width:{width}px;height:{height}px;transform:scale({scale});transform-origin:0 0"
         frame.write_text(f'<body style="margin:0"><iframe src="{page.as_uri()}" style="{style}"></iframe></body>')
         options = [
             *("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--allow-file-access-from-files"),
-            *(f"--user-data-dir={folder}/profile", f"--window-size={max(width, 500)},{height}"),
+            *(f"--user-data-dir={folder}/profile", f"--window-size={width * scale},{height * scale}"),
             *("--virtual-time-budget=3000", f"--screenshot={target}"),
         ]
         run = subprocess.run(
@@ -60,7 +62,7 @@ def main() -> int:
         print(f"error: the site has no page {', '.join(missing)}; make docs builds it", file=sys.stderr)
         return 1
     shutil.rmtree(FOLDER, ignore_errors=True)
-    for kind, size in WIDTHS.items():
+    for kind, size in SIZES.items():
         for name in sys.argv[1:] or PAGES:
             target = FOLDER / kind / f"{name.replace('/', '-')}.png"
             target.parent.mkdir(parents=True, exist_ok=True)
