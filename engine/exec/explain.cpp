@@ -55,8 +55,8 @@ void explain_kind(const Fault& fault, char* text, size_t size) {
       std::snprintf(text, size, "an invalid address, which no memory can have, or a misaligned one");
       return;
     case Fault::kTimeLimit:
-      std::snprintf(text, size, "it ran longer than the limit of %llu ms (ANYZERO_KERNEL_TIMEOUT)",
-                    static_cast<unsigned long long>(settings.kernel_timeout_ms));
+      std::snprintf(text, size, "it ran longer than the limit of %g s (ANYZERO_KERNEL_TIMEOUT)",
+                    static_cast<double>(settings.kernel_timeout_ms) / 1000);
       return;
     case Fault::kGivenUp:
       std::snprintf(text, size, "another thread of the launch faulted");

@@ -49,7 +49,7 @@ uint32_t checksum_of(Head head, std::span<const unsigned char> all) {
 }
 
 bool no_memory(uint64_t size, std::string* reason) {
-  *reason = "there is no memory for a blob of " + std::to_string(size) + " bytes";
+  *reason = "not enough memory for a blob of " + std::to_string(size) + " bytes";
   return false;
 }
 
@@ -58,8 +58,8 @@ bool take_apart(std::span<const unsigned char> all, const Head& head, BlobView* 
   const std::string_view manifest(reinterpret_cast<const char*>(all.data()) + sizeof head, head.manifest_bytes);
   if (!Manifest::read(manifest, &view->manifest, reason)) return false;
   if (view->manifest.weights_size != head.weights_bytes) {
-    *reason = "the blob is damaged: its manifest speaks of " + std::to_string(view->manifest.weights_size) +
-              " bytes of weights, and it has " + std::to_string(head.weights_bytes);
+    *reason = "the blob is damaged: its manifest says " + std::to_string(view->manifest.weights_size) +
+              " bytes of weights, but it has " + std::to_string(head.weights_bytes);
     return false;
   }
   view->all = all;
@@ -82,18 +82,18 @@ bool head_of(std::span<const unsigned char> bytes, Head* head, std::string* reas
   }
   std::memcpy(head, bytes.data(), sizeof *head);
   if (head->version < kOldestBlobVersion || head->version > kBlobVersion) {
-    *reason = "the blob has version " + std::to_string(head->version) + " and this driver reads version " +
-              std::to_string(kBlobVersion) + "; compile the model again, or use the anyzero that made it";
+    *reason = "the blob has format version " + std::to_string(head->version) + " and this driver reads version " +
+              std::to_string(kBlobVersion) + "; compile the model again, or use the version of anyzero that wrote it";
     return false;
   }
   const bool sound = head->manifest_bytes <= kMostBytes && head->weights_bytes <= kMostBytes && head->form_bytes <= kMostBytes &&
                      head->total_bytes == total_bytes(*head);
   if (!sound) {
-    *reason = "the blob is damaged: its sizes contradict each other";
+    *reason = "the blob is damaged: its sizes are inconsistent";
     return false;
   }
   if (head->total_bytes > bytes.size()) {
-    *reason = "the blob is cut short: it has " + std::to_string(head->total_bytes) + " bytes, and " + std::to_string(bytes.size()) +
+    *reason = "the blob is truncated: it has " + std::to_string(head->total_bytes) + " bytes, and " + std::to_string(bytes.size()) +
               " are here";
     return false;
   }
@@ -130,7 +130,7 @@ bool read_blob(std::span<const unsigned char> bytes, BlobView* view, std::string
   }
   return take_apart(all, head, view, reason);
 } catch (const std::bad_alloc&) {
-  *reason = "there is no memory to read the blob";
+  *reason = "not enough memory to read the blob";
   return false;
 }
 

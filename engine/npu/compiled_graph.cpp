@@ -95,7 +95,7 @@ ze_result_t read_model(const OpenVino& openvino, std::string_view xml, std::span
   // Only read, whatever the type says.
   void* memory = weights.empty() ? &none : const_cast<unsigned char*>(weights.data());
   if (int status = openvino.tensor_over(OpenVino::kByte, {1, &size}, memory, tensor.out())) {
-    say(log, "OpenVINO does not take the weights: " + openvino.explain(status));
+    say(log, "OpenVINO rejects the weights: " + openvino.explain(status));
     return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
   }
   int status = 0;
@@ -120,11 +120,11 @@ ze_result_t compile_model(const OpenVino& openvino, const OpenVino::Model* model
   size_t count = 0;
   for (const auto& [key, value] : properties) {
     if (std::find(kProperties.begin(), kProperties.end(), std::string_view(key)) == kProperties.end()) {
-      say(log, "the graph wants to be compiled with the property " + key + ", which this driver does not pass on");
+      say(log, "the graph asks for the property " + key + ", which this driver does not allow");
       return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
     }
     if (count == p.size()) {
-      say(log, "the graph wants to be compiled with more than " + std::to_string(OpenVino::kMostProperties) + " properties");
+      say(log, "the graph asks for more than " + std::to_string(OpenVino::kMostProperties) + " properties");
       return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
     }
     p[count++] = key.c_str();
@@ -252,7 +252,7 @@ ze_result_t CompiledGraph::make(const Manifest& manifest, std::span<const unsign
     return ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
   }
   if (weights.size() != manifest.weights_extent()) {
-    say(log, "the graph has " + std::to_string(weights.size()) + " bytes of weights where its manifest names " +
+    say(log, "the graph has " + std::to_string(weights.size()) + " bytes of weights, but its manifest says " +
                  std::to_string(manifest.weights_extent()));
     return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
   }
@@ -311,7 +311,7 @@ ze_result_t CompiledGraph::agree(const Ports& ports, std::string* log) {
     ++named[argument.type];
     Owned<OpenVino::Port> port(openvino_->port_free);
     if (argument.port >= (argument.input() ? inputs : outputs) || ports.get(argument.input(), argument.port, port.out())) {
-      say(log, that(argument) + " is no " + (argument.input() ? "input" : "output") + " of the model");
+      say(log, that(argument) + " is not an " + (argument.input() ? "input" : "output") + " of the model");
       return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
     }
     if (argument.role == GraphRole::State && argument.dynamic()) {
@@ -322,14 +322,14 @@ ze_result_t CompiledGraph::agree(const Ports& ports, std::string* log) {
   }
   if (named[0] == inputs && named[1] == outputs) return ZE_RESULT_SUCCESS;
   say(log, "the model has " + std::to_string(inputs) + " inputs and " + std::to_string(outputs) +
-               " outputs where the manifest has " + std::to_string(named[0]) + " and " + std::to_string(named[1]));
+               " outputs, but the manifest has " + std::to_string(named[0]) + " and " + std::to_string(named[1]));
   return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
 }
 
 ze_result_t CompiledGraph::agree(GraphArgument& argument, const OpenVino::Port* port, std::string* log) const {
   uint32_t type = 0;
   if (openvino_->port_type(port, &type) || type != argument.element_type) {
-    say(log, that(argument) + " has element type " + std::to_string(argument.element_type) + " where the model has " +
+    say(log, that(argument) + " has element type " + std::to_string(argument.element_type) + ", but the model has " +
                  std::to_string(type));
     return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
   }
@@ -358,10 +358,11 @@ ze_result_t CompiledGraph::agree(GraphArgument& argument, const OpenVino::Port* 
     same = same && !__builtin_mul_overflow(elements, argument.dims[i], &elements) && elements < (uint64_t{1} << 46);
   }
   if (unbounded) {
-    say(log, "error: the output \"" + argument.name + "\" has the shape " + listed(shape) +
-                 ", without an upper bound: nobody could make memory for it. Give the inputs that it follows from fixed or bounded "
-                 "shapes, for example with model.reshape({\"name\": [ov.Dimension(1, 16), 3]}); where it depends on their values, "
-                 "end the model before it and compute the rest on the CPU (HETERO:NPU,CPU)");
+    say(log,
+        "error: the output \"" + argument.name + "\" has the shape " + listed(shape) +
+            ", without an upper bound: no memory can be allocated for it. Give the inputs that it follows from fixed or bounded "
+            "shapes, for example with model.reshape({\"name\": [ov.Dimension(1, 16), 3]}); where it depends on their values, "
+            "end the model before it and compute the rest on the CPU (HETERO:NPU,CPU)");
   } else if (!same) {
     say(log, that(argument) + " has another shape than the model, where it is " +
                  (shape.rank.least == shape.rank.most ? listed(shape) : "of any rank") + ", or none that has bounds");

@@ -77,7 +77,7 @@ bool Execution::bind(uint32_t argument, void* pointer, const uint32_t* byte_stri
   }
   Slot& slot = slots_[argument];
   if (!pointer) {
-    *reason = "a null pointer is no memory for " + slot.argument->name;
+    *reason = "the pointer for " + slot.argument->name + " is null";
     return false;
   }
   if (slot.weights()) return true;
@@ -88,7 +88,7 @@ bool Execution::bind(uint32_t argument, void* pointer, const uint32_t* byte_stri
       strided |= byte_strides[i] != packed && (slot.argument->dims[i] > 1 || slot.dynamic);
     if (slot.dynamic) strided = true;
     if (strided && (slot.element == 0 || slot.shape())) {
-      *reason = slot.argument->name + " has to be packed";
+      *reason = slot.argument->name + " must be packed";
       return false;
     }
   }
@@ -104,7 +104,7 @@ bool Execution::bind(uint32_t argument, void* pointer, const uint32_t* byte_stri
   for (uint32_t i = 0; i < slot.rank; ++i) wanted.dims[i] = slot.argument->dims[i];
   if (strided) std::copy_n(byte_strides, slot.rank, wanted.strides);
   if (reinterpret_cast<uintptr_t>(memory) >= kMostBytes || wanted.extent() > kMostBytes - reinterpret_cast<uintptr_t>(memory)) {
-    *reason = "no memory can be where " + slot.argument->name + " would have to be";
+    *reason = slot.argument->name + " would end beyond the address space";
     return false;
   }
   slot.memory = memory;
@@ -154,7 +154,7 @@ bool Execution::settle(std::string* reason) {
       const size_t bytes = (std::max<uint64_t>(slot.argument->bytes, 1) + kPage - 1) / kPage * kPage;
       slot.stage.reset(static_cast<unsigned char*>(::operator new[](bytes, std::align_val_t(kPage), std::nothrow)));
       if (!slot.stage) {
-        *reason = "there is no memory for a copy of argument " + slot.argument->name;
+        *reason = "not enough memory for a copy of argument " + slot.argument->name;
         return false;
       }
     }
@@ -175,7 +175,7 @@ bool Execution::hand_over(Slot& slot, std::string* reason) {
   int status = openvino_->tensor_over(slot.argument->element_type, {slot.rank, slot.dims}, memory, &fresh);
   if (status == 0) status = (slot.input() ? openvino_->set_input : openvino_->set_output)(request_, slot.argument->port, fresh);
   if (status) {
-    *reason = "OpenVINO does not take argument " + slot.argument->name + ": " + openvino_->explain(status);
+    *reason = "OpenVINO rejects argument " + slot.argument->name + ": " + openvino_->explain(status);
     if (fresh) openvino_->tensor_free(fresh);
     return false;
   }
@@ -285,7 +285,7 @@ bool Execution::run(std::string* reason) {
 bool Execution::read_out_shape(Slot& slot, std::string* reason) {
   OpenVino::Shape shape{};
   if (int status = openvino_->tensor_shape(slot.tensor, &shape)) {
-    *reason = "OpenVINO does not tell the shape of " + slot.argument->name + ": " + openvino_->explain(status);
+    *reason = "OpenVINO does not report the shape of " + slot.argument->name + ": " + openvino_->explain(status);
     return false;
   }
   bool same = shape.rank == slot.rank;
@@ -294,7 +294,7 @@ bool Execution::read_out_shape(Slot& slot, std::string* reason) {
     slot.dims[i] = shape.dims[i];
   }
   openvino_->shape_free(&shape);
-  if (!same) *reason = "the model has given " + slot.argument->name + " a shape beyond its bounds";
+  if (!same) *reason = "the model computed a shape for " + slot.argument->name + " that exceeds its bounds";
   return same;
 }
 
@@ -307,7 +307,7 @@ bool Execution::find_kept(Slot& slot, std::string* reason) {
   if (status == 0 && slot.packed()) status = openvino_->tensor_data(slot.tensor, &data);
   slot.result = static_cast<const unsigned char*>(data);
   if (status == 0) return true;
-  *reason = "OpenVINO does not give the output " + slot.argument->name + " away: " + openvino_->explain(status);
+  *reason = "OpenVINO does not return the output " + slot.argument->name + ": " + openvino_->explain(status);
   return false;
 }
 

@@ -59,7 +59,7 @@ ze_result_t DeviceGetProfilingDataProperties(ze_device_handle_t hDevice, ze_devi
 ze_result_t CommandQueueSetWorkloadType(ze_command_queue_handle_t hCommandQueue, ze_command_queue_workload_type_t type) {
   GIVEN(CommandQueue, queue, hCommandQueue);
   if (type != ZE_WORKLOAD_TYPE_DEFAULT && type != ZE_WORKLOAD_TYPE_BACKGROUND)
-    return fail(ZE_RESULT_ERROR_INVALID_ENUMERATION, "%s: type %d is none", __func__, static_cast<int>(type));
+    return fail(ZE_RESULT_ERROR_INVALID_ENUMERATION, "%s: unknown type %d", __func__, static_cast<int>(type));
   queue->set_background(type == ZE_WORKLOAD_TYPE_BACKGROUND);
   return ZE_RESULT_SUCCESS;
 }

@@ -28,7 +28,7 @@ bool is_xml(std::string_view text) {
 std::string describe_elf(std::string_view bytes) {
   const auto machine = number<uint16_t>(bytes, offsetof(Elf64_Ehdr, e_machine));
   if (machine == EM_X86_64 || machine == EM_386 || machine == EM_AARCH64)
-    return "an ELF file with code for a processor; a graph is made of a model: hand over its OpenVINO IR";
+    return "an ELF file with code for a processor; a graph is created from a model: pass its OpenVINO IR";
   return "an ELF file, as a compiler for NPU hardware writes it; it runs on that hardware only: compile the model for this device "
          "again, from its OpenVINO IR";
 }
@@ -36,7 +36,7 @@ std::string describe_elf(std::string_view bytes) {
 std::string describe(std::string_view begin) {
   if (begin.starts_with(ELFMAG)) return describe_elf(begin);
   if (is_xml(begin))
-    return "XML, perhaps an OpenVINO IR; its weights belong to it: hand both over serialised, with the format "
+    return "XML, perhaps an OpenVINO IR; pass it serialised together with its weights, with the format "
            "ZE_GRAPH_FORMAT_NGRAPH_LITE (in Python Context.graph(path) does that)";
   if (number<uint32_t>(begin, 4) == 2 && begin.size() > kModelXml && is_xml(begin.substr(kModelXml)))
     return "a serialised model that is not compiled; create the graph with the format ZE_GRAPH_FORMAT_NGRAPH_LITE";

@@ -95,7 +95,7 @@ bool gather(const SerializedModel& model, const BlobParts& parts, std::span<unsi
       if (piece.size) std::memcpy(weights.data() + piece.offset, reinterpret_cast<const void*>(piece.address), piece.size);
     });
     if (fault.signal) {
-      *reason = "a constant of the model points to memory that is not there";
+      *reason = "a constant of the model points to invalid memory";
       return false;
     }
   }
@@ -156,7 +156,7 @@ ze_result_t GraphImage::adopt(const ze_graph_desc_2_t& desc, std::string* log) {
     bytes = unsealed->bytes();
   }
   if (!read_blob(bytes, &blob_, &reason)) {
-    *log += "this is no graph of ours: " + reason;
+    *log += "the native blob cannot be loaded: " + reason;
     return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
   }
   flags_ = ZE_GRAPH_PROPERTIES_FLAG_PRE_COMPILED;
@@ -248,7 +248,7 @@ ze_result_t GraphImage::native_binary(std::span<const unsigned char>* bytes) {
 ze_result_t GraphImage::describe(std::string* log) {
   const std::shared_ptr<Mapping> weights = allocate_mapping(manifest().weights_extent());
   if (!weights) {
-    *log += "there is no memory for " + std::to_string(manifest().weights_extent()) + " bytes of weights";
+    *log += "not enough memory for " + std::to_string(manifest().weights_extent()) + " bytes of weights";
     return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
   }
   if (!blob_.weights.empty()) std::memcpy(weights->address(), blob_.weights.data(), blob_.weights.size());
@@ -267,7 +267,7 @@ ze_result_t GraphImage::compiled(std::shared_ptr<CompiledGraph>* compiled) {
   std::lock_guard lock(mutex_);
   std::string log;
   if (!compiled_)
-    if (ze_result_t r = compile(&log)) return fail(r, "the graph was evicted and does not compile again: %s", log.c_str());
+    if (ze_result_t r = compile(&log)) return fail(r, "the graph was evicted, and compiling it again failed: %s", log.c_str());
   *compiled = compiled_;
   return ZE_RESULT_SUCCESS;
 }
@@ -284,7 +284,7 @@ ze_result_t GraphImage::compiled_with(const std::vector<ArgumentValue>& values, 
   }
   const std::shared_ptr<Mapping> weights = allocate_mapping(manifest().weights_extent());
   if (!weights) {
-    *log = "there is no memory for " + std::to_string(manifest().weights_extent()) + " bytes of weights";
+    *log = "not enough memory for " + std::to_string(manifest().weights_extent()) + " bytes of weights";
     return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
   }
   TrapPause not_device_work;
@@ -299,8 +299,8 @@ ze_result_t GraphImage::compiled_with(const std::vector<ArgumentValue>& values, 
     }
   });
   if (fault.signal) {
-    *log =
-        "the weights " + current->name + " (" + std::to_string(current->bytes) + " bytes) cannot be read where its value points to";
+    *log = "the weights " + current->name + " (" + std::to_string(current->bytes) +
+           " bytes) cannot be read at the address of the value";
     return ZE_RESULT_ERROR_INVALID_ARGUMENT;
   }
   std::shared_ptr<CompiledGraph> made;

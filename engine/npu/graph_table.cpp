@@ -47,7 +47,7 @@ ze_result_t check(const ze_graph_desc_2_t& desc) {
   if (!desc.pInput) return null_pointer("zeGraphCreate", "desc->pInput");
   if (desc.inputSize == 0) return fail(ZE_RESULT_ERROR_INVALID_SIZE, "zeGraphCreate: the input has no bytes");
   if (desc.format != ZE_GRAPH_FORMAT_NATIVE && desc.format != ZE_GRAPH_FORMAT_NGRAPH_LITE)
-    return fail(ZE_RESULT_ERROR_INVALID_ENUMERATION, "zeGraphCreate: format %d is none", static_cast<int>(desc.format));
+    return fail(ZE_RESULT_ERROR_INVALID_ENUMERATION, "zeGraphCreate: unknown format %d", static_cast<int>(desc.format));
   return ZE_RESULT_SUCCESS;
 }
 
@@ -196,7 +196,7 @@ ze_result_t GraphSetArgumentValue2(ze_graph_handle_t hGraph, uint32_t index, con
   NEEDED(value);
   const auto* tensor = static_cast<const ze_graph_argument_value_tensor_t*>(value);
   if (tensor->stype != ZE_STRUCTURE_TYPE_GRAPH_ARGUMENT_TENSOR)
-    return fail(ZE_RESULT_ERROR_INVALID_ENUMERATION, "%s: the value is no ze_graph_argument_value_tensor_t", __func__);
+    return fail(ZE_RESULT_ERROR_INVALID_ENUMERATION, "%s: the value is not a ze_graph_argument_value_tensor_t", __func__);
   ArgumentValue given;
   given.pointer = const_cast<void*>(tensor->pTensor);
   given.read_strides(tensor->pNext);
@@ -205,7 +205,7 @@ ze_result_t GraphSetArgumentValue2(ze_graph_handle_t hGraph, uint32_t index, con
 
 // The events of an append, each of which may be a loader's.
 ze_result_t find_events(uint32_t count, ze_event_handle_t* handles, std::vector<Event*>* events) {
-  if (count && !handles) return fail(ZE_RESULT_ERROR_INVALID_SIZE, "%u wait events, and no array of them", count);
+  if (count && !handles) return fail(ZE_RESULT_ERROR_INVALID_SIZE, "%u wait events, but no array", count);
   for (uint32_t i = 0; i < count; ++i) {
     GIVEN(Event, event, handles[i]);
     events->push_back(event);
@@ -351,7 +351,7 @@ ze_result_t QueryContextMemory(ze_context_handle_t hContext, ze_graph_memory_que
       *query = {total, InferenceGraph::bytes_in(*context)};
       return ZE_RESULT_SUCCESS;
     default:
-      return fail(ZE_RESULT_ERROR_INVALID_ENUMERATION, "%s: type %d is none", __func__, static_cast<int>(type));
+      return fail(ZE_RESULT_ERROR_INVALID_ENUMERATION, "%s: unknown type %d", __func__, static_cast<int>(type));
   }
 }
 
@@ -369,7 +369,8 @@ ze_result_t CompilerGetSupportedOptions(ze_device_handle_t hDevice, ze_npu_optio
   GIVEN(Device, device, hDevice);
   NEEDED(pSize);
   static_cast<void>(device);
-  if (type != ZE_NPU_COMPILER_OPTIONS) return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "%s: the driver has no options", __func__);
+  if (type != ZE_NPU_COMPILER_OPTIONS)
+    return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "%s: the driver has no such options", __func__);
   return copy_out(compiler_options(), std::strlen(compiler_options()) + 1, pSize, options);
 }
 

@@ -39,7 +39,7 @@ ze_result_t Inference::make(std::shared_ptr<GraphImage> graph, const std::vector
     if (ze_result_t r = graph->compiled(&compiled)) return r;
     std::string reason;
     execution = compiled->prepare(&reason);
-    if (!execution) return fail(ZE_RESULT_ERROR_UNKNOWN, "the graph gives no infer request: %s", reason.c_str());
+    if (!execution) return fail(ZE_RESULT_ERROR_UNKNOWN, "OpenVINO cannot create an infer request: %s", reason.c_str());
   }
   auto made = std::unique_ptr<Inference, void (*)(Inference*)>(new Inference(std::move(graph), std::move(execution), query),
                                                                [](Inference* one) { one->release(); });
@@ -65,12 +65,12 @@ ze_result_t Inference::make_initialization(std::shared_ptr<GraphImage> graph, co
 
 ze_result_t Inference::check(uint32_t argument, const ArgumentValue& value) const {
   if (argument >= values_.size())
-    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "argument %u: the graph has %zu", argument, values_.size());
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "argument %u: the graph has only %zu arguments", argument, values_.size());
   const GraphArgument& about = graph_->arguments()[argument];
   if (!value.pointer)
     return fail(ZE_RESULT_ERROR_INVALID_NULL_POINTER, "argument %u (%s) of the graph has no value", argument, about.name.c_str());
   if (value.strided && about.role == GraphRole::Weights)
-    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "argument %u (%s) of the graph: weights have to be packed", argument,
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "argument %u (%s) of the graph: weights must be packed", argument,
                 about.name.c_str());
   return ZE_RESULT_SUCCESS;
 }

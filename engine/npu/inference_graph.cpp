@@ -62,7 +62,7 @@ ze_result_t InferenceGraph::destroy() {
 }
 
 ze_result_t InferenceGraph::refuse_index(uint32_t index) const {
-  return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "argument %u: the graph has %zu", index, values_.size());
+  return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "argument %u: the graph has only %zu arguments", index, values_.size());
 }
 
 ze_result_t InferenceGraph::getProperties(ze_graph_properties_3_t* properties) {
@@ -141,7 +141,7 @@ ze_result_t InferenceGraph::require_runs_on(const CommandList& list) const {
     return fail(ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE,
                 "a copy-only command list takes no graph: create the list with a compute queue group");
   if (!list.device().is_or_is_tile_of(device_))
-    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the graph was made for another device");
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the graph was created for another device");
   return ZE_RESULT_SUCCESS;
 }
 

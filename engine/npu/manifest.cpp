@@ -82,7 +82,7 @@ class ManifestReader {
     ByteReader reader(bytes_);
     if (wrong_.empty()) decode(reader, record);
     if (!reader.good()) wrong("it ends before its contents do, or a length in it is wrong");
-    if (!reader.at_end()) wrong("bytes are left over behind the last argument");
+    if (!reader.at_end()) wrong("bytes follow the last argument");
     return wrong_.empty();
   }
 
@@ -120,20 +120,20 @@ class ManifestReader {
     if (!is_known(static_cast<GraphRole>(role))) return wrong(that(argument) + " has role " + std::to_string(role));
     // The client knows more of these than we do; but an enumeration can only hold so much.
     if (std::max({precision, metadata_type, layout}) > ZE_GRAPH_ARGUMENT_PRECISION_FORCE_UINT32)
-      return wrong(that(argument) + " has a precision, type or layout that cannot be");
+      return wrong(that(argument) + " has an invalid precision, type or layout");
     argument.type = static_cast<ze_graph_argument_type_t>(type);
     argument.role = static_cast<GraphRole>(role);
     argument.precision = static_cast<ze_graph_argument_precision_t>(precision);
     argument.metadata_type = static_cast<ze_graph_metadata_type>(metadata_type);
     argument.layout = static_cast<ze_graph_argument_layout_t>(layout);
     const size_t index = manifest_.arguments.size() - 1;
-    if (argument.input() && index && !manifest_.arguments[index - 1].input()) wrong(that(argument) + " is an input behind outputs");
+    if (argument.input() && index && !manifest_.arguments[index - 1].input()) wrong(that(argument) + " is an input after outputs");
     if (argument.dims.size() > ZE_MAX_GRAPH_ARGUMENT_DIMENSIONS_SIZE)
       return wrong(that(argument) + " has " + std::to_string(argument.dims.size()) + " dimensions");
     // A scalar may be told as one element.
     const bool scalar = argument.shape.empty() && argument.dims == std::vector<uint32_t>{1};
     if (argument.shape.size() != argument.dims.size() && !scalar)
-      return wrong(that(argument) + " has a shape unlike its dimensions");
+      return wrong(that(argument) + " has a shape that does not match its dimensions");
     measure(argument);
   }
 
@@ -142,7 +142,7 @@ class ManifestReader {
     if (!bits) return wrong(that(argument) + " has element type " + std::to_string(argument.element_type));
     // The client makes its buffers by the one, and the other is what is written into them.
     const uint32_t told = precision_bits(argument.precision);
-    if (told && told != bits) return wrong(that(argument) + " has a precision unlike its element type");
+    if (told && told != bits) return wrong(that(argument) + " has a precision that does not match its element type");
     uint64_t elements = 1;
     for (uint32_t each : argument.dims)
       if (__builtin_mul_overflow(elements, each, &elements) || elements > kMostArgumentBytes)
@@ -165,7 +165,7 @@ class ManifestReader {
     std::vector<char> taken[2] = {std::vector<char>(all.size()), std::vector<char>(all.size())};
     for (uint32_t i = 0; i < all.size() && wrong_.empty(); ++i) {
       GraphArgument& argument = all[i];
-      if (argument.port >= all.size()) return wrong(that(argument) + " belongs to a port that cannot be");
+      if (argument.port >= all.size()) return wrong(that(argument) + " belongs to an invalid port");
       if (argument.role == GraphRole::Shape) {
         shape_of(i);
       } else if (argument.role == GraphRole::Weights) {
@@ -234,7 +234,7 @@ bool Manifest::read(std::string_view bytes, Manifest* manifest, std::string* rea
   *manifest = {};
   return ManifestReader(bytes, manifest).read(reason);
 } catch (const std::bad_alloc&) {
-  *reason = "there is no memory for the graph's manifest";
+  *reason = "not enough memory for the graph's manifest";
   return false;
 }
 

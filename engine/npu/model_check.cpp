@@ -28,7 +28,7 @@ bool agrees(const Open& layer) {
 
 bool check_model(std::string_view xml, std::string* reason) {
   if (xml_depth(xml) > kDeepest) {
-    *reason = "its text is no XML, or is nested too deeply";
+    *reason = "its text is not XML, or is nested too deeply";
     return false;
   }
   XmlScanner scanner(xml);

@@ -13,7 +13,7 @@ ze_result_t NetworkQuery::create(Context& context, Device& device, const ze_grap
                                  ze_graph_query_network_handle_t* handle, std::string* log) {
   if (ze_result_t r = context.require(device)) return r;
   if (desc.format != ZE_GRAPH_FORMAT_NGRAPH_LITE)
-    return fail(ZE_RESULT_ERROR_INVALID_ENUMERATION, "only the layers of a serialised model can be asked for");
+    return fail(ZE_RESULT_ERROR_INVALID_ENUMERATION, "only a serialised model can be queried for its layers");
   MappedBlob blob;
   std::vector<std::string> names;
   const ze_result_t laid_out = lay_out_model(desc, &blob, log);

@@ -137,11 +137,12 @@ bool OpenVinoCall::given_up() { return faulted.load(std::memory_order_relaxed) !
 
 std::string OpenVinoCall::refusal() {
   if (forked_since())
-    return "OpenVINO was loaded before this process was forked, and its threads are not here; start the process anew instead "
+    return "OpenVINO was loaded before this process was forked, and its threads do not exist in the child; start a new process "
+           "instead "
            "(multiprocessing: the start method \"spawn\")";
   if (given_up())
-    return "a model has made OpenVINO " + std::string(faulted == SIGFPE ? "divide by zero" : "use bad memory") +
-           ", so nothing can be done with it in this process anymore; start the process anew, without that model";
+    return "a model made OpenVINO " + std::string(faulted == SIGFPE ? "divide by zero" : "use bad memory") +
+           ", so it can no longer be used in this process; restart the process without that model";
   return "the process is ending";
 }
 

@@ -103,7 +103,7 @@ ze_result_t ProfilingPool::destroy() {
 
 ze_result_t ProfilingQuery::create(ProfilingPool& pool, uint32_t index, ze_graph_profiling_query_handle_t* handle) {
   if (index >= pool.count())
-    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "query %u: the profiling pool has %u", index, pool.count());
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "query %u: the profiling pool has only %u queries", index, pool.count());
   *handle = handle_of<ze_graph_profiling_query_handle_t>(make(pool));
   return ZE_RESULT_SUCCESS;
 }
@@ -126,7 +126,7 @@ ze_result_t ProfilingQuery::getData(ze_graph_profiling_type_t type, uint32_t* si
     case ZE_GRAPH_PROFILING_RAW:
       return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "there is no raw profiling data; ask for layers or tasks");
     default:
-      return fail(ZE_RESULT_ERROR_INVALID_ENUMERATION, "profiling type %d is none", static_cast<int>(type));
+      return fail(ZE_RESULT_ERROR_INVALID_ENUMERATION, "unknown profiling type %d", static_cast<int>(type));
   }
 }
 

@@ -63,7 +63,7 @@ ze_result_t Device::getRuntimeRequirements(const void* object, size_t* size, cha
   if (of_graph->stype == ZE_STRUCTURE_TYPE_RUNTIME_REQUIREMENTS_GRAPH_DESC && checked<InferenceGraph>(of_graph->requirementsSrc))
     text = requirements_of_graphs(*this);
   if (text.empty())
-    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "runtime requirements are those of a module, or of a graph of an NPU");
+    return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "runtime requirements exist for modules, and for graphs of an NPU");
   if (requirements && *size < text.size() + 1)
     return fail(ZE_RESULT_ERROR_INVALID_NULL_POINTER, "the requirements take %zu bytes", text.size() + 1);
   if (requirements) std::memcpy(requirements, text.c_str(), text.size() + 1);

@@ -61,7 +61,7 @@ std::shared_ptr<const Mapping> seal(std::span<const unsigned char> blob, std::st
   // What is authenticated beside the blob is the head without the tag.
   if (!sealed || getrandom(head.nonce.data(), head.nonce.size(), 0) != static_cast<ssize_t>(head.nonce.size()) ||
       !cipher->encrypt(key.key, head.nonce, bytes_of(head), blob, sealed->address() + sizeof head, &tag)) {
-    *reason = "the graph could not be encrypted: there is no memory, or OpenSSL failed";
+    *reason = "the graph could not be encrypted: not enough memory, or OpenSSL failed";
     sealed = nullptr;
   } else {
     head.tag = tag;
@@ -75,7 +75,7 @@ std::shared_ptr<const Mapping> unseal(std::span<const unsigned char> bytes, std:
   Head head;
   std::memcpy(&head, bytes.data(), sizeof head);
   if (head.version != kVersion || head.bytes == 0 || head.bytes > bytes.size() - sizeof head) {
-    *reason = "the encrypted graph is cut short, or of another version of anyzero";
+    *reason = "the encrypted graph is truncated, or from another version of anyzero";
     return nullptr;
   }
   UserKey key;
@@ -85,12 +85,12 @@ std::shared_ptr<const Mapping> unseal(std::span<const unsigned char> bytes, std:
   if (head.key_name != key.name) {
     *reason = "the graph was encrypted for another user or on another machine; compile the model here";
   } else if (blob = allocate(head.bytes); !blob) {
-    *reason = "there is no memory for the encrypted graph";
+    *reason = "not enough memory for the encrypted graph";
   } else {
     const CipherTag tag = head.tag;
     head.tag = {};
     if (!cipher->decrypt(key.key, head.nonce, bytes_of(head), bytes.subspan(sizeof head, head.bytes), blob->address(), tag)) {
-      *reason = "the encrypted graph was changed since it was made";
+      *reason = "the encrypted graph was modified";
       blob = nullptr;
     }
   }

@@ -51,7 +51,7 @@ bool take(Bytes* input, const char* what, Bytes* part, std::string* reason) {
 bool split_whole(Bytes input, SerializedModel* model, std::string* reason) {
   Bytes rest = input.subspan(kWholeHead), xml, weights;
   if (!take(&rest, "XML", &xml, reason) || !take(&rest, "weights", &weights, reason)) return false;
-  if (!rest.empty()) return refuse(reason, std::to_string(rest.size()) + " bytes are left over behind its weights");
+  if (!rest.empty()) return refuse(reason, std::to_string(rest.size()) + " bytes follow its weights");
   *model = {ModelSerializer::Whole, text(xml), weights};
   return true;
 }
@@ -92,7 +92,7 @@ bool SerializedModel::split(Bytes input, SerializedModel* model, std::string* re
   *model = {};
   if (!input.data()) return refuse(reason, "there is none");
   if (std::string other = mistaken_for(input); !other.empty()) {
-    *reason = "this is no serialised model: " + std::move(other);
+    *reason = "this is not a serialised model: " + std::move(other);
     return false;
   }
   if (input.size() < kWholeHead) return refuse(reason, "it has " + std::to_string(input.size()) + " bytes and no header");
@@ -100,7 +100,7 @@ bool SerializedModel::split(Bytes input, SerializedModel* model, std::string* re
   if (points(input)) {
     good = split_pointing(input, model, reason);
   } else if (const uint32_t parts = number<uint32_t>(input, 2 * sizeof(uint16_t)); parts != kParts) {
-    return refuse(reason, "it begins like none of the envelopes of OpenVINO's NPU plugin (" + std::to_string(parts) +
+    return refuse(reason, "its header is not one that OpenVINO's NPU plugin writes (" + std::to_string(parts) +
                               " parts instead of " + std::to_string(kParts) + ")");
   } else {
     good = split_whole(input, model, reason);

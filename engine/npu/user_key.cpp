@@ -87,8 +87,9 @@ bool UserKey::get(UserKey* key, std::string* reason) {
     if (file && only_ours(*file, false) && read(*file, key, sizeof *key) == static_cast<ssize_t>(sizeof *key)) return true;
     if (file || errno != ENOENT || !make_key(folder)) break;
   }
-  *reason = "the key for encrypted graphs cannot be had: " + (path.empty() ? std::string("there is no home folder") : path) +
-            " has to be a folder of this user, and " + kName + " in it a file that nobody else can read";
+  *reason =
+      "the key for encrypted graphs cannot be read or created: " + (path.empty() ? std::string("there is no home folder") : path) +
+      " has to be a folder of this user, and " + kName + " in it a file that nobody else can read";
   return false;
 }
 

@@ -97,7 +97,7 @@ void what_is_compiled_lies_behind_the_rest() {
     Raw bad = bytes;
     put<uint64_t>(bad, 40, UINT64_MAX - 4000);
     seal(bad);
-    assert(refused(bad, "contradict"));
+    assert(refused(bad, "inconsistent"));
   }
   // Blobs of the first version have no form.
   Raw old = copy(make(100));
@@ -179,8 +179,8 @@ void reasons_are_clear() {
   const Raw good = copy(make(100));
   assert(refused({}, "too few"));
   assert(refused(std::span(good).first(63), "too few"));
-  assert(refused(std::span(good).first(64), "cut short"));
-  assert(refused(std::span(good).first(good.size() - 1), "cut short"));
+  assert(refused(std::span(good).first(64), "truncated"));
+  assert(refused(std::span(good).first(good.size() - 1), "truncated"));
   const Raw zeros(5000);
   assert(refused(zeros, "nothing but zeros"));
   Raw bad = good;
@@ -195,13 +195,13 @@ void reasons_are_clear() {
   bad = good;
   put<uint64_t>(bad, kTotal, good.size() - 1);
   seal(bad);
-  assert(refused(bad, "contradict"));
+  assert(refused(bad, "inconsistent"));
   for (size_t at : {kManifest, kWeights}) {
     for (uint64_t value : {uint64_t{5000}, uint64_t{1} << 46, UINT64_MAX, UINT64_MAX - 4095, uint64_t{1} << 63}) {
       bad = good;
       put(bad, at, value);
       seal(bad);
-      assert(refused(bad, "contradict"));
+      assert(refused(bad, "inconsistent"));
     }
   }
   // Lengths that agree with each other, but not with the manifest.
@@ -272,7 +272,7 @@ void making_can_fail() {
   assert(!anyzero::make_blob(manifest(graph), 11, refuse, &blob, &reason) && reason.find("11") != std::string::npos);
   graph.weights_size = uint64_t{1} << 60;
   assert(!anyzero::make_blob(manifest(graph), uint64_t{1} << 60, refuse, &blob, &reason) &&
-         reason.find("no memory") != std::string::npos);
+         reason.find("not enough memory") != std::string::npos);
   assert(!anyzero::make_blob("", 0, refuse, &blob, &reason) && reason.find("damaged") != std::string::npos);
 }
 

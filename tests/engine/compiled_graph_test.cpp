@@ -93,7 +93,7 @@ void wrong_blobs() {
        "[1,16]");
   SAYS(refusal(changed([](Manifest& m) { m.arguments[1].dims[1] = 8; }), bytes.bytes(), kDamaged), "argument y");
   SAYS(refusal(changed([](Manifest& m) { m.arguments.pop_back(); }), bytes.bytes(), kDamaged), "1 outputs");
-  SAYS(refusal(changed([](Manifest& m) { m.arguments[1].port = 7; }), bytes.bytes(), kDamaged), "argument y is no output");
+  SAYS(refusal(changed([](Manifest& m) { m.arguments[1].port = 7; }), bytes.bytes(), kDamaged), "argument y is not an output");
   SAYS(refusal(changed([](Manifest& m) { m.properties = {{"CACHE_DIR", "/"}}; }), bytes.bytes(), kDamaged), "CACHE_DIR");
   SAYS(refusal(changed([](Manifest& m) { m.properties = {{"PERFORMANCE_HINT", "FASTEST"}}; }), bytes.bytes(), kUnsupported),
        "FASTEST");

@@ -115,17 +115,17 @@ void nonsense_is_refused() {
   bad([](Graph& g) { g.arguments[4].role = 3; }, "cannot be weights");
   bad([](Graph& g) { g.arguments[0].role = 3, g.arguments[0].dims = {0}, g.arguments[0].shape = {0}; }, "cannot be weights");
   bad([](Graph& g) { g.arguments[0].role = 3, g.weights_size = uint64_t{1} << 60; }, "weights are larger than any memory");
-  bad([](Graph& g) { g.arguments[0].type = 1; }, "an input behind outputs");
+  bad([](Graph& g) { g.arguments[0].type = 1; }, "an input after outputs");
   bad([](Graph& g) { g.arguments[0].dims = {1, 1, 1, 1, 1, 1}; }, "6 dimensions");
-  bad([](Graph& g) { g.arguments[0].shape = {6}; }, "shape unlike");
+  bad([](Graph& g) { g.arguments[0].shape = {6}; }, "shape that does not match");
   bad([](Graph& g) { g.arguments[0].element_type = 0; }, "element type 0");
   bad([](Graph& g) { g.arguments[0].element_type = 23; }, "element type 23");
   bad([](Graph& g) { g.arguments[0].element_type = 4000; }, "element type 4000");
-  bad([](Graph& g) { g.arguments[0].element_type = kF64; }, "precision unlike");
-  bad([](Graph& g) { g.arguments[0].layout = UINT32_MAX; }, "layout that cannot be");
+  bad([](Graph& g) { g.arguments[0].element_type = kF64; }, "precision that does not match");
+  bad([](Graph& g) { g.arguments[0].layout = UINT32_MAX; }, "invalid precision, type or layout");
   bad([](Graph& g) { g.arguments[0].dims = {UINT32_MAX, UINT32_MAX}; }, "larger than any memory");
   bad([](Graph& g) { g.arguments[0].dims = {1u << 24, 1u << 21}; }, "larger than any memory");
-  bad([](Graph& g) { g.arguments[0].port = 6; }, "a port that cannot be");
+  bad([](Graph& g) { g.arguments[0].port = 6; }, "an invalid port");
   bad([](Graph& g) { g.arguments[1].port = 0; }, "two arguments belong to input 0");
   bad(
       [](Graph& g) {
@@ -150,7 +150,7 @@ void every_cut_is_refused() {
     const std::vector<char> cut(good.begin(), good.begin() + static_cast<ptrdiff_t>(size));
     assert(!Manifest::read({cut.data(), cut.size()}, &found, &reason) && reason.find("damaged") != std::string::npos);
   }
-  assert(!Manifest::read(good + "x", &found, &reason) && reason.find("left over") != std::string::npos);
+  assert(!Manifest::read(good + "x", &found, &reason) && reason.find("bytes follow") != std::string::npos);
 }
 
 // Random damage: refused, or something that holds together. The sanitizers are the judges.

@@ -83,7 +83,7 @@ void reasons_are_clear() {
   assert(!SerializedModel::split({}, &model, &reason) && reason.find("there is none") != std::string::npos);
   assert(refused({1, 2, 3}, "3 bytes and no header"));
   assert(refused(with<uint32_t>(whole(), 4, 3), "3 parts instead of 2"));
-  assert(refused(raw(std::string(kXml)), "its weights belong to it"));
+  assert(refused(raw(std::string(kXml)), "together with its weights"));
   assert(refused(raw("AZGRAPH\n and so on"), "native blob of anyzero"));
   assert(refused(raw("\x7F"
                      "ELF and so on and so on"),
@@ -92,7 +92,7 @@ void reasons_are_clear() {
   assert(refused(with<uint64_t>(whole(), 8, 1000), "its XML should have 1000 bytes, and 50 are left"));
   assert(refused(with<uint64_t>(whole(), 8, UINT64_MAX), "its XML should have"));
   assert(refused(with<uint64_t>(whole(), 16 + kXml.size(), 10), "its weights should have 10 bytes, and 9 are left"));
-  assert(refused(with<uint64_t>(whole(), 16 + kXml.size(), 8), "1 bytes are left over"));
+  assert(refused(with<uint64_t>(whole(), 16 + kXml.size(), 8), "1 bytes follow its weights"));
   assert(refused(with<uint64_t>(pointing(), 8, 5), "version of the compiler"));
   assert(refused(with<uint64_t>(pointing(5), 16, UINT64_MAX - 2), "constants lie outside"));
   assert(refused(with<uint64_t>(pointing(5), 24, 1u << 20), "constants lie outside"));

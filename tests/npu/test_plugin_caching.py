@@ -163,11 +163,11 @@ def test_the_command_line_says_what_is_wrong(tmp_path: Path, capsys: pytest.Capt
     bad = tmp_path / "bad.xml"
     bad.write_text("<net>")
     for arguments, said in {
-        ("latency", str(tmp_path / "none.xml")): "there is no model",
+        ("latency", str(tmp_path / "none.xml")): "does not exist",
         ("latency", str(bad)): "INVALID_NATIVE_BINARY",
         ("bench", str(bad)): "INVALID_NATIVE_BINARY",
         ("bench", str(bad), "--config", "NONSENSE"): "KEY=VALUE",
-        ("bench", str(bad), "--config", "NONSENSE=1"): "NONSENSE is no property",
+        ("bench", str(bad), "--config", "NONSENSE=1"): "NONSENSE is not a property",
     }.items():
         assert main(["npu", *arguments]) == 1
         error = capsys.readouterr().err

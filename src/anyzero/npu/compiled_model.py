@@ -97,7 +97,7 @@ class CompiledModel:
             return self._executor.settings.value(name)
         except KeyError:
             raise errors.InvalidArgument(
-                f"{name} is no property of a compiled model",
+                f"{name} is not a property of a compiled model",
                 remedy='get_property("SUPPORTED_PROPERTIES") lists them.',
             ) from None
 

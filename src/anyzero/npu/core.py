@@ -34,7 +34,7 @@ class Core:
             self.device = az.device(device)
         except errors.DeviceNotFound as error:
             if device == "npu":
-                error.remedy = f"The NPU is there where OpenVINO is: {installed.install('npu')}. {error.remedy}"
+                error.remedy = f"The NPU device needs OpenVINO: {installed.install('npu')}. {error.remedy}"
             raise
         self._options = self.device.graph_compiler.options
         self.context = self.device.context()
@@ -127,7 +127,7 @@ class Core:
             return self._settings.value(name)
         except KeyError:
             raise errors.InvalidArgument(
-                f"{name} is no property, or has no value", remedy='get_property("SUPPORTED_PROPERTIES") lists them.'
+                f"{name} is not a property, or has no value", remedy='get_property("SUPPORTED_PROPERTIES") lists them.'
             ) from None
 
     # Creating models

@@ -73,7 +73,8 @@ def read(source: Any) -> ExportedModel:
 
 
 def _damaged(reason: str) -> errors.BuildError:
-    return errors.BuildError(f"this is no compiled model, or a damaged one: {reason}", remedy="Export the model again.")
+    said = f"this is not a compiled model, or it is damaged: {reason}"
+    return errors.BuildError(said, remedy="Export the model again.")
 
 
 def _bytes_of(source: Any) -> npt.NDArray[np.uint8]:

@@ -34,7 +34,7 @@ Callback = Callable[[Any], object]
 class RequestBusy(errors.HandleInUse, RuntimeError):  # noqa: N818 (as the exceptions of this package)
     """The request is already running."""
 
-    remedy = "Wait for it, or use one request for each inference that is under way (AsyncInferQueue)."
+    remedy = "Wait for it, or use a separate request for each inference in flight (AsyncInferQueue)."
 
 
 class Cancelled(errors.Error, RuntimeError):  # noqa: N818 (as the exceptions of this package)
@@ -351,7 +351,7 @@ class InferRequest:
         return InferResults(self.model_outputs, arrays if share else tuple(np.array(each) for each in arrays))
 
     def __repr__(self) -> str:
-        return f"<InferRequest of {self._executor.description.name}, {'at work' if self._running else 'idle'}>"
+        return f"<InferRequest of {self._executor.description.name}, {'running' if self._running else 'idle'}>"
 
 
 def _index_and_tensor(arguments: tuple[Any, ...]) -> tuple[int, Any]:

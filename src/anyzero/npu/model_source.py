@@ -86,7 +86,7 @@ def load(model: Any, weights: Any, *, apart: bool) -> ModelSource:
     if isinstance(model, bytes | bytearray | memoryview):
         if apart:
             raise errors.InvalidArgument(
-                "NPU_BATCH_MODE=PLUGIN wants a file or an openvino.Model, not bytes", remedy="Set NPU_BATCH instead."
+                "NPU_BATCH_MODE=PLUGIN needs a file or an openvino.Model, not bytes", remedy="Set NPU_BATCH instead."
             )
         xml = np.frombuffer(model, np.uint8)
         return ModelSource("model", xml, _empty() if weights is None else _array(weights))

@@ -158,7 +158,7 @@ class RequestTensors:
             for key, value in inputs.items():
                 port = self.input(key) if isinstance(key, int) else self.port(key)
                 if port not in ports:
-                    raise errors.InvalidArgument(f"{key!r} is no input of the model")
+                    raise errors.InvalidArgument(f"{key!r} is not an input of the model")
                 yield port, value
         elif isinstance(inputs, list | tuple) and not (len(ports) == 1 and _is_values(inputs)):
             if len(inputs) != len(ports):

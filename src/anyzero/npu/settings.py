@@ -69,8 +69,8 @@ class Settings:
                 passed[key] = text_of(value)
             else:
                 raise errors.InvalidArgument(
-                    f"{key} is no property of the NPU",
-                    remedy=f"There are {', '.join(sorted({*self.keys(), *options}))}.",
+                    f"{key} is not a property of the NPU",
+                    remedy=f"The properties are {', '.join(sorted({*self.keys(), *options}))}.",
                 )
         return replace(self, **changes, compiler=tuple(sorted(passed.items())))
 

@@ -1,4 +1,4 @@
-"""`anyzero npu`: what models cost on the NPU, from the first inference in an empty house to the thousandth."""
+"""`anyzero npu`: latency of first inferences, with cold and warm caches, and latency and throughput of later ones."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from anyzero.tools.terminal import progress
 __all__ = ["bench", "latency"]
 
 _ROWS: Final = {
-    "first_ever": "first ever inference (FEIL): nothing is cached",
-    "driver_cache": "first inference (FIL): the driver's cache is warm",
-    "cache_dir": "first inference (FIL): CACHE_DIR is warm",
+    "first_ever": "FEIL, nothing cached",
+    "driver_cache": "FIL, driver's cache warm",
+    "cache_dir": "FIL, CACHE_DIR warm",
 }
 
 
@@ -32,7 +32,7 @@ def latency(model: str, *, config: Sequence[str], shape: str, repeat: int, as_js
     """Measure first inferences in fresh processes, with empty and with warm caches."""
     settings = settings_of(list(config))
     if not Path(model).exists():
-        raise errors.InvalidArgument(f"there is no model {model}")
+        raise errors.InvalidArgument(f"the model {model} does not exist")
     shapes_of(shape)  # before anything takes long
     rounds: dict[str, list[dict[str, Any]]] = {name: [] for name in _ROWS}
     with tempfile.TemporaryDirectory(prefix="anyzero-npu-") as place:
@@ -53,20 +53,21 @@ def latency(model: str, *, config: Sequence[str], shape: str, repeat: int, as_js
     if as_json:
         print(json.dumps({"model": model, "repeat": repeat, **found}, indent=2))
         return 0
-    rows: list[tuple[str, ...]] = [("", "load", "first run", "latency", "÷ FEIL", "second run", "cached")]
+    rows: list[tuple[str, ...]] = [("", "load", "first", "latency", "÷ FEIL", "second", "cached")]
     for name, title in _ROWS.items():
         each = found[name]
         times = (_time(each[part]) for part in ("load", "first", "latency"))
         rows.append((title, *times, f"{each['of_first_ever']:.2f}", _time(each["second"]), _yes(each["from_cache"])))
     print(_table(rows))
-    print("\nlatency: from compile_model() to the first result, in a fresh process; the median of", repeat)
+    print("\nFEIL: first ever inference latency. FIL: first inference latency. Both are from")
+    print(f"compile_model() to the first result, in a fresh process; the median of {repeat}.")
     return 0
 
 
 def bench(
     model: str, *, config: Sequence[str], shape: str, seconds: float, requests: int, compare: bool, as_json: bool
 ) -> int:
-    """Measure one inference after the other, and many at a time; perhaps OpenVINO's CPU device beside it."""
+    """Measure sequential inferences and many in flight, optionally on OpenVINO's CPU device, too."""
     from anyzero.npu import AsyncInferQueue, Core
 
     source = model_with(model, shapes_of(shape))
@@ -79,15 +80,14 @@ def bench(
             import openvino
         except ImportError as error:
             raise errors.Unavailable(f"--compare needs OpenVINO: {error}", remedy="pip install openvino") from None
-        other = openvino.Core().compile_model(source, "CPU")
+        with progress("compiling the model for the CPU device"):
+            other = openvino.Core().compile_model(source, "CPU")
         with progress(f"measuring on the CPU, {2 * seconds:g} s"):
             found["CPU"] = _measured(other, openvino.AsyncInferQueue, seconds, requests)
     if as_json:
         print(json.dumps({"model": model, **found}, indent=2))
         return 0
-    rows: list[tuple[str, ...]] = [
-        ("device", "median", "99 %", "a second", f"a second, {requests or 'optimal'} requests")
-    ]
+    rows: list[tuple[str, ...]] = [("device", "median", "99 %", "per second", f"with {requests or 'optimal'} requests")]
     for name, each in found.items():
         times = (_time(each["median"]), _time(each["percentile99"]))
         rows.append((name, *times, f"{each['sequential']:.1f}", f"{each['throughput']:.1f}"))
@@ -117,7 +117,7 @@ def _measured(compiled: Any, queue: Callable[..., Any], seconds: float, requests
     request = compiled.create_infer_request()
     random = np.random.default_rng(0)
     for tensor in request.input_tensors:
-        # Whole numbers are often places in a table, and zero is one that every table has.
+        # Integers are often indices into a table, and every table has index zero.
         if tensor.data.dtype.kind == "f":
             tensor.data[...] = random.standard_normal(tensor.data.shape)
     request.start_async()
