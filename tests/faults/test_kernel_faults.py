@@ -78,7 +78,7 @@ def test_reports(az: Calls, context: c_void_p, module: c_void_p, mode: int, grou
         ("store", (NOWHERE,), ["kernel store", hex(NOWHERE), "not in or near"]),
         ("divide", (), ["kernel divide", "arithmetic"]),
         ("fault", (c_uint32(1),), ["kernel fault", "divided by zero"]),
-        ("fault", (c_uint32(2),), ["kernel fault", "cannot be reached"]),
+        ("fault", (c_uint32(2),), ["kernel fault", "unreachable"]),
         ("fault", (c_uint32(3),), ["kernel fault", "0x4d"]),
         ("fault", (c_uint32(4),), ["kernel fault", "barrier"]),
         ("fault", (c_uint32(99),), ["kernel fault", "code 99"]),
