@@ -54,12 +54,14 @@ inline ze_result_t fail(ze_result_t result, const char*, ...) { return result; }
 inline ze_result_t bad_handle(ze_result_t result, const char*, const char*, const void*) { return result; }
 }
 """
+EMPTY_H = "#pragma once\n"
+"""No call of these checkouts is validated."""
 CALLS_H = """
 #pragma once
 #include <cstdint>
 #include "../abi/gen/ze_api.h"
 namespace anyzero {
-inline bool is_recording() { return false; }
+inline bool is_watched() { return false; }
 template <class T> uint64_t as_word(const T&) { return 0; }
 template <class T> uint64_t received(ze_result_t, T* const*) { return 0; }
 struct CallRecord {
@@ -86,7 +88,8 @@ def checkout(folder: Path, headers: dict[str, str]) -> Path:
     for name in ("spec", "codegen"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     given = {"engine/abi/handle.h": HANDLE_H, "engine/abi/use.h": USE_H, "engine/abi/error.h": ERROR_H}
-    given["engine/trace/calls.h"] = CALLS_H
+    given |= {"engine/trace/calls.h": CALLS_H}
+    given |= {"engine/validation/call.h": EMPTY_H, "engine/validation/hooks.h": EMPTY_H}
     for name, text in (given | headers).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
