@@ -91,7 +91,19 @@ lint: $(READY)  ## run ruff, mypy and clang-format
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check . || { echo 'error: make format' >&2; exit 1; }
 	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/mypy --no-error-summary --no-warn-unreachable examples/*.py examples/applications/*.py
 	@$(BIN)/clang-format --dry-run --Werror $(CXX_FILES)
+
+# The checker brings its own node: 280 MB, so it is no part of the tools that everybody installs.
+PYRIGHT := $(VENV)/.pyright
+$(PYRIGHT): | $(READY)
+	$(SAY) 'installing pyright into $(VENV)'
+	@$(BIN)/python -m pip install --quiet basedpyright==1.40.2
+	@touch $@
+
+.PHONY: pyright
+pyright: $(PYRIGHT)  ## check the types of the examples with pyright (fetches it)
+	@$(BIN)/basedpyright --level error
 
 .PHONY: sanitize
 sanitize: sanitizers  ## run the C++ tests with the address, undefined and thread sanitizers

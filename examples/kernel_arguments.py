@@ -22,7 +22,7 @@ with az.device().context() as ctx:
     kernel[N](out, weights, scratch, 100, (1, 2, 3, 4), transform, group=GROUP)
 
     i = np.arange(N).reshape(-1, GROUP)[:, ::-1].reshape(-1, 1)  # the group's rows are returned in reverse
-    expected = np.float32([1, 2, 3, 4]) * 2 + (100 + 5 + i)
+    expected = np.array([1, 2, 3, 4], np.float32) * 2 + (100 + 5 + i)
     assert np.allclose(np.asarray(out), expected * np.linspace(0, 1, N, dtype=np.float32)[:, None])
     print("ok: a buffer, local memory, a number, a vector and a structure were passed")
 

@@ -21,12 +21,12 @@ w = np.random.default_rng(0).standard_normal((8, 16)).astype(np.float32)
 x = op.parameter([1, 16], np.float32, name="x")
 y = op.softmax(op.relu(op.matmul(x, op.constant(w), False, True)), 1)
 y.output(0).get_tensor().set_names({"probabilities"})
-model = ov.Model([y], [x], "small")
+model = ov.Model([y], [x], "small")  # pyright: ignore[reportGeneralTypeIssues] (OpenVINO's own stubs)
 
 
 def expected(values: np.ndarray) -> np.ndarray:
-    powers = np.exp(np.maximum(values @ w.T, 0))
-    return powers / powers.sum(axis=1, keepdims=True)
+    powers: np.ndarray = np.exp(np.maximum(values @ w.T, 0))
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
 with tempfile.TemporaryDirectory() as folder:
@@ -61,10 +61,10 @@ with tempfile.TemporaryDirectory() as folder:
     assert np.allclose(request.get_tensor("probabilities").data, expected(values), atol=0.02)
     print("ok: a request computed the same")
 
-    both = [
+    in_place, copied = (
         core.compile_model(path, {"NPU_PIPELINE": kind})(values)["probabilities"] for kind in ("INTEGRATED", "DISCRETE")
-    ]
-    assert np.array_equal(*both)
+    )
+    assert np.array_equal(in_place, copied)
     print("ok: tensors in place, and copies to and from the device, give the same")
 
     # 3. Several inferences in flight, each with a callback.

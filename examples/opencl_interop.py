@@ -5,11 +5,11 @@ import sys
 try:
     import numpy as np
     import pyopencl as cl
-
-    cl_ctx = cl.create_some_context(interactive=False)
 except ImportError as error:
     print(f"skipped: {error}; pip install anyzero[opencl]")
     sys.exit()
+try:
+    cl_ctx = cl.create_some_context(interactive=False)
 except cl.Error as error:
     print(f"skipped: there is no OpenCL platform ({error}); on Debian: apt install pocl-opencl-icd")
     sys.exit()

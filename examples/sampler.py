@@ -17,7 +17,7 @@ with az.device().context() as ctx:
         places = ctx.to_device(np.array([(x, 0.125 if sampler.normalized else 0.5) for x in columns], np.float32))
         out = ctx.zeros(len(columns), np.float32)
         look[len(columns)](image, sampler, places, out)
-        return out.copy_to().round(3).tolist()
+        return [round(float(value), 3) for value in out.copy_to()]
 
     assert seen(ctx.sampler(), 0.5, 1.0, 1.4) == [10, 20, 20]
     print("ok: nearest filtering returns the pixel that contains the coordinate")

@@ -19,7 +19,7 @@ with az.device().context() as ctx:
     print("ok: with the default values it is x + 1")
 
     # Integers may be plain numbers. A float needs a numpy type for its width.
-    constants = {TERMS: 3, COEFFICIENT: np.float32(0.5)}
+    constants: dict[int, object] = {TERMS: 3, COEFFICIENT: np.float32(0.5)}
     special = ctx.module(KERNELS / "specialization_constants.spv", constants=constants)
     special["polynomial"][4](y, x)
     assert y.copy_to().tolist() == [0.5, 1.5, 3.5, 6.5]
@@ -27,8 +27,8 @@ with az.device().context() as ctx:
 
     # The group size of a kernel may be specialization constants, too.
     group_size = {2: 16, 3: 2, 4: 1}
-    for constants, size in (({}, (8, 4, 1)), (group_size, (16, 2, 1))):
-        groups = ctx.module(KERNELS / "specialization_constants.spv", constants=constants)["groups"]
+    for given, size in (({}, (8, 4, 1)), (group_size, (16, 2, 1))):
+        groups = ctx.module(KERNELS / "specialization_constants.spv", constants=given)["groups"]
         assert groups.properties.required_group_size == size
         seen = ctx.zeros((8, 16, 4), np.int32, kind="shared")
         groups[16, 8](seen)

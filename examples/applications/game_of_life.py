@@ -14,7 +14,7 @@ GLIDER = ((0, 1), (1, 2), (2, 0), (2, 1), (2, 2))
 
 
 @az.kernel
-def generation(after: az.array[az.u8, 2], before: az.array[az.u8, 2]):
+def generation(after: az.array[az.u8, 2], before: az.array[az.u8, 2]) -> None:
     """The next state of a cell. The board is a torus: what leaves on one side enters on the other."""
     x, y = az.i32(az.global_id(0)), az.i32(az.global_id(1))
     width, height = az.i32(before.shape[1]), az.i32(before.shape[0])

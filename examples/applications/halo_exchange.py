@@ -17,7 +17,7 @@ HALF = ROWS // 2
 
 
 @az.kernel
-def spread(after: az.array[az.f32, 2], before: az.array[az.f32, 2]):
+def spread(after: az.array[az.f32, 2], before: az.array[az.f32, 2]) -> None:
     """Every inner cell becomes the mean of its neighbours; rows 0 and HALF + 1 are halo."""
     x, y = az.global_id(0) + 1, az.global_id(1) + 1
     if x < before.shape[1] - 1:
@@ -50,7 +50,7 @@ with az.Context(*devices) as ctx:
             edge, halo = (HALF, 0) if own == 0 else (1, HALF + 1)
             sent.append(lst.copy(other[halo : halo + 1], memory[own][after][edge : edge + 1], wait=done))
         arrived = [sent[1], sent[0]]
-    for each in arrived:
+    for each in filter(None, arrived):
         each.wait(timeout=60)
     found = np.concatenate([memory[0][STEPS % 2].copy_to()[:-1], memory[1][STEPS % 2].copy_to()[1:]])
     for lst in lists:

@@ -15,7 +15,7 @@ SLOTS, ITEMS, SIZE = 2, 8, 1 << 12
 
 
 @az.kernel
-def produce(slot: az.ptr[az.i32], item: az.i32):
+def produce(slot: az.ptr[az.i32], item: az.i32) -> None:
     i = az.i32(az.global_id(0))
     slot[i] = item * 1000 + i % 10
 
@@ -33,8 +33,10 @@ def consumer(socket: Connection) -> None:
                 lst.synchronize(timeout=60)
                 assert (values == item * 1000 + np.arange(SIZE) % 10).all(), item
         print(f"ok: the consumer read {ITEMS} items in order", flush=True)
-        for each in (*filled, *emptied, pool, ring):
-            each.close()
+        for event in (*filled, *emptied):
+            event.close()
+        pool.close()
+        ring.close()
         socket.send("done")
 
 

@@ -5,6 +5,7 @@ python monte_carlo.py [WALKS]
 
 import math
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,8 @@ with az.device().context() as ctx:
     for _ in range(STEPS):
         logarithm += drift + spread * random.normal(walks)  # one kernel for the numbers, one for the sum
     share = np.exp(logarithm)
-    gain = np.maximum(share - STRIKE, 0) * math.exp(-RATE * YEARS)
+    # Functions of numpy give buffers for buffers, which its stubs do not know.
+    gain: Any = np.maximum(share - STRIKE, 0) * math.exp(-RATE * YEARS)
     estimate = gain.mean(dtype=np.float64).item()
     deviation = math.sqrt(((gain - estimate) ** 2).mean(dtype=np.float64).item() / walks)
     worst, best = az.sort(gain[gain > 0])[0].item(), gain.max().item()

@@ -15,7 +15,7 @@ N, STEPS, DT, SOFTENING = 1024, 120, 0.01, 0.03
 
 
 @az.kernel
-def accelerate(velocity: az.array[az.f32, 2], position: az.array[az.f32, 2], mass: az.ptr[az.f32], dt: az.f32):
+def accelerate(velocity: az.array[az.f32, 2], position: az.array[az.f32, 2], mass: az.ptr[az.f32], dt: az.f32) -> None:
     """One work-item for each body: it adds up what all the others do to it."""
     i = az.global_id(0)
     x, y = position[i, 0], position[i, 1]
@@ -31,13 +31,15 @@ def accelerate(velocity: az.array[az.f32, 2], position: az.array[az.f32, 2], mas
 
 
 @az.kernel
-def move(position: az.array[az.f32, 2], velocity: az.array[az.f32, 2], dt: az.f32):
+def move(position: az.array[az.f32, 2], velocity: az.array[az.f32, 2], dt: az.f32) -> None:
     i = az.global_id(0)
     position[i, 0] += velocity[i, 0] * dt
     position[i, 1] += velocity[i, 1] * dt
 
 
-def disc(random: np.random.Generator, count: int, centre: tuple[float, float], drift: tuple[float, float]):
+def disc(
+    random: np.random.Generator, count: int, centre: tuple[float, float], drift: tuple[float, float]
+) -> tuple[np.ndarray, ...]:
     """Stars on circles around a centre, which holds half of the mass."""
     radius, angle = 0.08 + 0.4 * np.sqrt(random.random(count)), 2 * math.pi * random.random(count)
     around = np.stack([np.cos(angle), np.sin(angle)], axis=1)

@@ -14,7 +14,7 @@ CHUNKS, CHUNK = 8, 1 << 16
 
 
 @az.kernel
-def transform(values: az.ptr[az.f32]):
+def transform(values: az.ptr[az.f32]) -> None:
     i = az.global_id(0)
     values[i] = math.sqrt(values[i]) + 1.0
 
