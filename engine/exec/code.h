@@ -104,6 +104,7 @@ class Code {
   }
 
   // True when it knows nothing of its groups, so that it may run in others.
+  bool checked() const { return facts_.flags & KernelFlag::kChecked; }
   bool flat() const { return facts_.flags & KernelFlag::kFlat; }
   bool shares_rows() const { return facts_.flags & KernelFlag::kSharesRows; }
 

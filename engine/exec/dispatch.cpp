@@ -10,6 +10,7 @@
 #include "../system/clock.h"
 #include "../system/settings.h"
 #include "blocks.h"
+#include "checked_access.h"
 #include "code.h"
 #include "cooperate.h"
 #include "kernel_memory.h"
@@ -168,6 +169,7 @@ void run(const Launch& launch, Busy& busy, const Reach* reach) {
     running.grid.global_size[i] = uint64_t{count[i]} * launch.group_size[i];
     if (running.grid.global_size[i] != 1) running.grid.dimensions = i + 1;
   }
+  if (code.checked()) prepare_checks(running, launch);
   if (settings.kernel_timeout_ms) {
     start_watchdog();
     running.limit.deadline = now_ns() + settings.kernel_timeout_ms * 1'000'000;

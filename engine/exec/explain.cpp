@@ -58,6 +58,9 @@ void explain_kind(const Fault& fault, char* text, size_t size) {
       std::snprintf(text, size, "it ran longer than the limit of %g s (ANYZERO_KERNEL_TIMEOUT)",
                     static_cast<double>(settings.kernel_timeout_ms) / 1000);
       return;
+    case Fault::kMistake:
+      std::snprintf(text, size, "check mode stopped it at its first mistake, which it has reported");
+      return;
     case Fault::kGivenUp:
       std::snprintf(text, size, "another thread of the launch faulted");
       return;

@@ -40,19 +40,22 @@ void items_of(const Grid& grid, const Place3& group, Place3* first, Place3* last
   *last = {high[0], high[1], high[2]};
 }
 
-// A work-item with its group and its place in the group.
 std::string exactly(const Launch& launch, const Grid& grid, const Place3& item) {
   const uint64_t at[3] = {item.x, item.y, item.z};
+  return "in work-item " + work_item_text(launch, grid, at);
+}
+
+}  // namespace
+
+std::string work_item_text(const Launch& launch, const Grid& grid, const uint64_t* at) {
   uint64_t group[3], local[3];
   for (unsigned i = 0; i < 3; ++i) {
     group[i] = (at[i] - grid.global_offset[i]) / launch.group_size[i];
     local[i] = (at[i] - grid.global_offset[i]) % launch.group_size[i];
   }
-  return "in work-item " + text_of(item) + ", local id " + text_of({local[0], local[1], local[2]}) + " of group " +
+  return text_of({at[0], at[1], at[2]}) + ", local id " + text_of({local[0], local[1], local[2]}) + " of group " +
          text_of({group[0], group[1], group[2]});
 }
-
-}  // namespace
 
 std::string source_stack(const Code& code, uint64_t offset) {
   const LineTable& lines = code.facts().lines;

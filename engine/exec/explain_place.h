@@ -12,6 +12,9 @@ namespace anyzero {
 // source lines. `offset` is that of the instruction in the code.
 std::string source_stack(const Code& code, uint64_t offset);
 
+// A work-item by its global id, with its group and its place in the group.
+std::string work_item_text(const Launch& launch, const Grid& grid, const uint64_t* global_id);
+
 // The work-items that were running, as far as the site tells.
 std::string work_items(const Launch& launch, const FaultSite& site);
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "checked_access.h"
 #include "code.h"
 #include "kernel_memory.h"
 #include "kernel_stack.h"
@@ -48,6 +49,9 @@ asm(R"(
   AZ_ON_HOST_STACK az_printf, az_printf_on_host_stack
   AZ_ON_HOST_STACK az_fault, az_fault_on_host_stack
   AZ_ON_HOST_STACK az_resident, az_resident_on_host_stack
+  AZ_ON_HOST_STACK az_check_load, az_check_on_host_stack
+  AZ_ON_HOST_STACK az_check_store, az_check_on_host_stack
+  AZ_ON_HOST_STACK az_bounds_of, az_bounds_of_on_host_stack
   AZ_ON_HOST_STACK az_resident_apart, az_resident_apart_on_host_stack
 
   .p2align 4
@@ -154,6 +158,21 @@ __attribute__((visibility("hidden"), used)) void az_resident_apart_on_host_stack
   const uintptr_t one = address(std::countr_zero(lanes)), other = address(63 - std::countl_zero(lanes));
   if (anyzero::was_reached(running(worker), std::min(one, other), std::max(one, other) + bytes)) return;
   anyzero::require_reach(running(worker), address, lanes, bytes, instruction);
+}
+
+__attribute__((visibility("hidden"), used)) void az_check_on_host_stack(anyzero::Worker* worker, const anyzero::CheckSite* site,
+                                                                        uint64_t* block, uint64_t lanes, unsigned char* data,
+                                                                        uintptr_t instruction) {
+  const anyzero::Limit* limit = std::exchange(anyzero::current_limit, nullptr);  // not to be torn from a lock
+  anyzero::check_access(running(worker), *site, block, lanes, data, instruction);
+  anyzero::current_limit = limit;
+}
+
+__attribute__((visibility("hidden"), used)) void az_bounds_of_on_host_stack(anyzero::Worker* worker, const uintptr_t* addresses,
+                                                                            uint64_t count, uint64_t lanes, uint64_t* found) {
+  const anyzero::Limit* limit = std::exchange(anyzero::current_limit, nullptr);
+  anyzero::look_bounds_up(running(worker), addresses, count, lanes, found);
+  anyzero::current_limit = limit;
 }
 
 __attribute__((visibility("hidden"), used)) void az_fault_on_host_stack(anyzero::Worker*, uint32_t kind, uint64_t value, uint64_t,

@@ -17,6 +17,13 @@ void az_resident(anyzero::Worker* worker, const uintptr_t* addresses, uint64_t l
 // The same for addresses a constant apart, counted from lane 0.
 void az_resident_apart(anyzero::Worker* worker, uintptr_t first, int64_t stride, uint64_t lanes, uint64_t bytes);
 
+// Of kernels that check their accesses: some lane of an access that `site` describes may be out of bounds. `block` has ids, bounds
+// and addresses, see CheckFlag; `data` has room for the components of all lanes, or values to be stored.
+void az_check_load(anyzero::Worker* worker, const anyzero::CheckSite* site, uint64_t* block, uint64_t lanes, void* data);
+void az_check_store(anyzero::Worker* worker, const anyzero::CheckSite* site, uint64_t* block, uint64_t lanes, void* data);
+// Begin of the memory around each of `count` addresses whose lane is in the mask, then the sizes.
+void az_bounds_of(anyzero::Worker* worker, const uintptr_t* addresses, uint64_t count, uint64_t lanes, uint64_t* found);
+
 // Ends the kernel; `kind` is a FaultKind.
 [[noreturn]] void az_fault(anyzero::Worker* worker, uint32_t kind, uint64_t value);
 

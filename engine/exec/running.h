@@ -9,6 +9,7 @@ namespace anyzero {
 
 class Code;
 struct Reach;
+struct Launch;
 
 struct RunningLaunch {
   const void* args;
@@ -16,10 +17,15 @@ struct RunningLaunch {
   uint64_t local_bytes;
   uint64_t scratch_bytes;
   Grid grid;
-  const Code* code = nullptr;  // for reports of faults
+  Bounds bounds[kCheckedWords];  // right behind the grid, where kernels that check their accesses look
+  const Code* code = nullptr;    // for reports of faults
   Limit limit;
   TurnsSource turns{};
-  const Reach* reach = nullptr;  // what it may touch, on a device without on-demand paging
+  const Reach* reach = nullptr;    // what it may touch, on a device without on-demand paging
+  const Launch* launch = nullptr;  // of a kernel that checks its accesses
+
+  // `bounds` stays as it is: only kernels that check their accesses have some.
+  RunningLaunch() {}  // NOLINT(modernize-use-equals-default)
 
   bool limited() const { return limit.deadline != UINT64_MAX || limit.given_up; }
 };

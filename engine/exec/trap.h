@@ -30,10 +30,11 @@ struct Fault {
   static constexpr int kLocalOverrun = 1009;
   static constexpr int kNoCode = 1010;  // a jump to where no code is
   static constexpr int kNotResident = 1011;
-  static constexpr int kRaised = 1100;  // + the kind that compiled code gave
+  static constexpr int kMistake = 1012;  // check mode reported it, and was told to stop there
+  static constexpr int kRaised = 1100;   // + the kind that compiled code gave
 
   // 1 where `instruction` is a return address, so that the call is in front of it.
-  uintptr_t after_call() const { return signal == kNotResident || signal >= kRaised; }
+  uintptr_t after_call() const { return signal == kNotResident || signal == kMistake || signal >= kRaised; }
 };
 
 // Asked first about every invalid address: true when it has become valid meanwhile and the instruction is to run again. Must be

@@ -57,7 +57,7 @@ from codegen.layouts import Struct, load
 from tests.abi.calls import Calls, waiting
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-TYPES: Final = {"u64": "u64 ", "bytes*": "u8* ", "void*": "void* "}
+TYPES: Final = {"u32": "u32 ", "u64": "u64 ", "bytes*": "u8* ", "void*": "void* "}
 
 
 def _declared(struct: Struct) -> str:

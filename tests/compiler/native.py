@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from anyzero.compiler.compiled import CompiledKernel
-from anyzero.layouts.kernel import Grid, Worker
+from anyzero.layouts.kernel import CHECKED_WORDS, Bounds, Grid, Worker
 from tests.compiler.loading import load
 
 GUARD = 4096
@@ -66,12 +66,14 @@ class Loaded:
         kernel = self.kernel
         block = np.zeros(max(kernel.args_bytes, 8) + 64, np.uint8)
         local_bytes = -(-kernel.local_bytes // 128) * 128
+        bounds = {}
         for argument, value in zip(kernel.arguments, args, strict=True):
             if isinstance(value, Local):
-                data = struct.pack("<Q", local_bytes)
+                data = struct.pack("<Q", local_bytes | (value.size << 32 if kernel.checked else 0))
                 local_bytes += -(-value.size // 128) * 128
             elif isinstance(value, np.ndarray) and argument.kind != "value":
                 data = struct.pack("<Q", value.ctypes.data)
+                bounds[argument.offset // 8] = Bounds(value.ctypes.data, value.nbytes)
             elif isinstance(value, np.ndarray | np.generic):
                 data = value.tobytes()
             elif isinstance(value, bytes):
@@ -87,7 +89,8 @@ class Loaded:
         counts = [-(-size // group) for size, group in zip(sizes, groups, strict=True)]
         dimensions = max([1, *(d + 1 for d in range(3) if sizes[d] > 1)])
         threes = (tuple(each) for each in (counts, groups, offsets, sizes))
-        grid = _words(Grid(*threes, dimensions, strip or counts[0]).pack())
+        table = b"".join(bounds.get(word, Bounds(0, 2**64 - 1)).pack() for word in range(CHECKED_WORDS))
+        grid = _words(Grid(*threes, dimensions, strip or counts[0]).pack() + (table if kernel.checked else b""))
         vectors = -(-groups[0] // kernel.lanes) * groups[1] * groups[2]
         scratch_bytes = kernel.scratch_fixed + kernel.scratch_per_vector * vectors
         local, scratch = _aligned(local_bytes), _aligned(scratch_bytes)

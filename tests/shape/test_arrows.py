@@ -84,7 +84,7 @@ FOLDERS: dict[str, set[str]] = {
     # The planner's bridge to Python
     "planning": {"abi/gen", "layouts", "layouts/gen", "system", "trace"},
     "backends/cpu": {"backends", "exec", "system"},
-    "exec": {"abi", "abi/gen", "backends", "layouts", "layouts/gen", "system", "trace"},
+    "exec": {"abi", "abi/gen", "backends", "check", "layouts", "layouts/gen", "system", "trace"},
     "backends": {"abi/gen"},
     # What check mode found
     "check": {"check/gen", "system"},

@@ -49,8 +49,9 @@ struct KernelFlag {
     kTurnsByArguments = 128,  // the trip counts follow from arguments and from the size of the launch
     kSharesRows = 256,  // many rows of work-items read the same memory
     kFitsGroups = 512,  // code for groups of one size, from `improve`, may be faster
+    kChecked = 1024,  // it checks its accesses of memory, and finds Bounds behind the Grid
   };
-  static constexpr uint32_t kAll = 1023;
+  static constexpr uint32_t kAll = 2047;
 };
 
 // The fixed part of a container.

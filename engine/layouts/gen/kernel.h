@@ -9,6 +9,60 @@ namespace anyzero {
 
 // a failed assertion stores here, plus 4 for each work-item before its own, where no program has memory
 inline constexpr uint64_t kAssertionAddress = 18446644361748807680u;
+// words of arguments that have Bounds behind the Grid of a checked kernel
+inline constexpr uint32_t kCheckedWords = 128;
+
+// What a checked access does.
+enum class CheckedAccess : uint32_t {
+  Load = 0,  // reads; the engine does it for lanes within bounds
+  Store = 1,  // writes; the engine does it for lanes within bounds
+  Atomic = 2,  // an atomic operation; the engine replaces the addresses of lanes out of bounds
+};
+constexpr bool is_known(CheckedAccess value) {
+  switch (value) {
+    case CheckedAccess::Load:
+    case CheckedAccess::Store:
+    case CheckedAccess::Atomic:
+      return true;
+  }
+  return false;
+}
+
+// What the pointer of a checked access was made from.
+enum class CheckedMemory : uint32_t {
+  Global = 0,  // an argument, or a pointer from memory
+  Local = 1,  // a local variable
+  LocalArgument = 2,  // local memory whose size the program sets
+  Private = 3,  // a private variable
+  Variable = 4,  // a program-scope variable
+  Constant = 5,  // a constant of the program
+};
+constexpr bool is_known(CheckedMemory value) {
+  switch (value) {
+    case CheckedMemory::Global:
+    case CheckedMemory::Local:
+    case CheckedMemory::LocalArgument:
+    case CheckedMemory::Private:
+    case CheckedMemory::Variable:
+    case CheckedMemory::Constant:
+      return true;
+  }
+  return false;
+}
+
+// How the block of a checked access is laid out, all numbers of 64 bits: the global ids of lane 0, x, y, z, or those of all
+// lanes, x first; begin and size of the bounds, or those of all lanes; the addresses.
+struct CheckFlag {
+  enum : uint32_t {
+    kUniform = 1,  // one address for all lanes; the engine sets it to 0 where the access is not to be done
+    kStrided = 2,  // the address of lane 0; the others follow by `stride`
+    kBoundsByLane = 4,  // bounds of all lanes
+    kIdsByLane = 8,  // global ids of all lanes
+    kInterleaved = 16,  // elements of the lanes lie side by side: distances are `lanes` times as long
+    kSized = 32,  // the number of bytes follows the address; the engine only reports
+  };
+  static constexpr uint32_t kAll = 63;
+};
 
 // Why compiled code ends its kernel: the second argument of az_fault.
 enum class FaultKind : uint32_t {
@@ -61,5 +115,39 @@ static_assert(offsetof(Worker, scratch) == 8);
 static_assert(offsetof(Worker, local_bytes) == 16);
 static_assert(offsetof(Worker, scratch_bytes) == 24);
 static_assert(offsetof(Worker, launch) == 32);
+
+// Memory that a checked kernel may touch through a pointer. Behind the Grid lies one for each 8 bytes of arguments, up to
+// CHECKED_WORDS.
+struct Bounds {
+  uint64_t begin;  // its first byte
+  uint64_t size;  // in bytes; all of them where nothing is known
+};
+static_assert(sizeof(Bounds) == 16);
+static_assert(offsetof(Bounds, begin) == 0);
+static_assert(offsetof(Bounds, size) == 8);
+
+// An access of a checked kernel: what az_check_load and az_check_store are told of it. The name of the variable follows, with a
+// zero byte.
+struct CheckSite {
+  uint32_t word;  // of the instruction in the SPIR-V module
+  uint32_t kind;  // CheckedAccess
+  uint32_t memory;  // CheckedMemory
+  uint32_t flags;  // CheckFlag
+  uint32_t element;  // bytes of a component
+  uint32_t components;  // of a work-item, side by side
+  uint32_t alignment;  // that the access relies on, in bytes
+  uint32_t lanes;  // of the vector
+  uint32_t stride;  // with `strided`: bytes from one lane's address to the next one's, a signed number
+};
+static_assert(sizeof(CheckSite) == 36);
+static_assert(offsetof(CheckSite, word) == 0);
+static_assert(offsetof(CheckSite, kind) == 4);
+static_assert(offsetof(CheckSite, memory) == 8);
+static_assert(offsetof(CheckSite, flags) == 12);
+static_assert(offsetof(CheckSite, element) == 16);
+static_assert(offsetof(CheckSite, components) == 20);
+static_assert(offsetof(CheckSite, alignment) == 24);
+static_assert(offsetof(CheckSite, lanes) == 28);
+static_assert(offsetof(CheckSite, stride) == 32);
 
 }  // namespace anyzero

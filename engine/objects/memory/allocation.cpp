@@ -111,12 +111,17 @@ struct FreedLately {
   }
 };
 
-FreedLately& freed_lately() {
+FreedLately& freed_ranges() {
   static FreedLately* freed = new FreedLately;  // leaked: memory is freed from exit handlers
   return *freed;
 }
 
 }  // namespace
+
+bool freed_lately(uintptr_t address) {
+  FreedLately::Range ignored;
+  return freed_ranges().find(address, &ignored);
+}
 
 void describe_address(uintptr_t address, char* text, size_t size) {
   if (address < 4096) {
@@ -134,7 +139,7 @@ void describe_address(uintptr_t address, char* text, size_t size) {
                   below->origin == Origin::Physical ? ", whose pages may be read-only or inaccessible" : "");
     return;
   }
-  if (FreedLately::Range freed; freed_lately().find(address, &freed)) {
+  if (FreedLately::Range freed; freed_ranges().find(address, &freed)) {
     std::snprintf(text, size, "inside the %s allocation of %zu bytes at %#zx, at offset %zu, which has been freed", freed.type,
                   freed.size, static_cast<size_t>(freed.base), static_cast<size_t>(address - freed.base));
     return;
@@ -159,7 +164,7 @@ void describe_address(uintptr_t address, char* text, size_t size) {
 
 void discard(std::unique_ptr<Allocation> allocation) {
   Allocation& a = *allocation;
-  freed_lately().add(a);
+  freed_ranges().add(a);
   if (a.exported) ipc_revoke_fd(a.block.fd, a.file_range().offset);
   switch (a.origin) {
     case Origin::Heap:

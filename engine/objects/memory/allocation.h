@@ -121,6 +121,9 @@ bool with_allocation(const void* pointer, F&& look) {
   return found;
 }
 
+// True where the address lies in memory that was freed lately.
+bool freed_lately(uintptr_t address);
+
 // For fault reports: in which allocation an address lies, or how far it is from the nearest.
 void describe_address(uintptr_t address, char* text, size_t size);
 

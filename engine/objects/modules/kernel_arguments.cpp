@@ -106,7 +106,9 @@ uint64_t place_locals(const KernelFacts& facts, const uint32_t* sizes, unsigned 
   for (size_t i = 0; i < facts.arguments.size(); ++i) {
     if (facts.arguments[i].kind != ArgumentKind::Local) continue;
     at = round_up(at);
-    if (args) std::memcpy(args + facts.arguments[i].offset, &at, sizeof at);
+    // Kernels that check their accesses find the size in the upper half.
+    const uint64_t word = facts.flags & KernelFlag::kChecked ? at | uint64_t{sizes[i]} << 32 : at;
+    if (args) std::memcpy(args + facts.arguments[i].offset, &word, sizeof word);
     at += round_up(sizes[i]);
   }
   return at;

@@ -38,6 +38,8 @@ class Options:
     features: str = ""
     residency_checks: bool = False
     """Does the kernel ask the engine before it touches memory? For devices without on-demand paging."""
+    check_memory: bool = False
+    """Are accesses compared with the bounds of the memory that their pointers were made from?"""
     cache_bytes: int | None = None
     """What the caches are taken to hold; None for what the processor that is there has."""
     quick: bool = False
@@ -119,6 +121,8 @@ class CompiledKernel:
     """Is there better code to be had, with the same arguments and lanes, that takes longer to compile? It is not kept
     with compiled code either.
     """
+    checked: bool = False
+    """Does it check its accesses of memory?"""
     fits_groups: bool = False
     """May code for groups of one size be faster?"""
     lanes_because: str = field(default="", compare=False)

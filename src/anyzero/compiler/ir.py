@@ -53,6 +53,9 @@ Written by transformations that come after the translation:
     mask_and(mask, condition) mask_andn(mask, condition) mask_or(mask, mask)
     prefetch(pointer) bytes of each lane that are read some time later
     resident(pointer, [elements, [stride]]) Reach: the kernel ends where that memory is not resident
+    bounds           (word of the arguments, "begin" or "size"): of the memory that a pointer among them leads to
+    bounds_of(pointer) → 2 parts, begin and size, which the engine looks up
+    check(begin, size) Check: the access behind it is reported, and not done, where it is out of these bounds
 """
 
 from __future__ import annotations
@@ -62,7 +65,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from anyzero.compiler.operations import PURE
-from anyzero.layouts.kernel import FaultKind
+from anyzero.layouts.kernel import CheckedAccess, CheckedMemory, FaultKind
 
 Space = Literal["private", "local", "global", "constant", "generic", "code"]
 
@@ -163,6 +166,27 @@ class Reach:
     """By each lane; of each element where their number is an operand."""
     rows: int = 0
     """Of a sub-group's block: so many rows of neighbours from the address of the first lane on."""
+
+
+@dataclass(slots=True, frozen=True, eq=False)
+class Check:
+    """An access that is compared with bounds."""
+
+    access: Op
+    kind: CheckedAccess
+    element: int
+    """Bytes of a component."""
+    count: int
+    """Components side by side."""
+    alignment: int
+    """That the access relies on."""
+    memory: CheckedMemory
+    name: str = ""
+    """Of the variable."""
+    interleaved: bool = False
+    """Is it a private array whose elements of all lanes lie side by side?"""
+    operand: int = 0
+    """Which pointer of the access; those of copies have a check each, and no number of components."""
 
 
 @dataclass(slots=True, eq=False)

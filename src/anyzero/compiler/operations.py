@@ -119,6 +119,9 @@ _ROWS = (
     _op("copy",             3,    "operands", "never", 1,    "memory", "memory", 2, "effect long"),
     _op("prefetch",         1,    "operands", "once",  1,    "",       "",       1, "effect"),
     _op("resident",         None, "operands", "once",  1,    "",       "",       1, "effect traps"),
+    _op("bounds",           0,    "always",   "once",  0,    "",       "",       0, "pure cheap"),
+    _op("bounds_of",        1,    "operands", "once",  1,    "",       "",       0, "placed long"),
+    _op("check",            2,    "operands", "once",  1,    "",       "",       0, "effect traps"),
     _op("atomic",           None, "never",    "each",  1,    "memory", "memory", 1, "effect orders long"),
     _op("fence",            0,    "always",   "once",  1,    "",       "",       0, "effect orders"),
     # Groups

@@ -79,6 +79,8 @@ class KernelFlag:
     """Many rows of work-items read the same memory."""
     FITS_GROUPS: Final = 512
     """Code for groups of one size, from `improve`, may be faster."""
+    CHECKED: Final = 1024
+    """It checks its accesses of memory, and finds Bounds behind the Grid."""
 
 
 _CONTAINER_HEAD: Final = struct.Struct("<8sQQIIIIIIIIII3IIII16s16sIIIIII")

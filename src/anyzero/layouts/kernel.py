@@ -9,10 +9,20 @@ from typing import Final, Self
 
 __all__ = [
     "ASSERTION_ADDRESS",
+    "BOUNDS_BYTES",
+    "BOUNDS_OFFSETS",
+    "CHECKED_WORDS",
+    "CHECK_SITE_BYTES",
+    "CHECK_SITE_OFFSETS",
     "GRID_BYTES",
     "GRID_OFFSETS",
     "WORKER_BYTES",
     "WORKER_OFFSETS",
+    "Bounds",
+    "CheckFlag",
+    "CheckSite",
+    "CheckedAccess",
+    "CheckedMemory",
     "FaultKind",
     "Grid",
     "Worker",
@@ -20,6 +30,58 @@ __all__ = [
 
 ASSERTION_ADDRESS: Final = 18446644361748807680
 """A failed assertion stores here, plus 4 for each work-item before its own, where no program has memory."""
+
+CHECKED_WORDS: Final = 128
+"""Words of arguments that have Bounds behind the Grid of a checked kernel."""
+
+
+class CheckedAccess(enum.IntEnum):
+    """What a checked access does."""
+
+    LOAD = 0
+    """Reads; the engine does it for lanes within bounds."""
+    STORE = 1
+    """Writes; the engine does it for lanes within bounds."""
+    ATOMIC = 2
+    """An atomic operation; the engine replaces the addresses of lanes out of bounds."""
+
+
+class CheckedMemory(enum.IntEnum):
+    """What the pointer of a checked access was made from."""
+
+    GLOBAL = 0
+    """An argument, or a pointer from memory."""
+    LOCAL = 1
+    """A local variable."""
+    LOCAL_ARGUMENT = 2
+    """Local memory whose size the program sets."""
+    PRIVATE = 3
+    """A private variable."""
+    VARIABLE = 4
+    """A program-scope variable."""
+    CONSTANT = 5
+    """A constant of the program."""
+
+
+class CheckFlag:
+    """How the block of a checked access is laid out, all numbers of 64 bits.
+
+    The global ids of lane 0, x, y, z, or those of all lanes, x first; begin and size of the bounds, or those of all
+    lanes; the addresses.
+    """
+
+    UNIFORM: Final = 1
+    """One address for all lanes; the engine sets it to 0 where the access is not to be done."""
+    STRIDED: Final = 2
+    """The address of lane 0; the others follow by `stride`."""
+    BOUNDS_BY_LANE: Final = 4
+    """Bounds of all lanes."""
+    IDS_BY_LANE: Final = 8
+    """Global ids of all lanes."""
+    INTERLEAVED: Final = 16
+    """Elements of the lanes lie side by side: distances are `lanes` times as long."""
+    SIZED: Final = 32
+    """The number of bytes follows the address; the engine only reports."""
 
 
 class FaultKind(enum.IntEnum):
@@ -161,3 +223,140 @@ class Worker(tuple[int, int, int, int, int]):
     @classmethod
     def unpack(cls, data: bytes | bytearray | memoryview, place: int = 0) -> Self:
         return cls(*_WORKER.unpack_from(data, place))
+
+
+_BOUNDS: Final = struct.Struct("<QQ")
+BOUNDS_BYTES: Final = 16
+BOUNDS_OFFSETS: Final = {
+    "begin": 0,
+    "size": 8,
+}
+
+
+class Bounds(tuple[int, int]):
+    """Memory that a checked kernel may touch through a pointer.
+
+    Behind the Grid lies one for each 8 bytes of arguments, up to CHECKED_WORDS.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, begin: int, size: int) -> Self:
+        return tuple.__new__(cls, (begin, size))
+
+    @property
+    def begin(self) -> int:
+        """Its first byte."""
+        return self[0]
+
+    @property
+    def size(self) -> int:
+        """In bytes; all of them where nothing is known."""
+        return self[1]
+
+    def pack(self) -> bytes:
+        return _BOUNDS.pack(self.begin, self.size)
+
+    @classmethod
+    def unpack(cls, data: bytes | bytearray | memoryview, place: int = 0) -> Self:
+        return cls(*_BOUNDS.unpack_from(data, place))
+
+
+_CHECK_SITE: Final = struct.Struct("<IIIIIIIII")
+CHECK_SITE_BYTES: Final = 36
+CHECK_SITE_OFFSETS: Final = {
+    "word": 0,
+    "kind": 4,
+    "memory": 8,
+    "flags": 12,
+    "element": 16,
+    "components": 20,
+    "alignment": 24,
+    "lanes": 28,
+    "stride": 32,
+}
+
+
+class CheckSite(tuple[int, int, int, int, int, int, int, int, int]):
+    """An access of a checked kernel.
+
+    What az_check_load and az_check_store are told of it. The name of the variable follows, with a zero byte.
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        word: int,
+        kind: int,
+        memory: int,
+        flags: int,
+        element: int,
+        components: int,
+        alignment: int,
+        lanes: int,
+        stride: int,
+    ) -> Self:
+        return tuple.__new__(cls, (word, kind, memory, flags, element, components, alignment, lanes, stride))
+
+    @property
+    def word(self) -> int:
+        """Of the instruction in the SPIR-V module."""
+        return self[0]
+
+    @property
+    def kind(self) -> int:
+        """CheckedAccess."""
+        return self[1]
+
+    @property
+    def memory(self) -> int:
+        """CheckedMemory."""
+        return self[2]
+
+    @property
+    def flags(self) -> int:
+        """CheckFlag."""
+        return self[3]
+
+    @property
+    def element(self) -> int:
+        """Bytes of a component."""
+        return self[4]
+
+    @property
+    def components(self) -> int:
+        """Of a work-item, side by side."""
+        return self[5]
+
+    @property
+    def alignment(self) -> int:
+        """That the access relies on, in bytes."""
+        return self[6]
+
+    @property
+    def lanes(self) -> int:
+        """Of the vector."""
+        return self[7]
+
+    @property
+    def stride(self) -> int:
+        """With `strided`: bytes from one lane's address to the next one's, a signed number."""
+        return self[8]
+
+    def pack(self) -> bytes:
+        return _CHECK_SITE.pack(
+            self.word,
+            self.kind,
+            self.memory,
+            self.flags,
+            self.element,
+            self.components,
+            self.alignment,
+            self.lanes,
+            self.stride,
+        )
+
+    @classmethod
+    def unpack(cls, data: bytes | bytearray | memoryview, place: int = 0) -> Self:
+        return cls(*_CHECK_SITE.unpack_from(data, place))

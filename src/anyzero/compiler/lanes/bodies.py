@@ -17,6 +17,7 @@ from anyzero.compiler.ir import Body, Masks, Op
 from anyzero.compiler.lanes.units import FunctionUnit, KernelUnit, NumberingUnit, VersionUnit
 from anyzero.compiler.lower.lockstep_schedule import schedule_lockstep
 from anyzero.compiler.lower.regions import Ready, lay_out
+from anyzero.compiler.transform.bounds_checks import check_bounds
 from anyzero.compiler.transform.cse import cse
 from anyzero.compiler.transform.dce import dce
 from anyzero.compiler.transform.fission import crowded, split_loops
@@ -156,6 +157,10 @@ def run_strip_mine(unit: VersionUnit) -> None:
         unit.dropped = True
 
 
+def run_bounds_checks(unit: VersionUnit) -> None:
+    check_bounds(unit.body, unit.choices.lanes)
+
+
 def run_uniformity(unit: VersionUnit) -> None:
     assert unit.flow is not None
     unit.shapes = analyse(unit.body, unit.flow, unit.choices.lanes, unit.choices.linear, unit.choices.flat)
@@ -228,8 +233,9 @@ def run_rows(unit: VersionUnit) -> None:
     rows.count = choices.options.rows or worth(
         rows, ready.body, ready.shapes, choices.lanes, target.register, target.registers, choices.rows
     )
-    if not choices.options.greater_than_4gb:
-        # Where narrow indices may wrap around inside of a buffer, a row need not lie beside the next one.
+    if not choices.options.greater_than_4gb and not choices.options.check_memory:
+        # Where narrow indices may wrap around inside of a buffer, a row need not lie beside the next one. Checks look
+        # at one row at a time.
         rows.columns = columns(ready.body, rows, ready.masks, ready.shapes)
     if rows.count == 1:
         most = LINE if choices.flat else choices.rows

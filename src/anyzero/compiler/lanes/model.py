@@ -54,6 +54,7 @@ def compiled(unit: KernelUnit) -> CompiledKernel:
         waits=unit.waits,
         turns="unknown" if not end.known else "arguments" if end.varies else "constant",
         provisional=unit.options.quick and unit.options.level > 0,
+        checked=unit.options.check_memory,
         fits_groups=_fits_groups(unit),
         lanes_because=unit.lanes_because,
         lines=_lines(unit),

@@ -235,6 +235,9 @@ PASSES: Final = (
         "a value that a loop loads one iteration ahead is loaded in the iteration that uses it",
         "before fission counts the values that a loop carries",
         ("transform/pipelined_loads.py", "analysis/plain_loops.py"),
+        Condition(
+            "no bounds checks, which a load that is not done would escape", lambda unit: not unit.options.check_memory
+        ),
     ),
     Pass(
         "unroll-columns",
@@ -300,6 +303,16 @@ PASSES: Final = (
         "it changes loops, which the analyses below describe",
         ("transform/strip_mine.py",),
         Condition("strips", lambda unit: unit.name == "strips"),
+    ),
+    Pass(
+        "bounds-checks",
+        bodies.run_bounds_checks,
+        VERSION,
+        "a comparison of each access with the bounds of the memory that its pointer was made from",
+        "behind all copies of the body; the analyses below describe the bounds as well",
+        ("transform/bounds_checks.py", "lower/bounds.py"),
+        Condition("`ANYZERO_CHECK=memory`", lambda unit: unit.options.check_memory),
+        functions=True,
     ),
     Pass(
         "uniformity",

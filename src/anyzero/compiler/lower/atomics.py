@@ -5,6 +5,7 @@ from __future__ import annotations
 from anyzero.compiler.analysis.cost import unlocked
 from anyzero.compiler.ir import SIZES, Atomic, Op
 from anyzero.compiler.llvm import BITS, Type, Value
+from anyzero.compiler.lower.bounds import redirect
 from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.groups import combine, reduce, scan
 from anyzero.compiler.lower.handlers import Chapter
@@ -30,6 +31,16 @@ def fence(e: Emitter, op: Op) -> None:
 
 @handles("atomic")
 def atomic(e: Emitter, op: Op) -> None:
+    safe = redirect(e, op)
+    if safe is None:
+        _atomic(e, op)
+        return
+    pointer, op.args[0] = op.args[0], safe
+    _atomic(e, op)
+    op.args[0] = pointer
+
+
+def _atomic(e: Emitter, op: Op) -> None:
     what: Atomic = op.info
     pointer, operands = op.args[0], op.args[1:]
     together = not e.lanes or (e.shape(pointer).uniform and what.kind == "load")

@@ -168,6 +168,13 @@ class Emitter(Masking):
         self._held = {}
         self.fronts: dict[str, int] = {}
         """The number of lanes of constant prefix masks."""
+        self.checks: dict[tuple[Op, int], Op] = {}
+        """The bounds checks of accesses, by the operand that is the pointer."""
+        self.check_sites: dict[str, int] = {}
+        """Numbers of constants that describe checked accesses."""
+        self.check_place: Value | None = None
+        self.check_room = 0
+        """Memory that checks hand over to the engine."""
         self.private: dict[Variable, Value] = {}
         self.functions: set[tuple[int, int]] = set()
         """Functions whose addresses are taken: module and id."""

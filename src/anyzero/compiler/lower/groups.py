@@ -10,6 +10,7 @@ from anyzero.compiler.analysis.lane_loads import known_lane, picked_from
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import SIZES, Collective, Op
 from anyzero.compiler.llvm import I1, I32, I64, Type, Value
+from anyzero.compiler.lower import bounds
 from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.gathers import aligned
 from anyzero.compiler.lower.handlers import Chapter
@@ -439,6 +440,12 @@ def group_copy(e: Emitter, op: Op) -> None:
     first = b.compare("eq", e.frame.ids["vector", 0], 0)
     counter = e.allocate(I64)
     b.store(b.constant(0, I64), counter)
+    checks = bounds.ranges(e, op)
+    if checks:
+        checking = e.label()
+        b.branch(first, checking, done)
+        e.start(checking)
+        first = _copy_allowed(e, op, checks, (to, source), elements, stride)
     b.branch(first, head, done)
     e.start(head)
     at = b.load(I64, counter)
@@ -453,3 +460,19 @@ def group_copy(e: Emitter, op: Op) -> None:
     b.jump(head)
     e.start(done)
     e.forget_since(known)
+
+
+def _copy_allowed(
+    e: Emitter, op: Op, checks: dict[int, Op], pointers: tuple[Value, Value], elements: Value, stride: Value
+) -> Value:
+    """Are both sides within bounds? The side in global memory has the stride."""
+    b, size = e.b, op.info.count
+    none = b.compare("eq", elements, 0)
+    dense, spread = elements * size, b.select(none, elements, (elements - 1) * stride + 1) * size
+    allowed = b.constant(1, I1)
+    for operand, check in checks.items():
+        begin, extent = (_one(e, each) for each in check.args)
+        reach = dense if (operand == 0) == (op.info.space == "local") else spread
+        range_ = bounds.Range(check, b.cast("ptrtoint", begin, "i64"), extent)
+        allowed = allowed & range_.allowed(e, pointers[operand], reach, _first(e))
+    return allowed

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from anyzero.compiler.analysis.speculative_stride import speculative_stride
 from anyzero.compiler.analysis.streaming_stores import LINE
 from anyzero.compiler.ir import SIZES, Access, Op
-from anyzero.compiler.llvm import I64, PTR, Type, Value
-from anyzero.compiler.lower import constants, speculative_access, streaming, transposition
+from anyzero.compiler.llvm import I1, I64, PTR, Type, Value
+from anyzero.compiler.lower import bounds, constants, speculative_access, streaming, transposition
 from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.gathers import aligned, gather, scatter, typed, untyped, whole_type
 from anyzero.compiler.lower.handlers import Chapter
 from anyzero.compiler.lower.masked import masked_load, masked_store
+from anyzero.compiler.lower.numbered_ids import local_ids
 from anyzero.compiler.lower.scalarize import whole_or_part
 from anyzero.layouts.kernel import WORKER_OFFSETS
 
@@ -49,29 +50,36 @@ def _indexed(e: Emitter, pointer: Op, by: Op) -> Value:
 
 @handles("load")
 def load(e: Emitter, op: Op) -> None:
+    parts = bounds.guarded(e, op, lambda: _loaded(e, op), list)
+    e.parts[op] = parts
+    if op.info.count == 1:
+        e.put(op, parts[0])
+
+
+def _loaded(e: Emitter, op: Op) -> list[Value]:
     access: Access = op.info
     pointer = op.args[0]
     shape = e.shape(pointer)
     size = SIZES[op.type]
     if not e.lanes or shape.uniform:
-        parts = _load_once(e, e.scalar(pointer), op.type, access)
-    elif shape.stride is not None and _dense(e, shape.stride, size, access.count) and placed(e, pointer):
-        parts = _load_dense(e, pointer, op.type, access, shape.stride // size)
-    elif shape.stride == -size and access.count == 1 and placed(e, pointer):
-        parts = [_load_backwards(e, pointer, op.type, access)]
-    elif shape.stride is not None and placed(e, pointer) and e.lanes <= MOST_APART:
-        parts = _load_apart(e, pointer, op.type, access, shape.stride)
-    elif access.count == 1 and speculative_stride(pointer, e.shapes) == size:
-        parts = [speculative_access.load(e, pointer, op.type, access)]
-    else:
-        parts = gather(e, e.vector(pointer), op.type, access)
-    e.parts[op] = parts
-    if access.count == 1:
-        e.put(op, parts[0])
+        return _load_once(e, e.scalar(pointer), op.type, access)
+    if shape.stride is not None and _dense(e, shape.stride, size, access.count) and placed(e, pointer):
+        return _load_dense(e, pointer, op.type, access, shape.stride // size)
+    if shape.stride == -size and access.count == 1 and placed(e, pointer):
+        return [_load_backwards(e, pointer, op.type, access)]
+    if shape.stride is not None and placed(e, pointer) and e.lanes <= MOST_APART:
+        return _load_apart(e, pointer, op.type, access, shape.stride)
+    if access.count == 1 and speculative_stride(pointer, e.shapes) == size:
+        return [speculative_access.load(e, pointer, op.type, access)]
+    return gather(e, e.vector(pointer), op.type, access)
 
 
 @handles("store")
 def store(e: Emitter, op: Op) -> None:
+    bounds.guarded(e, op, lambda: _stored(e, op), lambda: [e.vector(each) for each in op.args[1:]])
+
+
+def _stored(e: Emitter, op: Op) -> list[Value]:
     access: Access = op.info
     pointer, values = op.args[0], op.args[1:]
     shape = e.shape(pointer)
@@ -87,6 +95,7 @@ def store(e: Emitter, op: Op) -> None:
         speculative_access.store(e, pointer, e.vector(values[0]), access)
     else:
         scatter(e, e.vector(pointer), [e.vector(each) for each in values], access)
+    return []
 
 
 def placed(e: Emitter, pointer: Op) -> bool:
@@ -271,15 +280,26 @@ def copy(e: Emitter, op: Op) -> None:
     to, source, size = op.args
     b.intrinsics.setdefault("llvm.memmove.p0.p0.i64", "declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)")
 
-    def one(_: Value, to: Value, source: Value, size: Value) -> list[Value]:
-        b.line(f"call void @llvm.memmove.p0.p0.i64({to.typed}, {source.typed}, {size.typed}, i1 false)")
+    checks = bounds.ranges(e, op)
+    limits = [arg for check in checks.values() for arg in check.args]
+
+    def one(lane: Value, to: Value, source: Value, size: Value, *within: Value) -> list[Value]:
+        allowed = b.constant(1, I1)
+        for place, (operand, check) in enumerate(checks.items()):
+            range_ = bounds.Range(check, *within[2 * place : 2 * place + 2])
+            allowed = allowed & range_.allowed(e, (to, source)[operand], size, lane)
+        moved = b.select(allowed, size, 0) if checks else size
+        b.line(f"call void @llvm.memmove.p0.p0.i64({to.typed}, {source.typed}, {moved.typed}, i1 false)")
         return []
 
-    uniform = all(e.shape(each).uniform for each in op.args)
+    uniform = all(e.shape(each).uniform for each in (*op.args, *limits))
     if uniform or not e.lanes:
-        one(b.constant(0, I64), e.scalar(to), e.scalar(source), e.scalar(size))
+        within = [bounds.address_of(e, each) if each.type == "ptr" else e.scalar(each) for each in limits]
+        lane = b.constant(0, I64) if not e.lanes else e.first_lane() or b.constant(0, I64)
+        one(lane, e.scalar(to), e.scalar(source), e.scalar(size), *within)
     else:
-        e.for_each_lane([e.value(to), e.value(source), e.value(size)], [], one)
+        within = [bounds.address_of(e, each) if each.type == "ptr" else e.value(each) for each in limits]
+        e.for_each_lane([e.value(to), e.value(source), e.value(size), *within], [], one)
 
 
 @handles("argument")
@@ -297,6 +317,9 @@ def argument_address(e: Emitter, op: Op) -> None:
 def local_argument(e: Emitter, op: Op) -> None:
     address = e.moved(e.frame.arguments, op.info)
     place = e.b.load(I64, address, align=8, invariant=True)
+    if e.choices.options.check_memory:
+        # The upper half is its size.
+        place = place & 0xFFFFFFFF
     e.scalars[op] = e.moved(local_memory(e), place)
 
 
@@ -354,25 +377,7 @@ def builtin(e: Emitter, op: Op) -> None:
         else:
             e.scalars[op] = e.b.intrinsic("ctpop", e.bits(mask))
     elif e.choices.linear and e.lanes and which in ("global_id", "local_id"):
-        found = e.b.cast("zext", _by_number(e, dimension), "i64")
+        found = local_ids(e, dimension)
         e.vectors[op] = found if which == "local_id" else found + e.frame.ids[which, dimension]
     else:
         e.scalars[op] = e.frame.ids[which, dimension]
-
-
-def _by_number(e: Emitter, dimension: int) -> Value:
-    """A local id from the work-item's linear number."""
-    b = e.b
-    sizes = []
-    for axis in range(2):
-        address = e.moved(e.frame.grid, _BUILTIN_PLACES["group_size"] + 8 * axis)
-        sizes.append(b.cast("trunc", b.load(I64, address, align=8, invariant=True), "i32"))
-    first = b.cast("trunc", e.frame.ids["vector", 0] * e.lanes, "i32")
-    number = e.apart(first, 1)
-    for axis, size in enumerate(sizes):
-        wide = b.spread(size, e.lanes)
-        quotient = b.binary("udiv", number, wide)
-        if dimension == axis:
-            return number - quotient * wide
-        number = quotient
-    return number

@@ -156,7 +156,7 @@ def _part(op: Op, types: list[str]) -> bool:
         return bool(op.info < of.info.count > 1 and op.type == of.type)
     if of.name == "call":
         return bool(of.info.results[op.info] == op.type)
-    return of.name in ("math", "image_read")
+    return of.name in ("math", "image_read", "bounds_of")
 
 
 def _store(op: Op, types: list[str]) -> bool:
@@ -177,6 +177,8 @@ _FITS: dict[str, Callable[[Op, list[str]], bool]] = {
     "copy": lambda op, types: types == ["ptr", "ptr", "i64"],
     "group_copy": lambda op, types: types == ["ptr", "ptr", "i64", "i64"],
     "atomic": lambda op, types: types[0] == "ptr" and (not op.type or set(types[1:]) <= {op.type}),
+    "check": lambda op, types: types == ["ptr", "i64"],
+    "bounds_of": lambda op, types: types == ["ptr"],
     "space_of": lambda op, types: types == ["ptr"] and op.type == "i32",
     "call": lambda op, types: types == ["ptr", *op.info.parameters],
     "image_write": lambda op, types: len(types) == 1 + op.info.coordinates + 4,

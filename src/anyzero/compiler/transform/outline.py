@@ -28,8 +28,8 @@ def outline(body: Body) -> bool:
             continue
         ops: list[Op] = []
         for op in block.ops:
-            # Operations on parts of a value stay in its block.
-            if length >= PIECE and op.name != "part":
+            # Parts stay with their operation, and accesses with their checks.
+            if length >= PIECE and op.name != "part" and not (ops and ops[-1].name == "check"):
                 ops.append(Op("barrier", "", [], "piece", block=block))
                 cut, length = True, 0
             ops.append(op)

@@ -91,6 +91,8 @@ _FOR_SOURCES: Final = ("-D", "-I")
 
 _LEVEL: Final = "-ze-opt-level"
 _REGISTERS: Final = "-ze-exp-register-file-size"
+_CHECKS: Final = "-anyzero-check"
+"""The engine adds it in check mode: kinds of checks that kernels do themselves."""
 _LARGE: Final = frozenset({"256", "512"})
 """Registers for each thread, where 128 are usual."""
 _COMMA: Final = re.compile(r",(?=-)")
@@ -117,6 +119,8 @@ def parse(flags: str, environment: Config) -> tuple[Options, list[str]]:
             given[option] = setting
         elif name == _LEVEL:
             _level(value if equals else next(words, ""), given, warnings)
+        elif name == _CHECKS:
+            given["check_memory"] = "memory" in value.split(",")
         elif name == _REGISTERS:
             given["large_registers"] = (value if equals else next(words, "")) in _LARGE
         elif name in _WITH_VALUE:

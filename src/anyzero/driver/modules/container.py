@@ -54,6 +54,7 @@ def encode(content: Container) -> bytes:
         | KernelFlag.TURNS_BY_ARGUMENTS * (kernel.turns == "arguments")
         | KernelFlag.SHARES_ROWS * kernel.shares_rows
         | KernelFlag.FITS_GROUPS * kernel.fits_groups
+        | KernelFlag.CHECKED * kernel.checked
     )
     arguments = () if content.function else kernel.arguments
     texts = [text.encode() for text in (kernel.name, kernel.entry, kernel.attributes)]
@@ -122,6 +123,7 @@ def decode(data: bytes) -> Container:
         lanes=head.lanes,
         flat=bool(flags & KernelFlag.FLAT),
         shares_rows=bool(flags & KernelFlag.SHARES_ROWS),
+        checked=bool(flags & KernelFlag.CHECKED),
         fits_groups=bool(flags & KernelFlag.FITS_GROUPS),
         barriers=bool(flags & KernelFlag.BARRIERS),
         printf=bool(flags & KernelFlag.PRINTF),
