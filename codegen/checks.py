@@ -1,4 +1,4 @@
-"""engine/check/gen/rules.h and src/anyzero/check/rules.py: the rules of check mode."""
+"""engine/check/gen/rules.h and src/anyzero/checking/rules.py: the rules of check mode."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def outputs(path: Path) -> Iterator[Output]:
     yield Output("engine/check/gen/rules.h", slashes() + _HEADER % (kinds, names, texts))
     bits = "\n".join(f'    "{kind}": {1 << index},' for index, kind in enumerate(KINDS))
     rows = "\n".join(_row(rule) for rule in rules)
-    yield Output("src/anyzero/check/rules.py", hashes() + _PYTHON % (bits, rows))
+    yield Output("src/anyzero/checking/rules.py", hashes() + _PYTHON % (bits, rows))
 
 
 def _row(rule: dict[str, str]) -> str:

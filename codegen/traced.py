@@ -12,6 +12,7 @@ from collections.abc import Iterator, Set
 from pathlib import Path
 
 from codegen import c_types
+from codegen.ctypes_package import structure_type
 from codegen.model import Api, Function, Param
 from codegen.outputs import Output, slashes
 
@@ -73,8 +74,10 @@ def _wrapper(api: Api, function: Function, index: int, hooks: Set[str]) -> Itera
     yield f"  if (!is_watched()) [[likely]] return {call};"
     yield f"  CallRecord record({index});"
     before, after = f"before_{name}" in hooks, f"after_{name}" in hooks
-    if before or after:
+    general = list(_general_checks(api, function))
+    if before or after or general:
         yield f'  CheckedCall checked("{name}", __builtin_return_address(0));'
+    yield from (f"  if (checked) {check};" for check in general)
     if before:
         yield f"  if (checked) if (const ze_result_t refused = before_{name}({arguments})) return refused;"
     yield f"  const {function.type} result = {call};"
@@ -83,6 +86,25 @@ def _wrapper(api: Api, function: Function, index: int, hooks: Set[str]) -> Itera
     words = ["as_word(result)", *(_word(api, function, param) for param in function.params)]
     yield f"  record.returned({', '.join(words)});"
     yield from ("  return result;", "}", "")
+
+
+def _general_checks(api: Api, function: Function) -> Iterator[str]:
+    """Checks of parameters that many functions have."""
+    given = {param.name: param for param in function.params}
+    events = ("hSignalEvent", "numWaitEvents", "phWaitEvents")
+    if "hCommandList" in given and all(name in given for name in events):
+        yield f"check_append(hCommandList, {', '.join(events)})"
+    for param in function.params:
+        name = param.type.removeprefix("const ").removesuffix("*").strip()
+        if (
+            not {"in", "in,out"}.isdisjoint(param.tags)
+            and param.pointer
+            and param.length is None
+            and name in api.structs
+        ):
+            kind = structure_type(api, name)
+            if kind is not None:
+                yield f'check_structure({param.name}, {kind:#x}, "{name}")'
 
 
 def _word(api: Api, function: Function, param: Param) -> str:

@@ -4,14 +4,15 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
-#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -24,17 +25,22 @@ constinit thread_local HostPlace host_place;
 
 namespace {
 
-struct SourceLine {
-  std::string file;
-  std::string function;
-  uint32_t line = 0;
-};
+std::atomic<SourceLineReader> source_line_reader{nullptr};
 
-// Made on first use: most threads never have one.
-SourceLine& source_line() {
-  thread_local std::unique_ptr<SourceLine> known = std::make_unique<SourceLine>();
-  return *known;
-}
+struct SourceLine {
+  char file[1024] = "";
+  char function[256] = "";
+  uint32_t line = 0;
+  bool managed = false;
+
+  SourceLine() {
+    SourceLineReader read = source_line_reader.load();
+    if (!read) return;
+    line = read(file, function, sizeof function);
+    managed = line & kManagedCall;
+    line &= ~kManagedCall;
+  }
+};
 
 struct Known {
   uint64_t count = 1;
@@ -101,8 +107,9 @@ void write_count(const Findings& all, const Known& known) {
 
 // The place of the call in the program: a source line if it is known, else the function or the file that the code is in.
 std::string caller_text() {
-  const SourceLine& source = source_line();
-  if (source.line) return "File \"" + source.file + "\", line " + std::to_string(source.line) + ", in " + source.function;
+  const SourceLine source;
+  if (source.line)
+    return std::string("File \"") + source.file + "\", line " + std::to_string(source.line) + ", in " + source.function;
   Dl_info info{};
   if (!host_place.caller || !dladdr(host_place.caller, &info)) return "";
   char text[512];
@@ -135,18 +142,21 @@ void print(const Finding& finding, const std::string& call, const std::string& c
 
 }  // namespace
 
-void note_source_line(const char* file, uint32_t line, const char* function) {
-  SourceLine& known = source_line();
-  known.line = line;
-  if (!line) return;
-  known.file = file;
-  known.function = function;
-}
+void read_source_lines_by(SourceLineReader reader) { source_line_reader.store(reader); }
 
 uint64_t place_of_call() {
-  const SourceLine& source = source_line();
-  if (!source.line) return reinterpret_cast<uintptr_t>(host_place.caller);
-  return std::hash<std::string>{}(source.file) * 31 + source.line;
+  const SourceLine source;
+  const uint64_t place =
+      source.line ? std::hash<std::string_view>{}(source.file) * 31 + source.line : reinterpret_cast<uintptr_t>(host_place.caller);
+  // A line may have several calls.
+  return place * 31 + reinterpret_cast<uintptr_t>(host_place.function);
+}
+
+bool is_managed_call() { return SourceLine().managed; }
+
+std::string place_text() {
+  const std::string caller = caller_text();
+  return std::string(host_place.function ? host_place.function : "?") + (caller.empty() ? "" : ", " + caller);
 }
 
 bool seen(Rule rule, uint64_t place) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -43,11 +44,17 @@ struct HostPlace {
   const void* caller = nullptr;
 };
 extern constinit thread_local HostPlace host_place;
-// The source line of the calling thread's next calls, where a language with lines of its own says it; empty for none.
-void note_source_line(const char* file, uint32_t line, const char* function);
+// Where languages with lines of their own say which line the calling thread's call comes from: writes the names of file and
+// function, and returns the line, or 0 where it is none of theirs. kManagedCall is set where the language destroys what the call
+// makes by itself.
+inline constexpr uint32_t kManagedCall = 1u << 31;
+using SourceLineReader = uint32_t (*)(char* file, char* function, size_t size);
+void read_source_lines_by(SourceLineReader reader);
 
-// As numbers for Finding::place.
+// The calling thread's call and where it comes from: as a number for Finding::place, and in words.
 uint64_t place_of_call();
+std::string place_text();
+bool is_managed_call();
 
 // Findings go to a new file from now on. False with errno set: EBUSY where checks are on already.
 bool start_checks(uint32_t kinds, const char* path);

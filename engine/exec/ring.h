@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,6 +47,14 @@ class Blocker {
  private:
   WaitFor wait_{};
   Awaited awaited_{};
+};
+
+// A command that a ring has been given and that is not done, for reports.
+struct SubmittedCommand {
+  const Packet& packet;
+  uint64_t position;       // how far the ring has come when it is done
+  const WaitFor* targets;  // of a recorded command, what the waits that each execution settles wait for; or nullptr
+  const Program* program;  // that it belongs to, or nullptr
 };
 
 // Threading: any thread may submit, wait or offer help.
@@ -121,6 +130,13 @@ class Ring {
   // Behind a long backlog only a `thorough` look goes to its end; otherwise the memory counts as named by all of it.
   uint64_t last_use(const MemoryRange& memory, bool thorough);
 
+  // Shows every packet that is not done, with its position; the first may be done meanwhile. Submitters wait as long. For check
+  // mode and reports.
+  void each_submitted(const std::function<void(const Packet&, uint64_t position)>& look);
+  // Shows every command that is not done, those of recorded lists one by one. False when a thread walks the ring, which is then
+  // not stuck. For check mode.
+  bool each_upcoming(const std::function<void(const SubmittedCommand&)>& look);
+
   // Walks packets on the calling thread, unless another thread is doing so. Blocked says by what, if asked.
   // A helper stops once `until` packets are done or at `deadline`.
   Progress process(bool on_engine_thread, Blocker* blocker = nullptr, uint64_t until = UINT64_MAX, uint64_t deadline = kForever);
@@ -195,6 +211,7 @@ class RingPoint {
   }
   // Moves the point to the last of the commands before it that name the memory; false when none does.
   bool narrow_to_use(const MemoryRange& memory, bool thorough) { return (position_ = ring_->last_use(memory, thorough)) != 0; }
+  Ring& ring() const { return *ring_; }
   bool reached() const { return ring_->completed().state(position_) != Signal::State::Pending; }
   ze_result_t wait() { return ring_->wait(position_, kForever); }
 

@@ -27,11 +27,8 @@ ZE_APIEXPORT int zexCheckStart(uint32_t kinds, const char* path) {
 
 ZE_APIEXPORT void zexCheckStop() { stop_checks(); }
 
-// The source line that the calling thread's next calls come from; line 0 for an unknown one.
-ZE_APIEXPORT void zexNoteSourceLine(const char* file, uint32_t line, const char* function) {
-  if (line && (!file || !function)) return;
-  note_source_line(file, line, function);
-}
+// Who says which source line a call comes from; nullptr for nobody.
+ZE_APIEXPORT void zexReadSourceLinesBy(SourceLineReader reader) { read_source_lines_by(reader); }
 
 }  // extern "C"
 

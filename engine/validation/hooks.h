@@ -6,7 +6,84 @@
 
 namespace anyzero {
 
-// Memory
+// Memory: memory.cpp
 ze_result_t before_zeMemFree(ze_context_handle_t context, void* pointer);
+ze_result_t before_zeMemFreeExt(ze_context_handle_t context, const ze_memory_free_ext_desc_t* desc, void* pointer);
+ze_result_t before_zeCommandListAppendMemoryCopy(ze_command_list_handle_t list, void* to, const void* from, size_t size,
+                                                 ze_event_handle_t signal, uint32_t n, ze_event_handle_t* waits);
+ze_result_t before_zeCommandListAppendMemoryCopyFromContext(ze_command_list_handle_t list, void* to, ze_context_handle_t context,
+                                                            const void* from, size_t size, ze_event_handle_t signal, uint32_t n,
+                                                            ze_event_handle_t* waits);
+ze_result_t before_zeCommandListAppendMemoryFill(ze_command_list_handle_t list, void* to, const void* pattern, size_t pattern_size,
+                                                 size_t size, ze_event_handle_t signal, uint32_t n, ze_event_handle_t* waits);
+ze_result_t before_zeCommandListAppendMemoryCopyRegion(ze_command_list_handle_t list, void* to, const ze_copy_region_t* to_region,
+                                                       uint32_t to_pitch, uint32_t to_slice_pitch, const void* from,
+                                                       const ze_copy_region_t* from_region, uint32_t from_pitch,
+                                                       uint32_t from_slice_pitch, ze_event_handle_t signal, uint32_t n,
+                                                       ze_event_handle_t* waits);
+ze_result_t before_zeCommandListAppendWriteGlobalTimestamp(ze_command_list_handle_t list, uint64_t* to, ze_event_handle_t signal,
+                                                           uint32_t n, ze_event_handle_t* waits);
+ze_result_t before_zeCommandListAppendMemoryPrefetch(ze_command_list_handle_t list, const void* pointer, size_t size);
+
+// What a program has made, and where: made_objects.cpp
+void after_zeMemAllocDevice(ze_result_t result, ze_context_handle_t context, const ze_device_mem_alloc_desc_t* desc, size_t size,
+                            size_t alignment, ze_device_handle_t device, void** pointer);
+void after_zeMemAllocHost(ze_result_t result, ze_context_handle_t context, const ze_host_mem_alloc_desc_t* desc, size_t size,
+                          size_t alignment, void** pointer);
+void after_zeMemAllocShared(ze_result_t result, ze_context_handle_t context, const ze_device_mem_alloc_desc_t* device_desc,
+                            const ze_host_mem_alloc_desc_t* host_desc, size_t size, size_t alignment, ze_device_handle_t device,
+                            void** pointer);
+void after_zeMemFree(ze_result_t result, ze_context_handle_t context, void* pointer);
+void after_zeMemFreeExt(ze_result_t result, ze_context_handle_t context, const ze_memory_free_ext_desc_t* desc, void* pointer);
+void after_zeCommandQueueCreate(ze_result_t result, ze_context_handle_t context, ze_device_handle_t device,
+                                const ze_command_queue_desc_t* desc, ze_command_queue_handle_t* made);
+void after_zeCommandListCreate(ze_result_t result, ze_context_handle_t context, ze_device_handle_t device,
+                               const ze_command_list_desc_t* desc, ze_command_list_handle_t* made);
+void after_zeCommandListCreateImmediate(ze_result_t result, ze_context_handle_t context, ze_device_handle_t device,
+                                        const ze_command_queue_desc_t* desc, ze_command_list_handle_t* made);
+void after_zeEventPoolCreate(ze_result_t result, ze_context_handle_t context, const ze_event_pool_desc_t* desc, uint32_t count,
+                             ze_device_handle_t* devices, ze_event_pool_handle_t* made);
+void after_zeImageCreate(ze_result_t result, ze_context_handle_t context, ze_device_handle_t device, const ze_image_desc_t* desc,
+                         ze_image_handle_t* made);
+void after_zeSamplerCreate(ze_result_t result, ze_context_handle_t context, ze_device_handle_t device,
+                           const ze_sampler_desc_t* desc, ze_sampler_handle_t* made);
+void after_zeModuleCreate(ze_result_t result, ze_context_handle_t context, ze_device_handle_t device, const ze_module_desc_t* desc,
+                          ze_module_handle_t* made, ze_module_build_log_handle_t* log);
+void after_zeEventPoolDestroy(ze_result_t result, ze_event_pool_handle_t object);
+void after_zeImageDestroy(ze_result_t result, ze_image_handle_t object);
+void after_zeSamplerDestroy(ze_result_t result, ze_sampler_handle_t object);
+void after_zeModuleDestroy(ze_result_t result, ze_module_handle_t object);
+void after_zeCommandListDestroy(ze_result_t result, ze_command_list_handle_t object);
+void after_zeCommandQueueDestroy(ze_result_t result, ze_command_queue_handle_t object);
+ze_result_t before_zeContextDestroy(ze_context_handle_t context);
+
+// Order: synchronization.cpp
+ze_result_t before_zeEventHostReset(ze_event_handle_t event);
+ze_result_t before_zeEventDestroy(ze_event_handle_t event);
+ze_result_t before_zeFenceReset(ze_fence_handle_t fence);
+ze_result_t before_zeFenceDestroy(ze_fence_handle_t fence);
+ze_result_t before_zeCommandListReset(ze_command_list_handle_t list);
+ze_result_t before_zeCommandListDestroy(ze_command_list_handle_t list);
+ze_result_t before_zeCommandQueueDestroy(ze_command_queue_handle_t queue);
+ze_result_t before_zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t queue, uint32_t count,
+                                                     ze_command_list_handle_t* lists, ze_fence_handle_t fence);
+ze_result_t before_zeEventHostSynchronize(ze_event_handle_t event, uint64_t timeout);
+ze_result_t before_zeFenceHostSynchronize(ze_fence_handle_t fence, uint64_t timeout);
+ze_result_t before_zeCommandQueueSynchronize(ze_command_queue_handle_t queue, uint64_t timeout);
+ze_result_t before_zeCommandListHostSynchronize(ze_command_list_handle_t list, uint64_t timeout);
+
+// What hardware or the specification does not allow: strictness.cpp
+ze_result_t before_zeEventQueryStatus(ze_event_handle_t event);
+ze_result_t before_zeEventHostSignal(ze_event_handle_t event);
+ze_result_t before_zeCommandListAppendLaunchKernel(ze_command_list_handle_t list, ze_kernel_handle_t kernel,
+                                                   const ze_group_count_t* count, ze_event_handle_t signal, uint32_t n,
+                                                   ze_event_handle_t* waits);
+
+// Of every append that waits for events or signals one.
+void check_append(ze_command_list_handle_t list, ze_event_handle_t signal, uint32_t n, ze_event_handle_t* waits);
+// Of every structure that a program passes in: `wanted` is the type that belongs to it.
+void check_structure(const void* structure, uint32_t wanted, const char* name);
+// Of every event that the host asks, signals or waits for.
+void check_host_visible(ze_event_handle_t event);
 
 }  // namespace anyzero

@@ -1,9 +1,130 @@
 // Memory as calls and commands name it.
+#include <cstdio>
+#include <optional>
+
+#include "../abi/error.h"
+#include "../abi/handle.h"
+#include "../check/finding.h"
+#include "../objects/commands/command_list.h"
+#include "../objects/devices/driver.h"
 #include "../objects/memory/allocation.h"
+#include "commands.h"
 #include "hooks.h"
+#include "made_objects.h"
 
 namespace anyzero {
 
-ze_result_t before_zeMemFree(ze_context_handle_t, void*) { return ZE_RESULT_SUCCESS; }
+namespace {
+
+void check_free(ze_context_handle_t handle, void* pointer) {
+  auto* context = checked<Context>(handle);
+  if (!context || !pointer) return;
+  std::optional<MemoryRange> range;
+  with_allocation(pointer, [&](Allocation& allocation) { range = allocation.range(); });
+  const auto tell = [&](Rule rule, const char* message, const std::string& other) {
+    const uint64_t place = place_of_call();
+    if (seen(rule, place)) return;
+    char where[256];
+    describe_address(reinterpret_cast<uintptr_t>(pointer), where, sizeof where);
+    report({rule, place, message, "", "", "", where, other});
+  };
+  if (!range) {
+    if (is_checked(kCheckMemory) && was_freed(reinterpret_cast<uintptr_t>(pointer)))
+      tell(Rule::DoubleFree, "memory is freed that has been freed before", "");
+    return;
+  }
+  if (!is_checked(kCheckSync)) return;
+  const std::string use = use_of(*range, context->driver());
+  if (!use.empty()) tell(Rule::MemoryFreedInUse, "memory is freed that a command still uses", use);
+}
+
+// Refuses a command that leaves the allocation in which it begins, or uses memory that has been freed. Memory of the program's own
+// is not known.
+ze_result_t check_span(const void* pointer, uint64_t bytes, const char* does) {
+  if (!is_checked(kCheckMemory) || !pointer || !bytes) return ZE_RESULT_SUCCESS;
+  const auto at = reinterpret_cast<uintptr_t>(pointer);
+  uint64_t left = UINT64_MAX;
+  Origin origin = Origin::Heap;
+  with_allocation(pointer, [&](Allocation& allocation) {
+    left = allocation.base + allocation.size - at;
+    origin = allocation.origin;
+  });
+  const bool freed = left == UINT64_MAX && was_freed(at);
+  // What is mapped into one reservation is one piece of memory to a program.
+  if (!freed && (bytes <= left || origin == Origin::Physical)) return ZE_RESULT_SUCCESS;
+  const Rule rule = freed ? Rule::UseAfterFree : Rule::CommandOutOfBounds;
+  char where[256], message[160];
+  describe_address(at, where, sizeof where);
+  if (freed)
+    std::snprintf(message, sizeof message, "a command %s %llu bytes of memory that has been freed", does,
+                  static_cast<unsigned long long>(bytes));
+  else
+    std::snprintf(message, sizeof message, "a command %s %llu bytes, %llu more than are left in the allocation", does,
+                  static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(bytes - left));
+  const uint64_t place = place_of_call();
+  const std::string made = where_made(pointer);
+  if (!seen(rule, place)) report({rule, place, message, "", "", "", where + made, ""});
+  return fail(freed ? ZE_RESULT_ERROR_INVALID_ARGUMENT : ZE_RESULT_ERROR_INVALID_SIZE, "%s (%s)", message, where);
+}
+
+ze_result_t check_copy(const void* to, const void* from, uint64_t size) {
+  if (ze_result_t r = check_span(to, size, "writes")) return r;
+  return check_span(from, size, "reads");
+}
+
+// From the beginning of the memory to the last byte that a region touches.
+uint64_t span_of(const ze_copy_region_t& region, uint32_t pitch, uint32_t slice_pitch) {
+  if (!region.width || !region.height) return 0;
+  const uint64_t depth = region.depth ? region.depth : 1;
+  return (region.originZ + depth - 1) * slice_pitch + (uint64_t{region.originY} + region.height - 1) * pitch + region.originX +
+         region.width;
+}
+
+}  // namespace
+
+ze_result_t before_zeMemFree(ze_context_handle_t context, void* pointer) {
+  check_free(context, pointer);
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t before_zeMemFreeExt(ze_context_handle_t context, const ze_memory_free_ext_desc_t* desc, void* pointer) {
+  // The two other policies wait for the commands.
+  if (desc && desc->freePolicy == 0) check_free(context, pointer);
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t before_zeCommandListAppendMemoryCopy(ze_command_list_handle_t, void* to, const void* from, size_t size,
+                                                 ze_event_handle_t, uint32_t, ze_event_handle_t*) {
+  return check_copy(to, from, size);
+}
+
+ze_result_t before_zeCommandListAppendMemoryCopyFromContext(ze_command_list_handle_t, void* to, ze_context_handle_t,
+                                                            const void* from, size_t size, ze_event_handle_t, uint32_t,
+                                                            ze_event_handle_t*) {
+  return check_copy(to, from, size);
+}
+
+ze_result_t before_zeCommandListAppendMemoryFill(ze_command_list_handle_t, void* to, const void*, size_t, size_t size,
+                                                 ze_event_handle_t, uint32_t, ze_event_handle_t*) {
+  return check_span(to, size, "writes");
+}
+
+ze_result_t before_zeCommandListAppendMemoryCopyRegion(ze_command_list_handle_t, void* to, const ze_copy_region_t* to_region,
+                                                       uint32_t to_pitch, uint32_t to_slice_pitch, const void* from,
+                                                       const ze_copy_region_t* from_region, uint32_t from_pitch,
+                                                       uint32_t from_slice_pitch, ze_event_handle_t, uint32_t, ze_event_handle_t*) {
+  if (to_region)
+    if (ze_result_t r = check_span(to, span_of(*to_region, to_pitch, to_slice_pitch), "writes")) return r;
+  return from_region ? check_span(from, span_of(*from_region, from_pitch, from_slice_pitch), "reads") : ZE_RESULT_SUCCESS;
+}
+
+ze_result_t before_zeCommandListAppendWriteGlobalTimestamp(ze_command_list_handle_t, uint64_t* to, ze_event_handle_t, uint32_t,
+                                                           ze_event_handle_t*) {
+  return check_span(to, sizeof *to, "writes");
+}
+
+ze_result_t before_zeCommandListAppendMemoryPrefetch(ze_command_list_handle_t, const void* pointer, size_t size) {
+  return check_span(pointer, size, "prefetches");
+}
 
 }  // namespace anyzero

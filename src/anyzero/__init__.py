@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from anyzero.api.public import *  # noqa: F403
     from anyzero.arrays.public import *  # noqa: F403
+    from anyzero.checking.public import *  # noqa: F403
     from anyzero.language.public import *  # noqa: F403
     from anyzero.tracing.public import *  # noqa: F403
 
@@ -56,5 +57,7 @@ def __dir__() -> list[str]:
 def _homes() -> dict[str, str]:
     """The public names and the modules that have them, read from the lists that type checkers read too."""
     folder = Path(__file__).parent
-    text = "".join((folder / part / "public.py").read_text() for part in ("api", "language", "arrays", "tracing"))
+    text = "".join(
+        (folder / part / "public.py").read_text() for part in ("api", "language", "arrays", "tracing", "checking")
+    )
     return {name: home for home, name in re.findall(r"^from (\S+) import (\w+) as", text, re.MULTILINE)}

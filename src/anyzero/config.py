@@ -22,6 +22,7 @@ from anyzero.trust import process
 __all__ = ["Config", "ConfigError", "DeviceSelector", "Variable", "markdown", "parse_size", "read", "variables"]
 
 LOG_LEVELS: Final = ("off", "error")
+CHECKS: Final = ("memory", "init", "races", "sync", "strict")
 """Values of ``ANYZERO_LOG``; the position is the engine's level."""
 
 LOADERS: Final = ("ours", "system")
@@ -193,6 +194,13 @@ def _one_of(words: tuple[str, ...]) -> Callable[[str], str]:
         return text
 
     return parse
+
+
+def _checks(text: str) -> str | None:
+    words = text.split(",")
+    if not set(words) <= {*CHECKS, "on", "1", "off", "0", "all", "stop"}:
+        raise ValueError(f"not some of {', '.join(CHECKS)}, stop, with commas between them")
+    return None if set(words) <= {"off", "0"} else text
 
 
 def _variable(
@@ -420,6 +428,25 @@ class Config:
         accepts="a path",
         meaning="A folder that receives the LLVM IR and the assembly of every kernel that is created. Kernels are "
         "compiled even when the cache has them.",
+    )
+    check: str | None = _variable(
+        "ANYZERO_CHECK",
+        _checks,
+        default=None,
+        shown="`off`",
+        accepts="`on`; or some of `memory`, `init`, `races`, `sync`, `strict`, `stop`, with commas between them; `all`; "
+        "`off`",
+        meaning="Look for mistakes of programs and kernels, and report them on stderr. `on` is `memory,sync,strict`; "
+        "with `stop`, a kernel ends at its first mistake. `anyzero check` sets it.",
+    )
+    check_report: str | None = _variable(
+        "ANYZERO_CHECK_REPORT",
+        _text,
+        names_path=True,
+        default=None,
+        shown="none",
+        accepts="a path",
+        meaning="A folder that receives the findings of each process, as a file of JSON lines.",
     )
     trace: str | None = _variable(
         "ANYZERO_TRACE",

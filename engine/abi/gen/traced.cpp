@@ -13,6 +13,8 @@ namespace {
 ze_result_t ZE_APICALL traced_zeCommandListAppendBarrier(ze_command_list_handle_t hCommandList, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(0);
+  CheckedCall checked("zeCommandListAppendBarrier", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -29,6 +31,8 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendEventReset(ze_command_list_hand
 ze_result_t ZE_APICALL traced_zeCommandListAppendGraphExt(ze_command_list_handle_t hCommandList, ze_executable_graph_handle_t hGraph, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendGraphExt(hCommandList, hGraph, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(2);
+  CheckedCall checked("zeCommandListAppendGraphExt", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendGraphExt(hCommandList, hGraph, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(hGraph), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -37,6 +41,8 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendGraphExt(ze_command_list_handle
 ze_result_t ZE_APICALL traced_zeCommandListAppendHostFunction(ze_command_list_handle_t hCommandList, ze_host_function_callback_t pfnHostFunction, void* pUserData, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendHostFunction(hCommandList, pfnHostFunction, pUserData, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(3);
+  CheckedCall checked("zeCommandListAppendHostFunction", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendHostFunction(hCommandList, pfnHostFunction, pUserData, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(pfnHostFunction), as_word(pUserData), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -45,6 +51,8 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendHostFunction(ze_command_list_ha
 ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopy(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, ze_image_handle_t hSrcImage, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendImageCopy(hCommandList, hDstImage, hSrcImage, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(4);
+  CheckedCall checked("zeCommandListAppendImageCopy", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendImageCopy(hCommandList, hDstImage, hSrcImage, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(hDstImage), as_word(hSrcImage), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -53,6 +61,8 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopy(ze_command_list_handl
 ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyFromMemory(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, const void* srcptr, const ze_image_region_t* pDstRegion, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendImageCopyFromMemory(hCommandList, hDstImage, srcptr, pDstRegion, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(5);
+  CheckedCall checked("zeCommandListAppendImageCopyFromMemory", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendImageCopyFromMemory(hCommandList, hDstImage, srcptr, pDstRegion, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(hDstImage), as_word(srcptr), as_word(pDstRegion), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -61,6 +71,8 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyFromMemory(ze_command_
 ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyFromMemoryExt(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, const void* srcptr, const ze_image_region_t* pDstRegion, uint32_t srcRowPitch, uint32_t srcSlicePitch, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendImageCopyFromMemoryExt(hCommandList, hDstImage, srcptr, pDstRegion, srcRowPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(6);
+  CheckedCall checked("zeCommandListAppendImageCopyFromMemoryExt", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendImageCopyFromMemoryExt(hCommandList, hDstImage, srcptr, pDstRegion, srcRowPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(hDstImage), as_word(srcptr), as_word(pDstRegion), as_word(srcRowPitch), as_word(srcSlicePitch), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -69,6 +81,8 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyFromMemoryExt(ze_comma
 ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyRegion(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, ze_image_handle_t hSrcImage, const ze_image_region_t* pDstRegion, const ze_image_region_t* pSrcRegion, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendImageCopyRegion(hCommandList, hDstImage, hSrcImage, pDstRegion, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(7);
+  CheckedCall checked("zeCommandListAppendImageCopyRegion", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendImageCopyRegion(hCommandList, hDstImage, hSrcImage, pDstRegion, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(hDstImage), as_word(hSrcImage), as_word(pDstRegion), as_word(pSrcRegion), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -77,6 +91,8 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyRegion(ze_command_list
 ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyToMemory(ze_command_list_handle_t hCommandList, void* dstptr, ze_image_handle_t hSrcImage, const ze_image_region_t* pSrcRegion, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendImageCopyToMemory(hCommandList, dstptr, hSrcImage, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(8);
+  CheckedCall checked("zeCommandListAppendImageCopyToMemory", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendImageCopyToMemory(hCommandList, dstptr, hSrcImage, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(hSrcImage), as_word(pSrcRegion), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -85,6 +101,8 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyToMemory(ze_command_li
 ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyToMemoryExt(ze_command_list_handle_t hCommandList, void* dstptr, ze_image_handle_t hSrcImage, const ze_image_region_t* pSrcRegion, uint32_t destRowPitch, uint32_t destSlicePitch, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendImageCopyToMemoryExt(hCommandList, dstptr, hSrcImage, pSrcRegion, destRowPitch, destSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(9);
+  CheckedCall checked("zeCommandListAppendImageCopyToMemoryExt", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendImageCopyToMemoryExt(hCommandList, dstptr, hSrcImage, pSrcRegion, destRowPitch, destSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(hSrcImage), as_word(pSrcRegion), as_word(destRowPitch), as_word(destSlicePitch), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -93,6 +111,8 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyToMemoryExt(ze_command
 ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchCooperativeKernel(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pLaunchFuncArgs, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendLaunchCooperativeKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(10);
+  CheckedCall checked("zeCommandListAppendLaunchCooperativeKernel", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendLaunchCooperativeKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(hKernel), as_word(pLaunchFuncArgs), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -101,6 +121,9 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchCooperativeKernel(ze_comm
 ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernel(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pLaunchFuncArgs, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(11);
+  CheckedCall checked("zeCommandListAppendLaunchKernel", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) if (const ze_result_t refused = before_zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(hKernel), as_word(pLaunchFuncArgs), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -109,6 +132,8 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernel(ze_command_list_ha
 ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelIndirect(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pLaunchArgumentsBuffer, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendLaunchKernelIndirect(hCommandList, hKernel, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(12);
+  CheckedCall checked("zeCommandListAppendLaunchKernelIndirect", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendLaunchKernelIndirect(hCommandList, hKernel, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(hKernel), as_word(pLaunchArgumentsBuffer), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -117,6 +142,8 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelIndirect(ze_command
 ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelWithArguments(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, ze_group_count_t groupCounts, ze_group_size_t groupSizes, void** pArguments, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendLaunchKernelWithArguments(hCommandList, hKernel, groupCounts, groupSizes, pArguments, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(13);
+  CheckedCall checked("zeCommandListAppendLaunchKernelWithArguments", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendLaunchKernelWithArguments(hCommandList, hKernel, groupCounts, groupSizes, pArguments, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(hKernel), as_word(groupCounts), as_word(groupSizes), as_word(pArguments), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -125,6 +152,8 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelWithArguments(ze_co
 ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelWithParameters(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pGroupCounts, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendLaunchKernelWithParameters(hCommandList, hKernel, pGroupCounts, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(14);
+  CheckedCall checked("zeCommandListAppendLaunchKernelWithParameters", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendLaunchKernelWithParameters(hCommandList, hKernel, pGroupCounts, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(hKernel), as_word(pGroupCounts), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -133,6 +162,8 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelWithParameters(ze_c
 ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchMultipleKernelsIndirect(ze_command_list_handle_t hCommandList, uint32_t numKernels, ze_kernel_handle_t* phKernels, const uint32_t* pCountBuffer, const ze_group_count_t* pLaunchArgumentsBuffer, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendLaunchMultipleKernelsIndirect(hCommandList, numKernels, phKernels, pCountBuffer, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(15);
+  CheckedCall checked("zeCommandListAppendLaunchMultipleKernelsIndirect", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendLaunchMultipleKernelsIndirect(hCommandList, numKernels, phKernels, pCountBuffer, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(numKernels), as_word(phKernels), as_word(pCountBuffer), as_word(pLaunchArgumentsBuffer), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -149,6 +180,9 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemAdvise(ze_command_list_handl
 ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopy(ze_command_list_handle_t hCommandList, void* dstptr, const void* srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(17);
+  CheckedCall checked("zeCommandListAppendMemoryCopy", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) if (const ze_result_t refused = before_zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(srcptr), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -157,6 +191,9 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopy(ze_command_list_hand
 ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyFromContext(ze_command_list_handle_t hCommandList, void* dstptr, ze_context_handle_t hContextSrc, const void* srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendMemoryCopyFromContext(hCommandList, dstptr, hContextSrc, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(18);
+  CheckedCall checked("zeCommandListAppendMemoryCopyFromContext", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) if (const ze_result_t refused = before_zeCommandListAppendMemoryCopyFromContext(hCommandList, dstptr, hContextSrc, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendMemoryCopyFromContext(hCommandList, dstptr, hContextSrc, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(hContextSrc), as_word(srcptr), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -165,6 +202,9 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyFromContext(ze_comman
 ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyRegion(ze_command_list_handle_t hCommandList, void* dstptr, const ze_copy_region_t* dstRegion, uint32_t dstPitch, uint32_t dstSlicePitch, const void* srcptr, const ze_copy_region_t* srcRegion, uint32_t srcPitch, uint32_t srcSlicePitch, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendMemoryCopyRegion(hCommandList, dstptr, dstRegion, dstPitch, dstSlicePitch, srcptr, srcRegion, srcPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(19);
+  CheckedCall checked("zeCommandListAppendMemoryCopyRegion", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) if (const ze_result_t refused = before_zeCommandListAppendMemoryCopyRegion(hCommandList, dstptr, dstRegion, dstPitch, dstSlicePitch, srcptr, srcRegion, srcPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendMemoryCopyRegion(hCommandList, dstptr, dstRegion, dstPitch, dstSlicePitch, srcptr, srcRegion, srcPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(dstRegion), as_word(dstPitch), as_word(dstSlicePitch), as_word(srcptr), as_word(srcRegion), as_word(srcPitch), as_word(srcSlicePitch), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -173,6 +213,8 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyRegion(ze_command_lis
 ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyWithParameters(ze_command_list_handle_t hCommandList, void* dstptr, const void* srcptr, size_t size, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendMemoryCopyWithParameters(hCommandList, dstptr, srcptr, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(20);
+  CheckedCall checked("zeCommandListAppendMemoryCopyWithParameters", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendMemoryCopyWithParameters(hCommandList, dstptr, srcptr, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(srcptr), as_word(size), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -181,6 +223,9 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyWithParameters(ze_com
 ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryFill(ze_command_list_handle_t hCommandList, void* ptr, const void* pattern, size_t pattern_size, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(21);
+  CheckedCall checked("zeCommandListAppendMemoryFill", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) if (const ze_result_t refused = before_zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(ptr), as_word(pattern), as_word(pattern_size), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -189,6 +234,8 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryFill(ze_command_list_hand
 ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryFillWithParameters(ze_command_list_handle_t hCommandList, void* ptr, const void* pattern, size_t pattern_size, size_t size, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendMemoryFillWithParameters(hCommandList, ptr, pattern, pattern_size, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(22);
+  CheckedCall checked("zeCommandListAppendMemoryFillWithParameters", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendMemoryFillWithParameters(hCommandList, ptr, pattern, pattern_size, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(ptr), as_word(pattern), as_word(pattern_size), as_word(size), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -197,6 +244,8 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryFillWithParameters(ze_com
 ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryPrefetch(ze_command_list_handle_t hCommandList, const void* ptr, size_t size) {
   if (!is_watched()) [[likely]] return zeCommandListAppendMemoryPrefetch(hCommandList, ptr, size);
   CallRecord record(23);
+  CheckedCall checked("zeCommandListAppendMemoryPrefetch", __builtin_return_address(0));
+  if (checked) if (const ze_result_t refused = before_zeCommandListAppendMemoryPrefetch(hCommandList, ptr, size)) return refused;
   const ze_result_t result = zeCommandListAppendMemoryPrefetch(hCommandList, ptr, size);
   record.returned(as_word(result), as_word(hCommandList), as_word(ptr), as_word(size));
   return result;
@@ -205,6 +254,8 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryPrefetch(ze_command_list_
 ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryRangesBarrier(ze_command_list_handle_t hCommandList, uint32_t numRanges, const size_t* pRangeSizes, const void** pRanges, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendMemoryRangesBarrier(hCommandList, numRanges, pRangeSizes, pRanges, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(24);
+  CheckedCall checked("zeCommandListAppendMemoryRangesBarrier", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendMemoryRangesBarrier(hCommandList, numRanges, pRangeSizes, pRanges, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(numRanges), as_word(pRangeSizes), as_word(pRanges), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -213,6 +264,8 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryRangesBarrier(ze_command_
 ze_result_t ZE_APICALL traced_zeCommandListAppendQueryKernelTimestamps(ze_command_list_handle_t hCommandList, uint32_t numEvents, ze_event_handle_t* phEvents, void* dstptr, const size_t* pOffsets, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendQueryKernelTimestamps(hCommandList, numEvents, phEvents, dstptr, pOffsets, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(25);
+  CheckedCall checked("zeCommandListAppendQueryKernelTimestamps", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendQueryKernelTimestamps(hCommandList, numEvents, phEvents, dstptr, pOffsets, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(numEvents), as_word(phEvents), as_word(dstptr), as_word(pOffsets), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -229,6 +282,8 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendSignalEvent(ze_command_list_han
 ze_result_t ZE_APICALL traced_zeCommandListAppendSignalExternalSemaphoreExt(ze_command_list_handle_t hCommandList, uint32_t numSemaphores, ze_external_semaphore_ext_handle_t* phSemaphores, ze_external_semaphore_signal_params_ext_t* signalParams, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendSignalExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, signalParams, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(27);
+  CheckedCall checked("zeCommandListAppendSignalExternalSemaphoreExt", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendSignalExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, signalParams, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(numSemaphores), as_word(phSemaphores), as_word(signalParams), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -237,6 +292,8 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendSignalExternalSemaphoreExt(ze_c
 ze_result_t ZE_APICALL traced_zeCommandListAppendWaitExternalSemaphoreExt(ze_command_list_handle_t hCommandList, uint32_t numSemaphores, ze_external_semaphore_ext_handle_t* phSemaphores, ze_external_semaphore_wait_params_ext_t* waitParams, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendWaitExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, waitParams, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(28);
+  CheckedCall checked("zeCommandListAppendWaitExternalSemaphoreExt", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendWaitExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, waitParams, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(numSemaphores), as_word(phSemaphores), as_word(waitParams), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -253,6 +310,9 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendWaitOnEvents(ze_command_list_ha
 ze_result_t ZE_APICALL traced_zeCommandListAppendWriteGlobalTimestamp(ze_command_list_handle_t hCommandList, uint64_t* dstptr, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendWriteGlobalTimestamp(hCommandList, dstptr, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(30);
+  CheckedCall checked("zeCommandListAppendWriteGlobalTimestamp", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) if (const ze_result_t refused = before_zeCommandListAppendWriteGlobalTimestamp(hCommandList, dstptr, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendWriteGlobalTimestamp(hCommandList, dstptr, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -285,7 +345,10 @@ ze_result_t ZE_APICALL traced_zeCommandListClose(ze_command_list_handle_t hComma
 ze_result_t ZE_APICALL traced_zeCommandListCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_command_list_desc_t* desc, ze_command_list_handle_t* phCommandList) {
   if (!is_watched()) [[likely]] return zeCommandListCreate(hContext, hDevice, desc, phCommandList);
   CallRecord record(34);
+  CheckedCall checked("zeCommandListCreate", __builtin_return_address(0));
+  if (checked) check_structure(desc, 0xf, "ze_command_list_desc_t");
   const ze_result_t result = zeCommandListCreate(hContext, hDevice, desc, phCommandList);
+  if (checked) after_zeCommandListCreate(result, hContext, hDevice, desc, phCommandList);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), received(result, phCommandList));
   return result;
 }
@@ -301,7 +364,10 @@ ze_result_t ZE_APICALL traced_zeCommandListCreateCloneExp(ze_command_list_handle
 ze_result_t ZE_APICALL traced_zeCommandListCreateImmediate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_command_queue_desc_t* altdesc, ze_command_list_handle_t* phCommandList) {
   if (!is_watched()) [[likely]] return zeCommandListCreateImmediate(hContext, hDevice, altdesc, phCommandList);
   CallRecord record(36);
+  CheckedCall checked("zeCommandListCreateImmediate", __builtin_return_address(0));
+  if (checked) check_structure(altdesc, 0xe, "ze_command_queue_desc_t");
   const ze_result_t result = zeCommandListCreateImmediate(hContext, hDevice, altdesc, phCommandList);
+  if (checked) after_zeCommandListCreateImmediate(result, hContext, hDevice, altdesc, phCommandList);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(altdesc), received(result, phCommandList));
   return result;
 }
@@ -309,7 +375,10 @@ ze_result_t ZE_APICALL traced_zeCommandListCreateImmediate(ze_context_handle_t h
 ze_result_t ZE_APICALL traced_zeCommandListDestroy(ze_command_list_handle_t hCommandList) {
   if (!is_watched()) [[likely]] return zeCommandListDestroy(hCommandList);
   CallRecord record(37);
+  CheckedCall checked("zeCommandListDestroy", __builtin_return_address(0));
+  if (checked) if (const ze_result_t refused = before_zeCommandListDestroy(hCommandList)) return refused;
   const ze_result_t result = zeCommandListDestroy(hCommandList);
+  if (checked) after_zeCommandListDestroy(result, hCommandList);
   record.returned(as_word(result), as_word(hCommandList));
   return result;
 }
@@ -357,6 +426,8 @@ ze_result_t ZE_APICALL traced_zeCommandListGetGraphExt(ze_command_list_handle_t 
 ze_result_t ZE_APICALL traced_zeCommandListGetNextCommandIdExp(ze_command_list_handle_t hCommandList, const ze_mutable_command_id_exp_desc_t* desc, uint64_t* pCommandId) {
   if (!is_watched()) [[likely]] return zeCommandListGetNextCommandIdExp(hCommandList, desc, pCommandId);
   CallRecord record(43);
+  CheckedCall checked("zeCommandListGetNextCommandIdExp", __builtin_return_address(0));
+  if (checked) check_structure(desc, 0x20017, "ze_mutable_command_id_exp_desc_t");
   const ze_result_t result = zeCommandListGetNextCommandIdExp(hCommandList, desc, pCommandId);
   record.returned(as_word(result), as_word(hCommandList), as_word(desc), as_word(pCommandId));
   return result;
@@ -365,6 +436,8 @@ ze_result_t ZE_APICALL traced_zeCommandListGetNextCommandIdExp(ze_command_list_h
 ze_result_t ZE_APICALL traced_zeCommandListGetNextCommandIdWithKernelsExp(ze_command_list_handle_t hCommandList, const ze_mutable_command_id_exp_desc_t* desc, uint32_t numKernels, ze_kernel_handle_t* phKernels, uint64_t* pCommandId) {
   if (!is_watched()) [[likely]] return zeCommandListGetNextCommandIdWithKernelsExp(hCommandList, desc, numKernels, phKernels, pCommandId);
   CallRecord record(44);
+  CheckedCall checked("zeCommandListGetNextCommandIdWithKernelsExp", __builtin_return_address(0));
+  if (checked) check_structure(desc, 0x20017, "ze_mutable_command_id_exp_desc_t");
   const ze_result_t result = zeCommandListGetNextCommandIdWithKernelsExp(hCommandList, desc, numKernels, phKernels, pCommandId);
   record.returned(as_word(result), as_word(hCommandList), as_word(desc), as_word(numKernels), as_word(phKernels), as_word(pCommandId));
   return result;
@@ -381,6 +454,8 @@ ze_result_t ZE_APICALL traced_zeCommandListGetOrdinal(ze_command_list_handle_t h
 ze_result_t ZE_APICALL traced_zeCommandListHostSynchronize(ze_command_list_handle_t hCommandList, uint64_t timeout) {
   if (!is_watched()) [[likely]] return zeCommandListHostSynchronize(hCommandList, timeout);
   CallRecord record(46);
+  CheckedCall checked("zeCommandListHostSynchronize", __builtin_return_address(0));
+  if (checked) if (const ze_result_t refused = before_zeCommandListHostSynchronize(hCommandList, timeout)) return refused;
   const ze_result_t result = zeCommandListHostSynchronize(hCommandList, timeout);
   record.returned(as_word(result), as_word(hCommandList), as_word(timeout));
   return result;
@@ -461,6 +536,8 @@ ze_result_t ZE_APICALL traced_zeCommandListIsMutableExp(ze_command_list_handle_t
 ze_result_t ZE_APICALL traced_zeCommandListReset(ze_command_list_handle_t hCommandList) {
   if (!is_watched()) [[likely]] return zeCommandListReset(hCommandList);
   CallRecord record(56);
+  CheckedCall checked("zeCommandListReset", __builtin_return_address(0));
+  if (checked) if (const ze_result_t refused = before_zeCommandListReset(hCommandList)) return refused;
   const ze_result_t result = zeCommandListReset(hCommandList);
   record.returned(as_word(result), as_word(hCommandList));
   return result;
@@ -493,6 +570,8 @@ ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandWaitEventsExp(ze_
 ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandsExp(ze_command_list_handle_t hCommandList, const ze_mutable_commands_exp_desc_t* desc) {
   if (!is_watched()) [[likely]] return zeCommandListUpdateMutableCommandsExp(hCommandList, desc);
   CallRecord record(60);
+  CheckedCall checked("zeCommandListUpdateMutableCommandsExp", __builtin_return_address(0));
+  if (checked) check_structure(desc, 0x20018, "ze_mutable_commands_exp_desc_t");
   const ze_result_t result = zeCommandListUpdateMutableCommandsExp(hCommandList, desc);
   record.returned(as_word(result), as_word(hCommandList), as_word(desc));
   return result;
@@ -501,7 +580,10 @@ ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandsExp(ze_command_l
 ze_result_t ZE_APICALL traced_zeCommandQueueCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_command_queue_desc_t* desc, ze_command_queue_handle_t* phCommandQueue) {
   if (!is_watched()) [[likely]] return zeCommandQueueCreate(hContext, hDevice, desc, phCommandQueue);
   CallRecord record(61);
+  CheckedCall checked("zeCommandQueueCreate", __builtin_return_address(0));
+  if (checked) check_structure(desc, 0xe, "ze_command_queue_desc_t");
   const ze_result_t result = zeCommandQueueCreate(hContext, hDevice, desc, phCommandQueue);
+  if (checked) after_zeCommandQueueCreate(result, hContext, hDevice, desc, phCommandQueue);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), received(result, phCommandQueue));
   return result;
 }
@@ -509,7 +591,10 @@ ze_result_t ZE_APICALL traced_zeCommandQueueCreate(ze_context_handle_t hContext,
 ze_result_t ZE_APICALL traced_zeCommandQueueDestroy(ze_command_queue_handle_t hCommandQueue) {
   if (!is_watched()) [[likely]] return zeCommandQueueDestroy(hCommandQueue);
   CallRecord record(62);
+  CheckedCall checked("zeCommandQueueDestroy", __builtin_return_address(0));
+  if (checked) if (const ze_result_t refused = before_zeCommandQueueDestroy(hCommandQueue)) return refused;
   const ze_result_t result = zeCommandQueueDestroy(hCommandQueue);
+  if (checked) after_zeCommandQueueDestroy(result, hCommandQueue);
   record.returned(as_word(result), as_word(hCommandQueue));
   return result;
 }
@@ -517,6 +602,8 @@ ze_result_t ZE_APICALL traced_zeCommandQueueDestroy(ze_command_queue_handle_t hC
 ze_result_t ZE_APICALL traced_zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t hCommandQueue, uint32_t numCommandLists, ze_command_list_handle_t* phCommandLists, ze_fence_handle_t hFence) {
   if (!is_watched()) [[likely]] return zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence);
   CallRecord record(63);
+  CheckedCall checked("zeCommandQueueExecuteCommandLists", __builtin_return_address(0));
+  if (checked) if (const ze_result_t refused = before_zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence)) return refused;
   const ze_result_t result = zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence);
   record.returned(as_word(result), as_word(hCommandQueue), as_word(numCommandLists), as_word(phCommandLists), as_word(hFence));
   return result;
@@ -565,6 +652,8 @@ ze_result_t ZE_APICALL traced_zeCommandQueueGetPriority(ze_command_queue_handle_
 ze_result_t ZE_APICALL traced_zeCommandQueueSynchronize(ze_command_queue_handle_t hCommandQueue, uint64_t timeout) {
   if (!is_watched()) [[likely]] return zeCommandQueueSynchronize(hCommandQueue, timeout);
   CallRecord record(69);
+  CheckedCall checked("zeCommandQueueSynchronize", __builtin_return_address(0));
+  if (checked) if (const ze_result_t refused = before_zeCommandQueueSynchronize(hCommandQueue, timeout)) return refused;
   const ze_result_t result = zeCommandQueueSynchronize(hCommandQueue, timeout);
   record.returned(as_word(result), as_word(hCommandQueue), as_word(timeout));
   return result;
@@ -573,6 +662,8 @@ ze_result_t ZE_APICALL traced_zeCommandQueueSynchronize(ze_command_queue_handle_
 ze_result_t ZE_APICALL traced_zeContextCreate(ze_driver_handle_t hDriver, const ze_context_desc_t* desc, ze_context_handle_t* phContext) {
   if (!is_watched()) [[likely]] return zeContextCreate(hDriver, desc, phContext);
   CallRecord record(70);
+  CheckedCall checked("zeContextCreate", __builtin_return_address(0));
+  if (checked) check_structure(desc, 0xd, "ze_context_desc_t");
   const ze_result_t result = zeContextCreate(hDriver, desc, phContext);
   record.returned(as_word(result), as_word(hDriver), as_word(desc), received(result, phContext));
   return result;
@@ -581,6 +672,8 @@ ze_result_t ZE_APICALL traced_zeContextCreate(ze_driver_handle_t hDriver, const 
 ze_result_t ZE_APICALL traced_zeContextCreateEx(ze_driver_handle_t hDriver, const ze_context_desc_t* desc, uint32_t numDevices, ze_device_handle_t* phDevices, ze_context_handle_t* phContext) {
   if (!is_watched()) [[likely]] return zeContextCreateEx(hDriver, desc, numDevices, phDevices, phContext);
   CallRecord record(71);
+  CheckedCall checked("zeContextCreateEx", __builtin_return_address(0));
+  if (checked) check_structure(desc, 0xd, "ze_context_desc_t");
   const ze_result_t result = zeContextCreateEx(hDriver, desc, numDevices, phDevices, phContext);
   record.returned(as_word(result), as_word(hDriver), as_word(desc), as_word(numDevices), as_word(phDevices), received(result, phContext));
   return result;
@@ -589,6 +682,8 @@ ze_result_t ZE_APICALL traced_zeContextCreateEx(ze_driver_handle_t hDriver, cons
 ze_result_t ZE_APICALL traced_zeContextDestroy(ze_context_handle_t hContext) {
   if (!is_watched()) [[likely]] return zeContextDestroy(hContext);
   CallRecord record(72);
+  CheckedCall checked("zeContextDestroy", __builtin_return_address(0));
+  if (checked) if (const ze_result_t refused = before_zeContextDestroy(hContext)) return refused;
   const ze_result_t result = zeContextDestroy(hContext);
   record.returned(as_word(result), as_word(hContext));
   return result;
@@ -685,6 +780,8 @@ ze_result_t ZE_APICALL traced_zeDeviceGetCommandQueueGroupProperties(ze_device_h
 ze_result_t ZE_APICALL traced_zeDeviceGetComputeProperties(ze_device_handle_t hDevice, ze_device_compute_properties_t* pComputeProperties) {
   if (!is_watched()) [[likely]] return zeDeviceGetComputeProperties(hDevice, pComputeProperties);
   CallRecord record(84);
+  CheckedCall checked("zeDeviceGetComputeProperties", __builtin_return_address(0));
+  if (checked) check_structure(pComputeProperties, 0x4, "ze_device_compute_properties_t");
   const ze_result_t result = zeDeviceGetComputeProperties(hDevice, pComputeProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pComputeProperties));
   return result;
@@ -701,6 +798,8 @@ ze_result_t ZE_APICALL traced_zeDeviceGetCounterBasedEventMaxValue(ze_device_han
 ze_result_t ZE_APICALL traced_zeDeviceGetExternalMemoryProperties(ze_device_handle_t hDevice, ze_device_external_memory_properties_t* pExternalMemoryProperties) {
   if (!is_watched()) [[likely]] return zeDeviceGetExternalMemoryProperties(hDevice, pExternalMemoryProperties);
   CallRecord record(86);
+  CheckedCall checked("zeDeviceGetExternalMemoryProperties", __builtin_return_address(0));
+  if (checked) check_structure(pExternalMemoryProperties, 0xc, "ze_device_external_memory_properties_t");
   const ze_result_t result = zeDeviceGetExternalMemoryProperties(hDevice, pExternalMemoryProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pExternalMemoryProperties));
   return result;
@@ -725,6 +824,8 @@ ze_result_t ZE_APICALL traced_zeDeviceGetGlobalTimestamps(ze_device_handle_t hDe
 ze_result_t ZE_APICALL traced_zeDeviceGetImageProperties(ze_device_handle_t hDevice, ze_device_image_properties_t* pImageProperties) {
   if (!is_watched()) [[likely]] return zeDeviceGetImageProperties(hDevice, pImageProperties);
   CallRecord record(89);
+  CheckedCall checked("zeDeviceGetImageProperties", __builtin_return_address(0));
+  if (checked) check_structure(pImageProperties, 0xa, "ze_device_image_properties_t");
   const ze_result_t result = zeDeviceGetImageProperties(hDevice, pImageProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pImageProperties));
   return result;
@@ -733,6 +834,8 @@ ze_result_t ZE_APICALL traced_zeDeviceGetImageProperties(ze_device_handle_t hDev
 ze_result_t ZE_APICALL traced_zeDeviceGetMemoryAccessProperties(ze_device_handle_t hDevice, ze_device_memory_access_properties_t* pMemAccessProperties) {
   if (!is_watched()) [[likely]] return zeDeviceGetMemoryAccessProperties(hDevice, pMemAccessProperties);
   CallRecord record(90);
+  CheckedCall checked("zeDeviceGetMemoryAccessProperties", __builtin_return_address(0));
+  if (checked) check_structure(pMemAccessProperties, 0x8, "ze_device_memory_access_properties_t");
   const ze_result_t result = zeDeviceGetMemoryAccessProperties(hDevice, pMemAccessProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pMemAccessProperties));
   return result;
@@ -749,6 +852,8 @@ ze_result_t ZE_APICALL traced_zeDeviceGetMemoryProperties(ze_device_handle_t hDe
 ze_result_t ZE_APICALL traced_zeDeviceGetModuleProperties(ze_device_handle_t hDevice, ze_device_module_properties_t* pModuleProperties) {
   if (!is_watched()) [[likely]] return zeDeviceGetModuleProperties(hDevice, pModuleProperties);
   CallRecord record(92);
+  CheckedCall checked("zeDeviceGetModuleProperties", __builtin_return_address(0));
+  if (checked) check_structure(pModuleProperties, 0x5, "ze_device_module_properties_t");
   const ze_result_t result = zeDeviceGetModuleProperties(hDevice, pModuleProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pModuleProperties));
   return result;
@@ -757,6 +862,8 @@ ze_result_t ZE_APICALL traced_zeDeviceGetModuleProperties(ze_device_handle_t hDe
 ze_result_t ZE_APICALL traced_zeDeviceGetP2PProperties(ze_device_handle_t hDevice, ze_device_handle_t hPeerDevice, ze_device_p2p_properties_t* pP2PProperties) {
   if (!is_watched()) [[likely]] return zeDeviceGetP2PProperties(hDevice, hPeerDevice, pP2PProperties);
   CallRecord record(93);
+  CheckedCall checked("zeDeviceGetP2PProperties", __builtin_return_address(0));
+  if (checked) check_structure(pP2PProperties, 0xb, "ze_device_p2p_properties_t");
   const ze_result_t result = zeDeviceGetP2PProperties(hDevice, hPeerDevice, pP2PProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(hPeerDevice), as_word(pP2PProperties));
   return result;
@@ -765,6 +872,8 @@ ze_result_t ZE_APICALL traced_zeDeviceGetP2PProperties(ze_device_handle_t hDevic
 ze_result_t ZE_APICALL traced_zeDeviceGetProperties(ze_device_handle_t hDevice, ze_device_properties_t* pDeviceProperties) {
   if (!is_watched()) [[likely]] return zeDeviceGetProperties(hDevice, pDeviceProperties);
   CallRecord record(94);
+  CheckedCall checked("zeDeviceGetProperties", __builtin_return_address(0));
+  if (checked) check_structure(pDeviceProperties, 0x3, "ze_device_properties_t");
   const ze_result_t result = zeDeviceGetProperties(hDevice, pDeviceProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pDeviceProperties));
   return result;
@@ -821,6 +930,8 @@ ze_result_t ZE_APICALL traced_zeDeviceGetVectorWidthPropertiesExt(ze_device_hand
 ze_result_t ZE_APICALL traced_zeDeviceImportExternalSemaphoreExt(ze_device_handle_t hDevice, const ze_external_semaphore_ext_desc_t* desc, ze_external_semaphore_ext_handle_t* phSemaphore) {
   if (!is_watched()) [[likely]] return zeDeviceImportExternalSemaphoreExt(hDevice, desc, phSemaphore);
   CallRecord record(101);
+  CheckedCall checked("zeDeviceImportExternalSemaphoreExt", __builtin_return_address(0));
+  if (checked) check_structure(desc, 0x20022, "ze_external_semaphore_ext_desc_t");
   const ze_result_t result = zeDeviceImportExternalSemaphoreExt(hDevice, desc, phSemaphore);
   record.returned(as_word(result), as_word(hDevice), as_word(desc), received(result, phSemaphore));
   return result;
@@ -829,6 +940,8 @@ ze_result_t ZE_APICALL traced_zeDeviceImportExternalSemaphoreExt(ze_device_handl
 ze_result_t ZE_APICALL traced_zeDevicePciGetPropertiesExt(ze_device_handle_t hDevice, ze_pci_ext_properties_t* pPciProperties) {
   if (!is_watched()) [[likely]] return zeDevicePciGetPropertiesExt(hDevice, pPciProperties);
   CallRecord record(102);
+  CheckedCall checked("zeDevicePciGetPropertiesExt", __builtin_return_address(0));
+  if (checked) check_structure(pPciProperties, 0x10008, "ze_pci_ext_properties_t");
   const ze_result_t result = zeDevicePciGetPropertiesExt(hDevice, pPciProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pPciProperties));
   return result;
@@ -869,6 +982,8 @@ ze_result_t ZE_APICALL traced_zeDeviceSynchronize(ze_device_handle_t hDevice) {
 ze_result_t ZE_APICALL traced_zeDeviceValidateRuntimeRequirements(ze_device_handle_t hDevice, const char* pRequirements, ze_validate_runtime_requirements_output_t* pOut) {
   if (!is_watched()) [[likely]] return zeDeviceValidateRuntimeRequirements(hDevice, pRequirements, pOut);
   CallRecord record(107);
+  CheckedCall checked("zeDeviceValidateRuntimeRequirements", __builtin_return_address(0));
+  if (checked) check_structure(pOut, 0x20046, "ze_validate_runtime_requirements_output_t");
   const ze_result_t result = zeDeviceValidateRuntimeRequirements(hDevice, pRequirements, pOut);
   record.returned(as_word(result), as_word(hDevice), as_word(pRequirements), as_word(pOut));
   return result;
@@ -917,6 +1032,8 @@ ze_result_t ZE_APICALL traced_zeDriverGetExtensionProperties(ze_driver_handle_t 
 ze_result_t ZE_APICALL traced_zeDriverGetIpcProperties(ze_driver_handle_t hDriver, ze_driver_ipc_properties_t* pIpcProperties) {
   if (!is_watched()) [[likely]] return zeDriverGetIpcProperties(hDriver, pIpcProperties);
   CallRecord record(113);
+  CheckedCall checked("zeDriverGetIpcProperties", __builtin_return_address(0));
+  if (checked) check_structure(pIpcProperties, 0x2, "ze_driver_ipc_properties_t");
   const ze_result_t result = zeDriverGetIpcProperties(hDriver, pIpcProperties);
   record.returned(as_word(result), as_word(hDriver), as_word(pIpcProperties));
   return result;
@@ -933,6 +1050,8 @@ ze_result_t ZE_APICALL traced_zeDriverGetLastErrorDescription(ze_driver_handle_t
 ze_result_t ZE_APICALL traced_zeDriverGetProperties(ze_driver_handle_t hDriver, ze_driver_properties_t* pDriverProperties) {
   if (!is_watched()) [[likely]] return zeDriverGetProperties(hDriver, pDriverProperties);
   CallRecord record(115);
+  CheckedCall checked("zeDriverGetProperties", __builtin_return_address(0));
+  if (checked) check_structure(pDriverProperties, 0x1, "ze_driver_properties_t");
   const ze_result_t result = zeDriverGetProperties(hDriver, pDriverProperties);
   record.returned(as_word(result), as_word(hDriver), as_word(pDriverProperties));
   return result;
@@ -965,6 +1084,8 @@ ze_result_t ZE_APICALL traced_zeEventCounterBasedCloseIpcHandle(ze_event_handle_
 ze_result_t ZE_APICALL traced_zeEventCounterBasedCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_event_counter_based_desc_t* desc, ze_event_handle_t* phEvent) {
   if (!is_watched()) [[likely]] return zeEventCounterBasedCreate(hContext, hDevice, desc, phEvent);
   CallRecord record(119);
+  CheckedCall checked("zeEventCounterBasedCreate", __builtin_return_address(0));
+  if (checked) check_structure(desc, 0x2003a, "ze_event_counter_based_desc_t");
   const ze_result_t result = zeEventCounterBasedCreate(hContext, hDevice, desc, phEvent);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), received(result, phEvent));
   return result;
@@ -997,6 +1118,8 @@ ze_result_t ZE_APICALL traced_zeEventCounterBasedOpenIpcHandle(ze_context_handle
 ze_result_t ZE_APICALL traced_zeEventCreate(ze_event_pool_handle_t hEventPool, const ze_event_desc_t* desc, ze_event_handle_t* phEvent) {
   if (!is_watched()) [[likely]] return zeEventCreate(hEventPool, desc, phEvent);
   CallRecord record(123);
+  CheckedCall checked("zeEventCreate", __builtin_return_address(0));
+  if (checked) check_structure(desc, 0x11, "ze_event_desc_t");
   const ze_result_t result = zeEventCreate(hEventPool, desc, phEvent);
   record.returned(as_word(result), as_word(hEventPool), as_word(desc), received(result, phEvent));
   return result;
@@ -1005,6 +1128,8 @@ ze_result_t ZE_APICALL traced_zeEventCreate(ze_event_pool_handle_t hEventPool, c
 ze_result_t ZE_APICALL traced_zeEventDestroy(ze_event_handle_t hEvent) {
   if (!is_watched()) [[likely]] return zeEventDestroy(hEvent);
   CallRecord record(124);
+  CheckedCall checked("zeEventDestroy", __builtin_return_address(0));
+  if (checked) if (const ze_result_t refused = before_zeEventDestroy(hEvent)) return refused;
   const ze_result_t result = zeEventDestroy(hEvent);
   record.returned(as_word(result), as_word(hEvent));
   return result;
@@ -1045,6 +1170,8 @@ ze_result_t ZE_APICALL traced_zeEventGetWaitScope(ze_event_handle_t hEvent, ze_e
 ze_result_t ZE_APICALL traced_zeEventHostReset(ze_event_handle_t hEvent) {
   if (!is_watched()) [[likely]] return zeEventHostReset(hEvent);
   CallRecord record(129);
+  CheckedCall checked("zeEventHostReset", __builtin_return_address(0));
+  if (checked) if (const ze_result_t refused = before_zeEventHostReset(hEvent)) return refused;
   const ze_result_t result = zeEventHostReset(hEvent);
   record.returned(as_word(result), as_word(hEvent));
   return result;
@@ -1053,6 +1180,8 @@ ze_result_t ZE_APICALL traced_zeEventHostReset(ze_event_handle_t hEvent) {
 ze_result_t ZE_APICALL traced_zeEventHostSignal(ze_event_handle_t hEvent) {
   if (!is_watched()) [[likely]] return zeEventHostSignal(hEvent);
   CallRecord record(130);
+  CheckedCall checked("zeEventHostSignal", __builtin_return_address(0));
+  if (checked) if (const ze_result_t refused = before_zeEventHostSignal(hEvent)) return refused;
   const ze_result_t result = zeEventHostSignal(hEvent);
   record.returned(as_word(result), as_word(hEvent));
   return result;
@@ -1061,6 +1190,8 @@ ze_result_t ZE_APICALL traced_zeEventHostSignal(ze_event_handle_t hEvent) {
 ze_result_t ZE_APICALL traced_zeEventHostSynchronize(ze_event_handle_t hEvent, uint64_t timeout) {
   if (!is_watched()) [[likely]] return zeEventHostSynchronize(hEvent, timeout);
   CallRecord record(131);
+  CheckedCall checked("zeEventHostSynchronize", __builtin_return_address(0));
+  if (checked) if (const ze_result_t refused = before_zeEventHostSynchronize(hEvent, timeout)) return refused;
   const ze_result_t result = zeEventHostSynchronize(hEvent, timeout);
   record.returned(as_word(result), as_word(hEvent), as_word(timeout));
   return result;
@@ -1077,7 +1208,10 @@ ze_result_t ZE_APICALL traced_zeEventPoolCloseIpcHandle(ze_event_pool_handle_t h
 ze_result_t ZE_APICALL traced_zeEventPoolCreate(ze_context_handle_t hContext, const ze_event_pool_desc_t* desc, uint32_t numDevices, ze_device_handle_t* phDevices, ze_event_pool_handle_t* phEventPool) {
   if (!is_watched()) [[likely]] return zeEventPoolCreate(hContext, desc, numDevices, phDevices, phEventPool);
   CallRecord record(133);
+  CheckedCall checked("zeEventPoolCreate", __builtin_return_address(0));
+  if (checked) check_structure(desc, 0x10, "ze_event_pool_desc_t");
   const ze_result_t result = zeEventPoolCreate(hContext, desc, numDevices, phDevices, phEventPool);
+  if (checked) after_zeEventPoolCreate(result, hContext, desc, numDevices, phDevices, phEventPool);
   record.returned(as_word(result), as_word(hContext), as_word(desc), as_word(numDevices), as_word(phDevices), received(result, phEventPool));
   return result;
 }
@@ -1085,7 +1219,9 @@ ze_result_t ZE_APICALL traced_zeEventPoolCreate(ze_context_handle_t hContext, co
 ze_result_t ZE_APICALL traced_zeEventPoolDestroy(ze_event_pool_handle_t hEventPool) {
   if (!is_watched()) [[likely]] return zeEventPoolDestroy(hEventPool);
   CallRecord record(134);
+  CheckedCall checked("zeEventPoolDestroy", __builtin_return_address(0));
   const ze_result_t result = zeEventPoolDestroy(hEventPool);
+  if (checked) after_zeEventPoolDestroy(result, hEventPool);
   record.returned(as_word(result), as_word(hEventPool));
   return result;
 }
@@ -1149,6 +1285,8 @@ ze_result_t ZE_APICALL traced_zeEventQueryKernelTimestampsExt(ze_event_handle_t 
 ze_result_t ZE_APICALL traced_zeEventQueryStatus(ze_event_handle_t hEvent) {
   if (!is_watched()) [[likely]] return zeEventQueryStatus(hEvent);
   CallRecord record(142);
+  CheckedCall checked("zeEventQueryStatus", __builtin_return_address(0));
+  if (checked) if (const ze_result_t refused = before_zeEventQueryStatus(hEvent)) return refused;
   const ze_result_t result = zeEventQueryStatus(hEvent);
   record.returned(as_word(result), as_word(hEvent));
   return result;
@@ -1189,6 +1327,8 @@ ze_result_t ZE_APICALL traced_zeFabricEdgeGetExp(ze_fabric_vertex_handle_t hVert
 ze_result_t ZE_APICALL traced_zeFabricEdgeGetPropertiesExp(ze_fabric_edge_handle_t hEdge, ze_fabric_edge_exp_properties_t* pEdgeProperties) {
   if (!is_watched()) [[likely]] return zeFabricEdgeGetPropertiesExp(hEdge, pEdgeProperties);
   CallRecord record(147);
+  CheckedCall checked("zeFabricEdgeGetPropertiesExp", __builtin_return_address(0));
+  if (checked) check_structure(pEdgeProperties, 0x2000c, "ze_fabric_edge_exp_properties_t");
   const ze_result_t result = zeFabricEdgeGetPropertiesExp(hEdge, pEdgeProperties);
   record.returned(as_word(result), as_word(hEdge), as_word(pEdgeProperties));
   return result;
@@ -1221,6 +1361,8 @@ ze_result_t ZE_APICALL traced_zeFabricVertexGetExp(ze_driver_handle_t hDriver, u
 ze_result_t ZE_APICALL traced_zeFabricVertexGetPropertiesExp(ze_fabric_vertex_handle_t hVertex, ze_fabric_vertex_exp_properties_t* pVertexProperties) {
   if (!is_watched()) [[likely]] return zeFabricVertexGetPropertiesExp(hVertex, pVertexProperties);
   CallRecord record(151);
+  CheckedCall checked("zeFabricVertexGetPropertiesExp", __builtin_return_address(0));
+  if (checked) check_structure(pVertexProperties, 0x2000b, "ze_fabric_vertex_exp_properties_t");
   const ze_result_t result = zeFabricVertexGetPropertiesExp(hVertex, pVertexProperties);
   record.returned(as_word(result), as_word(hVertex), as_word(pVertexProperties));
   return result;
@@ -1237,6 +1379,8 @@ ze_result_t ZE_APICALL traced_zeFabricVertexGetSubVerticesExp(ze_fabric_vertex_h
 ze_result_t ZE_APICALL traced_zeFenceCreate(ze_command_queue_handle_t hCommandQueue, const ze_fence_desc_t* desc, ze_fence_handle_t* phFence) {
   if (!is_watched()) [[likely]] return zeFenceCreate(hCommandQueue, desc, phFence);
   CallRecord record(153);
+  CheckedCall checked("zeFenceCreate", __builtin_return_address(0));
+  if (checked) check_structure(desc, 0x12, "ze_fence_desc_t");
   const ze_result_t result = zeFenceCreate(hCommandQueue, desc, phFence);
   record.returned(as_word(result), as_word(hCommandQueue), as_word(desc), received(result, phFence));
   return result;
@@ -1245,6 +1389,8 @@ ze_result_t ZE_APICALL traced_zeFenceCreate(ze_command_queue_handle_t hCommandQu
 ze_result_t ZE_APICALL traced_zeFenceDestroy(ze_fence_handle_t hFence) {
   if (!is_watched()) [[likely]] return zeFenceDestroy(hFence);
   CallRecord record(154);
+  CheckedCall checked("zeFenceDestroy", __builtin_return_address(0));
+  if (checked) if (const ze_result_t refused = before_zeFenceDestroy(hFence)) return refused;
   const ze_result_t result = zeFenceDestroy(hFence);
   record.returned(as_word(result), as_word(hFence));
   return result;
@@ -1253,6 +1399,8 @@ ze_result_t ZE_APICALL traced_zeFenceDestroy(ze_fence_handle_t hFence) {
 ze_result_t ZE_APICALL traced_zeFenceHostSynchronize(ze_fence_handle_t hFence, uint64_t timeout) {
   if (!is_watched()) [[likely]] return zeFenceHostSynchronize(hFence, timeout);
   CallRecord record(155);
+  CheckedCall checked("zeFenceHostSynchronize", __builtin_return_address(0));
+  if (checked) if (const ze_result_t refused = before_zeFenceHostSynchronize(hFence, timeout)) return refused;
   const ze_result_t result = zeFenceHostSynchronize(hFence, timeout);
   record.returned(as_word(result), as_word(hFence), as_word(timeout));
   return result;
@@ -1269,6 +1417,8 @@ ze_result_t ZE_APICALL traced_zeFenceQueryStatus(ze_fence_handle_t hFence) {
 ze_result_t ZE_APICALL traced_zeFenceReset(ze_fence_handle_t hFence) {
   if (!is_watched()) [[likely]] return zeFenceReset(hFence);
   CallRecord record(157);
+  CheckedCall checked("zeFenceReset", __builtin_return_address(0));
+  if (checked) if (const ze_result_t refused = before_zeFenceReset(hFence)) return refused;
   const ze_result_t result = zeFenceReset(hFence);
   record.returned(as_word(result), as_word(hFence));
   return result;
@@ -1333,7 +1483,10 @@ ze_result_t ZE_APICALL traced_zeGraphSetDestructionCallbackExt(ze_graph_handle_t
 ze_result_t ZE_APICALL traced_zeImageCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_image_desc_t* desc, ze_image_handle_t* phImage) {
   if (!is_watched()) [[likely]] return zeImageCreate(hContext, hDevice, desc, phImage);
   CallRecord record(165);
+  CheckedCall checked("zeImageCreate", __builtin_return_address(0));
+  if (checked) check_structure(desc, 0x13, "ze_image_desc_t");
   const ze_result_t result = zeImageCreate(hContext, hDevice, desc, phImage);
+  if (checked) after_zeImageCreate(result, hContext, hDevice, desc, phImage);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), received(result, phImage));
   return result;
 }
@@ -1341,7 +1494,9 @@ ze_result_t ZE_APICALL traced_zeImageCreate(ze_context_handle_t hContext, ze_dev
 ze_result_t ZE_APICALL traced_zeImageDestroy(ze_image_handle_t hImage) {
   if (!is_watched()) [[likely]] return zeImageDestroy(hImage);
   CallRecord record(166);
+  CheckedCall checked("zeImageDestroy", __builtin_return_address(0));
   const ze_result_t result = zeImageDestroy(hImage);
+  if (checked) after_zeImageDestroy(result, hImage);
   record.returned(as_word(result), as_word(hImage));
   return result;
 }
@@ -1349,6 +1504,8 @@ ze_result_t ZE_APICALL traced_zeImageDestroy(ze_image_handle_t hImage) {
 ze_result_t ZE_APICALL traced_zeImageGetAllocPropertiesExt(ze_context_handle_t hContext, ze_image_handle_t hImage, ze_image_allocation_ext_properties_t* pImageAllocProperties) {
   if (!is_watched()) [[likely]] return zeImageGetAllocPropertiesExt(hContext, hImage, pImageAllocProperties);
   CallRecord record(167);
+  CheckedCall checked("zeImageGetAllocPropertiesExt", __builtin_return_address(0));
+  if (checked) check_structure(pImageAllocProperties, 0x1000c, "ze_image_allocation_ext_properties_t");
   const ze_result_t result = zeImageGetAllocPropertiesExt(hContext, hImage, pImageAllocProperties);
   record.returned(as_word(result), as_word(hContext), as_word(hImage), as_word(pImageAllocProperties));
   return result;
@@ -1365,6 +1522,8 @@ ze_result_t ZE_APICALL traced_zeImageGetDeviceOffsetExp(ze_image_handle_t hImage
 ze_result_t ZE_APICALL traced_zeImageGetMemoryPropertiesExp(ze_image_handle_t hImage, ze_image_memory_properties_exp_t* pMemoryProperties) {
   if (!is_watched()) [[likely]] return zeImageGetMemoryPropertiesExp(hImage, pMemoryProperties);
   CallRecord record(169);
+  CheckedCall checked("zeImageGetMemoryPropertiesExp", __builtin_return_address(0));
+  if (checked) check_structure(pMemoryProperties, 0x20007, "ze_image_memory_properties_exp_t");
   const ze_result_t result = zeImageGetMemoryPropertiesExp(hImage, pMemoryProperties);
   record.returned(as_word(result), as_word(hImage), as_word(pMemoryProperties));
   return result;
@@ -1373,6 +1532,8 @@ ze_result_t ZE_APICALL traced_zeImageGetMemoryPropertiesExp(ze_image_handle_t hI
 ze_result_t ZE_APICALL traced_zeImageGetProperties(ze_device_handle_t hDevice, const ze_image_desc_t* desc, ze_image_properties_t* pImageProperties) {
   if (!is_watched()) [[likely]] return zeImageGetProperties(hDevice, desc, pImageProperties);
   CallRecord record(170);
+  CheckedCall checked("zeImageGetProperties", __builtin_return_address(0));
+  if (checked) check_structure(desc, 0x13, "ze_image_desc_t");
   const ze_result_t result = zeImageGetProperties(hDevice, desc, pImageProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(desc), as_word(pImageProperties));
   return result;
@@ -1381,6 +1542,8 @@ ze_result_t ZE_APICALL traced_zeImageGetProperties(ze_device_handle_t hDevice, c
 ze_result_t ZE_APICALL traced_zeImageViewCreateExp(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_image_desc_t* desc, ze_image_handle_t hImage, ze_image_handle_t* phImageView) {
   if (!is_watched()) [[likely]] return zeImageViewCreateExp(hContext, hDevice, desc, hImage, phImageView);
   CallRecord record(171);
+  CheckedCall checked("zeImageViewCreateExp", __builtin_return_address(0));
+  if (checked) check_structure(desc, 0x13, "ze_image_desc_t");
   const ze_result_t result = zeImageViewCreateExp(hContext, hDevice, desc, hImage, phImageView);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), as_word(hImage), received(result, phImageView));
   return result;
@@ -1389,6 +1552,8 @@ ze_result_t ZE_APICALL traced_zeImageViewCreateExp(ze_context_handle_t hContext,
 ze_result_t ZE_APICALL traced_zeImageViewCreateExt(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_image_desc_t* desc, ze_image_handle_t hImage, ze_image_handle_t* phImageView) {
   if (!is_watched()) [[likely]] return zeImageViewCreateExt(hContext, hDevice, desc, hImage, phImageView);
   CallRecord record(172);
+  CheckedCall checked("zeImageViewCreateExt", __builtin_return_address(0));
+  if (checked) check_structure(desc, 0x13, "ze_image_desc_t");
   const ze_result_t result = zeImageViewCreateExt(hContext, hDevice, desc, hImage, phImageView);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), as_word(hImage), received(result, phImageView));
   return result;
@@ -1405,6 +1570,8 @@ ze_result_t ZE_APICALL traced_zeInit(ze_init_flags_t flags) {
 ze_result_t ZE_APICALL traced_zeInitDrivers(uint32_t* pCount, ze_driver_handle_t* phDrivers, ze_init_driver_type_desc_t* desc) {
   if (!is_watched()) [[likely]] return zeInitDrivers(pCount, phDrivers, desc);
   CallRecord record(174);
+  CheckedCall checked("zeInitDrivers", __builtin_return_address(0));
+  if (checked) check_structure(desc, 0x20021, "ze_init_driver_type_desc_t");
   const ze_result_t result = zeInitDrivers(pCount, phDrivers, desc);
   record.returned(as_word(result), as_word(pCount), as_word(phDrivers), as_word(desc));
   return result;
@@ -1413,6 +1580,8 @@ ze_result_t ZE_APICALL traced_zeInitDrivers(uint32_t* pCount, ze_driver_handle_t
 ze_result_t ZE_APICALL traced_zeKernelCreate(ze_module_handle_t hModule, const ze_kernel_desc_t* desc, ze_kernel_handle_t* phKernel) {
   if (!is_watched()) [[likely]] return zeKernelCreate(hModule, desc, phKernel);
   CallRecord record(175);
+  CheckedCall checked("zeKernelCreate", __builtin_return_address(0));
+  if (checked) check_structure(desc, 0x1d, "ze_kernel_desc_t");
   const ze_result_t result = zeKernelCreate(hModule, desc, phKernel);
   record.returned(as_word(result), as_word(hModule), as_word(desc), received(result, phKernel));
   return result;
@@ -1461,6 +1630,8 @@ ze_result_t ZE_APICALL traced_zeKernelGetName(ze_kernel_handle_t hKernel, size_t
 ze_result_t ZE_APICALL traced_zeKernelGetProperties(ze_kernel_handle_t hKernel, ze_kernel_properties_t* pKernelProperties) {
   if (!is_watched()) [[likely]] return zeKernelGetProperties(hKernel, pKernelProperties);
   CallRecord record(181);
+  CheckedCall checked("zeKernelGetProperties", __builtin_return_address(0));
+  if (checked) check_structure(pKernelProperties, 0x1e, "ze_kernel_properties_t");
   const ze_result_t result = zeKernelGetProperties(hKernel, pKernelProperties);
   record.returned(as_word(result), as_word(hKernel), as_word(pKernelProperties));
   return result;
@@ -1477,6 +1648,8 @@ ze_result_t ZE_APICALL traced_zeKernelGetSourceAttributes(ze_kernel_handle_t hKe
 ze_result_t ZE_APICALL traced_zeKernelSchedulingHintExp(ze_kernel_handle_t hKernel, ze_scheduling_hint_exp_desc_t* pHint) {
   if (!is_watched()) [[likely]] return zeKernelSchedulingHintExp(hKernel, pHint);
   CallRecord record(183);
+  CheckedCall checked("zeKernelSchedulingHintExp", __builtin_return_address(0));
+  if (checked) check_structure(pHint, 0x20004, "ze_scheduling_hint_exp_desc_t");
   const ze_result_t result = zeKernelSchedulingHintExp(hKernel, pHint);
   record.returned(as_word(result), as_word(hKernel), as_word(pHint));
   return result;
@@ -1541,7 +1714,10 @@ ze_result_t ZE_APICALL traced_zeKernelSuggestMaxCooperativeGroupCount(ze_kernel_
 ze_result_t ZE_APICALL traced_zeMemAllocDevice(ze_context_handle_t hContext, const ze_device_mem_alloc_desc_t* device_desc, size_t size, size_t alignment, ze_device_handle_t hDevice, void** pptr) {
   if (!is_watched()) [[likely]] return zeMemAllocDevice(hContext, device_desc, size, alignment, hDevice, pptr);
   CallRecord record(191);
+  CheckedCall checked("zeMemAllocDevice", __builtin_return_address(0));
+  if (checked) check_structure(device_desc, 0x15, "ze_device_mem_alloc_desc_t");
   const ze_result_t result = zeMemAllocDevice(hContext, device_desc, size, alignment, hDevice, pptr);
+  if (checked) after_zeMemAllocDevice(result, hContext, device_desc, size, alignment, hDevice, pptr);
   record.returned(as_word(result), as_word(hContext), as_word(device_desc), as_word(size), as_word(alignment), as_word(hDevice), received(result, pptr));
   return result;
 }
@@ -1549,7 +1725,10 @@ ze_result_t ZE_APICALL traced_zeMemAllocDevice(ze_context_handle_t hContext, con
 ze_result_t ZE_APICALL traced_zeMemAllocHost(ze_context_handle_t hContext, const ze_host_mem_alloc_desc_t* host_desc, size_t size, size_t alignment, void** pptr) {
   if (!is_watched()) [[likely]] return zeMemAllocHost(hContext, host_desc, size, alignment, pptr);
   CallRecord record(192);
+  CheckedCall checked("zeMemAllocHost", __builtin_return_address(0));
+  if (checked) check_structure(host_desc, 0x16, "ze_host_mem_alloc_desc_t");
   const ze_result_t result = zeMemAllocHost(hContext, host_desc, size, alignment, pptr);
+  if (checked) after_zeMemAllocHost(result, hContext, host_desc, size, alignment, pptr);
   record.returned(as_word(result), as_word(hContext), as_word(host_desc), as_word(size), as_word(alignment), received(result, pptr));
   return result;
 }
@@ -1557,7 +1736,11 @@ ze_result_t ZE_APICALL traced_zeMemAllocHost(ze_context_handle_t hContext, const
 ze_result_t ZE_APICALL traced_zeMemAllocShared(ze_context_handle_t hContext, const ze_device_mem_alloc_desc_t* device_desc, const ze_host_mem_alloc_desc_t* host_desc, size_t size, size_t alignment, ze_device_handle_t hDevice, void** pptr) {
   if (!is_watched()) [[likely]] return zeMemAllocShared(hContext, device_desc, host_desc, size, alignment, hDevice, pptr);
   CallRecord record(193);
+  CheckedCall checked("zeMemAllocShared", __builtin_return_address(0));
+  if (checked) check_structure(device_desc, 0x15, "ze_device_mem_alloc_desc_t");
+  if (checked) check_structure(host_desc, 0x16, "ze_host_mem_alloc_desc_t");
   const ze_result_t result = zeMemAllocShared(hContext, device_desc, host_desc, size, alignment, hDevice, pptr);
+  if (checked) after_zeMemAllocShared(result, hContext, device_desc, host_desc, size, alignment, hDevice, pptr);
   record.returned(as_word(result), as_word(hContext), as_word(device_desc), as_word(host_desc), as_word(size), as_word(alignment), as_word(hDevice), received(result, pptr));
   return result;
 }
@@ -1576,6 +1759,7 @@ ze_result_t ZE_APICALL traced_zeMemFree(ze_context_handle_t hContext, void* ptr)
   CheckedCall checked("zeMemFree", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeMemFree(hContext, ptr)) return refused;
   const ze_result_t result = zeMemFree(hContext, ptr);
+  if (checked) after_zeMemFree(result, hContext, ptr);
   record.returned(as_word(result), as_word(hContext), as_word(ptr));
   return result;
 }
@@ -1583,7 +1767,11 @@ ze_result_t ZE_APICALL traced_zeMemFree(ze_context_handle_t hContext, void* ptr)
 ze_result_t ZE_APICALL traced_zeMemFreeExt(ze_context_handle_t hContext, const ze_memory_free_ext_desc_t* pMemFreeDesc, void* ptr) {
   if (!is_watched()) [[likely]] return zeMemFreeExt(hContext, pMemFreeDesc, ptr);
   CallRecord record(196);
+  CheckedCall checked("zeMemFreeExt", __builtin_return_address(0));
+  if (checked) check_structure(pMemFreeDesc, 0x1000a, "ze_memory_free_ext_desc_t");
+  if (checked) if (const ze_result_t refused = before_zeMemFreeExt(hContext, pMemFreeDesc, ptr)) return refused;
   const ze_result_t result = zeMemFreeExt(hContext, pMemFreeDesc, ptr);
+  if (checked) after_zeMemFreeExt(result, hContext, pMemFreeDesc, ptr);
   record.returned(as_word(result), as_word(hContext), as_word(pMemFreeDesc), as_word(ptr));
   return result;
 }
@@ -1599,6 +1787,8 @@ ze_result_t ZE_APICALL traced_zeMemGetAddressRange(ze_context_handle_t hContext,
 ze_result_t ZE_APICALL traced_zeMemGetAllocProperties(ze_context_handle_t hContext, const void* ptr, ze_memory_allocation_properties_t* pMemAllocProperties, ze_device_handle_t* phDevice) {
   if (!is_watched()) [[likely]] return zeMemGetAllocProperties(hContext, ptr, pMemAllocProperties, phDevice);
   CallRecord record(198);
+  CheckedCall checked("zeMemGetAllocProperties", __builtin_return_address(0));
+  if (checked) check_structure(pMemAllocProperties, 0x17, "ze_memory_allocation_properties_t");
   const ze_result_t result = zeMemGetAllocProperties(hContext, ptr, pMemAllocProperties, phDevice);
   record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(pMemAllocProperties), received(result, phDevice));
   return result;
@@ -1695,7 +1885,10 @@ ze_result_t ZE_APICALL traced_zeModuleBuildLogGetString(ze_module_build_log_hand
 ze_result_t ZE_APICALL traced_zeModuleCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_module_desc_t* desc, ze_module_handle_t* phModule, ze_module_build_log_handle_t* phBuildLog) {
   if (!is_watched()) [[likely]] return zeModuleCreate(hContext, hDevice, desc, phModule, phBuildLog);
   CallRecord record(210);
+  CheckedCall checked("zeModuleCreate", __builtin_return_address(0));
+  if (checked) check_structure(desc, 0x1b, "ze_module_desc_t");
   const ze_result_t result = zeModuleCreate(hContext, hDevice, desc, phModule, phBuildLog);
+  if (checked) after_zeModuleCreate(result, hContext, hDevice, desc, phModule, phBuildLog);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), received(result, phModule), received(result, phBuildLog));
   return result;
 }
@@ -1703,7 +1896,9 @@ ze_result_t ZE_APICALL traced_zeModuleCreate(ze_context_handle_t hContext, ze_de
 ze_result_t ZE_APICALL traced_zeModuleDestroy(ze_module_handle_t hModule) {
   if (!is_watched()) [[likely]] return zeModuleDestroy(hModule);
   CallRecord record(211);
+  CheckedCall checked("zeModuleDestroy", __builtin_return_address(0));
   const ze_result_t result = zeModuleDestroy(hModule);
+  if (checked) after_zeModuleDestroy(result, hModule);
   record.returned(as_word(result), as_word(hModule));
   return result;
 }
@@ -1751,6 +1946,8 @@ ze_result_t ZE_APICALL traced_zeModuleGetNativeBinary(ze_module_handle_t hModule
 ze_result_t ZE_APICALL traced_zeModuleGetProperties(ze_module_handle_t hModule, ze_module_properties_t* pModuleProperties) {
   if (!is_watched()) [[likely]] return zeModuleGetProperties(hModule, pModuleProperties);
   CallRecord record(217);
+  CheckedCall checked("zeModuleGetProperties", __builtin_return_address(0));
+  if (checked) check_structure(pModuleProperties, 0x1c, "ze_module_properties_t");
   const ze_result_t result = zeModuleGetProperties(hModule, pModuleProperties);
   record.returned(as_word(result), as_word(hModule), as_word(pModuleProperties));
   return result;
@@ -1759,6 +1956,8 @@ ze_result_t ZE_APICALL traced_zeModuleGetProperties(ze_module_handle_t hModule, 
 ze_result_t ZE_APICALL traced_zeModuleInspectLinkageExt(ze_linkage_inspection_ext_desc_t* pInspectDesc, uint32_t numModules, ze_module_handle_t* phModules, ze_module_build_log_handle_t* phLog) {
   if (!is_watched()) [[likely]] return zeModuleInspectLinkageExt(pInspectDesc, numModules, phModules, phLog);
   CallRecord record(218);
+  CheckedCall checked("zeModuleInspectLinkageExt", __builtin_return_address(0));
+  if (checked) check_structure(pInspectDesc, 0x10007, "ze_linkage_inspection_ext_desc_t");
   const ze_result_t result = zeModuleInspectLinkageExt(pInspectDesc, numModules, phModules, phLog);
   record.returned(as_word(result), as_word(pInspectDesc), as_word(numModules), as_word(phModules), received(result, phLog));
   return result;
@@ -1767,6 +1966,8 @@ ze_result_t ZE_APICALL traced_zeModuleInspectLinkageExt(ze_linkage_inspection_ex
 ze_result_t ZE_APICALL traced_zePhysicalMemCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_physical_mem_desc_t* desc, ze_physical_mem_handle_t* phPhysicalMemory) {
   if (!is_watched()) [[likely]] return zePhysicalMemCreate(hContext, hDevice, desc, phPhysicalMemory);
   CallRecord record(219);
+  CheckedCall checked("zePhysicalMemCreate", __builtin_return_address(0));
+  if (checked) check_structure(desc, 0x20, "ze_physical_mem_desc_t");
   const ze_result_t result = zePhysicalMemCreate(hContext, hDevice, desc, phPhysicalMemory);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), received(result, phPhysicalMemory));
   return result;
@@ -1783,6 +1984,8 @@ ze_result_t ZE_APICALL traced_zePhysicalMemDestroy(ze_context_handle_t hContext,
 ze_result_t ZE_APICALL traced_zePhysicalMemGetProperties(ze_context_handle_t hContext, ze_physical_mem_handle_t hPhysicalMem, ze_physical_mem_properties_t* pMemProperties) {
   if (!is_watched()) [[likely]] return zePhysicalMemGetProperties(hContext, hPhysicalMem, pMemProperties);
   CallRecord record(221);
+  CheckedCall checked("zePhysicalMemGetProperties", __builtin_return_address(0));
+  if (checked) check_structure(pMemProperties, 0x20040, "ze_physical_mem_properties_t");
   const ze_result_t result = zePhysicalMemGetProperties(hContext, hPhysicalMem, pMemProperties);
   record.returned(as_word(result), as_word(hContext), as_word(hPhysicalMem), as_word(pMemProperties));
   return result;
@@ -1791,6 +1994,8 @@ ze_result_t ZE_APICALL traced_zePhysicalMemGetProperties(ze_context_handle_t hCo
 ze_result_t ZE_APICALL traced_zeRTASBuilderBuildExp(ze_rtas_builder_exp_handle_t hBuilder, const ze_rtas_builder_build_op_exp_desc_t* pBuildOpDescriptor, void* pScratchBuffer, size_t scratchBufferSizeBytes, void* pRtasBuffer, size_t rtasBufferSizeBytes, ze_rtas_parallel_operation_exp_handle_t hParallelOperation, void* pBuildUserPtr, ze_rtas_aabb_exp_t* pBounds, size_t* pRtasBufferSizeBytes) {
   if (!is_watched()) [[likely]] return zeRTASBuilderBuildExp(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes);
   CallRecord record(222);
+  CheckedCall checked("zeRTASBuilderBuildExp", __builtin_return_address(0));
+  if (checked) check_structure(pBuildOpDescriptor, 0x2000f, "ze_rtas_builder_build_op_exp_desc_t");
   const ze_result_t result = zeRTASBuilderBuildExp(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes);
   record.returned(as_word(result), as_word(hBuilder), as_word(pBuildOpDescriptor), as_word(pScratchBuffer), as_word(scratchBufferSizeBytes), as_word(pRtasBuffer), as_word(rtasBufferSizeBytes), as_word(hParallelOperation), as_word(pBuildUserPtr), as_word(pBounds), as_word(pRtasBufferSizeBytes));
   return result;
@@ -1799,6 +2004,8 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderBuildExp(ze_rtas_builder_exp_handle_t
 ze_result_t ZE_APICALL traced_zeRTASBuilderBuildExt(ze_rtas_builder_ext_handle_t hBuilder, const ze_rtas_builder_build_op_ext_desc_t* pBuildOpDescriptor, void* pScratchBuffer, size_t scratchBufferSizeBytes, void* pRtasBuffer, size_t rtasBufferSizeBytes, ze_rtas_parallel_operation_ext_handle_t hParallelOperation, void* pBuildUserPtr, ze_rtas_aabb_ext_t* pBounds, size_t* pRtasBufferSizeBytes) {
   if (!is_watched()) [[likely]] return zeRTASBuilderBuildExt(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes);
   CallRecord record(223);
+  CheckedCall checked("zeRTASBuilderBuildExt", __builtin_return_address(0));
+  if (checked) check_structure(pBuildOpDescriptor, 0x20031, "ze_rtas_builder_build_op_ext_desc_t");
   const ze_result_t result = zeRTASBuilderBuildExt(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes);
   record.returned(as_word(result), as_word(hBuilder), as_word(pBuildOpDescriptor), as_word(pScratchBuffer), as_word(scratchBufferSizeBytes), as_word(pRtasBuffer), as_word(rtasBufferSizeBytes), as_word(hParallelOperation), as_word(pBuildUserPtr), as_word(pBounds), as_word(pRtasBufferSizeBytes));
   return result;
@@ -1807,6 +2014,8 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderBuildExt(ze_rtas_builder_ext_handle_t
 ze_result_t ZE_APICALL traced_zeRTASBuilderCommandListAppendCopyExt(ze_command_list_handle_t hCommandList, void* dstptr, const void* srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeRTASBuilderCommandListAppendCopyExt(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(224);
+  CheckedCall checked("zeRTASBuilderCommandListAppendCopyExt", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeRTASBuilderCommandListAppendCopyExt(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(srcptr), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -1815,6 +2024,8 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderCommandListAppendCopyExt(ze_command_l
 ze_result_t ZE_APICALL traced_zeRTASBuilderCreateExp(ze_driver_handle_t hDriver, const ze_rtas_builder_exp_desc_t* pDescriptor, ze_rtas_builder_exp_handle_t* phBuilder) {
   if (!is_watched()) [[likely]] return zeRTASBuilderCreateExp(hDriver, pDescriptor, phBuilder);
   CallRecord record(225);
+  CheckedCall checked("zeRTASBuilderCreateExp", __builtin_return_address(0));
+  if (checked) check_structure(pDescriptor, 0x2000e, "ze_rtas_builder_exp_desc_t");
   const ze_result_t result = zeRTASBuilderCreateExp(hDriver, pDescriptor, phBuilder);
   record.returned(as_word(result), as_word(hDriver), as_word(pDescriptor), received(result, phBuilder));
   return result;
@@ -1823,6 +2034,8 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderCreateExp(ze_driver_handle_t hDriver,
 ze_result_t ZE_APICALL traced_zeRTASBuilderCreateExt(ze_driver_handle_t hDriver, const ze_rtas_builder_ext_desc_t* pDescriptor, ze_rtas_builder_ext_handle_t* phBuilder) {
   if (!is_watched()) [[likely]] return zeRTASBuilderCreateExt(hDriver, pDescriptor, phBuilder);
   CallRecord record(226);
+  CheckedCall checked("zeRTASBuilderCreateExt", __builtin_return_address(0));
+  if (checked) check_structure(pDescriptor, 0x20030, "ze_rtas_builder_ext_desc_t");
   const ze_result_t result = zeRTASBuilderCreateExt(hDriver, pDescriptor, phBuilder);
   record.returned(as_word(result), as_word(hDriver), as_word(pDescriptor), received(result, phBuilder));
   return result;
@@ -1847,6 +2060,9 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderDestroyExt(ze_rtas_builder_ext_handle
 ze_result_t ZE_APICALL traced_zeRTASBuilderGetBuildPropertiesExp(ze_rtas_builder_exp_handle_t hBuilder, const ze_rtas_builder_build_op_exp_desc_t* pBuildOpDescriptor, ze_rtas_builder_exp_properties_t* pProperties) {
   if (!is_watched()) [[likely]] return zeRTASBuilderGetBuildPropertiesExp(hBuilder, pBuildOpDescriptor, pProperties);
   CallRecord record(229);
+  CheckedCall checked("zeRTASBuilderGetBuildPropertiesExp", __builtin_return_address(0));
+  if (checked) check_structure(pBuildOpDescriptor, 0x2000f, "ze_rtas_builder_build_op_exp_desc_t");
+  if (checked) check_structure(pProperties, 0x20010, "ze_rtas_builder_exp_properties_t");
   const ze_result_t result = zeRTASBuilderGetBuildPropertiesExp(hBuilder, pBuildOpDescriptor, pProperties);
   record.returned(as_word(result), as_word(hBuilder), as_word(pBuildOpDescriptor), as_word(pProperties));
   return result;
@@ -1855,6 +2071,9 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderGetBuildPropertiesExp(ze_rtas_builder
 ze_result_t ZE_APICALL traced_zeRTASBuilderGetBuildPropertiesExt(ze_rtas_builder_ext_handle_t hBuilder, const ze_rtas_builder_build_op_ext_desc_t* pBuildOpDescriptor, ze_rtas_builder_ext_properties_t* pProperties) {
   if (!is_watched()) [[likely]] return zeRTASBuilderGetBuildPropertiesExt(hBuilder, pBuildOpDescriptor, pProperties);
   CallRecord record(230);
+  CheckedCall checked("zeRTASBuilderGetBuildPropertiesExt", __builtin_return_address(0));
+  if (checked) check_structure(pBuildOpDescriptor, 0x20031, "ze_rtas_builder_build_op_ext_desc_t");
+  if (checked) check_structure(pProperties, 0x20032, "ze_rtas_builder_ext_properties_t");
   const ze_result_t result = zeRTASBuilderGetBuildPropertiesExt(hBuilder, pBuildOpDescriptor, pProperties);
   record.returned(as_word(result), as_word(hBuilder), as_word(pBuildOpDescriptor), as_word(pProperties));
   return result;
@@ -1895,6 +2114,8 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationDestroyExt(ze_rtas_parallel
 ze_result_t ZE_APICALL traced_zeRTASParallelOperationGetPropertiesExp(ze_rtas_parallel_operation_exp_handle_t hParallelOperation, ze_rtas_parallel_operation_exp_properties_t* pProperties) {
   if (!is_watched()) [[likely]] return zeRTASParallelOperationGetPropertiesExp(hParallelOperation, pProperties);
   CallRecord record(235);
+  CheckedCall checked("zeRTASParallelOperationGetPropertiesExp", __builtin_return_address(0));
+  if (checked) check_structure(pProperties, 0x20011, "ze_rtas_parallel_operation_exp_properties_t");
   const ze_result_t result = zeRTASParallelOperationGetPropertiesExp(hParallelOperation, pProperties);
   record.returned(as_word(result), as_word(hParallelOperation), as_word(pProperties));
   return result;
@@ -1903,6 +2124,8 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationGetPropertiesExp(ze_rtas_pa
 ze_result_t ZE_APICALL traced_zeRTASParallelOperationGetPropertiesExt(ze_rtas_parallel_operation_ext_handle_t hParallelOperation, ze_rtas_parallel_operation_ext_properties_t* pProperties) {
   if (!is_watched()) [[likely]] return zeRTASParallelOperationGetPropertiesExt(hParallelOperation, pProperties);
   CallRecord record(236);
+  CheckedCall checked("zeRTASParallelOperationGetPropertiesExt", __builtin_return_address(0));
+  if (checked) check_structure(pProperties, 0x20033, "ze_rtas_parallel_operation_ext_properties_t");
   const ze_result_t result = zeRTASParallelOperationGetPropertiesExt(hParallelOperation, pProperties);
   record.returned(as_word(result), as_word(hParallelOperation), as_word(pProperties));
   return result;
@@ -1927,7 +2150,10 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationJoinExt(ze_rtas_parallel_op
 ze_result_t ZE_APICALL traced_zeSamplerCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_sampler_desc_t* desc, ze_sampler_handle_t* phSampler) {
   if (!is_watched()) [[likely]] return zeSamplerCreate(hContext, hDevice, desc, phSampler);
   CallRecord record(239);
+  CheckedCall checked("zeSamplerCreate", __builtin_return_address(0));
+  if (checked) check_structure(desc, 0x1f, "ze_sampler_desc_t");
   const ze_result_t result = zeSamplerCreate(hContext, hDevice, desc, phSampler);
+  if (checked) after_zeSamplerCreate(result, hContext, hDevice, desc, phSampler);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), received(result, phSampler));
   return result;
 }
@@ -1935,7 +2161,9 @@ ze_result_t ZE_APICALL traced_zeSamplerCreate(ze_context_handle_t hContext, ze_d
 ze_result_t ZE_APICALL traced_zeSamplerDestroy(ze_sampler_handle_t hSampler) {
   if (!is_watched()) [[likely]] return zeSamplerDestroy(hSampler);
   CallRecord record(240);
+  CheckedCall checked("zeSamplerDestroy", __builtin_return_address(0));
   const ze_result_t result = zeSamplerDestroy(hSampler);
+  if (checked) after_zeSamplerDestroy(result, hSampler);
   record.returned(as_word(result), as_word(hSampler));
   return result;
 }
@@ -3311,6 +3539,8 @@ ze_result_t ZE_APICALL traced_zetCommandListAppendMetricQueryBegin(zet_command_l
 ze_result_t ZE_APICALL traced_zetCommandListAppendMetricQueryEnd(zet_command_list_handle_t hCommandList, zet_metric_query_handle_t hMetricQuery, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zetCommandListAppendMetricQueryEnd(hCommandList, hMetricQuery, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(412);
+  CheckedCall checked("zetCommandListAppendMetricQueryEnd", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zetCommandListAppendMetricQueryEnd(hCommandList, hMetricQuery, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(hMetricQuery), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;

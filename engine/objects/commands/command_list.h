@@ -137,6 +137,8 @@ class CommandList : public Object<CommandList, Kind::CommandList> {
   Context& context() const { return *context_; }
   Device& device() const { return device_; }
   Program& program() const { return *program_; }
+  // Of an immediate list.
+  Ring* ring() const { return ring_; }
   // What it has recorded, held, if it can be executed on such a queue.
   ze_result_t take_program(const Device& device, bool copy_only, Program** program);
 

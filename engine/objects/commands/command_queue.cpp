@@ -215,6 +215,11 @@ ze_result_t CommandQueue::executeCommandLists(uint32_t count, CommandList* const
   return ZE_RESULT_SUCCESS;
 }
 
+std::vector<Ring*> CommandQueue::rings() {
+  std::lock_guard lock(mutex_);
+  return rings_;
+}
+
 ze_result_t CommandQueue::synchronize(uint64_t timeout) {
   if (!choice_.spread) return rings_.front()->wait(rings_.front()->submitted(), timeout);
   std::vector<std::pair<Ring*, uint64_t>> until;

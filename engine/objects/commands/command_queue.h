@@ -45,6 +45,10 @@ class CommandQueue : public Object<CommandQueue, Kind::CommandQueue> {
   ze_result_t getMode(ze_command_queue_mode_t* mode);
   ze_result_t getPriority(ze_command_queue_priority_t* priority);
 
+  Context& context() const { return *context_; }
+  // Those that there are now. They stay for as long as the queue.
+  std::vector<Ring*> rings();
+
   // Whether its jobs wait for those of all other queues.
   void set_background(bool background);
 

@@ -43,12 +43,21 @@ class Event : public Object<Event, Kind::Event> {
   static Ref<Event> counting_over(Context& context, int fd);
 
   Signal& signal() const { return *signal_; }
+  Context& context() const { return pool_->context(); }
+  Driver& driver() const { return context().driver(); }
+  const EventPool& pool() const { return *pool_; }
+  // Whether other processes may signal it.
+  bool shared() const { return shared_ || imported_ || (pool_->flags() & ZE_EVENT_POOL_FLAG_IPC); }
+  uint32_t signal_scope() const { return signal_scope_; }
   bool timed() const { return timed_; }
   bool counts() const { return counts_; }
   // The capture that recorded a signal of this event, while it goes on.
   Capture* capture() const { return capture_.load(std::memory_order_acquire); }
   // A counting event that a graph uses for itself alone: nothing outside sees its signals.
   bool internal_to_graphs() const { return counts_ && !(counter_flags_ & ZE_EVENT_COUNTER_BASED_FLAG_GRAPH_EXTERNAL); }
+
+  // The point that a counting event stands for now, its ring held; no ring where nothing signals it.
+  Point counting_point() { return counts_ && !imported_ ? point() : Point{}; }
 
   // What a command appended now waits for, held: this event, or the point that a counting one stands for.
   WaitFor wait_from_now();

@@ -21,6 +21,8 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     parser.addini("anyzero_strict", "refuse what hardware drivers tolerate (ANYZERO_STRICT)", "bool", default=True)
     parser.addini("anyzero_kernel_timeout", "seconds after which a kernel is stopped, 0 for no limit", default="60")
 
+    parser.addini("anyzero_check", "checks for every test that uses anyzero: memory sync strict …", "args", default=[])
+
 
 def pytest_configure(config: pytest.Config) -> None:
     for mark, meaning in MARKS.items():
@@ -77,6 +79,19 @@ def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
         item.ihook.pytest_runtest_logreport(report=report)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Mistakes that check mode finds in a test fail it."""
+    marker = item.get_closest_marker("az_check")
+    for_all = item.config.getini("anyzero_check")
+    if marker is None and not (for_all and uses_anyzero(item)):
+        return (yield)
+    import anyzero as az
+
+    with az.check(*(marker.args if marker is not None else for_all)):
+        return (yield)
 
 
 _PROCESSES = pytest.StashKey[Any]()

@@ -17,6 +17,7 @@ FIXTURES: Final = frozenset({"az_context", "az_device", "az_devices", "az_topolo
 MARKS: Final = {
     "az_topology(*devices)": "run the test once for each, a value of ANYZERO_DEVICES, in processes of their own",
     "az_kernel(timeout)": "stop kernels of the test that run for more seconds, in a process of its own",
+    "az_check(*kinds)": "fail the test if check mode finds mistakes; without kinds: memory, sync and strict",
     "az_strict(on)": "refuse or tolerate what hardware drivers tolerate, in a process of its own",
 }
 

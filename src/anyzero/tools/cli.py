@@ -74,6 +74,18 @@ A recording has the calls of the program with their arguments and results, the c
 the compiler, waits, and memory over time. The last 131,072 records of each thread are kept.
 exit codes: the program's own; 127 no such program, 126 it cannot be started, 125 anyzero itself failed.
 """
+_CHECK = """\
+examples:
+  anyzero check -- ./vector_add 1024                     report mistakes on stderr while the program runs
+  anyzero check --only memory,races -- python program.py
+  anyzero check --format sarif -o check.sarif -- ./tests for GitHub's code scanning
+  anyzero check --stop -- ./program                      kernels end at their first mistake
+
+Checks: memory (accesses out of bounds, freed memory, leaks), sync (waits that never end, objects still in use), strict
+(what hardware or the specification does not allow); with --only also init (memory that nothing wrote) and races.
+exit codes: the program's own; 3 it ended well, but with mistakes; 127 no such program, 126 it cannot be started,
+125 anyzero itself failed.
+"""
 _ENV = """\
 examples:
   eval "$(anyzero env)"                                  bash, zsh, dash, …
@@ -271,6 +283,20 @@ def _parser() -> argparse.ArgumentParser:
     _add_choices(record)
     record.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM", help="the program and its arguments")
 
+    judge = add("check", "run a program and report its mistakes", _CHECK, _check)
+    judge.usage = "anyzero check [options] [--] PROGRAM [ARGUMENT …]"
+    judge.set_defaults(failure=125)
+    judge.add_argument(
+        "--only", metavar="CHECKS", help="some of memory,init,races,sync,strict; default memory,sync,strict"
+    )
+    judge.add_argument("--stop", action="store_true", help="let a kernel end at its first mistake")
+    judge.add_argument(
+        "--format", choices=["text", "json", "sarif"], default="text", help="of the report; default text"
+    )
+    judge.add_argument("-o", "--output", metavar="FILE", help="write the report to a file; default standard output")
+    _add_choices(judge)
+    judge.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM", help="the program and its arguments")
+
     tell = add("env", "print the variables that make programs use anyzero", _ENV, _env)
     tell.add_argument(
         "--shell", default="sh", choices=["sh", "fish", "github", "json"], help="syntax of the output; default sh"
@@ -419,6 +445,28 @@ def _trace(chosen: argparse.Namespace) -> int:
         program,
         output=chosen.output,
         tables=chosen.summary,
+        devices=chosen.devices,
+        profile=chosen.profile,
+        loader=chosen.loader,
+    )
+
+
+def _check(chosen: argparse.Namespace) -> int:
+    from anyzero.checking.rules import KINDS
+    from anyzero.tools import check
+
+    program = chosen.program[1:] if chosen.program[:1] == ["--"] else chosen.program
+    unknown = [kind for kind in (chosen.only or "").split(",") if kind and kind not in KINDS]
+    if unknown or not program:
+        reason = f"there is no check {unknown[0]!r}; there are {', '.join(KINDS)}" if unknown else "which program?"
+        print(f"anyzero check: error: {reason} (anyzero check --help has examples)", file=sys.stderr)
+        return 2
+    return check.run(
+        program,
+        kinds=chosen.only,
+        stop=chosen.stop,
+        format=chosen.format,
+        output=chosen.output,
         devices=chosen.devices,
         profile=chosen.profile,
         loader=chosen.loader,

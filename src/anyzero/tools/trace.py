@@ -15,7 +15,7 @@ from anyzero.tracing import summary
 from anyzero.tracing.recording import DamagedRecordingError, read_folder
 from anyzero.tracing.session import save
 
-__all__ = ["run"]
+__all__ = ["run", "wait_for"]
 
 
 def run(
@@ -35,7 +35,7 @@ def run(
     with tempfile.TemporaryDirectory(prefix="anyzero-trace-") as folder:
         changed = compose(os.environ, devices=devices, profile=profile, loader=loader).applied_to(os.environ)
         try:
-            code = _wait(subprocess.Popen(command, env={**changed, "ANYZERO_TRACE": folder}))
+            code = wait_for(subprocess.Popen(command, env={**changed, "ANYZERO_TRACE": folder}))
         except FileNotFoundError:
             print(f"anyzero: {command[0]}: no such program", file=sys.stderr)
             return NOT_FOUND
@@ -64,7 +64,7 @@ def _hint(path: Path) -> str:
     return "open it in a browser" if path.suffix in (".html", ".htm") else "open it in https://ui.perfetto.dev"
 
 
-def _wait(program: subprocess.Popen[bytes]) -> int:
+def wait_for(program: subprocess.Popen[bytes]) -> int:
     """The program's exit code, 128 and the signal's number where a signal ended it. Ctrl-C is for the program."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:

@@ -7,6 +7,7 @@ import os
 import sys
 from typing import Any
 
+from anyzero.ze import source_lines
 from anyzero.ze.functions import FUNCTIONS
 
 # Typed by each function itself: a type for each signature takes longer to make than all the rest of a lookup.
@@ -29,6 +30,8 @@ class Library:
         self._traced = getattr(self._cdll, "zexTracedFunction", None)
         if self._traced is not None:
             self._traced.restype = ctypes.c_void_p
+        if os.environ.get("ANYZERO_CHECK"):
+            source_lines.tell(self._cdll)
 
     def __getattr__(self, name: str) -> Any:
         if name not in FUNCTIONS:

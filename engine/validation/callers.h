@@ -1,0 +1,30 @@
+// Threads of the program that have called the API, and those of them that wait in it.
+#pragma once
+
+#include <atomic>
+
+namespace anyzero {
+
+inline constinit std::atomic<int> callers{0}, waiting_callers{0};
+
+// Counts the calling thread from its first call to its end.
+inline void note_caller() {
+  struct Caller {
+    Caller() { callers.fetch_add(1); }
+    ~Caller() { callers.fetch_sub(1); }
+  };
+  static thread_local Caller caller;
+  static_cast<void>(&caller);
+}
+
+struct WaitingCaller {
+  WaitingCaller() { waiting_callers.fetch_add(1); }
+  ~WaitingCaller() { waiting_callers.fetch_sub(1); }
+  WaitingCaller(const WaitingCaller&) = delete;
+  WaitingCaller& operator=(const WaitingCaller&) = delete;
+};
+
+// Then no thread is left to submit or to signal anything, as far as calls tell.
+inline bool all_callers_wait() { return callers.load() <= waiting_callers.load(); }
+
+}  // namespace anyzero

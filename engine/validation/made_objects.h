@@ -1,0 +1,11 @@
+// What a program has made in its contexts while check mode is on, and where.
+#pragma once
+
+#include <string>
+
+namespace anyzero {
+
+// "; made by CALL, PLACE" for an address inside of an allocation or for an object; empty where that is not known.
+std::string where_made(const void* object);
+
+}  // namespace anyzero

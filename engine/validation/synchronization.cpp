@@ -1,0 +1,143 @@
+// Objects that commands still use, and waits that never end.
+#include "../abi/handle.h"
+#include "../check/finding.h"
+#include "../objects/commands/command_list.h"
+#include "../objects/commands/command_queue.h"
+#include "../objects/devices/driver.h"
+#include "../objects/sync/event.h"
+#include "../objects/sync/fence.h"
+#include "commands.h"
+#include "hooks.h"
+#include "waits.h"
+
+namespace anyzero {
+
+namespace {
+
+void report_use(Rule rule, const char* message, const std::string& use) {
+  if (use.empty()) return;
+  const uint64_t place = place_of_call();
+  if (!seen(rule, place)) report({rule, place, message, "", "", "", "", use});
+}
+
+void check_event(ze_event_handle_t handle, Rule rule, const char* message) {
+  auto* event = checked<Event>(handle);
+  if (event && !event->counts() && is_checked(kCheckSync)) report_use(rule, message, use_of(*event));
+}
+
+void check_fence(ze_fence_handle_t handle, const char* message) {
+  auto* fence = checked<Fence>(handle);
+  if (fence && is_checked(kCheckSync)) report_use(Rule::FenceInUse, message, use_of(*fence));
+}
+
+void check_list(ze_command_list_handle_t handle, const char* message) {
+  auto* list = checked<CommandList>(handle);
+  if (!list || !is_checked(kCheckSync)) return;
+  if (list->immediate()) {
+    report_use(Rule::ListInUse, message, unfinished(*list->ring()));
+  } else {
+    report_use(Rule::ListInUse, message, use_of(list->program(), list->context().driver()));
+  }
+}
+
+// A wait without an end in sight; shorter ones end by themselves.
+bool endless(uint64_t timeout) { return timeout == UINT64_MAX && is_checked(kCheckSync); }
+
+}  // namespace
+
+ze_result_t before_zeEventHostReset(ze_event_handle_t event) {
+  check_host_visible(event);
+  check_event(event, Rule::EventResetInUse, "an event is reset that a command still uses");
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t before_zeEventDestroy(ze_event_handle_t event) {
+  check_event(event, Rule::EventDestroyedInUse, "an event is destroyed that a command still uses");
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t before_zeFenceReset(ze_fence_handle_t fence) {
+  check_fence(fence, "a fence is reset that a queue is still to signal");
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t before_zeFenceDestroy(ze_fence_handle_t fence) {
+  check_fence(fence, "a fence is destroyed that a queue is still to signal");
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t before_zeCommandListReset(ze_command_list_handle_t list) {
+  check_list(list, "a command list is reset that a queue still executes");
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t before_zeCommandListDestroy(ze_command_list_handle_t list) {
+  check_list(list, "a command list is destroyed that is still executed");
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t before_zeCommandQueueDestroy(ze_command_queue_handle_t handle) {
+  auto* queue = checked<CommandQueue>(handle);
+  if (!queue || !is_checked(kCheckSync)) return ZE_RESULT_SUCCESS;
+  for (Ring* ring : queue->rings())
+    report_use(Rule::QueueDestroyedInUse, "a queue is destroyed that has commands to do", unfinished(*ring));
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t before_zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t, uint32_t, ze_command_list_handle_t*,
+                                                     ze_fence_handle_t handle) {
+  auto* fence = checked<Fence>(handle);
+  if (!fence || !is_checked(kCheckSync)) return ZE_RESULT_SUCCESS;
+  const std::string use = use_of(*fence);
+  if (use.empty() && fence->signal().state(1) == Signal::State::Reached) {
+    report_use(Rule::FenceInUse, "a queue is given a fence that is signalled already", "an earlier execution signalled it");
+  } else {
+    report_use(Rule::FenceInUse, "a queue is given a fence that another execution is still to signal", use);
+  }
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t before_zeEventHostSynchronize(ze_event_handle_t handle, uint64_t timeout) {
+  check_host_visible(handle);
+  auto* event = checked<Event>(handle);
+  if (!event || !endless(timeout) || event->capture()) return ZE_RESULT_SUCCESS;
+  Awaiting what{event, 0, 0, event->shared()};
+  if (event->counts()) {
+    const Point point = event->counting_point();
+    if (!point.ring) return ZE_RESULT_SUCCESS;
+    what = {nullptr, point.ring->number(), point.position, event->shared()};
+    point.ring->release();
+  }
+  return wait_if_it_can_end(event->driver(), what, [&](uint64_t time) { return event->hostSynchronize(time); });
+}
+
+ze_result_t before_zeFenceHostSynchronize(ze_fence_handle_t handle, uint64_t timeout) {
+  auto* fence = checked<Fence>(handle);
+  if (!fence || !endless(timeout)) return ZE_RESULT_SUCCESS;
+  return wait_if_it_can_end(fence->queue().context().driver(), {fence},
+                            [&](uint64_t time) { return fence->hostSynchronize(time); });
+}
+
+ze_result_t before_zeCommandQueueSynchronize(ze_command_queue_handle_t handle, uint64_t timeout) {
+  auto* queue = checked<CommandQueue>(handle);
+  if (!queue || !endless(timeout)) return ZE_RESULT_SUCCESS;
+  for (Ring* ring : queue->rings()) {
+    const uint64_t position = ring->submitted();
+    const Awaiting what{nullptr, ring->number(), position};
+    if (ze_result_t r =
+            wait_if_it_can_end(queue->context().driver(), what, [&](uint64_t time) { return ring->wait(position, time); }))
+      return r;
+  }
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t before_zeCommandListHostSynchronize(ze_command_list_handle_t handle, uint64_t timeout) {
+  auto* list = checked<CommandList>(handle);
+  if (!list || !list->immediate() || !endless(timeout)) return ZE_RESULT_SUCCESS;
+  Ring* ring = list->ring();
+  const uint64_t position = ring->submitted();
+  return wait_if_it_can_end(list->context().driver(), {nullptr, ring->number(), position},
+                            [&](uint64_t time) { return ring->wait(position, time); });
+}
+
+}  // namespace anyzero

@@ -1,1 +1,0 @@
-"""Check mode: mistakes of programs and kernels, found while they run."""

@@ -1,0 +1,97 @@
+"""A mistake that check mode found, as the driver writes it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from anyzero.checking.rules import RULES, Rule
+
+__all__ = ["Finding", "Frame", "read", "read_folder"]
+
+_FRAME = re.compile(r'File "(?P<file>[^"\n]*)", line (?P<line>\d+), in (?P<function>[^\n]*)(?:\n {4}(?P<text>[^\n]*))?')
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A source line, of a kernel or of the program."""
+
+    file: str
+    line: int
+    function: str
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A mistake: what happened, where, and how often."""
+
+    rule: Rule
+    message: str
+    count: int
+    kernel: str
+    work_item: str
+    stack: tuple[Frame, ...]
+    """The lines of the kernel, the outermost first."""
+    memory: str
+    other: str
+    """The other party: a command, an object, a second place."""
+    call: str
+    """The function of the API, for mistakes of the program."""
+    caller: str
+    """Where the program called it."""
+
+    @property
+    def place(self) -> Frame | None:
+        """The line to look at first."""
+        if self.stack:
+            return self.stack[-1]
+        found = _FRAME.search(self.caller) or _FRAME.search(self.other)
+        return _frame(found) if found else None
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        times = f" ({self.count} times)" if self.count > 1 else ""
+        yield f"{self.rule.name}: {self.message}{times}"
+        if self.work_item:
+            yield f"  work-item: {self.work_item}"
+        for frame in self.stack:
+            yield f'  File "{frame.file}", line {frame.line}, in {frame.function}'
+            if frame.text:
+                yield f"    {frame.text}"
+        for name in ("memory", "other", "call"):
+            if value := getattr(self, name):
+                yield f"  {name}: {value}"
+        if self.caller:
+            yield f"  from: {self.caller}"
+        yield f"  rule: {self.rule.says}"
+        yield f"  fix: {self.rule.fix}"
+
+
+def _frame(found: re.Match[str]) -> Frame:
+    return Frame(found["file"], int(found["line"]), found["function"].strip(), (found["text"] or "").strip())
+
+
+def read(path: Path) -> Iterator[Finding]:
+    """The findings in a file. A last line that the program did not finish is left out."""
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            found = json.loads(line)
+            rule, message, count = RULES[found["rule"]], str(found["message"]), int(found["count"])
+        except (ValueError, KeyError, TypeError):
+            continue
+        texts = {
+            name: str(found.get(name, "")) for name in ("kernel", "work_item", "memory", "other", "call", "caller")
+        }
+        stack = tuple(_frame(each) for each in _FRAME.finditer(str(found.get("stack", ""))))
+        yield Finding(rule=rule, message=message, count=count, stack=stack, **texts)
+
+
+def read_folder(folder: Path) -> list[Finding]:
+    """The findings of all processes that wrote to a folder."""
+    return [finding for path in sorted(folder.glob("*.jsonl")) for finding in read(path)]

@@ -1,0 +1,94 @@
+"""`az.check`: check mode for a part of a Python program."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from anyzero import errors
+from anyzero.api.library import LIBRARY_PATH
+from anyzero.checking import finding, formats
+from anyzero.checking.finding import Finding
+from anyzero.checking.rules import KINDS
+from anyzero.ze import source_lines
+
+__all__ = ["USUAL", "CheckError", "check"]
+
+USUAL: Final = ("memory", "sync", "strict")
+"""The checks that cost little; `init` and `races` cost more."""
+_STOP: Final = 1 << 16
+_BUSY: Final = 16
+
+
+class CheckError(errors.Error, AssertionError):
+    """Mistakes that `az.check` found; `findings` has them."""
+
+    def __init__(self, findings: list[Finding]) -> None:
+        super().__init__(formats.as_text(findings).rstrip())
+        self.findings = findings
+
+
+class check:  # noqa: N801
+    """Look for mistakes of kernels and of calls while the block runs, and raise `az.CheckError` at its end.
+
+        >>> import anyzero as az, numpy as np
+        >>> with az.check(), az.device().context() as ctx:
+        ...     x = ctx.to_device(np.ones(1000, np.float32))
+
+    `kinds` are some of "memory", "init", "races", "sync" and "strict"; without any: memory, sync and strict. Kernels
+    are checked if their modules are created in the block. With `stop`, a kernel ends at its first mistake. With
+    `raises=False`, see `findings` after the block.
+    """
+
+    def __init__(self, *kinds: str, stop: bool = False, raises: bool = True) -> None:
+        unknown = [kind for kind in kinds if kind not in KINDS]
+        if unknown:
+            raise ValueError(f"az.check: there is no check {unknown[0]!r}; there are {', '.join(KINDS)}")
+        self._bits = sum(KINDS[kind] for kind in set(kinds or USUAL)) | (_STOP if stop else 0)
+        self._raises = raises
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self.findings: list[Finding] = []
+        """The mistakes, once the block has ended."""
+
+    def __enter__(self) -> Self:
+        self._folder = tempfile.TemporaryDirectory(prefix="anyzero-check-")
+        library = _library()
+        source_lines.tell(library)
+        begin = library.zexCheckStart
+        begin.argtypes = ctypes.c_uint32, ctypes.c_char_p
+        number = begin(self._bits, os.fsencode(self._file))
+        if number:
+            self._folder.cleanup()
+            busy = "checks are on already, by another az.check or by `anyzero check`"
+            raise errors.Unavailable(
+                f"az.check: {busy if number == _BUSY else os.strerror(number)}",
+                remedy="End the other one first." if number == _BUSY else "Look at TMPDIR, where findings are kept.",
+            )
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trail: TracebackType | None
+    ) -> None:
+        assert self._folder is not None
+        _library().zexCheckStop()
+        self.findings = list(finding.read(self._file))
+        self._folder.cleanup()
+        if not self.findings or not self._raises:
+            return
+        if error is None:
+            raise CheckError(self.findings)
+        # What went wrong in the block may follow from these.
+        error.add_note(formats.as_text(self.findings).rstrip())
+
+    @property
+    def _file(self) -> Path:
+        assert self._folder is not None
+        return Path(self._folder.name) / "findings.jsonl"
+
+
+def _library() -> ctypes.CDLL:
+    return ctypes.CDLL(str(LIBRARY_PATH))

@@ -1,0 +1,58 @@
+"""`anyzero check`: run a program, and tell what is wrong with it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from anyzero.checking import formats
+from anyzero.checking.finding import read_folder
+from anyzero.checking.session import USUAL
+from anyzero.tools.environment import compose
+from anyzero.tools.run import NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE
+from anyzero.tools.trace import wait_for
+
+__all__ = ["run"]
+
+MISTAKES = 3
+"""The exit code for a program that ended well, and in which mistakes were found."""
+
+
+def run(
+    command: list[str],
+    *,
+    kinds: str | None,
+    stop: bool,
+    format: str,
+    output: str | None,
+    devices: str | None,
+    profile: str | None,
+    loader: str | None,
+) -> int:
+    """Run the program to its end and report; return its exit code, or MISTAKES."""
+    path = Path(output) if output else None
+    if path is not None and not path.parent.is_dir():
+        print(f"anyzero check: error: there is no folder {path.parent}", file=sys.stderr)
+        return OWN_FAILURE
+    wanted = ",".join([*(kinds.split(",") if kinds else USUAL), *(["stop"] if stop else [])])
+    with tempfile.TemporaryDirectory(prefix="anyzero-check-") as folder:
+        changed = compose(os.environ, devices=devices, profile=profile, loader=loader).applied_to(os.environ)
+        variables = {"ANYZERO_CHECK": wanted, "ANYZERO_CHECK_REPORT": folder}
+        try:
+            code = wait_for(subprocess.Popen(command, env={**changed, **variables}))
+        except FileNotFoundError:
+            print(f"anyzero: {command[0]}: no such program", file=sys.stderr)
+            return NOT_FOUND
+        except OSError as error:
+            print(f"anyzero: {command[0]}: cannot be started: {error.strerror}", file=sys.stderr)
+            return NOT_EXECUTABLE
+        findings = read_folder(Path(folder))
+    if path is not None:
+        path.write_text(formats.FORMATS[format](findings), encoding="utf-8")
+    elif format != "text":
+        print(formats.FORMATS[format](findings), end="")
+    print(f"anyzero check: {formats.summary(findings)}", file=sys.stderr)
+    return code or (MISTAKES if findings else 0)

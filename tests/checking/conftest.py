@@ -1,0 +1,3 @@
+from tests.abi.fixtures import az, context
+
+__all__ = ["az", "context"]

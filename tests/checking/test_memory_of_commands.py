@@ -1,0 +1,148 @@
+"""Memory that calls and commands name: out of bounds, freed, leaked."""
+
+from __future__ import annotations
+
+from ctypes import byref, c_uint8, c_void_p
+
+import pytest
+
+from anyzero import ze
+from tests.abi.calls import ASYNCHRONOUS, INVALID_ARGUMENT, INVALID_SIZE, OK, SYNCHRONOUS, Calls, read
+from tests.checking.programs import checked, expect
+
+SIZE = 64
+
+
+@pytest.fixture
+def lst(az: Calls, context: c_void_p) -> c_void_p:
+    return az.immediate(context, mode=SYNCHRONOUS)
+
+
+def append_copy(az: Calls, lst: c_void_p, to: int, source: int, size: int) -> int:
+    return az.call("zeCommandListAppendMemoryCopy", lst, to, source, size, None, 0, None)
+
+
+def test_a_copy_that_leaves_its_target_is_refused(az: Calls, context: c_void_p, lst: c_void_p) -> None:
+    source, to = az.memory(context, 2 * SIZE), az.memory(context, SIZE, "device")
+    with checked("memory") as found:
+        assert append_copy(az, lst, to + 8, source, SIZE) == INVALID_SIZE
+        assert found == []
+    finding = found.the_only()
+    assert finding.rule.name == "command-out-of-bounds"
+    assert "writes 64 bytes, 8 more" in finding.message
+    assert f"device allocation of {SIZE} bytes" in finding.memory
+    assert finding.call == "zeCommandListAppendMemoryCopy"
+
+
+def test_a_copy_that_leaves_its_source_names_the_line(az: Calls, context: c_void_p, lst: c_void_p) -> None:
+    source, to = az.memory(context, SIZE), az.memory(context, 2 * SIZE)
+    with checked("memory") as found:
+        az.lib.zeCommandListAppendMemoryCopy(lst, to, source, SIZE + 1, None, 0, None)  # mistake
+    assert "reads 65 bytes, 1 more" in expect("command-out-of-bounds", found).message
+
+
+def test_a_mistake_at_one_place_is_reported_once_and_counted(az: Calls, context: c_void_p, lst: c_void_p) -> None:
+    memory = az.memory(context, SIZE)
+    with checked("memory") as found:
+        for _ in range(7):
+            append_copy(az, lst, memory, memory + 1, SIZE)
+    assert found.the_only().count == 7
+
+
+def test_a_fill_that_leaves_its_memory(az: Calls, context: c_void_p, lst: c_void_p) -> None:
+    memory = az.memory(context, SIZE)
+    with checked("memory") as found:
+        az.lib.zeCommandListAppendMemoryFill(lst, memory, byref(c_uint8(1)), 1, 10**6, None, 0, None)  # mistake
+    expect("command-out-of-bounds", found)
+    assert read(memory, SIZE) == bytes(SIZE), "the command was carried out"
+
+
+def test_a_region_that_leaves_its_memory(az: Calls, context: c_void_p, lst: c_void_p) -> None:
+    memory, other = az.memory(context, 8 * 8), az.memory(context, 8 * 8)
+    inside = byref(ze.ze_copy_region_t(0, 0, 0, 8, 8, 1))
+    outside = byref(ze.ze_copy_region_t(0, 1, 0, 8, 8, 1))
+    copy = az.lib.zeCommandListAppendMemoryCopyRegion
+    with checked("memory") as found:
+        assert copy(lst, memory, inside, 8, 0, other, inside, 8, 0, None, 0, None) == OK
+        copy(lst, memory, inside, 8, 0, other, outside, 8, 0, None, 0, None)  # mistake
+    assert "8 more" in expect("command-out-of-bounds", found).message
+
+
+def test_a_timestamp_behind_its_memory(az: Calls, context: c_void_p, lst: c_void_p) -> None:
+    memory = az.memory(context, 12)
+    pointer = c_void_p(memory + 8)
+    with checked("memory") as found:
+        az.lib.zeCommandListAppendWriteGlobalTimestamp(lst, pointer, None, 0, None)  # mistake
+    expect("command-out-of-bounds", found)
+
+
+def test_memory_is_used_after_it_is_freed(az: Calls, context: c_void_p, lst: c_void_p) -> None:
+    memory, other = az.memory(context, SIZE), az.memory(context, SIZE)
+    with checked("memory") as found:
+        az.ok("zeMemFree", context, memory)
+        result = az.lib.zeCommandListAppendMemoryCopy(lst, other, memory, SIZE, None, 0, None)  # mistake
+    assert result == INVALID_ARGUMENT
+    assert "has been freed" in expect("use-after-free", found).memory
+
+
+def test_memory_is_freed_twice(az: Calls, context: c_void_p) -> None:
+    memory = az.memory(context, SIZE)
+    with checked("memory") as found:
+        az.ok("zeMemFree", context, memory)
+        az.lib.zeMemFree(context, memory)  # mistake
+    expect("double-free", found)
+
+
+def test_memory_is_freed_while_a_command_is_to_use_it(az: Calls, context: c_void_p) -> None:
+    lst = az.immediate(context, mode=ASYNCHRONOUS)
+    event = az.events(context, 1)[0]
+    memory, other = az.memory(context, SIZE), az.memory(context, SIZE)
+    az.copy(lst, other, memory, SIZE, waits=[event])
+    with checked("sync") as found:
+        az.lib.zeMemFree(context, memory)  # mistake
+        # The memory may be used again, so nothing is to be copied from it.
+        az.ok("zeEventHostSignal", event)
+    assert "memory copy" in expect("memory-freed-in-use", found).other
+
+
+def test_memory_that_outlives_its_context_is_a_leak(az: Calls) -> None:
+    with checked("memory") as found:
+        context = az.context()
+        az.ok("zeMemFree", context, az.memory(context, SIZE))
+        memory = c_void_p()
+        az.ok("zeMemAllocHost", context, byref(ze.ze_host_mem_alloc_desc_t()), 48, 0, byref(memory))
+        az.lib.zeContextDestroy(context)  # mistake
+    finding = expect("leak", found)
+    assert "host allocation of 48 bytes" in finding.message
+    assert "zeMemAllocHost" in finding.other
+    assert "calls.py" in finding.other
+
+
+def test_objects_that_outlive_their_context_are_leaks(az: Calls) -> None:
+    with checked("memory") as found:
+        context = az.context()
+        az.list(context)
+        az.pool(context, 1)
+        az.queue(context)
+        az.ok("zeContextDestroy", context)
+    assert sorted(each.message.split(" is still")[0] for each in found) == [
+        "a command list",
+        "a command queue",
+        "an event pool",
+    ]
+
+
+def test_clean_programs_have_no_findings(az: Calls) -> None:
+    with checked("memory", "sync", "strict") as found:
+        context = az.context()
+        lst = az.immediate(context, mode=SYNCHRONOUS)
+        memory, other = az.memory(context, SIZE), az.memory(context, SIZE, "device")
+        az.copy(lst, other, memory, SIZE)
+        az.copy(lst, other + SIZE - 1, memory, 1)
+        az.copy(lst, other, memory, 0)
+        az.fill(lst, memory, 1, SIZE)
+        az.ok("zeMemFree", context, memory)
+        az.ok("zeMemFree", context, other)
+        az.ok("zeCommandListDestroy", lst)
+        az.ok("zeContextDestroy", context)
+    assert list(map(str, found)) == []

@@ -1,0 +1,79 @@
+"""What works here, and may not on hardware or by the specification."""
+
+from __future__ import annotations
+
+from ctypes import addressof, byref, c_void_p
+
+import pytest
+
+from anyzero import ze
+from tests.abi.calls import SOON, SYNCHRONOUS, Calls
+from tests.checking.programs import checked, expect
+
+
+def test_an_event_of_another_context_is_signalled(az: Calls, context: c_void_p) -> None:
+    other = az.context()
+    event, lst = az.events(other, 1)[0], az.immediate(context, mode=SYNCHRONOUS)
+    with checked("strict") as found:
+        az.ok("zeCommandListAppendSignalEvent", lst, event)
+        az.lib.zeCommandListAppendBarrier(lst, event, 0, None)  # mistake
+    expect("other-context", found)
+    az.ok("zeContextDestroy", other)
+
+
+def test_an_event_of_another_context_is_waited_for(az: Calls, context: c_void_p) -> None:
+    other = az.context()
+    event, lst = az.events(other, 1)[0], az.immediate(context, mode=SYNCHRONOUS)
+    az.ok("zeEventHostSignal", event)
+    with checked("strict") as found:
+        az.lib.zeCommandListAppendBarrier(lst, None, 1, byref(event))  # mistake
+    expect("other-context", found)
+    az.ok("zeContextDestroy", other)
+
+
+@pytest.mark.parametrize("function", ["zeEventQueryStatus", "zeEventHostSignal", "zeEventHostReset"])
+def test_the_host_uses_an_event_that_it_cannot_see(az: Calls, context: c_void_p, function: str) -> None:
+    event = az.events(context, 1, flags=0)[0]
+    with checked("strict") as found:
+        getattr(az.lib, function)(event)  # mistake
+    expect("event-not-host-visible", found)
+
+
+def test_the_host_waits_for_an_event_that_it_cannot_see(az: Calls, context: c_void_p) -> None:
+    event, lst = az.events(context, 1, flags=0)[0], az.immediate(context, mode=SYNCHRONOUS)
+    az.barrier(lst, event)
+    with checked("strict") as found:
+        az.lib.zeEventHostSynchronize(event, SOON)  # mistake
+    expect("event-not-host-visible", found)
+
+
+def test_a_descriptor_has_the_wrong_type(az: Calls) -> None:
+    desc, made = ze.ze_context_desc_t(stype=ze.ZE_STRUCTURE_TYPE_IMAGE_DESC), c_void_p()
+    with checked("strict") as found:
+        az.lib.zeContextCreate(az.driver, byref(desc), byref(made))  # mistake
+    assert "ze_context_desc_t" in expect("wrong-structure-type", found).message
+    az.ok("zeContextDestroy", made)
+
+
+def test_properties_have_no_type(az: Calls) -> None:
+    properties = ze.ze_device_properties_t(stype=0)
+    with checked("strict") as found:
+        az.lib.zeDeviceGetProperties(az.device, byref(properties))  # mistake
+    assert "ze_device_properties_t" in expect("wrong-structure-type", found).message
+
+
+def test_a_chain_has_an_unknown_structure(az: Calls) -> None:
+    unknown = ze.ze_base_desc_t(stype=0x7FFFFFF)
+    desc, made = ze.ze_context_desc_t(pNext=addressof(unknown)), c_void_p()
+    with checked("strict") as found:
+        az.lib.zeContextCreate(az.driver, byref(desc), byref(made))  # mistake
+    expect("unknown-structure", found)
+    az.ok("zeContextDestroy", made)
+
+
+def test_a_command_is_appended_to_a_closed_list(az: Calls, context: c_void_p) -> None:
+    lst = az.list(context)
+    az.close(lst)
+    with checked("strict") as found:
+        az.lib.zeCommandListAppendBarrier(lst, None, 0, None)  # mistake
+    expect("closed-list", found)

@@ -1,0 +1,280 @@
+"""Objects that commands still use, and waits that never end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from ctypes import byref, c_void_p
+
+import pytest
+
+from anyzero import ze
+from tests.abi.calls import ASYNCHRONOUS, FOREVER, NOT_READY, OK, SOON, Calls, handles
+from tests.asleep import await_sleep
+from tests.checking.programs import checked, expect
+
+
+@pytest.fixture
+def gate(az: Calls, context: c_void_p) -> Iterator[c_void_p]:
+    """An event that commands wait for until the test has ended."""
+    event = az.events(context, 1)[0]
+    yield event
+    az.ok("zeEventHostSignal", event)
+
+
+@pytest.fixture
+def lst(az: Calls, context: c_void_p) -> c_void_p:
+    return az.immediate(context, mode=ASYNCHRONOUS)
+
+
+@pytest.fixture
+def recorded(az: Calls, context: c_void_p, gate: c_void_p) -> c_void_p:
+    made = az.list(context)
+    az.barrier(made, waits=[gate])
+    az.close(made)
+    return made
+
+
+def test_an_event_is_reset_that_a_command_waits_for(
+    az: Calls, context: c_void_p, lst: c_void_p, gate: c_void_p
+) -> None:
+    event = az.events(context, 1)[0]
+    az.barrier(lst, waits=[gate])
+    az.barrier(lst, waits=[event])
+    with checked("sync") as found:
+        az.lib.zeEventHostReset(event)  # mistake
+    assert "waits for it" in expect("event-reset-in-use", found).other
+    az.ok("zeEventHostSignal", event)
+
+
+def test_an_event_is_reset_that_a_command_will_signal(
+    az: Calls, context: c_void_p, lst: c_void_p, gate: c_void_p
+) -> None:
+    event = az.events(context, 1)[0]
+    az.barrier(lst, event, [gate])
+    with checked("sync") as found:
+        az.lib.zeEventHostReset(event)  # mistake
+    assert "signals it" in expect("event-reset-in-use", found).other
+
+
+def test_an_event_is_destroyed_in_use(az: Calls, context: c_void_p, lst: c_void_p, gate: c_void_p) -> None:
+    event = az.events(context, 1)[0]
+    az.barrier(lst, event, [gate])
+    with checked("sync") as found:
+        az.lib.zeEventDestroy(event)  # mistake
+    expect("event-destroyed-in-use", found)
+
+
+@pytest.mark.parametrize("function", ["zeCommandListReset", "zeCommandListDestroy"])
+def test_a_list_is_changed_while_a_queue_executes_it(
+    az: Calls, context: c_void_p, recorded: c_void_p, function: str
+) -> None:
+    az.execute(az.queue(context, mode=ASYNCHRONOUS), recorded)
+    with checked("sync") as found:
+        az.ok(function, recorded)
+    assert found.the_only().rule.name == "list-in-use"
+
+
+def test_an_immediate_list_is_destroyed_with_commands_to_do(az: Calls, lst: c_void_p, gate: c_void_p) -> None:
+    az.barrier(lst, waits=[gate])
+    with checked("sync") as found:
+        az.lib.zeCommandListDestroy(lst)  # mistake
+    expect("list-in-use", found)
+
+
+def test_a_queue_is_destroyed_with_commands_to_do(az: Calls, context: c_void_p, recorded: c_void_p) -> None:
+    queue = az.queue(context, mode=ASYNCHRONOUS)
+    az.execute(queue, recorded)
+    with checked("sync") as found:
+        az.lib.zeCommandQueueDestroy(queue)  # mistake
+    expect("queue-destroyed-in-use", found)
+
+
+def test_a_fence_is_reset_before_it_is_signalled(az: Calls, context: c_void_p, recorded: c_void_p) -> None:
+    queue = az.queue(context, mode=ASYNCHRONOUS)
+    fence = az.fence(queue)
+    az.execute(queue, recorded, fence=fence)
+    with checked("sync") as found:
+        az.lib.zeFenceReset(fence)  # mistake
+    expect("fence-in-use", found)
+
+
+def test_a_fence_is_given_to_two_executions(az: Calls, context: c_void_p, recorded: c_void_p) -> None:
+    queue = az.queue(context, mode=ASYNCHRONOUS)
+    fence = az.fence(queue)
+    az.execute(queue, recorded, fence=fence)
+    with checked("sync") as found:
+        az.lib.zeCommandQueueExecuteCommandLists(queue, 1, handles([recorded]), fence)  # mistake
+    assert "still to signal" in expect("fence-in-use", found).message
+
+
+def test_a_fence_is_used_again_without_a_reset(az: Calls, context: c_void_p) -> None:
+    queue, made = az.queue(context), az.list(context)
+    az.close(made)
+    fence = az.fence(queue)
+    az.execute(queue, made, fence=fence)
+    az.ok("zeFenceHostSynchronize", fence, SOON)
+    with checked("sync") as found:
+        az.lib.zeCommandQueueExecuteCommandLists(queue, 1, handles([made]), fence)  # mistake
+    assert "signalled already" in expect("fence-in-use", found).message
+
+
+def test_the_host_waits_for_an_event_that_nothing_signals(az: Calls, context: c_void_p) -> None:
+    event = az.events(context, 1)[0]
+    with checked("sync") as found:
+        result = az.lib.zeEventHostSynchronize(event, FOREVER)  # mistake
+    assert result == NOT_READY
+    assert "nothing signals" in expect("wait-never-ends", found).message
+
+
+def test_the_host_waits_for_a_queue_that_waits_for_nothing(az: Calls, context: c_void_p) -> None:
+    queue, made, event = az.queue(context, mode=ASYNCHRONOUS), az.list(context), az.events(context, 1)[0]
+    az.barrier(made, waits=[event])
+    az.close(made)
+    fence = az.fence(queue)
+    az.execute(queue, made, fence=fence)
+    with checked("sync") as found:
+        assert az.call("zeCommandQueueSynchronize", queue, FOREVER) == NOT_READY
+        assert az.call("zeFenceHostSynchronize", fence, FOREVER) == NOT_READY
+    assert [each.rule.name for each in found] == ["wait-never-ends", "wait-never-ends"]
+    assert "which nothing signals" in found[0].other
+    az.ok("zeEventHostSignal", event)
+    az.finish(queue)
+
+
+def test_the_host_waits_for_an_immediate_list_that_is_stuck(az: Calls, context: c_void_p, lst: c_void_p) -> None:
+    event, last = az.events(context, 2)
+    az.barrier(lst, waits=[event])
+    az.barrier(lst, last)
+    with checked("sync") as found:
+        assert az.call("zeEventHostSynchronize", last, FOREVER) == NOT_READY
+        assert az.call("zeCommandListHostSynchronize", lst, FOREVER) == NOT_READY
+    assert [each.rule.name for each in found] == ["wait-never-ends", "wait-never-ends"]
+    assert "its queue is stuck" in found[0].message
+    az.ok("zeEventHostSignal", event)
+
+
+def test_two_queues_wait_for_each_other(az: Calls, context: c_void_p, lst: c_void_p) -> None:
+    other = az.immediate(context, mode=ASYNCHRONOUS)
+    one, two = az.events(context, 2)
+    az.barrier(lst, one, [two])
+    az.barrier(other, two, [one])
+    with checked("sync") as found:
+        result = az.lib.zeCommandListHostSynchronize(lst, FOREVER)  # mistake
+    assert result == NOT_READY
+    assert expect("event-cycle", found).other.count("which only") == 2
+    az.ok("zeEventHostSignal", one)
+    az.ok("zeCommandListHostSynchronize", lst, SOON)
+
+
+def test_a_queue_waits_for_its_own_later_command(az: Calls, context: c_void_p, lst: c_void_p) -> None:
+    event = az.events(context, 1)[0]
+    az.barrier(lst, waits=[event])
+    az.barrier(lst, event)
+    with checked("sync") as found:
+        az.lib.zeCommandListHostSynchronize(lst, FOREVER)  # mistake
+    expect("event-cycle", found)
+    az.ok("zeEventHostSignal", event)
+
+
+def test_a_wait_that_another_thread_ends_is_no_mistake(az: Calls, context: c_void_p) -> None:
+    gate, event = az.events(context, 2)
+    results = []
+    with checked("sync") as found:
+
+        def wait() -> None:
+            results.append(az.call("zeEventHostSynchronize", event, FOREVER))
+
+        thread = threading.Thread(target=wait)
+        # From here on this thread counts as one that may signal.
+        az.call("zeEventQueryStatus", gate)
+        thread.start()
+        await_sleep(thread)
+        az.ok("zeEventHostSignal", event)
+        thread.join()
+    assert results == [OK]
+    assert list(map(str, found)) == []
+
+
+def test_waits_that_a_later_command_of_another_queue_ends(az: Calls, context: c_void_p, lst: c_void_p) -> None:
+    other = az.immediate(context, mode=ASYNCHRONOUS)
+    one, two, three = az.events(context, 3)
+    with checked("sync", "strict") as found:
+        az.barrier(lst, three, [two])
+        az.barrier(other, one)
+        az.barrier(other, two, [one])
+        az.ok("zeEventHostSynchronize", three, FOREVER)
+        az.ok("zeEventHostReset", three)
+        az.ok("zeCommandListHostSynchronize", other, FOREVER)
+        for event in (one, two, three):
+            az.ok("zeEventHostReset", event)
+            az.ok("zeEventDestroy", event)
+        az.ok("zeCommandListDestroy", other)
+    assert list(map(str, found)) == []
+
+
+def test_counting_events_that_end(az: Calls, context: c_void_p, lst: c_void_p) -> None:
+    event = az.counter(context)
+    with checked("sync", "strict") as found:
+        for _ in range(3):
+            az.barrier(lst, event)
+            az.ok("zeEventHostSynchronize", event, FOREVER)
+        az.ok("zeEventDestroy", event)
+    assert list(map(str, found)) == []
+
+
+def test_recorded_lists_that_end(az: Calls, context: c_void_p) -> None:
+    queue, made, event = az.queue(context, mode=ASYNCHRONOUS), az.list(context), az.events(context, 1)[0]
+    fence = az.fence(queue)
+    memory = az.memory(context, 1 << 20)
+    az.ok("zeCommandListAppendEventReset", made, event)
+    az.fill(made, memory, 1, 1 << 20, event)
+    az.barrier(made, waits=[event])
+    az.close(made)
+    with checked("sync", "strict") as found:
+        for _ in range(20):
+            az.execute(queue, made, fence=fence)
+            az.ok("zeEventHostSynchronize", event, SOON)
+            az.ok("zeFenceHostSynchronize", fence, FOREVER)
+            az.ok("zeFenceReset", fence)
+        az.ok("zeCommandListReset", made)
+        az.ok("zeCommandQueueSynchronize", queue, FOREVER)
+        az.ok("zeFenceDestroy", fence)
+        az.ok("zeCommandQueueDestroy", queue)
+    assert list(map(str, found)) == []
+
+
+def test_an_event_of_the_last_command_ends_a_list(az: Calls, context: c_void_p) -> None:
+    queue, made, event = az.queue(context, mode=ASYNCHRONOUS), az.list(context), az.events(context, 1)[0]
+    az.barrier(made, event)
+    az.close(made)
+    with checked("sync") as found:
+        for _ in range(50):
+            az.execute(queue, made)
+            az.ok("zeEventHostSynchronize", event, FOREVER)
+            az.ok("zeEventHostReset", event)
+            az.ok("zeCommandListReset", made)
+            az.barrier(made, event)
+            az.close(made)
+    assert list(map(str, found)) == []
+
+
+def test_a_callback_may_signal_anything(az: Calls, context: c_void_p, lst: c_void_p) -> None:
+    """A queue with a host function is never called stuck."""
+    from tests.abi.calls import HostFunction
+
+    event = az.events(context, 1)[0]
+    done = HostFunction(lambda _: az.ok("zeEventHostSignal", event))
+    with checked("sync") as found:
+        az.ok("zeCommandListAppendHostFunction", lst, done, None, None, None, 0, None)
+        az.ok("zeEventHostSynchronize", event, FOREVER)
+        az.ok("zeCommandListHostSynchronize", lst, FOREVER)
+    assert list(map(str, found)) == []
+
+
+def test_the_descriptor_of_an_event_is_passed_by_pointer(az: Calls, context: c_void_p) -> None:
+    pool = az.pool(context, 1)
+    desc = ze.ze_event_desc_t(index=0)
+    with checked("strict") as found:
+        az.ok("zeEventDestroy", az.new("zeEventCreate", pool, byref(desc)))
+    assert list(map(str, found)) == []
