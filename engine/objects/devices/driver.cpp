@@ -18,7 +18,7 @@ namespace anyzero {
 
 namespace {
 
-// Start-up happens once per process. A failed attempt may be repeated, for instance after the environment was mended.
+// Start-up happens once per process. A failed attempt may be repeated, for instance after the environment was fixed.
 Mutex start_mutex;
 std::atomic<const std::vector<Driver*>*> all_drivers{nullptr};
 
