@@ -1,4 +1,4 @@
-// What every Level Zero object is made of: the loader's dispatch block, a tag that proves what it is, and a count of its users.
+// The base of every Level Zero object: the loader's dispatch block, a tag that proves its type, and a count of its users.
 #pragma once
 
 #include <atomic>

@@ -63,7 +63,7 @@ bool used(const Header* object, const UseRecord* except) {
   return found;
 }
 
-// Moves what nobody uses any more to `free`.
+// Moves objects without users to `free`.
 void take_unused(std::vector<Destroyed>& waiting, std::vector<Destroyed>* free) {
   for (size_t i = 0; i < waiting.size();) {
     if (used(waiting[i].object, nullptr)) {

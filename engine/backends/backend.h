@@ -1,4 +1,4 @@
-// What a kind of device must be able to do. Nothing here knows the API.
+// The interface of a kind of device. Nothing here knows the API.
 #pragma once
 
 #include <cstddef>

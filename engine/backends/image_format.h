@@ -1,4 +1,4 @@
-// How the specification's image formats lie in memory. Every format is one to three planes of equally sized elements.
+// Memory layouts of the specification's image formats. Every format is one to three planes of equally sized elements.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// How long a ring has been at work: told by the thread that walks it, read by anybody at any time.
+// Busy time of a ring: written by the thread that walks it, read by any thread at any time.
 #pragma once
 
 #include <atomic>

@@ -48,7 +48,7 @@ bool KernelFacts::same_to_callers(const KernelFacts& other) const {
 
 bool KernelFacts::same_to_launches(const KernelFacts& other) const {
   if ((flags & KernelFlag::kSubGroups) && lanes != other.lanes) return false;
-  // How it is best run is its own affair, and so is how often loops turn: that may follow from the size of groups.
+  // The way to run it may differ, and so may trip counts: they may follow from the size of groups.
   constexpr uint32_t kOwn =
       KernelFlag::kSharesRows | KernelFlag::kFitsGroups | KernelFlag::kConstantTurns | KernelFlag::kTurnsByArguments;
   auto alike = [](const Argument& one, const Argument& two) {

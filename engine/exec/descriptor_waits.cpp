@@ -33,7 +33,7 @@ struct Waits {
 
 Waits* waits = new Waits;  // leaked: the thread outlives everything
 
-// True when the descriptor gave what it held. Somebody else, in any process, may have been quicker.
+// True when the descriptor's count was read. Another thread, in any process, may have read it first.
 bool take(int fd) {
   uint64_t held;
   iovec room{&held, sizeof held};

@@ -1,4 +1,4 @@
-// How other rings go on while the thread in charge of an engine is inside one that does not end.
+// Relief of an engine: another thread walks its other rings while the thread in charge is inside one that does not end.
 #include <ctime>
 
 #include "../system/signal.h"

@@ -1,4 +1,4 @@
-// What a loss report says of a fault.
+// The text of a fault in a report of a lost device.
 #pragma once
 
 #include <string>

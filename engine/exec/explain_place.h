@@ -1,4 +1,4 @@
-// Where in its source and in its launch a kernel faulted, as text.
+// The place of a fault as text: the source line, and the work-item of the launch.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Where in a launch a fault happened, for its report: more than a Fault carries, because every walk of a ring returns one.
+// The site of a fault in a launch, for its report: more than a Fault carries, because every walk of a ring returns one.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What compiled code may call: C's memory functions, the compiler's own helpers, and what the engine does for kernels.
+// Functions that compiled code may call: C's memory functions, the compiler's own helpers, and the engine's services for kernels.
 #pragma once
 
 #include <cstddef>

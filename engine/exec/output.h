@@ -1,4 +1,4 @@
-// What kernels print, kept until the program waits for something of the device.
+// Output of kernels' printf, kept until the program waits for the device.
 #pragma once
 
 #include <atomic>

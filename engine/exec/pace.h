@@ -1,4 +1,4 @@
-// How long a work-item of a kernel takes, learnt from launch to launch.
+// The time of a kernel's work-item, measured from launch to launch.
 #pragma once
 
 #include <algorithm>

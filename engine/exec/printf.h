@@ -1,4 +1,4 @@
-// What a kernel's printf prints.
+// Formatting of a kernel's printf.
 #pragma once
 
 #include <cstdint>

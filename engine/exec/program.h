@@ -1,4 +1,4 @@
-// What a command list has recorded. A list that is reset while a queue still runs it simply gets a new program.
+// A program: the recorded commands of a list. A list that is reset while a queue still runs it gets a new program.
 #pragma once
 
 #include <atomic>
@@ -89,7 +89,7 @@ class Program {
   uint64_t cost_ = 0;  // without launches
   uint64_t launches_ = 0;
   bool overlaps_any_ = false;  // beside the count, which every step of an execution looks at
-  // What an execution has to settle: a signal or a wait of a counting event, or a wait for a command of another branch.
+  // A point that an execution has to resolve: a signal or a wait of a counting event, or a wait for a command of another branch.
   struct Unsettled {
     Event* event;
     bool signal;

@@ -1,4 +1,4 @@
-// Which memory a launch on a device without on-demand paging may touch; the objects that know what is resident implement it
+// The memory that a launch on a device without on-demand paging may access; the objects that know what is resident implement it
 // (objects/memory/residency.cpp).
 #pragma once
 

@@ -43,7 +43,7 @@ Ring::Ring(Context& context, Device& device, Engine& engine, uint32_t priority)
 
 Ring::~Ring() {
   device_.remove_ring(this);
-  // Nobody walks any more; what was never run lets go of what it holds.
+  // No thread walks any more; commands that never ran release their objects.
   while (done_ < submitted_.load(std::memory_order_relaxed)) {
     if (!head_.chunk) head_.chunk = stream_.first();
     Packet& packet = head_.packet();

@@ -104,7 +104,7 @@ __attribute__((noinline)) void hand_on(int number, siginfo_t* info, void* contex
   handed_on = outer;
 }
 
-// Tells our own knocks from everybody else's signals.
+// Distinguishes our own signals from those of other senders.
 char knock_mark;
 
 // From here on the watchdog sends no signal to this thread, and one already sent has no effect.

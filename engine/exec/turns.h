@@ -1,4 +1,4 @@
-// Which launches of a kernel are known to end: their loops have the same trip counts as those of a launch that ended.
+// Launches of a kernel that are known to end: their loops have the same trip counts as those of a launch that ended.
 #pragma once
 
 #include <atomic>

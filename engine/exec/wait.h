@@ -1,4 +1,4 @@
-// How a host thread waits: it looks, lends itself to the work, looks again for a while, and only then sleeps.
+// Waits of a host thread: it polls, helps with the work, polls again for a while, and only then sleeps.
 #pragma once
 
 #include "../system/signal.h"

@@ -72,7 +72,7 @@ void* watch(void*) {
     FutexWord word{&doorbell, doorbell.load(std::memory_order_seq_cst)};
     uint64_t next = look_around();
     next_look.store(next, std::memory_order_seq_cst);
-    // Some may have begun before they could see when that is. From here on, who is late earlier rings.
+    // Some threads may have begun before they could read the next wake-up. From here on, an earlier deadline wakes this thread.
     next = std::min(next, look_around());
     const uint64_t now = now_ns();
     if (next > now) futex_sleep_any(&word, 1, next == UINT64_MAX ? kForever : next - now);

@@ -1,4 +1,4 @@
-// Whether a caller's memory is there, found out before a library that would fall over it gets to see it.
+// Tests whether a caller's memory is mapped, before a library gets it that would crash on unmapped memory.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Which options of a build mean something to this compiler.
+// Build options that this compiler understands.
 #pragma once
 
 namespace anyzero {

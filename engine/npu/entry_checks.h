@@ -1,4 +1,4 @@
-// How functions of the extensions begin and end: they find out what they were given, and let no exception out.
+// Prologue and epilogue of the extensions' functions: they check their arguments, and let no exception out.
 #pragma once
 
 #include <string_view>

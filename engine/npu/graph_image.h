@@ -1,4 +1,4 @@
-// What a graph is made of: the native blob, wherever it lies, and what OpenVINO has compiled of it.
+// The contents of a graph: the native blob, wherever it lies, and OpenVINO's compiled model of it.
 #pragma once
 
 #include <atomic>

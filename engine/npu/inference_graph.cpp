@@ -13,7 +13,7 @@ namespace anyzero {
 
 namespace {
 
-// The graphs that there are, for who asks how much memory they take.
+// All graphs, for queries of the memory that they take.
 Guarded<std::vector<std::pair<const Context*, GraphImage*>>>& loaded() {
   static auto* list = new Guarded<std::vector<std::pair<const Context*, GraphImage*>>>;  // leaked: graphs die in exit handlers
   return *list;

@@ -1,4 +1,4 @@
-// Which layers of a model can be compiled, for clients that share a model out among devices.
+// The layers of a model that can be compiled, for clients that split a model among devices.
 #include <map>
 #include <set>
 #include <string>

@@ -1,4 +1,4 @@
-// What a graph is, as the planner wrote it down and as a native blob keeps it: the model's XML, how it wants to be compiled, and
+// The manifest of a graph, as the planner wrote it and as a native blob keeps it: the model's XML, how it wants to be compiled, and
 // its arguments. Its bytes are a ManifestRecord.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What OpenVINO does not check of a model's text, and falls over.
+// Checks of a model's text that OpenVINO lacks, and would crash without.
 #pragma once
 
 #include <string>

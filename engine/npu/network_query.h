@@ -1,4 +1,4 @@
-// Which layers of a model the device would run.
+// The layers of a model that the device would run.
 #pragma once
 
 #include <string>

@@ -76,7 +76,7 @@ void close_gate(int status, void*) {
     if (setting_up || waited > kLimit) leave(status);
     if (!cancelled && waited > kPatience) {
       cancelled = true;
-      // Nothing is freed anymore: who leaves a seat now is not let in to do so.
+      // Nothing is freed anymore: a thread that leaves its seat now is not admitted again to do so.
       each_other_seat([&](OpenVino::Request* request) {
         if (request != kNoRequest) opened.load(std::memory_order_acquire)->cancel(request);
       });
@@ -114,7 +114,7 @@ OpenVinoCall::OpenVinoCall(OpenVino::Request* request) : entered_(false) {
     }
     if (tries >= kSeats) relax_long(tries);
   }
-  // Seat first, then the look at the gate; who closes it does it the other way around. So one of both sees the other.
+  // Seat first, then the gate; the thread that closes the gate does it the other way around. So one of both sees the other.
   if (closed.load(std::memory_order_seq_cst) || given_up()) {
     seats[seat_].request.store(nullptr, std::memory_order_release);
     seat_ = -1;
@@ -155,7 +155,7 @@ std::string OpenVino::explain(Status status) const {
     const size_t end = std::min(all.find('\n', at), all.size());
     const std::string_view line = all.substr(at, end - at);
     at = end + 1;
-    // Where in its sources it stood says nothing to anybody here.
+    // The place in the library's sources does not help users.
     if (line.empty() || line.starts_with("Exception from ")) continue;
     if (!kept.empty()) kept += '\n';
     kept += line;

@@ -1,4 +1,4 @@
-// What a module or a graph needs of the device that is to run its native binary, as a line of text that a program can keep.
+// Requirements of a module or a graph on the device that is to run its native binary, as a line of text that a program can keep.
 #include <cstdio>
 #include <cstring>
 #include <string>

@@ -27,7 +27,7 @@ static_assert(sizeof(Head) == 64);
 
 std::span<const unsigned char> bytes_of(const Head& head) { return {reinterpret_cast<const unsigned char*>(&head), sizeof head}; }
 
-// Nobody gets it with a core dump, or with a fork.
+// Left out of core dumps and of forked children.
 std::shared_ptr<Mapping> allocate(uint64_t size) {
   void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory != MAP_FAILED) madvise(memory, size, MADV_DONTDUMP);

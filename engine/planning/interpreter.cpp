@@ -78,7 +78,7 @@ std::string on_path(const std::string& name) {
     const size_t end = rest.find(':');
     const std::string folder(rest.substr(0, end));
     const std::string candidate = absolute(folder + "/" + name);
-    // An empty entry would be the working folder, which is nobody's choice.
+    // An empty entry would be the working folder, which is never intended.
     if (!folder.empty() && runs(candidate)) return candidate;
     if (end == std::string_view::npos) return {};
     rest.remove_prefix(end + 1);

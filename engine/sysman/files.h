@@ -27,7 +27,7 @@ class SystemFiles {
   std::string root_;
 };
 
-// How fast the processors run. Not there where nobody tells.
+// The processors' clock rate. Empty where the system does not report it.
 struct CpuClock {
   std::vector<std::string> folders;  // cpufreq's, of some of the processors
   std::vector<uint32_t> processors;  // those that count where there are no folders, by their number in /proc/cpuinfo

@@ -7,7 +7,7 @@
 
 namespace anyzero {
 
-// Everybody sees what this thread has written before it reads anything else. An instruction of its own, for the thread sanitizer
+// A full barrier: earlier writes are visible to all threads before later reads. An instruction of its own, for the thread sanitizer
 // refuses std::atomic_thread_fence; on memory that is this thread's alone, so that it takes no line away from others.
 inline void full_barrier() { __asm__ volatile("lock orl $0, (%%rsp)" ::: "memory", "cc"); }
 
@@ -23,13 +23,13 @@ class SpinLock {
       }
     }
   }
-  // What this thread has written before, everybody sees before the answer is found.
+  // Earlier writes of this thread are visible to all threads before the result is read.
   bool held_now() const {
     full_barrier();
     return held_.load(std::memory_order_seq_cst);
   }
   void unlock() { held_.store(false, std::memory_order_release); }
-  // What this thread reads next, it reads after everybody can see the lock free.
+  // Later reads of this thread come after the lock is visibly free.
   void unlock_then_look() { held_.exchange(false, std::memory_order_seq_cst); }
 
  private:

@@ -1,4 +1,4 @@
-"""Waiting on the host: deadlines, many waiters, many queues that wait, and who is served first."""
+"""Waiting on the host: deadlines, many waiters, many queues that wait, and the order of service."""
 
 from __future__ import annotations
 

@@ -428,7 +428,7 @@ def test_a_turn_that_was_taken_is_free_in_a_forked_child(run_python: RunPython) 
         import os
         ctx = az.device().context()
         saxpy = ctx.module({str(SAXPY)!r})["saxpy"]
-        saxpy._enqueue.turn.acquire()         # as if another thread were launching it just now
+        saxpy.enqueue.turn.acquire()         # as if another thread were launching it just now
         child = os.fork()
         if not child:
             ctx = az.device().context()

@@ -172,9 +172,9 @@ def test_small_things_are_let_go_of_now_and_then(ctx: az.Context) -> None:
         for _ in range(100):
             lst.copy(x, np.zeros(8, np.uint8))
         lst.barrier().wait(timeout=PATIENCE)
-        assert len(lst._held) <= 200
+        assert len(lst.held) <= 200
     lst.synchronize()
-    assert not lst._held
+    assert not lst.held
     with ctx.command_list() as same:
         same.fill(x, 1)
     for _ in range(300):
@@ -182,9 +182,9 @@ def test_small_things_are_let_go_of_now_and_then(ctx: az.Context) -> None:
         with ctx.command_list() as other:
             other.fill(x, 2)
         queue.submit(other).wait()
-        assert len(queue._held) <= 200
+        assert len(queue.held) <= 200
     queue.synchronize()
-    assert not queue._held
+    assert not queue.held
 
 
 def test_lists_let_go_of_nothing_that_other_threads_still_use(ctx: az.Context) -> None:
@@ -209,7 +209,7 @@ def test_lists_let_go_of_nothing_that_other_threads_still_use(ctx: az.Context) -
         thread.join()
     assert not failures
     lst.synchronize()
-    assert not lst._held
+    assert not lst.held
 
 
 def test_a_completion_that_outlives_the_module_is_silent(run_python: RunPython) -> None:

@@ -1,4 +1,4 @@
-"""Which kernels may wait for somebody else."""
+"""Spin loops: kernels that may wait for another work-item or the host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// Models that OpenVINO compiles, and those that nobody can: whatever a blob says, the process lives.
+// Models that OpenVINO compiles, and invalid ones: whatever a blob holds, the process survives.
 #include "graph_scene.h"
 #include "npu/model_check.h"
 #include "npu/xml_scanner.h"

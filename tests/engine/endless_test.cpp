@@ -1,4 +1,4 @@
-// Kernels that do not end: everybody else goes on, appends come back, waits end with their time, and nothing hangs at the end.
+// Kernels that do not end: other work continues, appends return, waits time out, and the process can exit.
 #include "kernels.h"
 #include "system/settings.h"
 
@@ -55,7 +55,7 @@ void everything_works(const Scene& scene, bool same_context) {
     for (uint32_t groups : {1u, 100'000u}) launch(list, kernel, groups);
     OK(zeCommandListHostSynchronize(list, kSoon));
     OK(zeCommandListDestroy(list));
-    // Waits that help nobody, being too short.
+    // Waits that are too short to help with the work.
     list = mine.immediate(kCompute, mode);
     for (uint32_t groups : {1u, 100'000u}) launch(list, kernel, groups);
     ze_result_t result;

@@ -1,4 +1,4 @@
-// Faults in device work, from every thread that may run it, and the neighbours who must not notice.
+// Faults in device work, on every thread that may run it, and other contexts, which must not be affected.
 #include <signal.h>
 #include <sys/mman.h>
 

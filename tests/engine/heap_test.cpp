@@ -227,7 +227,7 @@ void test_share_under_fire() {
   }
 }
 
-// A small block that somebody else has open is not given away.
+// A small block that another process has open is not reused.
 void test_lent() {
   Block block;
   assert(Heap::allocate(3000, 64, &block) && Heap::share(&block));

@@ -274,7 +274,7 @@ void check_write(Scene& scene) {
         scene.set_code(c, at[0], at[1], at[2], scene.encoded(c, value));
       }
     }
-    // Channel by channel, since what a NaN looks like is nobody's business.
+    // Channel by channel, because the bits of a NaN are unspecified.
     std::vector<unsigned char> expected(scene.view.planes[0].base, scene.view.planes[0].base + scene.bytes);
     bool may_be_nan = scene.is_float() && scene.type() == ZE_IMAGE_FORMAT_TYPE_FLOAT;
     if (!may_be_nan) assert(after == expected);

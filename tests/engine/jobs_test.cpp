@@ -133,7 +133,7 @@ void urgent_first(Npu& npu) {
   go = true;
   for (ze_command_queue_handle_t queue : {background, low, normal, high}) OK(zeCommandQueueSynchronize(queue, kSoon));
   assert(seen.size() == 16);
-  // Two threads take turns at the list, so neighbours may change places; nobody is further off than that.
+  // Two threads take turns at the list, so neighbours may be swapped; no job is further out of order.
   for (size_t i = 0; i < seen.size(); ++i)
     for (size_t j = i + engine_threads(); j < seen.size(); ++j) assert(seen[i] <= seen[j]);
   for (ze_command_queue_handle_t queue : {background, low, normal, high}) OK(zeCommandQueueDestroy(queue));

@@ -148,7 +148,7 @@ void counts_in_memory(const Scene& scene) {
   OK(zeCommandListAppendLaunchKernelIndirect(list, kernel, counts, nullptr, 0, nullptr));
   ze_kernel_handle_t all[3] = {kernel, kernel, kernel};
   OK(zeCommandListAppendLaunchMultipleKernelsIndirect(list, 3, all, enabled, counts + 1, nullptr, 0, nullptr));
-  // Only now does anybody know.
+  // The count is known only now.
   counts[0] = {3, 2, 1};
   counts[1] = {10, 1, 1};
   counts[2] = {100, 1, 1};

@@ -88,7 +88,7 @@ void rest_in_between() {
   }
 }
 
-// A worker may step aside for who called it, but keeps every processor that it was allowed to use.
+// A worker may move away from its caller's processor, but keeps every processor in its affinity mask.
 void workers_may_run_anywhere() {
   cpu_set_t allowed;
   assert(sched_getaffinity(0, sizeof allowed, &allowed) == 0);

@@ -103,7 +103,7 @@ void code_that_has_worked_enough_gets_in_line() {
   assert(anyzero::improvement_line().take()->code == other);
   code->note_work(1, kAny);
   assert(anyzero::improvement_line().take()->code == code);
-  for (Code* each : {code, other}) each->release();  // by who took it
+  for (Code* each : {code, other}) each->release();  // by the thread that took it
   for (Code* each : {code, other, final}) each->release();
 }
 

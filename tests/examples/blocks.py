@@ -80,7 +80,7 @@ def _marker(comment: str) -> tuple[str, str]:
 
 
 def problems(page: Path) -> list[str]:
-    """Blocks of which nobody would notice that they do not run."""
+    """Blocks that no test runs."""
     wrong = []
     found = blocks(page)
     shell = "\n".join(block.setup + block.text for block in found if block.language in SHELL)

@@ -52,7 +52,7 @@ def test_tables_show_times_and_ratios() -> None:
 
 
 def test_ratios_pair_the_rounds_and_the_closest_of_several_counts() -> None:
-    """Who was fast while the machine was fast is not ahead of who was measured when it was slow."""
+    """A contestant measured while the machine was fast is not ahead of one measured while it was slow."""
     found = {
         "anyzero": Found(samples=[8.0, 9.0, 4.0]),
         "Intel": Found(samples=[16.0, 18.0, 3.0]),

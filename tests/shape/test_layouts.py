@@ -1,4 +1,4 @@
-"""A binary layout is described in one place; whoever reads or writes it asks there."""
+"""A binary layout is described in one place; all readers and writers use that."""
 
 from __future__ import annotations
 

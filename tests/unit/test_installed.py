@@ -29,7 +29,7 @@ def install(
 
 
 def test_none_is_none(tmp_path: Path) -> None:
-    (tmp_path / "openvino").mkdir()  # anybody's folder
+    (tmp_path / "openvino").mkdir()  # a folder that others can write
     (tmp_path / "openvino.py").touch()
     assert installed.openvino([str(tmp_path), str(tmp_path / "missing"), __file__]) is None
 

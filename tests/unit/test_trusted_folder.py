@@ -33,7 +33,7 @@ def spoil_owner(path: Path) -> None:
 
 
 def spoil_link(path: Path) -> None:
-    """A symbolic link of somebody else's to a folder that is fine."""
+    """A symbolic link of another user to a trusted folder."""
     path.rename(path.with_name("moved"))
     path.symlink_to("moved")
     os.chown(path, SOMEBODY, -1, follow_symlinks=False)

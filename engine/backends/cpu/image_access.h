@@ -1,4 +1,4 @@
-// How kernels read, write and question images. Compiled kernels call the az_image functions; they work on many lanes at once.
+// Reads, writes and queries of images by kernels. Compiled kernels call the az_image functions; they work on many lanes at once.
 //
 // Arrays hold a row of `lanes` values for each component. Lanes without a bit in `mask` take no part, and their results stay as
 // they were. No coordinate reaches memory outside of the image: a read gives the border's colour there, a write is dropped.

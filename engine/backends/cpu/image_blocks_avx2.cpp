@@ -1,4 +1,4 @@
-// What others see as well comes before the target is set.
+// Shared headers come before the target is set.
 #include <immintrin.h>
 
 #include <cstring>

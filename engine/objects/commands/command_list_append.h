@@ -1,4 +1,4 @@
-// How a command becomes a packet: shared by the files that define the appends.
+// Appends: commands to packets; shared by the files that define the appends.
 #pragma once
 
 #include "../../abi/error.h"
@@ -64,7 +64,7 @@ inline ze_result_t CommandList::append(uint64_t cost, size_t extra, Event* signa
     return ZE_RESULT_SUCCESS;
   }
   const uint64_t before = ring_->before();
-  // Before anybody can run the packet: the event may be destroyed as soon as it is signalled.
+  // Before the packet can run: the event may be destroyed as soon as it is signalled.
   if (signal) signal->track(*ring_, before + 1);
   note_submission(ring_->number(), before + 1);
   const uint64_t position = ring_->publish_held(*packet);

@@ -215,7 +215,7 @@ void Device::remove_ring(Ring* ring) {
     (*open)[ring->place] = last;
     open->pop_back();
   }
-  // Under the lock, so that who adds up what all rings have done finds it once.
+  // Under the lock, so that a sum over all rings counts it once.
   ring->engine().keep_busy(ring->busy(now_ns()));
 }
 

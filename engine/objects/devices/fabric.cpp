@@ -95,7 +95,7 @@ ze_result_t FabricEdge::getVerticesExp(ze_fabric_vertex_handle_t* a, ze_fabric_v
   return ZE_RESULT_SUCCESS;
 }
 
-// Nobody specified how fast the memory of this machine is between two of its devices, so that is unknown rather than guessed.
+// The bandwidth between two devices of one machine is not specified, so it is reported as unknown rather than guessed.
 ze_result_t FabricEdge::getPropertiesExp(ze_fabric_edge_exp_properties_t* properties) {
   const ze_uuid_t first = uuid_of(a_.device()), second = uuid_of(b_.device());
   for (size_t i = 0; i < sizeof first.id; ++i) properties->uuid.id[i] = first.id[i] ^ second.id[sizeof second.id - 1 - i];

@@ -1,4 +1,4 @@
-// Which devices a program sees: the specification's ZE_FLAT_DEVICE_HIERARCHY and ZE_AFFINITY_MASK.
+// The devices that a program sees: the specification's ZE_FLAT_DEVICE_HIERARCHY and ZE_AFFINITY_MASK.
 #pragma once
 
 #include <cstdint>

@@ -23,8 +23,7 @@ inline constexpr uint32_t kIpcCarriedPayload = 12;  // in the handle itself: the
 inline constexpr size_t kIpcHandle = 64;
 
 struct IpcImport {
-  int fd =
-      -1;  // owned by whoever asked; keep it as long as the bytes are in use, for it holds a lock on them that the exporter sees
+  int fd = -1;  // the caller's; keep it as long as the bytes are in use, for it holds a lock on them that the exporter sees
   uint64_t offset = 0;
   uint64_t size = 0;
   unsigned char payload[kIpcPayload] = {};

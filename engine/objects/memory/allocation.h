@@ -1,4 +1,4 @@
-// Every piece of memory the driver knows, by address: what lies behind a pointer, and how far it reaches.
+// Every allocation that the driver knows, by address: its properties, and how far it reaches.
 #pragma once
 
 #include <atomic>

@@ -21,7 +21,7 @@ void prefetch_memory(Device& device, const void* at, size_t bytes);
 // whether copies and fills write past the caches. The rest has no effect: there is one memory, which needs no duplicates.
 void advise_memory(const AdvisePacket& advice);
 
-// Nobody looks for biased memory before there is some.
+// Biased memory is looked up only once there is some.
 extern std::atomic<bool> any_caching_advice;
 Caching advised_caching(const void* to);
 // How a copy or fill of so many bytes should write there.

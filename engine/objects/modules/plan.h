@@ -1,4 +1,4 @@
-// What the planner knows of a module, and the memory of its variables.
+// A module's plan: the planner's id of it, and the memory of its program-scope variables.
 #pragma once
 
 #include <cstdint>

@@ -31,7 +31,7 @@ class Recent {
       found = *place;
       std::rotate(place.base() - 1, place.base(), entries->end());
     }
-    // Nobody waits while the bytes are compared.
+    // Outside of the lock: comparing bytes takes long.
     return *found.request == request ? found.reply : nullptr;
   }
 

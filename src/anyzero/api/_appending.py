@@ -9,6 +9,8 @@ from anyzero.api._events import Waits
 from anyzero.api.resource import Resource
 
 if TYPE_CHECKING:
+    from anyzero.api._enqueue import Enqueue
+    from anyzero.api._grid import Grid
     from anyzero.api.context import Context
     from anyzero.api.device import Device
     from anyzero.api.event import Event
@@ -39,6 +41,19 @@ class Appending(Resource, Generic[Appended]):
     ) -> Appended:
         """Append a command whose parameters end in signal and waits; `kept`, so large, must stay until it is done."""
         raise NotImplementedError
+
+    def append_launch(
+        self,
+        enqueue: Enqueue,
+        kernel: int,
+        sizes: Grid,
+        given: tuple[Any, ...],
+        signal: Event | None,
+        wait: Waits,
+    ) -> Appended:
+        """Append a launch; here, because every launch comes by and one more call would show."""
+        values, kept, nbytes = enqueue.collect(given)
+        return self._append(enqueue.append, (kernel, sizes, values), signal, wait, kept, nbytes)
 
     def _append_bare(
         self, command: Callable[..., int], arguments: tuple[Any, ...], kept: object, nbytes: int = 0

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from math import prod
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from anyzero import errors
+
+if TYPE_CHECKING:
+    from anyzero.api.image import ImageRegion
 
 
 class HostArray:
@@ -53,3 +57,21 @@ def fill_pattern(value: Any, dtype: np.dtype[Any]) -> bytes:
     if pattern.shape:
         raise errors.InvalidArgument(f"a fill takes one value, not an array of shape {pattern.shape}")
     return pattern.tobytes()
+
+
+def require_pixels(region: ImageRegion, memory: Any) -> None:
+    """The array beside the image must have the pixels' shape and dtype; bytes must be as many."""
+    pixel = region.image.format.pixel
+    if pixel is None:
+        # Video layouts share chroma between pixels; only the driver knows how many bytes that makes.
+        if memory.dtype.itemsize != 1:
+            raise errors.InvalidArgument(
+                f"pixels of layout {region.image.format.layout} are copied from and to bytes, not {memory.dtype}"
+            )
+        return
+    needed = prod(region.array_shape) * pixel[0].itemsize
+    alike = memory.dtype == pixel[0] and memory.shape == region.array_shape
+    if not alike and not (memory.dtype == np.uint8 and memory.nbytes == needed):
+        raise errors.InvalidArgument(
+            f"shape {memory.shape} of {memory.dtype} does not fit pixels of shape {region.array_shape} of {pixel[0]}"
+        )

@@ -9,9 +9,16 @@ from anyzero.api._keep import Call, Held
 
 if TYPE_CHECKING:
     from anyzero.api.command_graph import CommandGraph
+    from anyzero.api.immediate import ImmediateCommandList
 
 in_progress: dict[int, CommandGraph] = {}
 """The graphs that are being captured, by handle."""
+
+
+def join(graph: CommandGraph, lst: ImmediateCommandList) -> None:
+    """Let the graph hold what the commands of a list use that captures into it from now on."""
+    graph.lists.append(lst)
+    lst.held = Captured(graph, lst.held)
 
 
 class Captured(Held):
@@ -26,7 +33,9 @@ class Captured(Held):
 
     def add(self, kept: object, nbytes: int) -> None:
         """Hold `kept` for as long as the graph may run."""
-        self.graph._keep(kept, nbytes)  # noqa: SLF001 (they are friends)
+        if kept is not None:
+            self.graph.kept.append(kept)
+            self.graph.kept_bytes += nbytes
 
     def look(self, handle: int, synchronize: Call, query: Call, place: Callable[[int | None], int]) -> None:
         """Nothing of it is done before the graph is."""

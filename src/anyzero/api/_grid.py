@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import operator
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from math import ceil, isfinite
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,12 +14,14 @@ import numpy as np
 
 from anyzero import errors, ze
 from anyzero.api._dimensions import ALL
-from anyzero.api._sizes import place_within
+from anyzero.api._sizes import place_within, size_within
+from anyzero.api.library import check, function
 
 if TYPE_CHECKING:
     from anyzero.api._enqueue import Enqueue
+    from anyzero.api.kernel import Kernel
 
-__all__ = ["ORIGIN", "Extents", "Grid", "NDRange", "extents", "require_ids", "three"]
+__all__ = ["ORIGIN", "Extents", "Grid", "NDRange", "grid_of", "range_of", "suggested", "three"]
 
 Extents = int | tuple[int, ...]
 """One number, or up to three: along x, y and z."""
@@ -29,6 +33,10 @@ ORIGIN: Final[Three] = (0, 0, 0)
 
 AXES: Final = "xyz"
 _LARGEST: Final = (1 << 32) - 1
+_RANGES: Final = 64
+"""So many global sizes are remembered, and so many group sizes of each."""
+
+_suggest: Final = function("zeKernelSuggestGroupSize")
 
 _cooperation: Final = ze.ze_command_list_append_launch_kernel_param_cooperative_desc_t(isCooperative=1)
 _COOPERATIVE: Final = ctypes.addressof(_cooperation)
@@ -113,6 +121,47 @@ class NDRange:
         return errors.InvalidArgument(
             f"the global size {size} along {axis} is not a multiple of the group size {group}", remedy=remedy
         )
+
+
+def range_of(kernel: Kernel, sizes: Any) -> NDRange:
+    """The global size that stands in brackets; the usual ones are remembered."""
+    made = NDRange(kernel.enqueue, *extents(kernel.name, sizes), sizes)
+    with suppress(KeyError, TypeError):
+        return kernel.ranges[sizes]
+    if len(kernel.ranges) >= _RANGES:
+        kernel.ranges.clear()
+    with suppress(TypeError):  # lists cannot be looked up; they work all the same
+        kernel.ranges[sizes] = made
+    return made
+
+
+def grid_of(kernel: Kernel, sizes: NDRange, group: Any, offset: Any = None, cooperative: bool = False) -> Grid:
+    """The grid of a launch. Sizes are checked where they come first, and remembered."""
+    # A group size is no type, so both kinds of keys are apart.
+    key = group if offset is None and not cooperative else (Grid, group, offset, cooperative)
+    with suppress(KeyError, TypeError):
+        return sizes.grids[key]
+    whole = sizes.global_size
+    if whole[1] > 1 or whole[2] > 1:
+        require_ids(kernel.name, sizes.written, whole, group, kernel.dimensions.read_by(kernel.name))
+    made = sizes.grid(group, partial(suggested, kernel.handle), offset, cooperative)
+    if len(sizes.grids) >= _RANGES:
+        sizes.grids.clear()
+    with suppress(TypeError):
+        sizes.grids[key] = made
+    if key is None:
+        sizes.suggested = made
+    return made
+
+
+def suggested(kernel: int, global_size: Three) -> Three:
+    """The group size that the driver suggests to the kernel of this handle."""
+    for each in global_size:
+        size_within(each, 32, "a global size without a group size")
+    x, y, z = ctypes.c_uint32(), ctypes.c_uint32(), ctypes.c_uint32()
+    places = ctypes.byref(x), ctypes.byref(y), ctypes.byref(z)
+    check(_suggest(kernel, *global_size, *places), _suggest)
+    return x.value, y.value, z.value
 
 
 def three(sizes: Any, what: str) -> Three:

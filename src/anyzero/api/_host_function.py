@@ -24,7 +24,7 @@ _PATIENCE_S: Final = 3.0
 class Runner(Protocol):
     """A queue or list that may have host functions to run."""
 
-    def _is_idle(self) -> bool: ...
+    def is_idle(self) -> bool: ...
 
 
 _numbers = itertools.count(1)
@@ -77,7 +77,7 @@ def watch(runner: Runner) -> None:
 
 
 def _all_idle() -> bool:
-    return all(runner._is_idle() for runner in list(_runners))  # noqa: SLF001 (its users are friends)
+    return all(runner.is_idle() for runner in list(_runners))
 
 
 @atexit.register

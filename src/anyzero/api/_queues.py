@@ -1,7 +1,5 @@
 """What queues and immediate lists are asked for alike."""
 
-# ruff: noqa: SLF001 (they and recorded lists are friends)
-
 from __future__ import annotations
 
 import ctypes
@@ -70,6 +68,6 @@ def kept_of(lists: tuple[CommandList, ...]) -> tuple[object, int]:
     """What the commands of recorded lists use, or None, and how much memory that is."""
     if len(lists) == 1:
         only = lists[0]
-        return only._kept or None, only._nbytes
-    kept = [each._kept for each in lists if each._kept]
-    return kept or None, sum(each._nbytes for each in lists)
+        return only.kept or None, only.kept_bytes
+    kept = [each.kept for each in lists if each.kept]
+    return kept or None, sum(each.kept_bytes for each in lists)

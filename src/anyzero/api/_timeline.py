@@ -1,7 +1,5 @@
 """What queues and immediate lists have in common: commands run one after the other, and can be waited for."""
 
-# ruff: noqa: SLF001 (its own class's, and its own context's)
-
 from __future__ import annotations
 
 from types import TracebackType
@@ -30,8 +28,8 @@ class Timeline(Resource):
 
     context: Context
     synchronous: bool
-    _held: Held
-    _spare: list[int]
+    held: Held
+    spare: list[int]
     """Handles of completions that nobody holds any more, to be used again."""
 
     def synchronize(self, timeout: float | None = None) -> None:
@@ -39,36 +37,39 @@ class Timeline(Resource):
 
         >>> az.device().context().queue().synchronize(timeout=5)
         """
-        _wait(type(self)._synchronize, self.handle, timeout, self._noun)
-        if self._held:
-            self._look()
+        cls = type(self)
+        _wait(cls._synchronize, self.handle, timeout, self._noun)
+        if self.held:
+            self.release_finished()
         if self.context.failures:
-            self.context._raise_failure()
+            raise self.context.failures.pop(0)
 
-    def _look(self) -> None:
+    def release_finished(self) -> None:
         """Let go of what finished commands used."""
         if self.closed:
             return
-        kind = type(self)
-        self._held.look(self.handle, kind._synchronize, kind._query_mark, self._place_mark)
+        cls = type(self)
+        self.held.look(self.handle, cls._synchronize, cls._query_mark, self._place_mark)
 
     def _place_mark(self, mark: int | None) -> int:
         """Put a mark behind everything so far, the old one if there is one, and return it."""
         raise NotImplementedError
 
-    def _is_idle(self) -> bool:
-        return self.closed or type(self)._synchronize(self.handle, 0) != ZE_RESULT_NOT_READY
+    def is_idle(self) -> bool:
+        """Whether everything given so far is done, or the object is closed."""
+        cls = type(self)
+        return self.closed or cls._synchronize(self.handle, 0) != ZE_RESULT_NOT_READY
 
     def _release(self, handle: int) -> None:
-        kind = type(self)
-        _keep.destroy_when_idle(handle, kind._synchronize, kind._destroy, self._held)
-        spare = self._spare
-        if self._held.mark is not None:
-            spare.append(self._held.mark)
+        cls = type(self)
+        _keep.destroy_when_idle(handle, cls._synchronize, cls._destroy, self.held)
+        spare = self.spare
+        if self.held.mark is not None:
+            spare.append(self.held.mark)
         # From now on a completion that goes away finds no place to give its handle to.
-        del self._spare
+        del self.spare
         while spare:
-            kind._destroy_mark(spare.pop())
+            cls._destroy_mark(spare.pop())
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -3,8 +3,6 @@
 A graph of an NPU is another thing, a compiled model: `Graph`.
 """
 
-# ruff: noqa: SLF001 (lists, graphs and what runs them are friends)
-
 from __future__ import annotations
 
 import contextlib
@@ -14,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from anyzero import errors, ze
-from anyzero.api._captured import Captured, in_progress
+from anyzero.api._captured import Captured, in_progress, join
 from anyzero.api.library import check, create, function
 from anyzero.api.resource import Resource
 
@@ -52,7 +50,7 @@ class CommandGraph(Resource):
     array([7, 7, 7, 7])
     """
 
-    __slots__ = ("_kept", "_lists", "_nbytes", "calls_host", "capturing", "list")
+    __slots__ = ("calls_host", "capturing", "kept", "kept_bytes", "list", "lists")
     _destroy = function("zeGraphDestroyExt")
 
     def __init__(self, owner: ImmediateCommandList) -> None:
@@ -60,22 +58,13 @@ class CommandGraph(Resource):
         """The list that captures; None once it has ended."""
         self.capturing = True
         self.calls_host = False
-        self._kept: list[object] = []
-        self._nbytes = 0
-        self._lists: list[ImmediateCommandList] = []
+        self.kept: list[object] = []
+        self.kept_bytes = 0
+        self.lists: list[ImmediateCommandList] = []
         check(_begin(owner.handle, None), _begin)
         self.handle = create(_get, owner.handle)
         in_progress[self.handle] = self
-        self._joins(owner)
-
-    def _joins(self, lst: ImmediateCommandList) -> None:
-        self._lists.append(lst)
-        lst._held = Captured(self, lst._held)
-
-    def _keep(self, kept: object, nbytes: int) -> None:
-        if kept is not None:
-            self._kept.append(kept)
-            self._nbytes += nbytes
+        join(self, owner)
 
     def end(self) -> None:
         """End the capture; ending twice is fine. The end of a ``with`` block does it.
@@ -90,10 +79,10 @@ class CommandGraph(Resource):
             return
         self.capturing = False
         in_progress.pop(self.handle, None)
-        for each in self._lists:
-            if isinstance(each._held, Captured):
-                each._held = each._held.before
-        self._lists = []
+        for each in self.lists:
+            if isinstance(each.held, Captured):
+                each.held = each.held.before
+        self.lists = []
         if owner.closed:
             raise errors.InvalidArgument("the list that captured was closed", remedy="Capture again on another list.")
         check(_end(owner.handle, None, ctypes.byref(ctypes.c_void_p())), _end)
@@ -156,12 +145,12 @@ class ExecutableGraph(Resource):
     It keeps the objects alive that its commands use. Its `CommandGraph` may be closed before.
     """
 
-    __slots__ = ("_kept", "_nbytes", "calls_host", "graph")
+    __slots__ = ("calls_host", "graph", "kept", "kept_bytes")
     _destroy = function("zeExecutableGraphDestroyExt")
 
     def __init__(self, graph: CommandGraph) -> None:
         self.graph = graph
         self.handle = create(_instantiate, graph.handle, None)
         self.calls_host = graph.calls_host
-        self._kept = graph._kept
-        self._nbytes = graph._nbytes
+        self.kept = graph.kept
+        self.kept_bytes = graph.kept_bytes

@@ -1,7 +1,5 @@
 """Command lists: recorded once, run as often as needed."""
 
-# ruff: noqa: SLF001 (a list and what it runs are friends)
-
 from __future__ import annotations
 
 import ctypes
@@ -56,7 +54,7 @@ class CommandList(Recorder[None]):
     array([0, 1, 2, 3])
     """
 
-    __slots__ = ("_kept", "_nbytes", "array", "calls_host", "recording")
+    __slots__ = ("array", "calls_host", "kept", "kept_bytes", "recording")
     _destroy = function("zeCommandListDestroy")
     _gone_when_closed = ("handle", "array")
 
@@ -79,8 +77,8 @@ class CommandList(Recorder[None]):
         self.group = group
         self.recording = handle is None
         self.calls_host = False
-        self._kept: list[object] = []
-        self._nbytes = 0
+        self.kept: list[object] = []
+        self.kept_bytes = 0
         if handle is None:
             flags = together(
                 LIST,
@@ -123,8 +121,8 @@ class CommandList(Recorder[None]):
         event = None if signal is None else signal.handle
         if result := command(self.handle, *arguments, event, count, waits):
             check(result, command)
-        self._kept.append((kept, signal, wait))
-        self._nbytes += nbytes
+        self.kept.append((kept, signal, wait))
+        self.kept_bytes += nbytes
 
     def _append_bare(
         self, command: Callable[..., int], arguments: tuple[Any, ...], kept: object, nbytes: int = 0
@@ -133,8 +131,8 @@ class CommandList(Recorder[None]):
             raise _ended()
         if result := command(self.handle, *arguments):
             check(result, command)
-        self._kept.append(kept)
-        self._nbytes += nbytes
+        self.kept.append(kept)
+        self.kept_bytes += nbytes
 
     def _has_host_functions(self) -> None:
         self.calls_host = True
@@ -154,13 +152,11 @@ class CommandList(Recorder[None]):
         from anyzero.api.graph_command import GraphCommand, identify
 
         numbers: list[int] = []
-        command, kept = graph._appending(arguments, profile, lambda lst: numbers.append(identify(lst)))
-        self._append(command, (), signal, wait, kept, graph._nbytes)
+        command, kept = graph._appending(  # noqa: SLF001 (a list and a graph are friends)
+            arguments, profile, lambda lst: numbers.append(identify(lst))
+        )
+        self._append(command, (), signal, wait, kept, graph.kept_bytes)
         return GraphCommand(self, graph, numbers[0], kept)
-
-    def _replace_kept(self, old: object, new: object) -> None:
-        # In a list of its own: queues that run the commands as they were hold the other.
-        self._kept = [(new, *each[1:]) if isinstance(each, tuple) and each[0] is old else each for each in self._kept]
 
     def end(self) -> None:
         """End the recording; ending twice is fine. The end of a ``with`` block does it.
@@ -181,8 +177,8 @@ class CommandList(Recorder[None]):
         """
         check(_reset(self.handle), _reset)
         # Queues that still run the old commands hold the old list of what those need.
-        self._kept = []
-        self._nbytes = 0
+        self.kept = []
+        self.kept_bytes = 0
         self.calls_host = False
         self.recording = True
 
@@ -194,13 +190,13 @@ class CommandList(Recorder[None]):
         False
         """
         made = CommandList(self.context, self.device, self.group, handle=create(_clone, self.handle))
-        made._kept = list(self._kept)
-        made._nbytes = self._nbytes
+        made.kept = list(self.kept)
+        made.kept_bytes = self.kept_bytes
         made.calls_host = self.calls_host
         return made
 
     def _release(self, handle: int) -> None:
-        self._kept = []
+        self.kept = []
         del self.array
         super()._release(handle)
 

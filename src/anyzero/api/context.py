@@ -93,10 +93,6 @@ class Context(Allocator):
         check(result, _get_status)
         return "ok"
 
-    def _raise_failure(self) -> None:
-        """Raise what a host function raised, the oldest first."""
-        raise self.failures.pop(0)
-
     def system_barrier(self, device: Device | None = None) -> None:
         """Make writes of the host visible to the device, if its memory model requires it.
 

@@ -1,7 +1,5 @@
 """Events: the points at which commands, queues and the host meet."""
 
-# ruff: noqa: SLF001 (an event, its context and lists are friends)
-
 from __future__ import annotations
 
 import ctypes
@@ -67,7 +65,7 @@ class Event(Completion, Resource):
     True
     """
 
-    __slots__ = ("_given_to", "_pool", "context", "index")
+    __slots__ = ("_pool", "context", "given_to", "index")
     _is_event = True
     _destroy = function("zeEventDestroy")
 
@@ -84,7 +82,7 @@ class Event(Completion, Resource):
         self._pool = pool
         self.index = index
         # The immediate list that got a command which uses much memory and signals this event.
-        self._given_to: Callable[[], ImmediateCommandList | None] | None = None
+        self.given_to: Callable[[], ImmediateCommandList | None] | None = None
         signal, wait = scope_of(signal_scope, "signal_scope"), scope_of(wait_scope, "wait_scope")
         desc = ze.ze_event_desc_t(index=index, signal=signal, wait=wait)
         self.handle = create(_create, pool.handle, ctypes.byref(desc))
@@ -118,17 +116,17 @@ class Event(Completion, Resource):
         The work continues: wait again, with a longer timeout or none.
         """
         _wait(_synchronize, self.handle, timeout, "the event")
-        if self._given_to is not None:
+        if self.given_to is not None:
             self._let_go()
         if self.context.failures:
-            self.context._raise_failure()
+            raise self.context.failures.pop(0)
 
     def _let_go(self) -> None:
-        lst = self._given_to() if self._given_to else None
-        self._given_to = None
+        lst = self.given_to() if self.given_to else None
+        self.given_to = None
         # The signal may as well have come from elsewhere, so the list has to look for itself.
         if lst is not None:
-            lst._look()
+            lst.release_finished()
 
     @property
     def done(self) -> bool:

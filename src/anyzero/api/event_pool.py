@@ -34,7 +34,7 @@ class EventPool(Resource):
     [True, False]
     """
 
-    __slots__ = ("_events", "_lifetime", "_scopes", "context", "count", "timing")
+    __slots__ = ("_events", "_scopes", "context", "count", "lifetime", "timing")
 
     def __init__(
         self,
@@ -52,23 +52,23 @@ class EventPool(Resource):
         self.count = size_within(count, 32, "the number of events")
         self._events: dict[int, Event] = {}
         if handle is None:
-            self._lifetime = create_pool(context, count, timing=timing, ipc=ipc)
+            self.lifetime = create_pool(context, count, timing=timing, ipc=ipc)
         else:
-            self._lifetime = open_pool(context, handle)
-        self.timing = self._lifetime.timing
-        self.handle = self._lifetime.handle
+            self.lifetime = open_pool(context, handle)
+        self.timing = self.lifetime.timing
+        self.handle = self.lifetime.handle
 
     def _release(self, handle: int) -> None:
         # The driver's pool goes with the last of its events.
         self._events = {}
-        del self._lifetime
+        del self.lifetime
 
     def __getitem__(self, index: int) -> Event:
         place = place_of(index, self.count, "an index of a pool is an integer")
         found = self._events.get(place)
         if found is None or found.closed:
             self.handle  # noqa: B018 (raises when the pool is closed)
-            found = self._events[place] = Event(self.context, self._lifetime, place, **self._scopes)
+            found = self._events[place] = Event(self.context, self.lifetime, place, **self._scopes)
         return found
 
     def __len__(self) -> int:

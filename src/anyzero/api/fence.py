@@ -1,7 +1,5 @@
 """Fences: how the host learns that a submission is done."""
 
-# ruff: noqa: SLF001 (a fence and its queue are friends)
-
 from __future__ import annotations
 
 import ctypes
@@ -47,11 +45,11 @@ class Fence(Completion, Resource):
     True
     """
 
-    __slots__ = ("_idle", "queue")
+    __slots__ = ("idle", "queue")
 
     def __init__(self, queue: CommandQueue, *, signalled: bool = False, handle: int | None = None) -> None:
         self.queue = queue
-        self._idle = False
+        self.idle = False
         self.handle = create(_create, queue.handle, _SIGNALLED if signalled else _PLAIN) if handle is None else handle
 
     def wait(self, timeout: float | None = None) -> None:
@@ -59,13 +57,13 @@ class Fence(Completion, Resource):
         _wait(_synchronize, self.handle, timeout, "the submission")
         self._signalled()
         if self.queue.context.failures:
-            self.queue.context._raise_failure()
+            raise self.queue.context.failures.pop(0)
 
     def _signalled(self) -> None:
-        self._idle = True
+        self.idle = True
         queue = self.queue
-        if queue._held.weight > HEAVY:
-            queue._look()
+        if queue.held.weight > HEAVY:
+            queue.release_finished()
 
     @property
     def done(self) -> bool:
@@ -85,12 +83,12 @@ class Fence(Completion, Resource):
         >>> fence.reset(); fence.done
         False
         """
-        self._idle = False
+        self.idle = False
         if result := _reset(self.handle):
             check(result, _reset)
 
     def _release(self, handle: int) -> None:
-        if self._idle and not self.queue.closed:
-            self.queue._spare.append(handle)
+        if self.idle and not self.queue.closed:
+            self.queue.spare.append(handle)
         else:
             _destroy(handle)

@@ -1,7 +1,5 @@
 """Graphs: whole models, compiled for an NPU, that run as one command."""
 
-# ruff: noqa: SLF001 (a graph and the lists it goes to are friends)
-
 from __future__ import annotations
 
 import ctypes
@@ -68,25 +66,25 @@ class GraphProperties:
 class _GraphHandle(Resource):
     """The driver's graph. Views of its binary hold it, and so does what runs it."""
 
-    __slots__ = ("_called", "_kept", "_lifetime")
+    __slots__ = ("called", "kept", "lifetime")
 
     def __init__(self, handle: int, called: Extension, lifetime: ContextHandle, kept: object) -> None:
-        self._called = called
-        self._lifetime = lifetime
-        self._kept = kept
+        self.called = called
+        self.lifetime = lifetime
+        self.kept = kept
         self.handle = handle
 
     def _release(self, handle: int) -> None:
-        self._called.Destroy(handle)
+        self.called.Destroy(handle)
         # Only now: the driver may have used a blob where it lies.
-        self._kept = None
+        self.kept = None
 
 
 class _Binary:
     """A graph's native binary, for numpy, which then holds the graph."""
 
     def __init__(self, owner: _GraphHandle, pointer: int, nbytes: int) -> None:
-        self._owner = owner
+        self.owner = owner
         self.__array_interface__ = {"version": 3, "typestr": "|u1", "shape": (nbytes,), "data": (pointer, True)}
 
 
@@ -97,13 +95,13 @@ class Graph(Resource):
     threads can run one graph on memory of their own. Any thread may use a graph.
     """
 
-    __slots__ = ("_called", "_names", "_nbytes", "_owner", "_turn", "_values", "arguments", "context", "device")
-    _gone_when_closed = ("handle", "_owner")
+    __slots__ = ("_names", "_values", "arguments", "called", "context", "device", "kept_bytes", "owner", "turn")
+    _gone_when_closed = ("handle", "owner")
 
     context: Context
     device: Device
-    _called: Extension
-    _owner: _GraphHandle
+    called: Extension
+    owner: _GraphHandle
 
     def __init__(
         self,
@@ -134,36 +132,36 @@ class Graph(Resource):
             _refuse(result, called)
         self.context = context
         self.device = device
-        self._called = called
-        self._owner = _GraphHandle(made.value or 0, called, context.lifetime, given if given.in_place else None)
-        self.handle = self._owner.handle
-        self._turn = Lock()
+        self.called = called
+        self.owner = _GraphHandle(made.value or 0, called, context.lifetime, given if given.in_place else None)
+        self.handle = self.owner.handle
+        self.turn = Lock()
         _everyone.add(self)
         found = npu.ze_graph_properties_t()
         check(called.GetProperties(self.handle, ctypes.byref(found)), called.GetProperties)
         self.arguments: tuple[GraphArgument, ...] = arguments_of(called, self.handle, found.numGraphArgs)
         self._names = _names_of(self.arguments)
         self._values: list[Any] = [None] * len(self.arguments)
-        self._nbytes = sum(each.nbytes for each in self.arguments)
+        self.kept_bytes = sum(each.nbytes for each in self.arguments)
         self._begin()
         if log and self.build_log:
             print(self.build_log, file=sys.stderr)
 
     def _begin(self) -> None:
         """What some drivers want done with a graph before it runs for the first time."""
-        called = self._called
+        called = self.called
         found = npu.ze_graph_properties_2_t()
         check(called.GetProperties2(self.handle, ctypes.byref(found)), called.GetProperties2)
         if found.initStageRequired & npu.ZE_GRAPH_STAGE_INITIALIZE:
             check(called.GraphInitialize(self.handle), called.GraphInitialize)
         if found.initStageRequired & npu.ZE_GRAPH_STAGE_COMMAND_LIST_INITIALIZE:
             run = self.context.lifetime.run
-            run(self.device, called.AppendGraphInitialize, (self.handle,), self._owner)
+            run(self.device, called.AppendGraphInitialize, (self.handle,), self.owner)
 
     def _release(self, handle: int) -> None:
         self._values = []
         # The driver's graph goes with the last view of its binary.
-        del self._owner
+        del self.owner
 
     # What it is
 
@@ -195,21 +193,21 @@ class Graph(Resource):
     def properties(self) -> GraphProperties:
         """How it came to be, and what it can do."""
         found = npu.ze_graph_properties_3_t()
-        called = self._called.GetProperties3
+        called = self.called.GetProperties3
         check(called(self.handle, ctypes.byref(found)), called)
         copied = bool(found.flags & npu.ZE_GRAPH_PROPERTIES_FLAG_NO_STANDARD_ALLOCATION)
         return GraphProperties(
             cached=bool(found.flags & npu.ZE_GRAPH_PROPERTIES_FLAG_LOADED_FROM_CACHE),
             compiled=bool(found.flags & npu.ZE_GRAPH_PROPERTIES_FLAG_COMPILED),
             precompiled=bool(found.flags & npu.ZE_GRAPH_PROPERTIES_FLAG_PRE_COMPILED),
-            in_place=self._owner._kept is not None and not copied,
+            in_place=self.owner.kept is not None and not copied,
             profiling=bool(found.flags & npu.ZE_GRAPH_PROPERTIES_FLAG_PROFILING_ENABLED),
         )
 
     @property
     def build_log(self) -> str:
         """What the compiler had to say; `BuildError.log` when it failed."""
-        return text_of(self._called.BuildLogGetString, self.handle)
+        return text_of(self.called.BuildLogGetString, self.handle)
 
     @property
     def native(self) -> memoryview:
@@ -218,9 +216,9 @@ class Graph(Resource):
         It is a view of the driver's memory, which stays while the view is used.
         """
         size, pointer = ctypes.c_size_t(), ctypes.c_void_p()
-        called = self._called.GetNativeBinary2
+        called = self.called.GetNativeBinary2
         check(called(self.handle, ctypes.byref(size), ctypes.byref(pointer)), called)
-        array: Any = np.asarray(_Binary(self._owner, pointer.value or 0, size.value))
+        array: Any = np.asarray(_Binary(self.owner, pointer.value or 0, size.value))
         return memoryview(array)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -229,14 +227,14 @@ class Graph(Resource):
 
     def evict(self) -> None:
         """Let the driver give back what it holds for the next run; that one takes a little longer."""
-        check(self._called.Evict(self.handle), self._called.Evict)
+        check(self.called.Evict(self.handle), self.called.Evict)
 
     # Its arguments
 
     def set(self, argument: int | str | GraphArgument, value: Buffer | Any) -> None:
         """Let an argument be a buffer, or an array of the program's own, for what is appended from now on."""
         place, memory = self._memory(argument, value)
-        with self._turn:
+        with self.turn:
             self._put(place, memory)
 
     def _memory(self, which: Any, value: Any) -> tuple[int, Buffer | HostArray]:
@@ -251,7 +249,7 @@ class Graph(Resource):
         return argument.index, memory
 
     def _put(self, place: int, memory: Buffer | HostArray) -> None:
-        set_value = self._called.SetArgumentValue
+        set_value = self.called.SetArgumentValue
         if result := set_value(self.handle, place, memory.pointer):
             check(result, set_value)
         self._values[place] = memory.allocation
@@ -307,12 +305,12 @@ class Graph(Resource):
         values = self._collect(arguments)
         query = None if profile is None else profile.handle
         # The places of the arguments' memory, behind the first, are those of the arguments.
-        kept: list[Any] = [self._owner]
-        append = self._called.AppendGraphExecute
+        kept: list[Any] = [self.owner]
+        append = self.called.AppendGraphExecute
 
         def command(lst: int, event: int | None, count: int, waits: int | None) -> int:
             # The driver takes the arguments as they are, so nobody may change them in between.
-            with self._turn:
+            with self.turn:
                 for place, memory in values:
                     self._put(place, memory)
                 self._require_all()
@@ -438,7 +436,7 @@ _everyone: Final[WeakSet[Graph]] = WeakSet()
 def _begin_anew() -> None:
     # Whoever had a turn when the process was forked is not here to end it.
     for each in list(_everyone):
-        each._turn = Lock()
+        each.turn = Lock()
 
 
 os.register_at_fork(after_in_child=_begin_anew)

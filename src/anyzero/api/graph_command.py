@@ -1,7 +1,5 @@
 """A graph's run in a recorded list, whose arguments can be changed after the recording."""
 
-# ruff: noqa: SLF001 (a list and its commands are friends)
-
 from __future__ import annotations
 
 import ctypes
@@ -50,7 +48,7 @@ class GraphCommand:
             raise errors.InvalidArgument(
                 "the command list is still being recorded", remedy="Leave its `with` block, or call its end()."
             )
-        place, memory = self.graph._memory(argument, value)
+        place, memory = self.graph._memory(argument, value)  # noqa: SLF001 (the list's half of a change to the graph)
         change = ze.ze_mutable_graph_argument_exp_desc_t(
             commandId=self._number, argIndex=place, pArgValue=memory.pointer
         )
@@ -60,5 +58,8 @@ class GraphCommand:
         # In a new list: queues hold the old one for what they were given before.
         kept = list(self._kept)
         kept[1 + place] = memory.allocation
-        self._list._replace_kept(self._kept, kept)
+        lst = self._list
+        # In a new list as well: queues that run the commands as they were hold the other.
+        old = self._kept
+        lst.kept = [(kept, *each[1:]) if isinstance(each, tuple) and each[0] is old else each for each in lst.kept]
         self._kept = kept

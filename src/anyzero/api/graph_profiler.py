@@ -1,7 +1,5 @@
 """How long the layers of a graph take."""
 
-# ruff: noqa: SLF001 (a graph, its pools and their queries are friends)
-
 from __future__ import annotations
 
 import ctypes
@@ -45,15 +43,15 @@ class LayerTime:
 class _PoolHandle(Resource):
     """The driver's pool, which each of its queries holds."""
 
-    __slots__ = ("_called", "_graph")
+    __slots__ = ("_graph", "called")
 
     def __init__(self, graph: Graph, count: int) -> None:
-        self._called: Extension = graph._called
-        self._graph = graph._owner
-        self.handle = create(self._called.ProfilingPoolCreate, graph.handle, count)
+        self.called: Extension = graph.called
+        self._graph = graph.owner
+        self.handle = create(self.called.ProfilingPoolCreate, graph.handle, count)
 
     def _release(self, handle: int) -> None:
-        self._called.ProfilingPoolDestroy(handle)
+        self.called.ProfilingPoolDestroy(handle)
 
 
 class GraphProfiler:
@@ -78,12 +76,12 @@ class GraphProfiler:
 class GraphProfile(Resource):
     """The times of one run: of the last that was appended with ``profile=`` this one, and is done."""
 
-    __slots__ = ("_called", "_pool")
+    __slots__ = ("_pool", "called")
 
     def __init__(self, pool: _PoolHandle, index: int) -> None:
         self._pool = pool
-        self._called = pool._called
-        self.handle = create(self._called.ProfilingQueryCreate, pool.handle, index)
+        self.called = pool.called
+        self.handle = create(self.called.ProfilingQueryCreate, pool.handle, index)
 
     @property
     def layers(self) -> list[LayerTime]:
@@ -104,7 +102,7 @@ class GraphProfile(Resource):
         ]
 
     def _records(self) -> Any:
-        ask = self._called.ProfilingQueryGetData
+        ask = self.called.ProfilingQueryGetData
         size = ctypes.c_uint32()
         check(ask(self.handle, npu.ZE_GRAPH_PROFILING_LAYER_LEVEL, ctypes.byref(size), None), ask)
         count = size.value // ctypes.sizeof(npu.ze_profiling_layer_info)
@@ -114,4 +112,4 @@ class GraphProfile(Resource):
         return room
 
     def _release(self, handle: int) -> None:
-        self._called.ProfilingQueryDestroy(handle)
+        self.called.ProfilingQueryDestroy(handle)

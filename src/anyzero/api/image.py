@@ -1,11 +1,8 @@
 """Images: formatted memory of one to three dimensions."""
 
-# ruff: noqa: SLF001 (an image and its regions are friends)
-
 from __future__ import annotations
 
 import ctypes
-from math import prod
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -13,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anyzero import errors, ze
-from anyzero.api._arrays import HostArray
+from anyzero.api._arrays import HostArray, require_pixels
 from anyzero.api._sizes import place_of, place_within, size_within
 from anyzero.api.image_format import ImageFormat
 from anyzero.api.library import check, create, function
@@ -58,7 +55,7 @@ class Image(Resource):
     (2, 3, 4)
     """
 
-    __slots__ = ("_lifetime", "context", "device", "format", "kind", "shape", "source")
+    __slots__ = ("context", "device", "format", "kind", "lifetime", "shape", "source")
     _destroy = function("zeImageDestroy")
 
     def __init__(
@@ -80,7 +77,7 @@ class Image(Resource):
         if len(shape) != _KINDS[kind][1]:
             raise errors.InvalidArgument(f"an image of kind {kind!r} has {_KINDS[kind][1]} axes, not {shape}")
         self.context = context
-        self._lifetime: ContextHandle = context.lifetime if source is None else source._lifetime
+        self.lifetime: ContextHandle = context.lifetime if source is None else source.lifetime
         self.device = device
         self.shape = shape
         self.format = format
@@ -90,7 +87,7 @@ class Image(Resource):
         chained = ze.ze_image_view_planar_ext_desc_t(planeIndex=place_within(plane or 0, 32, "the plane"))
         if plane is not None:
             desc.pNext = ctypes.addressof(chained)
-        owner = self._lifetime.handle
+        owner = self.lifetime.handle
         if source is None:
             self.handle = create(_create, owner, device.handle, ctypes.byref(desc))
         else:
@@ -200,7 +197,7 @@ class ImageRegion:
     (2, 4)
     """
 
-    __slots__ = ("_where", "image", "origin", "shape")
+    __slots__ = ("image", "origin", "shape", "where")
 
     def __init__(self, image: Image, origin: tuple[int, ...], shape: tuple[int, ...]) -> None:
         self.image = image
@@ -210,7 +207,7 @@ class ImageRegion:
         width, height, depth = (*shape[::-1], 1, 1)[:3]
         # Levels of a 1D array are its rows; those of a 2D array its slices.
         region = ze.ze_image_region_t(x, y, z, width, height, depth)
-        self._where = None if shape == image.shape else ctypes.byref(region)
+        self.where = None if shape == image.shape else ctypes.byref(region)
 
     @property
     def array_shape(self) -> tuple[int, ...]:
@@ -226,37 +223,20 @@ class ImageRegion:
         memory: Any = source
         if not hasattr(source, "allocation"):
             memory = HostArray(np.ascontiguousarray(source))
-        self._require_room(memory)
+        require_pixels(self, memory)
         image = self.image
-        arguments = (image.handle, memory.pointer, self._where)
-        image._lifetime.run(image.device, _from_memory, arguments, (image, memory.allocation))
+        arguments = (image.handle, memory.pointer, self.where)
+        image.lifetime.run(image.device, _from_memory, arguments, (image, memory.allocation))
 
     def copy_to(self, target: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
         """Copy the pixels to an array, a new one unless given, and return it."""
         array = np.empty(self.array_shape, self.image.dtype) if target is None else target
         memory = HostArray(array, writable=True)
-        self._require_room(memory)
+        require_pixels(self, memory)
         image = self.image
-        arguments = (memory.pointer, image.handle, self._where)
-        image._lifetime.run(image.device, _to_memory, arguments, (image, array))
+        arguments = (memory.pointer, image.handle, self.where)
+        image.lifetime.run(image.device, _to_memory, arguments, (image, array))
         return array
-
-    def _require_room(self, memory: Any) -> None:
-        """The array beside the image must have the pixels' shape and dtype; bytes must be as many."""
-        pixel = self.image.format.pixel
-        if pixel is None:
-            # Video layouts share chroma between pixels; only the driver knows how many bytes that makes.
-            if memory.dtype.itemsize != 1:
-                raise errors.InvalidArgument(
-                    f"pixels of layout {self.image.format.layout} are copied from and to bytes, not {memory.dtype}"
-                )
-            return
-        needed = prod(self.array_shape) * pixel[0].itemsize
-        alike = memory.dtype == pixel[0] and memory.shape == self.array_shape
-        if not alike and not (memory.dtype == np.uint8 and memory.nbytes == needed):
-            raise errors.InvalidArgument(
-                f"shape {memory.shape} of {memory.dtype} does not fit pixels of shape {self.array_shape} of {pixel[0]}"
-            )
 
     def __repr__(self) -> str:
         return f"<ImageRegion {self.shape} at {self.origin}>"

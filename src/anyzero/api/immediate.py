@@ -1,7 +1,5 @@
 """Immediate command lists: every command goes to the device as it is appended."""
 
-# ruff: noqa: SLF001 (a list, its tickets and other lists are friends)
-
 from __future__ import annotations
 
 import ctypes
@@ -13,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from anyzero import errors, ze
 from anyzero.api import _keep
-from anyzero.api._captured import Captured, in_progress
+from anyzero.api._captured import Captured, in_progress, join
 from anyzero.api._events import NO_WAITS, Waits, elapsed_ns, pack
 from anyzero.api._flags import QUEUE, QueueFlag, told
 from anyzero.api._host_function import watch
@@ -71,8 +69,8 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
     array([6, 5, 5], dtype=int32)
     """
 
-    _gone_when_closed = ("handle", "_spare")
-    __slots__ = ("_held", "_lifetime", "_self", "_spare", "_tickets", "synchronous", "timing")
+    _gone_when_closed = ("handle", "spare")
+    __slots__ = ("_tickets", "held", "lifetime", "reference", "spare", "synchronous", "timing")
 
     _destroy = function("zeCommandListDestroy")
     _synchronize = _synchronize
@@ -98,17 +96,17 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
             group, mode, priority, index, in_order=True, explicit_only=explicit_only, copy_offload=copy_offload
         )
         self.context = context
-        self._lifetime = context.lifetime
+        self.lifetime = context.lifetime
         self.device = device
         self.group = group
         self.synchronous = mode == "synchronous"
         self.timing = timing
-        self._held = Held()
+        self.held = Held()
         # Events count, so they can be used again as they are, also while what they were used for is still to come.
-        self._spare: list[int] = []
+        self.spare: list[int] = []
         # Those given out last; one that nobody holds by now is given out again, which saves making and ending it.
         self._tickets: deque[_Ticket] = deque()
-        self._self = weakref.ref(self)
+        self.reference = weakref.ref(self)
         self.handle = create(_create, context.handle, device.handle, ctypes.byref(desc))
 
     @property
@@ -130,8 +128,8 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
         nbytes: int = 0,
     ) -> Completion:
         count, waits = NO_WAITS if wait is None else pack(wait)
-        if kept is not None and self._held.weight > HEAVY:
-            self._look()
+        if kept is not None and self.held.weight > HEAVY:
+            self.release_finished()
         if signal is not None:
             done: Event | _Done | _Ticket = signal
         elif self.synchronous and not self.timing:
@@ -150,12 +148,12 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
             if self.synchronous:
                 self._finish()
             elif kept is not None:
-                self._held.add(kept, nbytes)
+                self.held.add(kept, nbytes)
                 if nbytes > HEAVY and signal is not None:
-                    signal._given_to = self._self
+                    signal.given_to = self.reference
         except BaseException:
             # Ctrl-C leaves a command behind that runs on.
-            self._held.add(kept, HEAVY)
+            self.held.add(kept, HEAVY)
             raise
         return done
 
@@ -171,7 +169,7 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
         # This is `_append`, spelled out for the command that is appended most: passing a command on costs as much as
         # the driver takes for it.
         values, kept, nbytes = enqueue.collect(given)
-        if signal is not None or wait is not None or self.synchronous or self._held.weight > HEAVY:
+        if signal is not None or wait is not None or self.synchronous or self.held.weight > HEAVY:
             return self._append(enqueue.append, (kernel, sizes, values), signal, wait, kept, nbytes)
         tickets = self._tickets
         done = tickets.popleft() if tickets else _Ticket(self)
@@ -181,11 +179,13 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
         try:
             enqueue.append(self.handle, kernel, sizes, values, done.handle, 0, None)
             if kept is not None:
-                self._held.add(kept, nbytes)
+                self.held.add(kept, nbytes)
         except BaseException:
-            self._held.add(kept, HEAVY)
+            self.held.add(kept, HEAVY)
             raise
         return done
+
+    append_launch = _append_launch
 
     def _another(self, used: _Ticket) -> _Ticket:
         """A ticket in place of one that somebody still holds."""
@@ -200,7 +200,7 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
             if result := command(self.handle, *arguments):
                 check(result, command)
         finally:
-            self._held.add(kept, nbytes)
+            self.held.add(kept, nbytes)
         # The command has no event of its own, but the next one's is signalled right after it.
         return self.barrier()
 
@@ -209,10 +209,10 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
         if _synchronize(self.handle, SLICE_NS):
             _wait(_synchronize, self.handle, None, "the command")
         if self.context.failures:
-            self.context._raise_failure()
+            raise self.context.failures.pop(0)
 
     def _place_mark(self, mark: int | None) -> int:
-        event = self._new_event() if mark is None else mark
+        event = _new_event(self) if mark is None else mark
         check(_signal(self.handle, event), _signal)
         return event
 
@@ -270,16 +270,16 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
         """Run a captured graph here, in order with the other commands; while capturing, as a part of the new graph."""
         if graph.calls_host:
             self._has_host_functions()
-        return self._append(_replay, (graph.handle, None), signal, wait, (graph, graph._kept), graph._nbytes)
+        return self._append(_replay, (graph.handle, None), signal, wait, (graph, graph.kept), graph.kept_bytes)
 
     def _look_for_capture(self) -> None:
         """Where the list began to capture because it waited for a captured command, let the graph hold what it uses."""
         found = ctypes.c_void_p()
-        if isinstance(self._held, Captured) or _graph_of(self.handle, ctypes.byref(found)):
+        if isinstance(self.held, Captured) or _graph_of(self.handle, ctypes.byref(found)):
             return
         graph = in_progress.get(found.value or 0)
         if graph is not None:
-            graph._joins(self)
+            join(graph, self)
 
     def _has_host_functions(self) -> None:
         watch(self)
@@ -287,18 +287,19 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
             graph.calls_host = True
 
     def _release(self, handle: int) -> None:
-        if isinstance(self._held, Captured):
-            self._held = self._held.before
+        if isinstance(self.held, Captured):
+            self.held = self.held.before
         super()._release(handle)
         self._tickets.clear()
 
-    def _new_event(self) -> int:
-        flags = ze.ZE_EVENT_COUNTER_BASED_FLAG_IMMEDIATE | ze.ZE_EVENT_COUNTER_BASED_FLAG_HOST_VISIBLE
-        if self.timing:
-            flags |= ze.ZE_EVENT_COUNTER_BASED_FLAG_DEVICE_TIMESTAMP
-        scope = ze.ZE_EVENT_SCOPE_FLAG_HOST
-        desc = ze.ze_event_counter_based_desc_t(flags=flags, signal=scope, wait=scope)
-        return create(_create_event, self._lifetime.handle, self.device.handle, ctypes.byref(desc))
+
+def _new_event(lst: ImmediateCommandList) -> int:
+    flags = ze.ZE_EVENT_COUNTER_BASED_FLAG_IMMEDIATE | ze.ZE_EVENT_COUNTER_BASED_FLAG_HOST_VISIBLE
+    if lst.timing:
+        flags |= ze.ZE_EVENT_COUNTER_BASED_FLAG_DEVICE_TIMESTAMP
+    scope = ze.ZE_EVENT_SCOPE_FLAG_HOST
+    desc = ze.ze_event_counter_based_desc_t(flags=flags, signal=scope, wait=scope)
+    return create(_create_event, lst.lifetime.handle, lst.device.handle, ctypes.byref(desc))
 
 
 class _Ticket(Completion):
@@ -308,25 +309,25 @@ class _Ticket(Completion):
     _is_event = True
 
     def __init__(self, owner: ImmediateCommandList) -> None:
-        self._list = owner._self
+        self._list = owner.reference
         self._context = owner.context
         self._timing = owner.timing
         try:
-            self.handle = owner._spare.pop()
+            self.handle = owner.spare.pop()
         except IndexError:
-            self.handle = owner._new_event()
+            self.handle = _new_event(owner)
 
     def wait(self, timeout: float | None = None) -> None:
         """As Completion says."""
         _wait(_synchronize_event, self.handle, timeout, "the command")
         self._let_go()
         if self._context.failures:
-            self._context._raise_failure()
+            raise self._context.failures.pop(0)
 
     def _let_go(self) -> None:
         owner = self._list()
-        if owner is not None and owner._held.weight > HEAVY:
-            owner._look()
+        if owner is not None and owner.held.weight > HEAVY:
+            owner.release_finished()
 
     @property
     def done(self) -> bool:
@@ -348,7 +349,7 @@ class _Ticket(Completion):
 
     def __del__(self) -> None:
         try:
-            self._list()._spare.append(self.handle)  # type: ignore[union-attr]
+            self._list().spare.append(self.handle)  # type: ignore[union-attr]
         except Exception:
             # The list is closed, or was never complete; or the interpreter exits, and anything may be gone already.
             try:  # noqa: SIM105 (contextlib may be gone as well)

@@ -1,18 +1,14 @@
 """Kernels: functions of a module that a device runs, once for every work-item."""
 
-# ruff: noqa: SLF001 (a kernel, its launches and the lists they go to are friends)
-
 from __future__ import annotations
 
 import ctypes
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, overload
 
 from anyzero import errors, ze
 from anyzero.api._arguments import arguments_of
 from anyzero.api._enqueue import Enqueue, EnqueueSet
-from anyzero.api._grid import Extents, Grid, NDRange, extents, require_ids, three
-from anyzero.api._sizes import size_within
+from anyzero.api._grid import Extents, NDRange, grid_of, range_of, suggested, three
 from anyzero.api.library import check, create, function
 from anyzero.api.properties import KernelProperties
 from anyzero.api.resource import Resource
@@ -42,11 +38,7 @@ _RESIDENCY: Final = {
     "explicit": ze.ZE_KERNEL_FLAG_EXPLICIT_RESIDENCY,
     "force": ze.ZE_KERNEL_FLAG_FORCE_RESIDENCY,
 }
-_RANGES: Final = 64
-"""So many global sizes are remembered, and so many group sizes of each."""
-
 _create: Final = function("zeKernelCreate")
-_suggest: Final = function("zeKernelSuggestGroupSize")
 _cooperative: Final = function("zeKernelSuggestMaxCooperativeGroupCount")
 _get_properties: Final = function("zeKernelGetProperties")
 _get_attributes: Final = function("zeKernelGetSourceAttributes")
@@ -75,34 +67,34 @@ class Kernel(Resource):
     ('global float*', 'global float*', 'float')
     """
 
-    __slots__ = ("_arguments", "_dimensions", "_enqueue", "_lifetime", "_ranges", "context", "device", "name")
+    __slots__ = ("_arguments", "context", "device", "dimensions", "enqueue", "lifetime", "name", "ranges")
     _destroy = function("zeKernelDestroy")
 
     def __init__(self, module: Module, name: str, *, residency: Residency | None = None) -> None:
         if residency not in _RESIDENCY:
             raise ValueError(f"residency={residency!r}: None, 'explicit' or 'force'")
         self.context = module.context
-        self._lifetime = module._lifetime
+        self.lifetime = module.lifetime
         self.device = module.device
         self.name = name
-        self._dimensions = module._dimensions
-        self._ranges: dict[Any, NDRange] = {}
+        self.dimensions = module.dimensions
+        self.ranges: dict[Any, NDRange] = {}
         desc = ze.ze_kernel_desc_t(flags=_RESIDENCY[residency], pKernelName=name.encode())
         self.handle = create(_create, module.handle, ctypes.byref(desc))
         count = self.properties.arguments
         self._arguments = arguments_of(self.device.driver, self.handle, name, count)
-        self._enqueue = (EnqueueSet if self._arguments.slots is None else Enqueue)(self._arguments)
+        self.enqueue = (EnqueueSet if self._arguments.slots is None else Enqueue)(self._arguments)
 
     # Launching
 
     def __getitem__(self, sizes: Any) -> Launch:
         try:
-            found = self._ranges[sizes]
+            found = self.ranges[sizes]
             if found.key is not sizes and type(sizes if type(sizes) is int else sum(sizes)) is not int:
                 # 64.0 finds what 64 has left, and is no number of work-items for that.
-                found = self._range(sizes)
+                found = range_of(self, sizes)
         except (KeyError, TypeError):
-            found = self._range(sizes)
+            found = range_of(self, sizes)
         return Launch(self, found)
 
     def __call__(self, *args: Any, **options: Any) -> NoReturn:
@@ -111,43 +103,6 @@ class Kernel(Resource):
             f"{self.name}(…) does not say for how many work-items it is launched",
             remedy=f"Write {self.name}[n](…) for n work-items, {self.name}[n, m](…) in two dimensions.",
         )
-
-    def _range(self, sizes: Any) -> NDRange:
-        """The global size that stands in brackets; the usual ones are remembered."""
-        made = NDRange(self._enqueue, *extents(self.name, sizes), sizes)
-        with suppress(KeyError, TypeError):
-            return self._ranges[sizes]
-        if len(self._ranges) >= _RANGES:
-            self._ranges.clear()
-        with suppress(TypeError):  # lists cannot be looked up; they work all the same
-            self._ranges[sizes] = made
-        return made
-
-    def _grid(self, sizes: NDRange, group: Any, offset: Any = None, cooperative: bool = False) -> Grid:
-        """The grid of a launch. Sizes are checked where they come first, and remembered."""
-        # A group size is no type, so both kinds of keys are apart.
-        key = group if offset is None and not cooperative else (Grid, group, offset, cooperative)
-        with suppress(KeyError, TypeError):
-            return sizes.grids[key]
-        whole = sizes.global_size
-        if whole[1] > 1 or whole[2] > 1:
-            require_ids(self.name, sizes.written, whole, group, self._dimensions.read_by(self.name))
-        made = sizes.grid(group, self._suggested, offset, cooperative)
-        if len(sizes.grids) >= _RANGES:
-            sizes.grids.clear()
-        with suppress(TypeError):
-            sizes.grids[key] = made
-        if key is None:
-            sizes.suggested = made
-        return made
-
-    def _suggested(self, global_size: tuple[int, int, int]) -> tuple[int, int, int]:
-        for each in global_size:
-            size_within(each, 32, "a global size without a group size")
-        x, y, z = ctypes.c_uint32(), ctypes.c_uint32(), ctypes.c_uint32()
-        places = ctypes.byref(x), ctypes.byref(y), ctypes.byref(z)
-        check(_suggest(self.handle, *global_size, *places), _suggest)
-        return x.value, y.value, z.value
 
     def suggest_group_size(self, global_size: Extents) -> tuple[int, ...]:
         """The group size that the driver suggests for this global size; it divides it.
@@ -158,13 +113,13 @@ class Kernel(Resource):
         0
         """
         whole = three(global_size, "the global size")
-        return self._suggested(whole)[: 1 if isinstance(global_size, int) else len(global_size)]
+        return suggested(self.handle, whole)[: 1 if isinstance(global_size, int) else len(global_size)]
 
     def max_cooperative_groups(self, group_size: Extents) -> int:
         """The number of groups of that size that can run at the same time, as a cooperative launch requires."""
         found = ctypes.c_uint32()
-        with self._enqueue.turn:
-            self._enqueue.set_group(self.handle, three(group_size, "the group size"))
+        with self.enqueue.turn:
+            self.enqueue.set_group(self.handle, three(group_size, "the group size"))
             check(_cooperative(self.handle, ctypes.byref(found)), _cooperative)
         return found.value
 
@@ -237,7 +192,7 @@ class Kernel(Resource):
             if kind not in _ACCESS:
                 raise ValueError(f"{kind!r} is not a kind of memory: one of {', '.join(_ACCESS)}")
             flags |= _ACCESS[kind]
-        with self._enqueue.turn:
+        with self.enqueue.turn:
             check(_set_access(self.handle, flags), _set_access)
 
     def set_cache_config(self, prefer: Literal["local", "data"] | None) -> None:
@@ -251,7 +206,7 @@ class Kernel(Resource):
         """
         if prefer not in _CACHE:
             raise ValueError(f"prefer={prefer!r}: None, 'local' or 'data'")
-        with self._enqueue.turn:
+        with self.enqueue.turn:
             check(_set_cache(self.handle, _CACHE[prefer]), _set_cache)
 
     def __repr__(self) -> str:
@@ -263,26 +218,26 @@ class Kernel(Resource):
 class Launch:
     """A kernel with a global size, ``kernel[n]``; calling it launches."""
 
-    __slots__ = ("_range", "kernel")
+    __slots__ = ("kernel", "range")
 
     def __init__(self, kernel: Kernel, sizes: NDRange) -> None:
         self.kernel = kernel
-        self._range = sizes
+        self.range = sizes
 
     @property
     def global_size(self) -> tuple[int, int, int]:
         """The number of work-items along x, y and z."""
-        return self._range.global_size
+        return self.range.global_size
 
     @property
     def group_size(self) -> tuple[int, int, int]:
         """The number of work-items in a group along x, y and z, where the call has no ``group=``."""
-        return self.kernel._grid(self._range, None).group_size
+        return grid_of(self.kernel, self.range, None).group_size
 
     @property
     def group_count(self) -> tuple[int, int, int]:
         """The number of groups along x, y and z, where the call has no ``group=``."""
-        return self.kernel._grid(self._range, None).group_count
+        return grid_of(self.kernel, self.range, None).group_count
 
     @overload
     def __call__(
@@ -324,22 +279,22 @@ class Launch:
         Without `on` it is done when the call returns. With a list it is appended there, with `signal` and `wait` as
         for every command.
         """
-        kernel, sizes = self.kernel, self._range
+        kernel, sizes = self.kernel, self.range
         if group is None and sizes.suggested is not None:
             grid = sizes.suggested
         else:
             try:
                 grid = sizes.grids[group]
             except (KeyError, TypeError):
-                grid = kernel._grid(sizes, group)
+                grid = grid_of(kernel, sizes, group)
         enqueue = sizes.enqueue
         if on is not None:
-            done: Completion | None = on._append_launch(enqueue, kernel.handle, grid, args, signal, wait)
+            done: Completion | None = on.append_launch(enqueue, kernel.handle, grid, args, signal, wait)
             return done
         if signal is not None or wait:
             raise TypeError("signal= and wait= order commands of a list; name it with on=")
         values, kept, _ = enqueue.collect(args)
-        kernel._lifetime.run(kernel.device, enqueue.append, (kernel.handle, grid, values), kept)
+        kernel.lifetime.run(kernel.device, enqueue.append, (kernel.handle, grid, values), kept)
         return None
 
     def __repr__(self) -> str:

@@ -1,7 +1,5 @@
 """The commands that launch kernels."""
 
-# ruff: noqa: SLF001 (kernels and the lists they go to are friends)
-
 from __future__ import annotations
 
 import ctypes
@@ -13,12 +11,11 @@ import numpy as np
 
 from anyzero import errors
 from anyzero.api._appending import Appended, Appending
-from anyzero.api._grid import Extents, Grid
+from anyzero.api._grid import Extents, Grid, grid_of, range_of
 from anyzero.api._memory import allocate
 from anyzero.api.library import check, function
 
 if TYPE_CHECKING:
-    from anyzero.api._enqueue import Enqueue
     from anyzero.api._events import Waits
     from anyzero.api.buffer import Buffer
     from anyzero.api.context import Context
@@ -80,32 +77,17 @@ class Launcher(Appending[Appended]):
         array([0., 0., 1., 1., 1., 1., 0., 0.], dtype=float32)
         """
         found: Any = kernel
-        try:
-            grid = found._grid
-        except AttributeError:
+        if not hasattr(found, "enqueue"):
             # A kernel written in Python, which becomes one of this context.
             if not hasattr(kernel, "on"):
                 raise TypeError(
                     f"launch takes a kernel, the number of its work-items and its arguments, not a {type(kernel)}"
-                ) from None
+                )
             if offset is None and not cooperative:
                 return cast("Appended", found[global_size](*args, group=group, on=self, signal=signal, wait=wait))
             found = found.on(self.context)
-            grid = found._grid
-        sizes = grid(found._range(global_size), group, offset, cooperative)
-        return self._append_launch(found._enqueue, found.handle, sizes, tuple(args), signal, wait)
-
-    def _append_launch(
-        self,
-        enqueue: Enqueue,
-        kernel: int,
-        sizes: Grid,
-        given: tuple[Any, ...],
-        signal: Event | None,
-        wait: Waits,
-    ) -> Appended:
-        values, kept, nbytes = enqueue.collect(given)
-        return self._append(enqueue.append, (kernel, sizes, values), signal, wait, kept, nbytes)
+        sizes = grid_of(found, range_of(found, global_size), group, offset, cooperative)
+        return self.append_launch(found.enqueue, found.handle, sizes, tuple(args), signal, wait)
 
     def launch_indirect(
         self,
@@ -135,11 +117,11 @@ class Launcher(Appending[Appended]):
         """
         _require_counts(counts, 1)
         sizes = _group(kernel, group, offset)
-        values, kept, nbytes = kernel._enqueue.collect(tuple(args))
+        values, kept, nbytes = kernel.enqueue.collect(tuple(args))
 
         def append(lst: int, *rest: Any) -> int:
-            with kernel._enqueue.turn:
-                kernel._enqueue.prepare(kernel.handle, sizes, values)
+            with kernel.enqueue.turn:
+                kernel.enqueue.prepare(kernel.handle, sizes, values)
                 result = _one(lst, kernel.handle, counts.pointer, *rest)
             if result:
                 check(result, _one)
@@ -174,8 +156,7 @@ class Launcher(Appending[Appended]):
         array([1., 1., 0., 0., 1., 1., 1., 1.], dtype=float32)
         """
         parts = [
-            (kernel, _group(kernel, size, None), kernel._enqueue.collect(tuple(args)))
-            for kernel, size, args in launches
+            (kernel, _group(kernel, size, None), kernel.enqueue.collect(tuple(args))) for kernel, size, args in launches
         ]
         kernels = [kernel for kernel, _, _ in parts]
         if not kernels:
@@ -192,9 +173,9 @@ class Launcher(Appending[Appended]):
             with ExitStack() as turns:
                 # Always in the same order, so that no two threads wait for each other.
                 for kernel in sorted(kernels, key=id):
-                    turns.enter_context(kernel._enqueue.turn)
+                    turns.enter_context(kernel.enqueue.turn)
                 for kernel, sizes, (values, _, _) in parts:
-                    kernel._enqueue.prepare(kernel.handle, sizes, values)
+                    kernel.enqueue.prepare(kernel.handle, sizes, values)
                 result = _several(lst, len(kernels), handles, limit, counts.pointer, *rest)
             if result:
                 check(result, _several)
@@ -223,7 +204,7 @@ def _group(kernel: Kernel, group: Extents | None, offset: Extents | None) -> Gri
             f"{kernel.name} requires no group size of its own, so an indirect launch has to name one",
             remedy="Pass group=64, for instance.",
         )
-    return kernel._grid(kernel._range(size), size, offset)
+    return grid_of(kernel, range_of(kernel, size), size, offset)
 
 
 def _require_counts(counts: Buffer, kernels: int) -> None:

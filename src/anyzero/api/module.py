@@ -48,11 +48,11 @@ _get_properties: Final = function("zeModuleGetProperties")
 class _ModuleHandle(Resource):
     """The driver's module. Buffers on its variables hold it, so that closing the module pulls nothing away."""
 
-    __slots__ = ("_lifetime",)
+    __slots__ = ("lifetime",)
     _destroy = function("zeModuleDestroy")
 
     def __init__(self, handle: int, lifetime: ContextHandle) -> None:
-        self._lifetime = lifetime
+        self.lifetime = lifetime
         self.handle = handle
 
 
@@ -71,12 +71,12 @@ class Module(Resource):
     True
     """
 
-    __slots__ = ("_dimensions", "_kernels", "_lifetime", "_owner", "context", "device", "kernels", "log")
+    __slots__ = ("_kernels", "_owner", "context", "device", "dimensions", "kernels", "lifetime", "log")
 
     context: Context
     device: Device
-    _dimensions: Dimensions
-    _lifetime: ContextHandle
+    dimensions: Dimensions
+    lifetime: ContextHandle
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class Module(Resource):
     ) -> None:
         described = Description(file, options, constants, format, source)
         self.context = context
-        self._lifetime = context.lifetime
+        self.lifetime = context.lifetime
         self.device = device
         made, text = ctypes.c_void_p(), ctypes.c_void_p()
         result = _create(
@@ -101,13 +101,13 @@ class Module(Resource):
         self.log = "\n".join(filter(None, (described.log, _conclude(result, _create, text))))
         if log and self.log:
             print(self.log, file=sys.stderr)
-        self._owner = _ModuleHandle(made.value or 0, self._lifetime)
+        self._owner = _ModuleHandle(made.value or 0, self.lifetime)
         self.handle = self._owner.handle
         self.kernels: tuple[str, ...] = tuple(
             name.decode() for name in query_all(_names, self.handle, of=ctypes.c_char_p)
         )
         self._kernels: dict[str, Kernel] = {}
-        self._dimensions = Dimensions(described.spirv)
+        self.dimensions = Dimensions(described.spirv)
 
     def _release(self, handle: int) -> None:
         self._kernels = {}
@@ -161,7 +161,7 @@ class Module(Resource):
             raise errors.InvalidArgument(
                 f"shape {extents} of {element} takes {bytes_of(extents, element)} bytes; {name} has {size.value}"
             )
-        memory = MappedMemory(self._lifetime, pointer.value or 0, size.value, self._owner)
+        memory = MappedMemory(self.lifetime, pointer.value or 0, size.value, self._owner)
         return Buffer(self.context, self.device, memory, extents, element, "device")
 
     def function_pointer(self, name: str) -> int:

@@ -1,7 +1,5 @@
 """Command queues: where recorded lists run."""
 
-# ruff: noqa: SLF001 (a queue and its lists are friends)
-
 from __future__ import annotations
 
 import ctypes
@@ -55,8 +53,8 @@ class CommandQueue(Timeline):
     array([7, 7], dtype=int16)
     """
 
-    _gone_when_closed = ("handle", "_spare")
-    __slots__ = ("_empty", "_held", "_lifetime", "_spare", "context", "device", "group", "synchronous")
+    _gone_when_closed = ("handle", "spare")
+    __slots__ = ("_empty", "context", "device", "group", "held", "lifetime", "spare", "synchronous")
 
     _destroy = function("zeCommandQueueDestroy")
     _synchronize = hot("zeCommandQueueSynchronize")
@@ -82,13 +80,13 @@ class CommandQueue(Timeline):
         if sequential and npu.ZE_COMMAND_QUEUE_NPU_EXT_NAME in device.driver.extensions:
             desc.pNext = ctypes.addressof(options)
         self.context = context
-        self._lifetime = context.lifetime
+        self.lifetime = context.lifetime
         self.device = device
         self.group = group
         self.synchronous = mode == "synchronous"
-        self._held = Held()
+        self.held = Held()
         # Fences that were waited for and that nobody holds any more.
-        self._spare: list[int] = []
+        self.spare: list[int] = []
         # A list without commands; submitted for the sake of its fence.
         self._empty: int | None = None
         self.handle = create(_create, context.handle, device.handle, ctypes.byref(desc))
@@ -125,12 +123,12 @@ class CommandQueue(Timeline):
         >>> q.submit(cl, fence=fence) is fence
         True
         """
-        held = self._held
+        held = self.held
         if held.weight > HEAVY:
-            self._look()
+            self.release_finished()
         if fence is None:
             fence = self._fresh_fence()
-        fence._idle = False
+        fence.idle = False
         handles = pack_lists(lists)
         kept, nbytes = kept_of(lists)
         try:
@@ -146,12 +144,12 @@ class CommandQueue(Timeline):
         if self.synchronous:
             # Not in the driver, where Ctrl-C would not end the wait.
             self.synchronize()
-            fence._idle = True
+            fence.idle = True
         return fence
 
     def _fresh_fence(self) -> Fence:
         try:
-            handle = self._spare.pop()
+            handle = self.spare.pop()
         except IndexError:
             return Fence(self)
         check(_reset_fence(handle), _reset_fence)
@@ -160,7 +158,7 @@ class CommandQueue(Timeline):
     def _place_mark(self, mark: int | None) -> int:
         if self._empty is None:
             desc = ctypes.byref(ze.ze_command_list_desc_t(commandQueueGroupOrdinal=self.group.ordinal))
-            made = create(_create_list, self._lifetime.handle, self.device.handle, desc)
+            made = create(_create_list, self.lifetime.handle, self.device.handle, desc)
             check(_close_list(made), _close_list)
             self._empty = made
         if mark is None:

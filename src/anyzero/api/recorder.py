@@ -1,7 +1,5 @@
 """The commands that every list takes, recorded or immediate."""
 
-# ruff: noqa: SLF001 (the objects that commands name are friends)
-
 from __future__ import annotations
 
 import ctypes
@@ -11,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from anyzero import errors, ze
 from anyzero.api._appending import Appended
-from anyzero.api._arrays import HostArray, fill_pattern, require_alike
+from anyzero.api._arrays import HostArray, fill_pattern, require_alike, require_pixels
 from anyzero.api._events import Waits, pack
 from anyzero.api._host_function import TRAMPOLINE, HostCall
 from anyzero.api._hot import hot
@@ -192,19 +190,19 @@ class Recorder(Launcher[Appended]):
         to = target[...] if isinstance(target, Image) else target
         origin = source[...] if isinstance(source, Image) else source
         if isinstance(to, ImageRegion) and isinstance(origin, ImageRegion):
-            arguments: tuple[Any, ...] = (to.image.handle, origin.image.handle, to._where, origin._where)
+            arguments: tuple[Any, ...] = (to.image.handle, origin.image.handle, to.where, origin.where)
             pixels = prod(to.shape)
             return self._append(_copy_image, arguments, signal, wait, (to.image, origin.image), pixels * _PIXEL)
         if isinstance(to, ImageRegion):
             memory = source if isinstance(source, Buffer) else HostArray(source)
-            to._require_room(memory)
-            arguments = (to.image.handle, memory.pointer, to._where)
+            require_pixels(to, memory)
+            arguments = (to.image.handle, memory.pointer, to.where)
             kept = (to.image, memory.allocation)
             return self._append(_image_from_memory, arguments, signal, wait, kept, kept[1].nbytes)
         if isinstance(origin, ImageRegion):
             memory = target if isinstance(target, Buffer) else HostArray(target, writable=True)
-            origin._require_room(memory)
-            arguments = (memory.pointer, origin.image.handle, origin._where)
+            require_pixels(origin, memory)
+            arguments = (memory.pointer, origin.image.handle, origin.where)
             kept = (origin.image, memory.allocation)
             return self._append(_image_to_memory, arguments, signal, wait, kept, kept[1].nbytes)
         raise errors.InvalidArgument("neither side is an image", remedy="Use copy() for memory.")
@@ -332,8 +330,8 @@ class Recorder(Launcher[Appended]):
         They are a mapping of names or indices to buffers, or buffers in order. `profile`, one of a `Graph.profiler`,
         gets the times of its layers.
         """
-        command, kept = graph._appending(arguments, profile)
-        return self._append(command, (), signal, wait, kept, graph._nbytes)
+        command, kept = graph._appending(arguments, profile)  # noqa: SLF001 (a list and a graph are friends)
+        return self._append(command, (), signal, wait, kept, graph.kept_bytes)
 
     def prefetch(self, target: Buffer) -> Appended:
         """A hint: bring shared memory to the device before it is used there, if the device has room.

@@ -1,7 +1,5 @@
 """What all objects with a handle share: they are closed once, by hand, by `with`, or when nobody holds them."""
 
-# ruff: noqa: SLF001 (what is asked of a class here is its own)
-
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -15,16 +13,16 @@ __all__ = ["Resource", "mark_closed"]
 
 
 @cache
-def _closed(kind: type[Any]) -> type[Any]:
+def _closed(cls: type[Any]) -> type[Any]:
     """The class of closed objects of a class: the same, but for missing what is gone with a ClosedError."""
 
     def missing(self: object, name: str) -> Any:
-        if name in kind._gone_when_closed:
-            raise errors.ClosedError(f"this {kind.__name__} is closed")
-        raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
+        if name in cls._gone_when_closed:
+            raise errors.ClosedError(f"this {cls.__name__} is closed")
+        raise AttributeError(f"{cls.__name__!r} object has no attribute {name!r}")
 
-    contents = {"__slots__": (), "__getattr__": missing, "__module__": kind.__module__, "__doc__": kind.__doc__}
-    return type(kind.__name__, (kind,), contents)
+    contents = {"__slots__": (), "__getattr__": missing, "__module__": cls.__module__, "__doc__": cls.__doc__}
+    return type(cls.__name__, (cls,), contents)
 
 
 def mark_closed(thing: object) -> None:
@@ -78,7 +76,8 @@ class Resource:
 
     def _release(self, handle: int) -> None:
         # Nothing to do about a failure here: the object is gone either way.
-        type(self)._destroy(handle)
+        cls = type(self)
+        cls._destroy(handle)
 
     def __del__(self) -> None:
         try:  # noqa: SIM105 (suppress() costs more than all the rest here)

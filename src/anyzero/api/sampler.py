@@ -44,7 +44,7 @@ class Sampler(Resource):
     <Sampler clamp linear normalized>
     """
 
-    __slots__ = ("_lifetime", "address", "context", "device", "filter", "normalized")
+    __slots__ = ("address", "context", "device", "filter", "lifetime", "normalized")
     _destroy = function("zeSamplerDestroy")
 
     def __init__(
@@ -61,7 +61,7 @@ class Sampler(Resource):
         if filter not in _FILTERS:
             raise ValueError(f"filter={filter!r}: one of {', '.join(_FILTERS)}")
         self.context = context
-        self._lifetime = context.lifetime
+        self.lifetime = context.lifetime
         self.device = device
         self.address: AddressMode = address
         self.filter: FilterMode = filter

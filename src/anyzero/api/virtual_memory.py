@@ -72,12 +72,12 @@ class PhysicalMemory(Resource):
     4096
     """
 
-    __slots__ = ("_lifetime", "context", "device", "nbytes")
+    __slots__ = ("context", "device", "lifetime", "nbytes")
 
     def __init__(self, context: Context, device: Device, nbytes: int, *, on_host: bool = False) -> None:
         self.context = context
         self.device = device
-        self._lifetime = context.lifetime
+        self.lifetime = context.lifetime
         page = page_size(context, device, nbytes)
         self.nbytes = -(-nbytes // page) * page
         place = ze.ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_HOST if on_host else ze.ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_DEVICE
@@ -85,7 +85,7 @@ class PhysicalMemory(Resource):
         self.handle = create(_create, context.handle, device.handle, ctypes.byref(desc))
 
     def _release(self, handle: int) -> None:
-        _destroy_memory(self._lifetime.handle, handle)
+        _destroy_memory(self.lifetime.handle, handle)
 
 
 class Reservation(Resource):
@@ -102,12 +102,12 @@ class Reservation(Resource):
     array([3, 3, 3, 3], dtype=int32)
     """
 
-    __slots__ = ("_lifetime", "_mapped", "context", "device", "nbytes")
+    __slots__ = ("_mapped", "context", "device", "lifetime", "nbytes")
 
     def __init__(self, context: Context, device: Device, nbytes: int, *, start: int | None = None) -> None:
         self.context = context
         self.device = device
-        self._lifetime = context.lifetime
+        self.lifetime = context.lifetime
         page = page_size(context, device, nbytes)
         self.nbytes = -(-nbytes // page) * page
         self._mapped: list[PhysicalMemory] = []
@@ -132,7 +132,7 @@ class Reservation(Resource):
         place_within(offset, 63, "the offset")
         size = memory.nbytes - offset if nbytes is None else nbytes
         pointer = self._at(at, size)
-        check(_map(self._lifetime.handle, pointer, size, memory.handle, offset, _number(access)), _map)
+        check(_map(self.lifetime.handle, pointer, size, memory.handle, offset, _number(access)), _map)
         self._mapped.append(memory)
 
     def unmap(self, *, at: int = 0, nbytes: int | None = None) -> None:
@@ -145,7 +145,7 @@ class Reservation(Resource):
         'none'
         """
         size = self.nbytes - at if nbytes is None else nbytes
-        check(_unmap(self._lifetime.handle, self._at(at, size), size), _unmap)
+        check(_unmap(self.lifetime.handle, self._at(at, size), size), _unmap)
 
     def set_access(self, access: Access, *, at: int = 0, nbytes: int | None = None) -> None:
         """Set the access of the device to a mapped part of this range, or to all of it.
@@ -157,14 +157,14 @@ class Reservation(Resource):
         'read'
         """
         size = self.nbytes - at if nbytes is None else nbytes
-        check(_set_access(self._lifetime.handle, self._at(at, size), size, _number(access)), _set_access)
+        check(_set_access(self.lifetime.handle, self._at(at, size), size, _number(access)), _set_access)
 
     def access(self, at: int = 0) -> Access:
         """The access of the device to the page at that offset."""
         found, run = ctypes.c_uint32(), ctypes.c_size_t()
         pointer = self._at(at, 1)
         check(
-            _get_access(self._lifetime.handle, pointer, self.nbytes - at, ctypes.byref(found), ctypes.byref(run)),
+            _get_access(self.lifetime.handle, pointer, self.nbytes - at, ctypes.byref(found), ctypes.byref(run)),
             _get_access,
         )
         return _WORDS[found.value]
@@ -174,9 +174,9 @@ class Reservation(Resource):
         extents = extents_of(shape)
         element: np.dtype[Any] = np.dtype(dtype)
         nbytes = bytes_of(extents, element)
-        memory = MappedMemory(self._lifetime, self._at(at, nbytes), nbytes, self)
+        memory = MappedMemory(self.lifetime, self._at(at, nbytes), nbytes, self)
         return Buffer(self.context, self.device, memory, extents, element, "device")
 
     def _release(self, handle: int) -> None:
-        _free(self._lifetime.handle, handle, self.nbytes)
+        _free(self.lifetime.handle, handle, self.nbytes)
         self._mapped.clear()

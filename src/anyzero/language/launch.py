@@ -1,7 +1,5 @@
 """A launch of a Python kernel: the context is that of its buffers, and the API's own launch does the rest."""
 
-# ruff: noqa: SLF001 (a launch here and one of the API are friends)
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
@@ -46,16 +44,16 @@ class Launch:
             launch = None
         if launch is None:
             return self._first(args, group, on, signal, wait)
-        sizes = launch._range
+        sizes = launch.range
         grid = sizes.suggested
         if group is None and grid is not None:
             # What the API's launch does, one call shorter: this is the path of every launch but the first.
             kernel, enqueue = launch.kernel, sizes.enqueue
             if on is not None:
-                return on._append_launch(enqueue, kernel.handle, grid, args, signal, wait)
+                return on.append_launch(enqueue, kernel.handle, grid, args, signal, wait)
             if signal is None and wait is None:
                 values, kept, _ = enqueue.collect(args)
-                return kernel._lifetime.run(kernel.device, enqueue.append, (kernel.handle, grid, values), kept)
+                return kernel.lifetime.run(kernel.device, enqueue.append, (kernel.handle, grid, values), kept)
         return launch(*args, group=group, on=on, signal=signal, wait=wait)
 
     def _first(self, args: tuple[Any, ...], group: Any, on: Any, signal: Any, wait: Any) -> Any:

@@ -86,7 +86,7 @@ class Code:
     """Places of the work-item, by what they are called; all i64."""
     depth: int = 0
     structured: bool = True
-    """Is it plain who comes here together?"""
+    """Is the set of work-items that arrive here together known?"""
     left: bool = False
     """May some work-items have returned already, and others not?"""
 

@@ -23,7 +23,7 @@ def graph(code: Code) -> None:
     code.variables.append(f"{fuel} = OpVariable {code.writer.pointer('Function', 'i32')} Function")
     code.store(fuel, code.const("i32", FUEL))
     uniform, loops = code.uniform, code.loops
-    # Nobody leaves a surrounding loop from here: who is where is not known.
+    # No work-item leaves a surrounding loop from here: the active set is unknown.
     code.uniform, code.loops, code.structured = False, [], False
     code.goto(labels[0])
     for node in range(count):

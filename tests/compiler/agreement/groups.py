@@ -112,7 +112,7 @@ def sub_group(code: Code) -> None:
 
 @states(1)
 def combined(code: Code) -> None:
-    """Those of a sub-group who are here."""
+    """The active work-items of a sub-group."""
     if not code.shape.sub_group or not code.kernel or not code.structured:
         return
     scope = _scope(code, 3)

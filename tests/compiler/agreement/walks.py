@@ -99,7 +99,7 @@ def whole_structure(code: Code) -> None:
     if code.draw.chance(60):
         new = value(code, buffer.members[at], 2)
         found = code.emit("CompositeInsert", buffer.type, new.id, found.id, str(at))
-    # What lies between the members of one that is not packed belongs to nobody.
+    # Padding between the members of an unpacked structure is not compared.
     outputs = [each for each in code.outputs if each.type == buffer.type and each.packed]
     if outputs and code.draw.chance(60):
         output = code.draw.one_of(outputs)

@@ -128,7 +128,7 @@ def shape_of(draft: Draft, op: Op) -> Shape:
 
 
 def check_with_slots(body: Body) -> None:
-    """As `check`; values that nobody has given yet stand nowhere, which is no mistake behind the linearisation."""
+    """As `check`; undefined values are in no block, which is no mistake after the linearisation."""
     entry = body.blocks[0]
     nowhere = {arg: None for op in body.ops for arg in op.args if arg.name == "undef" and arg.block is None}
     for op in nowhere:

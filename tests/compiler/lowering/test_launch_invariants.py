@@ -1,4 +1,4 @@
-"""What is written once: in front of the loops over work-items, or in front of all who ask for it."""
+"""Launch invariants, before the work-item loops, and value numbering, in a dominator of all uses."""
 
 from __future__ import annotations
 

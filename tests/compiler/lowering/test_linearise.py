@@ -161,7 +161,7 @@ def test_given_a_value_that_leaves_a_loop_then_each_lane_keeps_its_own() -> None
     written = [op for op in body.ops if op.name == "write" and op.info is kept.info]
     assert written
     assert all(op.args[0].name == "select" for op in written)
-    # Who stays writes again later: nobody has to ask who leaves.
+    # Lanes that stay write again later: the mask of the leaving lanes is not needed.
     assert all(op.args[0].args[0] is masks[op.block] for op in written)
 
 

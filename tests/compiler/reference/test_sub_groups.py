@@ -1,4 +1,4 @@
-"""Sub-groups: who meets whom, and what they tell each other."""
+"""Sub-groups: membership, convergence, and the values that their collectives exchange."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_branches_part_and_meet() -> None:
     assert out.tolist() == [83] * 3 + [85] * 5
 
 
-# Item i turns i + 1 times; each turn counts who is still there, and only odd turns of even items go the long way.
+# Item i runs i + 1 iterations; each counts the active items, and only odd iterations of even items take the long path.
 LOOP = """
     %k = OpUConvert %i32 %i
     OpBranch %loop

@@ -15,7 +15,7 @@ __all__ = ["CASES"]
 N = SIZES[0]
 
 THREE = np.dtype({"names": ["xyz"], "formats": [("f4", 3)], "itemsize": 16})
-"""What the fourth component holds is nobody's business, and nobody compares it."""
+"""The fourth component is unspecified, and not compared."""
 
 ARITHMETIC = (
     *(("int", np.int32, length) for length in (2, 3, 4, 8, 16)),

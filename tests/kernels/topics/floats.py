@@ -118,7 +118,7 @@ def _compare(name: str, dtype: Any) -> Case:
             "signbit": np.signbit(a),
             "< 0 ? 1 : 2": np.where(a < 0, 1, 2),
         }
-        # Whether a nan has a sign is nobody's business.
+        # The sign of a NaN is unspecified.
         made["signbit"] &= ~np.isnan(a)
         yield from ((label, values.astype(np.int32)) for label, values in made.items())
 

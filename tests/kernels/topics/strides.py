@@ -16,7 +16,7 @@ BINS, KINDS = 16, 8
 SIZES = 192, 96
 """Groups of several whole vectors, however wide they are."""
 N = 1000
-"""Elements; the last round is not for everybody."""
+"""Elements; in the last iteration only some work-items are active."""
 
 
 def _after(table: list[int], bins: list[int], values: list[int]) -> list[int]:
