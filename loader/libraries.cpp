@@ -21,7 +21,7 @@ constexpr const char* kDriver = "libze_anyzero.so.1";
 std::recursive_timed_mutex loading;
 std::atomic<const Libraries*> loaded{nullptr};
 
-// A child in which a library is loaded by half cannot mend that, so a fork waits until loading is done. Not for ever: a C library
+// A child in which a library is loaded by half cannot fix that, so a fork waits until loading is done. Not for ever: a C library
 // older than 2.36 lets nobody register for forks meanwhile, and what is being loaded may just want that.
 constexpr std::chrono::seconds kLongestLoad{1};
 thread_local bool held_for_fork = false;

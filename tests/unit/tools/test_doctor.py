@@ -223,7 +223,7 @@ def test_limits_that_matter(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def examples() -> Iterator[Check]:
     yield Check("driver", "good", "there")
-    yield Check("cache", "warning", "word " * 40, "mend it " * 20)
+    yield Check("cache", "warning", "word " * 40, "fix it " * 20)
     yield Check("loader", "bad", "not there", "build it")
 
 
@@ -236,7 +236,7 @@ def test_the_report_is_a_table_with_remedies(
     assert lines[0] == "✓ driver  there"
     assert lines[1].startswith("! cache   word word")
     assert lines[2].startswith("          word")
-    assert any(line.startswith("          → mend it") for line in lines)
+    assert any(line.startswith("          → fix it") for line in lines)
     assert lines[-4:] == ["✗ loader  not there", "          → build it", "", "1 thing has to be fixed."]
     assert max(map(len, lines)) <= 120
 
