@@ -274,7 +274,6 @@ class Variable(Record):
 
     name: str
     type: Any
-    is_parameter: bool = False
     assigned: bool = False
 
 

@@ -94,7 +94,7 @@ def _checked(program: Program, source: Source, parameters: dict[str, Any], *, is
         source.refuse(source.tree, f"a path reaches the end without `return`; the function returns {returned}")
     # A parameter that is memory, by its annotation, is declared and not passed.
     names = [name for name, t in parameters.items() if not isinstance(t, Const)]
-    made = [tree.Variable(name, parameters[name], True, name in scope.assigned) for name in names]
+    made = [tree.Variable(name, parameters[name], name in scope.assigned) for name in names]
     variables = {name: tree.Variable(name, t) for name, t in scope.found.items() if not isinstance(t, Memory | Sampler)}
     variables = {name: tree.Variable(name, scope.known.get(name, v.type)) for name, v in variables.items()}
     constants = {name: (t.element, t.value) for name, t in parameters.items() if isinstance(t, Const)}
