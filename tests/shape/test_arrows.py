@@ -76,7 +76,7 @@ ARROWS: dict[str, dict[str, set[str]]] = {
 FOLDERS: dict[str, set[str]] = {
     "abi/gen": {"abi", "objects", "sysman", "trace", "validation"},
     # What check mode looks at before and after calls
-    "validation": {"abi/gen", "check", "objects"},
+    "validation": {"abi", "abi/gen", "check", "exec", "objects", "system"},
     "sysman": {"abi", "abi/gen", "objects", "system"},
     "npu": {"abi", "abi/gen", "exec", "layouts/gen", "objects", "planning", "system", "trace"},
     # One part, in a folder for each group of nouns: the specification's objects hold one another.
@@ -105,6 +105,7 @@ UPWARDS = {
     "exec/packet.cpp": {"objects"},
     "exec/program.cpp": {"objects"},
     "exec/ring.cpp": {"objects"},
+    "exec/ring_contents.cpp": {"objects"},
     "exec/processor.cpp": {"objects"},
     "exec/command_record.cpp": {"objects"},
     "exec/dispatch.cpp": {"objects"},
