@@ -133,9 +133,9 @@ class Ring {
   // Shows every packet that is not done, with its position; the first may be done meanwhile. Submitters wait as long. For check
   // mode and reports.
   void each_submitted(const std::function<void(const Packet&, uint64_t position)>& look);
-  // Shows every command that is not done, those of recorded lists one by one. False when a thread walks the ring, which is then
-  // not stuck. For check mode.
-  bool each_upcoming(const std::function<void(const SubmittedCommand&)>& look);
+  // Shows every command that is not done, those of recorded lists one by one; `look` returns how many of the targets are the
+  // command's. False when a thread walks the ring, which is then not stuck. For check mode.
+  bool each_upcoming(const std::function<uint32_t(const SubmittedCommand&)>& look);
 
   // Walks packets on the calling thread, unless another thread is doing so. Blocked says by what, if asked.
   // A helper stops once `until` packets are done or at `deadline`.

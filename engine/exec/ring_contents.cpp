@@ -1,7 +1,6 @@
 // What a ring holds, as check mode looks at it.
 #include <mutex>
 
-#include "../objects/sync/event.h"
 #include "engine.h"
 #include "program.h"
 #include "ring.h"
@@ -20,7 +19,7 @@ void Ring::each_submitted(const std::function<void(const Packet&, uint64_t)>& lo
   }
 }
 
-bool Ring::each_upcoming(const std::function<void(const SubmittedCommand&)>& look) {
+bool Ring::each_upcoming(const std::function<uint32_t(const SubmittedCommand&)>& look) {
   if (!turn_.try_lock()) return false;
   const uint64_t all = submitted();
   Cursor at = head_.chunk ? head_ : Cursor{stream_.first(), 0};
@@ -42,8 +41,7 @@ bool Ring::each_upcoming(const std::function<void(const SubmittedCommand&)>& loo
           const Packet& each = inner.packet();
           inner.advance(each);
           if (done < skipped) continue;
-          look({each, before + done + 1, targets, &program});
-          for (uint32_t n = 0; n < each.n_waits; ++n) targets += settled_at_execution(each.waits()[n]);
+          targets += look({each, before + done + 1, targets, &program});
         }
         before += program.count();
       }

@@ -29,7 +29,7 @@ void check_free(ze_context_handle_t handle, void* pointer) {
     report({rule, place, message, "", "", "", where, other});
   };
   if (!range) {
-    if (is_checked(kCheckMemory) && was_freed(reinterpret_cast<uintptr_t>(pointer)))
+    if (is_checked(kCheckMemory) && freed_lately(reinterpret_cast<uintptr_t>(pointer)))
       tell(Rule::DoubleFree, "memory is freed that has been freed before", "");
     return;
   }
@@ -49,7 +49,7 @@ ze_result_t check_span(const void* pointer, uint64_t bytes, const char* does) {
     left = allocation.base + allocation.size - at;
     origin = allocation.origin;
   });
-  const bool freed = left == UINT64_MAX && was_freed(at);
+  const bool freed = left == UINT64_MAX && freed_lately(at);
   // What is mapped into one reservation is one piece of memory to a program.
   if (!freed && (bytes <= left || origin == Origin::Physical)) return ZE_RESULT_SUCCESS;
   const Rule rule = freed ? Rule::UseAfterFree : Rule::CommandOutOfBounds;

@@ -58,7 +58,8 @@ Waiting waiting_for(const WaitFor& wait) {
   return made;
 }
 
-Command command_of(const SubmittedCommand& submitted, const Ring& ring) {
+// `used`: how many of its targets the command has.
+Command command_of(const SubmittedCommand& submitted, const Ring& ring, uint32_t* used) {
   const Packet& packet = submitted.packet;
   Command command;
   command.position = submitted.position;
@@ -71,6 +72,7 @@ Command command_of(const SubmittedCommand& submitted, const Ring& ring) {
     const WaitFor& wait = packet.waits()[i];
     command.waits.push_back(waiting_for(settled && settled_at_execution(wait) ? *settled++ : wait));
   }
+  *used = static_cast<uint32_t>(settled - submitted.targets);
   return command;
 }
 
@@ -80,7 +82,12 @@ bool read(Driver& driver, Queues* queues) {
     Ring& ring = point.ring();
     Queue queue;
     queue.reached = ring.completed().value.load(std::memory_order_acquire);
-    if (!ring.each_upcoming([&](const SubmittedCommand& each) { queue.commands.push_back(command_of(each, ring)); })) return false;
+    const auto look = [&](const SubmittedCommand& each) {
+      uint32_t used = 0;
+      queue.commands.push_back(command_of(each, ring, &used));
+      return used;
+    };
+    if (!ring.each_upcoming(look)) return false;
     (*queues)[ring.number()] = std::move(queue);
   }
   return true;

@@ -434,8 +434,7 @@ class Config:
         _checks,
         default=None,
         shown="`off`",
-        accepts="`on`; or some of `memory`, `init`, `races`, `sync`, `strict`, `stop`, with commas between them; `all`; "
-        "`off`",
+        accepts="`on`, `off`, `all`; or some of `memory`, `init`, `races`, `sync`, `strict`, `stop`, by commas",
         meaning="Look for mistakes of programs and kernels, and report them on stderr. `on` is `memory,sync,strict`; "
         "with `stop`, a kernel ends at its first mistake. `anyzero check` sets it.",
     )

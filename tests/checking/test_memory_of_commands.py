@@ -51,10 +51,11 @@ def test_a_mistake_at_one_place_is_reported_once_and_counted(az: Calls, context:
 
 def test_a_fill_that_leaves_its_memory(az: Calls, context: c_void_p, lst: c_void_p) -> None:
     memory = az.memory(context, SIZE)
+    az.fill(lst, memory, 7, SIZE)
     with checked("memory") as found:
         az.lib.zeCommandListAppendMemoryFill(lst, memory, byref(c_uint8(1)), 1, 10**6, None, 0, None)  # mistake
     expect("command-out-of-bounds", found)
-    assert read(memory, SIZE) == bytes(SIZE), "the command was carried out"
+    assert read(memory, SIZE) == bytes([7]) * SIZE, "the command was carried out"
 
 
 def test_a_region_that_leaves_its_memory(az: Calls, context: c_void_p, lst: c_void_p) -> None:

@@ -56,7 +56,8 @@ def test_a_descriptor_has_the_wrong_type(az: Calls) -> None:
 
 
 def test_properties_have_no_type(az: Calls) -> None:
-    properties = ze.ze_device_properties_t(stype=0)
+    properties = ze.ze_device_properties_t()
+    properties.stype = 0
     with checked("strict") as found:
         az.lib.zeDeviceGetProperties(az.device, byref(properties))  # mistake
     assert "ze_device_properties_t" in expect("wrong-structure-type", found).message

@@ -54,8 +54,6 @@ inline ze_result_t fail(ze_result_t result, const char*, ...) { return result; }
 inline ze_result_t bad_handle(ze_result_t result, const char*, const char*, const void*) { return result; }
 }
 """
-EMPTY_H = "#pragma once\n"
-"""No call of these checkouts is validated."""
 CALLS_H = """
 #pragma once
 #include <cstdint>
@@ -68,6 +66,26 @@ struct CallRecord {
   explicit CallRecord(uint32_t) {}
   template <class... Words> void returned(Words...) {}
 };
+}
+"""
+
+VALIDATION_CALL_H = """
+#pragma once
+namespace anyzero {
+struct CheckedCall {
+  CheckedCall(const char*, const void*) {}
+  explicit operator bool() const { return false; }
+};
+}
+"""
+HOOKS_H = """
+#pragma once
+#include "../abi/gen/ze_api.h"
+namespace anyzero {
+inline ze_result_t before_zeEventDestroy(ze_event_handle_t) { return ZE_RESULT_SUCCESS; }
+inline void after_zeEventDestroy(ze_result_t, ze_event_handle_t) {}
+inline void check_append(ze_command_list_handle_t, ze_event_handle_t, uint32_t, ze_event_handle_t*) {}
+inline void check_structure(const void*, uint32_t, const char*) {}
 }
 """
 
@@ -88,8 +106,8 @@ def checkout(folder: Path, headers: dict[str, str]) -> Path:
     for name in ("spec", "codegen"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     given = {"engine/abi/handle.h": HANDLE_H, "engine/abi/use.h": USE_H, "engine/abi/error.h": ERROR_H}
-    given |= {"engine/trace/calls.h": CALLS_H}
-    given |= {"engine/validation/call.h": EMPTY_H, "engine/validation/hooks.h": EMPTY_H}
+    given["engine/trace/calls.h"] = CALLS_H
+    given |= {"engine/validation/call.h": VALIDATION_CALL_H, "engine/validation/hooks.h": HOOKS_H}
     for name, text in (given | headers).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)

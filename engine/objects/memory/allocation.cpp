@@ -162,11 +162,6 @@ void describe_address(uintptr_t address, char* text, size_t size) {
   std::snprintf(text, size, "not in or near any allocation of this driver; freed already, or never allocated");
 }
 
-bool was_freed(uintptr_t address) {
-  FreedLately::Range freed;
-  return freed_lately().find(address, &freed);
-}
-
 void discard(std::unique_ptr<Allocation> allocation) {
   Allocation& a = *allocation;
   freed_ranges().add(a);

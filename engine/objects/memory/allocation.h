@@ -127,9 +127,6 @@ bool freed_lately(uintptr_t address);
 // For fault reports: in which allocation an address lies, or how far it is from the nearest.
 void describe_address(uintptr_t address, char* text, size_t size);
 
-// True for an address in memory that has been freed lately and not been allocated again.
-bool was_freed(uintptr_t address);
-
 // Gives back what is behind an allocation that has been taken out: the block, the mapping, the charge, its handles in other
 // processes' hands.
 void discard(std::unique_ptr<Allocation> allocation);

@@ -26,7 +26,7 @@ def run(
     *,
     kinds: str | None,
     stop: bool,
-    format: str,
+    form: str,
     output: str | None,
     devices: str | None,
     profile: str | None,
@@ -51,8 +51,8 @@ def run(
             return NOT_EXECUTABLE
         findings = read_folder(Path(folder))
     if path is not None:
-        path.write_text(formats.FORMATS[format](findings), encoding="utf-8")
-    elif format != "text":
-        print(formats.FORMATS[format](findings), end="")
+        path.write_text(formats.FORMATS[form](findings), encoding="utf-8")
+    elif form != "text":
+        print(formats.FORMATS[form](findings), end="")
     print(f"anyzero check: {formats.summary(findings)}", file=sys.stderr)
     return code or (MISTAKES if findings else 0)

@@ -78,7 +78,7 @@ _CHECK = """\
 examples:
   anyzero check -- ./vector_add 1024                     report mistakes on stderr while the program runs
   anyzero check --only memory,races -- python program.py
-  anyzero check --format sarif -o check.sarif -- ./tests for GitHub's code scanning
+  anyzero check --format sarif -o out.sarif -- ./tests   for GitHub's code scanning
   anyzero check --stop -- ./program                      kernels end at their first mistake
 
 Checks: memory (accesses out of bounds, freed memory, leaks), sync (waits that never end, objects still in use), strict
@@ -465,7 +465,7 @@ def _check(chosen: argparse.Namespace) -> int:
         program,
         kinds=chosen.only,
         stop=chosen.stop,
-        format=chosen.format,
+        form=chosen.format,
         output=chosen.output,
         devices=chosen.devices,
         profile=chosen.profile,
