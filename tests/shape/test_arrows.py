@@ -105,7 +105,6 @@ UPWARDS = {
     "exec/packet.cpp": {"objects"},
     "exec/program.cpp": {"objects"},
     "exec/ring.cpp": {"objects"},
-    "exec/ring_contents.cpp": {"objects"},
     "exec/processor.cpp": {"objects"},
     "exec/command_record.cpp": {"objects"},
     "exec/dispatch.cpp": {"objects"},
