@@ -86,6 +86,15 @@ def test_memory_is_used_after_it_is_freed(az: Calls, context: c_void_p, lst: c_v
     assert "has been freed" in expect("use-after-free", found).memory
 
 
+def test_freed_memory_is_not_given_out_again_at_once(az: Calls, context: c_void_p) -> None:
+    with checked("memory") as found:
+        memory = az.memory(context, SIZE)
+        az.ok("zeMemFree", context, memory)
+        others = [az.memory(context, SIZE) for _ in range(10)]
+    assert memory not in others
+    assert found == []
+
+
 def test_memory_is_freed_twice(az: Calls, context: c_void_p) -> None:
     memory = az.memory(context, SIZE)
     with checked("memory") as found:

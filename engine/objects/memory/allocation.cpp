@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <deque>
 #include <iterator>
 
+#include "../../check/finding.h"
 #include "../../system/thread.h"
 #include "../devices/device.h"
 #include "../ipc/ipc.h"
@@ -94,7 +96,7 @@ struct FreedLately {
     const char* type;
   };
   Mutex mutex;
-  Range ranges[64] = {};
+  Range ranges[256] = {};
   size_t next = 0;
 
   void add(const Allocation& allocation) {
@@ -162,6 +164,29 @@ void describe_address(uintptr_t address, char* text, size_t size) {
   std::snprintf(text, size, "not in or near any allocation of this driver; freed already, or never allocated");
 }
 
+namespace {
+
+// In check mode, freed blocks are kept for a while, so that nothing else gets their addresses and uses of them are seen.
+void quarantine(Backend& backend, const Backend::Block& block) {
+  struct Kept {
+    Backend* backend;
+    Backend::Block block;
+  };
+  static auto* all = new Guarded<std::deque<Kept>>;  // leaked: memory is freed from exit handlers
+  constexpr size_t kBlocks = 256, kBytes = size_t{64} << 20;
+  auto kept = all->open();
+  kept->push_back({&backend, block});
+  size_t bytes = 0;
+  for (const Kept& each : *kept) bytes += each.block.capacity;
+  while (kept->size() > kBlocks || (bytes > kBytes && !kept->empty())) {
+    bytes -= kept->front().block.capacity;
+    kept->front().backend->free(kept->front().block);
+    kept->pop_front();
+  }
+}
+
+}  // namespace
+
 void discard(std::unique_ptr<Allocation> allocation) {
   Allocation& a = *allocation;
   freed_ranges().add(a);
@@ -169,7 +194,10 @@ void discard(std::unique_ptr<Allocation> allocation) {
   switch (a.origin) {
     case Origin::Heap:
     case Origin::Module:
-      a.backend->free(a.block);
+      if (is_checked(kCheckMemory)) [[unlikely]]
+        quarantine(*a.backend, a.block);
+      else
+        a.backend->free(a.block);
       break;
     case Origin::Descriptor:
     case Origin::Ipc:

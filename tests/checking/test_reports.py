@@ -1,0 +1,153 @@
+"""Findings on their way to people and programs: exceptions, text, JSON, SARIF, exit codes, tests that fail."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from ctypes import c_void_p
+from pathlib import Path
+
+import pytest
+
+import anyzero
+from anyzero.checking import formats
+from anyzero.checking.finding import Finding, Frame, read
+from anyzero.checking.rules import RULES
+from tests.abi.calls import Calls
+from tests.patience import PATIENCE
+
+PROGRAM = """\
+import anyzero as az, sys
+import numpy as np
+
+@az.kernel
+def write(y: az.ptr[az.i32]):
+    y[az.global_id(0)] = 1
+
+with az.device().context() as ctx, ctx.immediate() as lst:
+    y = ctx.zeros(10, np.int32)
+    write[int(sys.argv[1])](y, on=lst).wait()
+"""
+
+
+def check(folder: Path, *options: str, size: int = 11) -> subprocess.CompletedProcess[str]:
+    (folder / "program.py").write_text(PROGRAM)
+    command = [sys.executable, "-m", "anyzero.tools", "check", *options, "--", sys.executable, "program.py", str(size)]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE, check=False)
+
+
+def test_a_program_with_a_mistake_is_reported_with_its_line(tmp_path: Path) -> None:
+    done = check(tmp_path)
+    assert done.returncode == 3, done.stderr
+    assert "out-of-bounds-write" in done.stderr
+    assert 'program.py", line 6, in write' in done.stderr
+    assert "y[az.global_id(0)] = 1" in done.stderr
+    assert "work-item: (10, 0, 0)" in done.stderr
+    assert "rule: " in done.stderr
+    assert "fix: " in done.stderr
+    assert done.stderr.rstrip().endswith("anyzero check: 1 mistake: 1 out-of-bounds-write")
+
+
+def test_a_program_without_mistakes_ends_as_always(tmp_path: Path) -> None:
+    done = check(tmp_path, size=10)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == "anyzero check: no mistakes found\n"
+
+
+def test_json_and_sarif_have_rule_and_place(tmp_path: Path) -> None:
+    done = check(tmp_path, "--format", "json")
+    (found,) = json.loads(done.stdout)
+    assert (found["rule"], found["kernel"], found["count"]) == ("out-of-bounds-write", "write", 1)
+    assert found["stack"][-1]["line"] == 6
+    check(tmp_path, "--format", "sarif", "-o", "out.sarif")
+    document = json.loads((tmp_path / "out.sarif").read_text())
+    assert document["version"] == "2.1.0"
+    (run,) = document["runs"]
+    (result,) = run["results"]
+    assert result["ruleId"] in {rule["id"] for rule in run["tool"]["driver"]["rules"]}
+    place = result["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"].endswith("program.py")
+    assert place["region"]["startLine"] == 6
+
+
+def test_the_program_s_own_exit_code_comes_first(tmp_path: Path) -> None:
+    (tmp_path / "fails.py").write_text("raise SystemExit(7)")
+    command = [sys.executable, "-m", "anyzero.tools", "check", "--", sys.executable, "fails.py"]
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=PATIENCE, check=False).returncode == 7
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [(["--only", "memry"], "there is no check 'memry'"), (["-o", "nowhere/x"], "there is no folder nowhere")],
+)
+def test_wrong_options_are_refused(tmp_path: Path, options: list[str], text: str) -> None:
+    done = check(tmp_path, *options)
+    assert done.returncode in (2, 125)
+    assert text in done.stderr
+
+
+def leave_memory(az: Calls, context: c_void_p) -> None:
+    memory = az.memory(context, 64)
+    lst = az.immediate(context)
+    az.call("zeCommandListAppendMemoryCopy", lst, memory, memory + 1, 64, None, 0, None)
+
+
+def test_a_block_with_a_mistake_raises(az: Calls, context: c_void_p) -> None:
+    with pytest.raises(anyzero.CheckError, match="command-out-of-bounds") as raised, anyzero.check("memory"):
+        leave_memory(az, context)
+    assert [each.rule.name for each in raised.value.findings] == ["command-out-of-bounds"]
+
+
+def test_an_error_of_the_block_keeps_its_findings_as_a_note(az: Calls, context: c_void_p) -> None:
+    with pytest.raises(ZeroDivisionError) as raised, anyzero.check("memory"):
+        leave_memory(az, context)
+        1 / 0  # noqa: B018
+    assert "command-out-of-bounds" in raised.value.__notes__[0]
+
+
+def test_checks_are_not_nested_and_known() -> None:
+    with anyzero.check("sync"), pytest.raises(anyzero.Unavailable, match="on already"), anyzero.check():
+        pass
+    with pytest.raises(ValueError, match="no check 'rules'"):
+        anyzero.check("rules")
+
+
+def test_a_kind_that_is_off_finds_nothing(az: Calls, context: c_void_p) -> None:
+    with anyzero.check("sync"):
+        leave_memory(az, context)
+
+
+def test_a_test_with_mistakes_fails(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(
+        "import anyzero as az, numpy as np, pytest\n\n"
+        "@az.kernel\ndef write(y: az.ptr[az.i32]):\n    y[az.global_id(0)] = 1\n\n"
+        "@pytest.mark.az_check('memory')\n@pytest.mark.parametrize('n', [10, 11])\ndef test_write(n, az_context):\n"
+        "    with az_context.immediate() as lst:\n"
+        "        write[n](az_context.zeros(10, np.int32), on=lst).wait()\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert "1 failed, 1 passed" in done.stdout, done.stdout
+    assert "out-of-bounds-write" in done.stdout
+
+
+def test_a_damaged_file_gives_the_findings_that_are_whole(tmp_path: Path) -> None:
+    whole = '{"rule": "leak", "message": "m", "count":            2}'
+    lines = [whole, "{", "[]", '{"rule": "unknown", "message": "m", "count": 1}', '{"rule": "leak", "message": "m"', ""]
+    path = tmp_path / "1.jsonl"
+    path.write_text("\n".join(lines))
+    (found,) = read(path)
+    assert (found.rule.name, found.count) == ("leak", 2)
+
+
+def test_texts_of_findings() -> None:
+    frame = Frame("k.cl", 3, "scale", "y[i] = 1;")
+    finding = Finding(
+        RULES["race-in-kernel"], "two work-items met", 4, "scale", "(1, 0, 0)", (frame,), "m", "o", "", ""
+    )
+    text = formats.as_text([finding])
+    for part in ("race-in-kernel", "(4 times)", 'File "k.cl", line 3, in scale', "y[i] = 1;", "1 mistake"):
+        assert part in text
+    assert formats.summary([]) == "no mistakes found"
+    assert finding.place == frame
