@@ -17,8 +17,8 @@ constexpr size_t kShown = 300;
 constexpr double kUsualTimeout = 60, kLongestTimeout = 1'000'000;
 
 // Those of the variables in anyzero.config that name paths.
-constexpr std::string_view kPaths[] = {"ANYZERO_CACHE_DIR", "ANYZERO_DESCRIPTION", "ANYZERO_DUMP",
-                                       "ANYZERO_LOADER",    "ANYZERO_PYTHON",      "ANYZERO_TRACE"};
+constexpr std::string_view kPaths[] = {"ANYZERO_CACHE_DIR", "ANYZERO_CHECK_REPORT", "ANYZERO_DESCRIPTION", "ANYZERO_DUMP",
+                                       "ANYZERO_LOADER",    "ANYZERO_PYTHON",       "ANYZERO_TRACE"};
 
 bool is_secure() { return getauxval(AT_SECURE) != 0; }
 

@@ -71,6 +71,7 @@ def hostile(place: Path) -> dict[str, str]:
         (place / "modules" / f"{name}.py").write_text(f"open({str(place / 'marks' / name)!r}, 'w')\n")
     return {
         "ANYZERO_CACHE_DIR": str(place / "marks"),
+        "ANYZERO_CHECK_REPORT": str(place / "marks"),
         "ANYZERO_DESCRIPTION": "/dev/zero",
         "ANYZERO_DUMP": str(place / "marks"),
         "ANYZERO_TRACE": str(place / "marks"),
@@ -128,7 +129,7 @@ def secure(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("secure")
 def test_a_python_with_other_rights_obeys_no_path() -> None:
     paths = {row.name: "/some/where" for _, row in config.variables() if row.names_path}
-    assert len(paths) == 6
+    assert len(paths) == 7
     assert config.read({**paths, "ANYZERO_SPIN_US": "7"}) == config.Config(spin_us=7)
     assert cache_folder.of(config.Config(), {"XDG_CACHE_HOME": "/some/where"}) is None
 

@@ -115,7 +115,7 @@ void objects_are_checked() {
     assert(refused(container(kSections, object), because));
   };
   bad([](Bytes& o) { o.resize(10); }, "truncated");
-  bad([](Bytes& o) { o[0] = 'x'; }, "no ELF");
+  bad([](Bytes& o) { o[0] = 'x'; }, "not an ELF");
   bad([](Bytes& o) { o[EI_CLASS] = ELFCLASS32; }, "another machine");
   bad([](Bytes& o) { put<Elf64_Half>(o, offsetof(Elf64_Ehdr, e_machine), EM_AARCH64); }, "another machine");
   bad([](Bytes& o) { put<Elf64_Half>(o, offsetof(Elf64_Ehdr, e_type), ET_DYN); }, "not relocatable");

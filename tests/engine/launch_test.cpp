@@ -262,13 +262,13 @@ void faults(const Scene& scene) {
 void time_limit(const Scene& scene) {
   settings.kernel_timeout_ms = 30;
   KernelHandle spin(scene, {.name = "spin", .flags = 0});
-  for (uint32_t groups : {1u, 3u, 10'000u, 1u << 31}) assert(says(loss(scene, spin, groups), {"kernel spin", "30 ms"}));
+  for (uint32_t groups : {1u, 3u, 10'000u, 1u << 31}) assert(says(loss(scene, spin, groups), {"kernel spin", "0.03 s"}));
   // Only late ones: by then hundreds of millions of shares have been handed out.
   KernelHandle late(scene, {.name = "spin_while", .parameters = {kPointer, kU64}, .flags = 0});
   auto* word = reinterpret_cast<uint32_t*>(scene.memory(64));
   *word = 1;
   late.set(0, word).set(1, uint64_t{1} << 20);
-  assert(says(loss(scene, late, 1u << 31), {"kernel spin_while", "30 ms"}));
+  assert(says(loss(scene, late, 1u << 31), {"kernel spin_while", "0.03 s"}));
   scene.free(word);
   // Those in time are left alone, however slow the machine is.
   settings.kernel_timeout_ms = 3'600'000;
@@ -287,7 +287,7 @@ void faults_among_friends(const Scene& scene) {
   }
   settings.kernel_timeout_ms = 30;
   KernelHandle spin(scene, {.name = "spin", .flags = 0});
-  assert(says(loss(scene, spin, 4, true), {"kernel spin", "30 ms"}));
+  assert(says(loss(scene, spin, 4, true), {"kernel spin", "0.03 s"}));
   settings.kernel_timeout_ms = 0;
   scene.free(here);
 }
