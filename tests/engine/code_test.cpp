@@ -132,7 +132,7 @@ void objects_are_checked() {
   const Elf64_Shdr relocations = section(good, ".rela.text", &at);
   const size_t info = relocations.sh_offset + offsetof(Elf64_Rela, r_info);
   bad([&](Bytes& o) { put<Elf64_Xword>(o, info, ELF64_R_INFO(1, R_X86_64_TLSGD)); }, "relocation type 19");
-  bad([&](Bytes& o) { put<Elf64_Xword>(o, info, ELF64_R_INFO(1u << 20, R_X86_64_PC32)); }, "symbol that is not there");
+  bad([&](Bytes& o) { put<Elf64_Xword>(o, info, ELF64_R_INFO(1u << 20, R_X86_64_PC32)); }, "missing symbol");
   bad([&](Bytes& o) { put<Elf64_Addr>(o, relocations.sh_offset, 1u << 30); }, "outside its section");
   Facts missing = kSections;
   missing.name = "nowhere";
