@@ -71,7 +71,7 @@ RULES: Final = {
     )
 }
 '''
-KINDS = ("memory", "init", "races", "sync", "strict")
+KINDS = ("memory", "sync", "strict")
 
 
 def outputs(path: Path) -> Iterator[Output]:

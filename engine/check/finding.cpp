@@ -106,8 +106,7 @@ void write_count(const Findings& all, const Known& known) {
 }
 
 // The place of the call in the program: a source line if it is known, else the function or the file that the code is in.
-std::string caller_text() {
-  const SourceLine source;
+std::string caller_text(const SourceLine& source) {
   if (source.line)
     return std::string("File \"") + source.file + "\", line " + std::to_string(source.line) + ", in " + source.function;
   Dl_info info{};
@@ -144,19 +143,15 @@ void print(const Finding& finding, const std::string& call, const std::string& c
 
 void read_source_lines_by(SourceLineReader reader) { source_line_reader.store(reader); }
 
-uint64_t place_of_call() {
+CallPlace::CallPlace() {
   const SourceLine source;
-  const uint64_t place =
+  const std::string caller = caller_text(source);
+  text = std::string(host_place.function ? host_place.function : "?") + (caller.empty() ? "" : ", " + caller);
+  const uint64_t line =
       source.line ? std::hash<std::string_view>{}(source.file) * 31 + source.line : reinterpret_cast<uintptr_t>(host_place.caller);
   // A line may have several calls.
-  return place * 31 + reinterpret_cast<uintptr_t>(host_place.function);
-}
-
-bool is_managed_call() { return SourceLine().managed; }
-
-std::string place_text() {
-  const std::string caller = caller_text();
-  return std::string(host_place.function ? host_place.function : "?") + (caller.empty() ? "" : ", " + caller);
+  number = line * 31 + reinterpret_cast<uintptr_t>(host_place.function);
+  managed = source.managed;
 }
 
 bool seen(Rule rule, uint64_t place) {
@@ -169,7 +164,7 @@ bool seen(Rule rule, uint64_t place) {
 }
 
 void report(Finding&& finding) {
-  const std::string call = host_place.function ? host_place.function : "", caller = call.empty() ? "" : caller_text();
+  const std::string call = host_place.function ? host_place.function : "", caller = call.empty() ? "" : caller_text(SourceLine());
   const RuleText& rule = text_of(finding.rule);
   std::string made = std::string("{\"rule\": ") + quoted(rule.name);
   const std::pair<const char*, std::string_view> fields[] = {
@@ -240,8 +235,6 @@ uint32_t kinds_of(std::string_view text) {
   constexpr uint32_t kUsual = kCheckMemory | kCheckSync | kCheckStrict;
   constexpr std::pair<std::string_view, uint32_t> words[] = {
       {"memory", kCheckMemory},
-      {"init", kCheckInit},
-      {"races", kCheckRaces},
       {"sync", kCheckSync},
       {"strict", kCheckStrict},
       {"stop", kCheckStop},
@@ -249,7 +242,7 @@ uint32_t kinds_of(std::string_view text) {
       {"1", kUsual},
       {"off", 0},
       {"0", 0},
-      {"all", kUsual | kCheckInit | kCheckRaces},
+      {"all", kUsual},
   };
   uint32_t kinds = 0;
   while (!text.empty()) {

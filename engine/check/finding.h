@@ -11,8 +11,6 @@
 namespace anyzero {
 
 inline constexpr uint32_t kCheckMemory = static_cast<uint32_t>(CheckKind::Memory);
-inline constexpr uint32_t kCheckInit = static_cast<uint32_t>(CheckKind::Init);
-inline constexpr uint32_t kCheckRaces = static_cast<uint32_t>(CheckKind::Races);
 inline constexpr uint32_t kCheckSync = static_cast<uint32_t>(CheckKind::Sync);
 inline constexpr uint32_t kCheckStrict = static_cast<uint32_t>(CheckKind::Strict);
 inline constexpr uint32_t kCheckStop = 1u << 16;   // a kernel ends at its first mistake
@@ -51,10 +49,13 @@ inline constexpr uint32_t kManagedCall = 1u << 31;
 using SourceLineReader = uint32_t (*)(char* file, char* function, size_t size);
 void read_source_lines_by(SourceLineReader reader);
 
-// The calling thread's call and where it comes from: as a number for Finding::place, and in words.
-uint64_t place_of_call();
-std::string place_text();
-bool is_managed_call();
+// The calling thread's call and where it comes from. Asks the program's language once.
+struct CallPlace {
+  CallPlace();
+  std::string text;      // in words
+  uint64_t number;       // for Finding::place
+  bool managed = false;  // the language destroys what the call makes by itself
+};
 
 // Findings go to a new file from now on. False with errno set: EBUSY where checks are on already.
 bool start_checks(uint32_t kinds, const char* path);

@@ -103,8 +103,9 @@ class Code {
     if (nanoseconds <= kSoon) soon_.learn(mark);
   }
 
-  // True when it knows nothing of its groups, so that it may run in others.
+  // True when it compares its accesses with the bounds of memory.
   bool checked() const { return facts_.flags & KernelFlag::kChecked; }
+  // True when it knows nothing of its groups, so that it may run in others.
   bool flat() const { return facts_.flags & KernelFlag::kFlat; }
   bool shares_rows() const { return facts_.flags & KernelFlag::kSharesRows; }
 

@@ -36,7 +36,8 @@ Guarded<Registry>& registry() {
 
 void note(ze_result_t result, const void* context, const void* object, size_t size, std::string what) {
   if (result != ZE_RESULT_SUCCESS || !object) return;
-  Made made{context, size, std::move(what), place_text(), place_of_call(), is_managed_call()};
+  CallPlace place;
+  Made made{context, size, std::move(what), std::move(place.text), place.number, place.managed};
   (*registry().open())[reinterpret_cast<uintptr_t>(object)] = std::move(made);
 }
 

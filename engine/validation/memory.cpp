@@ -22,7 +22,7 @@ void check_free(ze_context_handle_t handle, void* pointer) {
   std::optional<MemoryRange> range;
   with_allocation(pointer, [&](Allocation& allocation) { range = allocation.range(); });
   const auto tell = [&](Rule rule, const char* message, const std::string& other) {
-    const uint64_t place = place_of_call();
+    const uint64_t place = CallPlace().number;
     if (seen(rule, place)) return;
     char where[256];
     describe_address(reinterpret_cast<uintptr_t>(pointer), where, sizeof where);
@@ -61,7 +61,7 @@ ze_result_t check_span(const void* pointer, uint64_t bytes, const char* does) {
   else
     std::snprintf(message, sizeof message, "a command %s %llu bytes, %llu more than are left in the allocation", does,
                   static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(bytes - left));
-  const uint64_t place = place_of_call();
+  const uint64_t place = CallPlace().number;
   const std::string made = where_made(pointer);
   if (!seen(rule, place)) report({rule, place, message, "", "", "", where + made, ""});
   return fail(freed ? ZE_RESULT_ERROR_INVALID_ARGUMENT : ZE_RESULT_ERROR_INVALID_SIZE, "%s (%s)", message, where);

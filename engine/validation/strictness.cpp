@@ -15,7 +15,7 @@ namespace anyzero {
 namespace {
 
 void report_strict(Rule rule, const std::string& message, const std::string& other = "") {
-  const uint64_t place = place_of_call();
+  const uint64_t place = CallPlace().number;
   if (!seen(rule, place)) report({rule, place, message, "", "", "", "", other});
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 void report_use(Rule rule, const char* message, const std::string& use) {
   if (use.empty()) return;
-  const uint64_t place = place_of_call();
+  const uint64_t place = CallPlace().number;
   if (!seen(rule, place)) report({rule, place, message, "", "", "", "", use});
 }
 

@@ -176,7 +176,7 @@ void report_stuck(const Queues& queues, Play& play, const Awaiting& what) {
   std::string stuck = graph(queues, play, &cycle);
   const Command* source = what.object ? signaller(queues, what.object) : nullptr;
   const Rule rule = cycle ? Rule::EventCycle : Rule::WaitNeverEnds;
-  const uint64_t place = place_of_call();
+  const uint64_t place = CallPlace().number;
   if (seen(rule, place)) return;
   std::string message = "the host waits for ";
   message +=

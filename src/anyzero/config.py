@@ -22,7 +22,7 @@ from anyzero.trust import process
 __all__ = ["Config", "ConfigError", "DeviceSelector", "Variable", "markdown", "parse_size", "read", "variables"]
 
 LOG_LEVELS: Final = ("off", "error")
-CHECKS: Final = ("memory", "init", "races", "sync", "strict")
+CHECKS: Final = ("memory", "sync", "strict")
 """Values of ``ANYZERO_LOG``; the position is the engine's level."""
 
 LOADERS: Final = ("ours", "system")
@@ -434,7 +434,7 @@ class Config:
         _checks,
         default=None,
         shown="`off`",
-        accepts="`on`, `off`, `all`; or some of `memory`, `init`, `races`, `sync`, `strict`, `stop`, by commas",
+        accepts="`on`, `off`, `all`; or some of `memory`, `sync`, `strict`, `stop`, separated by commas",
         meaning="Look for mistakes of programs and kernels, and report them on stderr. `on` is `memory,sync,strict`; "
         "with `stop`, a kernel ends at its first mistake. `anyzero check` sets it.",
     )

@@ -135,6 +135,20 @@ def test_a_test_with_mistakes_fails(tmp_path: Path) -> None:
     assert "out-of-bounds-write" in done.stdout
 
 
+def test_a_kernel_ends_at_its_first_mistake_where_that_is_asked_for(tmp_path: Path) -> None:
+    done = check(tmp_path, "--stop")
+    assert done.returncode == 1
+    assert "DeviceLost" in done.stderr
+    assert done.stderr.rstrip().endswith("1 mistake: 1 out-of-bounds-write")
+
+
+def test_every_rule_is_one_that_the_engine_reports() -> None:
+    engine = Path(__file__).parents[2] / "engine"
+    code = "".join(path.read_text() for path in engine.rglob("*.cpp"))
+    unused = [name for name in RULES if f"Rule::{''.join(map(str.capitalize, name.split('-')))}" not in code]
+    assert unused == []
+
+
 def test_a_damaged_file_gives_the_findings_that_are_whole(tmp_path: Path) -> None:
     whole = '{"rule": "leak", "message": "m", "count":            2}'
     lines = [whole, "{", "[]", '{"rule": "unknown", "message": "m", "count": 1}', '{"rule": "leak", "message": "m"', ""]
@@ -147,10 +161,10 @@ def test_a_damaged_file_gives_the_findings_that_are_whole(tmp_path: Path) -> Non
 def test_texts_of_findings() -> None:
     frame = Frame("k.cl", 3, "scale", "y[i] = 1;")
     finding = Finding(
-        RULES["race-in-kernel"], "two work-items met", 4, "scale", "(1, 0, 0)", (frame,), "m", "o", "", ""
+        RULES["out-of-bounds-write"], "two work-items met", 4, "scale", "(1, 0, 0)", (frame,), "m", "o", "", ""
     )
     text = formats.as_text([finding])
-    for part in ("race-in-kernel", "(4 times)", 'File "k.cl", line 3, in scale', "y[i] = 1;", "1 mistake"):
+    for part in ("out-of-bounds-write", "(4 times)", 'File "k.cl", line 3, in scale', "y[i] = 1;", "1 mistake"):
         assert part in text
     assert formats.summary([]) == "no mistakes found"
     assert finding.place == frame

@@ -7,10 +7,8 @@ namespace anyzero {
 
 enum class CheckKind : uint32_t {
   Memory = 1,
-  Init = 2,
-  Races = 4,
-  Sync = 8,
-  Strict = 16,
+  Sync = 2,
+  Strict = 4,
 };
 
 enum class Rule : uint32_t {
@@ -23,9 +21,6 @@ enum class Rule : uint32_t {
   DoubleFree,
   CommandOutOfBounds,
   Leak,
-  UninitializedRead,
-  RaceInKernel,
-  RaceBetweenCommands,
   WaitNeverEnds,
   EventCycle,
   EventResetInUse,
@@ -34,15 +29,10 @@ enum class Rule : uint32_t {
   FenceInUse,
   QueueDestroyedInUse,
   MemoryFreedInUse,
-  DivergentBarrier,
-  ResultReadEarly,
-  KernelFault,
   OtherContext,
   EventNotHostVisible,
-  EventScope,
   WrongStructureType,
   UnknownStructure,
-  NotResident,
   ClosedList,
 };
 
@@ -63,9 +53,6 @@ inline constexpr RuleText kRules[] = {
     {"double-free", CheckKind::Memory, "An allocation is freed once.", "Remove one of the calls, or set the pointer to null after the first."},
     {"command-out-of-bounds", CheckKind::Memory, "A command may touch only bytes inside of one allocation.", "Compare the size of the command with the size of the allocation."},
     {"leak", CheckKind::Memory, "What a program makes in a context, it destroys before the context.", "Call zeMemFree or the object's destroy function before zeContextDestroy."},
-    {"uninitialized-read", CheckKind::Init, "Memory has no value until something writes it.", "Fill the memory, or copy the data to it before the kernel runs."},
-    {"race-in-kernel", CheckKind::Races, "Two work-items may touch one byte, one of them writing, only if a barrier or atomics order them.", "Put a barrier between the two accesses, or make both atomic."},
-    {"race-between-commands", CheckKind::Races, "Two commands may touch one byte, one of them writing, only if a queue, an event or a fence orders them.", "Let the later command wait for an event that the earlier one signals."},
     {"wait-never-ends", CheckKind::Sync, "A wait ends only if some command or the host signals what it waits for.", "Submit the command that signals the event before the wait, or signal it from the host."},
     {"event-cycle", CheckKind::Sync, "Queues that wait for each other's events never go on.", "Signal the event in front of the wait, or remove one of the waits."},
     {"event-reset-in-use", CheckKind::Sync, "An event may be reset only when no command waits for it or is about to signal it.", "Wait for the commands first, or append the reset behind them."},
@@ -74,15 +61,10 @@ inline constexpr RuleText kRules[] = {
     {"fence-in-use", CheckKind::Sync, "A fence is reset, and passed to another execution, only after the execution before has signalled it.", "Wait for the fence and reset it, or use another one."},
     {"queue-destroyed-in-use", CheckKind::Sync, "A queue may be destroyed only when all its commands are done.", "Wait for the queue first."},
     {"memory-freed-in-use", CheckKind::Sync, "Memory may be freed only when no command uses it any more.", "Wait for the queue, a fence or an event first, or ask for a blocking free (zeMemFreeExt)."},
-    {"divergent-barrier", CheckKind::Sync, "All work-items of a group reach the same barrier, or none does.", "Move the barrier out of the condition or the loop."},
-    {"result-read-early", CheckKind::Sync, "The host may read memory only after the command that writes it is done.", "Wait for the command first."},
-    {"kernel-fault", CheckKind::Memory, "A kernel may not divide by zero, jump to no code or touch memory that does not exist.", "See the place in the kernel."},
     {"other-context", CheckKind::Strict, "The objects of a command belong to the context of its command list.", "Make all of them in one context."},
     {"event-not-host-visible", CheckKind::Strict, "The host may wait for, query or signal events of a host-visible pool only.", "Create the pool with ZE_EVENT_POOL_FLAG_HOST_VISIBLE."},
-    {"event-scope", CheckKind::Strict, "The host sees results behind an event only if the event's signal scope includes the host.", "Create the event with signal = ZE_EVENT_SCOPE_FLAG_HOST."},
     {"wrong-structure-type", CheckKind::Strict, "A structure begins with the value of ze_structure_type_t that belongs to it.", "Set stype, and pNext to null."},
     {"unknown-structure", CheckKind::Strict, "A pNext chain holds only structures that the function knows.", "Remove it, or set pNext to null: it may not be initialized."},
-    {"not-resident", CheckKind::Strict, "A kernel that reaches memory by pointers in memory declares that, or the memory is made resident.", "Call zeKernelSetIndirectAccess, or zeContextMakeMemoryResident."},
     {"closed-list", CheckKind::Strict, "Nothing may be appended to a closed command list.", "Append before zeCommandListClose, or reset the list first."},
 };
 

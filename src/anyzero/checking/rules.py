@@ -19,10 +19,8 @@ class Rule(NamedTuple):
 
 KINDS: Final = {
     "memory": 1,
-    "init": 2,
-    "races": 4,
-    "sync": 8,
-    "strict": 16,
+    "sync": 2,
+    "strict": 4,
 }
 """The checks, and the bit of each in the engine."""
 
@@ -84,24 +82,6 @@ RULES: Final = {
             "Call zeMemFree or the object's destroy function before zeContextDestroy.",
         ),
         Rule(
-            "uninitialized-read",
-            "init",
-            "Memory has no value until something writes it.",
-            "Fill the memory, or copy the data to it before the kernel runs.",
-        ),
-        Rule(
-            "race-in-kernel",
-            "races",
-            "Two work-items may touch one byte, one of them writing, only if a barrier or atomics order them.",
-            "Put a barrier between the two accesses, or make both atomic.",
-        ),
-        Rule(
-            "race-between-commands",
-            "races",
-            "Two commands may touch one byte, one of them writing, only if a queue, an event or a fence orders them.",
-            "Let the later command wait for an event that the earlier one signals.",
-        ),
-        Rule(
             "wait-never-ends",
             "sync",
             "A wait ends only if some command or the host signals what it waits for.",
@@ -150,24 +130,6 @@ RULES: Final = {
             "Wait for the queue, a fence or an event first, or ask for a blocking free (zeMemFreeExt).",
         ),
         Rule(
-            "divergent-barrier",
-            "sync",
-            "All work-items of a group reach the same barrier, or none does.",
-            "Move the barrier out of the condition or the loop.",
-        ),
-        Rule(
-            "result-read-early",
-            "sync",
-            "The host may read memory only after the command that writes it is done.",
-            "Wait for the command first.",
-        ),
-        Rule(
-            "kernel-fault",
-            "memory",
-            "A kernel may not divide by zero, jump to no code or touch memory that does not exist.",
-            "See the place in the kernel.",
-        ),
-        Rule(
             "other-context",
             "strict",
             "The objects of a command belong to the context of its command list.",
@@ -180,12 +142,6 @@ RULES: Final = {
             "Create the pool with ZE_EVENT_POOL_FLAG_HOST_VISIBLE.",
         ),
         Rule(
-            "event-scope",
-            "strict",
-            "The host sees results behind an event only if the event's signal scope includes the host.",
-            "Create the event with signal = ZE_EVENT_SCOPE_FLAG_HOST.",
-        ),
-        Rule(
             "wrong-structure-type",
             "strict",
             "A structure begins with the value of ze_structure_type_t that belongs to it.",
@@ -196,12 +152,6 @@ RULES: Final = {
             "strict",
             "A pNext chain holds only structures that the function knows.",
             "Remove it, or set pNext to null: it may not be initialized.",
-        ),
-        Rule(
-            "not-resident",
-            "strict",
-            "A kernel that reaches memory by pointers in memory declares that, or the memory is made resident.",
-            "Call zeKernelSetIndirectAccess, or zeContextMakeMemoryResident.",
         ),
         Rule(
             "closed-list",

@@ -19,7 +19,7 @@ from anyzero.ze import source_lines
 __all__ = ["USUAL", "CheckError", "check"]
 
 USUAL: Final = ("memory", "sync", "strict")
-"""The checks that cost little; `init` and `races` cost more."""
+"""The checks where none is named."""
 _STOP: Final = 1 << 16
 _BUSY: Final = 16
 
@@ -39,7 +39,7 @@ class check:  # noqa: N801
         >>> with az.check(), az.device().context() as ctx:
         ...     x = ctx.to_device(np.ones(1000, np.float32))
 
-    `kinds` are some of "memory", "init", "races", "sync" and "strict"; without any: memory, sync and strict. Kernels
+    `kinds` are some of "memory", "sync" and "strict"; without any, all three. Kernels
     are checked if their modules are created in the block. With `stop`, a kernel ends at its first mistake. With
     `raises=False`, see `findings` after the block.
     """

@@ -77,12 +77,12 @@ exit codes: the program's own; 127 no such program, 126 it cannot be started, 12
 _CHECK = """\
 examples:
   anyzero check -- ./vector_add 1024                     report mistakes on stderr while the program runs
-  anyzero check --only memory,races -- python program.py
+  anyzero check --only memory,sync -- python program.py
   anyzero check --format sarif -o out.sarif -- ./tests   for GitHub's code scanning
   anyzero check --stop -- ./program                      kernels end at their first mistake
 
 Checks: memory (accesses out of bounds, freed memory, leaks), sync (waits that never end, objects still in use), strict
-(what hardware or the specification does not allow); with --only also init (memory that nothing wrote) and races.
+(what hardware or the specification does not allow).
 exit codes: the program's own; 3 it ended well, but with mistakes; 127 no such program, 126 it cannot be started,
 125 anyzero itself failed.
 """
@@ -286,9 +286,7 @@ def _parser() -> argparse.ArgumentParser:
     judge = add("check", "run a program and report its mistakes", _CHECK, _check)
     judge.usage = "anyzero check [options] [--] PROGRAM [ARGUMENT …]"
     judge.set_defaults(failure=125)
-    judge.add_argument(
-        "--only", metavar="CHECKS", help="some of memory,init,races,sync,strict; default memory,sync,strict"
-    )
+    judge.add_argument("--only", metavar="CHECKS", help="some of memory,sync,strict; default all")
     judge.add_argument("--stop", action="store_true", help="let a kernel end at its first mistake")
     judge.add_argument(
         "--format", choices=["text", "json", "sarif"], default="text", help="of the report; default text"
