@@ -157,7 +157,7 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
             raise
         return done
 
-    def append_launch(
+    def _append_launch(
         self,
         enqueue: Enqueue,
         kernel: int,
@@ -166,7 +166,6 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
         signal: Event | None,
         wait: Waits,
     ) -> Completion:
-        """Append a launch."""
         # This is `_append`, spelled out for the command that is appended most: passing a command on costs as much as
         # the driver takes for it.
         values, kept, nbytes = enqueue.collect(given)
@@ -185,6 +184,9 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
             self.held.add(kept, HEAVY)
             raise
         return done
+
+    # Under the name that kernels call; it is no part of the documented API.
+    append_launch = _append_launch
 
     def _another(self, used: _Ticket) -> _Ticket:
         """A ticket in place of one that somebody still holds."""
