@@ -24,6 +24,8 @@ from tests.compiler.assembler import assemble
 from tests.thorough import every, turn
 
 ROWS = [None, 2, 3, 4]
+WIDE = Options(cpu="skylake-avx512", lanes=16)
+"""For tests that read the text and do not run it: the number of rows, and gathers, depend on the processor."""
 
 
 @pytest.mark.parametrize("rows", ROWS)
@@ -162,7 +164,7 @@ def part(text: str, name: str) -> str:
 
 
 def test_away_from_the_edges_a_stencil_reads_neighbours_as_such(written: list[str]) -> None:
-    compiled(convolution("convolve", 64), Options(lanes=16))
+    compiled(convolution("convolve", 64), WIDE)
     assert "gather" in part(written[0], "region0")
     inner = part(written[0], "region0.rows")
     assert "gather" not in inner
@@ -170,14 +172,14 @@ def test_away_from_the_edges_a_stencil_reads_neighbours_as_such(written: list[st
 
 
 def test_what_all_rows_read_is_loaded_once(written: list[str]) -> None:
-    compiled(matmul("matmul_int", 64), Options(lanes=16))
+    compiled(matmul("matmul_int", 64), WIDE)
     several = part(written[0], "region0.rows")
     assert several.count("@llvm.masked.load") == 1
     assert several.count("@llvm.masked.store") == MOST
 
 
 def test_a_kernel_of_one_row_runs_one(written: list[str]) -> None:
-    compiled(streaming("saxpy", 64), Options(rows=4))
+    compiled(streaming("saxpy", 64), replace(WIDE, rows=4))
     assert "region0.rows" not in written[0]
 
 
@@ -230,7 +232,7 @@ def test_rows_that_are_checked_run_together_where_all_are_inside(written: list[s
     assert disagreement(*(Program(text, given, [], shape) for shape in shapes), ways=ways) is None
     module = read(assemble(text, (1, 6)))
     verify(module)
-    compile_kernel(module, "main", Options(lanes=16))
+    compile_kernel(module, "main", WIDE)
     several = part(written[-1], "region0.rows")
     assert several.count("@llvm.masked.load") == 1
     assert several.count("@llvm.masked.store") == MOST
