@@ -13,6 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+TOOLS := $(VENV)/.tools
 READY := $(VENV)/.ready
 # Newer ones look for the job server of a make that has closed it to them.
 NINJA := env -u MAKEFLAGS $(BIN)/ninja
@@ -42,10 +43,14 @@ define check_python
 	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
 endef
 
-$(READY): pyproject.toml
+# CMake and Ninja alone suffice to compile, which takes longer than installing the rest.
+$(TOOLS): pyproject.toml
 	$(check_python)
 	$(SAY) 'installing the tools into $(VENV)'
 	@$(BIN)/python -m pip install --quiet $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])')
+	@touch $@
+
+$(READY): $(TOOLS)
 	@$(INSTALL) '.[dev]'
 	@touch $@
 
@@ -57,7 +62,9 @@ build: build/release/build.ninja  ## compile the engine into src/anyzero/lib (on
 build/release/build.ninja: OPTIONS := -DANYZERO_IN_PLACE=ON -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python"
 build/address/build.ninja: OPTIONS := -DANYZERO_TESTS=ON -DANYZERO_SANITIZE=address,undefined
 build/thread/build.ninja: OPTIONS := -DANYZERO_TESTS=ON -DANYZERO_SANITIZE=thread
-build/%/build.ninja: Makefile | $(READY)
+# The release build describes the devices, with the package.
+build/release/build.ninja: | $(READY)
+build/%/build.ninja: Makefile | $(TOOLS)
 	@command -v $(CXX) >/dev/null || { echo "error: no C++ compiler ($(CXX)); on Debian: apt install g++" >&2; exit 1; }
 	@$(BIN)/cmake -S . -B build/$* -G Ninja -DCMAKE_MAKE_PROGRAM="$(CURDIR)/$(BIN)/ninja" -DCMAKE_CXX_COMPILER=$(CXX) $(OPTIONS) --log-level=WARNING >/dev/null
 	@touch $@
@@ -75,8 +82,8 @@ $(DEMO): $(shell git ls-files pyproject.toml CMakeLists.txt src engine binding l
 	@touch $@
 
 .PHONY: test
-test: check  ## run everything that must pass before a change lands
-	@$(MAKE) --jobs=3 BESIDE=1 sanitizers lint docs  # mypy, pip and mkdocs keep one processor busy each
+test: $(TOOLS)  ## run everything that must pass before a change lands
+	@$(MAKE) --jobs=5 BESIDE=1 check sanitizers build/description lint docs  # mypy, pip and mkdocs keep one processor busy each
 	@$(MAKE) --jobs=2 BESIDE=1 WORKERS='$$$$(nproc)' run-pytest run-beside
 
 .PHONY: check
@@ -106,11 +113,11 @@ pyright: $(PYRIGHT)  ## check the types of the examples with pyright (fetches it
 	@$(BIN)/basedpyright --level error
 
 .PHONY: sanitize
-sanitize: sanitizers  ## run the C++ tests with the address, undefined and thread sanitizers
+sanitize: sanitizers build/description  ## run the C++ tests with the address, undefined and thread sanitizers
 	@$(MAKE) run-ctest
 
 .PHONY: sanitizers
-sanitizers: build/address/build.ninja build/thread/build.ninja build/description
+sanitizers: build/address/build.ninja build/thread/build.ninja
 	$(SAY) 'building the engine with the address and undefined sanitizers'
 	@$(NINJA) -C build/address $(QUIETLY)
 	$(SAY) 'building the engine with the thread sanitizer'
