@@ -28,7 +28,7 @@ SUB_GROUP = 16
 def _ways() -> list[tuple[str, str]]:
     """Each case in the compiler's own choice of lanes, and some in another number, which is not the same for all."""
     others = [how for how in LANES if how != "automatic"]
-    also = {each.name: turn(number, others) for number, each in enumerate(every(3, HERE))}
+    also = {each.name: turn(number, others) for number, each in enumerate(every(5, HERE))}
     found = []
     for each in HERE:
         chosen = {"automatic", _as_interpreted(each), *also.get(each.name, ())}
