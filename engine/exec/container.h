@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../layouts/gen/container.h"
+#include "../layouts/gen/container_head.h"
 #include "line_table.h"
 
 namespace anyzero {

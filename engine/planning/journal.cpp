@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "../layouts/gen/module_requests.h"
 #include "../layouts/gen/planner.h"
 
 namespace anyzero {

@@ -25,21 +25,18 @@ from typing import Any, Final
 
 import anyzero.driver.modules
 from anyzero import ze
-from anyzero.layouts.container import (
+from anyzero.layouts.container import ArgumentKind, ContainerArgument
+from anyzero.layouts.container_head import (
     CONTAINER_HEAD_BYTES,
     CONTAINER_HEAD_OFFSETS,
     CONTAINER_MAGIC,
-    ArgumentKind,
-    ContainerArgument,
     ContainerHead,
     KernelFlag,
 )
-from anyzero.layouts.planner import (
+from anyzero.layouts.module_requests import (
     BuildReply,
     BuildRequest,
     BytesReply,
-    CompileReply,
-    CompileRequest,
     ConstantSize,
     ConstantSizes,
     ConstantsReply,
@@ -49,9 +46,8 @@ from anyzero.layouts.planner import (
     ModuleRelocation,
     ModuleVariable,
     PlanRequest,
-    ReplyHead,
-    RequestHead,
 )
+from anyzero.layouts.planner import CompileReply, CompileRequest, ReplyHead, RequestHead
 from anyzero.wire import Reader, Writer
 from codegen.layouts import Struct, load
 from tests.abi.calls import Calls, waiting

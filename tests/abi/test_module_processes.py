@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from anyzero import ze
-from anyzero.layouts.container import CONTAINER_MAGIC
+from anyzero.layouts.container_head import CONTAINER_MAGIC
 from tests.abi.calls import Calls, environment, read, run_python, write
 from tests.abi.kernels_in_c import kernel, log_text
 from tests.compiler.samples import MODULES, many_kernels

@@ -15,17 +15,8 @@ import pytest
 from anyzero.driver import service
 from anyzero.driver.devices import boot
 from anyzero.layouts.frame import FRAME_BYTES, Frame
-from anyzero.layouts.planner import (
-    BuildReply,
-    BuildRequest,
-    CodeKind,
-    CompileReply,
-    CompileRequest,
-    LinkRequest,
-    ModuleInput,
-    PlanRequest,
-    RequestHead,
-)
+from anyzero.layouts.module_requests import BuildReply, BuildRequest, LinkRequest, ModuleInput, PlanRequest
+from anyzero.layouts.planner import CodeKind, CompileReply, CompileRequest, RequestHead
 from anyzero.wire import Writer
 from tests.patience import PATIENCE
 from tests.unit.planning import Message, Reply, asked, exporter, importer

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "layouts/gen/graph.h"
-#include "layouts/gen/planner.h"
+#include "layouts/gen/module_requests.h"
 
 using namespace anyzero;
 

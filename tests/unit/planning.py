@@ -18,21 +18,18 @@ from anyzero.compiler import spirv
 from anyzero.compiler.compiled import Argument, ArgumentKind, CompiledKernel, Options
 from anyzero.driver.modules import plans, requests
 from anyzero.driver.settings import settings
-from anyzero.layouts.planner import (
+from anyzero.layouts.module_requests import (
     BuildReply,
     BuildRequest,
     BytesReply,
-    CompileReply,
-    CompileRequest,
     ImproveRequest,
     InspectRequest,
     LinkRequest,
     ModuleInput,
     PlanRequest,
-    ReplyHead,
-    RequestHead,
     SpecConstant,
 )
+from anyzero.layouts.planner import CompileReply, CompileRequest, ReplyHead, RequestHead
 from anyzero.wire import Reader, Writer
 from tests.compiler.assembler import assemble
 from tests.compiler.samples import PROLOGUE, TYPES

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from anyzero.layouts import container, description, frame, kernel
-from anyzero.layouts.planner import BuildReply, ModuleRelocation, ModuleVariable
+from anyzero.layouts import container_head, description, frame, kernel
+from anyzero.layouts.module_requests import BuildReply, ModuleRelocation, ModuleVariable
 from anyzero.wire import Reader, WireError, Writer
 from codegen.layouts import LayoutError, load
 
@@ -33,7 +33,7 @@ def test_compiled_code_finds_these_offsets() -> None:
 
 
 def test_kept_files_have_these_heads() -> None:
-    assert (container.CONTAINER_MAGIC, container.CONTAINER_HEAD_BYTES) == (b"AZKERN04", 144)
+    assert (container_head.CONTAINER_MAGIC, container_head.CONTAINER_HEAD_BYTES) == (b"AZKERN04", 144)
     assert (description.DESCRIPTION_MAGIC, description.DESCRIPTION_HEAD_BYTES) == (b"AZDESC03", 24)
     assert frame.Frame(1, 2, 3).pack() == struct.pack("<IIQ", 1, 2, 3)
 

@@ -21,7 +21,7 @@ from anyzero.compiler.compiled import Options
 from anyzero.compiler.errors import CompileError
 from anyzero.driver.modules import builds, container, plans, provenance, requests
 from anyzero.driver.settings import settings as environment
-from anyzero.layouts.planner import ConstantsReply, ConstantsRequest
+from anyzero.layouts.module_requests import ConstantsReply, ConstantsRequest
 from tests.compiler.samples import MODULES, many_kernels
 from tests.patience import PATIENCE
 from tests.unit.planning import (

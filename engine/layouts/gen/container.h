@@ -7,12 +7,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 namespace anyzero {
-
-// what a container begins with; other forms of it had or will have another number
-inline constexpr std::string_view kContainerMagic = "AZKERN04";
 
 // What a kernel's argument is.
 enum class ArgumentKind : uint32_t {
@@ -35,79 +31,6 @@ constexpr bool is_known(ArgumentKind value) {
   }
   return false;
 }
-
-// What a launch must know of the code.
-struct KernelFlag {
-  enum : uint32_t {
-    kBarriers = 1,  // it has barriers
-    kPrintf = 2,  // it prints
-    kFlat = 4,  // it knows nothing of its groups, so that it may run in others
-    kSubGroups = 8,  // it uses sub-groups
-    kWaits = 16,  // it may wait for what others write while it runs
-    kFunction = 32,  // a function whose address a program asked for, instead of a kernel
-    kConstantTurns = 64,  // the trip counts of its loops are constants
-    kTurnsByArguments = 128,  // the trip counts follow from arguments and from the size of the launch
-    kSharesRows = 256,  // many rows of work-items read the same memory
-    kFitsGroups = 512,  // code for groups of one size, from `improve`, may be faster
-    kChecked = 1024,  // it checks its accesses of memory, and finds Bounds behind the Grid
-  };
-  static constexpr uint32_t kAll = 2047;
-};
-
-// The fixed part of a container.
-struct ContainerHead {
-  char magic[8];  // CONTAINER_MAGIC
-  uint64_t total_bytes;  // of the whole container
-  uint64_t checksum;  // CRC-32 (zlib's) of everything behind this field
-  uint32_t lanes;  // work-items of a vector
-  uint32_t flags;  // KernelFlag
-  uint32_t n_args;  // arguments
-  uint32_t args_bytes;  // size of the argument block
-  uint32_t local_bytes;  // local memory of a group, without local arguments
-  uint32_t private_bytes;  // private memory of a work-item
-  uint32_t spill_bytes;  // registers of a work-item that are kept on the stack
-  uint32_t scratch_fixed;  // scratch memory of a group
-  uint32_t scratch_per_vector;  // and that much for each of its vectors
-  uint32_t n_links;  // modules whose variables the code reaches
-  uint32_t required_group[3];  // the group size that the kernel asks for; zeros where it asks for none
-  uint32_t max_group_items;  // most work-items of a group; 0 for the device's limit
-  uint32_t required_sub_groups;  // sub-groups that the kernel asks for, or 0
-  uint32_t required_sub_group_size;  // size of a sub-group that the kernel asks for, or 0
-  uint8_t kernel_uuid[16];  // names the kernel's code
-  uint8_t module_uuid[16];  // names the module
-  uint32_t name_bytes;  // length of the kernel's name
-  uint32_t entry_bytes;  // length of the entry point's symbol
-  uint32_t attributes_bytes;  // length of the source attributes
-  uint32_t lines_bytes;  // size of the line table
-  uint32_t object_bytes;  // length of the relocatable object
-  uint32_t reserved;  // zero
-};
-static_assert(sizeof(ContainerHead) == 144);
-static_assert(offsetof(ContainerHead, magic) == 0);
-static_assert(offsetof(ContainerHead, total_bytes) == 8);
-static_assert(offsetof(ContainerHead, checksum) == 16);
-static_assert(offsetof(ContainerHead, lanes) == 24);
-static_assert(offsetof(ContainerHead, flags) == 28);
-static_assert(offsetof(ContainerHead, n_args) == 32);
-static_assert(offsetof(ContainerHead, args_bytes) == 36);
-static_assert(offsetof(ContainerHead, local_bytes) == 40);
-static_assert(offsetof(ContainerHead, private_bytes) == 44);
-static_assert(offsetof(ContainerHead, spill_bytes) == 48);
-static_assert(offsetof(ContainerHead, scratch_fixed) == 52);
-static_assert(offsetof(ContainerHead, scratch_per_vector) == 56);
-static_assert(offsetof(ContainerHead, n_links) == 60);
-static_assert(offsetof(ContainerHead, required_group) == 64);
-static_assert(offsetof(ContainerHead, max_group_items) == 76);
-static_assert(offsetof(ContainerHead, required_sub_groups) == 80);
-static_assert(offsetof(ContainerHead, required_sub_group_size) == 84);
-static_assert(offsetof(ContainerHead, kernel_uuid) == 88);
-static_assert(offsetof(ContainerHead, module_uuid) == 104);
-static_assert(offsetof(ContainerHead, name_bytes) == 120);
-static_assert(offsetof(ContainerHead, entry_bytes) == 124);
-static_assert(offsetof(ContainerHead, attributes_bytes) == 128);
-static_assert(offsetof(ContainerHead, lines_bytes) == 132);
-static_assert(offsetof(ContainerHead, object_bytes) == 136);
-static_assert(offsetof(ContainerHead, reserved) == 140);
 
 // One argument of a kernel.
 struct ContainerArgument {

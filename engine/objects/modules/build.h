@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "../../abi/gen/ze_api.h"
+#include "../../layouts/gen/module_requests.h"
 #include "../../layouts/gen/planner.h"
 #include "../../system/mutex.h"
 #include "plan.h"

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "../../abi/error.h"
+#include "../../layouts/gen/module_requests.h"
 #include "../../layouts/gen/planner.h"
 #include "../../planning/request.h"
 #include "../devices/device.h"

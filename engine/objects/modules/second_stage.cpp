@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "../../exec/improvement.h"
+#include "../../layouts/gen/module_requests.h"
 #include "../../layouts/gen/planner.h"
 #include "../../planning/request.h"
 #include "../../system/mutex.h"

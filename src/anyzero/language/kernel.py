@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, overload
 from anyzero import errors
 from anyzero.api.image import Image as ApiImage
 from anyzero.api.sampler import Sampler
-from anyzero.language.errors import KernelError
 from anyzero.language.launch import Launch
 from anyzero.language.parameters import annotations_of, type_of_annotation
 from anyzero.language.source import MISSING, Source
@@ -209,6 +208,8 @@ class Kernel:
 
     def _only(self, what: str) -> Specialization:
         if self.plain is None:
+            from anyzero.language.errors import KernelError
+
             raise KernelError(
                 f"{what} needs all types, and {self.source.name} takes several; "
                 f"{self.source.name}.specialized(…) names them"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any, ClassVar, dataclass_transform
 
 __all__ = ["Record", "Value"]
@@ -15,7 +14,7 @@ class Record:
     _fields: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls) -> None:
-        own = (name for name in inspect.get_annotations(cls) if name not in cls._fields)
+        own = (name for name in cls.__annotations__ if name not in cls._fields)
         cls._fields = (*cls._fields, *own)
 
     def __init__(self, *values: Any, **given: Any) -> None:

@@ -9,9 +9,10 @@ import linecache
 import types
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from anyzero.language.errors import KernelError
+if TYPE_CHECKING:
+    from anyzero.language.errors import KernelError
 
 __all__ = ["MISSING", "Source"]
 
@@ -34,7 +35,7 @@ class Source:
         self.lines = linecache.getlines(self.file, function.__globals__)
         """The whole file, as it is when the function is defined."""
         if len(self.lines) < self.first:
-            raise KernelError(
+            raise self._refusal(
                 f"the source of {self.name} is not available; kernels are defined in a file, or in a session that "
                 "keeps its input (IPython, Jupyter), not in exec() of a string",
             )
@@ -42,7 +43,13 @@ class Source:
             self._refuse_definition()
 
     def _refuse_definition(self) -> NoReturn:
-        raise KernelError(f"{self.name} is not defined by `def`; a kernel is a plain function", file=self.file)
+        raise self._refusal(f"{self.name} is not defined by `def`; a kernel is a plain function", file=self.file)
+
+    @staticmethod
+    def _refusal(reason: str, **where: Any) -> KernelError:
+        from anyzero.language.errors import KernelError  # a kernel from the cache needs none
+
+        return KernelError(reason, **where)
 
     @cached_property
     def tree(self) -> ast.FunctionDef:
@@ -67,7 +74,7 @@ class Source:
             length = len(text) - at.col_offset
         # Python counts bytes.
         column = len(text.encode()[: at.col_offset].decode(errors="replace"))
-        return KernelError(
+        return self._refusal(
             reason, file=self.file, line=at.lineno, column=column, function=self.name, text=text, length=length
         )
 

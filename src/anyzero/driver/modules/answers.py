@@ -19,12 +19,9 @@ from anyzero.driver.modules.container_head import fits_groups
 from anyzero.driver.modules.plans import Plan
 from anyzero.driver.modules.program import LinkError
 from anyzero.driver.settings import settings
-from anyzero.layouts.planner import (
+from anyzero.layouts.module_requests import (
     BuildReply,
     BytesReply,
-    CodeKind,
-    CompileReply,
-    CompileRequest,
     ConstantSize,
     ConstantSizes,
     ConstantsReply,
@@ -36,6 +33,7 @@ from anyzero.layouts.planner import (
     ModuleVariable,
     PlanRequest,
 )
+from anyzero.layouts.planner import CodeKind, CompileReply, CompileRequest
 from anyzero.wire import Reader, Writer
 
 __all__ = ["build", "compile", "constants", "debug", "improve", "inspect", "link", "native", "restore"]

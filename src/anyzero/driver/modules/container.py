@@ -18,12 +18,19 @@ from anyzero.compiler.compiled import Argument, ArgumentKind, CompiledKernel
 from anyzero.driver.modules import lines
 from anyzero.driver.modules.container_head import looks_whole
 from anyzero.layouts import container as layout
-from anyzero.layouts.container import ContainerArgument, ContainerHead, KernelFlag
+from anyzero.layouts.container import ContainerArgument
+from anyzero.layouts.container_head import (
+    CONTAINER_HEAD_BYTES,
+    CONTAINER_HEAD_OFFSETS,
+    CONTAINER_MAGIC,
+    ContainerHead,
+    KernelFlag,
+)
 from anyzero.wire import Reader, WireError
 
 __all__ = ["Container", "decode", "encode", "relink"]
 
-_COVERED: Final = layout.CONTAINER_HEAD_OFFSETS["checksum"] + 8
+_COVERED: Final = CONTAINER_HEAD_OFFSETS["checksum"] + 8
 """Where the bytes begin that the checksum is of."""
 _KINDS: Final[dict[int, ArgumentKind]] = {layout.ArgumentKind[each.upper()]: each for each in get_args(ArgumentKind)}
 """The compiler's names of them, by number."""
@@ -71,8 +78,8 @@ def encode(content: Container) -> bytes:
     rest = b"".join([*rows, *(name + b"\0" for name in names), links, *strings, table, kernel.object])
     head = partial(
         ContainerHead,
-        magic=layout.CONTAINER_MAGIC,
-        total_bytes=layout.CONTAINER_HEAD_BYTES + len(rest),
+        magic=CONTAINER_MAGIC,
+        total_bytes=CONTAINER_HEAD_BYTES + len(rest),
         lanes=kernel.lanes,
         flags=flags,
         n_args=len(arguments),
@@ -107,7 +114,7 @@ def decode(data: bytes) -> Container:
     head = ContainerHead.unpack(data)
     if checksum(memoryview(data)[_COVERED:]) != head.checksum:
         raise WireError("the checksum of the container is wrong")
-    reader = Reader(memoryview(data)[layout.CONTAINER_HEAD_BYTES :])
+    reader = Reader(memoryview(data)[CONTAINER_HEAD_BYTES :])
     if head.n_args * (layout.CONTAINER_ARGUMENT_BYTES + 1) + head.n_links * 8 > reader.left:
         raise WireError(f"{head.n_args} arguments and {head.n_links} links do not fit into the container")
     rows = [ContainerArgument.unpack(reader.raw(layout.CONTAINER_ARGUMENT_BYTES)) for _ in range(head.n_args)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anyzero.layouts.container import CONTAINER_HEAD_BYTES, CONTAINER_MAGIC, ContainerHead, KernelFlag
+from anyzero.layouts.container_head import CONTAINER_HEAD_BYTES, CONTAINER_MAGIC, ContainerHead, KernelFlag
 
 __all__ = ["fits_groups", "looks_whole"]
 

@@ -22,7 +22,7 @@ from anyzero.driver.modules.container_head import looks_whole
 from anyzero.driver.modules.linking import Reached
 from anyzero.driver.modules.plans import Plan, held
 from anyzero.driver.settings import settings
-from anyzero.layouts.container import CONTAINER_MAGIC
+from anyzero.layouts.container_head import CONTAINER_MAGIC
 from anyzero.layouts.planner import CodeKind
 from anyzero.wire import WireError, Writer
 

@@ -25,7 +25,8 @@ from anyzero.driver.modules import native as binaries
 from anyzero.driver.modules.inputs import Unit
 from anyzero.driver.modules.linking import Linkable
 from anyzero.driver.settings import settings
-from anyzero.layouts.planner import BuildRequest, CodeKind
+from anyzero.layouts.module_requests import BuildRequest
+from anyzero.layouts.planner import CodeKind
 from anyzero.wire import Reader, WireError, Writer
 
 __all__ = ["Plan", "build", "find", "held", "release", "requested"]
