@@ -69,7 +69,7 @@ build/%/build.ninja: Makefile | $(TOOLS)
 	@$(BIN)/cmake -S . -B build/$* -G Ninja -DCMAKE_MAKE_PROGRAM="$(CURDIR)/$(BIN)/ninja" -DCMAKE_CXX_COMPILER=$(CXX) $(OPTIONS) --log-level=WARNING >/dev/null
 	@touch $@
 
-# Without the tools of development, an ordinary installation will do: it takes 270 MB instead of 700.
+# Without the tools of development, an ordinary installation will do: it takes 270 MB instead of 1,100.
 DEMO := $(VENV)/.demo
 .PHONY: demo
 demo: $(if $(wildcard $(READY)),build,$(DEMO))  ## build, and run a tour of the device that writes pictures to build/demo

@@ -16,12 +16,15 @@ from typing import Final
 
 from anyzero import cache_folder, config, errors
 from anyzero.opencl_c.clang import HEADERS, Clang, candidates, choose
+from anyzero.opencl_c.repair import repaired
 from anyzero.trust.folder import TrustedFolder
 
 __all__ = ["Compiled", "compile_file", "compile_text"]
 
 _STANDARD: Final = "-cl-std=CL3.0"
 _OPTIMIZED: Final = "-O2"
+_FEATURES: Final = ("-D__opencl_c_work_group_collective_functions=1",)
+"""Those that older clangs do not define for SPIR-V by themselves, although they have the functions."""
 _EXTENSIONS: Final = (
     *("SPV_EXT_shader_atomic_float_add", "SPV_EXT_shader_atomic_float_min_max", "SPV_INTEL_subgroups"),
     *("SPV_KHR_expect_assume", "SPV_KHR_no_integer_wrap_decoration"),
@@ -79,17 +82,27 @@ def _made(clang: Clang, text: str, options: tuple[str, ...], name: str) -> Compi
             extensions = f"--spirv-ext={_listed(_EXTENSIONS + _NEWER_EXTENSIONS)}"
             front = [*_front(clang), "-mllvm", extensions, "-c", *options, "-o", str(to)]
             _, log = _run(clang, front, name, text)
-        else:
-            bitcode = Path(scratch, "kernels.bc")
-            _, log = _run(clang, [*_front(clang), "-c", "-emit-llvm", *options, "-o", str(bitcode)], name, text)
-            _translate(clang, bitcode, to)
+            return Compiled(repaired(to.read_bytes()), log)
+        bitcode = Path(scratch, "kernels.bc")
+        front = [*_front(clang), "-c", "-emit-llvm", *options, "-o", str(bitcode)]
+        _, log = _run(clang, front, name, text)
+        said = _translate(clang, bitcode, to)
+        if said is not None and "vector.reduce" in said:
+            # clang joined operations of a work-item to a reduction of a vector, which older translators do not know.
+            _run(clang, [*front, "-fno-slp-vectorize"], name, text)
+            said = _translate(clang, bitcode, to)
+        if said is not None:
+            raise errors.BuildError(said, remedy=f"This is what {clang.translator} says of what clang made.", log=said)
         return Compiled(to.read_bytes(), log)
 
 
 def _front(clang: Clang) -> list[str]:
-    target = "spirv64" if clang.translator is None else "spir64"
     headers = ["-isystem", str(HEADERS)] if clang.bare else []
-    return [f"--target={target}-unknown-unknown", "-x", "cl", _STANDARD, _OPTIMIZED, *headers]
+    return [_target(clang), "-x", "cl", _STANDARD, *_FEATURES, _OPTIMIZED, *headers]
+
+
+def _target(clang: Clang) -> str:
+    return f"--target={'spirv64' if clang.translator is None else 'spir64'}-unknown-unknown"
 
 
 def _listed(extensions: Sequence[str]) -> str:
@@ -111,18 +124,18 @@ def _run(clang: Clang, arguments: Sequence[str], name: str, text: str) -> tuple[
     return found.stdout, said
 
 
-def _translate(clang: Clang, bitcode: Path, to: Path) -> None:
+def _translate(clang: Clang, bitcode: Path, to: Path) -> str | None:
+    """None, or what the translator says where it fails."""
     command = [str(clang.translator), "--spirv-max-version=1.4", f"--spirv-ext={_listed(_EXTENSIONS)}"]
     found = _translated(command, bitcode, to)
     if found is not None and "freeze" in found:
         plain = bitcode.with_suffix(".ll")
-        again = [*clang.command, "-Xclang", "-disable-llvm-passes", "-emit-llvm"]
+        again = [*clang.command, _target(clang), "-Xclang", "-disable-llvm-passes", "-emit-llvm"]
         subprocess.run([*again, "-S", str(bitcode), "-o", str(plain)], check=True, capture_output=True)
         plain.write_text(_FREEZE.sub(r"= or \1 \2, 0", plain.read_text()))
         subprocess.run([*again, "-c", "-x", "ir", str(plain), "-o", str(bitcode)], check=True, capture_output=True)
         found = _translated(command, bitcode, to)
-    if found is not None:
-        raise errors.BuildError(found, remedy=f"This is what {clang.translator} says of what clang made.", log=found)
+    return found
 
 
 def _translated(command: list[str], bitcode: Path, to: Path) -> str | None:
@@ -141,7 +154,7 @@ def _key(text: str, options: tuple[str, ...], name: str) -> str:
     for command in candidates():
         found = os.stat(command[0])  # noqa: PTH116 (a Path is made for it, which takes longer)
         made.update(repr((command, found.st_size, found.st_mtime_ns)).encode())
-    made.update(repr((_STANDARD, _OPTIMIZED, _EXTENSIONS, _NEWER_EXTENSIONS, options, name)).encode())
+    made.update(repr((_STANDARD, _FEATURES, _OPTIMIZED, _EXTENSIONS, _NEWER_EXTENSIONS, options, name)).encode())
     for header in sorted(HEADERS.iterdir()):
         made.update(header.read_bytes())
     made.update(text.encode(errors="surrogateescape"))

@@ -114,7 +114,7 @@ def decode(data: bytes) -> Container:
     head = ContainerHead.unpack(data)
     if checksum(memoryview(data)[_COVERED:]) != head.checksum:
         raise WireError("the checksum of the container is wrong")
-    reader = Reader(memoryview(data)[CONTAINER_HEAD_BYTES :])
+    reader = Reader(memoryview(data)[CONTAINER_HEAD_BYTES:])
     if head.n_args * (layout.CONTAINER_ARGUMENT_BYTES + 1) + head.n_links * 8 > reader.left:
         raise WireError(f"{head.n_args} arguments and {head.n_links} links do not fit into the container")
     rows = [ContainerArgument.unpack(reader.raw(layout.CONTAINER_ARGUMENT_BYTES)) for _ in range(head.n_args)]
