@@ -116,6 +116,36 @@ def test_attributes_are_part_of_the_key() -> None:
     assert of(SimpleNamespace(step=1)) != of(SimpleNamespace(step=2))
 
 
+def test_functions_and_classes_may_have_no_module() -> None:
+    """As those that tools make."""
+
+    def shift(x):  # type: ignore[no-untyped-def]
+        return x + holder.step
+
+    def move(x: az.ptr[az.f32]) -> None:
+        x[0] = shift(x[0])
+
+    class Holder:
+        step = 1
+
+    for each in (shift, move, Holder):
+        each.__module__ = None  # type: ignore[assignment]
+    holder, shift = Holder(), az.function(shift)
+    found = key(az.kernel(move))
+    holder.step = 2
+    assert None not in (found, key(az.kernel(move)))
+    assert found != key(az.kernel(move))
+
+
+def test_a_kernel_of_its_own_name_has_a_key() -> None:
+    """`other = az.kernel(function)`: the name in the text is still the function's."""
+    assert key(az.kernel(plain)) is not None
+
+
+def plain(x: az.ptr[az.f32]) -> None:
+    x[0] = 1
+
+
 def test_annotations_of_variables_are_part_of_the_key() -> None:
     """The byte code does not have them."""
     text = "import anyzero as az\nT = az.{0}\n@az.kernel\ndef k(x: az.ptr[az.f32]):\n    n: T = 1\n    x[0] = n\n"

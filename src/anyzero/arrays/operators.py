@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from anyzero import errors
 from anyzero.api.buffer import Buffer
-from anyzero.arrays import expression, reductions
+from anyzero.arrays import expression, locations, reductions
 from anyzero.arrays.consumer import goes_on
 from anyzero.arrays.expression import Array, Number
 from anyzero.arrays.fused import evaluated, require_elements, store
@@ -210,7 +210,7 @@ def reduced(name: str, buffer: Buffer, axis: Any, dtype: npt.DTypeLike | None, k
 
 def located(name: str, buffer: Buffer, axis: int | None, keepdims: bool) -> Buffer:
     """`x.argmin()` and `x.argmax()`."""
-    return reductions.located(name, node_of(buffer), axis, keepdims=keepdims)
+    return locations.located(name, node_of(buffer), axis, keepdims=keepdims)
 
 
 def dot(a: Buffer, b: Any) -> Buffer:

@@ -1,4 +1,4 @@
-"""Sums, extremes and their places: groups reduce blocks of elements, and one group reduces what they found."""
+"""Sums and extremes: groups reduce blocks of elements, and one group reduces what they found."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from anyzero.arrays.layout import dense
 from anyzero.arrays.text import kernel_of, type_name
 from anyzero.language.kernel import Kernel
 
-__all__ = ["axes_of", "located", "reduced", "sum_type", "total"]
+__all__ = ["BLOCK", "GROUP", "GROUPS", "SHORT", "axes_of", "reduced", "rows", "sum_type", "total"]
 
 GROUP: Final = 64
 """Work-items of a group; each reduces every 64th element of a block."""
@@ -193,7 +193,7 @@ def reduction({", ".join(head)}):
 
 def _along(node: Any, axes: tuple[int, ...], combine: str, neutral: Any, dtype: np.dtype[Any]) -> Buffer:
     """A reduction along some of the axes, of values that lie one after another."""
-    values = _rows(node, axes)
+    values = rows(node, axes)
     length = prod(node.shape[axis] for axis in axes)
     inner = prod(node.shape[axes[-1] + 1 :]) if _adjacent(axes) else 1
     outer = prod(size for axis, size in enumerate(node.shape) if axis not in axes) // max(inner, 1)
@@ -234,7 +234,7 @@ def _adjacent(axes: tuple[int, ...]) -> bool:
     return axes == tuple(range(axes[0], axes[-1] + 1))
 
 
-def _rows(node: Any, axes: tuple[int, ...]) -> Buffer:
+def rows(node: Any, axes: tuple[int, ...]) -> Buffer:
     """The values of an expression; with `axes` last, where they are not next to each other."""
     if isinstance(node, Array) and node.strides == dense(node.shape) and _adjacent(axes):
         return node.buffer
@@ -244,63 +244,3 @@ def _rows(node: Any, axes: tuple[int, ...]) -> Buffer:
     order = (*(axis for axis in range(len(node.shape)) if axis not in axes), *axes)
     strides = dense(node.shape)
     return evaluated(Array(values, tuple(node.shape[each] for each in order), tuple(strides[each] for each in order)))
-
-
-def located(name: str, node: Any, axis: int | None, *, keepdims: bool) -> Buffer:
-    """The index of the first least or greatest element."""
-    axes = axes_of(axis, len(node.shape))
-    length = prod(node.shape[each] for each in axes)
-    if not length:
-        raise errors.InvalidArgument(f"{name} of no elements")
-    if node.dtype.kind == "b":
-        node = expression.converted(node, np.dtype(np.uint8))
-    values = _rows(node, axes)
-    inner = prod(node.shape[axes[-1] + 1 :]) if axes else 1
-    kept = tuple(1 if each in axes else size for each, size in enumerate(node.shape))
-    short = tuple(size for each, size in enumerate(node.shape) if each not in axes)
-    if len(axes) == len(node.shape) and length > BLOCK:
-        return _first(name, values).reshape(kept if keepdims else short)
-    outer = values.size // (length * inner)
-    out = made(node, np.dtype(np.int64), (outer * inner,))
-    if out.size:
-        _location_kernel(name, node.dtype)[inner, outer](out, values, length, inner)
-    return out.reshape(kept if keepdims else short)
-
-
-def _first(name: str, values: Buffer) -> Buffer:
-    """The first place of the extreme among many elements: the extreme itself, then the least index that has it."""
-    n = values.size
-    array = Array(values, (n,), (1,))
-    best = reduced(name[3:], array, None, None, keepdims=False)
-    layout = layout_of((n,), ((1,), (0,)))
-    element = type_name(values.dtype)
-    parameters = [f"x: az.ptr[{element}]", f"best: az.ptr[{element}]"]
-    # Where there are NaNs, the extreme is one of them, and only they are found.
-    same = "best[0] == x[i] or x[i] != x[i]" if values.dtype.kind == "f" else "best[0] == x[i]"
-    lines = (parameters, [f"        value = i if {same} else n"], "")
-    index: np.dtype[Any] = np.dtype(np.int64)
-    return reduce_blocks(lines, ("first", element), [values, best], layout, "min(a, b)", n, index, index, n, array)
-
-
-def _location_kernel(name: str, dtype: np.dtype[Any]) -> Kernel:
-    key = (name, dtype.char)
-    found = _kernels.get(key)
-    if found is None:
-        element = type_name(dtype)
-        better = "v < best" if name == "argmin" else "v > best"
-        better = f"best == best and ({better} or v != v)" if dtype.kind == "f" else better
-        text = f"""
-def location(out: az.ptr[az.i64], x: az.ptr[{element}], length: az.i64, inner: az.i64):
-    column, row = az.global_id(0), az.global_id(1)
-    start = row * length * inner + column
-    best = x[start]
-    place = az.i64(0)
-    for k in range(1, length):
-        v = x[start + k * inner]
-        if {better}:
-            best = v
-            place = k
-    out[row * inner + column] = place
-"""
-        found = _kernels[key] = kernel_of("location", text)
-    return found

@@ -118,7 +118,7 @@ class _Description:
             # A variable of the function hides what is outside, but for annotations, which only name types.
             if name in function.__code__.co_varnames and not isinstance(value, Type):
                 continue
-            if value is not MISSING:
+            if value is not MISSING and value is not function:
                 self.add(name)
                 self.value(value)
         self._attributes = before
@@ -176,9 +176,8 @@ def _is_builtin(value: Any) -> bool:
     """Something that Python or the language itself has, by a name that says it all."""
     if isinstance(value, BuiltinFunctionType) or (isinstance(value, type) and value.__module__ == "builtins"):
         return True
-    return type(value).__module__.startswith("anyzero.language") or (
-        isinstance(value, FunctionType | type) and (value.__module__ or "").startswith("anyzero.language")
-    )
+    homes = [type(value).__module__, value.__module__ if isinstance(value, FunctionType | type) else ""]
+    return any(isinstance(home, str) and home.startswith("anyzero.language") for home in homes)
 
 
 def _named(source: Source) -> tuple[list[str], frozenset[str]]:

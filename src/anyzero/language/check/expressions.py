@@ -109,7 +109,7 @@ class Expressions:
         try:
             found: tree.Expression = method(node)
         except Refusal as refusal:
-            self.scope.source.refuse(node, str(refusal))
+            raise self.scope.source.error(node, str(refusal)) from None
         return found
 
     # Conversions

@@ -74,7 +74,7 @@ class Statements:
         try:
             found = method(node)
         except Refusal as refusal:
-            self.scope.source.refuse(node, str(refusal))
+            raise self.scope.source.error(node, str(refusal)) from None
         return found if isinstance(found, list) else [] if found is None else [found]
 
     # Assignments
