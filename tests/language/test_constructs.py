@@ -47,6 +47,28 @@ def test_arithmetic_of_integers() -> None:
     np.testing.assert_array_equal(out[2], INTS * np.int32(1000003))
 
 
+def test_tuples_go_to_elements_all_at_once() -> None:
+    @az.function
+    def both(v):  # type: ignore[no-untyped-def]
+        return v * 2, v * 3
+
+    @az.kernel
+    def k(x: az.ptr[az.f32], y: az.array[az.f64, 2]) -> None:
+        own = az.private[az.i32, 2]
+        own[0], own[1] = 7, 9
+        own[0], own[1] = own[1], own[0]
+        x[0], x[1] = x[1], x[0]
+        y[0, 0], y[0, 1] = 0.1, x[2]
+        y[1, 0], y[1, 1] = both(x[3])
+        x[4], x[5] = own[0], own[1]
+        for j in range(2):
+            x[6 + j], x[8 + j] = x[8 + j], x[6 + j]
+
+    x, y = agree(k, 1, np.arange(10, dtype=np.float32), np.zeros((2, 2)))
+    assert x.tolist() == [1, 0, 2, 3, 9, 7, 8, 9, 6, 7]
+    assert y.tolist() == [[0.1, 2], [6, 9]]
+
+
 def test_arithmetic_of_floats() -> None:
     @az.kernel(contract=False)
     def k(out: az.array[az.f32, 2], x: az.ptr[az.f32]) -> None:

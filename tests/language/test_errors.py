@@ -1,6 +1,6 @@
 """Every error of the front end: its place and what it says is allowed."""
 
-# ruff: noqa: B007, E701, F821, F841, F842, RET503, RUF059 (kernels with mistakes, one to a line)
+# ruff: noqa: B007, E701, F821, F841, F842, RET502, RET503, RUF059, SIM105, UP031 (kernels with mistakes, one to a line)
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import anyzero as az
 from tests.language.running import context
 
 TEXT = "text"
+TABLE = np.arange(4)
 
 
 class Pair(NamedTuple):
@@ -61,6 +62,37 @@ def halves(x: az.f32) -> az.f32:
 def endless(n):  # type: ignore[no-untyped-def]
     if n > 0:
         return n
+
+
+@az.function
+def first_of(p: az.ptr[az.f32]) -> Any:
+    return p[0]
+
+
+@az.function
+def nothing_first(x: Any) -> Any:
+    if x > 0:
+        return
+    return x
+
+
+@az.function
+def nothing_last(x: Any) -> Any:
+    if x > 0:
+        return x
+    return
+
+
+@az.function
+def one_or_two(x: Any) -> Any:
+    if x > 0:
+        return x
+    return 1, 2
+
+
+@az.function
+def twice(x: Any) -> Any:
+    return x, x
 
 
 def plain(x: Any) -> Any:
@@ -250,8 +282,10 @@ def _(x: az.ptr[az.f32]): a, b = az.private[az.f32, 2], az.private[az.f32, 2]
 def _(x: az.ptr[az.f32]): x[0] = f"{x[0]}"
 @case("a = b = c is not part of the language; write two assignments")
 def _(x: az.ptr[az.f32]): x[0] = x[1] = 1
-@case("a tuple is unpacked to variables; assign to elements one by one")
-def _(x: az.ptr[az.f32]): x[0], x[1] = 1, 2
+@case("a tuple is unpacked to variables, or to elements, not to both; assign one by one")
+def _(x: az.ptr[az.f32]): x[0], a = 1, 2
+@case("does not unpack to 2 elements")
+def _(x: az.ptr[az.f32]): x[0], x[1] = 1, 2, 3
 @case("f32 does not unpack to 2 variables")
 def _(x: az.ptr[az.f32]): a, b = x[0]
 @case("a tuple is indexed by a constant below 2")
@@ -345,6 +379,84 @@ def _(x: az.ptr[az.f32]): x[0] = az.f32(1, 2)
 def _(x: az.ptr[az.f32]): x[0] = az.f32(x)
 @case("annotations are for variables")
 def _(x: az.ptr[az.f32]): x[0]: az.f32 = 1
+@case("az.math.ldexp takes an integer there, not float literal")
+def _(x: az.ptr[az.f32]): x[0] = az.math.ldexp(x[0], 1.5)
+@case("az.math.sqrt does not take ptr")
+def _(x: az.ptr[az.f32]): x[0] = az.math.sqrt(x)
+@case("az.math.fmin: vector.* are different vectors")
+def _(x: az.ptr[az.float4]): x[0] = az.math.fmin(x[0], az.float2(1.0))
+@case("missing is not known here")
+def _(x: az.ptr[az.f32]): x[0] = missing(x[0])
+@case("methods of images take their arguments by position")
+def _(x: az.ptr[az.float4], i: az.image[az.f32, 2]): x[0] = i.read(x=0, y=0)
+@case("f32 has no methods; az.math has functions, and az.f32\\(x\\) converts")
+def _(x: az.ptr[az.f32]): x[0] = x[1].astype(1)
+@case(r"first_of takes ptr\[f32\] for p, not ptr\[f64\]")
+def _(x: az.ptr[az.f64]): x[0] = first_of(x)
+@case(r"-1.0 \*\* 0.5 is not a real number")
+def _(x: az.ptr[az.f32]): x[0] = (-1.0) ** 0.5
+@case("1 is not a bool; write 1 != 0")
+def _(x: az.ptr[az.f32]):
+    b = x[0] > 0
+    b = 1
+@case("~ takes integers")
+def _(x: az.ptr[az.f32]): x[0] = ~1.5
+@case("- takes a number, not ptr")
+def _(x: az.ptr[az.f32]): x[0] = -x
+@case("the function returns nothing elsewhere")
+def _(x: az.ptr[az.f32]): x[0] = nothing_first(x[0])
+@case("the function returns f32 elsewhere")
+def _(x: az.ptr[az.f32]): x[0] = nothing_last(x[0])
+@case(r"the function returns f32 elsewhere, and \(i32, i32\) here")
+def _(x: az.ptr[az.f32]): x[0] = one_or_two(x[0])
+@case("a format is a plain string")
+def _(x: az.ptr[az.f32], n: az.i32): print(f"{x[0]:{n}}")
+@case("a is f32 already; a variable has one type")
+def _(x: az.ptr[az.f32]):
+    a: az.f32 = 1
+    a: az.i32 = 2
+@case("assignments go to variables, elements and components of vectors")
+def _(x: az.ptr[az.f32]): x.first = 1
+@case(r"\(f32, f32\) does not go to variables of \(i32, i32\)")
+def _(x: az.ptr[az.f32]):
+    a: az.i32 = 0
+    b: az.i32 = 0
+    a, b = twice(x[0])
+# What people who come from elsewhere write.
+@case("an index below 0 is out of bounds; it does not count from the end")
+def _(x: az.ptr[az.f32]): x[-1] = 1
+@case("an index below 0 is out of bounds")
+def _(x: az.array[az.f32, 2]): x[0, -1] = 1
+@case("threadIdx is not known here; write az.local_id")
+def _(x: az.ptr[az.f32]): x[threadIdx.x] = 1
+@case("cuda.grid is not known here; write az.global_id")
+def _(x: az.ptr[az.f32]): x[cuda.grid(1)] = 1
+@case("get_global_id is not known here; write az.global_id")
+def _(x: az.ptr[az.f32]): x[get_global_id(0)] = 1
+@case("np.sqrt cannot be called in a kernel; az.math.sqrt can")
+def _(x: az.ptr[az.f32]): x[0] = np.sqrt(x[0])
+@case("np.float32 cannot be called in a kernel; az.f32.* converts")
+def _(x: az.ptr[az.f32]): x[0] = np.float32(x[0])
+@case("np.complex64 cannot be called in a kernel")
+def _(x: az.ptr[az.f32]): x[0] = np.complex64(x[0])
+@case("np.zeros cannot be called in a kernel; write az.private")
+def _(x: az.ptr[az.f32]): y = np.zeros(4)
+@case("TABLE is a ndarray; .* pass TABLE as an argument")
+def _(x: az.ptr[az.f32]): x[0] = TABLE[0]
+@case("a list is not part of the language; a tuple holds several values, and az.private")
+def _(x: az.ptr[az.f32]): y = [1, 2]
+@case("try is not part of the language; there are no exceptions")
+def _(x: az.ptr[az.f32]):
+    try: x[0] = 1
+    except ValueError: pass
+@case(r"ptr\[f32\] has no shape; az.array\[az.f32, 1\] has one")
+def _(x: az.ptr[az.f32]): x[0] = x.shape[0]
+@case(r"array\[f32, 2\] \+ array\[f32, 2\]: arrays are computed element by element, as in a\[i\] \+ b\[i\]")
+def _(a: az.array[az.f32, 2], b: az.array[az.f32, 2]): a += b
+@case("300 does not fit u8, which holds 0 to 255; az.i64.300. does")
+def _(x: az.ptr[az.u8]): x[0] = 300
+@case("'%f' is not a number; .* print and assert take texts")
+def _(x: az.ptr[az.f32]): print("%f" % x[0])
 # fmt: on
 
 
@@ -419,7 +531,10 @@ def test_generic_arguments() -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: az.ptr[int], "<class 'int'> is not an element type; write it as in az.ptr"),
+        (lambda: az.ptr[int], "<class 'int'> is not an element type, but az.i32 is; write it as in az.ptr"),
+        (lambda: az.ptr[np.float64], "is not an element type, but az.f64 is"),
+        (lambda: az.ptr[str], "<class 'str'> is not an element type; write it as in az.ptr"),
+        (lambda: az.ptr[np.complex64], "is not an element type; write it"),
         (lambda: az.vector[az.f32, 5], "a vector has 2, 3, 4, 8 or 16 components"),
         (lambda: az.array[az.f32, 0], "an array has 1 to 8 axes"),
         (lambda: az.private[az.f32], "private memory has a size"),
@@ -432,6 +547,34 @@ def test_generic_arguments() -> None:
 def test_types_that_there_are_not(make: Callable[[], Any], words: str) -> None:
     with pytest.raises(TypeError, match=words):
         make()
+
+
+def test_sizes_that_are_equal_to_others() -> None:
+    """64.0 is 64 as the key of a dict, in either order."""
+
+    @az.kernel
+    def k(x: az.ptr[az.f32]) -> None:
+        x[az.global_id(0)] = 1
+
+    x = context().zeros(4, np.float32)
+    for sizes in (4, 4.0, 4, (2.0, 2), np.int64(4)):
+        if isinstance(sizes, int | np.integer):
+            k[sizes](x)
+            continue
+        with pytest.raises(az.InvalidArgument, match="the number of work-items along x, y and z, as integers"):
+            k[sizes](x)
+
+
+def test_buffers_for_constants_and_bools_for_floats() -> None:
+    @az.kernel
+    def k(x: az.ptr[az.f32], n: az.const[az.i32]) -> None:
+        x[az.global_id(0)] = n
+
+    x = context().zeros(4, np.float32)
+    with pytest.raises(az.InvalidArgument, match=r"n of k is const\[i32\]; <Buffer"):
+        k[1](x, x)
+    with pytest.raises(az.InvalidArgument, match="elements of 4 bytes and cannot be a buffer of bool"):
+        k[1](context().zeros(4, np.bool_), 1)
 
 
 def test_functions_without_source() -> None:

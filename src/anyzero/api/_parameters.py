@@ -100,7 +100,8 @@ class Pointer(Parameter):
         dtype = buffer.dtype
         size = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
         kind = "f" if dtype.kind in "fc" else "i" if dtype.kind in "iub" else ""
-        if kind and min(size, self._size) > 1 and (kind, size) != (self._kind, self._size):
+        is_raw = size == 1 and dtype.kind != "b"
+        if kind and self._size > 1 and not is_raw and (kind, size) != (self._kind, self._size):
             wanted = f"np.{_NUMPY[self._kind, self._size]}"
             raise errors.InvalidArgument(
                 f"{self.where} has elements of {self._size} bytes and cannot be a buffer of {dtype}",

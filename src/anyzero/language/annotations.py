@@ -87,8 +87,19 @@ def _element(of: Any) -> Any:
     if of is bool:
         return types.BOOL
     if not isinstance(of, types.Scalar | types.Vector) or types.is_weak(of):
-        raise TypeError(f"{of!r} is not an element type")
+        raise TypeError(f"{of!r} is not an element type{_hint(of)}")
     return of
+
+
+def _hint(of: Any) -> str:
+    """The word for a type of numpy or of Python, where there is one."""
+    if not isinstance(of, type | np.dtype) or of is object:
+        return ""
+    try:
+        t = types.F32 if of is float else types.I32 if of is int else types.of_dtype(np.dtype(of))
+    except (TypeError, types.Refusal):
+        return ""
+    return f", but {t!r} is"
 
 
 def _scalar(of: Any) -> types.Scalar:

@@ -108,7 +108,7 @@ class Kernel:
         """The type of a parameter for the argument that it is given."""
         t = self.parameters[name]
         if isinstance(t, Const):
-            number = value.item() if hasattr(value, "item") else value
+            number = value.item() if getattr(value, "shape", None) == () else value
             if not isinstance(number, int | float) or (isinstance(number, float) and not is_float(t.element)):
                 raise errors.InvalidArgument(f"{name} of {self.source.name} is {t}; {value!r} is not such a constant")
             return Const(t.element, number)
@@ -164,10 +164,13 @@ class Kernel:
 
     def __getitem__(self, sizes: Any) -> Launch:
         try:
-            return self._launches[sizes]
+            found = self._launches[sizes]
+            if type(sizes) is int or _are_integers(sizes):
+                return found
         except (KeyError, TypeError):
-            made = Launch(self, sizes)
-        if sizes.__hash__:
+            pass
+        made = Launch(self, sizes)
+        if sizes.__hash__ and _are_integers(sizes):
             if len(self._launches) >= 64:
                 self._launches.clear()
             self._launches[sizes] = made
@@ -234,6 +237,11 @@ class Kernel:
 
     def __repr__(self) -> str:
         return f"<kernel {self.signature}>"
+
+
+def _are_integers(sizes: Any) -> bool:
+    """Not so for 64.0, which is equal to 64 and would find its launch."""
+    return all(hasattr(each, "__index__") for each in (sizes if isinstance(sizes, tuple) else (sizes,)))
 
 
 @overload

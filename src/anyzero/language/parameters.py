@@ -21,7 +21,9 @@ def annotations_of(source: Source) -> dict[str, Any]:
     code = source.function.__code__
     if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
         arguments = source.tree.args
-        source.refuse(arguments.vararg or arguments.kwarg, "*args and **kwargs are not part of the language")
+        source.refuse(
+            arguments.vararg or arguments.kwarg, "*args and **kwargs are not part of the language; name each parameter"
+        )
     found: dict[str, Any] = {}
     for name, given in source.function.__annotations__.items():
         # The tree is parsed only to say where a mistake is.

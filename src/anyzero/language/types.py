@@ -385,7 +385,7 @@ def require_fit(value: Any, t: Scalar) -> None:
     """Refuse an integer literal that its type does not hold."""
     if isinstance(value, int) and not isinstance(value, bool) and t.kind in "iu" and not t.low <= value <= t.high:
         wide = "az.i64" if I64.low <= value <= I64.high else "az.u64"
-        raise Refusal(f"{value} does not fit {t}; write {wide}({value}), or convert the other side")
+        raise Refusal(f"{value} does not fit {t}, which holds {t.low} to {t.high}; {wide}({value}) does")
 
 
 def assignable(value: Type, target: Type) -> bool:

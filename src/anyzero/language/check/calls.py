@@ -10,6 +10,7 @@ from anyzero.language import tree
 from anyzero.language.builtins.atomics import Atomic
 from anyzero.language.builtins.mathematics import STANDARD
 from anyzero.language.builtins.table import Builtin
+from anyzero.language.check import hints
 from anyzero.language.check.standard import STANDARD_CALLS
 from anyzero.language.function import Function
 from anyzero.language.source import MISSING
@@ -47,7 +48,8 @@ def call(e: Expressions, node: ast.Call) -> tree.Expression:
         return _method(e, node, node.func)
     called = e.static(node.func)
     if called is MISSING:
-        raise Refusal(f"{ast.unparse(node.func)} is not known here")
+        text = ast.unparse(node.func)
+        raise Refusal(f"{text} is not known here{hints.for_name(text)}")
     if isinstance(called, Function):
         return _function(e, node, called)
     if called is SAMPLER:
@@ -78,10 +80,9 @@ def call(e: Expressions, node: ast.Call) -> tree.Expression:
     special = _SPECIAL.get(getattr(called, "__name__", ""))
     if special is not None and getattr(called, "__module__", "").startswith("anyzero.language"):
         return special(e, node)
-    raise Refusal(
-        f"{ast.unparse(node.func)} cannot be called in a kernel; builtins, math's functions, min, max, abs, len, sum, "
-        "divmod and functions with @az.function can"
-    )
+    text = ast.unparse(node.func)
+    allowed = "; builtins, math's functions, min, max, abs, len, sum, divmod and functions with @az.function can"
+    raise Refusal(f"{text} cannot be called in a kernel{hints.for_call(text, called) or allowed}")
 
 
 def _conversion(e: Expressions, node: ast.Call, to: Scalar) -> tree.Expression:
@@ -171,7 +172,7 @@ def _length(e: Expressions, node: ast.Call) -> tree.Expression:
 def _method(e: Expressions, node: ast.Call, func: ast.Attribute) -> tree.Expression:
     image = e.of(func.value)
     if not isinstance(image.type, Image):
-        raise Refusal(f"{image.type} has no methods")
+        raise Refusal(f"{image.type} has no methods; az.math has functions, and az.f32(x) converts")
     of = image.type
     if any(each.arg for each in node.keywords):
         raise Refusal("methods of images take their arguments by position")

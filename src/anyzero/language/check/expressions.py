@@ -8,8 +8,12 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, Final
 
+import numpy as np
+
+from anyzero.api.buffer import Buffer
 from anyzero.language import tree
 from anyzero.language.annotations import _Maker
+from anyzero.language.check import hints
 from anyzero.language.check.intervals import Interval, interval
 from anyzero.language.check.scope import Scope
 from anyzero.language.numbers import LETTERS
@@ -103,9 +107,8 @@ class Expressions:
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
         if method is None:
             word = _WORDS.get(type(node), type(node).__name__)
-            self.scope.source.refuse(
-                node, f"{word} is not part of the language; see `anyzero docs language`, Expressions"
-            )
+            hint = hints.for_construct(node) or "see `anyzero docs language`, Operators"
+            self.scope.source.refuse(node, f"{word} is not part of the language; {hint}")
         try:
             found: tree.Expression = method(node)
         except Refusal as refusal:
@@ -212,9 +215,11 @@ class Expressions:
             return tree.SamplerLiteral(SAMPLER, value)
         t = of_value(value)
         if t is None:
+            text = ast.unparse(node)
+            array = f"; pass {text} as an argument" if isinstance(value, np.ndarray | Buffer) else ""
             raise Refusal(
-                f"{ast.unparse(node)} is {_article(value)}; kernels take numbers from outside, and functions with "
-                "@az.function"
+                f"{text} is {_article(value)}; kernels take numbers from outside, and functions with "
+                f"@az.function{array or hints.for_name(text)}"
             )
         return tree.Constant(t, value if t.weak else value.item() if hasattr(value, "item") else value)
 
@@ -226,7 +231,8 @@ class Expressions:
     def _constant(self, node: ast.Constant) -> tree.Expression:
         t = of_value(node.value)
         if t is None:
-            raise Refusal(f"{node.value!r} is not a number; the language computes with numbers")
+            text = "; print and assert take texts" if isinstance(node.value, str) else ""
+            raise Refusal(f"{node.value!r} is not a number; the language computes with numbers{text}")
         return tree.Constant(t, node.value)
 
     def _name(self, node: ast.Name) -> tree.Expression:
@@ -238,7 +244,7 @@ class Expressions:
             return tree.Name(scope.read(node.id), node.id)
         found = self._outside_value(node)
         if found is None:
-            raise Refusal(f"{node.id} is not known here")
+            raise Refusal(f"{node.id} is not known here{hints.for_name(node.id)}")
         return found
 
     def _attribute(self, node: ast.Attribute) -> tree.Expression:
@@ -265,7 +271,10 @@ class Expressions:
             if axis >= base.type.ndim:
                 raise Refusal(f"{base.type} has no {node.attr}")
             return tree.Method(I32, node.attr, base, [])
-        raise Refusal(f"{base.type} has no {node.attr}")
+        hint = ""
+        if isinstance(base.type, Pointer) and node.attr in ("shape", "size", "ndim", "strides"):
+            hint = f"; az.array[az.{base.type.element}, 1] has one" if base.type.space == "global" else ""
+        raise Refusal(f"{base.type} has no {node.attr}{hint}")
 
     def _is_outside(self, node: ast.expr) -> bool:
         while isinstance(node, ast.Attribute | ast.Subscript):
@@ -329,7 +338,19 @@ class Expressions:
         axes = 1 if isinstance(of, Pointer) else of.ndim if isinstance(of, Array) else len(of.shape)
         if len(nodes) != axes:
             raise Refusal(f"{base.type} takes {axes} ind{'ex' if axes == 1 else 'ices'}, not {len(nodes)}")
-        return tree.Index(base.type.element, base, [self.index(each) for each in nodes])
+        found = [self.index(each) for each in nodes]
+        for each, place in zip(nodes, found, strict=True):
+            if isinstance(place, tree.Constant) and place.value < 0 and self._is_start(base):
+                self.scope.source.refuse(each, "an index below 0 is out of bounds; it does not count from the end")
+        return tree.Index(base.type.element, base, found)
+
+    def _is_start(self, base: tree.Expression) -> bool:
+        """Whether it is known to be the first element of its memory: a pointer of a kernel that is never moved is."""
+        if not isinstance(base.type, Pointer):
+            return True
+        scope = self.scope
+        own = isinstance(base, tree.Name) and base.name in scope.parameters and base.name not in scope.assigned_before
+        return own and scope.program.open == [scope.source]
 
     def index(self, node: ast.expr) -> tree.Expression:
         """An integer."""
@@ -346,6 +367,9 @@ class Expressions:
         if sign is None:
             raise Refusal("matrices have no @ here; write the loops")
         left, right = self.of(node.left), self.of(node.right)
+        if any(isinstance(each.type, Array) for each in (left, right)) and not is_integer(right.type):
+            operands = f"{left.type} {sign} {right.type}"
+            raise Refusal(f"{operands}: arrays are computed element by element, as in a[i] {sign} b[i]")
         if sign in ("+", "-") and isinstance(left.type, Pointer | Memory | Array):
             return self._moved(sign, left, self.index(node.right))
         return self.binary(sign, left, right, node)
@@ -432,6 +456,8 @@ class Expressions:
         return tree.Logical(BOOL, sign, parts)
 
     def _compare(self, node: ast.Compare) -> tree.Expression:
+        if any(type(sign) not in _SIGNS for sign in node.ops):
+            raise Refusal("`is` and `in` are not part of the language; compare numbers with ==")
         values = [self.of(each) for each in (node.left, *node.comparators)]
         # Those between two signs stand in two comparisons.
         for at in range(1, len(values) - 1):
@@ -439,8 +465,6 @@ class Expressions:
                 values[at] = tree.Shared(values[at].type, values[at])
         parts: list[tree.Expression] = []
         for sign, left, right in zip(node.ops, values, values[1:], strict=False):
-            if type(sign) not in _SIGNS:
-                raise Refusal("`is` and `in` are not part of the language; compare numbers with ==")
             parts.append(self.binary(_SIGNS[type(sign)], left, right, node))
         return parts[0] if len(parts) == 1 else tree.Logical(BOOL, "and", parts)
 

@@ -32,7 +32,10 @@ class _Result:
         if self.found is None:
             self.found = t
         elif self.found != t:
-            self.found = self._joined(self.found, t)
+            try:
+                self.found = self._joined(self.found, t)
+            except Refusal:
+                raise Refusal(f"the function returns {self.found} elsewhere, and {t} here") from None
         if strict:
             return self.type if self.type is not None else self.found
         return self.found

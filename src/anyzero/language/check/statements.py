@@ -6,6 +6,7 @@ import ast
 from typing import Any, Final
 
 from anyzero.language import tree
+from anyzero.language.check import hints
 from anyzero.language.check.expressions import _SIGNS, Expressions
 from anyzero.language.check.printing import printed, text_of
 from anyzero.language.check.scope import Scope
@@ -68,9 +69,8 @@ class Statements:
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
         if method is None:
             word = _WORDS.get(type(node), type(node).__name__.lower())
-            self.scope.source.refuse(
-                node, f"{word} is not part of the language; see `anyzero docs language`, Statements"
-            )
+            hint = hints.for_construct(node) or "see `anyzero docs language`, Statements"
+            self.scope.source.refuse(node, f"{word} is not part of the language; {hint}")
         try:
             found = method(node)
         except Refusal as refusal:
@@ -88,6 +88,8 @@ class Statements:
         if isinstance(target, ast.Name):
             return [self._to_name(target.id, value, node)]
         if isinstance(target, ast.Tuple):
+            if all(isinstance(each, ast.Subscript) for each in target.elts):
+                return self._to_elements(target, value, node)
             return [self._to_names(target, value, node)]
         if isinstance(target, ast.Subscript):
             base = self.expressions.of(target.value)
@@ -130,7 +132,7 @@ class Statements:
         if parts is None or len(parts) != len(target.elts):
             raise Refusal(f"{value.type} does not unpack to {len(target.elts)} variables")
         if not all(isinstance(each, ast.Name) for each in target.elts):
-            raise Refusal("a tuple is unpacked to variables; assign to elements one by one")
+            raise Refusal("a tuple is unpacked to variables, or to elements, not to both; assign one by one")
         if any(isinstance(part, Memory | Sampler) for part in parts):
             raise Refusal("memory and samplers are assigned one by one, each in a statement of its own")
         names = [each.id for each in target.elts if isinstance(each, ast.Name)]
@@ -147,6 +149,21 @@ class Statements:
         if self.scope.strict and value.type != wanted:
             raise Refusal(f"{value.type} does not go to variables of {wanted}")
         return tree.Unpack(node, list(names), value)
+
+    def _to_elements(self, target: ast.Tuple, value: tree.Expression, node: ast.stmt) -> list[tree.Statement]:
+        """`a[i], a[j] = a[j], a[i]`: variables of no name hold all values before the first is stored."""
+        held = [f"__{node.lineno}_{node.col_offset}_{at}" for at in range(len(target.elts))]
+        made: list[tree.Statement] = []
+        if not (isinstance(value, tree.TupleOf) and all(isinstance(part, tree.Constant) for part in value.parts)):
+            names = ast.Tuple([ast.Name(name, ast.Store()) for name in held], ast.Store())
+            made.append(self._to_names(names, value, node))
+        parts = value.parts if isinstance(value, tree.TupleOf) else [None] * len(held)
+        if len(parts) != len(held):
+            raise Refusal(f"{value.type} does not unpack to {len(held)} elements")
+        for each, name, part in zip(target.elts, held, parts, strict=True):
+            constant = isinstance(part, tree.Constant)
+            made += self._to(each, part if constant and part else tree.Name(self.scope.read(name), name), node)
+        return made
 
     def _to_component(
         self, target: ast.expr, base: tree.Expression, at: tree.Expression, value: tree.Expression, node: ast.stmt
@@ -221,7 +238,7 @@ class Statements:
         call = node.iter
         e = self.expressions
         if not (isinstance(call, ast.Call) and e.static(call.func) is range and not call.keywords):
-            self.scope.source.refuse(node.iter, "for loops go over range(…)")
+            self.scope.source.refuse(node.iter, "for loops go over range(…), as in `for i in range(n)`")
         if not isinstance(node.target, ast.Name):
             self.scope.source.refuse(node.target, "a loop has one variable")
         if not 1 <= len(call.args) <= 3:
