@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import count
 from typing import Any, Final
 
 from benchmarks import sources
@@ -24,9 +25,11 @@ def measure(text: str, quick: bool, install: bool, say: Say, problems: list[str]
     beginnings = [item for item in items if isinstance(item, Beginning)]
     pace = contest.QUICK if quick else contest.FULL
 
+    numbers = count(1)
+
     def tell(title: str, records: Mapping[str, Mapping[str, Any]]) -> None:
         shown = ", ".join(f"{way} {time_text(record['best'])}" for way, record in records.items())
-        say(f"{NAME}: {title}: {shown}")
+        say(f"{NAME}: {next(numbers):2}/{len(compilations) + len(beginnings)}  {title}: {shown}")
 
     say(f"{NAME}: preparing")
     running = contest.Contest(install)

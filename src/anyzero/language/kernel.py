@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
@@ -73,7 +72,10 @@ class Kernel:
     def parameters(self) -> dict[str, Any]:
         """The types of its parameters by name; None for those that take any."""
         annotated = annotations_of(self.source)
-        return {name: annotated.get(name) for name in inspect.signature(self.source.function).parameters}
+        code = self.source.function.__code__
+        # There is no *args in between; inspect.signature takes as long as reading the kernel from the cache.
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        return {name: annotated.get(name) for name in names}
 
     @cached_property
     def passed(self) -> tuple[str, ...]:
