@@ -422,6 +422,8 @@ def _(x: az.ptr[az.f32]):
     a: az.i32 = 0
     b: az.i32 = 0
     a, b = twice(x[0])
+@case("the exponent of an integer is a constant")
+def _(x: az.ptr[az.i32], n: az.i32): x[0] = x[1] ** (2 if n > 0 else 3)
 # What people who come from elsewhere write.
 @case("an index below 0 is out of bounds; it does not count from the end")
 def _(x: az.ptr[az.f32]): x[-1] = 1
@@ -586,6 +588,23 @@ def test_functions_without_source() -> None:
         az.kernel(len)
     with pytest.raises(az.KernelError, match="is not defined by `def`"):
         az.kernel(lambda x: x)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: az.bitcast(1, az.u32), "az.bitcast works inside a kernel only"),
+        (lambda: az.math.sqrt("1"), "'1' is not a number"),
+        (lambda: az.float4(1.0, 2.0), "takes 4 components, not 2"),
+        (lambda: az.int2(az.float4(1.0)), "takes 2 components, not 4"),
+        (lambda: [1, 2][az.f32(1)], "a f32 cannot be an index; write az.i32"),  # type: ignore[call-overload]
+        (lambda: az.float2(1.0, 2.0).z, "has no component 'z'"),
+        (lambda: az.math.squareroot(2.0), "az.math has no function 'squareroot'"),
+    ],
+)
+def test_numbers_of_the_simulator(make: Callable[[], Any], words: str) -> None:
+    with pytest.raises(Exception, match=words):
+        make()
 
 
 def test_builtins_outside_of_kernels() -> None:
