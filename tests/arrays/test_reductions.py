@@ -50,6 +50,24 @@ def test_long_reductions() -> None:
     assert x.argmin().item() == 123_456
 
 
+@pytest.mark.parametrize("name", ["argmin", "argmax"])
+def test_the_first_of_equal_extremes_is_found(name: str) -> None:
+    """In whichever block, work-item or row it is: long arrays, rows of a group each, columns."""
+    extreme = 60 if name == "argmax" else -60
+    a = array_of(3 * 4096 + 5, "i2")
+    for first in (0, 1, 63, 64, 4095, 4096, 9000, a.size - 1):
+        b = a.copy()
+        b[first::97] = extreme
+        assert getattr(on_device(b), name)().item() == first
+    rows = array_of((3, 700))
+    rows[0, [5, 600]] = rows[1, [699, 69, 133]] = extreme
+    rows[2, [650, 300]] = np.nan
+    for axis in (0, 1):
+        np.testing.assert_array_equal(
+            getattr(on_device(rows), name)(axis=axis).copy_to(), getattr(rows, name)(axis=axis)
+        )
+
+
 @pytest.mark.parametrize("name", ["sum", "min", "max", "argmax", "mean"])
 def test_special_values(name: str) -> None:
     for dtype in ("f4", "i8", "f2"):

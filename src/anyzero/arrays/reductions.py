@@ -19,8 +19,11 @@ from anyzero.language.kernel import Kernel
 
 __all__ = ["BLOCK", "GROUP", "GROUPS", "SHORT", "axes_of", "reduced", "rows", "sum_type", "total"]
 
-GROUP: Final = 64
-"""Work-items of a group; each reduces every 64th element of a block."""
+GROUP: Final = 32
+"""Work-items of a group; each reduces every 32nd element of a block.
+
+One or two vectors hold that many elements, so that a block is read once, from its begin to its end. With 64, each of
+four vectors reads every fourth line of it: that takes up to twice as long."""
 BLOCK: Final = 1 << 12
 """Elements of a block at least, which fit the first cache.
 
