@@ -15,7 +15,6 @@ import anyzero as az
 from tests.language.running import context
 
 TEXT = "text"
-TABLE = np.arange(4)
 
 
 class Pair(NamedTuple):
@@ -424,41 +423,6 @@ def _(x: az.ptr[az.f32]):
     a, b = twice(x[0])
 @case("the exponent of an integer is a constant")
 def _(x: az.ptr[az.i32], n: az.i32): x[0] = x[1] ** (2 if n > 0 else 3)
-# What people who come from elsewhere write.
-@case("an index below 0 is out of bounds; it does not count from the end")
-def _(x: az.ptr[az.f32]): x[-1] = 1
-@case("an index below 0 is out of bounds")
-def _(x: az.array[az.f32, 2]): x[0, -1] = 1
-@case("threadIdx is not known here; write az.local_id")
-def _(x: az.ptr[az.f32]): x[threadIdx.x] = 1
-@case("cuda.grid is not known here; write az.global_id")
-def _(x: az.ptr[az.f32]): x[cuda.grid(1)] = 1
-@case("get_global_id is not known here; write az.global_id")
-def _(x: az.ptr[az.f32]): x[get_global_id(0)] = 1
-@case("np.sqrt cannot be called in a kernel; az.math.sqrt can")
-def _(x: az.ptr[az.f32]): x[0] = np.sqrt(x[0])
-@case("np.float32 cannot be called in a kernel; az.f32.* converts")
-def _(x: az.ptr[az.f32]): x[0] = np.float32(x[0])
-@case("np.complex64 cannot be called in a kernel")
-def _(x: az.ptr[az.f32]): x[0] = np.complex64(x[0])
-@case("np.zeros cannot be called in a kernel; write az.private")
-def _(x: az.ptr[az.f32]): y = np.zeros(4)
-@case("TABLE is a ndarray; .* pass TABLE as an argument")
-def _(x: az.ptr[az.f32]): x[0] = TABLE[0]
-@case("a list is not part of the language; a tuple holds several values, and az.private")
-def _(x: az.ptr[az.f32]): y = [1, 2]
-@case("try is not part of the language; there are no exceptions")
-def _(x: az.ptr[az.f32]):
-    try: x[0] = 1
-    except ValueError: pass
-@case(r"ptr\[f32\] has no shape; az.array\[az.f32, 1\] has one")
-def _(x: az.ptr[az.f32]): x[0] = x.shape[0]
-@case(r"array\[f32, 2\] \+ array\[f32, 2\]: arrays are computed element by element, as in a\[i\] \+ b\[i\]")
-def _(a: az.array[az.f32, 2], b: az.array[az.f32, 2]): a += b
-@case("300 does not fit u8, which holds 0 to 255; az.i64.300. does")
-def _(x: az.ptr[az.u8]): x[0] = 300
-@case("'%f' is not a number; .* print and assert take texts")
-def _(x: az.ptr[az.f32]): print("%f" % x[0])
 # fmt: on
 
 
@@ -549,34 +513,6 @@ def test_generic_arguments() -> None:
 def test_types_that_there_are_not(make: Callable[[], Any], words: str) -> None:
     with pytest.raises(TypeError, match=words):
         make()
-
-
-def test_sizes_that_are_equal_to_others() -> None:
-    """64.0 is 64 as the key of a dict, in either order."""
-
-    @az.kernel
-    def k(x: az.ptr[az.f32]) -> None:
-        x[az.global_id(0)] = 1
-
-    x = context().zeros(4, np.float32)
-    for sizes in (4, 4.0, 4, (2.0, 2), np.int64(4)):
-        if isinstance(sizes, int | np.integer):
-            k[sizes](x)
-            continue
-        with pytest.raises(az.InvalidArgument, match="the number of work-items along x, y and z, as integers"):
-            k[sizes](x)
-
-
-def test_buffers_for_constants_and_bools_for_floats() -> None:
-    @az.kernel
-    def k(x: az.ptr[az.f32], n: az.const[az.i32]) -> None:
-        x[az.global_id(0)] = n
-
-    x = context().zeros(4, np.float32)
-    with pytest.raises(az.InvalidArgument, match=r"n of k is const\[i32\]; <Buffer"):
-        k[1](x, x)
-    with pytest.raises(az.InvalidArgument, match="elements of 4 bytes and cannot be a buffer of bool"):
-        k[1](context().zeros(4, np.bool_), 1)
 
 
 def test_functions_without_source() -> None:
