@@ -1,6 +1,6 @@
 """Every error of the front end: its place and what it says is allowed."""
 
-# ruff: noqa: B007, E701, F821, F841, F842, RET502, RET503, RUF059, SIM105, UP031 (kernels with mistakes, one to a line)
+# ruff: noqa: B007, E701, F821, F841, F842, RET502, RET503, RUF059 (kernels with mistakes, one to a line)
 
 from __future__ import annotations
 
