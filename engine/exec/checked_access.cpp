@@ -122,7 +122,7 @@ std::string message_text(Rule rule, const CheckedLanes& lanes, const Bounds& bou
   if (rule == Rule::NullPointer) return what + " through a null pointer";
   if (rule == Rule::UseAfterFree) return what + ", in memory that has been freed";
   if (rule == Rule::WriteToConstant) return what + ", in constant memory";
-  if (rule == Rule::MisalignedAccess) return what + ", which is no multiple of " + std::to_string(lanes.site.alignment);
+  if (rule == Rule::MisalignedAccess) return what + ", which is not a multiple of " + std::to_string(lanes.site.alignment);
   return what + ", " + distance_text(lanes, bounds, address) + " of the " + memory_text(lanes, bounds);
 }
 

@@ -97,7 +97,7 @@ void describe(const LaunchPacket& packet, char* text, size_t size) {
   text += used;
   size -= static_cast<size_t>(used);
   if (launch.count_at) {
-    std::snprintf(text, size, "groups of %u x %u x %u, as many as %p says", group[0], group[1], group[2],
+    std::snprintf(text, size, "groups of %u x %u x %u, their number read from %p", group[0], group[1], group[2],
                   static_cast<const void*>(launch.count_at));
   } else {
     std::snprintf(text, size, "%u x %u x %u groups of %u x %u x %u", count[0], count[1], count[2], group[0], group[1], group[2]);

@@ -63,7 +63,7 @@ bool inside(Bytes input, uint64_t offset, uint64_t size) {
 bool split_pointing(Bytes input, SerializedModel* model, std::string* reason) {
   const auto head = number<PointingHead>(input, 0);
   if (head.custom_size != kCustomSize || !inside(input, head.custom_offset, head.custom_size))
-    return refuse(reason, "the version of the compiler is not where it should be");
+    return refuse(reason, "the version of the compiler is at the wrong place");
   if (head.constants_size && !inside(input, head.constants_offset, head.constants_size))
     return refuse(reason, "its constants lie outside of its " + std::to_string(input.size()) + " bytes");
   if (!inside(input, head.model_offset, head.model_size))

@@ -106,7 +106,7 @@ bool Connection::give_up(Vigil::Verdict verdict) {
   std::lock_guard lock(mutex_);
   stopped_ = verdict == Vigil::Verdict::Stopped;
   given_up_ = std::string("the planning process ") +
-              (stopped_ ? "was stopped from outside and did not go on" : "neither answered nor did anything") + " for " +
+              (stopped_ ? "was stopped from outside and not continued" : "neither answered nor used the processor") + " for " +
               std::to_string((limit_ms_ + 999) / 1000) +
               " s (ANYZERO_PLANNER_TIMEOUT), and was ended. The next call starts another";
   return true;
@@ -125,7 +125,7 @@ bool Connection::receive(void* to, size_t size) {
       // It may be something else that runs for ever.
       process_.kill();
       std::lock_guard lock(mutex_);
-      last_word_ = program_ + " has not said a word for a minute";
+      last_word_ = program_ + " has not answered for a minute";
       return false;
     }
     if (got <= 0) {
@@ -183,7 +183,7 @@ void Connection::break_off(std::string reason) {
   if (!given_up_.empty())
     reason = given_up_;
   else if (!spoke_)
-    reason = last_word_.empty() ? program_ + " ended without a word" : last_word_;
+    reason = last_word_.empty() ? program_ + " ended without an answer" : last_word_;
   const Outcome outcome = stopped_ ? Outcome::Unheard : !spoke_ ? Outcome::Useless : reset_ ? Outcome::Unheard : Outcome::Broken;
   for (auto& [number, call] : calls_)
     if (!call->done) finish(*call, outcome, reason);
@@ -248,7 +248,7 @@ Connection::Outcome Connection::ask(std::string_view function, std::string_view 
   Waiting waiting(*this);
   // When it cannot be sent, there may still be a last word to read.
   const bool sent = send(waiting.number(), function, request);
-  if (!sent && !ours()) break_off("the program has closed the line to its planning process. The next call starts another");
+  if (!sent && !ours()) break_off("the program has closed the socket to its planning process. The next call starts another");
   waiting.wait();
   if (!sent && waiting.call.outcome == Outcome::Broken) waiting.call.outcome = Outcome::Unheard;
   if (waiting.call.outcome == Outcome::Answered)

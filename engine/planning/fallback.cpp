@@ -63,7 +63,7 @@ bool describe_by_file(const std::string& path, std::vector<unsigned char>* descr
   if (file < 0 || fstat(file, &found) != 0) {
     wrong = std::strerror(errno);
   } else if (!S_ISREG(found.st_mode)) {
-    wrong = "is no regular file";
+    wrong = "is not a regular file";
   } else if (found.st_size > kLargest) {
     wrong = "is too large for a description";
   } else {
@@ -82,7 +82,7 @@ bool describe_without_python(std::vector<unsigned char>* description, std::strin
   for (const char* variable : {"ANYZERO_DEVICES", "ANYZERO_PROFILE", "ANYZERO_THREADS", "ANYZERO_MEMORY", "ANYZERO_SPIN_US",
                                "ANYZERO_INLINE_BYTES", "ANYZERO_LOG", "ANYZERO_KERNEL_TIMEOUT", "ANYZERO_STRICT"})
     if (const char* value = std::getenv(variable); value && *value) {
-      *reason = std::string(variable) + " cannot be obeyed: there is " + *reason;
+      *reason = std::string(variable) + " cannot take effect: there is " + *reason;
       return false;
     }
   const std::string path = library_folder() + "/description";

@@ -198,7 +198,7 @@ bool call_planner(const char* function, const std::string& request, std::string*
     return call_python(*py, module.c_str(), named ? function + dot + 1 : function, &request, reply, reason);
   }
   if (plans_here.load(std::memory_order_relaxed)) {
-    *reason = "modules and graphs are compiled by the Python in this process, and it is shutting down or has gone";
+    *reason = "modules and graphs are compiled by the Python in this process, and it is shutting down or has ended";
     return false;
   }
   GilPause pause;

@@ -81,7 +81,7 @@ ze_result_t before_zeContextDestroy(ze_context_handle_t context) {
   if (!is_checked(kCheckMemory)) return ZE_RESULT_SUCCESS;
   for (Made& made : left)
     if (!made.managed && !seen(Rule::Leak, made.place))
-      report({Rule::Leak, made.place, made.what + " is still there when its context is destroyed", "", "", "", "",
+      report({Rule::Leak, made.place, made.what + " still exists when its context is destroyed", "", "", "", "",
               "made by " + made.where});
   return ZE_RESULT_SUCCESS;
 }

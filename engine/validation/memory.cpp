@@ -30,12 +30,12 @@ void check_free(ze_context_handle_t handle, void* pointer) {
   };
   if (!range) {
     if (is_checked(kCheckMemory) && freed_lately(reinterpret_cast<uintptr_t>(pointer)))
-      tell(Rule::DoubleFree, "memory is freed that has been freed before", "");
+      tell(Rule::DoubleFree, "memory is freed a second time", "");
     return;
   }
   if (!is_checked(kCheckSync)) return;
   const std::string use = use_of(*range, context->driver());
-  if (!use.empty()) tell(Rule::MemoryFreedInUse, "memory is freed that a command still uses", use);
+  if (!use.empty()) tell(Rule::MemoryFreedInUse, "memory is freed while a command still uses it", use);
 }
 
 // Refuses a command that leaves the allocation in which it begins, or uses memory that has been freed. Memory of the program's own

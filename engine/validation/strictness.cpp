@@ -28,7 +28,7 @@ void check_append(ze_command_list_handle_t handle, ze_event_handle_t signal, uin
   const auto look = [&](ze_event_handle_t each) {
     auto* event = checked<Event>(each);
     if (event && &event->context() != &list->context())
-      report_strict(Rule::OtherContext, "a command uses an event of another context than its command list's");
+      report_strict(Rule::OtherContext, "a command uses an event that belongs to another context than its command list");
   };
   look(signal);
   for (uint32_t i = 0; waits && i < n; ++i) look(waits[i]);
@@ -47,7 +47,7 @@ void check_structure(const void* structure, uint32_t wanted, const char* name) {
   }
   for (const ze_base_desc_t& each : Chain(head->pNext)) {
     if (structure_size(type_of(each))) continue;
-    std::snprintf(message, sizeof message, "behind a %s there is a structure of the unknown type %#x", name, type_of(each));
+    std::snprintf(message, sizeof message, "the pNext chain of a %s has a structure of the unknown type %#x", name, type_of(each));
     report_strict(Rule::UnknownStructure, message);
     break;
   }
@@ -75,7 +75,7 @@ ze_result_t before_zeCommandListAppendLaunchKernel(ze_command_list_handle_t list
   auto* list = checked<CommandList>(list_handle);
   auto* kernel = checked<Kernel>(kernel_handle);
   if (list && kernel && is_checked(kCheckStrict) && &kernel->module().context() != &list->context())
-    report_strict(Rule::OtherContext, "a kernel of another context than the command list's is launched");
+    report_strict(Rule::OtherContext, "the launched kernel belongs to another context than the command list");
   return ZE_RESULT_SUCCESS;
 }
 

@@ -47,32 +47,32 @@ bool endless(uint64_t timeout) { return timeout == UINT64_MAX && is_checked(kChe
 
 ze_result_t before_zeEventHostReset(ze_event_handle_t event) {
   check_host_visible(event);
-  check_event(event, Rule::EventResetInUse, "an event is reset that a command still uses");
+  check_event(event, Rule::EventResetInUse, "an event is reset while a command still uses it");
   return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t before_zeEventDestroy(ze_event_handle_t event) {
-  check_event(event, Rule::EventDestroyedInUse, "an event is destroyed that a command still uses");
+  check_event(event, Rule::EventDestroyedInUse, "an event is destroyed while a command still uses it");
   return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t before_zeFenceReset(ze_fence_handle_t fence) {
-  check_fence(fence, "a fence is reset that a queue is still to signal");
+  check_fence(fence, "a fence is reset before its queue has signalled it");
   return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t before_zeFenceDestroy(ze_fence_handle_t fence) {
-  check_fence(fence, "a fence is destroyed that a queue is still to signal");
+  check_fence(fence, "a fence is destroyed before its queue has signalled it");
   return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t before_zeCommandListReset(ze_command_list_handle_t list) {
-  check_list(list, "a command list is reset that a queue still executes");
+  check_list(list, "a command list is reset while a queue still executes it");
   return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t before_zeCommandListDestroy(ze_command_list_handle_t list) {
-  check_list(list, "a command list is destroyed that is still executed");
+  check_list(list, "a command list is destroyed while a queue still executes it");
   return ZE_RESULT_SUCCESS;
 }
 
@@ -80,7 +80,7 @@ ze_result_t before_zeCommandQueueDestroy(ze_command_queue_handle_t handle) {
   auto* queue = checked<CommandQueue>(handle);
   if (!queue || !is_checked(kCheckSync)) return ZE_RESULT_SUCCESS;
   for (Ring* ring : queue->rings())
-    report_use(Rule::QueueDestroyedInUse, "a queue is destroyed that has commands to do", unfinished(*ring));
+    report_use(Rule::QueueDestroyedInUse, "a queue is destroyed while it still has commands to execute", unfinished(*ring));
   return ZE_RESULT_SUCCESS;
 }
 
@@ -90,9 +90,9 @@ ze_result_t before_zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t, 
   if (!fence || !is_checked(kCheckSync)) return ZE_RESULT_SUCCESS;
   const std::string use = use_of(*fence);
   if (use.empty() && fence->signal().state(1) == Signal::State::Reached) {
-    report_use(Rule::FenceInUse, "a queue is given a fence that is signalled already", "an earlier execution signalled it");
+    report_use(Rule::FenceInUse, "a queue gets a fence that is already signalled", "an earlier execution signalled it");
   } else {
-    report_use(Rule::FenceInUse, "a queue is given a fence that another execution is still to signal", use);
+    report_use(Rule::FenceInUse, "a queue gets a fence that another execution has not signalled yet", use);
   }
   return ZE_RESULT_SUCCESS;
 }

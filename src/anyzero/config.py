@@ -190,7 +190,7 @@ def _loader(text: str) -> str:
 def _one_of(words: tuple[str, ...]) -> Callable[[str], str]:
     def parse(text: str) -> str:
         if text not in words:
-            raise ValueError("not one of the known words")
+            raise ValueError("not one of the accepted values")
         return text
 
     return parse
@@ -315,7 +315,7 @@ class Config:
         names_path=True,
         default="ours",
         accepts="`ours` or `system`, or the path of a loader: `/opt/lib/libze_loader.so.1`",
-        meaning="Whose drivers the Python API uses: this package's, or those that the system's `libze_loader.so.1` "
+        meaning="The drivers that the Python API uses: this package's, or those that the system's `libze_loader.so.1` "
         "finds, or those of another loader. Read when `anyzero` is first used.",
     )
     log: str = _variable(
@@ -384,7 +384,7 @@ class Config:
         default=1 << 30,
         shown="`1G`",
         accepts="a size: `4G`, `512M`; `0` for none",
-        meaning="The same for models compiled for the NPU, which have a folder of their own there.",
+        meaning="The same for models compiled for the NPU, which are in a separate folder.",
     )
     lanes: int | None = _variable(
         "ANYZERO_LANES",

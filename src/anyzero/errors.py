@@ -89,7 +89,7 @@ class DeviceLost(Error):
     `stack` holds the source lines of the kernel that led there, outermost call first; empty where they are not known.
     """
 
-    remedy = "This queue or list runs nothing any more. Fix what the report names, then continue on a new one."
+    remedy = "This queue or list is lost. Fix the cause that the report names, then continue on a new one."
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class DeviceLost(Error):
 class OutOfDeviceMemory(Error, MemoryError):
     """The device has not enough memory."""
 
-    remedy = "Close buffers and images that are done, or give the device more with ANYZERO_MEMORY."
+    remedy = "Close buffers and images that are no longer needed, or raise ANYZERO_MEMORY."
 
 
 class OutOfHostMemory(Error, MemoryError):
@@ -146,7 +146,7 @@ class UnsupportedSize(UnsupportedFeature, MemoryError):
 class NotReady(Error):
     """The result is not available yet."""
 
-    remedy = "Wait for the command first, or ask again later."
+    remedy = "Wait for the command first, or query again later."
 
 
 class TimeoutError(NotReady, builtins.TimeoutError):  # noqa: A001 (it is that one, with a remedy)
@@ -164,7 +164,7 @@ class ClosedError(Error):
 class Unavailable(Error):
     """The driver could not start."""
 
-    remedy = "`python -m anyzero.driver --show` tries the same start-up and prints what it finds."
+    remedy = "`python -m anyzero.driver --show` runs the same start-up and prints the result."
 
 
 class DeviceNotFound(Error, LookupError):

@@ -360,4 +360,4 @@ def test_doctor_fails_where_something_has_to_be_mended() -> None:
     result = command("doctor", ANYZERO_LOG="loud", ANYZERO_PYTHON="/nowhere/python")
     assert result.returncode == 1
     assert "✗ Python for C programs  ANYZERO_PYTHON=/nowhere/python is not a program" in result.stdout
-    assert "2 things have to be fixed." in result.stdout
+    assert "2 problems to fix." in result.stdout

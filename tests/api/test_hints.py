@@ -36,7 +36,7 @@ def test_events_tell_their_scopes(ctx: az.Context) -> None:
     assert (event.signal_scope, event.wait_scope) == ("subdevice", "none")
     for event in [*ctx.events(2, signal_scope="device"), ctx.event_pool(1, signal_scope="device")[0]]:
         assert (event.signal_scope, event.wait_scope) == ("device", "host")
-    with pytest.raises(ValueError, match="wait_scope='world': one of none, subdevice, device, host"):
+    with pytest.raises(ValueError, match="wait_scope='world' is not one of none, subdevice, device, host"):
         ctx.event(wait_scope="world")  # type: ignore[arg-type]
 
 

@@ -178,7 +178,7 @@ def test_closed_buffers_and_images_are_told(scene: Scene, ctx: az.Context) -> No
 def test_floats_that_do_not_fit_are_told(ctx: az.Context) -> None:
     saxpy = ctx.module(SAXPY)["saxpy"]
     x, y = ctx.full(4, 1, np.float32), ctx.zeros(4, np.float32)
-    with pytest.raises(az.InvalidArgument, match=r"argument 2 of saxpy \(float\) does not hold 1e\+300"):
+    with pytest.raises(az.InvalidArgument, match=r"1e\+300 does not fit argument 2 of saxpy \(float\)"):
         saxpy[4](y, x, 1e300)
     for value in (float("inf"), 3, True, np.float32(3), np.array(3, np.float32)):
         y.fill(0)

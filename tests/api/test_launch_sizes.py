@@ -134,7 +134,7 @@ def test_sizes_that_cannot_be_are_told(saxpy: az.Kernel, sizes: Any, group: Any,
 
 
 def test_a_kernel_without_a_size_is_told(saxpy: az.Kernel) -> None:
-    with pytest.raises(az.InvalidArgument, match="does not say for how many work-items") as caught:
+    with pytest.raises(az.InvalidArgument, match="is a launch without a number of work-items") as caught:
         saxpy(None, None, 1.0)
     assert "saxpy[n](…)" in told(caught)
 

@@ -107,7 +107,7 @@ def test_queues_of_every_sort(ctx: az.Context, kind: str, mode: str, priority: s
 
 
 def test_wrong_words_are_refused(ctx: az.Context) -> None:
-    with pytest.raises(ValueError, match="mode='async': one of asynchronous, synchronous"):
+    with pytest.raises(ValueError, match="mode='async' is not one of asynchronous, synchronous"):
         ctx.queue(mode="async")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="priority='urgent'"):
         ctx.immediate(priority="urgent")  # type: ignore[arg-type]

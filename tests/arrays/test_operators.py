@@ -60,7 +60,7 @@ def test_powers_and_shifts_are_numpys() -> None:
     like(operator.pow, small % 5, small % 4)
     like(operator.lshift, small, small)
     like(operator.rshift, -small, small)
-    with pytest.raises(az.InvalidArgument, match="no power -1"):
+    with pytest.raises(az.InvalidArgument, match="raised to the power -1"):
         on_device(whole) ** -1
 
 
@@ -169,9 +169,9 @@ def test_in_place_operators_keep_their_memory() -> None:
     n += np.int32(2)
     n //= 2
     np.testing.assert_array_equal(n.copy_to(), [1, 1, 2, 2])
-    with pytest.raises(az.InvalidArgument, match="float64 does not go into int32 by itself"):
+    with pytest.raises(az.InvalidArgument, match="float64 is not converted to int32 implicitly"):
         n /= 2
-    with pytest.raises(az.InvalidArgument, match=r"shape \(2, 4\) does not go into shape \(4,\)"):
+    with pytest.raises(az.InvalidArgument, match=r"shape \(2, 4\) does not fit shape \(4,\)"):
         n += on_device(np.ones((2, 4), np.int32))
 
 
@@ -185,7 +185,7 @@ def test_numbers_of_numpy_stand_on_either_side() -> None:
     for mixed in (lambda: np.ones(3) * x, lambda: x * np.ones(3)):
         with pytest.raises(TypeError, match=r"Context.to_device\(\) copies the array of shape \(3,\)"):
             mixed()
-    with pytest.raises(TypeError, match="takes no Buffer"):
+    with pytest.raises(TypeError, match="does not take a Buffer"):
         np.add.reduce(x)
     with pytest.raises(TypeError):
         x + "text"
@@ -197,7 +197,7 @@ def test_mistakes_are_told() -> None:
         x + on_device(np.zeros(4, np.float32))
     with pytest.raises(az.InvalidArgument, match="buffers of different contexts"):
         x + az.device().context().zeros(3, np.float32)
-    with pytest.raises(az.InvalidArgument, match="bitwise_and takes no float32"):
+    with pytest.raises(az.InvalidArgument, match="bitwise_and does not take float32"):
         x & x
     with pytest.raises(az.InvalidArgument, match="300 does not fit uint8"):
         on_device(np.zeros(2, np.uint8)) + 300

@@ -82,9 +82,9 @@ def test_mistakes() -> None:
     r = az.random(context(), seed=5)
     for call, text in (
         (lambda: r.uniform(3, np.int32), "uniform numbers are float32 or float64, not int32"),
-        (lambda: r.integers(5, 5, 3), "integers from 5 up to 5 are none of int32"),
-        (lambda: r.integers(0, 300, 3, np.uint8), "none of uint8"),
-        (lambda: r.integers(0, 3, 3, np.float32), "integers are of no dtype float32"),
+        (lambda: r.integers(5, 5, 3), "the range from 5 up to 5 is empty, or does not fit int32"),
+        (lambda: r.integers(0, 300, 3, np.uint8), "does not fit uint8"),
+        (lambda: r.integers(0, 3, 3, np.float32), "makes integers, not float32"),
         (lambda: az.random(context(), seed=-1), "seed is -1"),
     ):
         with pytest.raises(az.InvalidArgument, match=text):

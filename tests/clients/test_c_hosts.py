@@ -170,7 +170,7 @@ def test_a_planning_process_that_does_nothing_is_ended(around: Surroundings, tmp
     python = slow_planner(tmp_path, "threading.Event().wait()")
     said = around.run("start", SAXPY, expect=1, ANYZERO_PYTHON=python, ANYZERO_PLANNER_TIMEOUT="0.2").stderr
     assert f"returned {UNAVAILABLE:#x}" in said
-    assert "neither answered nor did anything" in said
+    assert "neither answered nor used the processor" in said
 
 
 def test_a_planning_process_that_works_may_take_its_time(around: Surroundings, tmp_path: Path) -> None:
@@ -291,7 +291,7 @@ STRANGERS = {
     "missing": ("/no/such/python", "ANYZERO_PYTHON=/no/such/python is not a program"),
     "a folder": ("/", "is not a program"),
     "not on the path": ("python-of-nobody", "is not a program"),
-    "no Python": (shutil.which("true") or "/bin/true", "ended without a word"),
+    "no Python": (shutil.which("true") or "/bin/true", "ended without an answer"),
 }
 
 
@@ -306,7 +306,7 @@ def test_without_python_there_is_a_device_but_no_compiler(around: Surroundings, 
 
 def test_without_python_variables_that_shape_devices_are_not_ignored(around: Surroundings) -> None:
     said = around.run("bare", expect=1, ANYZERO_PYTHON="/no/such/python", ANYZERO_DEVICES="cpu").stderr
-    assert "ANYZERO_DEVICES cannot be obeyed" in said
+    assert "ANYZERO_DEVICES cannot take effect" in said
 
 
 def test_a_python_that_lacks_the_compiler_is_named(around: Surroundings, tmp_path: Path) -> None:

@@ -121,9 +121,9 @@ def _(a: az.array[az.f32, 2]): a[0] = 1
 def _(x: az.ptr[az.f32]): x[x[0]] = 1
 @case("i32 has no elements")
 def _(n: az.i32): n[0] = 1
-@case("a f32 becomes i32 only on purpose: write az.i32")
+@case("a f32 is not converted to i32 implicitly: write az.i32")
 def _(n: az.ptr[az.i32], x: az.ptr[az.f32]): n[0] = x[0]
-@case("0.5 becomes i32 only on purpose")
+@case("0.5 is not converted to i32 implicitly")
 def _(n: az.ptr[az.i32]): n[0] = 0.5
 @case("4294967296 does not fit i32")
 def _(n: az.ptr[az.i32]): n[0] += 4294967296
@@ -132,7 +132,7 @@ def _(n: az.ptr[az.u32]): n[0] = n[0] * -1
 @case("`and` takes bools, not i32; write n != 0")
 def _(n: az.i32, x: az.ptr[az.f32]):
     if n and x[0] > 0: x[0] = 1
-@case("missing is not known here")
+@case("missing is not defined here")
 def _(x: az.ptr[az.f32]): x[0] = missing
 @case("TEXT is a str; kernels take numbers from outside")
 def _(x: az.ptr[az.f32]): x[0] = TEXT
@@ -188,7 +188,7 @@ def _(x: az.ptr[az.f32], pair: Pair): x[0] = 1
 def _(x: az.ptr[az.f32]):
     x[0] = v
     del v
-@case("v is i32 since line \\d+; a i64 goes there on purpose only: az.i32")
+@case("v is i32 since line \\d+; a i64 needs an explicit conversion: az.i32")
 def _(x: az.ptr[az.f32], n: az.i32):
     v = n
     v = az.global_id(0)
@@ -226,7 +226,7 @@ def _(x: az.ptr[az.f32]):
 @case("range takes integers, not f32; write az.i32")
 def _(x: az.ptr[az.f32]):
     for j in range(x[0]): x[j] = j
-@case("the step of range is not 0")
+@case("the step of range must not be 0")
 def _(x: az.ptr[az.f32]):
     for j in range(1, 5, 0): x[j] = j
 @case("range stands in `for … in range\\(…\\)` only")
@@ -293,7 +293,7 @@ def _(x: az.ptr[az.f32], n: az.i32):
     x[0] = pair[n]
 @case("`is` and `in` are not part of the language; compare numbers with ==")
 def _(x: az.ptr[az.f32]): x[0] = x[0] is x[1]
-@case("matrices have no @ here; write the loops")
+@case("the operator @ is not supported; write the loops")
 def _(x: az.ptr[az.f32]): x[0] = x[0] @ x[1]
 @case("1 // 0: integer division or modulo by zero")
 def _(x: az.ptr[az.f32]): x[0] = 1 // 0
@@ -323,17 +323,17 @@ def _(v: az.ptr[az.float2], x: az.ptr[az.f32]): x[0] = v[0].z
 def _(v: az.ptr[az.float4]): v[0] = az.float4(1, 2, 3)
 @case("has components 0 to 3")
 def _(v: az.ptr[az.float4], x: az.ptr[az.f32]): x[0] = v[0][4]
-@case("components are assigned in a variable; store the whole vector to memory")
+@case("components can be assigned only in variables; store the whole vector to memory")
 def _(v: az.ptr[az.float4]): v[0].x = 1
 @case("vectors have no \\*\\*; az.math.pow takes them")
 def _(v: az.ptr[az.float4]): v[0] = v[0] ** 2
 @case("sizes and types in a type are constants")
 def _(n: az.i32): v = az.private[az.f32, n]
-@case("local and private memory begins without values")
+@case("local and private memory has no initial values")
 def _(x: az.ptr[az.f32]): v: az.private[az.f32, 4] = 1  # type: ignore[valid-type]
-@case("a variable begins with a value")
+@case("a variable needs an initial value")
 def _(x: az.ptr[az.f32]): v: az.f32
-@case("n is a parameter and has its type")
+@case("n is a parameter, whose type is fixed")
 def _(n: az.i32): n: az.f32 = 1  # type: ignore[no-redef]
 @case("len takes an az.array, local or private memory, a vector or a tuple, not ptr\\[f32\\]; pass a size along")
 def _(x: az.ptr[az.f32]): x[0] = len(x)
@@ -357,7 +357,7 @@ def _(p: az.image[az.f32, 2], x: az.ptr[az.f32]): x[0] = p.depth
 def _(x: az.ptr[az.f32]): x[0] = az.bitcast(x[0])
 @case("f32 and u64 have different sizes")
 def _(x: az.ptr[az.f32]): x[0] = az.bitcast(x[0], az.u64)
-@case("print is a statement of its own")
+@case("print must be a statement of its own")
 def _(x: az.ptr[az.f32]): v = print(1)
 @case("print takes values, sep= and end=")
 def _(x: az.ptr[az.f32]): print(1, file=2)
@@ -374,7 +374,7 @@ def _(x: az.ptr[az.f32]):
     while x: pass
 @case("f32 takes one number")
 def _(x: az.ptr[az.f32]): x[0] = az.f32(1, 2)
-@case("ptr\\[f32\\] does not become f32")
+@case("ptr\\[f32\\] cannot be converted to f32")
 def _(x: az.ptr[az.f32]): x[0] = az.f32(x)
 @case("annotations are for variables")
 def _(x: az.ptr[az.f32]): x[0]: az.f32 = 1

@@ -160,5 +160,5 @@ def test_specialized_takes_types_and_the_values_of_constants() -> None:
     assert "OpSpecConstant %" in special.spvasm
     with pytest.raises(TypeError, match="times of repeated is a constant; give its value"):
         repeated.specialized(az.ptr[az.f32], az.const[az.i32])
-    with pytest.raises(TypeError, match="x of repeated: 3 is no type"):
+    with pytest.raises(TypeError, match="x of repeated: 3 is not a type"):
         repeated.specialized(3, 3)

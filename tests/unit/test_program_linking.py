@@ -214,7 +214,7 @@ def test_structures_with_pointers_that_differ_cannot_be_handed_over() -> None:
     types = "    %box = OpTypeStruct {}\n    %type = OpTypeFunction %box %box\n    %zero = OpConstantNull %box\n"
     one = user("%r = OpFunctionCall %box %f %zero", function("%type", "%box", "%box"), types.format("%bytes"))
     other = giver(function("%type", "%box", "%box", "OpReturnValue %p0"), types.format("%record_pointer"))
-    with pytest.raises(LinkError, match=r'"f" hands over struct %.*, which is not the same in inputs 0 and 1'):
+    with pytest.raises(LinkError, match=r'"f" passes struct %.*, which differs between inputs 0 and 1'):
         combined(one, other)
 
 

@@ -99,7 +99,7 @@ class Adapter:
         if watched is not None:
             return Adapted(name, watched, (), "")
         if name in _FAULTY and exported is not None and self.exported("zeInitDrivers") is None:
-            fault = f"{self._where} is too old for it: it crashes in that function if several drivers are loaded"
+            fault = f"{self._where} is too old: it crashes in that function if several drivers are loaded"
             return Adapted(name, None, [lambda: None if self._wraps() else exported], fault)
         substitute = self._substitutes.find(name)
         if exported is not None and (substitute is None or name == _BY_VALUE):
@@ -110,7 +110,7 @@ class Adapter:
         if substitute is not None:
             others.append(lambda: substitute)
         since = FUNCTIONS[name][2]
-        lacking = f"{self._where} does not offer it: it came with Level Zero {since[0]}.{since[1]}"
+        lacking = f"{self._where} does not have it; it is new in Level Zero {since[0]}.{since[1]}"
         return Adapted(name, exported, others, lacking)
 
     def offers(self, name: str, driver: int) -> bool:

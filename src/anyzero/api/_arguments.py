@@ -112,7 +112,7 @@ class Typed:
             try:
                 struct.pack(f"<{each.code}", value)
             except OverflowError:
-                return errors.InvalidArgument(f"{each.where} does not hold {value!r}")
+                return errors.InvalidArgument(f"{value!r} does not fit {each.where}")
         return errors.InvalidArgument("a number does not fit its argument")
 
     def set(self, handle: int, values: Sequence[Any]) -> None:

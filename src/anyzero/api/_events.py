@@ -28,7 +28,7 @@ def handle_of(completion: Any) -> int | None:
     if not getattr(type(completion), "_is_event", False):
         raise errors.InvalidArgument(
             f"a command cannot wait for {completion!r}",
-            remedy="Wait for events, or for what an immediate list returned.",
+            remedy="Pass events, or completions that an immediate list returned.",
         )
     handle: int | None = completion.handle
     return handle

@@ -51,7 +51,7 @@ def told(flags: Mapping[Word, int], query: Callable[..., int], handle: int) -> f
 
 def scope_of(word: EventScope, name: str) -> int:
     if word not in SCOPES:
-        raise ValueError(f"{name}={word!r}: one of {', '.join(SCOPES)}")
+        raise ValueError(f"{name}={word!r} is not one of {', '.join(SCOPES)}")
     return SCOPES[word]
 
 

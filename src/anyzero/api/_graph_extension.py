@@ -30,8 +30,8 @@ class Extension:
         if self.version < _NEEDED:
             raise errors.UnsupportedFeature(
                 "this driver has no graphs" if self.version == (0, 0) else "the graph extension is too old here",
-                remedy=f"Graphs run on an NPU: az.device('npu'). `{install('npu')}` brings one, "
-                "and `anyzero info` lists the devices that there are.",
+                remedy=f"Graphs run on an NPU: az.device('npu'). `{install('npu')}` installs one, "
+                "and `anyzero info` lists the devices.",
             )
         self._graph = _table(driver, npu.ZE_GRAPH_EXT_NAME, npu.ze_graph_dditable_ext_t)
         self._profiling: Any = None

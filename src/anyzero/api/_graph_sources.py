@@ -83,7 +83,7 @@ def serialize(
         beside = bytes_of(weights) if weights is not None else _beside(source)
         return Serialized(envelope(data, beside, compiler), npu.ZE_GRAPH_FORMAT_NGRAPH_LITE)
     if weights is not None:
-        raise errors.InvalidArgument("weights= goes with a model in XML; a blob has its own")
+        raise errors.InvalidArgument("weights= is for models in XML; a blob contains its weights")
     if form == "ir":
         return Serialized(data, npu.ZE_GRAPH_FORMAT_NGRAPH_LITE)
     if isinstance(source, str | os.PathLike) and os.fspath(source).endswith(".onnx"):
@@ -125,7 +125,7 @@ def build_flags(options: GraphOptions, *, profiling: bool) -> bytes | None:
     for key, value in configured.items():
         if not key.replace("_", "").isalnum() or '"' in value:
             raise errors.InvalidArgument(
-                f"{key}={value!r} cannot be passed to the compiler: it is not KEY and plain text"
+                f"{key}={value!r} cannot be passed to the compiler: a key has letters, digits and _, and a value has no quotation marks"
             )
     if configured:
         pairs = " ".join(f'{key}="{value}"' for key, value in configured.items())

@@ -104,7 +104,7 @@ class NDRange:
             if size % each:
                 raise self._indivisible(axis, size, each, group is None)
             if each > _LARGEST:
-                raise errors.UnsupportedSize(f"{each} work-items of a group along {axis}: there are at most {_LARGEST}")
+                raise errors.UnsupportedSize(f"{each} work-items of a group along {axis}: a group has at most {_LARGEST}")
             if size // each > _LARGEST:
                 raise errors.UnsupportedSize(f"{size // each} groups along {axis}: a launch has at most {_LARGEST}")
         return Grid(self.global_size, part, start, cooperative)
@@ -114,7 +114,7 @@ class NDRange:
         if required:
             remedy = (
                 f"This kernel requires that group size: launch a multiple of it, such as {more}, and let the kernel "
-                "skip what is too much."
+                "skip the surplus work-items."
             )
         else:
             remedy = f"Launch {more} and let the kernel skip the surplus work-items, or leave group= out."
@@ -168,11 +168,11 @@ def three(sizes: Any, what: str) -> Three:
     """Up to three numbers as exactly three; those that are left out are 1."""
     given = _numbers(sizes)
     if not 1 <= len(given) <= 3:
-        raise errors.InvalidArgument(f"{what} {given} has {len(given)} dimensions; there are one to three")
+        raise errors.InvalidArgument(f"{what} {given} has {len(given)} dimensions; one to three are allowed")
     try:
         x, y, z = (*(operator.index(each) for each in given), 1, 1)[:3]
     except TypeError:
-        raise errors.InvalidArgument(f"{what} is {sizes!r}: it is an integer, or a tuple of up to three") from None
+        raise errors.InvalidArgument(f"{what} is {sizes!r}; an integer or a tuple of up to three is expected") from None
     if min(x, y, z) < 1:
         raise errors.InvalidArgument(f"{what} {given} has no work-items: every number is 1 or more")
     return x, y, z
@@ -191,7 +191,7 @@ def extents(name: str, sizes: Any) -> tuple[Three, str]:
         ) from None
     if not 1 <= len(whole) <= 3:
         raise errors.InvalidArgument(
-            f"{written} has {len(whole)} dimensions; there are one to three",
+            f"{written} has {len(whole)} dimensions; one to three are allowed",
             remedy=f"Write {name}[n](…), {name}[n, m](…) or {name}[n, m, k](…), with the group size as group=.",
         )
     if min(whole) < 1:
@@ -277,6 +277,6 @@ def require_ids(name: str, written: str, whole: Three, group: Any, read: int) ->
 def _offset(offset: Any) -> Three:
     given = (offset,) if isinstance(offset, int | np.integer) else tuple(offset)
     if not 1 <= len(given) <= 3:
-        raise errors.InvalidArgument(f"the offset {given} has {len(given)} dimensions; there are one to three")
+        raise errors.InvalidArgument(f"the offset {given} has {len(given)} dimensions; one to three are allowed")
     x, y, z = (*(place_within(each, 32, "the offset") for each in given), 0, 0)[:3]
     return x, y, z

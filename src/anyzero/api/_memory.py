@@ -199,6 +199,6 @@ def import_system(context: ContextHandle, pointer: int, nbytes: int, source: obj
 def open_ipc(context: ContextHandle, device: int, handle: bytes, nbytes: int) -> IpcMemory:
     """Map another process's memory."""
     if len(handle) != ze.ZE_MAX_IPC_HANDLE_SIZE:
-        raise ValueError(f"an IPC handle is {ze.ZE_MAX_IPC_HANDLE_SIZE} bytes, this one {len(handle)}")
+        raise ValueError(f"an IPC handle has {ze.ZE_MAX_IPC_HANDLE_SIZE} bytes; this one has {len(handle)}")
     raw = ze.ze_ipc_mem_handle_t.from_buffer_copy(handle)
     return IpcMemory(context, create(_open_ipc, context.handle, device, raw, 0), nbytes)

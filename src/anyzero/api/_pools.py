@@ -49,7 +49,7 @@ def create_pool(context: Context, count: int, *, timing: bool, ipc: bool = False
 def open_pool(context: Context, handle: bytes) -> PoolHandle:
     """Another process's pool."""
     if len(handle) != ze.ZE_MAX_IPC_HANDLE_SIZE:
-        raise ValueError(f"an IPC handle is {ze.ZE_MAX_IPC_HANDLE_SIZE} bytes, this one {len(handle)}")
+        raise ValueError(f"an IPC handle has {ze.ZE_MAX_IPC_HANDLE_SIZE} bytes; this one has {len(handle)}")
     made = create(_open_ipc, context.handle, ze.ze_ipc_event_pool_handle_t.from_buffer_copy(handle))
     pool = PoolHandle(made, timing=False, opened=True)
     flags = ctypes.c_uint32()

@@ -37,9 +37,9 @@ def queue_desc(
 ) -> ze.ze_command_queue_desc_t:
     """The descriptor of a queue, from words."""
     if mode not in _MODES:
-        raise ValueError(f"mode={mode!r}: one of {', '.join(_MODES)}")
+        raise ValueError(f"mode={mode!r} is not one of {', '.join(_MODES)}")
     if priority not in _PRIORITIES:
-        raise ValueError(f"priority={priority!r}: one of {', '.join(_PRIORITIES)}")
+        raise ValueError(f"priority={priority!r} is not one of {', '.join(_PRIORITIES)}")
     return ze.ze_command_queue_desc_t(
         ordinal=group.ordinal,
         index=place_within(index, 32, "the queue's index"),

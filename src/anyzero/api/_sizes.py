@@ -17,7 +17,7 @@ def extents_of(shape: int | Iterable[int]) -> tuple[int, ...]:
     given: Any = (shape,) if isinstance(shape, int | np.integer) else shape
     extents = tuple(operator.index(extent) for extent in given)
     if any(extent < 0 for extent in extents):
-        raise errors.InvalidArgument(f"a shape has no negative extents: {extents}")
+        raise errors.InvalidArgument(f"a shape cannot have negative extents: {extents}")
     return extents
 
 

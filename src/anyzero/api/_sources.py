@@ -79,7 +79,7 @@ def format_of(data: bytes, name: str, given: Format | None) -> int:
     """The format: the given one, else what the first bytes say."""
     if given is not None:
         if given not in _FORMATS:
-            raise ValueError(f"format={given!r}: one of {', '.join(_FORMATS)}")
+            raise ValueError(f"format={given!r} is not one of {', '.join(_FORMATS)}")
         return _FORMATS[given]
     if data[:4] in _SPIRV:
         return ze.ZE_MODULE_FORMAT_IL_SPIRV
@@ -121,7 +121,7 @@ def _constant(number: int, value: Any) -> bytes:
     elif isinstance(value, float):
         raise errors.InvalidArgument(
             f"specialization constant {number} is the plain float {value!r}, which does not determine its size",
-            remedy="Pass np.float32(...) or np.float64(...), as the kernel's source has it.",
+            remedy="Pass np.float32(...) or np.float64(...), as in the kernel's source.",
         )
     else:
         try:
@@ -131,7 +131,7 @@ def _constant(number: int, value: Any) -> bytes:
                 f"specialization constant {number} is {value!r}, which is not a number"
             ) from None
         if not -(1 << 63) <= whole < 1 << 64:
-            raise errors.InvalidArgument(f"specialization constant {number} is {whole}, which no constant holds")
+            raise errors.InvalidArgument(f"specialization constant {number} is {whole}, which does not fit any constant")
         return (whole % (1 << 64)).to_bytes(8, "little")
     if len(raw) > _LARGEST:
         raise errors.InvalidArgument(f"specialization constant {number} has {len(raw)} bytes; the largest have 8")

@@ -88,8 +88,8 @@ class Allocator(Resource):
         limit = where.max_allocation if kind != "host" else max(each.max_allocation for each in self.devices)
         if nbytes > limit:
             raise errors.OutOfDeviceMemory(
-                f"shape {extents} of {element} takes {nbytes} bytes; the device gives {limit} at a time",
-                remedy="Work in smaller parts, or give the device more with ANYZERO_MEMORY.",
+                f"shape {extents} of {element} takes {nbytes} bytes; the largest allocation has {limit}",
+                remedy="Work in smaller parts, or raise ANYZERO_MEMORY.",
             )
         if uncached:
             device_cache, host_cache = device_cache or "uncached", host_cache or "uncached"

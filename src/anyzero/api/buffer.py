@@ -209,7 +209,7 @@ class Buffer(Arithmetic):
     @staticmethod
     def _refuse_order(signal: object, wait: object) -> None:
         if signal is not None or wait is not None:
-            raise TypeError("signal= and wait= order commands of a list; name it with on=")
+            raise TypeError("signal= and wait= are for commands of a list; pass the list with on=")
 
     def reshape(self, *shape: Any) -> Buffer:
         """The same memory in another shape; one axis may be -1.
@@ -267,7 +267,7 @@ class Buffer(Arithmetic):
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         if self.kind == "device":
             raise TypeError(
-                "device memory cannot be looked at from the host: use copy_to(), or create it with kind='shared'"
+                "the host cannot access device memory: use copy_to(), or create it with kind='shared'"
             )
         allocation = self.allocation
         start = self.pointer - allocation.handle

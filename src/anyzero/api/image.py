@@ -73,7 +73,7 @@ class Image(Resource):
     ) -> None:
         kind = kind or _USUAL.get(len(shape), "3d")
         if kind not in _KINDS:
-            raise ValueError(f"kind={kind!r}: one of {', '.join(_KINDS)}")
+            raise ValueError(f"kind={kind!r} is not one of {', '.join(_KINDS)}")
         if len(shape) != _KINDS[kind][1]:
             raise errors.InvalidArgument(f"an image of kind {kind!r} has {_KINDS[kind][1]} axes, not {shape}")
         self.context = context
@@ -160,7 +160,7 @@ class Image(Resource):
                 part = slice(at, at + 1)
             start, stop, step = part.indices(size)
             if step != 1 or stop <= start:
-                raise errors.InvalidArgument("a part of an image is contiguous and not empty: its steps are 1")
+                raise errors.InvalidArgument("a slice of an image must not be empty, and its step must be 1")
             ranges.append((start, stop - start))
         return ImageRegion(self, tuple(start for start, _ in ranges), tuple(extent for _, extent in ranges))
 

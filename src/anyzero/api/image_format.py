@@ -49,7 +49,7 @@ class ImageFormat:
         if number.kind not in types or number.itemsize not in (1, 2, 4) or not 1 <= channels <= 4:
             raise errors.InvalidArgument(
                 f"no image format holds {channels} channels of {number}",
-                remedy="Images take 1 to 4 integers or floats of 8, 16 or 32 bits; others go by ImageFormat(layout=…).",
+                remedy="Images take 1 to 4 integers or floats of 8, 16 or 32 bits; for others use ImageFormat(layout=…).",
             )
         layout = "_".join([str(number.itemsize * 8)] * channels)
         return cls(layout, types[number.kind][normalized])

@@ -100,7 +100,7 @@ class Kernel(Resource):
     def __call__(self, *args: Any, **options: Any) -> NoReturn:
         """Refuse to launch an unknown number of work-items."""
         raise errors.InvalidArgument(
-            f"{self.name}(…) does not say for how many work-items it is launched",
+            f"{self.name}(…) is a launch without a number of work-items",
             remedy=f"Write {self.name}[n](…) for n work-items, {self.name}[n, m](…) in two dimensions.",
         )
 
@@ -292,7 +292,7 @@ class Launch:
             done: Completion | None = on.append_launch(enqueue, kernel.handle, grid, args, signal, wait)
             return done
         if signal is not None or wait:
-            raise TypeError("signal= and wait= order commands of a list; name it with on=")
+            raise TypeError("signal= and wait= are for commands of a list; pass the list with on=")
         values, kept, _ = enqueue.collect(args)
         kernel.lifetime.run(kernel.device, enqueue.append, (kernel.handle, grid, values), kept)
         return None

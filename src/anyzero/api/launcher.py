@@ -201,7 +201,7 @@ def _group(kernel: Kernel, group: Extents | None, offset: Extents | None) -> Gri
     size = kernel.properties.required_group_size if group is None else group
     if size is None:
         raise errors.InvalidArgument(
-            f"{kernel.name} requires no group size of its own, so an indirect launch has to name one",
+            f"{kernel.name} has no required group size, so an indirect launch needs one",
             remedy="Pass group=64, for instance.",
         )
     return grid_of(kernel, range_of(kernel, size), size, offset)
@@ -211,5 +211,5 @@ def _require_counts(counts: Buffer, kernels: int) -> None:
     if counts.nbytes < _COUNT * kernels:
         raise errors.InvalidArgument(
             f"the group counts of {kernels} launches take {_COUNT * kernels} bytes; the buffer has {counts.nbytes}",
-            remedy="They are three uint32 for each.",
+            remedy="Each launch takes three uint32.",
         )

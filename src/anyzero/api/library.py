@@ -151,7 +151,7 @@ def check(result: int, called: Callable[..., int]) -> None:
         said = "" if result == ze.ZE_RESULT_NOT_READY else _detail()
         error = errors.from_result(result, called.__name__, lacking or said)
         if lacking:
-            error.remedy = "A newer loader has it, and ANYZERO_LOADER=ours needs none."
+            error.remedy = "Use a newer loader, or this package's: ANYZERO_LOADER=ours."
         raise error
 
 

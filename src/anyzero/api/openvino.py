@@ -36,8 +36,8 @@ def enable_openvino() -> None:
     other = loaders.in_this_process()
     if other and not loaders.leads_to_us(other):
         raise errors.Unavailable(
-            f"the loader {other} is in this process already, and OpenVINO would take that one",
-            remedy="Call enable_openvino() first of all; or start the program with `anyzero run`; or name our driver "
+            f"the loader {other} is in this process already, and OpenVINO would use that one",
+            remedy="Call enable_openvino() earlier; or start the program with `anyzero run`; or name our driver "
             f"to that loader, before it is loaded: ZE_ENABLE_ALT_DRIVERS={loaders.DRIVER}",
         )
     driver = Library(loaders.DRIVER)

@@ -354,7 +354,7 @@ class Recorder(Launcher[Appended]):
         ...     _ = lst.advise(ctx.zeros(8, kind="shared"), "read_mostly")
         """
         if advice not in _ADVICE:
-            raise ValueError(f"advice={advice!r}: one of {', '.join(_ADVICE)}")
+            raise ValueError(f"advice={advice!r} is not one of {', '.join(_ADVICE)}")
         arguments = ((device or self.device).handle, target.pointer, target.nbytes, _ADVICE[advice])
         memory = target.allocation
         return self._append_bare(_advise, arguments, memory, memory.nbytes)

@@ -57,9 +57,9 @@ class Sampler(Resource):
         normalized: bool = False,
     ) -> None:
         if address not in _ADDRESSES:
-            raise ValueError(f"address={address!r}: one of {', '.join(_ADDRESSES)}")
+            raise ValueError(f"address={address!r} is not one of {', '.join(_ADDRESSES)}")
         if filter not in _FILTERS:
-            raise ValueError(f"filter={filter!r}: one of {', '.join(_FILTERS)}")
+            raise ValueError(f"filter={filter!r} is not one of {', '.join(_FILTERS)}")
         self.context = context
         self.lifetime = context.lifetime
         self.device = device

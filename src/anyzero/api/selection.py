@@ -66,5 +66,5 @@ def _not_found(selector: str, source: str) -> DeviceNotFound:
         tiles = f", tiles {index}.0 to {index}.{len(each.tiles) - 1}" if each.tiles else ""
         lines.append(f"  {index} or {each.backend}:{place}: {each.name}{tiles}")
     where = "" if source == "this call" else f", which {source} asks for"
-    remedy = "ANYZERO_DEVICE picks the default; ANYZERO_DEVICES says which exist. There are:\n" + "\n".join(lines)
+    remedy = "ANYZERO_DEVICE selects the default device; ANYZERO_DEVICES configures the devices. Available:\n" + "\n".join(lines)
     return DeviceNotFound(f"no device is called {selector!r}{where}", remedy=remedy)

@@ -42,8 +42,8 @@ def enable_sycl() -> None:
     other = loaders.in_this_process()
     if other and not loaders.leads_to_us(other):
         raise errors.Unavailable(
-            f"the loader {other} is in this process already, and SYCL's runtime would take that one",
-            remedy="Call enable_sycl() first of all; or start the program with `anyzero run`; or name our driver to "
+            f"the loader {other} is in this process already, and SYCL's runtime would use that one",
+            remedy="Call enable_sycl() earlier; or start the program with `anyzero run`; or name our driver to "
             f"that loader, before it is loaded: ZE_ENABLE_ALT_DRIVERS={loaders.DRIVER}",
         )
     adapter = loaders.mapped(_ADAPTER)

@@ -47,7 +47,7 @@ _get_access: Final = function("zeVirtualMemGetAccessAttribute")
 
 def _number(access: str) -> int:
     if access not in _ACCESS:
-        raise ValueError(f"access={access!r}: one of {', '.join(_ACCESS)}")
+        raise ValueError(f"access={access!r} is not one of {', '.join(_ACCESS)}")
     return _ACCESS[access]
 
 

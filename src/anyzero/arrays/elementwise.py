@@ -67,7 +67,7 @@ class Elementwise:
             if arrays[name].shape != shape:
                 raise errors.InvalidArgument(
                     f"{name} has shape {arrays[name].shape} and the elements have shape {shape}",
-                    remedy="An output has the shape that its inputs have together.",
+                    remedy="An output has the shape to which its inputs are broadcast.",
                 )
         made = []
         for name in self.outputs:

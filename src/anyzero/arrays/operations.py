@@ -92,7 +92,7 @@ def resolved(name: str, operands: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
     except TypeError:
         shown = " and ".join(str(each) if isinstance(each, np.dtype) else f"a Python {each.__name__}" for each in given)
         raise errors.InvalidArgument(
-            f"{name} takes no {shown}", remedy="Convert with astype(), as numpy's types would have to be converted too."
+            f"{name} does not take {shown}", remedy="Convert it with astype(), as with numpy."
         ) from None
 
 

@@ -40,7 +40,7 @@ def node_of(value: Any) -> Any:
         return Number(value.item(), value.dtype)
     if isinstance(value, np.ndarray):
         raise TypeError(
-            f"an array of numpy and a Buffer have no operators together: Context.to_device() copies the array of shape "
+            f"operators do not mix numpy arrays and Buffers: Context.to_device() copies the array of shape "
             f"{value.shape} to the device, Buffer.copy_to() the buffer to the host"
         )
     return None
@@ -85,7 +85,7 @@ def ufunc(function: Any, method: str, inputs: tuple[Any, ...], options: dict[str
         call = f"np.{function.__name__}" + ("" if method == "__call__" else f".{method}")
         given = f" with {', '.join(options)}=" if options else ""
         raise TypeError(
-            f"{call}{given} takes no Buffer; copy_to() brings it to numpy, and dpnp has more of numpy's functions"
+            f"{call}{given} does not take a Buffer; copy_to() copies it to a numpy array, and dpnp has more of numpy's functions"
         )
     nodes = tuple(node_of(each) for each in inputs)
     if any(each is None for each in nodes):
@@ -94,7 +94,7 @@ def ufunc(function: Any, method: str, inputs: tuple[Any, ...], options: dict[str
     if out is not None:
         target = out[0]
         if not isinstance(target, Buffer):
-            raise TypeError(f"out= of np.{function.__name__} is a Buffer, as its operands are")
+            raise TypeError(f"out= of np.{function.__name__} must be a Buffer, like its operands")
         _store(node, target, f"np.{function.__name__}")
         return target
     return _result(node, inputs, 2)
@@ -119,11 +119,11 @@ def _store(node: Any, target: Buffer, what: str) -> None:
         target = target.value
     if not np.can_cast(node.dtype, target.dtype, "same_kind"):
         raise errors.InvalidArgument(
-            f"{what}: {node.dtype} does not go into {target.dtype} by itself",
-            remedy=f"Convert it on purpose: astype(np.{target.dtype}).",
+            f"{what}: {node.dtype} is not converted to {target.dtype} implicitly",
+            remedy=f"Convert it explicitly: astype(np.{target.dtype}).",
         )
     if node.shape != target.shape and broadcast((("", node.shape), ("", target.shape))) != target.shape:
-        raise errors.InvalidArgument(f"{what}: shape {node.shape} does not go into shape {target.shape}")
+        raise errors.InvalidArgument(f"{what}: shape {node.shape} does not fit shape {target.shape}")
     store(node, array_of(target))
 
 
@@ -149,7 +149,7 @@ def assign(buffer: Buffer, index: Any, value: Any) -> None:
         kind = np.dtype(type(node.value)) if node.dtype is None else node.dtype
         if kind.kind == "f" and buffer.dtype.kind in "iub":
             raise errors.InvalidArgument(
-                f"{node.value} does not go into {buffer.dtype} by itself", remedy="Assign int(value)."
+                f"{node.value} is not converted to {buffer.dtype} implicitly", remedy="Assign int(value)."
             )
         node = expression.converted(node, buffer.dtype)
     if is_mask(index):
@@ -220,7 +220,7 @@ def dot(a: Buffer, b: Any) -> Buffer:
         other = getattr(b, "shape", b)
         raise errors.InvalidArgument(
             f"dot takes two arrays with one axis of the same length, not {a.shape} and {other}",
-            remedy="Products of matrices are dpnp's.",
+            remedy="dpnp has products of matrices.",
         )
     return reductions.reduced("sum", expression.operation("multiply", (node_of(a), second)), None, None, keepdims=False)
 

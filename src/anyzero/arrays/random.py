@@ -76,7 +76,7 @@ class RandomGenerator:
     def __init__(self, context: Context, seed: int, stream: int, device: Device | None) -> None:
         for name, value in (("seed", seed), ("stream", stream)):
             if not 0 <= value < 1 << 64:
-                raise errors.InvalidArgument(f"{name} is {value}; it has 64 bits and no sign")
+                raise errors.InvalidArgument(f"{name} is {value}; it must be an unsigned integer of 64 bits")
         self.context = context
         self.device = device or context.device
         self.seed = seed
@@ -123,10 +123,10 @@ class RandomGenerator:
         """
         own: np.dtype[Any] = np.dtype(dtype)
         if own.kind not in "iu":
-            raise errors.InvalidArgument(f"integers are of no dtype {own}")
+            raise errors.InvalidArgument(f"integers() makes integers, not {own}")
         limits = np.iinfo(own)
         if not limits.min <= low < high <= limits.max + 1:
-            raise errors.InvalidArgument(f"integers from {low} up to {high} are none of {own}")
+            raise errors.InvalidArgument(f"the range from {low} up to {high} is empty, or does not fit {own}")
         bits = [f"((az.u64({one}) << 32) | az.u64({other}))" for one, other in ("ab", "cd")]
         values = [f"az.math.mul_hi({each}, high) + low" for each in bits]
         unsigned: np.dtype[Any] = np.dtype(np.uint64)

@@ -36,5 +36,5 @@ def _write(path: str, content: bytes) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with open(os.open(path, flags, 0o666), "wb") as file:  # noqa: PTH123 (it is a descriptor)
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(0, "it is no regular file", path)
+            raise OSError(0, "it is not a regular file", path)
         file.write(content)

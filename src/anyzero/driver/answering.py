@@ -70,9 +70,9 @@ def statuses() -> Iterator[None]:
     try:
         yield
     except WireError as error:
-        raise Refusal(ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, f"the request is not understood: {error}") from None
+        raise Refusal(ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, f"the request is invalid: {error}") from None
     except ConfigError as error:
         raise Refusal(ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, str(error)) from None
     except ImportError as error:
-        text = f"{sys.executable} cannot compile: {error}. Install what anyzero requires there: pip install anyzero"
+        text = f"{sys.executable} cannot compile: {error}. Install anyzero's requirements there: pip install anyzero"
         raise Refusal(ze.ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE, text) from None

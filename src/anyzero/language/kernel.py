@@ -159,7 +159,7 @@ class Kernel:
             return self._given(name, given)
         t = type_of_annotation(given)
         if t is MISSING or t is None:
-            raise TypeError(f"{name} of {self.source.name}: {given!r} is no type; write az.f32, az.ptr[az.f32] …")
+            raise TypeError(f"{name} of {self.source.name}: {given!r} is not a type; write az.f32, az.ptr[az.f32] …")
         return t
 
     # Launching

@@ -141,7 +141,7 @@ def converted(value: Any, of: Any) -> Any:
     if isinstance(of, Vector):
         if isinstance(value, VectorValue):
             if value.type != of:
-                raise Refusal(f"{value.type} is no {of}")
+                raise Refusal(f"{value.type} cannot be converted to {of}")
             return VectorValue(of, value.parts)
         return VectorValue(of, [value] * of.count)
     if not isinstance(of, Scalar) or of.weak:

@@ -238,7 +238,7 @@ class Sampler(Type):
         """A constant of a kernel: ``az.sampler(filter="linear")``."""
         for name, given, allowed in (("address", address, SAMPLER_ADDRESSES), ("filter", filter, SAMPLER_FILTERS)):
             if given not in allowed:
-                raise ValueError(f"{name}={given!r}: one of {', '.join(allowed)}")
+                raise ValueError(f"{name}={given!r} is not one of {', '.join(allowed)}")
         return SamplerValue(address, filter, bool(normalized))
 
 

@@ -19,7 +19,7 @@ from anyzero import errors
 
 __all__ = ["ModelSource", "load"]
 
-_INSTALL: Final = "pip install openvino, or convert the model to IR (model.xml and model.bin) where it is."
+_INSTALL: Final = "pip install openvino, or convert the model to IR (model.xml and model.bin) on a machine that has it."
 _NUMBERED: Final = re.compile(rb'name="(\w+)_\d+"(?= type="(\w+)")')
 """Layer names and types; OpenVINO generates names such as `Add_42` from a process-wide counter."""
 _OTHERWISE: Final = {b"Constant": b"Const"}

@@ -122,6 +122,6 @@ def _read(key: str, value: Any, kind: type, words: tuple[str, ...] | None) -> An
         return number
     if words is not None:
         if text.upper() not in words:
-            raise errors.InvalidArgument(f"{key}={text!r}: one of {', '.join(words)}")
+            raise errors.InvalidArgument(f"{key}={text!r} is not one of {', '.join(words)}")
         return text.upper()
     return text

@@ -70,7 +70,7 @@ def choose() -> Clang:
             return found
         tried.append(f"{' '.join(command)} {trouble}")
     said = f": {'; '.join(tried)}" if tried else ""
-    raise errors.Unavailable(f"OpenCL C needs a clang that writes SPIR-V, and there is none{said}", remedy=_INSTALL)
+    raise errors.Unavailable(f"OpenCL C needs a clang that writes SPIR-V; none was found{said}", remedy=_INSTALL)
 
 
 def _zig() -> str | None:

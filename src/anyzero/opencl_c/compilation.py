@@ -118,7 +118,7 @@ def _run(clang: Clang, arguments: Sequence[str], name: str, text: str) -> tuple[
     if found.returncode:
         raise errors.BuildError(
             said or f"{clang} failed with exit code {found.returncode}",
-            remedy=f"This is what {clang} says.",
+            remedy=f"This message is from {clang}.",
             log=said,
         )
     return found.stdout, said

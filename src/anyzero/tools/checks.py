@@ -179,7 +179,7 @@ def _what_its_plugin_finds() -> str:
     named = os.environ.get(environment.DRIVERS, "").split(",")
     if any(each and os.path.realpath(each) == os.path.realpath(loaders.DRIVER) for each in named):
         return f"its NPU plugin finds this driver by itself, through {found.path}"
-    return f"its NPU plugin takes the loader {found.path}, and finds this driver {other_ways}"
+    return f"its NPU plugin uses the loader {found.path}, and finds this driver {other_ways}"
 
 
 def onnxruntime() -> Iterator[Check]:
@@ -283,7 +283,7 @@ def _refused() -> Iterator[Trouble]:
 def _drivers_gone() -> Iterator[Trouble]:
     for listed in filter(None, os.environ.get(environment.DRIVERS, "").split(",")):
         if "/" in listed and not Path(listed).exists():
-            yield "warning", f"{environment.DRIVERS} names {listed}, which does not exist", "Take it out."
+            yield "warning", f"{environment.DRIVERS} names {listed}, which does not exist", "Remove it."
 
 
 def _installed(package: str) -> str:

@@ -172,7 +172,7 @@ examples:
   anyzero spirv dis kernels.spv              the module, one instruction per line
   anyzero spirv passes                       the compiler's passes, in their order
 
-`anyzero spirv asm --help` and the like tell more. FILE is SPIR-V as clang, llvm-spirv or spirv-as write it; - is
+`anyzero spirv COMMAND --help` has the options. FILE is SPIR-V as clang, llvm-spirv or spirv-as write it; - is
 standard input. `anyzero docs compiler` explains what you see.
 """
 _SPIRV_ASM = """\
@@ -287,9 +287,9 @@ def _parser() -> argparse.ArgumentParser:
     judge.usage = "anyzero check [options] [--] PROGRAM [ARGUMENT …]"
     judge.set_defaults(failure=125)
     judge.add_argument("--only", metavar="CHECKS", help="some of memory,sync,strict; default all")
-    judge.add_argument("--stop", action="store_true", help="let a kernel end at its first mistake")
+    judge.add_argument("--stop", action="store_true", help="end a kernel at its first mistake")
     judge.add_argument(
-        "--format", choices=["text", "json", "sarif"], default="text", help="of the report; default text"
+        "--format", choices=["text", "json", "sarif"], default="text", help="format of the report; default text"
     )
     judge.add_argument("-o", "--output", metavar="FILE", help="write the report to a file; default standard output")
     _add_choices(judge)
@@ -359,7 +359,7 @@ def _add_spirv(kinds: Any) -> None:
     text = add("dis", "print a module, one instruction per line", _SPIRV_DIS, _spirv_dis)
     for each in (code, text):
         each.add_argument("--output", metavar="FILE", help="write here instead of standard output")
-    facts = add("info", "print what a module declares and what its kernels become", _SPIRV_INFO, _spirv_info)
+    facts = add("info", "print a module's declarations and its compiled kernels", _SPIRV_INFO, _spirv_info)
     add_choices(facts)
     facts.add_argument("--json", action="store_true", help="as JSON")
     _add_kind(kinds, "passes", "print the compiler's passes, in their order", _SPIRV_PASSES, _spirv_passes)
@@ -371,7 +371,7 @@ def _add_model(
     made = _add_kind(kinds, name, summary, examples, command)
     made.add_argument("model", metavar="MODEL", help="the file of a model: OpenVINO IR (.xml), ONNX, …")
     made.add_argument(
-        "--config", action="append", default=[], metavar="KEY=VALUE", help="compile the model with it; repeatable"
+        "--config", action="append", default=[], metavar="KEY=VALUE", help="a property to compile the model with; repeatable"
     )
     made.add_argument(
         "--shape", default="", metavar="SHAPES", help="shapes of the inputs, where the model leaves them open"
@@ -395,13 +395,13 @@ def _add_kind(
 
 
 def _add_choices(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--devices", metavar="D", help="the devices that there are, as in ANYZERO_DEVICES: cpu:tiles=2")
-    parser.add_argument("--profile", metavar="P", help="the identity that they show, as in ANYZERO_PROFILE")
+    parser.add_argument("--devices", metavar="D", help="the devices, as in ANYZERO_DEVICES: cpu:tiles=2")
+    parser.add_argument("--profile", metavar="P", help="the identity that they report, as in ANYZERO_PROFILE")
     parser.add_argument(
         "--loader",
         metavar="L",
         choices=["ours", "system"],
-        help="whose libze_loader.so.1: ours, or the system's; else the system's if that is new enough",
+        help="which libze_loader.so.1 to use; default: the system's if it is new enough, else ours",
     )
 
 

@@ -20,9 +20,9 @@ _WIDEST: Final = 120
 
 
 def run(*, as_json: bool) -> int:
-    """Look at everything, say what was found, and return 1 where something has to be fixed."""
+    """Run all checks, print their results, and return 1 if a problem has to be fixed."""
     # Most of them wait for a process that they started.
-    with progress("looking at everything"), ThreadPoolExecutor() as pool:
+    with progress("running the checks"), ThreadPoolExecutor() as pool:
         found = [check for checks in pool.map(_done, CHECKS) for check in checks]
     bad = sum(check.state == "bad" for check in found)
     if as_json:
@@ -38,14 +38,14 @@ def _done(check: Callable[[], Iterator[Check]]) -> list[Check]:
         return list(check())
     except Exception as error:
         # The doctor looks at broken installations, and what the other checks say may be just what is needed.
-        said = f"this check failed itself: {type(error).__name__}: {error}"
+        said = f"this check raised an exception: {type(error).__name__}: {error}"
         return [Check(check.__name__.replace("_", " "), "bad", said, "That is a bug: please report it.")]
 
 
 def _verdict(bad: int) -> str:
     if not bad:
         return "Everything that is needed works."
-    return f"{bad} {'thing has' if bad == 1 else 'things have'} to be fixed."
+    return f"{bad} problem{'' if bad == 1 else 's'} to fix."
 
 
 def _table(found: Sequence[Check], width: int) -> str:

@@ -98,7 +98,7 @@ class TrustedFolder:
                 raise UntrustedError(f"{where} is not a regular file")
             _judge(found, where, last=True)
             if found.st_nlink != 1:
-                raise UntrustedError(f"{where} has other names elsewhere")
+                raise UntrustedError(f"{where} has more than one hard link")
         except BaseException:
             os.close(descriptor)
             raise

@@ -248,9 +248,9 @@ def test_what_cannot_be_shared(ctx: az.Context, cl_ctx: Any, cl_queue: Any) -> N
     for wrong in (None, 7, np.zeros(4), ctx.zeros(4)):
         with pytest.raises(TypeError, match=r"pyopencl\.Buffer"):
             opencl.buffer(ctx, wrong)
-    with pytest.raises(TypeError, match=r"anyzero\.Context is wanted"):
+    with pytest.raises(TypeError, match=r"anyzero\.Context is expected"):
         opencl.buffer(cl_ctx, theirs)
-    with pytest.raises(TypeError, match=r"pyopencl\.CommandQueue is wanted"):
+    with pytest.raises(TypeError, match=r"pyopencl\.CommandQueue is expected"):
         opencl.buffer(ctx, theirs, queue=ctx)
     other = cl.Context(cl_ctx.devices)
     with pytest.raises(az.InvalidHandle, match="different contexts"):

@@ -191,9 +191,9 @@ def test_variables_that_nobody_reads_or_takes(monkeypatch: pytest.MonkeyPatch) -
     assert found["nothing reads ANYZERO_DEVISES"].remedy == "Did you mean ANYZERO_DEVICES?"
     assert found["nothing reads ANYZERO_DEVISES"].state == "warning"
     assert "anyzero docs environment" in found["nothing reads ANYZERO_XYZZY"].remedy
-    loud = found["ANYZERO_LOG='loud': not one of the known words"]
+    loud = found["ANYZERO_LOG='loud': not one of the accepted values"]
     assert (loud.state, loud.remedy) == ("bad", "It takes off, error.")
-    assert found["ANYZERO_LANES='3': not one of the known words"].state == "bad"
+    assert found["ANYZERO_LANES='3': not one of the accepted values"].state == "bad"
     assert found["ZE_ENABLE_ALT_DRIVERS names /nowhere/driver.so"].state == "warning"
     assert len(found) == 5
 
@@ -237,7 +237,7 @@ def test_the_report_is_a_table_with_remedies(
     assert lines[1].startswith("! cache   word word")
     assert lines[2].startswith("          word")
     assert any(line.startswith("          → fix it") for line in lines)
-    assert lines[-4:] == ["✗ loader  not there", "          → build it", "", "1 thing has to be fixed."]
+    assert lines[-4:] == ["✗ loader  not there", "          → build it", "", "1 problem to fix."]
     assert max(map(len, lines)) <= 120
 
 
@@ -265,7 +265,7 @@ def test_a_check_that_fails_itself_hides_no_other(
     monkeypatch.setattr(doctor, "CHECKS", (broken, examples))
     assert doctor.run(as_json=False) == 1
     out = capsys.readouterr().out
-    assert "✗ broken  this check failed itself: RuntimeError: oh" in out
+    assert "✗ broken  this check raised an exception: RuntimeError: oh" in out
     assert "✓ driver" in out
 
 

@@ -42,7 +42,7 @@ def manifest(request: Reader) -> bytes:
     build_flags, serializer, purpose, weights_size, xml = GraphRequest.read(request)
     request.end()
     if serializer not in (ModelSerializer.WHOLE, ModelSerializer.POINTING):
-        raise Refusal(ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, f"there is no serialisation {serializer} of a model")
+        raise Refusal(ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, f"there is no serialisation format {serializer} of a model")
     given = flags.parse(build_flags)
     model = ir.read(xml)
     check_edges(model)

@@ -173,7 +173,7 @@ def checksum(data: bytes | memoryview, before: int = 0) -> int:
 
 def _argument(index: int, row: ContainerArgument, name: str) -> Argument:
     if row.kind not in _KINDS:
-        raise WireError(f"argument {index} is of kind {row.kind}, which there is not")
+        raise WireError(f"argument {index} is of kind {row.kind}, which does not exist")
     type_, _, name = name.rpartition(" ")
     return Argument(index, name, _KINDS[row.kind], row.size, row.offset, row.alignment, row.access, type_)
 
@@ -181,8 +181,8 @@ def _argument(index: int, row: ContainerArgument, name: str) -> Argument:
 def _string(reader: Reader, length: int) -> str:
     raw = reader.raw(length + 1)
     if raw[-1]:
-        raise WireError("a text has no end")
+        raise WireError("a string is not terminated")
     try:
         return raw[:-1].decode()
     except UnicodeDecodeError:
-        raise WireError("a text is not UTF-8") from None
+        raise WireError("a string is not UTF-8") from None

@@ -49,7 +49,7 @@ def decode(data: bytes) -> LineTable:
     reader = Reader(memoryview(data))
     head = LineTableHead.unpack(reader.raw(layout.LINE_TABLE_HEAD_BYTES))
     if head.rows * layout.LINE_ROW_BYTES + head.places * layout.LINE_PLACE_BYTES + head.text_bytes != reader.left:
-        raise WireError("the line table of the container is not as long as it says")
+        raise WireError("the line table of the container has an inconsistent length")
     rows = [LineRow.unpack(reader.raw(layout.LINE_ROW_BYTES)) for _ in range(head.rows)]
     packed = [LinePlace.unpack(reader.raw(layout.LINE_PLACE_BYTES)) for _ in range(head.places)]
     texts = reader.raw(head.text_bytes)
@@ -57,7 +57,7 @@ def decode(data: bytes) -> LineTable:
     def text(at: int) -> str:
         end = texts.find(b"\0", at)
         if end < 0:
-            raise WireError("the line table of the container has a text without an end")
+            raise WireError("the line table of the container has an unterminated string")
         return texts[at:end].decode(errors="replace")
 
     places = tuple(
@@ -65,7 +65,7 @@ def decode(data: bytes) -> LineTable:
         for each in packed
     )
     if any(each.caller > number for number, each in enumerate(places)):
-        raise WireError("the line table of the container has a call inside of itself")
+        raise WireError("the line table of the container has a cyclic call")
     if any(row.place > len(places) for row in rows):
-        raise WireError("the line table of the container names a place that it does not have")
+        raise WireError("the line table of the container refers to an entry that does not exist")
     return LineTable(tuple((row.offset, row.place) for row in rows), places)

@@ -188,7 +188,7 @@ class _Combination:
         for have, need, type_ in zip(wanted, given, (caller.type.result, *caller.type.parameters), strict=True):
             if have != need and type_.scalar is None and not isinstance(type_, Pointer):
                 places = f"inputs {part.index} and {provider.index}"
-                self.wrong.append(f'"{caller.name}" hands over {type_}, which is not the same in {places}')
+                self.wrong.append(f'"{caller.name}" passes {type_}, which differs between {places}')
                 return
         function_type = self.id(part, part.module.words[caller.offset + 4])
         parameters = [next(self.fresh) for _ in wanted[1:]]

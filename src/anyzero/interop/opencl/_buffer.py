@@ -31,7 +31,7 @@ _KINDS: Final[dict[int, MemoryKind]] = {
     ze.ZE_MEMORY_TYPE_SHARED: "shared",
     ze.ZE_MEMORY_TYPE_DEVICE: "device",
 }
-_COPY: Final = "Pass copy=True for a buffer of its own with the present contents."
+_COPY: Final = "Pass copy=True for a separate buffer with the current contents."
 
 
 def buffer(
@@ -91,7 +91,7 @@ def buffer(
     foreign = [each for each in mem.context.devices if not each.type & cl.device_type.CPU]
     if foreign:
         raise errors.UnsupportedFeature(
-            f"the memory of {foreign[0].name} is not the host's, so Level Zero cannot use it as it is", remedy=_COPY
+            f"the memory of {foreign[0].name} is not host memory, so Level Zero cannot share it", remedy=_COPY
         )
     mapping = _Mapping(mem, line)
     allocation, kind, offset = _known_to_driver(ctx, where, mapping)

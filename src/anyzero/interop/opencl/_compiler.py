@@ -63,14 +63,14 @@ def options_for_clang(options: str) -> list[str]:
         if word in _WITH_A_VALUE:
             value = next(words, None)
             if value is None:
-                raise errors.InvalidArgument(f"the build option {word} stands at the end, without a value")
+                raise errors.InvalidArgument(f"the build option {word} has no value")
             made.append(word + value)
         elif word in _TAKEN or word.startswith((*_WITH_A_VALUE, "-cl-std=", "-cl-ext=")):
             made.append(word)
         elif word not in _WITHOUT_MEANING:
             raise errors.InvalidArgument(
-                f"what the build option {word} means to clang is not known",
-                remedy="Pass options= with what clang should get instead.",
+                f"the effect of the build option {word} in clang is not known",
+                remedy="Pass options= with the options for clang instead.",
             )
     if not any(each.startswith("-cl-std=") for each in made):
         # OpenCL's own default.

@@ -57,7 +57,7 @@ def module(
     for part in parts:
         if not isinstance(part, cl.Program | cl._cl._Program):  # noqa: SLF001 (link_program() returns that one)
             raise TypeError(
-                f"the second argument is {program!r}, where a pyopencl.Program, or a list of them, is wanted"
+                f"the second argument is {program!r}; a pyopencl.Program, or a list of them, is expected"
             )
     if not parts:
         raise errors.InvalidArgument("no program: the list of parts is empty")

@@ -113,7 +113,7 @@ class Link:
         made = _own["anyzero_link"](_CALLED, place, reference, level_zero, failure is not None, failure or 0)
         if not made:
             _opencl["clReleaseEvent"](reference)
-            raise errors.OutOfHostMemory("the system refused a thread that waits for the event")
+            raise errors.OutOfHostMemory("the system cannot start a thread that waits for the event")
         self._pointer: int = made
         self._drop = _drop
 
@@ -171,7 +171,7 @@ class Turns:
         if outcome == _OPENCL_FAILED:
             status = cl.status_code.to_string(self._error.value, "status %d")
             raise errors.Error(f"OpenCL cannot hand over the queue: {status}")
-        raise errors.OutOfHostMemory("the system refused a thread that waits for the event")
+        raise errors.OutOfHostMemory("the system cannot start a thread that waits for the event")
 
     def __del__(self) -> None:
         if hasattr(self, "_pointer"):

@@ -20,7 +20,7 @@ def require(kind: type, value: object, place: str) -> None:
     """Raise TypeError for anything but a `kind`."""
     if not isinstance(value, kind):
         wanted = f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
-        raise TypeError(f"{place} is {value!r}, where a {wanted} is wanted")
+        raise TypeError(f"{place} is {value!r}; a {wanted} is expected")
 
 
 def failed(what: str, error: cl.Error, remedy: str = "") -> errors.Error:

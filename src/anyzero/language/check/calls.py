@@ -49,7 +49,7 @@ def call(e: Expressions, node: ast.Call) -> tree.Expression:
     called = e.static(node.func)
     if called is MISSING:
         text = ast.unparse(node.func)
-        raise Refusal(f"{text} is not known here{hints.for_name(text)}")
+        raise Refusal(f"{text} is not defined here{hints.for_name(text)}")
     if isinstance(called, Function):
         return _function(e, node, called)
     if called is SAMPLER:
@@ -74,9 +74,9 @@ def call(e: Expressions, node: ast.Call) -> tree.Expression:
     if called.__hash__ and called in STANDARD_CALLS:
         return STANDARD_CALLS[called](e, node)
     if called is range:
-        raise Refusal("range stands in `for … in range(…)` only")
+        raise Refusal("range is allowed in `for … in range(…)` only")
     if called is print:
-        raise Refusal("print is a statement of its own")
+        raise Refusal("print must be a statement of its own")
     special = _SPECIAL.get(getattr(called, "__name__", ""))
     if special is not None and getattr(called, "__module__", "").startswith("anyzero.language"):
         return special(e, node)
@@ -92,7 +92,7 @@ def _conversion(e: Expressions, node: ast.Call, to: Scalar) -> tree.Expression:
         return tree.Constant(to, 0)
     value = e.of(node.args[0])
     if not isinstance(value.type, Scalar):
-        raise Refusal(f"{value.type} does not become {to}")
+        raise Refusal(f"{value.type} cannot be converted to {to}")
     return e.convert(value, to, node, explicit=True)
 
 

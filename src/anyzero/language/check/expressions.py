@@ -141,13 +141,13 @@ class Expressions:
     def _require_assignable(given: Any, to: Any) -> None:
         if isinstance(given, Scalar) and isinstance(to, Scalar):
             if given.kind == "f" and to.kind != "f":
-                raise Refusal(f"a {given} becomes {to} only on purpose: write {_spelled(to)}(…)")
+                raise Refusal(f"a {given} is not converted to {to} implicitly: write {_spelled(to)}(…)")
             return
         if isinstance(to, Pointer) and (
             (isinstance(given, Memory) and given.decayed == to) or (isinstance(given, Array) and given.pointer == to)
         ):
             return
-        raise Refusal(f"{given} is no {to}")
+        raise Refusal(f"{given} cannot be converted to {to}")
 
     def _retyped(self, value: tree.Constant, to: Scalar, explicit: bool) -> tree.Constant:
         number = value.value
@@ -161,7 +161,7 @@ class Expressions:
             return tree.Constant(to, float(number))
         if not explicit:
             if isinstance(number, float):
-                raise Refusal(f"{number} becomes {to} only on purpose: write {_spelled(to)}({number})")
+                raise Refusal(f"{number} is not converted to {to} implicitly: write {_spelled(to)}({number})")
             require_fit(number, to)
         number = int(number) & ((1 << to.bits) - 1)
         return tree.Constant(to, number - (1 << to.bits) if number > to.high else number)
@@ -232,7 +232,7 @@ class Expressions:
         t = of_value(node.value)
         if t is None:
             text = "; print and assert take texts" if isinstance(node.value, str) else ""
-            raise Refusal(f"{node.value!r} is not a number; the language computes with numbers{text}")
+            raise Refusal(f"{node.value!r} is not a number; kernels compute with numbers only{text}")
         return tree.Constant(t, node.value)
 
     def _name(self, node: ast.Name) -> tree.Expression:
@@ -244,7 +244,7 @@ class Expressions:
             return tree.Name(scope.read(node.id), node.id)
         found = self._outside_value(node)
         if found is None:
-            raise Refusal(f"{node.id} is not known here{hints.for_name(node.id)}")
+            raise Refusal(f"{node.id} is not defined here{hints.for_name(node.id)}")
         return found
 
     def _attribute(self, node: ast.Attribute) -> tree.Expression:
@@ -365,7 +365,7 @@ class Expressions:
     def _binop(self, node: ast.BinOp) -> tree.Expression:
         sign = _SIGNS.get(type(node.op))
         if sign is None:
-            raise Refusal("matrices have no @ here; write the loops")
+            raise Refusal("the operator @ is not supported; write the loops")
         left, right = self.of(node.left), self.of(node.right)
         if any(isinstance(each.type, Array) for each in (left, right)) and not is_integer(right.type):
             operands = f"{left.type} {sign} {right.type}"

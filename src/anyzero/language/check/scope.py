@@ -104,7 +104,7 @@ class Scope:
     def declare(self, name: str, t: Any) -> None:
         """An annotation has given a variable its type."""
         if name in self.parameters:
-            raise Refusal(f"{name} is a parameter and has its type")
+            raise Refusal(f"{name} is a parameter, whose type is fixed")
         if self.annotated.get(name, t) != t:
             raise Refusal(f"{name} is {self.annotated[name]} already; a variable has one type")
         self.annotated[name] = t

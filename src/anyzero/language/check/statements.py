@@ -121,7 +121,7 @@ class Statements:
         if self.scope.strict and isinstance(given, Scalar) and isinstance(to, Scalar) and not annotated:
             if not is_weak(given) and given != to and common(given, to) != to:
                 line = self.scope.lines.get(name, 0)
-                raise Refusal(f"{name} is {to} since line {line}; a {given} goes there on purpose only: az.{to}(…)")
+                raise Refusal(f"{name} is {to} since line {line}; a {given} needs an explicit conversion: az.{to}(…)")
         elif self.scope.strict and given != to and not _is_alike(given, to):
             line = self.scope.lines.get(name, 0)
             raise Refusal(f"{name} is {to} since line {line}, and {given} here; a variable has one type")
@@ -147,7 +147,7 @@ class Statements:
             ]
             return tree.Unpack(node, list(names), tree.TupleOf(wanted, made))
         if self.scope.strict and value.type != wanted:
-            raise Refusal(f"{value.type} does not go to variables of {wanted}")
+            raise Refusal(f"{value.type} cannot be assigned to variables of {wanted}")
         return tree.Unpack(node, list(names), value)
 
     def _to_elements(self, target: ast.Tuple, value: tree.Expression, node: ast.stmt) -> list[tree.Statement]:
@@ -169,7 +169,7 @@ class Statements:
         self, target: ast.expr, base: tree.Expression, at: tree.Expression, value: tree.Expression, node: ast.stmt
     ) -> tree.Statement:
         if not isinstance(target, ast.Name) or not isinstance(base, tree.Name):
-            raise Refusal("components are assigned in a variable; store the whole vector to memory")
+            raise Refusal("components can be assigned only in variables; store the whole vector to memory")
         self.scope.assign(target.id, base.type, node)
         return tree.SetComponent(node, target.id, at, self.expressions.convert(value, base.type.element, node))
 
@@ -182,10 +182,10 @@ class Statements:
             return self._to_name(name, self.expressions.of(node.value), node)
         if isinstance(of, Memory):
             if node.value is not None:
-                raise Refusal(f"local and private memory begins without values; write {name} = {of!r}")
+                raise Refusal(f"local and private memory has no initial values; write {name} = {of!r}")
             value: tree.Expression = self.expressions.own(of, node)
         elif node.value is None:
-            raise Refusal("a variable begins with a value")
+            raise Refusal("a variable needs an initial value")
         else:
             value = self.expressions.of(node.value)
         self.scope.declare(name, of)
@@ -252,7 +252,7 @@ class Statements:
         step = given[2] if len(given) > 2 else tree.Constant(WEAK_INT, 1)
         counter = common(common(start.type, stop.type), step.type)
         if isinstance(step, tree.Constant) and step.value == 0:
-            self.scope.source.refuse(call.args[2], "the step of range is not 0")
+            self.scope.source.refuse(call.args[2], "the step of range must not be 0")
         constant = isinstance(step, tree.Constant | tree.Specialized)
         rises = step.value > 0 if constant else True if e.is_nonnegative(step) else None  # type: ignore[attr-defined]
         counter = defaulted(counter) if self.scope.strict else counter
