@@ -1,4 +1,4 @@
-"""What can go wrong, as exceptions that say what to do next.
+"""Exceptions. Each says what went wrong and what to do next.
 
 Every failure of Level Zero is an :class:`Error` that carries the result code, the function that returned it and the
 driver's own words. The subclasses group the results by what a program would do about them; where Python has an
@@ -104,13 +104,13 @@ class DeviceLost(Error):
 
 
 class OutOfDeviceMemory(Error, MemoryError):
-    """The device has not enough memory."""
+    """The device does not have enough memory."""
 
     remedy = "Close buffers and images that are no longer needed, or raise ANYZERO_MEMORY."
 
 
 class OutOfHostMemory(Error, MemoryError):
-    """The host has not enough memory."""
+    """The host does not have enough memory."""
 
     remedy = "Close buffers that are no longer needed, or allocate less."
 
@@ -120,7 +120,7 @@ class InvalidArgument(Error, ValueError):
 
 
 class InvalidHandle(Error):
-    """A handle is null, of another kind, of another context, or its object is gone."""
+    """A handle is null, of another kind, of another context, or its object was destroyed."""
 
     remedy = "Use objects of one context, and keep them until the commands that use them are done."
 
@@ -244,7 +244,7 @@ _CLASSES: dict[int, type[Error]] = {
 
 
 def from_result(result: int, function: str, detail: str = "") -> Error:
-    """The exception for what `function` returned; never None, also for results that this version does not know.
+    """The exception for a result of `function`; never None, also for results that this version does not know.
 
     >>> print(from_result(0x78000009, "zeMemAllocDevice", "size 0"))
     zeMemAllocDevice UNSUPPORTED_SIZE: size 0

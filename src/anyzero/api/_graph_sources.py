@@ -125,7 +125,8 @@ def build_flags(options: GraphOptions, *, profiling: bool) -> bytes | None:
     for key, value in configured.items():
         if not key.replace("_", "").isalnum() or '"' in value:
             raise errors.InvalidArgument(
-                f"{key}={value!r} cannot be passed to the compiler: a key has letters, digits and _, and a value has no quotation marks"
+                f"{key}={value!r} cannot be passed to the compiler: a key has letters, digits and _, "
+                "and a value has no quotation marks"
             )
     if configured:
         pairs = " ".join(f'{key}="{value}"' for key, value in configured.items())

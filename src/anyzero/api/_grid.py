@@ -104,7 +104,9 @@ class NDRange:
             if size % each:
                 raise self._indivisible(axis, size, each, group is None)
             if each > _LARGEST:
-                raise errors.UnsupportedSize(f"{each} work-items of a group along {axis}: a group has at most {_LARGEST}")
+                raise errors.UnsupportedSize(
+                    f"{each} work-items of a group along {axis}: a group has at most {_LARGEST}"
+                )
             if size // each > _LARGEST:
                 raise errors.UnsupportedSize(f"{size // each} groups along {axis}: a launch has at most {_LARGEST}")
         return Grid(self.global_size, part, start, cooperative)

@@ -131,7 +131,9 @@ def _constant(number: int, value: Any) -> bytes:
                 f"specialization constant {number} is {value!r}, which is not a number"
             ) from None
         if not -(1 << 63) <= whole < 1 << 64:
-            raise errors.InvalidArgument(f"specialization constant {number} is {whole}, which does not fit any constant")
+            raise errors.InvalidArgument(
+                f"specialization constant {number} is {whole}, which does not fit any constant"
+            )
         return (whole % (1 << 64)).to_bytes(8, "little")
     if len(raw) > _LARGEST:
         raise errors.InvalidArgument(f"specialization constant {number} has {len(raw)} bytes; the largest have 8")

@@ -1,4 +1,4 @@
-"""What makes memory: buffers, images and address ranges of the devices of a context."""
+"""Allocation: buffers, images and address ranges for the devices of a context."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ class Allocator(Resource):
         return made
 
     def close_ipc(self, handle: bytes) -> None:
-        """Invalidate a handle of `Buffer.ipc_handle`: it cannot be opened any more.
+        """Invalidate a handle of `Buffer.ipc_handle`: it can no longer be opened.
 
         >>> ctx = az.device().context()
         >>> mine = ctx.zeros(4)
@@ -233,7 +233,7 @@ class Allocator(Resource):
         return PhysicalMemory(self._context, device or self.device, nbytes, on_host=on_host)
 
     def make_resident(self, memory: Buffer | Image, *, device: Device | None = None) -> None:
-        """Bring memory to a device without on-demand paging and keep it there; `OutOfDeviceMemory` when that is full.
+        """Make memory resident on a device without on-demand paging; raise `OutOfDeviceMemory` if the device is full.
 
         >>> ctx = az.device().context()
         >>> x = ctx.zeros(4)

@@ -266,9 +266,7 @@ class Buffer(Arithmetic):
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         if self.kind == "device":
-            raise TypeError(
-                "the host cannot access device memory: use copy_to(), or create it with kind='shared'"
-            )
+            raise TypeError("the host cannot access device memory: use copy_to(), or create it with kind='shared'")
         allocation = self.allocation
         start = self.pointer - allocation.handle
         array = np.asarray(allocation)[start : start + self.nbytes].view(self.dtype).reshape(self.shape)

@@ -1,6 +1,6 @@
-"""Graphs of commands: what immediate lists append, captured instead of run, to run as one command many times.
+"""Command graphs: commands of immediate lists, captured instead of run, and replayed as one command.
 
-A graph of an NPU is another thing, a compiled model: `Graph`.
+A `Graph` is something else: a model compiled for an NPU.
 """
 
 from __future__ import annotations

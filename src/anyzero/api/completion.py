@@ -1,4 +1,4 @@
-"""What can be waited for."""
+"""Completions: the common interface of everything that can be waited for."""
 
 from __future__ import annotations
 

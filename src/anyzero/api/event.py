@@ -1,4 +1,4 @@
-"""Events: the points at which commands, queues and the host meet."""
+"""Events: synchronization between commands, queues and the host."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ class Event(Completion, Resource):
         return not result
 
     def signal(self) -> None:
-        """Signal the event from the host; what waits for it goes on.
+        """Signal the event from the host; commands and threads that wait for it continue.
 
         >>> event = az.device().context().event()
         >>> event.signal(); event.done
@@ -151,7 +151,7 @@ class Event(Completion, Resource):
             check(result, _signal)
 
     def reset(self) -> None:
-        """Make the event ready to be signalled again.
+        """Reset the event, so that it can be signalled again.
 
         >>> event = az.device().context().event()
         >>> event.signal(); event.reset(); event.done
@@ -175,5 +175,5 @@ class Event(Completion, Resource):
 
     @property
     def kernel_ns(self) -> int:
-        """How many nanoseconds its command took on the device."""
+        """The duration of its command on the device, in nanoseconds."""
         return elapsed_ns(self.handle, self.context.device)

@@ -1,4 +1,4 @@
-"""Event pools: where events live, so that another process can reach them."""
+"""Event pools: storage for events, which other processes can open."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _get_ipc: Final = function("zeEventPoolGetIpcHandle")
 
 
 class EventPool(Resource):
-    """Room for `count` events. ``pool[i]`` is the event at place `i`, the same one every time.
+    """Storage for `count` events. ``pool[i]`` is the event with index `i`, always the same object.
 
-    With ``ipc=True`` another process can open the pool by `ipc_handle` and sees the same flags at the same places. Any
+    With ``ipc=True`` another process can open the pool by `ipc_handle` and shares the events by their indices. Any
     thread may use a pool.
 
     >>> pool = az.device().context().event_pool(2)

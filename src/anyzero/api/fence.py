@@ -1,4 +1,4 @@
-"""Fences: how the host learns that a submission is done."""
+"""Fences: notification of the host that a submission is done."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SIGNALLED: Final = ctypes.byref(_signalled)
 
 
 class Fence(Completion, Resource):
-    """Done when what was submitted with it is done. `CommandQueue.submit` returns one.
+    """A fence is signalled when its submission is done. `CommandQueue.submit` returns one.
 
     A fence of your own (`CommandQueue.fence`) serves many submissions, with a `reset` before each. Any thread may wait.
 
@@ -77,7 +77,7 @@ class Fence(Completion, Resource):
         return True
 
     def reset(self) -> None:
-        """Make the fence ready for the next submission.
+        """Reset the fence for the next submission.
 
         >>> fence = az.device().context().queue().fence(signalled=True)
         >>> fence.reset(); fence.done

@@ -40,7 +40,7 @@ _REMEDY: Final = "`anyzero docs npu` describes the supported models; `log` has a
 
 @dataclass(frozen=True, slots=True)
 class GraphCompiler:
-    """What makes graphs for a device: the version of the extension, its own, the newest opset, and its options."""
+    """The graph compiler of a device: versions of the extension and of the compiler, the newest opset, its options."""
 
     extension: str
     version: str
@@ -50,10 +50,10 @@ class GraphCompiler:
 
 @dataclass(frozen=True, slots=True)
 class GraphProperties:
-    """How a graph came to be.
+    """The origin of a graph.
 
-    Exactly one of `cached` (the driver knew the model), `compiled` and `precompiled` (a native blob) is true.
-    `in_place` tells that a blob is used where it lies, `profiling` that layers can be timed.
+    Exactly one of `cached` (found in the driver's cache), `compiled` and `precompiled` (a native blob) is true.
+    With `in_place` the blob's memory is used without a copy; with `profiling` layers can be timed.
     """
 
     cached: bool
@@ -91,7 +91,7 @@ class _Binary:
 class Graph(Resource):
     """A compiled model. `Context.graph` makes one; lists run it with `execute`.
 
-    Its arguments keep what they were `set` to, and a list takes what they are at that moment, so several lists and
+    Arguments keep the memory that they were `set` to. Appending captures their current values, so several lists and
     threads can run one graph on memory of their own. Any thread may use a graph.
     """
 
@@ -167,12 +167,12 @@ class Graph(Resource):
 
     @property
     def inputs(self) -> tuple[GraphArgument, ...]:
-        """What the model takes, without states and shapes."""
+        """The inputs of the model, without states and shapes."""
         return tuple(each for each in self.arguments if each.direction == "input" and each.role == "data")
 
     @property
     def outputs(self) -> tuple[GraphArgument, ...]:
-        """What the model gives, without states and shapes."""
+        """The outputs of the model, without states and shapes."""
         return tuple(each for each in self.arguments if each.direction == "output" and each.role == "data")
 
     def argument(self, which: int | str | GraphArgument) -> GraphArgument:
@@ -191,7 +191,7 @@ class Graph(Resource):
 
     @property
     def properties(self) -> GraphProperties:
-        """How it came to be, and what it can do."""
+        """Its origin, and whether it can be profiled."""
         found = npu.ze_graph_properties_3_t()
         called = self.called.GetProperties3
         check(called(self.handle, ctypes.byref(found)), called)
@@ -206,14 +206,14 @@ class Graph(Resource):
 
     @property
     def build_log(self) -> str:
-        """What the compiler had to say; `BuildError.log` when it failed."""
+        """The compiler's messages; `BuildError.log` after a failure."""
         return text_of(self.called.BuildLogGetString, self.handle)
 
     @property
     def native(self) -> memoryview:
-        """The graph as the driver keeps it, from which `Context.graph` makes the same again without compiling.
+        """The native blob of the graph, from which `Context.graph` makes the same graph without compiling.
 
-        It is a view of the driver's memory, which stays while the view is used.
+        It is a view of the driver's memory, which the view keeps alive.
         """
         size, pointer = ctypes.c_size_t(), ctypes.c_void_p()
         called = self.called.GetNativeBinary2
@@ -226,13 +226,13 @@ class Graph(Resource):
         save(path, self.native)
 
     def evict(self) -> None:
-        """Let the driver give back what it holds for the next run; that one takes a little longer."""
+        """Release memory that the driver keeps for the next run; that run takes a little longer."""
         check(self.called.Evict(self.handle), self.called.Evict)
 
     # Its arguments
 
     def set(self, argument: int | str | GraphArgument, value: Buffer | Any) -> None:
-        """Let an argument be a buffer, or an array of the program's own, for what is appended from now on."""
+        """Set the memory of an argument, a buffer or an array, for commands appended from now on."""
         place, memory = self._memory(argument, value)
         with self.turn:
             self._put(place, memory)
@@ -255,9 +255,9 @@ class Graph(Resource):
         self._values[place] = memory.allocation
 
     def set_weights(self, weights: GraphSource) -> None:
-        """Let the weights of a weightless graph be those of a model's file of weights, or of its bytes.
+        """Set the weights of a weightless graph, from the weights file of the model or from its bytes.
 
-        They are read when the graph first runs with them; a later change there means nothing to what has run.
+        They are read when the graph first runs with them; later changes of that memory have no effect.
         """
         values = bytes_of(weights)
         for each in self.arguments:
@@ -272,7 +272,7 @@ class Graph(Resource):
             self.set(each, values[begin : begin + each.nbytes])
 
     def buffers(self, *, kind: Any = "host", context: Context | None = None) -> dict[str, Buffer]:
-        """New memory for all arguments but weights, by their names, zeroed; both sides of a state get the same."""
+        """New memory, zeroed, for all arguments except weights, by name; both arguments of a state share it."""
         where = context or self.context
         made: dict[str, Buffer] = {}
         states: dict[str, Buffer] = {}
@@ -334,7 +334,7 @@ class Graph(Resource):
             )
 
     def profiler(self, count: int = 1) -> GraphProfiler:
-        """Room for the times of `count` runs, of a graph that was made with ``profiling=True``."""
+        """Storage for the layer times of `count` runs, for a graph made with ``profiling=True``."""
         return GraphProfiler(self, count)
 
     def __iter__(self) -> Iterator[GraphArgument]:
@@ -391,7 +391,7 @@ def _compiler_properties(called: Extension, device: Device) -> Any:
 
 
 def compiler_of(device: Device) -> GraphCompiler:
-    """What makes graphs for a device; raise UnsupportedFeature where nothing does."""
+    """The graph compiler of a device; raises UnsupportedFeature if it has none."""
     called = extension(device.driver)
     found = _compiler_properties(called, device)
     ask = called.CompilerGetSupportedOptions
@@ -416,7 +416,7 @@ def supported_layers(
     options: GraphOptions = "",
     device: Device | None = None,
 ) -> tuple[str, ...]:
-    """The layers of a model, by their names, that the compiler takes; the others would be refused."""
+    """The names of the layers of a model that the compiler supports."""
     where = device or context.device
     called = extension(where.driver)
     given = serialize(source, weights, "ir", _compiler_version(called, where))

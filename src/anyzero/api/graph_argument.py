@@ -1,4 +1,4 @@
-"""What graphs take and give: inputs and outputs, states, and the shapes of those that vary."""
+"""Arguments of graphs: inputs, outputs, states, and the shapes of dynamic arguments."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ _WEIGHTS: Final = "vpux_tw_"
 class GraphArgument:
     """One argument of a graph.
 
-    `direction` is ``"input"`` or ``"output"``. `role` is ``"data"`` for what the model itself takes and gives,
-    ``"state"`` for what it keeps between inferences (an input and an output on the same memory), and ``"shape"`` for
-    the actual shape of an argument whose shape varies; `of` names the state, or that argument. ``"weights"`` is a
-    constant of a model that was compiled weightless, and `of` where in the file of weights it begins. `shape` has None
-    where it varies and `bounds` the largest there; memory is always as large as `bounds` say, which is `nbytes`.
-    `precision` is the type of the elements as OpenVINO calls it, `dtype` what numpy makes of the memory.
+    `direction` is ``"input"`` or ``"output"``. `role` is ``"data"`` for inputs and outputs of the model,
+    ``"state"`` for values kept between inferences (an input and an output on the same memory), and ``"shape"`` for
+    the actual shape of a dynamic argument; `of` names the state, or that argument. ``"weights"`` is a
+    constant of a weightless model, and `of` its offset in the weights file. `shape` has None
+    for dynamic dimensions, and `bounds` their upper bounds; the memory always has the size of `bounds`, `nbytes`.
+    `precision` is OpenVINO's name of the element type, `dtype` the numpy type of the memory.
     """
 
     index: int
@@ -88,17 +88,17 @@ class GraphArgument:
 
     @property
     def nbytes(self) -> int:
-        """The memory that it takes, at most."""
+        """Maximum size of its memory, in bytes."""
         return (prod(self.bounds) * self.bits + 7) // 8
 
     @property
     def dynamic(self) -> bool:
-        """Whether its shape varies from one inference to the next."""
+        """Whether its shape is dynamic."""
         return None in self.shape
 
     @property
     def packed(self) -> bool:
-        """Whether several elements share a byte; then numpy sees bytes, and no shape."""
+        """Whether several elements share a byte; the numpy array is then one of bytes, without a shape."""
         return self.bits < 8
 
 

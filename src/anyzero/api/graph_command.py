@@ -1,4 +1,4 @@
-"""A graph's run in a recorded list, whose arguments can be changed after the recording."""
+"""The execution of a graph in a recorded list, with arguments that can be changed after the recording."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _end: Final = function("zeCommandListClose")
 
 
 def identify(lst: int) -> int:
-    """The number of the command that is appended next, whose arguments can be changed then."""
+    """The identifier of the next appended command, by which its arguments can be changed."""
     desc = ze.ze_mutable_command_id_exp_desc_t(flags=ze.ZE_MUTABLE_COMMAND_EXP_FLAG_GRAPH_ARGUMENTS)
     number = ctypes.c_uint64()
     check(_next_id(lst, ctypes.byref(desc), ctypes.byref(number)), _next_id)
@@ -29,7 +29,7 @@ def identify(lst: int) -> int:
 
 
 class GraphCommand:
-    """A run in a list that was made with ``mutable=True``; `CommandList.execute_mutable` returns one.
+    """An execution in a list made with ``mutable=True``; `CommandList.execute_mutable` returns one.
 
     One thread at a time may change it, and not while a queue runs the list.
     """
@@ -43,7 +43,7 @@ class GraphCommand:
         self.graph = graph
 
     def set(self, argument: int | str | GraphArgument, value: Any) -> None:
-        """Let an argument be other memory, from the next submission on."""
+        """Set other memory for an argument, from the next submission on."""
         if self._list.recording:
             raise errors.InvalidArgument(
                 "the command list is still being recorded", remedy="Leave its `with` block, or call its end()."

@@ -1,4 +1,4 @@
-"""How long the layers of a graph take."""
+"""Layer times of graphs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _STATES: Final[dict[int, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class LayerTime:
-    """What one layer took in one run, in nanoseconds; `start_ns` counts from the beginning of the run."""
+    """The time of one layer in one run, in nanoseconds; `start_ns` is relative to the beginning of the run."""
 
     name: str
     type: str
@@ -55,7 +55,7 @@ class _PoolHandle(Resource):
 
 
 class GraphProfiler:
-    """Room for the times of some runs of a graph: a sequence of `GraphProfile`. `Graph.profiler` makes one."""
+    """Storage for the layer times of several runs: a sequence of `GraphProfile`. `Graph.profiler` makes one."""
 
     __slots__ = ("_profiles",)
 
@@ -74,7 +74,7 @@ class GraphProfiler:
 
 
 class GraphProfile(Resource):
-    """The times of one run: of the last that was appended with ``profile=`` this one, and is done."""
+    """The layer times of the last completed run that was appended with this object as ``profile=``."""
 
     __slots__ = ("_pool", "called")
 

@@ -43,9 +43,9 @@ _get_memory: Final = function("zeImageGetMemoryPropertiesExp")
 
 
 class Image(Resource):
-    """Pixels in the order of numpy: ``(width,)``, ``(height, width)`` or ``(depth, height, width)``.
+    """Pixels in numpy's axis order: ``(width,)``, ``(height, width)`` or ``(depth, height, width)``.
 
-    Its arrays have one axis more where a pixel has several channels. Image arrays have their levels first. A slice,
+    Arrays of its pixels have one more axis if a pixel has several channels. Image arrays have the level first. A slice,
     as in ``image[8:16, :32]``, is a part of it that can be copied. Any thread may use an image.
 
     >>> ctx = az.device().context()
@@ -115,7 +115,7 @@ class Image(Resource):
 
     @property
     def channels(self) -> int:
-        """How many numbers a pixel is; 1 for formats whose pixels are not plain numbers."""
+        """The number of channels of a pixel; 1 for formats whose pixels are not plain numbers."""
         pixel = self.format.pixel
         return pixel[1] if pixel else 1
 
@@ -127,7 +127,7 @@ class Image(Resource):
 
     @property
     def nbytes(self) -> int:
-        """How much memory it takes, gaps included."""
+        """The size of its memory in bytes, padding included."""
         found = ze.ze_image_memory_properties_exp_t()
         check(_get_memory(self.handle, ctypes.byref(found)), _get_memory)
         return int(found.size)
@@ -171,7 +171,7 @@ class Image(Resource):
         shape: tuple[int, ...] | None = None,
         plane: int | None = None,
     ) -> Image:
-        """The same pixels read in another way, or one plane of a video layout.
+        """The same pixels in another format, or one plane of a video layout.
 
         >>> ctx = az.device().context()
         >>> image = ctx.image((2, 2), az.ImageFormat("nv12", "unorm"))

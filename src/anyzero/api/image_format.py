@@ -1,4 +1,4 @@
-"""Image formats: how a pixel is made of bits."""
+"""Image formats: the bit layout of a pixel."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _value(prefix: str, word: str, what: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ImageFormat:
-    """A pixel: its channels' bits or the name of a video layout, how they are read, and in which order.
+    """The format of a pixel: bits per channel or the name of a video layout, their interpretation, and their order.
 
     `layout` is as in the specification (``"8_8_8_8"``, ``"10_10_10_2"``, ``"nv12"``), `type` is ``"uint"``, ``"sint"``,
     ``"unorm"``, ``"snorm"`` or ``"float"``, `swizzle` names four of ``rgba01x``.
@@ -49,7 +49,7 @@ class ImageFormat:
         if number.kind not in types or number.itemsize not in (1, 2, 4) or not 1 <= channels <= 4:
             raise errors.InvalidArgument(
                 f"no image format holds {channels} channels of {number}",
-                remedy="Images take 1 to 4 integers or floats of 8, 16 or 32 bits; for others use ImageFormat(layout=…).",
+                remedy="Images take 1 to 4 integers or floats of 8, 16 or 32 bits; else use ImageFormat(layout=…).",
             )
         layout = "_".join([str(number.itemsize * 8)] * channels)
         return cls(layout, types[number.kind][normalized])

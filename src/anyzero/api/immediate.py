@@ -1,4 +1,4 @@
-"""Immediate command lists: every command goes to the device as it is appended."""
+"""Immediate command lists: every command is submitted when it is appended."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ _query_event: Final = hot("zeEventQueryStatus")
 
 
 class ImmediateCommandList(Recorder[Completion], Timeline):
-    """A list whose commands run at once, in order; the way to the lowest latency.
+    """A list whose commands are submitted as they are appended, and run in order, with the lowest latency.
 
     A command returns a `Completion`: its ``signal=`` event if it has one, else its own. The end of a ``with`` block
     waits for all commands and closes the list. With ``mode="synchronous"`` a command is done when its call returns,
-    with ``timing=True`` a completion knows how long its command took.
+    with ``timing=True`` a completion has the duration of its command.
     Several threads may append.
 
     >>> ctx = az.device().context()
@@ -111,7 +111,7 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
 
     @property
     def flags(self) -> frozenset[QueueFlag]:
-        """What its queue was asked for, as the driver has it.
+        """The flags of its queue, as the driver stores them.
 
         >>> sorted(az.device().context().immediate(copy_offload=True).flags)
         ['copy_offload', 'in_order']

@@ -98,7 +98,7 @@ class Kernel(Resource):
         return Launch(self, found)
 
     def __call__(self, *args: Any, **options: Any) -> NoReturn:
-        """Refuse to launch an unknown number of work-items."""
+        """Raise an error: a launch needs the number of work-items, ``kernel[n](…)``."""
         raise errors.InvalidArgument(
             f"{self.name}(…) is a launch without a number of work-items",
             remedy=f"Write {self.name}[n](…) for n work-items, {self.name}[n, m](…) in two dimensions.",

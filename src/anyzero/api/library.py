@@ -1,6 +1,6 @@
-"""The driver as Python calls it: its library, its functions, and the one place where results become exceptions.
+"""The driver's library for Python: its functions, and the one place that converts results to exceptions.
 
-`ANYZERO_LOADER` tells whose library that is: this package's driver itself, or a loader with whatever is behind it.
+`ANYZERO_LOADER` selects the library: this package's driver itself, or a loader and its drivers.
 
 Other modules of this package bind the functions they use once, when they are imported, and test each result in line;
 only a result other than 0 comes here. Every call releases the GIL while it is in the driver.
@@ -103,7 +103,7 @@ def own_kernel(handle: int) -> int:
 
 
 def offers(name: str, driver: int) -> bool:
-    """Whether a function is there, in the loader and in that driver behind it."""
+    """Whether both the loader and that driver have a function."""
     return _adapter is None or _adapter.offers(name, driver)
 
 
@@ -176,7 +176,7 @@ def query_all(called: Callable[..., int], *arguments: Any, of: Any = ctypes.c_vo
 
 
 def array_of(handles: list[int]) -> ctypes.Array[ctypes.c_void_p] | None:
-    """Handles as the C API takes several of them; None for none."""
+    """A C array of handles; None if there are none."""
     return (ctypes.c_void_p * len(handles))(*handles) if handles else None
 
 

@@ -1,4 +1,4 @@
-"""Local memory: what the work-items of a group share."""
+"""Local memory, which the work-items of a group share."""
 
 from __future__ import annotations
 

@@ -209,7 +209,7 @@ class Module(Resource):
         return link(self, *others)
 
     def linkage(self, *others: Module) -> str:
-        """What it and the others import and export, as text, and what would stay unresolved."""
+        """The imports and exports of these modules, and the unresolved imports, as text."""
         flags = (
             ze.ZE_LINKAGE_INSPECTION_EXT_FLAG_IMPORTS
             | ze.ZE_LINKAGE_INSPECTION_EXT_FLAG_UNRESOLVABLE_IMPORTS

@@ -1,4 +1,4 @@
-"""Every name that a user may write behind `anyzero.`, once. Type checkers import this file; `anyzero` reads it."""
+"""Every public name of `anyzero`, once. Type checkers import this file; `anyzero` reads it."""
 
 from anyzero.api.buffer import Buffer as Buffer
 from anyzero.api.command_graph import CommandGraph as CommandGraph

@@ -1,4 +1,4 @@
-"""Samplers: how kernels read images between and beside the pixels."""
+"""Samplers: how kernels read images between pixels and outside of the image."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which device: all of them, or the one that an index, a word or ANYZERO_DEVICE names."""
+"""Selection of devices: all, or the one that an index, a backend or ANYZERO_DEVICE names."""
 
 from __future__ import annotations
 
@@ -66,5 +66,8 @@ def _not_found(selector: str, source: str) -> DeviceNotFound:
         tiles = f", tiles {index}.0 to {index}.{len(each.tiles) - 1}" if each.tiles else ""
         lines.append(f"  {index} or {each.backend}:{place}: {each.name}{tiles}")
     where = "" if source == "this call" else f", which {source} asks for"
-    remedy = "ANYZERO_DEVICE selects the default device; ANYZERO_DEVICES configures the devices. Available:\n" + "\n".join(lines)
+    remedy = (
+        "ANYZERO_DEVICE selects the default device; ANYZERO_DEVICES configures the devices. Available:\n"
+        + "\n".join(lines)
+    )
     return DeviceNotFound(f"no device is called {selector!r}{where}", remedy=remedy)

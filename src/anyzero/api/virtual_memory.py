@@ -1,4 +1,4 @@
-"""Addresses apart from memory: reserve a range, then map physical memory into parts of it."""
+"""Virtual memory: reserve a range of addresses, then map physical memory into parts of it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _number(access: str) -> int:
 
 
 def page_size(context: Context, device: Device, nbytes: int = 1) -> int:
-    """The size of which reservations and mappings of `nbytes` are multiples.
+    """The page size for reservations and mappings of `nbytes`.
 
     >>> from anyzero.api.virtual_memory import page_size
     >>> page_size(az.device().context(), az.device()) % 4096
@@ -89,7 +89,7 @@ class PhysicalMemory(Resource):
 
 
 class Reservation(Resource):
-    """A range of addresses, in whole pages, into which physical memory is mapped. `handle` is where it begins.
+    """A range of addresses, in whole pages, into which physical memory is mapped. `handle` is its first address.
 
     Closing it unmaps everything and releases the addresses, so close it after the last use of its buffers.
 

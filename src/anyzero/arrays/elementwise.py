@@ -30,7 +30,7 @@ class Elementwise:
 
     Names in the text are arguments, in the order in which they appear; those that are assigned are outputs. A name that
     begins with an underscore is a variable of the text. `i` is the index of the element and `n` their number; a name
-    with an index of its own, as in ``x[i + 1]``, is a whole array.
+    with an explicit index, as in ``x[i + 1]``, is a whole array.
 
     >>> saxpy = az.elementwise("y = a * x + y")
     >>> saxpy
@@ -51,7 +51,7 @@ class Elementwise:
             raise KernelError(f"az.elementwise({text!r}) assigns nothing; write an output, as in 'y = a * x + y'")
 
     def __call__(self, *args: Any, **given: Any) -> Any:
-        """Run it for all elements. Outputs that are not given are made, and returned."""
+        """Run the statements for all elements. Outputs that are not passed are created and returned."""
         values = self._bound(args, given)
         arrays = {name: value for name, value in values.items() if isinstance(value, Buffer)}
         if not arrays:

@@ -87,7 +87,8 @@ def _power(base: Any, exponent: Number, dtype: np.dtype[Any]) -> Any:
     if dtype.kind in "iu":
         if value < 0:
             raise errors.InvalidArgument(
-                f"integers cannot be raised to the power {value}", remedy="Convert the array with astype(np.float32) first."
+                f"integers cannot be raised to the power {value}",
+                remedy="Convert the array with astype(np.float32) first.",
             )
         return Operation(f"power:{int(value)}", (converted(base, dtype),), dtype) if value <= 8 else None
     if value in (2, 3, 4):

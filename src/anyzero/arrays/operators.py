@@ -85,7 +85,7 @@ def ufunc(function: Any, method: str, inputs: tuple[Any, ...], options: dict[str
         call = f"np.{function.__name__}" + ("" if method == "__call__" else f".{method}")
         given = f" with {', '.join(options)}=" if options else ""
         raise TypeError(
-            f"{call}{given} does not take a Buffer; copy_to() copies it to a numpy array, and dpnp has more of numpy's functions"
+            f"{call}{given} does not take a Buffer; copy_to() makes a numpy array of it, and dpnp has more functions"
         )
     nodes = tuple(node_of(each) for each in inputs)
     if any(each is None for each in nodes):

@@ -84,7 +84,7 @@ class RandomGenerator:
         """The next call's stream: each call takes one, in which elements are counted."""
 
     def uniform(self, shape: Shape, dtype: npt.DTypeLike = np.float32, *, low: float = 0, high: float = 1) -> Buffer:
-        """Floats from `low` up to `high`, without that: multiples of 2 ** -24 for float32, 2 ** -53 for float64.
+        """Floats from `low` up to and excluding `high`, in steps of 2 ** -24 of the range (float64: 2 ** -53).
 
         >>> x = az.random(az.device().context(), seed=1).uniform((2, 3), low=-1, high=1)
         >>> x.shape, bool((abs(x) <= 1).all())
@@ -98,7 +98,7 @@ class RandomGenerator:
     def normal(
         self, shape: Shape, dtype: npt.DTypeLike = np.float32, *, mean: float = 0, deviation: float = 1
     ) -> Buffer:
-        """Floats of a normal distribution, by the method of Box and Muller.
+        """Normally distributed floats, by the Box-Muller method.
 
         >>> x = az.random(az.device().context(), seed=1).normal(10000)
         >>> abs(x.mean().item()) < 0.1
@@ -115,7 +115,7 @@ class RandomGenerator:
         return self._filled("normal", shape, own, values, own, (float(mean), float(deviation)))
 
     def integers(self, low: int, high: int, shape: Shape, dtype: npt.DTypeLike = np.int32) -> Buffer:
-        """Integers from `low` up to `high`, without that. Those of 64 random bits are as even as they can be.
+        """Integers from `low` up to and excluding `high`, each made from 64 random bits.
 
         >>> x = az.random(az.device().context(), seed=1).integers(1, 7, 1000)
         >>> x.min().item(), x.max().item()
@@ -172,9 +172,9 @@ def _floats(dtype: npt.DTypeLike, what: str) -> np.dtype[Any]:
 
 
 def random(context: Context, seed: int, *, stream: int = 0, device: Device | None = None) -> RandomGenerator:
-    """Random numbers of a seed, for buffers of a context: the same on every device.
+    """A generator of random numbers for buffers of a context; a seed gives the same numbers on every device.
 
-    Generators of one seed and different streams are independent, if they are as many calls apart.
+    Each call uses one stream. Generators with the same seed are independent as long as their streams differ.
 
     >>> r = az.random(az.device().context(), seed=42)
     >>> r.uniform(3).copy_to()

@@ -43,7 +43,7 @@ class Reduction:
             raise KernelError(f"az.reduction combines a and b, as in 'a + b'; {combine!r} does not name both")
 
     def __call__(self, *args: Any, **given: Any) -> Buffer:
-        """The elements of the arrays, combined to one."""
+        """Combine the elements of the arrays to one value."""
         names = ", ".join(self.parameters)
         values = dict(zip(self.parameters, args))  # noqa: B905 (the others have names)
         values.update(given)
@@ -97,7 +97,7 @@ class Reduction:
 def reduction(text: str, combine: str = "a + b", *, neutral: Any = 0, dtype: npt.DTypeLike | None = None) -> Reduction:
     """A kernel that computes `text` for every element and combines the values, as `a` and `b`, in any order.
 
-    `neutral` changes nothing when it is combined with a value. The result has no axes and the type that numpy finds for
+    `neutral` is the neutral element of `combine`. The result has no axes and the type that numpy finds for
     the arrays together, unless `dtype` is given.
 
     >>> ctx = az.device().context()

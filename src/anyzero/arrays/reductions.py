@@ -80,7 +80,9 @@ def reduced(name: str, node: Any, axis: Any, dtype: npt.DTypeLike | None, *, kee
     else:
         own, out = name, node.dtype
         if not prod(node.shape[each] for each in axes):
-            raise errors.InvalidArgument(f"{name} of no elements", remedy="Only sum, any and all are defined for empty arrays.")
+            raise errors.InvalidArgument(
+                f"{name} of no elements", remedy="Only sum, any and all are defined for empty arrays."
+            )
         if out.kind == "b":
             node = expression.converted(node, np.dtype(np.int32))
         neutral = _limit(name, node.dtype)

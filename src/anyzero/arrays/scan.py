@@ -35,7 +35,7 @@ def scan(
 ) -> Buffer:
     """Each element combined with all before it, as `a` and `b`; without itself if `exclusive`.
 
-    `combine` is associative, and `neutral` changes nothing when it is combined with a value. The result has the shape
+    `combine` is associative, and `neutral` is the neutral element of `combine`. The result has the shape
     of `x`, whose elements count in order, and its type unless `dtype` is given.
 
     >>> x = az.device().context().to_device([3, 1, 4, 1, 5])

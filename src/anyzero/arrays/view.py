@@ -21,9 +21,9 @@ __all__ = ["Deferred", "View", "array_of", "contiguous", "part", "strided"]
 
 
 class View(Buffer):
-    """A part of a buffer whose elements do not lie one after another, such as ``x[::2]`` or ``x.T``.
+    """A strided part of a buffer, such as ``x[::2]`` or ``x.T``.
 
-    It is a buffer for everything but kernels and lists, which take contiguous memory: `copy()` makes that.
+    It has the methods and operators of a buffer. Kernels and lists need contiguous memory: pass `copy()` to them.
 
     >>> x = az.device().context().to_device(np.arange(6, dtype=np.int32))
     >>> x[::-2]
@@ -64,7 +64,7 @@ class View(Buffer):
         return not hasattr(self, "elements") or self.elements.buffer.closed
 
     def close(self) -> None:
-        """Let go of the memory."""
+        """Release the memory."""
         if not self.closed:
             self.elements.buffer.close()
 
@@ -92,11 +92,11 @@ class View(Buffer):
         store(array_of(one), self.elements)
 
     def reshape(self, *shape: Any) -> Buffer:
-        """The elements in another shape, copied: those of a view do not lie one after another."""
+        """A copy of the elements in another shape."""
         return evaluated(self.elements).reshape(*shape)
 
     def view(self, dtype: npt.DTypeLike) -> Buffer:
-        """The same memory with other elements, which takes contiguous memory."""
+        """The same memory with another dtype of the same size."""
         if np.dtype(dtype).itemsize == self.dtype.itemsize:
             return View(self.elements.buffer.view(dtype), self.shape, self.elements.strides)
         raise errors.InvalidArgument(f"a view with strides {self.strides} cannot be seen as {np.dtype(dtype)}")
@@ -162,7 +162,7 @@ class Deferred(Buffer):
         return self._value is not None and self._value.closed
 
     def close(self) -> None:
-        """Let go of the memory."""
+        """Release the memory."""
         self.value.close()
 
 

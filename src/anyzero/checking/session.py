@@ -25,7 +25,7 @@ _BUSY: Final = 16
 
 
 class CheckError(errors.Error, AssertionError):
-    """Mistakes that `az.check` found; `findings` has them."""
+    """The mistakes that `az.check` found, in `findings`."""
 
     def __init__(self, findings: list[Finding]) -> None:
         super().__init__(formats.as_text(findings).rstrip())
@@ -33,7 +33,7 @@ class CheckError(errors.Error, AssertionError):
 
 
 class check:  # noqa: N801
-    """Look for mistakes of kernels and of calls while the block runs, and raise `az.CheckError` at its end.
+    """Check kernels and calls while the block runs, and raise `az.CheckError` at its end if there are mistakes.
 
         >>> import anyzero as az, numpy as np
         >>> with az.check(), az.device().context() as ctx:

@@ -8,9 +8,9 @@ __all__ = ["KernelError"]
 
 
 class KernelError(Error, TypeError):
-    """A Python function is not a kernel, or not for these arguments; the text shows the line and says what is allowed.
+    """A function cannot be compiled as a kernel, or not for these arguments; the text shows the line and the remedy.
 
-    `file`, `line` and `column` are where, as editors count them.
+    `file`, `line` and `column` are its location, as editors count.
 
     >>> @az.kernel
     ... def half(x: az.ptr[az.i32]):

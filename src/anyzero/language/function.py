@@ -12,7 +12,7 @@ __all__ = ["Function", "function"]
 
 
 class Function:
-    """A function that kernels and other functions call; it is compiled with them, for the types it is called with.
+    """A function that kernels and other functions call, compiled with them for the types of its arguments.
 
     >>> @az.function
     ... def square(x):
@@ -32,13 +32,13 @@ class Function:
 
     @cached_property
     def annotations(self) -> dict[str, Any]:
-        """The types of its parameters, and as `return` that of its result, where they are annotated."""
+        """The annotated types of its parameters, and that of its result as `return`."""
         from anyzero.language.parameters import annotations_of
 
         return annotations_of(self.source)
 
     def __call__(self, *args: Any, **given: Any) -> Any:
-        """Run it as plain Python, as the simulator does."""
+        """Run the function as plain Python, as the simulator does."""
         from anyzero.language.simulate import call_function
 
         return call_function(self, args, given)

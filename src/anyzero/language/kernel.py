@@ -136,7 +136,7 @@ class Kernel:
         )
 
     def specialized(self, *types: Any) -> Specialization:
-        """The kernel for these types of parameters, and the values of its constants, without a launch.
+        """The kernel for these parameter types and values of constants, without a launch.
 
         >>> @az.kernel
         ... def double(x):
@@ -179,7 +179,7 @@ class Kernel:
         return made
 
     def __call__(self, *_: Any, **__: Any) -> None:
-        """Say how a kernel is launched."""
+        """Raise an error that shows how a kernel is launched."""
         name = self.source.name
         raise TypeError(f"{name}[n](…) launches the kernel for n work-items; {name}.simulate[n](…) runs it in Python")
 
@@ -204,7 +204,7 @@ class Kernel:
         return Simulation(self)
 
     def on(self, context: Context) -> ApiKernel:
-        """The kernel of a context, for what takes one: a kernel without buffers, or an indirect launch."""
+        """The kernel in a context: for launches without buffers, and for indirect launches."""
         special = self._only("on(context)")
         found: ApiKernel = context.module(special.spirv)[self.source.name]
         return found
@@ -223,12 +223,12 @@ class Kernel:
 
     @property
     def spirv(self) -> bytes:
-        """The module as SPIR-V, which every Level Zero or OpenCL driver takes."""
+        """The module as SPIR-V, which every Level Zero or OpenCL driver accepts."""
         return self._only("spirv").spirv
 
     @property
     def spvasm(self) -> str:
-        """The module as text, an instruction to a line."""
+        """The module as text, one instruction per line."""
         return self._only("spvasm").spvasm
 
     @property
@@ -253,10 +253,10 @@ def kernel(
     *, group: int | tuple[int, ...] | None = None, contract: bool = True
 ) -> Callable[[Callable[..., Any]], Kernel]: ...
 def kernel(definition: Callable[..., Any] | None = None, /, **options: Any) -> Any:
-    """Make a kernel of a function, compiled when it is first launched.
+    """Make a kernel from a function; it is compiled at its first launch.
 
-    `group` is the only size of groups that it works with. With ``contract=False``, `a * b + c` is rounded twice, as in
-    `simulate`, where the device could do it in one step.
+    `group` is the required group size. With ``contract=False``, `a * b + c` is rounded twice, as in
+    `simulate`, instead of being fused.
 
     >>> @az.kernel(group=64)
     ... def total(out: az.ptr[az.f32], x: az.ptr[az.f32]):

@@ -63,7 +63,7 @@ class Specialization:
 
     @property
     def spvasm(self) -> str:
-        """The module as text, an instruction to a line."""
+        """The module as text, one instruction per line."""
         return self._module.text()
 
     @property

@@ -15,5 +15,5 @@
         assert len(az_devices) in (1, 2)
 
 Fixtures: `az_device`, `az_devices`, `az_context`, `az_topology`. Marks: `az_topology`, `az_kernel`, `az_strict`.
-Options in an ini file: `anyzero_strict`, `anyzero_kernel_timeout`. `anyzero docs ci` tells the whole story.
+Options in an ini file: `anyzero_strict`, `anyzero_kernel_timeout`. `anyzero docs ci` has the details.
 """

@@ -83,7 +83,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Mistakes that check mode finds in a test fail it."""
+    """Fail a test if check mode finds mistakes in it."""
     marker = item.get_closest_marker("az_check")
     for_all = item.config.getini("anyzero_check")
     if marker is None and not (for_all and uses_anyzero(item)):

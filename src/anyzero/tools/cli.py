@@ -371,7 +371,11 @@ def _add_model(
     made = _add_kind(kinds, name, summary, examples, command)
     made.add_argument("model", metavar="MODEL", help="the file of a model: OpenVINO IR (.xml), ONNX, …")
     made.add_argument(
-        "--config", action="append", default=[], metavar="KEY=VALUE", help="a property to compile the model with; repeatable"
+        "--config",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a property of the compiled model; repeatable",
     )
     made.add_argument(
         "--shape", default="", metavar="SHAPES", help="shapes of the inputs, where the model leaves them open"

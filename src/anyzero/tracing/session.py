@@ -74,13 +74,13 @@ class trace:  # noqa: N801
 
     @property
     def recording(self) -> Recording:
-        """What was recorded, once the block has ended."""
+        """The recording, available after the end of the block."""
         if self._recording is None:
             raise RuntimeError("az.trace: the recording is complete when its block has ended")
         return self._recording
 
     def summary(self) -> str:
-        """Where the time went, as tables."""
+        """Tables of the most expensive calls and commands."""
         return "\n".join(summary.tables([self.recording]))
 
 

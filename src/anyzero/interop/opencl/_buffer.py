@@ -47,7 +47,7 @@ def buffer(
     """An OpenCL buffer as a buffer of Level Zero, on the same memory; bytes, unless `dtype` and `shape` say otherwise.
 
     The OpenCL buffer must be in host memory, as those of processors are. Other memory is refused, unless ``copy=True``
-    asks for a new buffer of shared memory with the present contents of the OpenCL buffer. `mem`
+    requests a new buffer of shared memory with the current contents of the OpenCL buffer. `mem`
     is a `pyopencl.Buffer`, or a `pyopencl.array.Array` with its shape and dtype.
 
     Either may be closed first: this buffer keeps the OpenCL buffer, mapped, until its last use. It waits for commands

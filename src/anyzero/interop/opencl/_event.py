@@ -110,7 +110,7 @@ class ClEvent(LinkedEvent):
             )
 
     def reset(self) -> None:
-        """Refused: an OpenCL event cannot be reset."""
+        """Raise an error: an OpenCL event cannot be reset."""
         raise errors.InvalidArgument(
             "an event of OpenCL cannot be reset", remedy="Make another one from the next command's event."
         )

@@ -56,9 +56,7 @@ def module(
     parts: list[Any] = list(program) if isinstance(program, list | tuple) else [program]
     for part in parts:
         if not isinstance(part, cl.Program | cl._cl._Program):  # noqa: SLF001 (link_program() returns that one)
-            raise TypeError(
-                f"the second argument is {program!r}; a pyopencl.Program, or a list of them, is expected"
-            )
+            raise TypeError(f"the second argument is {program!r}; a pyopencl.Program, or a list of them, is expected")
     if not parts:
         raise errors.InvalidArgument("no program: the list of parts is empty")
     names: list[str] = []
