@@ -44,9 +44,9 @@ def test_without_a_list_it_is_done_when_the_call_returns(saxpy: az.Kernel, x: az
 
 
 def test_order_needs_a_list(ctx: az.Context, saxpy: az.Kernel, x: az.Buffer, y: az.Buffer) -> None:
-    with pytest.raises(TypeError, match="name it with on="):
+    with pytest.raises(TypeError, match="pass the list with on="):
         saxpy[64](y, x, 2.0, signal=ctx.event())
-    with pytest.raises(TypeError, match="name it with on="):
+    with pytest.raises(TypeError, match="pass the list with on="):
         saxpy[64](y, x, 2.0, wait=ctx.event())
     saxpy[64](y, x, 2.0, wait=())
 

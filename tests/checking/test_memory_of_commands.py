@@ -135,7 +135,7 @@ def test_objects_that_outlive_their_context_are_leaks(az: Calls) -> None:
         az.pool(context, 1)
         az.queue(context)
         az.ok("zeContextDestroy", context)
-    assert sorted(each.message.split(" is still")[0] for each in found) == [
+    assert sorted(each.message.split(" still exists")[0] for each in found) == [
         "a command list",
         "a command queue",
         "an event pool",

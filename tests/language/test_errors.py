@@ -229,7 +229,7 @@ def _(x: az.ptr[az.f32]):
 @case("the step of range must not be 0")
 def _(x: az.ptr[az.f32]):
     for j in range(1, 5, 0): x[j] = j
-@case("range stands in `for … in range\\(…\\)` only")
+@case("range is allowed in `for … in range\\(…\\)` only")
 def _(x: az.ptr[az.f32]): v = range(3)
 @case("while|with is not part of the language")
 def _(x: az.ptr[az.f32]):

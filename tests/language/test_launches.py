@@ -24,7 +24,7 @@ def test_on_a_list_with_a_group_and_events() -> None:
         first = double[8](x, on=lst)
         double[8](x, on=lst, group=4, wait=first).wait()
     assert x.copy_to().tolist() == [4 * each for each in range(8)]
-    with pytest.raises(TypeError, match="signal= and wait= order commands of a list"):
+    with pytest.raises(TypeError, match="signal= and wait= are for commands of a list"):
         double[8](x, signal=context().event())
 
 

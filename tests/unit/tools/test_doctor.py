@@ -300,7 +300,7 @@ def test_openvino(monkeypatch: pytest.MonkeyPatch, found: OpenVINO | None, state
         (
             Loader("/usr/lib/libze_loader.so.1", "1.28.2", (1, 15)),
             "",
-            "takes the loader /usr/lib/libze_loader.so.1, and",
+            "uses the loader /usr/lib/libze_loader.so.1, and",
         ),
         (
             Loader("/usr/lib/libze_loader.so.1", "1.28.2", (1, 15)),
