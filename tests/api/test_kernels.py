@@ -243,7 +243,7 @@ def test_an_indirect_launch_reads_its_groups_when_it_runs(
 
 def test_an_indirect_launch_needs_a_group_size_and_room(ctx: az.Context, saxpy: az.Kernel, x: az.Buffer) -> None:
     lst = ctx.immediate()
-    with pytest.raises(az.InvalidArgument, match="has to name one"):
+    with pytest.raises(az.InvalidArgument, match="so an indirect launch needs one"):
         lst.launch_indirect(saxpy, counts(ctx, (1, 1, 1)), args=(x, x, 1.0))
     with pytest.raises(az.InvalidArgument, match="take 12 bytes; the buffer has 8"):
         lst.launch_indirect(saxpy, ctx.zeros(2, np.uint32), (x, x, 1.0), group=1)

@@ -269,7 +269,7 @@ def _(x: az.ptr[az.f32]): x[0] = sum((1, 2), 3)
 def _(x: az.ptr[az.f32]): x[0] = math.gcd(x[0], 2)
 @case("az.sampler takes constants by name: address=, filter= and normalized=")
 def _(x: az.ptr[az.float4], i: az.image[az.f32, 2]): x[0] = i.sample(az.sampler(linear=True), 0, 0)
-@case("az.sampler: filter='cubic': one of nearest, linear")
+@case("az.sampler: filter='cubic' is not one of nearest, linear")
 def _(x: az.ptr[az.float4], i: az.image[az.f32, 2]): x[0] = i.sample(az.sampler(filter="cubic"), 0, 0)
 @case("s is a sampler, which is assigned in one place only")
 def _(x: az.ptr[az.float4], i: az.image[az.f32, 2]):
