@@ -148,6 +148,18 @@ def test_demo_checks_what_it_shows(tmp_path: Path) -> None:
         assert expected in " ".join(result.stdout.split())
 
 
+def test_pictures_of_the_demo_are_temporary_unless_a_folder_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    first, second = demo._folder(None), demo._folder(None)
+    assert first != second
+    assert {first.parent, second.parent} == {tmp_path}
+    assert demo._folder(tmp_path / "a" / "b").is_dir()
+    with pytest.raises(az.InvalidArgument, match="Name another folder with --output"):
+        demo._folder("/proc/nothing")
+
+
 def test_demo_fails_on_a_wrong_result(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -48,7 +48,7 @@ _DEMO = """\
 examples:
   anyzero demo                     the whole tour, on the default device
   anyzero demo --device 0.1        on the second tile of the first device
-  anyzero demo --output pictures   write the pictures there instead of ./anyzero-demo
+  anyzero demo --output pictures   write the pictures to ./pictures
 """
 _RUN = """\
 examples:
@@ -264,9 +264,7 @@ def _parser() -> argparse.ArgumentParser:
 
     tour = add("demo", "try the default device: commands and kernels, checked and timed, with pictures", _DEMO, _demo)
     tour.add_argument("--device", metavar="SELECTOR", help="which device, as in ANYZERO_DEVICE: 0, cpu:0, 0.1")
-    tour.add_argument(
-        "--output", metavar="FOLDER", default="anyzero-demo", help="where to write the pictures; default anyzero-demo"
-    )
+    tour.add_argument("--output", metavar="FOLDER", help="the folder for the pictures; default: a new temporary folder")
 
     start = add("run", "run a program on anyzero's driver", _RUN, _run)
     start.usage = "anyzero run [options] [--] PROGRAM [ARGUMENT …]"

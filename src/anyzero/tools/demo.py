@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -25,11 +26,11 @@ ROUND_TRIPS = 2000
 REPLAYS = 200
 
 
-def run(selector: str | None = None, output: str | os.PathLike[str] = "anyzero-demo") -> int:
+def run(selector: str | None = None, output: str | os.PathLike[str] | None = None) -> int:
     print(device_table())
     device = az.device(selector)
-    print(f"\nUsing {device.name} (ANYZERO_DEVICE picks another).\n")
-    gallery = Gallery(_made(Path(output)))
+    print(f"\nUsing {device.name} (ANYZERO_DEVICE selects another).\n")
+    gallery = Gallery(_folder(output))
     steps = (
         *(fill_and_copy, region, events, immediate, replay, host_function, image, kernel, launches),
         *(gallery.fractal, gallery.before_and_after, gallery.timeline),
@@ -58,14 +59,18 @@ def run(selector: str | None = None, output: str | os.PathLike[str] = "anyzero-d
     return 0
 
 
-def _made(folder: Path) -> Path:
+def _folder(named: str | os.PathLike[str] | None) -> Path:
+    """The folder for pictures; a new one among the system's temporary files unless it is named."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        if named is None:
+            return Path(tempfile.mkdtemp(prefix="anyzero-demo-"))
+        Path(named).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise az.InvalidArgument(
-            f"pictures cannot be written to {folder}: {error.strerror}", remedy="Name another folder with --output."
+            f"pictures cannot be written to {named or tempfile.gettempdir()}: {error.strerror}",
+            remedy="Name another folder with --output.",
         ) from error
-    return folder
+    return Path(named)
 
 
 def _show(gallery: Gallery) -> None:
@@ -186,7 +191,7 @@ def image(ctx: az.Context) -> str:
     corner = picture[16:32, 40:].copy_to()
     require(np.array_equal(picture.copy_to(), pixels), "an image changed its pixels")
     require(np.array_equal(corner, pixels[16:32, 40:]), "a part of an image came from elsewhere")
-    return "an RGBA image took 64 × 48 pixels and gave a part of them back"
+    return "an RGBA image of 64 × 48 pixels was written, and a region of it read back"
 
 
 def kernel(ctx: az.Context) -> str:
@@ -199,7 +204,7 @@ def kernel(ctx: az.Context) -> str:
     require(np.array_equal(np.asarray(y), 2 * values + 1), "a kernel computed something else")
     taken = seconds(lambda: saxpy[x.size](y, x, 0.0))
     return (
-        f"a kernel from SPIR-V was ready in {built * 1000:.0f} ms and computed {x.size} elements right, "
+        f"a kernel from SPIR-V was ready in {built * 1000:.0f} ms and computed {x.size} elements correctly, "
         f"{3 * LARGE / taken / 1e9:.1f} GB/s"
     )
 

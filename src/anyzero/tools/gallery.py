@@ -192,7 +192,7 @@ class Gallery:
         busy = sum(span.end - span.start for span in self.spans)
         return (
             f"{CHUNKS} chunks went through two engines in {whole / 1000:.1f} ms, "
-            f"in which commands ran for {busy / 1000:.1f} ms in all: {name.name}"
+            f"with commands of {busy / 1000:.1f} ms in all: {name.name}"
         )
 
     def _save(self, name: str, pixels: NDArray[Any]) -> str:
