@@ -20,9 +20,9 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 SIZES = {"desktop": (1280, 1600, 1), "phone": (390, 1200, 2)}
 """Width and height in points, and pixels to a point."""
 PAGES = (
-    *("index", "ten-minutes", "tutorial", "api", "language", "command-line", "environment", "performance"),
-    *("concepts", "from-cuda", "comparison", "troubleshooting", "examples", "examples/nbody", "architecture"),
-    *("reference/contexts", "coverage"),
+    *("index", "ten-minutes", "tutorial", "api", "language", "command-line", "environment", "checking", "tracing"),
+    *("concepts", "performance", "from-cuda", "comparison", "troubleshooting", "examples", "examples/nbody"),
+    *("architecture", "reference/contexts", "coverage"),
 )
 PATIENCE_S = 120
 
