@@ -39,9 +39,7 @@ def _rows(module: object) -> Iterator[Builtin]:
 
 def _table(module: object, takes: bool) -> Callable[[], str]:
     def made() -> str:
-        head = (
-            ["| function | of | what it is |", "|---|---|---|"] if takes else ["| function | what it is |", "|---|---|"]
-        )
+        head = ["| function | of | meaning |", "|---|---|---|"] if takes else ["| function | meaning |", "|---|---|"]
         for each in _rows(module):
             kind = f" {_TAKES[each.signature.takes]} |" if takes else ""
             head.append(f"| `{_called(each)}` |{kind} {each.__doc__} |")

@@ -66,9 +66,13 @@ atomic_min: Final = _atomic(
 atomic_max: Final = _atomic(
     "atomic_max", 1, {"i": "AtomicSMax", "u": "AtomicUMax", "f": "AtomicFMaxEXT"}, max, "keep the greater value"
 )
-atomic_and: Final = _atomic("atomic_and", 1, _integers("AtomicAnd"), lambda old, x: old & x, "and with the element")
-atomic_or: Final = _atomic("atomic_or", 1, _integers("AtomicOr"), lambda old, x: old | x, "or with the element")
-atomic_xor: Final = _atomic("atomic_xor", 1, _integers("AtomicXor"), lambda old, x: old ^ x, "xor with the element")
+atomic_and: Final = _atomic(
+    "atomic_and", 1, _integers("AtomicAnd"), lambda old, x: old & x, "bitwise and with the element"
+)
+atomic_or: Final = _atomic("atomic_or", 1, _integers("AtomicOr"), lambda old, x: old | x, "bitwise or with the element")
+atomic_xor: Final = _atomic(
+    "atomic_xor", 1, _integers("AtomicXor"), lambda old, x: old ^ x, "bitwise xor with the element"
+)
 atomic_exchange: Final = _atomic(
     "atomic_exchange",
     1,
@@ -78,11 +82,11 @@ atomic_exchange: Final = _atomic(
 )
 atomic_compare_exchange: Final = _atomic(
     "atomic_compare_exchange", 2, _integers("AtomicCompareExchange"), _replaced_if,
-    "replace the element if it is the first value, by the second",
+    "replace the element by y if it equals x",
 )  # fmt: skip
 atomic_load: Final = _atomic(
     "atomic_load", 0, {**_integers("AtomicLoad"), "f": "AtomicLoad"}, lambda old: None, "the element"
 )
 atomic_store: Final = _atomic(
-    "atomic_store", 1, {**_integers("AtomicStore"), "f": "AtomicStore"}, lambda old, x: x, "set the element"
+    "atomic_store", 1, {**_integers("AtomicStore"), "f": "AtomicStore"}, lambda old, x: x, "store to the element"
 )

@@ -67,7 +67,7 @@ def _scan(scope: str, name: str, operation: str, last: int, doc: str) -> Builtin
 def _vote(scope: str, name: str, opcode: str, function: Callable[[Any], bool], doc: str) -> Builtin:
     return define(
         f"az.{scope}_{name}", _VOTE, ("vote", _SCOPES[scope], opcode),
-        _together(scope, lambda values, _: function(values)), f"whether it holds for {doc} of the {_WORDS[scope]}",
+        _together(scope, lambda values, _: function(values)), f"whether x is true for {doc} of the {_WORDS[scope]}",
         synchronizes=True,
     )  # fmt: skip
 
@@ -78,7 +78,7 @@ def _broadcast(scope: str) -> Builtin:
 
     return define(
         f"az.{scope}_broadcast", Signature("Tn", "n", vectors=False), ("broadcast", _SCOPES[scope]), plain,
-        f"the value of one work-item of the {_WORDS[scope]}, by its index, which is the same for all",
+        f"the value of one work-item of the {_WORDS[scope]}, by its index, which must be the same for all",
         synchronizes=True,
     )  # fmt: skip
 
@@ -124,5 +124,5 @@ sub_group_shuffle: Final = define(
 )  # fmt: skip
 sub_group_shuffle_xor: Final = define(
     "az.sub_group_shuffle_xor", Signature("Tk", "n", vectors=False), ("shuffle", "GroupNonUniformShuffleXor"), _crossed,
-    "the value of the work-item of the sub-group whose index is this one's ^ mask", synchronizes=True,
+    "the value of the work-item of the sub-group whose index is this one's xor k", synchronizes=True,
 )  # fmt: skip

@@ -50,20 +50,20 @@ _add(
     "sqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh floor ceil trunc rint",
     "the square root; the cube root; e to the power x; 2 to the power x; exp(x) - 1, exact near 0; the natural "
     "logarithm; the logarithm to base 2; the logarithm to base 10; log(1 + x), exact near 0; the sine; the cosine; the "
-    "tangent; the hyperbolic sine; the hyperbolic cosine; the hyperbolic tangent; the next integer down, as a float; "
-    "the next integer up, as a float; without the fraction, as a float; the nearest integer, halves to even",
+    "tangent; the hyperbolic sine; the hyperbolic cosine; the hyperbolic tangent; rounded down, as a float; "
+    "rounded up, as a float; rounded towards 0, as a float; rounded to the nearest integer, halves to even",
 )
 _name: str
 _numpy: Any
 _doc: str
 for _name, _numpy, _doc in (
-    ("acos", np.arccos, "the angle with that cosine"),
-    ("asin", np.arcsin, "the angle with that sine"),
-    ("atan", np.arctan, "the angle with that tangent"),
-    ("acosh", np.arccosh, "the inverse of cosh"),
-    ("asinh", np.arcsinh, "the inverse of sinh"),
-    ("atanh", np.arctanh, "the inverse of tanh"),
-    ("fabs", np.fabs, "without the sign"),
+    ("acos", np.arccos, "the inverse cosine"),
+    ("asin", np.arcsin, "the inverse sine"),
+    ("atan", np.arctan, "the inverse tangent"),
+    ("acosh", np.arccosh, "the inverse hyperbolic cosine"),
+    ("asinh", np.arcsinh, "the inverse hyperbolic sine"),
+    ("atanh", np.arctanh, "the inverse hyperbolic tangent"),
+    ("fabs", np.fabs, "the absolute value"),
     ("rsqrt", lambda x: 1 / np.sqrt(x), "1 / sqrt(x)"),
     ("exp10", lambda x: np.power(10.0, x), "10 to the power x"),
     ("sinpi", lambda x: np.sin(np.pi * x), "sin(pi * x)"),
@@ -73,35 +73,39 @@ for _name, _numpy, _doc in (
     ("erfc", _guarded(math.erfc), "1 - erf(x)"),
     ("lgamma", _guarded(math.lgamma), "the logarithm of the absolute value of gamma"),
     ("tgamma", _guarded(math.gamma), "the gamma function"),
-    ("round", lambda x: np.trunc(x + np.copysign(0.5, x)), "the nearest integer, halves away from 0, as a float"),
-    ("degrees", lambda x: x / _DEGREE, "radians as degrees"),
-    ("radians", lambda x: x * _DEGREE, "degrees as radians"),
+    (
+        "round",
+        lambda x: np.trunc(x + np.copysign(0.5, x)),
+        "rounded to the nearest integer, halves away from 0, as a float",
+    ),
+    ("degrees", lambda x: x / _DEGREE, "radians to degrees"),
+    ("radians", lambda x: x * _DEGREE, "degrees to radians"),
     ("sign", np.sign, "-1, 0 or 1"),
     ("logb", lambda x: np.frexp(x)[1] - 1.0, "the exponent, as a float"),
 ):
     _define(_name, Signature("T", "f"), {"f": _name}, _numpy, _doc)
 for _name, _numpy, _doc in (
-    ("atan2", np.arctan2, "the angle of the point (x, y), given as y, x"),
+    ("atan2", np.arctan2, "the angle of the point with abscissa y and ordinate x"),
     ("pow", np.power, "x to the power y"),
-    ("powr", np.power, "x to the power y, for x that are not negative"),
+    ("powr", np.power, "x to the power y, for x >= 0"),
     ("fmod", np.fmod, "the remainder with the sign of x"),
     ("remainder", _guarded(math.remainder), "the remainder of the nearest quotient"),
     ("hypot", np.hypot, "sqrt(x * x + y * y) without intermediate overflow"),
     ("copysign", np.copysign, "x with the sign of y"),
-    ("fdim", lambda x, y: max(x - y, np.float64(0)), "x - y, but not below 0"),
+    ("fdim", lambda x, y: max(x - y, np.float64(0)), "max(x - y, 0)"),
     ("fmin", np.fmin, "the smaller; the other one if one is NaN"),
     ("fmax", np.fmax, "the greater; the other one if one is NaN"),
-    ("step", lambda edge, x: 0.0 if x < edge else 1.0, "0 below the edge, 1 from it on, given as edge, x"),
+    ("step", lambda edge, x: 0.0 if x < edge else 1.0, "0 if y < x, else 1: the first argument is the edge"),
 ):
     _define(_name, Signature("TT", "f"), {"f": _name}, _numpy, _doc)
 for _name, _numpy, _doc in (
     ("fma", lambda x, y, z: x * y + z, "x * y + z, rounded once"),
-    ("mad", lambda x, y, z: x * y + z, "x * y + z, however it is fastest"),
-    ("mix", lambda x, y, a: x + (y - x) * a, "from x to y, as a goes from 0 to 1"),
+    ("mad", lambda x, y, z: x * y + z, "x * y + z, fused or not, whichever is faster"),
+    ("mix", lambda x, y, a: x + (y - x) * a, "linear interpolation, x + (y - x) * z"),
     (
         "smoothstep",
         lambda low, high, x: _smooth(low, high, x),
-        "0 below low, 1 above high, smooth between: low, high, x",
+        "0 if z <= x, 1 if z >= y, smooth in between",
     ),
 ):
     _define(_name, Signature("TTT", "f"), {"f": _name}, _numpy, _doc)
@@ -127,10 +131,10 @@ _define(
     "max", Signature("TT", repeated=True), {"f": "fmax", "i": "s_max", "u": "u_max"}, lambda *x: _greatest(x),
     "the greatest",
 )  # fmt: skip
-_define("abs", Signature("T"), {"f": "fabs", "i": "s_abs", "u": "u_abs"}, builtins.abs, "without the sign")
+_define("abs", Signature("T"), {"f": "fabs", "i": "s_abs", "u": "u_abs"}, builtins.abs, "the absolute value")
 _define(
     "clamp", Signature("TTT"), {"f": "fclamp", "i": "s_clamp", "u": "u_clamp"},
-    lambda x, low, high: min(max(x, low), high), "x, limited to the range from low to high: x, low, high",
+    lambda x, low, high: min(max(x, low), high), "x limited to the range from y to z",
 )  # fmt: skip
 
 

@@ -87,7 +87,7 @@ def _single(name: str, spirv: str, doc: str, signature: Signature = _NONE_32) ->
     return define(f"az.{name}", signature, (kind, spirv), plain, doc)
 
 
-global_id: Final = _axis("global_id", "GlobalInvocationId", "the index of the work-item among all of the launch")
+global_id: Final = _axis("global_id", "GlobalInvocationId", "the index of the work-item in the launch")
 local_id: Final = _axis("local_id", "LocalInvocationId", "the index of the work-item in its group")
 group_id: Final = _axis("group_id", "WorkgroupId", "the index of the group")
 global_size: Final = _axis("global_size", "GlobalSize", "the number of work-items")
@@ -96,10 +96,10 @@ num_groups: Final = _axis("num_groups", "NumWorkgroups", "the number of groups")
 global_offset: Final = _axis("global_offset", "GlobalOffset", "the first global id")
 work_dim: Final = _single("work_dim", "WorkDim", "the number of axes of the launch")
 global_linear_id: Final = _single(
-    "global_linear_id", "GlobalLinearId", "the index of the work-item, all axes counted as one", _NONE_64
+    "global_linear_id", "GlobalLinearId", "the linear index of the work-item in the launch", _NONE_64
 )
 local_linear_id: Final = _single(
-    "local_linear_id", "LocalInvocationIndex", "the index in the group, all axes counted as one", _NONE_64
+    "local_linear_id", "LocalInvocationIndex", "the linear index of the work-item in its group", _NONE_64
 )
 sub_group_size: Final = _single("sub_group_size", "SubgroupSize", "the number of work-items in this sub-group")
 num_sub_groups: Final = _single("num_sub_groups", "NumSubgroups", "the number of sub-groups in the group")
@@ -118,7 +118,7 @@ def _meeting(scope: str) -> Callable[[], None]:
 
 barrier: Final = define(
     "az.barrier", Signature("", result="None"), ("barrier", "Workgroup"), _meeting("group"),
-    "wait for all work-items of the group; they see each other's stores afterwards", synchronizes=True,
+    "wait for all work-items of the group; stores before it are visible after it", synchronizes=True,
 )  # fmt: skip
 sub_group_barrier: Final = define(
     "az.sub_group_barrier", Signature("", result="None"), ("barrier", "Subgroup"), _meeting("sub_group"),
@@ -126,5 +126,5 @@ sub_group_barrier: Final = define(
 )  # fmt: skip
 fence: Final = define(
     "az.fence", Signature("", result="None"), ("fence",), lambda: None,
-    "order the work-item's own loads and stores before and after it, as others see them",
+    "order the loads and stores of the work-item before it and after it, as other work-items see them",
 )  # fmt: skip
