@@ -134,6 +134,8 @@ def _(n: az.i32, x: az.ptr[az.f32]):
     if n and x[0] > 0: x[0] = 1
 @case("missing is not defined here")
 def _(x: az.ptr[az.f32]): x[0] = missing
+@case("az.globalid is not defined here; did you mean az.global_id\\?")
+def _(x: az.ptr[az.f32]): x[az.globalid(0)] = 1
 @case("TEXT is a str; kernels take numbers from outside")
 def _(x: az.ptr[az.f32]): x[0] = TEXT
 @case("'one' is not a number")

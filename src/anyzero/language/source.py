@@ -36,8 +36,8 @@ class Source:
         """The whole file, as it is when the function is defined."""
         if len(self.lines) < self.first:
             raise self._refusal(
-                f"the source of {self.name} is not available; kernels are defined in a file, or in a session that "
-                "keeps its input (IPython, Jupyter), not in exec() of a string",
+                f"the source of {self.name} is not available; define kernels in a file, in IPython or in Jupyter, "
+                "not at Python's own prompt, in python -c or in exec()",
             )
         if self.name == "<lambda>":
             self._refuse_definition()

@@ -92,7 +92,9 @@ def _made(clang: Clang, text: str, options: tuple[str, ...], name: str) -> Compi
             _run(clang, [*front, "-fno-slp-vectorize"], name, text)
             said = _translate(clang, bitcode, to)
         if said is not None:
-            raise errors.BuildError(said, remedy=f"This message is from {clang.translator}, on clang's output.", log=said)
+            raise errors.BuildError(
+                said, remedy=f"This message is from {clang.translator}, on clang's output.", log=said
+            )
         return Compiled(to.read_bytes(), log)
 
 

@@ -115,7 +115,7 @@ def pyzes() -> Iterator[Check]:
         yield Check(name, "good", f"finds its loader, {_PYZES}")
     elif not wanted:
         # It may be in some other environment.
-        yield Check(name, "note", f"not installed; it would not work: {trouble} (`anyzero docs sysman`)")
+        yield Check(name, "note", f"not installed; to use it, see `anyzero docs sysman`: {trouble}")
     else:
         fix = f"apt install libze1 (newer than Debian 12's), or ln -s {loaders.OURS} {_PYZES}"
         yield Check(name, "warning", trouble, fix)
@@ -215,20 +215,20 @@ def kept_kernels() -> Iterator[Check]:
 
 
 def limits() -> Iterator[Check]:
-    """What the kernel grants: files in memory, descriptors, address space. Locked memory and /dev/shm are not used."""
+    """Limits of the system: memfd_create, descriptors, address space. Locked memory and /dev/shm are not used."""
     name = "system limits"
     troubles = list(_troubles())
     yield from (Check(name, "warning", finding, remedy) for finding, remedy in troubles)
     if not troubles:
         soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        yield Check(name, "good", f"files in memory, {soft} open files, all of the address space")
+        yield Check(name, "good", f"memfd_create, {soft} open files, unlimited address space")
 
 
 def _troubles() -> Iterator[tuple[str, str]]:
     try:
         os.close(os.memfd_create("anyzero"))
     except (AttributeError, OSError) as error:
-        yield f"no files in memory ({error}), so nothing can be shared between processes", "Allow memfd_create(2)."
+        yield f"memfd_create fails ({error}), so nothing can be shared between processes", "Allow memfd_create(2)."
     if not Path("/proc/self/fd").exists():
         yield "/proc is not mounted, so nothing can be shared between processes", "mount -t proc proc /proc"
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]

@@ -97,15 +97,15 @@ def _shown() -> str:
         return ""
     first = processors[0]
     text = (
-        "A cpu device is the processor of this machine: its units are threads. Programs see a GPU, because SYCL "
-        "accepts no other device"
+        "A cpu device is the processor of this machine: its units are threads. It reports the type GPU, because SYCL "
+        "lists no other type"
     )
     if first.ip_version:
         text += (
-            f", with IP version {_ip(first.ip_version)} and {first.execution_units} EUs, because oneMKL runs on "
-            "devices that it knows, with 16 EUs at least. ANYZERO_PROFILE=plain reports neither"
+            f", and IP version {_ip(first.ip_version)} with {first.execution_units} EUs, because oneMKL requires "
+            "a known version and 16 EUs or more. ANYZERO_PROFILE=plain reports neither"
         )
-    return terminal.wrapped(f"{text}. ANYZERO_PROFILE ({_profile()}) selects what is reported.")
+    return terminal.wrapped(f"{text}. ANYZERO_PROFILE ({_profile()}) selects the identity.")
 
 
 def _cut(text: str, width: int) -> str:

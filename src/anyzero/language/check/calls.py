@@ -42,14 +42,26 @@ __all__ = ["call"]
 _CONVERSIONS: Final[dict[Any, Scalar]] = {int: I32, float: F32, bool: BOOL}
 
 
+def _undefined(e: Expressions, node: ast.expr) -> Refusal:
+    """The error for a call of an unknown name, with its equivalent here or the nearest name of the same module."""
+    text = ast.unparse(node)
+    hint = hints.for_name(text)
+    if not hint and isinstance(node, ast.Attribute) and (module := e.static(node.value)) is not MISSING:
+        from difflib import get_close_matches
+
+        hint = "".join(
+            f"; did you mean {ast.unparse(node.value)}.{near}?" for near in get_close_matches(node.attr, dir(module), 1)
+        )
+    return Refusal(f"{text} is not defined here{hint}")
+
+
 def call(e: Expressions, node: ast.Call) -> tree.Expression:
     """A call, by what is called."""
     if isinstance(node.func, ast.Attribute) and not e._is_outside(node.func):  # noqa: SLF001 (one checker in two files)
         return _method(e, node, node.func)
     called = e.static(node.func)
     if called is MISSING:
-        text = ast.unparse(node.func)
-        raise Refusal(f"{text} is not defined here{hints.for_name(text)}")
+        raise _undefined(e, node.func)
     if isinstance(called, Function):
         return _function(e, node, called)
     if called is SAMPLER:
