@@ -185,9 +185,11 @@ def main() -> int:
     python = shutil.which(options.python) or sys.exit("error: there is no such Python")
     # Not resolved: the link is what makes a virtual environment.
     python = str(Path(python).absolute())
-    found = run([python, "-c", "import anyzero; print(anyzero.__file__)"], folder=Path(tempfile.gettempdir()))
+    # Several pages run pytest, whose plugin is part of the package.
+    asked = [python, "-c", "import anyzero, pytest; print(anyzero.__file__)"]
+    found = run(asked, folder=Path(tempfile.gettempdir()))
     if found.returncode != 0:
-        print(f"error: {python} has no anyzero:\n{found.stderr}", file=sys.stderr)
+        print(f"error: {python} needs anyzero and pytest:\n{found.stderr}", file=sys.stderr)
         return 1
     print(f"the package: {found.stdout.strip()}")
     wrong = 0
