@@ -386,7 +386,7 @@ def _(x: az.ptr[az.f32]): x[0] = az.math.ldexp(x[0], 1.5)
 def _(x: az.ptr[az.f32]): x[0] = az.math.sqrt(x)
 @case("az.math.fmin: vector.* are different vectors")
 def _(x: az.ptr[az.float4]): x[0] = az.math.fmin(x[0], az.float2(1.0))
-@case("missing is not known here")
+@case("missing is not defined here")
 def _(x: az.ptr[az.f32]): x[0] = missing(x[0])
 @case("methods of images take their arguments by position")
 def _(x: az.ptr[az.float4], i: az.image[az.f32, 2]): x[0] = i.read(x=0, y=0)
@@ -418,7 +418,7 @@ def _(x: az.ptr[az.f32]):
     a: az.i32 = 2
 @case("assignments go to variables, elements and components of vectors")
 def _(x: az.ptr[az.f32]): x.first = 1
-@case(r"\(f32, f32\) does not go to variables of \(i32, i32\)")
+@case(r"\(f32, f32\) cannot be assigned to variables of \(i32, i32\)")
 def _(x: az.ptr[az.f32]):
     a: az.i32 = 0
     b: az.i32 = 0

@@ -28,11 +28,11 @@ def case(words: str) -> Callable[[Callable[..., None]], None]:
 def _(x: az.ptr[az.f32]): x[-1] = 1
 @case("an index below 0 is out of bounds")
 def _(x: az.array[az.f32, 2]): x[0, -1] = 1
-@case("threadIdx is not known here; write az.local_id")
+@case("threadIdx is not defined here; write az.local_id")
 def _(x: az.ptr[az.f32]): x[threadIdx.x] = 1
-@case("cuda.grid is not known here; write az.global_id")
+@case("cuda.grid is not defined here; write az.global_id")
 def _(x: az.ptr[az.f32]): x[cuda.grid(1)] = 1
-@case("get_global_id is not known here; write az.global_id")
+@case("get_global_id is not defined here; write az.global_id")
 def _(x: az.ptr[az.f32]): x[get_global_id(0)] = 1
 @case("np.sqrt cannot be called in a kernel; az.math.sqrt can")
 def _(x: az.ptr[az.f32]): x[0] = np.sqrt(x[0])
