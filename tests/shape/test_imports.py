@@ -12,15 +12,15 @@ from tests.shape.tree import PACKAGE, ROOT, hand_written, nodes
 # What each part of the package may import, besides itself. `anyzero` stands for the public names in __init__.py.
 ALLOWED = {
     "anyzero": {"api", "arrays", "checking", "language", "tracing"},
-    "api": {"opencl_c", "ze", "errors", "config", "installed"},
+    "api": {"opencl_c", "spirv", "ze", "errors", "config", "installed"},
     "tools": {
         *("anyzero", "api", "npu", "language", "driver", "compiler", "opencl_c", "tracing", "errors", "config"),
         *("checking", "installed"),
     },
     "testing": {"anyzero"},
     "npu": {"anyzero", "api", "errors", "installed", "trust"},
-    "interop": {"api", "ze", "errors", "installed", "trust"},
-    "language": {"api", "config", "errors", "fingerprint", "kernel_cache", "layouts"},
+    "interop": {"api", "opencl_c", "ze", "errors", "installed"},
+    "language": {"api", "config", "errors", "fingerprint", "kernel_cache", "layouts", "spirv"},
     "arrays": {"api", "language", "errors"},
     "driver": {
         *("compiler", "layouts", "wire", "ze", "config", "cache_folder", "fingerprint", "installed", "kernel_cache"),
@@ -32,8 +32,9 @@ ALLOWED = {
     "kernel_cache": {"cache_folder", "config", "trust"},
     "cache_folder": {"config", "trust"},
     "fingerprint": set(),
-    "compiler": {"config", "layouts"},
+    "compiler": {"config", "layouts", "spirv"},
     "layouts": {"wire"},
+    "spirv": set(),
     "wire": set(),
     "errors": {"ze"},
     "config": {"trust"},
