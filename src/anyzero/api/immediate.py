@@ -10,31 +10,28 @@ from sys import getrefcount
 from typing import TYPE_CHECKING, Any, Final
 
 from anyzero import errors, ze
-from anyzero.api import _keep
-from anyzero.api._captured import Captured, in_progress, join
-from anyzero.api._events import NO_WAITS, Waits, elapsed_ns, pack
-from anyzero.api._flags import QUEUE, QueueFlag, told
-from anyzero.api._host_function import watch
-from anyzero.api._hot import hot
-from anyzero.api._keep import HEAVY, Held
-from anyzero.api._queues import kept_of, pack_lists, queue_desc
-from anyzero.api._timeline import Timeline
-from anyzero.api._waiting import SLICE_NS
-from anyzero.api._waiting import wait as _wait
+from anyzero.api.calls.flags import QUEUE, QueueFlag, told
+from anyzero.api.calls.hot import hot
+from anyzero.api.calls.waiting import SLICE_NS
+from anyzero.api.calls.waiting import wait as _wait
+from anyzero.api.commands.held import HEAVY, Captured, Held, in_progress, join, sweep
+from anyzero.api.commands.host_function import watch
+from anyzero.api.commands.timeline import Timeline, kept_of, pack_lists, queue_desc
+from anyzero.api.commands.waits import NO_WAITS, Waits, elapsed_ns, pack
 from anyzero.api.completion import Completion
 from anyzero.api.library import check, create, function
 from anyzero.api.recorder import Recorder
 from anyzero.ze.constants import ZE_RESULT_NOT_READY
 
 if TYPE_CHECKING:
-    from anyzero.api._enqueue import Enqueue
-    from anyzero.api._grid import Grid
-    from anyzero.api._queues import Mode, Priority
     from anyzero.api.command_graph import CommandGraph, ExecutableGraph
     from anyzero.api.command_list import CommandList
+    from anyzero.api.commands.timeline import Mode, Priority
     from anyzero.api.context import Context
     from anyzero.api.device import Device
     from anyzero.api.event import Event
+    from anyzero.api.launches.enqueue import Enqueue
+    from anyzero.api.launches.grid import Grid
     from anyzero.api.properties import QueueGroup
 
 __all__ = ["ImmediateCommandList"]
@@ -91,7 +88,7 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
         copy_offload: bool = False,
         timing: bool = False,
     ) -> None:
-        _keep.sweep()
+        sweep()
         desc = queue_desc(
             group, mode, priority, index, in_order=True, explicit_only=explicit_only, copy_offload=copy_offload
         )
@@ -169,7 +166,8 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
         # This is `_append`, spelled out for the command that is appended most: passing a command on costs as much as
         # the driver takes for it.
         values, kept, nbytes = enqueue.collect(given)
-        if signal is not None or wait is not None or self.synchronous or self.held.weight > HEAVY:
+        held = self.held
+        if signal is not None or wait is not None or self.synchronous or held.weight > HEAVY:
             return self._append(enqueue.append, (kernel, sizes, values), signal, wait, kept, nbytes)
         tickets = self._tickets
         done = tickets.popleft() if tickets else _Ticket(self)
@@ -179,9 +177,9 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
         try:
             enqueue.append(self.handle, kernel, sizes, values, done.handle, 0, None)
             if kept is not None:
-                self.held.add(kept, nbytes)
+                held.add(kept, nbytes)
         except BaseException:
-            self.held.add(kept, HEAVY)
+            held.add(kept, HEAVY)
             raise
         return done
 
@@ -306,12 +304,12 @@ def _new_event(lst: ImmediateCommandList) -> int:
 class _Ticket(Completion):
     """The completion of one command: an event that counts, lent by the list."""
 
-    __slots__ = ("_context", "_list", "_timing", "handle")
-    _is_event = True
+    __slots__ = ("_list", "_timing", "context", "handle")
+    is_event = True
 
     def __init__(self, owner: ImmediateCommandList) -> None:
         self._list = owner.reference
-        self._context = owner.context
+        self.context = owner.context
         self._timing = owner.timing
         try:
             self.handle = owner.spare.pop()
@@ -322,8 +320,8 @@ class _Ticket(Completion):
         """As Completion says."""
         _wait(_synchronize_event, self.handle, timeout, "the command")
         self._let_go()
-        if self._context.failures:
-            raise self._context.failures.pop(0)
+        if self.context.failures:
+            raise self.context.failures.pop(0)
 
     def _let_go(self) -> None:
         owner = self._list()
@@ -346,7 +344,7 @@ class _Ticket(Completion):
         """As Completion says."""
         if not self._timing:
             return super().kernel_ns
-        return elapsed_ns(self.handle, self._context.device)
+        return elapsed_ns(self.handle, self.context.device)
 
     def __del__(self) -> None:
         try:
@@ -366,7 +364,7 @@ class _Done(Completion):
     """The completion of a command that was done when its call returned."""
 
     __slots__ = ()
-    _is_event = True
+    is_event = True
     handle: Final = None
 
     def wait(self, timeout: float | None = None) -> None:

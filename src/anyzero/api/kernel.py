@@ -6,16 +6,16 @@ import ctypes
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, overload
 
 from anyzero import errors, ze
-from anyzero.api._arguments import arguments_of
-from anyzero.api._enqueue import Enqueue, EnqueueSet
-from anyzero.api._grid import Extents, NDRange, grid_of, range_of, suggested, three
+from anyzero.api.launches.arguments import arguments_of
+from anyzero.api.launches.enqueue import Enqueue, EnqueueSet, launch
+from anyzero.api.launches.grid import Extents, NDRange, grid_of, range_of, suggested, three
 from anyzero.api.library import check, create, function
 from anyzero.api.properties import KernelProperties
 from anyzero.api.resource import Resource
 
 if TYPE_CHECKING:
-    from anyzero.api._events import Waits
     from anyzero.api.command_list import CommandList
+    from anyzero.api.commands.waits import Waits
     from anyzero.api.completion import Completion
     from anyzero.api.event import Event
     from anyzero.api.immediate import ImmediateCommandList
@@ -279,23 +279,7 @@ class Launch:
         Without `on` it is done when the call returns. With a list it is appended there, with `signal` and `wait` as
         for every command.
         """
-        kernel, sizes = self.kernel, self.range
-        if group is None and sizes.suggested is not None:
-            grid = sizes.suggested
-        else:
-            try:
-                grid = sizes.grids[group]
-            except (KeyError, TypeError):
-                grid = grid_of(kernel, sizes, group)
-        enqueue = sizes.enqueue
-        if on is not None:
-            done: Completion | None = on.append_launch(enqueue, kernel.handle, grid, args, signal, wait)
-            return done
-        if signal is not None or wait:
-            raise TypeError("signal= and wait= order commands of a list; name it with on=")
-        values, kept, _ = enqueue.collect(args)
-        kernel.lifetime.run(kernel.device, enqueue.append, (kernel.handle, grid, values), kept)
-        return None
+        return launch(self.kernel, self.range, args, group, on, signal, wait)
 
     def __repr__(self) -> str:
         return f"<Launch of {self.kernel.name}, {' × '.join(map(str, self.global_size))} work-items>"

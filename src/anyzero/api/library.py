@@ -18,7 +18,7 @@ from anyzero import config, errors, ze
 from anyzero.ze.library import Library
 
 if TYPE_CHECKING:
-    from anyzero.api._adapted import Adapter
+    from anyzero.api.calls.adapted import Adapter
 
 __all__ = [
     "LIBRARY_PATH",
@@ -83,7 +83,7 @@ _any_driver: list[int] = []
 
 def _adapt() -> Adapter:
     # Imported by those who need it: most programs use the driver as it is.
-    from anyzero.api._adapted import Adapter
+    from anyzero.api.calls.adapted import Adapter
 
     return Adapter(_library, PLACE, lambda: _any_driver)
 

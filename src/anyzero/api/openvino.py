@@ -6,7 +6,7 @@ import ctypes
 import os
 
 from anyzero import errors, installed, ze
-from anyzero.api import _loaders as loaders
+from anyzero.api.calls import loaders
 from anyzero.ze.library import Library
 
 __all__ = ["enable_openvino"]

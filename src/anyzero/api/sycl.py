@@ -7,7 +7,7 @@ import os
 from typing import Final
 
 from anyzero import errors, ze
-from anyzero.api import _loaders as loaders
+from anyzero.api.calls import loaders
 
 __all__ = ["enable_sycl"]
 

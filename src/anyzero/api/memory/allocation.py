@@ -7,16 +7,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from anyzero import ze
-from anyzero.api._events import NO_WAITS
-from anyzero.api._hot import hot
-from anyzero.api._keep import Held, destroy_when_idle
-from anyzero.api._sizes import place_within, size_within
-from anyzero.api._waiting import SLICE_NS, wait
+from anyzero.api.calls.hot import hot
+from anyzero.api.calls.waiting import SLICE_NS, wait
+from anyzero.api.commands.held import Held, destroy_when_idle
 from anyzero.api.library import check, create, function
+from anyzero.api.memory.sizes import place_within, size_within
 from anyzero.api.resource import Resource
 
 if TYPE_CHECKING:
     from anyzero.api.device import Device
+    from anyzero.api.launches.enqueue import Enqueue
+    from anyzero.api.launches.grid import Grid
 
 MemoryKind = Literal["device", "host", "shared"]
 CacheBias = Literal["cached", "uncached"]
@@ -67,12 +68,27 @@ class ContextHandle(Resource):
         if lst is None:
             lst = self._lists.setdefault(device.handle, _PlainList(self.handle, device))
         try:
-            if result := command(lst.handle, *arguments, None, *NO_WAITS):
+            if result := command(lst.handle, *arguments, None, 0, None):
                 check(result, command)
             if _synchronize(lst.handle, SLICE_NS):
                 wait(_synchronize, lst.handle, None, "the command")
         except BaseException:
             # It is lost, or busy with what nobody waits for any more; the next command gets a new one.
+            lst.left.add(kept, 0)
+            self._lists.pop(device.handle, None)
+            raise
+
+    def launch(self, device: Device, enqueue: Enqueue, kernel: int, sizes: Grid, given: tuple[Any, ...]) -> None:
+        """Run a launch and wait for it: `run` without the arguments in a tuple, which take as long as the driver."""
+        lst = self._lists.get(device.handle)
+        if lst is None:
+            lst = self._lists.setdefault(device.handle, _PlainList(self.handle, device))
+        values, kept, _ = enqueue.collect(given)
+        try:
+            enqueue.append(lst.handle, kernel, sizes, values, None, 0, None)
+            if _synchronize(lst.handle, SLICE_NS):
+                wait(_synchronize, lst.handle, None, "the command")
+        except BaseException:
             lst.left.add(kept, 0)
             self._lists.pop(device.handle, None)
             raise

@@ -44,7 +44,7 @@ _bind: Final = _binder()
 def hot(name: str, words: int | None = None) -> Callable[..., int]:
     """A function that takes so many numbers, as many as it has parameters unless told; it releases the GIL.
 
-    >>> from anyzero.api._hot import hot
+    >>> from anyzero.api.calls.hot import hot
     >>> hot("zeEventQueryStatus")(None) > 0
     True
     """

@@ -1,4 +1,4 @@
-"""How a kernel gets into a list."""
+"""The way of a kernel into a list."""
 
 from __future__ import annotations
 
@@ -8,15 +8,20 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
-from anyzero.api._grid import ORIGIN
-from anyzero.api._hot import hot
+from anyzero.api.calls.hot import hot
+from anyzero.api.launches.grid import ORIGIN, grid_of
 from anyzero.api.library import check
 
 if TYPE_CHECKING:
-    from anyzero.api._arguments import Arguments
-    from anyzero.api._grid import Grid
+    from anyzero.api.commands.waits import Waits
+    from anyzero.api.completion import Completion
+    from anyzero.api.event import Event
+    from anyzero.api.kernel import Kernel
+    from anyzero.api.launches.arguments import Arguments
+    from anyzero.api.launches.grid import Extents, Grid, NDRange
+    from anyzero.api.recorder import Recorder
 
-__all__ = ["Enqueue", "EnqueueSet"]
+__all__ = ["Enqueue", "EnqueueSet", "launch"]
 
 _launch: Final = hot("zeCommandListAppendLaunchKernelWithArguments", words=11)
 _launch_set: Final = hot("zeCommandListAppendLaunchKernelWithParameters")
@@ -27,7 +32,7 @@ _everyone: Final[WeakSet[Enqueue]] = WeakSet()
 
 
 class Enqueue:
-    """A kernel's way into lists. A launch changes the kernel, and who has the `turn` may do so.
+    """A kernel's way into lists. A launch changes the kernel, so the thread holds the `turn` meanwhile.
 
     It is apart from the kernel because this is the hottest path: attributes of an object that can be closed take longer
     to find. For the same reason callers bring the kernel's handle along, which a closed one does not have.
@@ -73,7 +78,7 @@ class Enqueue:
         return 0
 
     def prepare(self, kernel: int, sizes: Grid, values: Sequence[Any]) -> None:
-        """Set everything for a launch that takes what was set; for who has the turn."""
+        """Set everything for a launch that takes what was set; the caller has the turn."""
         self.set_group(kernel, sizes.group_size)
         if self._offset is not sizes.offset:
             self._move(kernel, sizes)
@@ -81,7 +86,7 @@ class Enqueue:
             self._set(kernel, values)
 
     def set_group(self, kernel: int, size: tuple[int, int, int]) -> None:
-        """Set the group size; for who has the turn."""
+        """Set the group size; the caller has the turn."""
         check(_set_group(kernel, *size), _set_group)
 
     def _move(self, kernel: int, sizes: Grid) -> None:
@@ -113,8 +118,33 @@ class EnqueueSet(Enqueue):
         return 0
 
 
+def launch(
+    kernel: Kernel,
+    sizes: NDRange,
+    args: tuple[Any, ...],
+    group: Extents | None,
+    on: Recorder[Any] | None,
+    signal: Event | None,
+    wait: Waits,
+) -> Completion | None:
+    """Every launch by brackets: arguments and keywords as they came, in one call without packing them again."""
+    grid = sizes.suggested
+    if group is not None or grid is None:
+        try:
+            grid = sizes.grids[group]
+        except (KeyError, TypeError):
+            grid = grid_of(kernel, sizes, group)
+    if on is not None:
+        done: Completion | None = on.append_launch(sizes.enqueue, kernel.handle, grid, args, signal, wait)
+        return done
+    if signal is not None or wait:
+        raise TypeError("signal= and wait= order commands of a list; name it with on=")
+    kernel.lifetime.launch(kernel.device, sizes.enqueue, kernel.handle, grid, args)
+    return None
+
+
 def _begin_anew() -> None:
-    # Whoever had a turn when the process was forked is not here to end it.
+    # A thread that had a turn when the process was forked does not exist here to end it.
     for each in list(_everyone):
         each.turn = Lock()
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from anyzero import errors, ze
-from anyzero.api._dimensions import ALL
-from anyzero.api._sizes import place_within, size_within
+from anyzero.api.launches.dimensions import ALL
 from anyzero.api.library import check, function
+from anyzero.api.memory.sizes import place_within, size_within
 
 if TYPE_CHECKING:
-    from anyzero.api._enqueue import Enqueue
     from anyzero.api.kernel import Kernel
+    from anyzero.api.launches.enqueue import Enqueue
 
 __all__ = ["ORIGIN", "Extents", "Grid", "NDRange", "grid_of", "range_of", "suggested", "three"]
 

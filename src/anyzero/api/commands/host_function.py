@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 from anyzero import ze
-from anyzero.api import _keep
+from anyzero.api.commands.held import any_parked, sweep
 
 _QUIET_S: Final = 0.1
 _PATIENCE_S: Final = 3.0
@@ -24,7 +24,8 @@ _PATIENCE_S: Final = 3.0
 class Runner(Protocol):
     """A queue or list that may have host functions to run."""
 
-    def is_idle(self) -> bool: ...
+    def is_idle(self) -> bool:
+        """Whether everything given so far is done."""
 
 
 _numbers = itertools.count(1)
@@ -92,8 +93,8 @@ def _end() -> None:
     deadline = time.monotonic() + _PATIENCE_S
     seen, quiet_since = -1, time.monotonic()
     while (now := time.monotonic()) < deadline:
-        _keep.sweep()
-        if _entered == _left and not _keep.any_parked() and _all_idle():
+        sweep()
+        if _entered == _left and not any_parked() and _all_idle():
             return
         if _entered != seen:
             seen, quiet_since = _entered, now

@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Any, Final
 
 from anyzero import ze
-from anyzero.api._substitutes import Substitutes
+from anyzero.api.calls.substitutes import Substitutes
 from anyzero.ze.constants import ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, ZE_RESULT_SUCCESS
 from anyzero.ze.functions import FUNCTIONS
 from anyzero.ze.library import Library
@@ -49,6 +49,7 @@ class Adapted:
         self._turn = Lock()
 
     def __call__(self, *arguments: Any) -> int:
+        """Call the function; where the driver behind it lacks it, the substitute from then on."""
         call = self._call
         result = call(*arguments)
         while result == ZE_RESULT_ERROR_UNSUPPORTED_FEATURE:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from anyzero import errors, ze
-from anyzero.api._hot import Address
+from anyzero.api.calls.hot import Address
 from anyzero.api.completion import Completion
 from anyzero.api.library import check, function
 
@@ -25,7 +25,7 @@ _timestamp: Final = function("zeEventQueryKernelTimestamp")
 
 def handle_of(completion: Any) -> int | None:
     """The event's handle; None for a command that was done when it was appended."""
-    if not getattr(type(completion), "_is_event", False):
+    if not getattr(type(completion), "is_event", False):
         raise errors.InvalidArgument(
             f"a command cannot wait for {completion!r}",
             remedy="Wait for events, or for what an immediate list returned.",

@@ -1,74 +1,51 @@
-"""The dimensions along which kernels tell their work-items apart, read from SPIR-V.
-
-A kernel that never reads an id along y does the same in all work-items along y. A launch that asks for several of them
-was most likely meant otherwise, and this is how it is noticed. In doubt a kernel reads all dimensions.
-"""
+"""Reads from SPIR-V which ids of work-items a kernel uses. In doubt a kernel uses all dimensions."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-__all__ = ["ALL", "Dimensions"]
+from anyzero.api.launches.dimensions import ALL
+from anyzero.spirv.numbers import MAGIC, BuiltIn, Decoration, Op
 
-ALL: Final = 0b111
-"""All three dimensions, as a mask: 1 is x, 2 is y, 4 is z."""
+__all__ = ["kernels"]
 
-_MAGIC: Final = 0x07230203
 _HEADER: Final = 5
+"""Words before the first instruction."""
 
-# Opcodes and enumerants of the SPIR-V specification.
-_EXT_INST: Final = 12
-_ENTRY_POINT: Final = 15
-_CONSTANT: Final = 43
-_FUNCTION: Final = 54
-_FUNCTION_END: Final = 56
-_FUNCTION_CALL: Final = 57
-_LOAD: Final = 61
-_STORE: Final = 62
-_CHAINS: Final = {65: 0, 66: 0, 67: 1, 70: 1}
-"""Access chains, and how many of their indices only move the pointer as a whole."""
-_DECORATE: Final = 71
-_GROUP_DECORATE: Final = 74
-_EXTRACT_DYNAMIC: Final = 77
-_SHUFFLE: Final = 79
-_EXTRACT: Final = 81
-_INSERT: Final = 82
-_SAME_VALUE: Final = frozenset({83, 113, 114, 121, 122, 123, 124})
-"""CopyObject, UConvert, SConvert, the casts between address spaces, Bitcast: the result stands for the operand."""
-_LITERALS: Final = frozenset({8, 59, 246, 247, 248, 249, 250, 251, 317})
-"""Instructions that use no ids of work-items, but have literals that could be taken for them: lines, branches, …"""
-_FUNCTION_POINTERS: Final = frozenset({5600, 5601})
-_LABEL: Final = 248
+_CHAINS: Final = {Op.AccessChain: 0, Op.InBoundsAccessChain: 0, Op.PtrAccessChain: 1, Op.InBoundsPtrAccessChain: 1}
+"""Access chains, and the number of their indices that only move the pointer as a whole."""
+_SAME_VALUE: Final = frozenset(
+    {
+        *(Op.CopyObject, Op.UConvert, Op.SConvert, Op.Bitcast),
+        *(Op.PtrCastToGeneric, Op.GenericCastToPtr, Op.GenericCastToPtrExplicit),
+    }
+)
+"""Copies and conversions: the result stands for the operand."""
+_LITERALS: Final = frozenset(
+    {
+        *(Op.Line, Op.NoLine, Op.Variable, Op.LoopMerge, Op.SelectionMerge, Op.Label),
+        *(Op.Branch, Op.BranchConditional, Op.Switch),
+    }
+)
+"""Instructions that use no ids of work-items, but have literals that could be taken for them."""
+_FUNCTION_POINTERS: Final = frozenset({Op.ConstantFunctionPointerINTEL, Op.FunctionPointerCallINTEL})
 
-_BUILT_IN: Final = 11
-_VECTORS: Final = frozenset({26, 27, 28})
-"""WorkgroupId, LocalInvocationId, GlobalInvocationId."""
-_LINEAR: Final = frozenset({29, 34, 40, 41})
-"""LocalInvocationIndex, GlobalLinearId, SubgroupId, SubgroupLocalInvocationId: made of all three."""
+_VECTORS: Final = frozenset({BuiltIn.WorkgroupId, BuiltIn.LocalInvocationId, BuiltIn.GlobalInvocationId})
+_LINEAR: Final = frozenset(
+    {
+        *(BuiltIn.LocalInvocationIndex, BuiltIn.GlobalLinearId),
+        *(BuiltIn.SubgroupId, BuiltIn.SubgroupLocalInvocationId),
+    }
+)
+"""Ids that are computed from all three dimensions."""
 
 _Instruction = tuple[int, Sequence[int]]
 
 
-class Dimensions:
-    """Of the kernels of one module; the SPIR-V is read when it is first asked about."""
-
-    def __init__(self, modules: Iterable[bytes]) -> None:
-        self._modules = list(modules)
-        self._found: dict[str, int] | None = None
-
-    def read_by(self, kernel: str) -> int:
-        """The dimensions whose ids a kernel reads, as a mask."""
-        if self._found is None:
-            found: dict[str, int] = {}
-            for module in self._modules:
-                found |= _kernels(module)
-            self._found, self._modules = found, []
-        return self._found.get(kernel, ALL)
-
-
-def _kernels(module: bytes) -> dict[str, int]:
+def kernels(module: bytes) -> dict[str, int]:
+    """The dimensions that each kernel of a module reads, as masks; none of a module that is cut short."""
     reader = _Reader()
     try:
         reader.read(_instructions(module))
@@ -80,7 +57,7 @@ def _kernels(module: bytes) -> dict[str, int]:
 
 def _instructions(module: bytes) -> Iterator[_Instruction]:
     words = array("I", module[: len(module) // 4 * 4])
-    if len(words) > _HEADER and words[0] != _MAGIC:
+    if len(words) > _HEADER and words[0] != MAGIC:
         words.byteswap()
     at = _HEADER
     while at < len(words):
@@ -99,16 +76,16 @@ class _Reader:
 
     def read(self, instructions: Iterator[_Instruction]) -> None:
         for opcode, words in instructions:
-            if opcode == _FUNCTION:
+            if opcode == Op.Function:
                 self._function(words[2], instructions)
-            elif opcode == _ENTRY_POINT:
+            elif opcode == Op.EntryPoint:
                 self.kernels[_text(words[3:])] = words[2]
-            elif opcode == _CONSTANT:
+            elif opcode == Op.Constant:
                 self._constants[words[2]] = words[3]
-            elif opcode == _DECORATE and words[2] == _BUILT_IN and words[3] in _VECTORS | _LINEAR:
+            elif opcode == Op.Decorate and words[2] == Decoration.BuiltIn and words[3] in _VECTORS | _LINEAR:
                 # Decorations of a group come before the group's members.
                 self._variables[words[1]] = words[3] in _VECTORS
-            elif opcode == _GROUP_DECORATE and words[1] in self._variables:
+            elif opcode == Op.GroupDecorate and words[1] in self._variables:
                 self._variables |= dict.fromkeys(words[2:], self._variables[words[1]])
 
     def reached(self, entry: int) -> int:
@@ -132,22 +109,22 @@ class _Reader:
         calls: set[int] = set()
         mask, has_body = 0, False
         for opcode, words in instructions:
-            if opcode == _FUNCTION_END:
+            if opcode == Op.FunctionEnd:
                 break
-            has_body = has_body or opcode == _LABEL
+            has_body = has_body or opcode == Op.Label
             if opcode in _LITERALS:
                 continue
-            if opcode == _FUNCTION_CALL:
+            if opcode == Op.FunctionCall:
                 calls.add(words[3])
             if tracked.isdisjoint(_operands(opcode, words)):
                 mask |= ALL if opcode in _FUNCTION_POINTERS else 0
                 continue
             result, source = words[2], words[3] if len(words) > 3 else 0
-            if opcode == _EXTRACT and source in vectors:
+            if opcode == Op.CompositeExtract and source in vectors:
                 mask |= 1 << words[4]
-            elif opcode == _EXTRACT_DYNAMIC and source in vectors:
+            elif opcode == Op.VectorExtractDynamic and source in vectors:
                 mask |= self._component(words[4])
-            elif opcode == _LOAD and source in components:
+            elif opcode == Op.Load and source in components:
                 mask |= components[source]
             elif opcode in _CHAINS and source in pointers and len(words) > 4 + _CHAINS[opcode]:
                 components[result] = self._component(words[4 + _CHAINS[opcode]])
@@ -155,7 +132,7 @@ class _Reader:
             elif (opcode in _SAME_VALUE or opcode in _CHAINS) and source in pointers:
                 pointers.add(result)
                 tracked.add(result)
-            elif (opcode == _LOAD and source in pointers) or (opcode in _SAME_VALUE and source in vectors):
+            elif (opcode == Op.Load and source in pointers) or (opcode in _SAME_VALUE and source in vectors):
                 vectors.add(result)
                 tracked.add(result)
             else:
@@ -171,13 +148,13 @@ class _Reader:
 
 def _operands(opcode: int, words: Sequence[int]) -> Sequence[int]:
     """Those words of an instruction that may be ids."""
-    if opcode in (_LOAD, _EXTRACT):
+    if opcode in (Op.Load, Op.CompositeExtract):
         return words[3:4]
-    if opcode == _STORE:
+    if opcode == Op.Store:
         return words[1:3]
-    if opcode in (_SHUFFLE, _INSERT):
+    if opcode in (Op.VectorShuffle, Op.CompositeInsert):
         return words[3:5]
-    return words[5:] if opcode == _EXT_INST else words[1:]
+    return words[5:] if opcode == Op.ExtInst else words[1:]
 
 
 def _text(words: Sequence[int]) -> str:

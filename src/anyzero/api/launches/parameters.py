@@ -14,10 +14,10 @@ from typing import Any, Final
 import numpy as np
 
 from anyzero import errors
-from anyzero.api._sizes import place_within
 from anyzero.api.buffer import Buffer
 from anyzero.api.image import Image
 from anyzero.api.local import Local
+from anyzero.api.memory.sizes import place_within
 from anyzero.api.sampler import Sampler
 
 __all__ = ["Parameter", "Pointer", "bytes_like", "parameter"]
@@ -110,6 +110,7 @@ class Pointer(Parameter):
         self.dtype = dtype
 
     def convert(self, value: Any, kept: list[Any]) -> int:
+        """The address that a buffer, a number or None stands for."""
         if value is None:
             return 0
         if isinstance(value, Buffer):

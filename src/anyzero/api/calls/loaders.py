@@ -38,7 +38,7 @@ __all__ = [
 Version = tuple[int, int]
 
 NAME: Final = "libze_loader.so.1"
-FOLDER: Final = Path(__file__).parents[1] / "lib"
+FOLDER: Final = Path(__file__).parents[2] / "lib"
 """Where the libraries of this package are."""
 OURS: Final = FOLDER / NAME
 DRIVER: Final = FOLDER / "libze_anyzero.so.1"

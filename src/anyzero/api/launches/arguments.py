@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 
 from anyzero import errors, ze
-from anyzero.api._parameters import bytes_like, parameter
 from anyzero.api.buffer import Buffer
 from anyzero.api.image import Image
+from anyzero.api.launches.parameters import bytes_like, parameter
 from anyzero.api.library import check, function, offers, own_kernel
 from anyzero.api.local import Local
 from anyzero.api.sampler import Sampler

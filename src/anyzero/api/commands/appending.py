@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from anyzero.api._events import Waits
+from anyzero.api.commands.waits import Waits
 from anyzero.api.resource import Resource
 
 if TYPE_CHECKING:
-    from anyzero.api._enqueue import Enqueue
-    from anyzero.api._grid import Grid
     from anyzero.api.context import Context
     from anyzero.api.device import Device
     from anyzero.api.event import Event
+    from anyzero.api.launches.enqueue import Enqueue
+    from anyzero.api.launches.grid import Grid
     from anyzero.api.properties import QueueGroup
 
 __all__ = ["Appended", "Appending"]

@@ -1,13 +1,17 @@
-"""What the device still uses must stay: until its commands are done, also when their list or queue is gone by then."""
+"""Objects that commands use are held until the commands are done, also when their list or queue is gone by then."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
 from threading import Lock
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from anyzero.ze.constants import ZE_RESULT_NOT_READY
+
+if TYPE_CHECKING:
+    from anyzero.api.command_graph import CommandGraph
+    from anyzero.api.immediate import ImmediateCommandList
 
 Call = Callable[..., int]
 
@@ -19,6 +23,9 @@ HEAVY: Final = 1 << 20
 _EACH: Final = HEAVY >> 6
 
 _parked: list[tuple[int, Call, Call, Held]] = []
+
+in_progress: dict[int, CommandGraph] = {}
+"""The graphs that are being captured, by handle."""
 
 
 class Held:
@@ -83,6 +90,32 @@ class Held:
         self._marked = max(self._marked - count, 0)
         for _ in range(count):
             self._entries.popleft()
+
+
+class Captured(Held):
+    """Replaces `Held` of a list that captures: its commands run with the graph, so the graph holds what they use."""
+
+    __slots__ = ("before", "graph")
+
+    def __init__(self, graph: CommandGraph, before: Held) -> None:
+        super().__init__()
+        self.graph = graph
+        self.before = before
+
+    def add(self, kept: object, nbytes: int) -> None:
+        """Hold `kept` for as long as the graph may run."""
+        if kept is not None:
+            self.graph.kept.append(kept)
+            self.graph.kept_bytes += nbytes
+
+    def look(self, handle: int, synchronize: Call, query: Call, place: Callable[[int | None], int]) -> None:
+        """Nothing of it is done before the graph is."""
+
+
+def join(graph: CommandGraph, lst: ImmediateCommandList) -> None:
+    """Let the graph hold what the commands of a list use that captures into it from now on."""
+    graph.lists.append(lst)
+    lst.held = Captured(graph, lst.held)
 
 
 def destroy_when_idle(handle: int, synchronize: Call, destroy: Call, held: Held) -> None:

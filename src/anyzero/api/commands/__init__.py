@@ -1,0 +1,1 @@
+"""What lists and queues share: appending, waiting, and holding what commands use."""

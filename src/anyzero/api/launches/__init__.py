@@ -1,0 +1,1 @@
+"""What a launch is made of: arguments, sizes, and the way into a list."""

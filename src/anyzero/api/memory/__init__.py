@@ -1,0 +1,1 @@
+"""What buffers and images share: allocations, arrays of the program, sizes."""

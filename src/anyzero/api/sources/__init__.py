@@ -1,0 +1,1 @@
+"""What modules and graphs are made from, and files that they are saved to."""
