@@ -60,7 +60,7 @@ def test_the_first_lines_of_the_readme(installed: Installed) -> None:
     assert installed.run("python", "ten.py").split() == block.expected.split()
 
 
-@pytest.mark.parametrize("page", filter(has_code, PAGES), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*filter(has_code, PAGES)], ids=lambda page: page.name)
 def test_the_code_of_a_page(installed: Installed, page: Path) -> None:
     python = str(installed.bin / "python")
     for line in not_tested(page, python):
