@@ -162,7 +162,7 @@ def user_event(cl_ctx: cl.Context, completion: Completion, *, device: Device | N
     if handle is None:
         made.set_status(cl.command_execution_status.COMPLETE)
         return made
-    context: Context = completion.context  # type: ignore[attr-defined] (all that have a handle have it)
+    context: Context = completion.context  # type: ignore[attr-defined]
     own = LinkedEvent(context)
     # The program may close its event at any time, so a thread waits for this separate one instead.
     bridge = context.immediate(device=device)
