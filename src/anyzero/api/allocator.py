@@ -1,4 +1,4 @@
-"""What makes memory: buffers, images and address ranges of the devices of a context."""
+"""Allocation of memory: buffers, images and address ranges of the devices of a context."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be waited for."""
+"""Completions: events, fences and commands that can be waited for."""
 
 from __future__ import annotations
 

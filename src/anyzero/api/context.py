@@ -74,7 +74,7 @@ class Context(Allocator):
     def _release(self, handle: int) -> None:
         self._event_pools, self.launches = {}, {}
         while self.failures:
-            # Nobody waited, so nobody was told.
+            # No wait has reported it.
             error = self.failures.pop(0)
             sys.excepthook(type(error), error, error.__traceback__)
         # The driver's context goes with the last memory that holds it.

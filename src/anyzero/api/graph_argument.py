@@ -1,4 +1,4 @@
-"""What graphs take and give: inputs and outputs, states, and the shapes of those that vary."""
+"""Arguments of graphs: inputs and outputs, states, and the shapes of those that vary."""
 
 from __future__ import annotations
 

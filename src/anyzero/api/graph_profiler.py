@@ -1,4 +1,4 @@
-"""How long the layers of a graph take."""
+"""Times of the layers of a graph."""
 
 from __future__ import annotations
 

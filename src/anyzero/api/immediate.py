@@ -101,7 +101,7 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
         self.held = Held()
         # Events count, so they can be used again as they are, also while what they were used for is still to come.
         self.spare: list[int] = []
-        # Those given out last; one that nobody holds by now is given out again, which saves making and ending it.
+        # The latest ones; one without other references is used again, which saves making and ending it.
         self._tickets: deque[_Ticket] = deque()
         self.reference = weakref.ref(self)
         self.handle = create(_create, context.handle, device.handle, ctypes.byref(desc))
@@ -187,7 +187,7 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
     append_launch = _append_launch
 
     def _another(self, used: _Ticket) -> _Ticket:
-        """A ticket in place of one that somebody still holds."""
+        """A ticket in place of one that is still referenced."""
         if len(self._tickets) < _TICKETS:
             self._tickets.append(used)
         return _Ticket(self)

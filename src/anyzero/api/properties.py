@@ -1,4 +1,4 @@
-"""What devices, modules and kernels say about themselves, as plain values."""
+"""Properties of devices, modules and kernels, as plain values."""
 
 from __future__ import annotations
 

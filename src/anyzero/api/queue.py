@@ -83,7 +83,7 @@ class CommandQueue(Timeline):
         self.group = group
         self.synchronous = mode == "synchronous"
         self.held = Held()
-        # Fences that were waited for and that nobody holds any more.
+        # Fences that were waited for and have no other reference.
         self.spare: list[int] = []
         # A list without commands; submitted for the sake of its fence.
         self._empty: int | None = None

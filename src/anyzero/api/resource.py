@@ -1,4 +1,4 @@
-"""What all objects with a handle share: they are closed once, by hand, by `with`, or when nobody holds them."""
+"""The base of objects with a handle: closed once, by hand, by `with`, or with the last reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The functions of the driver that programs call most, without what ctypes costs.
+"""The functions of the driver that programs call most, without the cost of ctypes.
 
 Where ctypes converts every argument by its declared type, these take whole numbers and None alone, in a fifth of the
 time. A structure that C passes by value is as many numbers as it has eight bytes.

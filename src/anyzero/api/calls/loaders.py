@@ -117,7 +117,7 @@ def system_loader(environ: Mapping[str, str]) -> Loader | None:
     One that is there but cannot be loaded is a Loader with an error.
     """
     found = look_at(NAME, environ)
-    # The linker says the same of a file that is missing, whether nobody has it or a library needs it.
+    # The linker says the same of a missing file and of a library that is missing one that it needs.
     missing = found.error is not None and found.error.startswith(f"{NAME}: cannot open shared object file")
     return None if missing else found
 
@@ -148,7 +148,7 @@ _kept: Final[list[ctypes.CDLL]] = []
 
 
 def keep() -> None:
-    """Load the loader of this package, where none is loaded yet: whoever asks the linker for one by name gets it."""
+    """Load the loader of this package, where none is loaded yet: the linker then returns it by its name."""
     if not _kept and not in_this_process():
         _kept.append(ctypes.CDLL(str(OURS), mode=os.RTLD_GLOBAL | os.RTLD_NOW))
 

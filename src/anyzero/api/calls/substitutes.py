@@ -1,4 +1,4 @@
-"""What older functions can do instead of newer ones.
+"""Substitutes for newer functions of the driver, made of older ones.
 
 Each substitute takes what the function takes that it stands in for, and returns a result as that one does.
 """
@@ -138,7 +138,7 @@ class Substitutes:
         return ZE_RESULT_SUCCESS
 
     # Events that count come from a pool that says so, where there are any. Nothing can be done without: others would
-    # have to be reset between two uses, and who waits for them may not have seen them by then.
+    # have to be reset between two uses, and a waiting thread may not have seen them by then.
 
     def _create_counting_event(self, context: int, device: int, _desc: Any, made: Any) -> int:
         if self._counts is None:
@@ -210,6 +210,6 @@ class _Mark:
 
 
 def _no_flags(_pool: int, flags: Any) -> int:
-    # Where nobody can be asked, an opened pool's events count as having no timestamps.
+    # Where there is no function to ask, an opened pool's events count as having no timestamps.
     flags._obj.value = 0
     return ZE_RESULT_SUCCESS

@@ -1,4 +1,4 @@
-"""How Python waits: in slices on the main thread, so that Ctrl-C works; in one piece elsewhere."""
+"""Waits of Python: in slices on the main thread, so that Ctrl-C works; in one piece elsewhere."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What lists and queues share: appending, waiting, and holding what commands use."""
+"""The base of lists and queues: appending, waiting, and references to objects that commands use."""

@@ -1,4 +1,4 @@
-"""What commands are appended to."""
+"""The base of command lists: the ways to append a command."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class Held:
                 count -= self._marked
                 self._drop(self._marked)
                 if count:
-                    # Should Ctrl-C come in between, nobody knows where the old mark is.
+                    # After a Ctrl-C in between, the position of the old mark is unknown.
                     mark, self.mark = self.mark, None
                     self.mark = place(mark)
                     self._marked = count

@@ -37,7 +37,7 @@ _ending = False
 
 
 class HostCall:
-    """A function to be called, as often as its command runs; whoever may run the command holds this."""
+    """A function to be called, as often as its command runs; lists and queues that may run the command hold it."""
 
     __slots__ = ("__weakref__", "_arguments", "_failures", "_function", "number")
 

@@ -1,4 +1,4 @@
-"""The driver's event pools. Events hold these, so that a pool object may hold its events without a circle."""
+"""The driver's event pools. Events hold these, so that a pool object may hold its events without a reference cycle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What queues and immediate lists have in common: commands run one after the other, and can be waited for."""
+"""The base of queues and immediate lists: commands run one after the other, and can be waited for."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Timeline(Resource):
     synchronous: bool
     held: Held
     spare: list[int]
-    """Handles of completions that nobody holds any more, to be used again."""
+    """Handles of completions without a reference, to be used again."""
 
     def synchronize(self, timeout: float | None = None) -> None:
         """Return when everything given so far is done; raise TimeoutError after `timeout` seconds.
@@ -91,7 +91,7 @@ class Timeline(Resource):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            # After an exception nobody may be left to signal what the commands wait for.
+            # After an exception, no thread may be left to signal the events that commands wait for.
             if kind is None and not self.closed:
                 self.synchronize()
         finally:

@@ -1,1 +1,1 @@
-"""What a launch is made of: arguments, sizes, and the way into a list."""
+"""Launches of kernels and graphs: arguments, sizes, and the way into a list."""

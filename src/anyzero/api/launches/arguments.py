@@ -1,4 +1,4 @@
-"""The arguments of one kernel: from Python's values to what a launch takes."""
+"""The arguments of one kernel: values of Python, packed for a launch."""
 
 from __future__ import annotations
 

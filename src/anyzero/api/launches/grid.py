@@ -1,4 +1,4 @@
-"""How many work-items a launch has and in which groups, as programs write it and as the driver takes it."""
+"""The sizes of a launch, in work-items and groups, as programs write them and as the driver takes them."""
 
 from __future__ import annotations
 
@@ -248,8 +248,8 @@ def _meant(name: str, first: tuple[Any, ...], second: tuple[Any, ...]) -> list[s
 def require_ids(name: str, written: str, whole: Three, group: Any, read: int) -> None:
     """Raise InvalidArgument where all work-items along a dimension would do the same, by the ids that a kernel reads.
 
-    A kernel that reads no ids counts, or tries something out, and may run as often as it is asked to. And whoever gives
-    a group size in as many dimensions means them.
+    A kernel that reads no ids counts, or tries something out, and may run as often as it is asked to. And a group
+    size in as many dimensions says that they are meant.
     """
     used = max(axis + 1 for axis in range(3) if whole[axis] > 1 or not axis)
     if not read or read == ALL or (group is not None and len(_numbers(group)) >= used):

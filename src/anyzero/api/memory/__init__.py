@@ -1,1 +1,1 @@
-"""What buffers and images share: allocations, arrays of the program, sizes."""
+"""Memory of buffers and images: allocations, arrays of the program, sizes."""

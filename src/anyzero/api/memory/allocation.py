@@ -73,7 +73,7 @@ class ContextHandle(Resource):
             if _synchronize(lst.handle, SLICE_NS):
                 wait(_synchronize, lst.handle, None, "the command")
         except BaseException:
-            # It is lost, or busy with what nobody waits for any more; the next command gets a new one.
+            # The list is lost, or busy with an abandoned command; the next command gets a new one.
             lst.left.add(kept, 0)
             self._lists.pop(device.handle, None)
             raise

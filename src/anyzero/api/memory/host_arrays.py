@@ -1,4 +1,4 @@
-"""Arrays of the program's own, beside buffers: what a command may read or write."""
+"""Arrays of the program as operands of commands, beside buffers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operators and array methods of buffers. What they do is the array layer's, which stands above this package."""
+"""The operators and array methods of buffers. The array layer, above this package, implements them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shapes, sizes and places as the C API can take them; ctypes itself cuts a number that is too large without a word."""
+"""Shapes, sizes and places as the C API can take them; ctypes truncates numbers that are too large."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What modules and graphs are made from, and files that they are saved to."""
+"""Sources of modules and graphs, and files that they are saved to."""

@@ -1,4 +1,4 @@
-"""What graphs are made from: OpenVINO IR, or a native blob; and how the driver is told of either."""
+"""Sources of graphs: OpenVINO IR or a native blob, in the form that the driver takes."""
 
 from __future__ import annotations
 

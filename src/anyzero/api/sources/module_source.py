@@ -1,4 +1,4 @@
-"""What modules are made from: files, bytes, build options, specialization constants."""
+"""Sources of modules: files, bytes, build options, specialization constants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing what a driver made into a file."""
+"""Files with binaries of a driver."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["save"]
 
 
 def save(path: str | os.PathLike[str], contents: bytes | memoryview) -> None:
-    """Write a file; whoever reads it meanwhile sees the old one or the new one."""
+    """Write a file atomically: readers see the old one or the new one."""
     target = Path(path)
     partial = target.with_name(f".{target.name}.{os.getpid()}")
     try:
