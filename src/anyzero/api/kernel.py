@@ -38,6 +38,7 @@ _RESIDENCY: Final = {
     "explicit": ze.ZE_KERNEL_FLAG_EXPLICIT_RESIDENCY,
     "force": ze.ZE_KERNEL_FLAG_FORCE_RESIDENCY,
 }
+_new: Final = object.__new__
 _create: Final = function("zeKernelCreate")
 _cooperative: Final = function("zeKernelSuggestMaxCooperativeGroupCount")
 _get_properties: Final = function("zeKernelGetProperties")
@@ -95,7 +96,11 @@ class Kernel(Resource):
                 found = range_of(self, sizes)
         except (KeyError, TypeError):
             found = range_of(self, sizes)
-        return Launch(self, found)
+        # Without a call of __init__: every launch comes by here.
+        made: Launch = _new(Launch)
+        made.kernel = self
+        made.range = found
+        return made
 
     def __call__(self, *args: Any, **options: Any) -> NoReturn:
         """Refuse to launch an unknown number of work-items."""
@@ -220,9 +225,8 @@ class Launch:
 
     __slots__ = ("kernel", "range")
 
-    def __init__(self, kernel: Kernel, sizes: NDRange) -> None:
-        self.kernel = kernel
-        self.range = sizes
+    kernel: Kernel
+    range: NDRange
 
     @property
     def global_size(self) -> tuple[int, int, int]:
