@@ -28,7 +28,7 @@ ALLOWED = {
     },
     "checking": {"api", "errors", "ze"},
     "tracing": {"api", "layouts", "ze", "errors"},
-    "opencl_c": {"errors", "config", "cache_folder", "installed", "trust"},
+    "opencl_c": {"errors", "config", "cache_folder", "installed", "spirv", "trust"},
     "kernel_cache": {"cache_folder", "config", "trust"},
     "cache_folder": {"config", "trust"},
     "fingerprint": set(),
