@@ -27,7 +27,7 @@ struct Line {
   bool taken = false;  // by a thread that sees to it
 };
 
-// Owned by whoever made it and by the thread that waits.
+// Owned by its creator and by the thread that waits.
 struct Link {
   static constexpr int32_t kPending = 1;  // OpenCL's own: complete is 0, and a failure is negative
 

@@ -17,7 +17,7 @@ constexpr uint32_t kStatusOfEvent = 0x11D3;  // CL_EVENT_COMMAND_EXECUTION_STATU
 }  // namespace
 
 void Link::wait_and_pass_on() {
-  // Before anybody is told, so that whoever was woken finds it.
+  // Before the signal, so that a woken thread finds it.
   status.store(to_opencl ? outcome_of_level_zero() : outcome_of_opencl(), std::memory_order_release);
   if (to_opencl)
     call.set_status(opencl, status.load(std::memory_order_relaxed));

@@ -22,13 +22,13 @@ struct TurnFunctions {
   uint32_t (*destroy)(void* event);
 };
 
-// What a turn needs of Level Zero: the list waits for the first and signals the second.
+// The events of a turn in Level Zero: the list waits for the first and signals the second.
 struct Pair {
   void* begin = nullptr;
   void* end = nullptr;
 };
 
-// How a hand-over ended: well, or whose error it was.
+// The result of a hand-over, and the side that failed.
 enum Outcome : int32_t { kDone, kNeedsEvents, kOpenClFailed, kLevelZeroFailed, kNoThread };
 
 struct Turns {

@@ -1,7 +1,7 @@
 """SPIR-V's numbers and names, and those of OpenCL.std.
 
-src/anyzero/compiler/spirv/tables.py has all of them with the operand layouts, for reading modules;
-src/anyzero/language/spirv.py has those that writing kernels takes.
+src/anyzero/spirv/numbers.py has them for every part of the package that reads or writes modules;
+src/anyzero/compiler/spirv/tables.py has the operand layouts, for reading whole modules.
 """
 
 from __future__ import annotations
@@ -14,17 +14,9 @@ from typing import Any
 
 from codegen.outputs import Output, hashes
 
-FILE = "src/anyzero/compiler/spirv/tables.py"
-WRITTEN = "src/anyzero/language/spirv.py"
+NUMBERS = "src/anyzero/spirv/numbers.py"
+TABLES = "src/anyzero/compiler/spirv/tables.py"
 WIDTH = 120
-
-WRITTEN_KINDS = (
-    *("AccessQualifier", "AddressingModel", "BuiltIn", "Capability", "Decoration", "Dim", "ExecutionMode"),
-    *("ExecutionModel", "FunctionControl", "GroupOperation", "ImageFormat", "ImageOperands", "LoopControl"),
-    *("MemoryAccess", "MemoryModel", "MemorySemantics", "SamplerAddressingMode", "SamplerFilterMode", "Scope"),
-    *("SelectionControl", "SourceLanguage", "StorageClass"),
-)
-"""The kinds of operands in modules that `anyzero.language` writes."""
 
 Grammar = dict[str, Any]
 
@@ -32,46 +24,43 @@ Grammar = dict[str, Any]
 def outputs(folder: Path) -> Iterator[Output]:
     core: Grammar = json.loads((folder / "spirv.core.grammar.json").read_text())
     opencl: Grammar = json.loads((folder / "extinst.opencl.std.100.grammar.json").read_text())
-    yield Output(FILE, "\n".join([*_lines(core, opencl)]).rstrip("\n") + "\n")
-    yield Output(WRITTEN, "\n".join([*_written(core, opencl)]).rstrip("\n") + "\n")
+    yield Output(NUMBERS, "\n".join([*_numbers(core, opencl)]).rstrip("\n") + "\n")
+    yield Output(TABLES, "\n".join([*_tables(core, opencl)]).rstrip("\n") + "\n")
 
 
-def _lines(core: Grammar, opencl: Grammar) -> Iterator[str]:
+def _numbers(core: Grammar, opencl: Grammar) -> Iterator[str]:
     yield from (hashes(), "# ruff: noqa", "# fmt: off")
-    yield '"""SPIR-V as data: numbers, names and operand layouts. Opcodes are spelled without their Op."""'
+    yield '"""SPIR-V\'s numbers by their names. Opcodes are spelled without their Op."""'
     yield from ("", f"MAGIC = {core['magic_number']}")
     yield f"VERSION = {core['major_version'] << 16 | core['minor_version'] << 8:#x}"
     yield from _class("Op", [(name.removeprefix("Op"), opcode) for name, opcode in _opcodes(core)])
     yield from _class("OpenCL", [(entry["opname"], entry["opcode"]) for entry in opencl["instructions"]])
-    enums = [kind for kind in core["operand_kinds"] if "enumerants" in kind]
-    for kind in enums:
+    for kind in _enums(core):
         yield from _class(kind["kind"], _enumerators(kind))
     yield from ("", "")
-    yield from _block("ENUMS: dict[str, type]", (f'"{kind["kind"]}": {kind["kind"]}' for kind in enums))
+    yield from _block("ENUMS: dict[str, type]", (f'"{kind["kind"]}": {kind["kind"]}' for kind in _enums(core)))
+
+
+def _tables(core: Grammar, opencl: Grammar) -> Iterator[str]:
+    enums = _enums(core)
+    names = ("MAGIC", "VERSION", "Op", "OpenCL", "ENUMS", *(kind["kind"] for kind in enums))
+    yield from (hashes(), "# ruff: noqa", "# fmt: off")
+    yield '"""SPIR-V as data: operand layouts and required capabilities, beside the numbers and names."""'
+    yield ""
+    yield from _block("from anyzero.spirv.numbers", (f"{name} as {name}" for name in names), " import (", ")")
+    yield ""
     bits = (f'"{kind["kind"]}"' for kind in enums if kind["category"] == "BitEnum")
     yield from _block("BIT_ENUMS: frozenset[str]", bits, " = frozenset({", "})")
     yield from _parameters(enums)
     yield from _layouts(core, opencl)
 
 
-def _written(core: Grammar, opencl: Grammar) -> Iterator[str]:
-    yield from (hashes(), "# ruff: noqa", "# fmt: off")
-    yield '"""SPIR-V\'s numbers by their names. Opcodes are spelled without their Op."""'
-    yield from ("", f"MAGIC = {core['magic_number']}", "")
-    opcodes = ((name.removeprefix("Op"), opcode) for name, opcode in _opcodes(core))
-    yield from _block("OPS: dict[str, int]", (f'"{name}": {opcode}' for name, opcode in opcodes))
-    instructions = ((entry["opname"], entry["opcode"]) for entry in opencl["instructions"])
-    yield from _block("OPENCL: dict[str, int]", (f'"{name}": {number}' for name, number in instructions))
-    yield "ENUMS: dict[str, dict[str, int]] = {"
-    for kind in core["operand_kinds"]:
-        if kind["kind"] in WRITTEN_KINDS:
-            members = (f'"{name}": {number}' for name, number in _enumerators(kind))
-            yield from _block(f'    "{kind["kind"]}":', members, " {", "},")
-    yield "}"
+def _enums(core: Grammar) -> list[Grammar]:
+    return [kind for kind in core["operand_kinds"] if "enumerants" in kind]
 
 
 def _opcodes(core: Grammar) -> Iterator[tuple[str, int]]:
-    """Every name before any alias: whoever looks for the name of a number takes the first."""
+    """Every name before any alias: the first name of a number is the canonical one."""
     yield from ((entry["opname"], entry["opcode"]) for entry in core["instructions"])
     yield from ((alias, entry["opcode"]) for entry in core["instructions"] for alias in entry.get("aliases", ()))
 

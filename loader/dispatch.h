@@ -41,7 +41,7 @@ extern const Functions uninitialized;
 // For several libraries: each call finds its function through the handle that it is about.
 extern const Functions by_handle;
 
-// Threading: written by whoever initializes, read by every call. What it points to is never freed.
+// Threading: written by the thread that initializes, read by every call. What it points to is never freed.
 // Hidden, so that a call reads it without a detour.
 [[gnu::visibility("hidden")]] extern std::atomic<const Functions*> current;
 

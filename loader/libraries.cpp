@@ -188,7 +188,7 @@ ze_result_t Libraries::init_drivers(uint32_t* count, ze_driver_handle_t* handles
 ze_result_t Libraries::init_sysman(zes_init_flags_t flags) const {
   return any([&](Library& library) {
     if (ze_result_t result = library.init_sysman(flags)) return result;
-    // What a driver's handles lead to is told by the core API only.
+    // Only the core API tells the table behind a driver's handles.
     Drivers drivers;
     if (members_.size() > 1 && library.standing() == Library::Standing::Unknown && !library.init(0)) library.drivers(&drivers);
     judge(library, drivers);

@@ -14,7 +14,7 @@ class Libraries {
  public:
   // Loads them on first use; nullptr when there is none, which later calls try again.
   static const Libraries* load();
-  // Those that are loaded; only for calls that nobody can make before.
+  // The loaded libraries; only for calls that come after initialization.
   static const Libraries& all();
 
   ze_result_t init(ze_init_flags_t flags) const;

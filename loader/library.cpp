@@ -69,7 +69,7 @@ ze_init_flags_t older_flags(ze_init_driver_type_flags_t types) {
 }  // namespace
 
 Library* Library::open(const std::string& path) {
-  // The linker opens whatever a path leads to, and would wait for somebody to write to a pipe.
+  // The linker opens any file at a path, and would wait for a writer of a pipe.
   struct stat found;
   if (path.find('/') != path.npos && stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) {
     complain("skipped: %s is not a regular file", path.c_str());

@@ -1,4 +1,4 @@
-// What the loader says on stderr.
+// Messages of the loader on stderr.
 #pragma once
 
 namespace anyzero::loader {
@@ -6,7 +6,7 @@ namespace anyzero::loader {
 // Something was left out that the user asked for.
 __attribute__((format(printf, 1, 2), cold)) void complain(const char* format, ...);
 
-// What happens, for whoever set ZE_ENABLE_LOADER_DEBUG_TRACE.
+// Traces, with ZE_ENABLE_LOADER_DEBUG_TRACE.
 __attribute__((format(printf, 1, 2), cold)) void trace(const char* format, ...);
 
 }  // namespace anyzero::loader

@@ -1,4 +1,4 @@
-// What is used here of OpenCL's binary interface: values, and the places of functions in the table that its loader calls through.
+// The part of OpenCL's binary interface that is used here: values, and slots of the table that its loader calls through.
 #pragma once
 
 #include <cstddef>
@@ -53,7 +53,7 @@ enum Place : size_t {
   kPlaces = 192,
 };
 
-// Those whose functions return an object and not a status.
+// Functions that return an object and not a status.
 constexpr size_t kCreators[] = {4,  5,  9,  14, 15, 16, 22, 26, 27, 34, 56, 57, 65, 66,
                                 67, 68, 69, 76, 77, 78, 82, 84, 92, 96, 97, 99, 107};
 

@@ -57,7 +57,7 @@ bool compile(const std::string& source, const std::string& options, std::string*
 // From SPIR-V to a native binary of the driver.
 bool translate(const Device& device, const std::string& spirv, std::vector<uint8_t>* binary, std::string* log);
 
-// How all queries answer.
+// The reply of all queries.
 Status answer(const void* value, size_t length, size_t size, void* to, size_t* needed);
 Status answer(const std::string& text, size_t size, void* to, size_t* needed);
 template <class T>

@@ -128,7 +128,7 @@ Status answer(const std::string& text, size_t size, void* to, size_t* needed) {
 
 using namespace anyzero::opencl;
 
-// What OpenCL's loader asks every platform for.
+// The queries of OpenCL's loader to every platform.
 EXPORTED Status clIcdGetPlatformIDsKHR(uint32_t room, Platform** to, uint32_t* count) {
   static const bool filled = (fill(dispatch), true);
   return filled ? platform_ids(room, to, count) : kPlatformNotFound;

@@ -31,7 +31,7 @@ class Properties {
     return reinterpret_cast<const T*>(image->bytes.data() + size_t{index} * image->size);
   }
 
-  // The same for start-up, before anybody asks.
+  // The same for start-up, before any query.
   template <class T>
   T* edit(uint32_t stype, uint32_t index = 0) {
     return const_cast<T*>(get<T>(stype, index));

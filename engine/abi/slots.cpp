@@ -21,7 +21,7 @@ SlotPool* all_pools = nullptr;
 uintptr_t reserve_range() {
   void* range = mmap(nullptr, kRangeSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (range == MAP_FAILED) return 0;
-  // What only our objects point to is no leak, but a leak checker does not know where they live.
+  // Memory that only objects point to is no leak, but a leak checker does not know where they live.
   if (__lsan_register_root_region) __lsan_register_root_region(range, kRangeSize);
   return reinterpret_cast<uintptr_t>(range);
 }

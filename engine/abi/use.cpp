@@ -102,7 +102,7 @@ UseRecord* introduce_user() {
 void note_user(Header& object, UseRecord& user) {
   if (object.user.load(std::memory_order_relaxed) == many_users()) return;
   const UseRecord* nobody = nullptr;
-  // Both are full barriers, so that who destroys the object either sees this, or is seen.
+  // Both are full barriers, so that a destroying thread either sees this, or is seen.
   if (!object.user.compare_exchange_strong(nobody, &user, std::memory_order_seq_cst))
     object.user.exchange(many_users(), std::memory_order_seq_cst);
 }

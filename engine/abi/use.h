@@ -1,4 +1,4 @@
-// Which objects each thread is inside of, so that an object that one thread destroys stays until the others have left it.
+// The objects that each thread is inside of, so that an object that one thread destroys stays until the others have left it.
 //
 // The specification leaves that to the program; a program that gets it wrong is to see an error, not a crash. Threads say what they
 // use by plain stores to a record of their own, which cost next to nothing. The thread that destroys an object pays: the system

@@ -13,7 +13,7 @@ struct Box {
   size_t slice_pitch;
 };
 
-// How written memory should be treated by the caches: as its size suggests, kept in them, or written past them.
+// Caching of written memory: as its size suggests, kept in the caches, or written past them.
 enum class Caching : uint8_t { Usual, Keep, Bypass };
 
 // Threading: every verb from any thread. Verbs run under a fault trap and hold no lock across user memory.

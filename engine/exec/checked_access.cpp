@@ -103,7 +103,7 @@ std::string memory_text(const CheckedLanes& lanes, const Bounds& bounds) {
   return (kind.empty() ? "memory" : kind) + size + " at " + hex(bounds.begin);
 }
 
-// How far the access is out of the memory.
+// The distance of the access from the memory.
 std::string distance_text(const CheckedLanes& lanes, const Bounds& bounds, uint64_t address) {
   const uint64_t apart = lanes.is(CheckFlag::kInterleaved) ? lanes.site.lanes : 1, reach = lanes.reach();
   const auto offset = static_cast<int64_t>(address - bounds.begin) / static_cast<int64_t>(apart);

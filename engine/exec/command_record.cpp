@@ -1,4 +1,4 @@
-// Commands in recordings: what an engine did, for whom, and what it had waited for.
+// Commands in recordings: the work of an engine, its list or queue, and its waits.
 #include <iterator>
 
 #include "../objects/devices/device.h"

@@ -26,7 +26,7 @@ struct Refusal {
 
 uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
 
-// What a relocation asks for, apart from where and how wide it is written.
+// The target of a relocation.
 enum class Wants { Nothing, Address, Stub, GotEntry, GotBase };
 
 struct Shape {

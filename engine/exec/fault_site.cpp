@@ -42,7 +42,7 @@ bool follows_call(uintptr_t address) {
   return false;
 }
 
-// What the kernel called when the fault happened outside of its code: the innermost return address on its stack.
+// The call of the kernel in which a fault outside of its code happened: the innermost return address on its stack.
 uintptr_t calling(const Code& code, uintptr_t stack_pointer, uintptr_t stack_top) {
   constexpr uintptr_t kMost = 64 << 10;
   constexpr uintptr_t kFirst = 7;  // bytes that follows_call looks at

@@ -273,7 +273,7 @@ struct ExecutePacket : Packet {
   uint64_t commands;  // of all programs together
   Program** programs() { return reinterpret_cast<Program**>(this + 1); }
   Program* const* programs() const { return reinterpret_cast<Program* const*>(this + 1); }
-  // What each wait for a counting event waits for in this execution, in the order of the waits.
+  // The points that waits for counting events wait for in this execution, in the order of the waits.
   WaitFor* targets() { return reinterpret_cast<WaitFor*>(programs() + count); }
 };
 
@@ -314,7 +314,7 @@ void for_each_launch(P& packet, Visit visit) {
   for (uint64_t i = 0; i < packet.count; ++i, launch = launch->next()) visit(*launch);
 }
 
-// What a fault report calls the command, e.g. "memory copy of 64 bytes from 0x… to 0x…".
+// The name of the command in fault reports, e.g. "memory copy of 64 bytes from 0x… to 0x…".
 void describe(const Packet& packet, char* text, size_t size);
 
 }  // namespace anyzero

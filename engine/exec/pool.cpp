@@ -20,7 +20,7 @@ struct Job {
   void* context;
   uint32_t chunks;
   bool brief;
-  int processor;                    // where who offers it is at work
+  int processor;                    // the processor of the thread that offers it
   std::atomic<bool> joined{false};  // by another thread
   std::atomic<uint32_t> next{0};
   std::atomic<bool> faulted{false};

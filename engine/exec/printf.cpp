@@ -89,7 +89,7 @@ void scan_length(Scanner& scanner, Conversion* to) {
   }
 }
 
-// What follows a percent sign. False for what is no conversion; `taken` characters are beyond doubt in either case.
+// The conversion after a percent sign. False where there is none; `taken` characters are consumed in either case.
 bool scan(std::string_view text, Conversion* to, size_t* taken) {
   Scanner scanner(text);
   auto fits = [&] {

@@ -29,7 +29,7 @@ enum class Progress {
   Busy,         // another thread is at it
 };
 
-// What a ring waits for; holds it.
+// The wait that a ring is blocked by, held.
 class Blocker {
  public:
   Blocker() = default;
@@ -97,7 +97,7 @@ class Ring {
     stream_.commit(complete.size);
     return reinterpret_cast<unsigned char*>(&complete) + complete.size;
   }
-  // How many commands had been submitted when the lock was taken.
+  // The number of commands that had been submitted when the lock was taken.
   uint64_t before() const { return submitted_.load(std::memory_order_relaxed); }
   // Instead of publishing: nothing was written.
   void cancel() { write_lock_.unlock(); }

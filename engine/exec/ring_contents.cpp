@@ -1,4 +1,4 @@
-// What a ring holds, as check mode looks at it.
+// The contents of a ring, for check mode.
 #include <mutex>
 
 #include "engine.h"
@@ -50,7 +50,7 @@ bool Ring::each_upcoming(const std::function<uint32_t(const SubmittedCommand&)>&
     if (packet.op != Op::Execute || packet.signal) look({packet, position, nullptr, nullptr});
   }
   turn_.unlock_then_look();
-  // Whoever came to walk the ring meanwhile found it busy.
+  // A thread that came to walk the ring meanwhile found it busy.
   if (!idle()) engine_.submit(*this);
   return true;
 }

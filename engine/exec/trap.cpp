@@ -130,7 +130,7 @@ uintptr_t register_of(void* context, int which) {
   return static_cast<uintptr_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[which]);
 }
 
-// What the processor says of a fault, in our words.
+// The kind of a fault, from the processor's codes.
 Fault fault_of(int number, uintptr_t address, void* context) {
   constexpr greg_t kGeneralProtection = 13;
   constexpr uintptr_t kInstructionFetch = 16;

@@ -23,7 +23,7 @@ namespace anyzero {
 inline constexpr uint32_t kBlobVersion = 2;
 inline constexpr uint32_t kOldestBlobVersion = 1;  // without a form, and zeros where the head tells of it
 
-// Looks into bytes that somebody else keeps.
+// A view of bytes that the caller keeps.
 struct BlobView {
   Manifest manifest;
   std::span<const unsigned char> weights;

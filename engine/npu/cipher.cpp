@@ -12,7 +12,7 @@ namespace anyzero {
 
 namespace {
 
-// What the library's control function is told to do.
+// Commands of the library's control function.
 constexpr int kGetTag = 0x10, kSetTag = 0x11;
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace anyzero {
 // What compiled models depend on besides the model: the instructions of this processor and what else decides about them.
 ContentHash processor_identity();
 
-// The same and the library: who finds it in a blob may use the form in it.
+// The same and the library: where a blob has this identity, its form may be used.
 ContentHash form_identity(const OpenVino& openvino);
 
 // The library takes a compiled form without properties, so one is kept of models that were compiled with none that matter.

@@ -22,10 +22,10 @@ class CompiledGraph : public std::enable_shared_from_this<CompiledGraph> {
   // lives. `log` tells why it failed.
   static ze_result_t compile(const Manifest& manifest, std::span<const unsigned char> weights,
                              std::shared_ptr<const void> keeps_weights, std::shared_ptr<CompiledGraph>* out, std::string* log);
-  // The same for a blob that somebody keeps: from its form where that was made here.
+  // The same from a blob that the caller keeps: from its form where that was made here.
   static ze_result_t load(const BlobView& blob, std::shared_ptr<const void> keeps_blob, std::shared_ptr<CompiledGraph>* out,
                           std::string* log);
-  // What the arguments of a model are, without compiling it. Weights that no shape follows from may have any value.
+  // The arguments of a model, without compiling it. Weights that no shape follows from may have any value.
   static ze_result_t describe(const Manifest& manifest, std::span<const unsigned char> weights,
                               std::vector<GraphArgument>* arguments, std::string* log);
   // Whether a model by itself compiles; the log tells why not.
@@ -34,14 +34,14 @@ class CompiledGraph : public std::enable_shared_from_this<CompiledGraph> {
   CompiledGraph(const CompiledGraph&) = delete;
   CompiledGraph& operator=(const CompiledGraph&) = delete;
 
-  // What one execution needs for itself. nullptr, with the reason, when OpenVINO gives no infer request.
+  // The state of one execution. nullptr, with the reason, when OpenVINO gives no infer request.
   std::unique_ptr<Execution> prepare(std::string* reason);
 
   // The manifest's, with bounds that the manifest left open (0) as the model has them.
   const std::vector<GraphArgument>& arguments() const { return arguments_; }
   bool profiling() const { return profiling_; }
 
-  // What the library has compiled, to be loaded later; nothing where it has no such form of it.
+  // The compiled form, to be loaded later; nothing where the library has none.
   std::shared_ptr<const Mapping> form() const;
   ContentHash form_identity() const;
   bool from_form() const { return from_form_; }

@@ -39,7 +39,7 @@ struct SafeEntry<F> {
   }
 };
 
-// What a table holds for `F`.
+// The entry of a table for `F`.
 template <auto F>
 inline constexpr auto safe = SafeEntry<F>::call;
 

@@ -128,7 +128,7 @@ bool Execution::complete(std::string* reason) const {
 bool Execution::settle(std::string* reason) {
   if (!complete(reason)) return false;
   delivers_ = false;
-  // What counts is where they may reach, not where they did the last time.
+  // Their largest extent counts, not that of the last run.
   for (Slot& slot : slots_)
     if (slot.dynamic) {
       std::copy_n(slot.argument->dims.begin(), slot.rank, slot.dims);
@@ -281,7 +281,7 @@ bool Execution::run(std::string* reason) {
   return !delivers_ || deliver_outputs(reason);
 }
 
-// What shape a dynamic output has got.
+// The actual shape of a dynamic output.
 bool Execution::read_out_shape(Slot& slot, std::string* reason) {
   OpenVino::Shape shape{};
   if (int status = openvino_->tensor_shape(slot.tensor, &shape)) {

@@ -16,7 +16,7 @@ namespace anyzero {
 class CompiledGraph;
 struct Fault;
 
-// How long a layer took in the last run.
+// The time of a layer in the last run.
 struct LayerTime {
   enum class Status : uint32_t { NotRun, OptimizedOut, Executed };
   std::string name;

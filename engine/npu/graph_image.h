@@ -62,7 +62,7 @@ class GraphImage : public std::enable_shared_from_this<GraphImage> {
   BlobView blob_;
   std::vector<GraphArgument> arguments_;
   std::shared_ptr<const void> memory_;  // where the blob lies; nothing when that is the program's own
-  MappedBlob extended_;                 // with the form, once somebody has asked for it
+  MappedBlob extended_;                 // with the form, once it was asked for
   bool secure_ = false;                 // leaves the process encrypted only, and is in no cache
   std::shared_ptr<const Mapping> sealed_;
   uint32_t flags_ = 0;

@@ -31,7 +31,7 @@ class GraphBuildLog : public Object<GraphBuildLog, Kind::GraphBuildLog> {
   const std::string text;
 };
 
-// What the last build on this thread said: a build that fails leaves no graph to ask.
+// The log of the last build on this thread: a build that fails leaves no graph to ask.
 thread_local std::string* last_log = nullptr;
 
 void remember(const std::string& log) {

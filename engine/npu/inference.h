@@ -18,7 +18,7 @@ class Execution;
 class GraphImage;
 class ProfilingQuery;
 
-// What an argument of a graph stands for.
+// The memory that an argument of a graph is bound to.
 struct ArgumentValue {
   void* pointer = nullptr;
   bool strided = false;

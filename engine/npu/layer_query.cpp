@@ -115,7 +115,7 @@ class Query {
     std::set<std::string> fine;  // ids
     for (const Layer& layer : network_.layers)
       if (!layer.boundary() && compiles(layer)) fine.insert(layer.id);
-    // What only carries data goes with the layer that it serves.
+    // Layers that only move data count with the layer that they serve.
     for (const Edge& edge : network_.edges) {
       const Layer *from = layer_of(edge.from), *to = layer_of(edge.to);
       if (!from || !to) continue;

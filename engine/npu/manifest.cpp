@@ -14,7 +14,7 @@ constexpr uint32_t kMostArguments = 1u << 16;
 constexpr std::string_view kReadValue = "vpux_ie_read_value_";
 constexpr std::string_view kAssign = "vpux_ie_assign_";
 
-// What a client takes an element to need; 0 where it cannot know.
+// The size of an element as clients assume it; 0 where they cannot know.
 uint32_t precision_bits(uint32_t precision) {
   switch (precision) {
     case ZE_GRAPH_ARGUMENT_PRECISION_BIN:
@@ -159,7 +159,7 @@ class ManifestReader {
     manifest_.weights_added = argument.place + argument.bytes - manifest_.weights_size;
   }
 
-  // Which arguments belong together, once all are there.
+  // Arguments that belong together are linked once all are there.
   void relations() {
     auto& all = manifest_.arguments;
     std::vector<char> taken[2] = {std::vector<char>(all.size()), std::vector<char>(all.size())};

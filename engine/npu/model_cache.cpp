@@ -30,11 +30,11 @@ namespace {
 constexpr size_t kDigits = 32;
 constexpr std::string_view kEntry = ".blob";
 constexpr std::string_view kUnfinished = ".part";
-constexpr time_t kAbandonedSeconds = 3600;  // after that long, nobody will finish an unfinished file
+constexpr time_t kAbandonedSeconds = 3600;  // an unfinished file that is older was abandoned
 
 std::string name_of(const ContentHash& key) { return key.hex() + std::string(kEntry); }
 
-// Is it a name that we give? All others are somebody else's files.
+// Is it a name that the cache gives? Other files are left alone.
 bool ours(std::string_view name, std::string_view ending) {
   if (!name.ends_with(ending) || name.size() < kDigits + ending.size()) return false;
   if (ending == kEntry && name.size() != kDigits + ending.size()) return false;

@@ -26,7 +26,7 @@ class ModelCache {
   // limit.
   void keep(const ContentHash& key, std::span<const unsigned char> blob) const noexcept;
 
-  // What is kept now, all entries together.
+  // The size of all entries together.
   uint64_t bytes() const noexcept;
 
  private:

@@ -101,7 +101,7 @@ void close_gate_first() {
 OpenVinoCall::OpenVinoCall(OpenVino::Request* request) : entered_(false) {
   if (forked_since()) return;
   OpenVino::Request* const mark = request ? request : set_up.load(std::memory_order_relaxed) ? kNoRequest : kSettingUp;
-  // A thread comes back to the seat it had, which nobody else wants as a rule.
+  // A thread takes the seat that it had before, which is usually free.
   static std::atomic<uint32_t> next{0};
   thread_local uint32_t usual __attribute__((tls_model("initial-exec"))) = UINT32_MAX;
   if (usual == UINT32_MAX) usual = next.fetch_add(1, std::memory_order_relaxed) % kSeats;

@@ -54,7 +54,7 @@ struct OpenVino {
   // Opens the library and makes the one core of the process. nullptr, with a reason that says what to do, when there is none, or
   // in the child of a process that had opened it.
   static const OpenVino* open(std::string* reason);
-  // What the library said of the last failure.
+  // The library's message about the last failure.
   std::string explain(Status status) const;
   // The whole number of its build: a compiled model of one build is no other's.
   const std::string& version() const { return version_; }

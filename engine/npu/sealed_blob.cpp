@@ -58,7 +58,7 @@ std::shared_ptr<const Mapping> seal(std::span<const unsigned char> blob, std::st
   head.key_name = key.name;
   std::shared_ptr<Mapping> sealed = allocate(sizeof head + blob.size());
   CipherTag tag{};
-  // What is authenticated beside the blob is the head without the tag.
+  // The head without the tag is authenticated beside the blob.
   if (!sealed || getrandom(head.nonce.data(), head.nonce.size(), 0) != static_cast<ssize_t>(head.nonce.size()) ||
       !cipher->encrypt(key.key, head.nonce, bytes_of(head), blob, sealed->address() + sizeof head, &tag)) {
     *reason = "the graph could not be encrypted: not enough memory, or OpenSSL failed";

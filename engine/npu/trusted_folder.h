@@ -33,10 +33,10 @@ class Descriptor {
 // Opens a folder by an absolute path, part by part, and looks at the owner and the mode of every part, so that what was checked is
 // what is used. Symbolic links are followed where this user or the administrator has made them; a folder on the way that everybody
 // may write to is fine with the sticky bit. With `make`, what is missing is made for this user alone, whatever the umask.
-// Without a descriptor where that is not possible, or somebody else could write there.
+// Without a descriptor where that is not possible, or where another user could write there.
 Descriptor open_trusted_folder(const std::string& path, bool make);
 
-// Is it a file that nobody else can have written, and that has no other name?
+// Is it a file that only this user or the administrator can have written, and that has no other name?
 bool is_trusted_file(const struct stat& found);
 
 }  // namespace anyzero

@@ -9,7 +9,7 @@
 namespace anyzero {
 
 struct UserKey {
-  std::array<unsigned char, 16> name;  // random, so that whoever has another key can be told so
+  std::array<unsigned char, 16> name;  // random, so that a mismatch of keys can be reported
   CipherKey key;
 
   // From $XDG_DATA_HOME/anyzero/graph.key, else from ~/.local/share. False with a reason where it cannot be had, or others can read

@@ -35,7 +35,7 @@ class XmlScanner {
 // The value of an attribute, without what stands for characters put in their place; empty when it is not there.
 std::string attribute(const XmlTag& tag, std::string_view key);
 
-// How deep elements lie inside each other at most; SIZE_MAX when that cannot be told.
+// The nesting depth of elements; SIZE_MAX when that cannot be told.
 size_t xml_depth(std::string_view text);
 
 }  // namespace anyzero

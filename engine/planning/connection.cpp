@@ -55,7 +55,7 @@ void Connection::abandon() {
 }
 
 bool Connection::alive() {
-  // What the parent of a fork was doing with it is nothing to look at here.
+  // A conversation that the parent of a fork had begun does not belong to the child.
   if (owner_ != getpid()) return false;
   {
     std::lock_guard lock(mutex_);

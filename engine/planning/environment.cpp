@@ -16,7 +16,7 @@ constexpr const char* kUsualPath = "/usr/local/bin:/usr/bin:/bin";
 constexpr size_t kShown = 300;
 constexpr double kUsualTimeout = 60, kLongestTimeout = 1'000'000;
 
-// Those of the variables in anyzero.config that name paths.
+// The variables of anyzero.config that name paths.
 constexpr std::string_view kPaths[] = {"ANYZERO_CACHE_DIR", "ANYZERO_CHECK_REPORT", "ANYZERO_DESCRIPTION", "ANYZERO_DUMP",
                                        "ANYZERO_LOADER",    "ANYZERO_PYTHON",       "ANYZERO_TRACE"};
 
@@ -55,7 +55,7 @@ PlanningEnvironment::PlanningEnvironment() {
   if (!is_secure()) return;
   for (char* const* each = environ; each && *each; ++each)
     if (is_harmless(*each)) kept_.emplace_back(*each);
-  // Kernels would be kept in the home of the caller, who could put others there.
+  // The cache would be in the home of the caller, which the caller can write to.
   kept_.emplace_back("ANYZERO_CACHE=off");
   kept_.emplace_back(std::string("PATH=") + kUsualPath);
   for (std::string& each : kept_) pointers_.push_back(each.data());

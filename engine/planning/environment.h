@@ -19,10 +19,10 @@ std::string shown(const std::string& path);
 // Where programs are looked for.
 std::string search_path();
 
-// How long a planning process may be silent without doing anything, in milliseconds; 0 for no limit.
+// The time that a planning process may be silent and idle, in milliseconds; 0 for no limit.
 uint64_t planner_timeout_ms();
 
-// What a planning process gets: all of the program's environment, or what is harmless of it.
+// The environment of a planning process: that of the program, or the harmless part of it.
 class PlanningEnvironment {
  public:
   PlanningEnvironment();

@@ -1,4 +1,4 @@
-// What a machine shows when there is no Python to describe it.
+// The description of a machine without Python.
 #pragma once
 
 #include <string>

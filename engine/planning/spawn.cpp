@@ -171,7 +171,7 @@ int give_birth(Birth& birth) {
   while (between > 0 && !stays && waitpid(between, nullptr, __WCLONE) < 0 && errno == EINTR) {
   }
   pthread_sigmask(SIG_SETMASK, &old, nullptr);
-  if (!stays || between < 0) munmap(stacks, 2 * kStack);  // who stays, stands on it
+  if (!stays || between < 0) munmap(stacks, 2 * kStack);  // a process that stays uses it as its stack
   return error ? error : birth.error;
 }
 

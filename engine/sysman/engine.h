@@ -24,7 +24,7 @@ class SysmanEngine : public Object<SysmanEngine, Kind::SysmanEngine> {
   SysmanEngine(Device& device, zes_engine_group_t type) : device_(device), type_(type) {}
 
  private:
-  // What has been told so far, so that it only grows, and never faster than time.
+  // The last values reported: they only grow, and never faster than time.
   struct Told {
     uint64_t active = 0;
     uint64_t worked = 0;

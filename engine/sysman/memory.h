@@ -16,7 +16,7 @@ class SysmanMemory : public Object<SysmanMemory, Kind::SysmanMemory> {
   ze_result_t getState(zes_mem_state_t* state);
   ze_result_t getBandwidth(zes_mem_bandwidth_t* bandwidth);
 
-  // That of the device, or one for each of its tiles.
+  // The memory of the device, or one for each of its tiles.
   static std::vector<SysmanMemory*> of(Device& root);
 
   explicit SysmanMemory(Device& device) : device_(device) {}

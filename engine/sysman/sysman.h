@@ -42,7 +42,7 @@ struct SysmanDevice {
   static ze_result_t setEccState(Device& device, const zes_device_ecc_desc_t* wanted, zes_device_ecc_properties_t* state);
   static ze_result_t eventRegister(Device& device, zes_event_type_flags_t events);
 
-  // What cannot be done to a processor, and what nobody counts.
+  // Operations that a processor does not have, and counters that the system does not keep.
   static ze_result_t reset(Device& device, ze_bool_t force);
   static ze_result_t resetExt(Device& device, zes_reset_properties_t* properties);
   static ze_result_t pciGetStats(Device& device, zes_pci_stats_t* stats);
@@ -64,7 +64,7 @@ struct SysmanDevice {
   static ze_result_t enumFirmwares(Device& device, uint32_t* count, zes_firmware_handle_t* firmwares);
   static ze_result_t enumRasErrorSets(Device& device, uint32_t* count, zes_ras_handle_t* sets);
 
-  // What no processor has. Tools go through all of these and take an error for a broken driver.
+  // Parts that no processor has. Tools enumerate all of these and take an error for a broken driver.
   static ze_result_t enumDiagnosticTestSuites(Device& device, uint32_t* count, zes_diag_handle_t* suites);
   static ze_result_t enumFabricPorts(Device& device, uint32_t* count, zes_fabric_port_handle_t* ports);
   static ze_result_t enumLeds(Device& device, uint32_t* count, zes_led_handle_t* leds);

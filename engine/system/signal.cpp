@@ -16,7 +16,7 @@ namespace anyzero {
 namespace {
 
 constexpr uint32_t kMostWords = 64;
-// How long a sleeper that cannot watch all its words (old kernel, or too many) goes without looking.
+// The polling interval of a sleeper that cannot watch all its words (old kernel, or too many).
 constexpr uint64_t kPollNs = 200'000;
 
 #ifndef SYS_futex_waitv

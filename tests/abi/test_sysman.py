@@ -372,6 +372,8 @@ def test_handles_begin_with_the_loaders_block(sysman: Sysman, az: Calls) -> None
         handles = sysman.several(f"zesDeviceEnum{name}", az.device)
         again = sysman.several(f"zesDeviceEnum{name}", az.device)
         assert [each.value for each in handles] == [each.value for each in again]
+        # A machine may hide its clock rates; engines and memory are always there.
+        assert handles or name == "FrequencyDomains"
         for handle in handles:
             assert list((c_uint64 * 4).from_address(handle.value or 0)) == device
 

@@ -205,5 +205,5 @@ def test_a_description_from_a_file_is_masked_too(tmp_path: Path) -> None:
 
 def test_devices_are_in_the_order_of_their_addresses() -> None:
     shape = {"ANYZERO_DEVICES": "cpu,cpu:tiles=2,cpu"}
-    for listed in seen(shape, shape | {"ZE_ENABLE_PCI_ID_DEVICE_ORDER": "1"}):
-        assert [each["bus"] for each in listed] == [0, 1, 2]
+    found = seen(shape, shape | {"ZE_ENABLE_PCI_ID_DEVICE_ORDER": "1"})
+    assert [[each["bus"] for each in listed] for listed in found] == [[0, 1, 2]] * 2

@@ -80,8 +80,9 @@ def test_both_clocks_advance() -> None:
     first = device.timestamp()
     time.sleep(0.01)
     second = device.timestamp()
-    assert second.host - first.host >= 10_000_000
-    assert second.device - first.device >= 10_000_000
+    # The clock of the pause and these two differ by less than a hundredth.
+    assert second.host - first.host >= 9_900_000
+    assert second.device - first.device >= 9_900_000
 
 
 def test_synchronize_waits_for_the_whole_device(ctx: az.Context) -> None:

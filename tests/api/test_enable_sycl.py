@@ -9,7 +9,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-from anyzero.api import _loaders as loaders
+from anyzero.api.calls import loaders
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,8 +10,8 @@ import pytest
 
 import anyzero as az
 from anyzero.api import library
-from anyzero.api._hot import hot
-from anyzero.api._parameters import Pointer
+from anyzero.api.calls.hot import hot
+from anyzero.api.launches.parameters import Pointer
 from tests.api.kernels import EXAMPLES, SAXPY
 
 

@@ -15,7 +15,7 @@ import pytest
 
 import anyzero as az
 from anyzero import ze
-from anyzero.api import _memory
+from anyzero.api.memory import allocation
 from tests.api.conftest import RunPython, child_environment
 from tests.asleep import await_sleep, await_sleep_of_others
 from tests.patience import PATIENCE
@@ -245,7 +245,7 @@ def test_a_copy_that_control_c_leaves_behind_keeps_what_it_uses(
 ) -> None:
     x, array = ctx.zeros(1 << 16, np.uint8), np.full(1 << 16, 5, np.uint8)
     gone = weakref.ref(array)
-    synchronize, calls = _memory._synchronize, list[int]()
+    synchronize, calls = allocation._synchronize, list[int]()
 
     def interrupted(handle: int, timeout: int) -> int:
         calls.append(handle)
@@ -253,7 +253,7 @@ def test_a_copy_that_control_c_leaves_behind_keeps_what_it_uses(
             raise KeyboardInterrupt
         return ze.ZE_RESULT_NOT_READY if len(calls) == 2 else synchronize(handle, timeout)
 
-    monkeypatch.setattr(_memory, "_synchronize", interrupted)
+    monkeypatch.setattr(allocation, "_synchronize", interrupted)
     try:
         x.copy_from(array)
     except KeyboardInterrupt:

@@ -11,7 +11,8 @@ import pytest
 
 import anyzero as az
 from anyzero import ze
-from anyzero.api import _memory, image
+from anyzero.api import image
+from anyzero.api.memory import allocation
 from tests.patience import PATIENCE
 
 
@@ -64,9 +65,9 @@ def test_descriptors_hold_the_hints(ctx: az.Context, monkeypatch: pytest.MonkeyP
 
         monkeypatch.setattr(module, name, call)
 
-    noted(_memory, "_alloc_device", 1)
-    noted(_memory, "_alloc_host", 1)
-    noted(_memory, "_alloc_shared", 1, 2)
+    noted(allocation, "_alloc_device", 1)
+    noted(allocation, "_alloc_host", 1)
+    noted(allocation, "_alloc_shared", 1, 2)
     noted(image, "_create", 2)
     ctx.buffer(4, device_cache="cached")
     ctx.buffer(4, uncached=True)

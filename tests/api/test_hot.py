@@ -12,7 +12,7 @@ import pytest
 
 import anyzero as az
 from anyzero import ze
-from anyzero.api._hot import Address, hot
+from anyzero.api.calls.hot import Address, hot
 from tests.patience import PATIENCE
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import anyzero as az
-from anyzero.api import _arguments, _parameters
+from anyzero.api.launches import arguments, parameters
 from tests.api.kernels import EXAMPLES, KERNELS, SAXPY
 
 TRANSFORM = np.dtype([("scale", np.float32), ("shift", np.int32)])
@@ -190,7 +190,7 @@ def test_floats_that_do_not_fit_are_told(ctx: az.Context) -> None:
 
 
 def test_vectors_of_three_take_the_room_of_four() -> None:
-    vector = _parameters.parameter("it", "float3", 16)
+    vector = parameters.parameter("it", "float3", 16)
     assert vector.convert((1, 2, 3), []) == np.array([1, 2, 3, 0], np.float32).tobytes()
     assert vector.convert(np.array([1, 2, 3], np.float32), []) == np.array([1, 2, 3, 0], np.float32).tobytes()
 
@@ -210,7 +210,7 @@ def test_vectors_of_three_take_the_room_of_four() -> None:
     ],
 )
 def test_types_that_other_drivers_tell(text: str, size: int, value: Any, expected: Any) -> None:
-    assert _parameters.parameter("it", text, size).convert(value, []) == expected
+    assert parameters.parameter("it", text, size).convert(value, []) == expected
 
 
 def test_image_types_have_their_kinds(ctx: az.Context) -> None:
@@ -224,7 +224,7 @@ def test_image_types_have_their_kinds(ctx: az.Context) -> None:
     ]:
         image = ctx.image(shape, np.float32, kind=kind)  # type: ignore[arg-type]
         kept: list[Any] = []
-        assert _parameters.parameter("it", text, 8).convert(image, kept) == image.handle
+        assert parameters.parameter("it", text, 8).convert(image, kept) == image.handle
         assert kept == [image]
 
 
@@ -233,7 +233,7 @@ def test_image_types_have_their_kinds(ctx: az.Context) -> None:
 
 @pytest.fixture
 def untyped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_arguments, "_extension", lambda *_: None)
+    monkeypatch.setattr(arguments, "_extension", lambda *_: None)
 
 
 @pytest.mark.usefixtures("untyped")

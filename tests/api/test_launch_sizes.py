@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import anyzero as az
-from anyzero.api._dimensions import ALL, Dimensions
+from anyzero.api.launches.dimensions import ALL, Dimensions
 from tests.api.kernels import EXAMPLES, KERNELS, SAXPY
 from tests.compiler.assembler import assemble
 

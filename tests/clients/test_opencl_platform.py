@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from anyzero.api import _loaders as loaders
+from anyzero.api.calls import loaders
 from tests.patience import PATIENCE
 
 HERE = Path(__file__).parent

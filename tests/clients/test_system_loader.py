@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from anyzero.api import _loaders as loaders
+from anyzero.api.calls import loaders
 from tests.clients import debian
 from tests.patience import PATIENCE
 
@@ -236,7 +236,7 @@ def test_the_driver_says_what_is_wrong_through_any_loader(run: Run, old_loader: 
 
 def test_without_counting_events_commands_are_waited_for_one_by_one(run: Run, old_loader: Path) -> None:
     source = """
-        from anyzero.api._adapted import Adapter
+        from anyzero.api.calls.adapted import Adapter
         Adapter.has_extension = lambda *_: False
         ctx = az.device().context()
         x = ctx.zeros(4, np.int32)

@@ -286,6 +286,7 @@ def test_blocking_free_on_a_lost_context(az: Calls) -> None:
     address = az.memory(context, 64)
     immediate = az.immediate(context)
     az.call("zeCommandListAppendMemoryCopy", immediate, NOWHERE, address, 64, None, 0, None)
+    az.error(DEVICE_LOST, "zeCommandListHostSynchronize", immediate, SOON)
     desc = ze.ze_memory_free_ext_desc_t(freePolicy=1)
     az.ok("zeMemFreeExt", context, byref(desc), address)
 

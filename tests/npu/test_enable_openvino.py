@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from anyzero.api import _loaders as loaders
+from anyzero.api.calls import loaders
 from tests.npu.conftest import Client
 from tests.npu.discovery import discover, looks_like_openvino
 

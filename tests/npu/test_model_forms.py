@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import anyzero as az
-from anyzero.api._graph_sources import build_flags, serialize
+from anyzero.api.sources.graph_source import build_flags, serialize
 from anyzero.npu.blob_cache import BlobCache
 from anyzero.npu.exported_model import parts_of, read
 from anyzero.npu.model_source import ModelSource, load

@@ -14,7 +14,7 @@ import openvino as ov
 
 import anyzero as az
 from anyzero import ze
-from anyzero.api._graph_extension import extension
+from anyzero.api.calls.graph_extension import extension
 from anyzero.ze import npu
 from tests.npu import models
 from tests.npu.conftest import Client

@@ -16,7 +16,7 @@ import openvino as ov
 from openvino import opset13 as op
 
 import anyzero as az
-from anyzero.api._graph_extension import extension
+from anyzero.api.calls.graph_extension import extension
 from anyzero.npu import Core
 from anyzero.ze import npu
 from tests.npu import models

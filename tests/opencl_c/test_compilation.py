@@ -221,6 +221,45 @@ def test_an_older_clang_needs_the_translator_of_its_version(install: Install, tm
     assert back.startswith("llvm-spirv-14 ")
 
 
+def test_a_program_may_name_its_clang(install: Install, tmp_path: Path) -> None:
+    install("clang", "clang version 22.1.0", "spirv64 - SPIR-V")
+    mine, translator = install("mine", "clang version 15.0.0"), install("translator")
+    chosen = clang.named((str(mine),), str(translator))
+    assert (chosen.version, chosen.bare) == (15, False)
+    for _ in range(2):
+        assert compile_text(SAXPY, (), chosen).spirv == MAGIC + b"translator"
+    assert [line.split()[0] for line in calls(tmp_path)] == ["mine", "translator"]
+    assert compile_text(SAXPY).spirv == MAGIC + b"clang"
+    # Another translator may make something else.
+    os.utime(translator, (1, 1))
+    compile_text(SAXPY, (), chosen)
+    assert len(calls(tmp_path)) == 5
+    with pytest.raises(az.Unavailable, match="cannot be started, or is no clang"):
+        clang.named((str(tmp_path / "nothing"),))
+
+
+def test_a_translator_that_refuses_optimised_code_gets_other_code(install: Install, tmp_path: Path) -> None:
+    install("clang-15", "clang version 15.0.0")
+    translator = install("llvm-spirv-15")
+    refusing = f"import os, sys\nif not os.path.exists({str(tmp_path / 'once')!r}):\n"
+    refusing += f"    open({str(tmp_path / 'once')!r}, 'w').close()\n    sys.exit('no such instruction')\n"
+    translator.write_text(translator.read_text().replace("import sys\n", refusing, 1))
+    assert compile_text(SAXPY).spirv == MAGIC + b"llvm-spirv-15"
+    first, second, _ = calls(tmp_path)
+    assert "-disable-llvm-passes" not in first
+    assert "-disable-llvm-passes" in second
+
+
+def test_a_program_with_raised_rights_takes_no_clang_from_its_callers_path(
+    install: Install, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install("clang", "clang version 22.1.0", "spirv64 - SPIR-V")
+    assert [command[0].endswith("/bin/clang") for command in clang.candidates()] == [True]
+    here = next(clang.candidates())
+    monkeypatch.setattr("anyzero.trust.process.is_secure", lambda: True)
+    assert here not in list(clang.candidates())
+
+
 def test_without_any_the_remedy_names_what_to_install(install: Install) -> None:
     with pytest.raises(az.Unavailable, match="there is none") as caught, az.device().context() as ctx:
         ctx.module(source=SAXPY)

@@ -101,7 +101,7 @@ FOLDERS: dict[str, set[str]] = {
 # Files that include a header of a folder above theirs. None is added: what a file below needs of objects, an interface
 # in its own folder says (`InferenceRun`, `reach.h`, `interpreter_lock.h`), and a backend will bring its own launches.
 UPWARDS = {
-    # Packets hold objects, and whoever walks a ring acts on them.
+    # Packets hold objects, and the walk of a ring acts on them.
     "exec/packet.cpp": {"objects"},
     "exec/program.cpp": {"objects"},
     "exec/ring.cpp": {"objects"},

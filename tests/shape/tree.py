@@ -12,7 +12,7 @@ PACKAGE = ROOT / "src" / "anyzero"
 
 GENERATED = (
     *("engine/abi/gen/", "engine/layouts/gen/", "loader/gen/", "src/anyzero/ze/", "src/anyzero/layouts/"),
-    *("src/anyzero/compiler/spirv/tables.py", "src/anyzero/language/spirv.py"),
+    *("src/anyzero/compiler/spirv/tables.py", "src/anyzero/spirv/numbers.py"),
 )
 
 

@@ -10,8 +10,8 @@ from typing import Any, cast
 import pytest
 
 from anyzero import ze
-from anyzero.api._adapted import Adapted, Adapter
-from anyzero.api._substitutes import Loader, Substitutes
+from anyzero.api.calls.adapted import Adapted, Adapter
+from anyzero.api.calls.substitutes import Loader, Substitutes
 
 REFUSED = ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE
 

@@ -24,8 +24,8 @@ from tests.unit.described import HOST, ReadDevice, Reader, read
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def everything(plan: description.Description) -> Iterator[description.Blob]:
-    for driver in plan.drivers:
+def everything(described: description.Description) -> Iterator[description.Blob]:
+    for driver in described.drivers:
         yield from driver.blobs
         for device in driver.devices:
             yield from device.blobs
@@ -62,7 +62,10 @@ def test_the_pool_is_as_large_as_the_largest_device() -> None:
 
 def test_no_structure_has_a_field_that_the_specification_lacks() -> None:
     # ctypes takes any keyword as an attribute, so a misspelt field would be lost in silence.
-    for blob in everything(boot.compose(Config(devices="cpu:tiles=2"), HOST)):
+    blobs = list(everything(boot.compose(Config(devices="cpu:tiles=2"), HOST)))
+    assert len(blobs) > 20
+    for blob in blobs:
+        assert blob.structures
         for structure in blob.structures:
             assert not vars(structure), type(structure).__name__
             assert structure.stype == blob.stype

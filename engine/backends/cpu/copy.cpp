@@ -134,7 +134,7 @@ void run_copy(void* context, uint32_t i) {
   }
 }
 
-// What a fill repeats: at least one whole pattern, and enough of them to make long copies.
+// The block that a fill repeats: at least one whole pattern, and enough of them to make long copies.
 struct FillJob {
   unsigned char* to;
   const unsigned char* tile;

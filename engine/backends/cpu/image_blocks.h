@@ -77,7 +77,7 @@ struct Block {
   ANYZERO_LANE_CODE void put(uint32_t value, const Words& result) const { write_row(texel + value * lanes + at, mask, result); }
 };
 
-// Which image of an array. A sampler takes the nearest one there is.
+// The layer of an array; a sampler takes the nearest one that exists.
 ANYZERO_LANE_CODE Ints pick_layer(const Reading& reading, const Words& row, Words* inside) {
   const int32_t layers = reading.geometry.size[2];
   Ints wanted = reading.float_coords ? rounded(as_floats(row)) : as_ints(row);

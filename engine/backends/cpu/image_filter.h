@@ -34,7 +34,7 @@ struct Floor {
   Floats part;
 };
 
-// What is beyond ±2^30 has no fraction and lies outside of every image; NaN goes there, too.
+// Coordinates beyond ±2^30 have no fraction and lie outside of every image; NaN is one of them.
 ANYZERO_LANE_CODE Floats bounded(const Floats& value) { return least(greatest(value, all(-0x1p30f)), all(0x1p30f)); }
 
 ANYZERO_LANE_CODE Floor floor_of(const Floats& given) {
@@ -55,7 +55,7 @@ ANYZERO_LANE_CODE Words in_range(const Ints& value, int32_t size) {
   return as_words(reinterpret_cast<Ints>(as_words(value) < static_cast<uint32_t>(size)));
 }
 
-// How one side's coordinates are to be read. `scale` makes pixels of them; repeating modes want fractions of the side instead.
+// The form of one side's coordinates. `scale` makes pixels of them; repeating modes want fractions of the side instead.
 struct Side {
   Side() = default;
   ANYZERO_LANE_CODE Side(const SamplerState& sampler, int32_t size)

@@ -84,7 +84,7 @@ ANYZERO_LANE_CODE Floats normalised(const Ints& code, const Channel& channel) {
   return most + most * channel.rest;
 }
 
-// What a code stands for, as bits of what the kernel gets: a float or an integer.
+// The value of a code, as the bits that the kernel gets: a float or an integer.
 ANYZERO_LANE_CODE Words decode(Coding coding, const Channel& channel, const Words& code) {
   const uint32_t bits = channel.bits;
   switch (coding) {

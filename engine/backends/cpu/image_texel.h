@@ -9,7 +9,7 @@ namespace anyzero {
 
 enum class TexelKind : uint32_t { Float, Signed, Unsigned };
 
-// How the bits of a channel stand for a value.
+// The encoding of a channel.
 enum class Coding : uint8_t {
   Bits,  // for themselves: integers, and 32 bit floats
   SignedBits,
@@ -35,7 +35,7 @@ struct Channel {
   float rest;   // 1 / scale
 };
 
-// What a format means for one kind of access.
+// The decoding of a format, for one kind of access.
 struct Texel {
   // Sources of a value that is not stored. The last is 1 within the image and 0 in the border: an alpha that is ignored.
   static constexpr uint8_t kZero = 4, kOne = 5, kOneInside = 6;

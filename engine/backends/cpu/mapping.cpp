@@ -151,7 +151,7 @@ bool map_block(size_t size, size_t alignment, Backend::Block* block) {
 }
 
 void unmap_block(const Backend::Block& block) {
-  // A file may be mapped by others, who keep it alive; it must never serve a second allocation.
+  // Other processes may map a file and keep it alive; it must never serve a second allocation.
   if (block.fd >= 0 || block.capacity > kKeptBytes) {
     munmap(block.base, block.capacity);
     if (block.fd >= 0) close(block.fd);

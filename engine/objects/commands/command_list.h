@@ -139,7 +139,7 @@ class CommandList : public Object<CommandList, Kind::CommandList> {
   Program& program() const { return *program_; }
   // Of an immediate list.
   Ring* ring() const { return ring_; }
-  // What it has recorded, held, if it can be executed on such a queue.
+  // The recorded program, held, if it can be executed on such a queue.
   ze_result_t take_program(const Device& device, bool copy_only, Program** program);
 
   CommandList(Context& context, Device& device, uint32_t ordinal, ze_command_list_flags_t flags, bool is_mutable);

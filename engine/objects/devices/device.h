@@ -66,7 +66,7 @@ class Device : public Object<Device, Kind::Device> {
   const std::vector<Group>& groups() const { return groups_; }
   Backend& backend() const { return backend_; }
 
-  // What a program sees of the relation between a device and its tiles.
+  // The relation between a device and its tiles, as programs see it.
   const std::vector<Device*>& shown_tiles() const { return shown_tiles_; }
   Device* shown_root() const { return shown_root_; }
   // Position among all devices and tiles that a program sees; kHidden for the others.
@@ -78,7 +78,7 @@ class Device : public Object<Device, Kind::Device> {
   bool pages_on_demand() const { return pages_on_demand_; }
   uint64_t memory_total() const { return memory_total_; }
   uint64_t memory_used() const { return memory_used_.load(std::memory_order_relaxed); }
-  // What may still be charged: of a tile, no more than its device has left.
+  // The bytes that may still be charged: of a tile, no more than its device has left.
   uint64_t memory_free() const;
   uint64_t max_allocation() const { return max_allocation_; }
   uint32_t memories() const { return memories_; }
@@ -99,7 +99,7 @@ class Device : public Object<Device, Kind::Device> {
   void each_ring(F&& look) {
     for (auto open = rings_.open(); const Ring* ring : *open) look(*ring);
   }
-  // How far the rings of this device and its tiles that are at work have been asked to come.
+  // The submitted positions of the busy rings of this device and its tiles.
   std::vector<RingPoint> submitted();
 
   Device(Driver& driver, Device* parent, Backend& backend, Properties properties, uint32_t index);

@@ -44,7 +44,7 @@ const std::vector<Driver*>& drivers() {
   return all ? *all : *none;
 }
 
-// Which driver types the program has asked for so far; 0 until the first zeInit, whose flags decide what zeDriverGet lists.
+// The driver types that the program has asked for so far; 0 until the first zeInit, whose flags decide what zeDriverGet lists.
 std::atomic<uint32_t> wanted_by_init{0};
 constexpr uint32_t kAllTypes = static_cast<uint32_t>(DriverKind::Gpu) | static_cast<uint32_t>(DriverKind::Npu);
 

@@ -13,7 +13,7 @@ namespace anyzero {
 
 namespace {
 
-// What has been asked for so far; leaked, as devices are.
+// Vertices and edges that were asked for; leaked, as devices are.
 struct Fabric {
   Mutex mutex;
   std::map<Device*, FabricVertex*> vertices;

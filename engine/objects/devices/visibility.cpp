@@ -74,7 +74,7 @@ Visibility::Visibility(const char* hierarchy, const char* mask) : hierarchy_(Hie
     const std::string_view entry = trimmed(rest.substr(0, comma));
     const size_t dot = entry.find('.');
     uint32_t device = 0, tile = kWhole;
-    // What is no number, like a number that no device has, selects nothing.
+    // A text that is no number, or a number that no device has, selects nothing.
     if (read_number(entry.substr(0, dot), &device) && (dot == entry.npos || read_number(entry.substr(dot + 1), &tile)))
       selected_.emplace_back(device, tile);
     if (comma == rest.npos) break;

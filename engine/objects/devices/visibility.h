@@ -16,7 +16,7 @@ class Driver;
 // for each process they start.
 class Visibility {
  public:
-  // What zeDeviceGet lists: cards with their tiles behind them; tiles; tiles with their cards behind them.
+  // The devices that zeDeviceGet lists: cards with their tiles behind them; tiles; tiles with their cards behind them.
   enum class Hierarchy { Composite, Flat, Combined };
 
   static Visibility from_environment();

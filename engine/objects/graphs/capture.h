@@ -12,7 +12,7 @@
 
 namespace anyzero {
 
-// How many captures go on in this process. While there are none, that is all an append has to know.
+// The number of captures in this process. While it is zero, an append looks at nothing else.
 extern std::atomic<uint32_t> captures_in_progress;
 
 // A command about to be recorded. `fill` writes the packet's body.
@@ -44,7 +44,7 @@ class Capture {
   // error where it may not be appended.
   static ze_result_t find(CommandList& list, Event* signal, uint32_t n_waits, Event* const* waits, Capture** capture);
   void record(CommandList& list, const Capturable& command);
-  // What the lists recorded, as it is now.
+  // The branches recorded so far.
   ze_result_t record_lists(CommandList& list, uint32_t count, CommandList* const* lists, Event* signal, uint32_t n_waits,
                            Event* const* waits);
   void record_graph(CommandList& list, ExecutableGraph& inner, Event* signal, uint32_t n_waits, Event* const* waits);
@@ -79,7 +79,7 @@ class Capture {
   void finish(Graph::State state);
 
   Ref<Graph> graph_;
-  const bool owned_;  // its handle, until somebody else gets it
+  const bool owned_;  // its handle, until it is handed out
   std::unordered_map<CommandList*, uint32_t> lists_;
   std::unordered_map<Event*, Source> sources_;
   std::unordered_map<ExecutableGraph*, Inner> inner_;

@@ -12,7 +12,7 @@
 namespace anyzero {
 namespace {
 
-// What the pNext chain of an image descriptor adds to it.
+// The pNext chain of an image descriptor.
 struct Extras {
   bool pitched = false;
   void* pointer = nullptr;

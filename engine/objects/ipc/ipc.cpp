@@ -125,7 +125,7 @@ uint32_t tag_of(const Handle& handle) {
   return (crc ^ crc >> kIpcTagBits) & ((1u << kIpcTagBits) - 1);
 }
 
-// What this process exports.
+// The exports of this process.
 class Exporter {
  public:
   static Exporter& get() {

@@ -88,7 +88,7 @@ std::vector<std::unique_ptr<Allocation>> Allocations::take_all(const Context& co
 
 namespace {
 
-// What was freed lately, so that a report can tell a use after free from a stray pointer.
+// Recently freed memory, so that a report can tell a use after free from a stray pointer.
 struct FreedLately {
   struct Range {
     uintptr_t base;

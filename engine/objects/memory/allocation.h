@@ -70,7 +70,7 @@ struct Allocation {
   static uint64_t next_id();
 };
 
-// Threading: any thread. Allocations are looked at under the lock, by a callback; who takes one out owns it alone.
+// Threading: any thread. Allocations are looked at under the lock, by a callback; a caller that removes one owns it alone.
 class Allocations {
  public:
   // False, and `allocation` stays the caller's, when the range touches one that is there already. Imported system memory gives way

@@ -94,7 +94,7 @@ ze_result_t allocate(const Request& request, void** pointer) {
   if (ze_result_t r = check_external_types(request.context, request.device, exports, false)) return r;
 
   Request wanted = request;
-  // Whoever maps the descriptor may know nothing of offsets: such a block gets a file of its own.
+  // A process that maps the descriptor may know nothing of offsets: such a block gets a file of its own.
   constexpr size_t kOwnFile = size_t{2} << 20;
   if (exports) wanted.alignment = std::max(wanted.alignment, kOwnFile);
   auto allocation = std::make_unique<Allocation>();

@@ -44,7 +44,7 @@ class Mem {
   static ze_result_t getFileDescriptorFromIpcHandleExp(Context& context, ze_ipc_mem_handle_t handle, uint64_t* descriptor);
 };
 
-// What all ways of making memory agree on.
+// The parameters of an allocation, of whatever kind.
 struct Request {
   Context& context;
   Device* device;

@@ -63,7 +63,7 @@ void leave_card(Allocation& allocation, const Device& device) {
 
 }  // namespace
 
-// What the machine, or the container we are in, has.
+// The memory of the machine, or of the container that the process is in.
 uint64_t host_memory_total() {
   static const uint64_t total = [] {
     uint64_t machine = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));

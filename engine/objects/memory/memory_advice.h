@@ -24,7 +24,7 @@ void advise_memory(const AdvisePacket& advice);
 // Biased memory is looked up only once there is some.
 extern std::atomic<bool> any_caching_advice;
 Caching advised_caching(const void* to);
-// How a copy or fill of so many bytes should write there.
+// The kind of stores for a copy or fill of so many bytes.
 inline Caching caching_of(const void* to, size_t bytes) {
   constexpr size_t kTrifle = 4096;  // not worth a look
   return bytes < kTrifle || !any_caching_advice.load(std::memory_order_relaxed) ? Caching::Usual : advised_caching(to);

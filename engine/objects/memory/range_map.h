@@ -31,7 +31,7 @@ class RangeMap {
     if (behind != value) changes_[end] = behind;
   }
 
-  // How many runs there are.
+  // The number of runs.
   size_t size() const { return changes_.size(); }
 
  private:

@@ -323,7 +323,7 @@ ze_result_t VirtualMem::unmap(Context& context, const void* pointer, size_t size
     Mapping old = std::move(at->second);
     at = mappings.erase(at);
     delist(base);
-    // What sticks out on either side stays, under its old number.
+    // The parts on either side stay mapped, under their old number.
     auto keep = [&](uintptr_t from, uintptr_t to) {
       if (from >= to) return;
       auto [kept, added] = mappings.emplace(from, Mapping{to, old.memory, old.offset + (from - base), old.id});

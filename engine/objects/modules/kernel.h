@@ -31,7 +31,7 @@ class Kernel : public Object<Kernel, Kind::Kernel> {
   ze_result_t getBinaryExp(size_t* size, uint8_t* binary);
   ze_result_t getAllocationPropertiesExp(uint32_t* count, ze_kernel_allocation_exp_properties_t* properties);
 
-  // What Intel's drivers tell about arguments beyond the specification; found by name.
+  // Queries of arguments that Intel's drivers have beyond the specification; found by name.
   static void* beyond_the_specification(const char* name);
   ze_result_t argument_size(uint32_t index, uint32_t* size) const;
   ze_result_t argument_type(uint32_t index, uint32_t* size, char* text) const;
@@ -73,7 +73,7 @@ class Kernel : public Object<Kernel, Kind::Kernel> {
   std::vector<Ref<Sampler>> samplers_;
 };
 
-// What kernels and launches that are already in a packet agree on.
+// Functions that kernels share with launches that are already in a packet.
 
 // The specified error when a group of that size cannot run the code on the device.
 ze_result_t check_group_size(const KernelFacts& facts, const Device& device, uint32_t x, uint32_t y, uint32_t z);

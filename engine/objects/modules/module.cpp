@@ -62,7 +62,7 @@ ze_result_t gather_inputs(const ze_module_desc_t& desc, std::vector<Input>* inpu
   return ZE_RESULT_SUCCESS;
 }
 
-// How many bytes a value has, by the constant's number; only types inside of the module tell.
+// The size of a value in bytes, by the constant's number; only types inside of the module tell.
 using ConstantSizes = std::map<uint32_t, uint32_t>;
 
 using Sizes = std::vector<ConstantSizes>;
@@ -163,7 +163,7 @@ ze_result_t Module::dynamicLink(uint32_t count, Module* const* modules, ze_modul
   for (uint32_t i = 0; i < count; ++i) {
     if (modules[i]->build_->imports.empty()) continue;
     std::lock_guard lock(modules[i]->links_mutex_);
-    // What has been linked stays as it is.
+    // Links that exist stay as they are.
     if (modules[i]->links_.empty()) modules[i]->links_ = reached;
   }
   return ZE_RESULT_SUCCESS;

@@ -64,7 +64,7 @@ class Module : public Object<Module, Kind::Module> {
   Guarded<std::string> native_, debug_info_;  // between those two calls; they never change
 };
 
-// What tools ask of a module.
+// Queries of tools.
 struct ToolsModule {
   static ze_result_t getDebugInfo(Module& module, zet_module_debug_info_format_t format, size_t* size, uint8_t* elf);
 };

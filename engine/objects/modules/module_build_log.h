@@ -1,4 +1,4 @@
-// What the compiler or linker had to say.
+// The messages of the compiler or linker.
 #pragma once
 
 #include <string>

@@ -59,9 +59,9 @@ class Event : public Object<Event, Kind::Event> {
   // The point that a counting event stands for now, its ring held; no ring where nothing signals it.
   Point counting_point() { return counts_ && !imported_ ? point() : Point{}; }
 
-  // What a command appended now waits for, held: this event, or the point that a counting one stands for.
+  // The wait of a command appended now, held: this event, or the point that a counting one stands for.
   WaitFor wait_from_now();
-  // What a recorded command waits for, held: settled anew in each execution.
+  // The wait of a recorded command, held: resolved anew in each execution.
   WaitFor wait_when_executed() {
     retain();
     return {this, {}};

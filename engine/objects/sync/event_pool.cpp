@@ -15,7 +15,7 @@ namespace anyzero {
 
 namespace {
 
-// What travels with an exported pool.
+// The contents of an exported pool's handle.
 struct PoolPayload {
   uint32_t flags;
   uint32_t count;

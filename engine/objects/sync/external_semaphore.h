@@ -24,7 +24,7 @@ class ExternalSemaphore : public Object<ExternalSemaphore, Kind::ExternalSemapho
   Type type() const { return type_; }
   int fd() const { return fd_; }
   Device& device() const { return device_; }
-  // What waits for a timeline go by: an event that counts as the semaphore does.
+  // Waits for a timeline use an event that counts as the semaphore does.
   Event& timeline() const { return *timeline_; }
 
   // Neither blocks nor fails: a semaphore that is full stays so.

@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from anyzero import errors, ze
-from anyzero.api import _memory
-from anyzero.api._memory import CacheBias, ContextHandle, HostCacheBias, MemoryKind, Placement
-from anyzero.api._sizes import bytes_of, extents_of
 from anyzero.api.buffer import Buffer, Shape
 from anyzero.api.image import Image, ImageKind
 from anyzero.api.image_format import ImageFormat
 from anyzero.api.library import check, function
+from anyzero.api.memory import allocation
+from anyzero.api.memory.allocation import CacheBias, ContextHandle, HostCacheBias, MemoryKind, Placement
+from anyzero.api.memory.sizes import bytes_of, extents_of
 from anyzero.api.resource import Resource
 from anyzero.api.sampler import AddressMode, FilterMode, Sampler
 from anyzero.api.virtual_memory import PhysicalMemory, Reservation
@@ -93,7 +93,7 @@ class Allocator(Resource):
             )
         if uncached:
             device_cache, host_cache = device_cache or "uncached", host_cache or "uncached"
-        memory = _memory.allocate(
+        memory = allocation.allocate(
             self.lifetime, where.handle, nbytes, kind, alignment, device_cache, host_cache, placement
         )
         return Buffer(self._context, where, memory, extents, element, kind)
@@ -170,7 +170,7 @@ class Allocator(Resource):
                 f"{nbytes} bytes at {pointer:#x} are not whole pages of {page}",
                 remedy=f"Take the memory from mmap.mmap(-1, size), with a multiple of {page} for the size.",
             )
-        memory = _memory.import_system(self.lifetime, pointer, nbytes, source)
+        memory = allocation.import_system(self.lifetime, pointer, nbytes, source)
         return Buffer(self._context, self.device, memory, extents, element, "host")
 
     def open_ipc(
@@ -194,7 +194,7 @@ class Allocator(Resource):
         element: np.dtype[Any] = np.dtype(dtype)
         nbytes = bytes_of(extents, element)
         where = device or self.device
-        memory = _memory.open_ipc(self.lifetime, where.handle, handle, nbytes)
+        memory = allocation.open_ipc(self.lifetime, where.handle, handle, nbytes)
         made = Buffer(self._context, where, memory, extents, element, kind)
         size = made.address_range[1]
         if nbytes > size:

@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from anyzero import errors, ze
-from anyzero.api._arithmetic import Arithmetic, indexed
-from anyzero.api._arrays import HostArray, fill_pattern, require_alike
-from anyzero.api._memory import Allocation, MemoryKind
-from anyzero.api._sizes import bytes_of, place_of
 from anyzero.api.library import check, function
+from anyzero.api.memory.allocation import Allocation, MemoryKind
+from anyzero.api.memory.host_arrays import HostArray, fill_pattern, require_alike
+from anyzero.api.memory.operators import Arithmetic, indexed
+from anyzero.api.memory.sizes import bytes_of, place_of
 from anyzero.api.resource import mark_closed
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from anyzero import errors, ze
-from anyzero.api._captured import Captured, in_progress, join
+from anyzero.api.commands.held import Captured, in_progress, join
 from anyzero.api.library import check, create, function
 from anyzero.api.resource import Resource
 

@@ -8,9 +8,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
 from anyzero import errors, ze
-from anyzero.api._events import NO_WAITS, Waits, pack
-from anyzero.api._flags import LIST, ListFlag, together, told
-from anyzero.api._hot import Address
+from anyzero.api.calls.flags import LIST, ListFlag, together, told
+from anyzero.api.calls.hot import Address
+from anyzero.api.commands.waits import NO_WAITS, Waits, pack
 from anyzero.api.library import check, create, function
 from anyzero.api.properties import QueueGroup
 from anyzero.api.recorder import Recorder
@@ -152,9 +152,7 @@ class CommandList(Recorder[None]):
         from anyzero.api.graph_command import GraphCommand, identify
 
         numbers: list[int] = []
-        command, kept = graph._appending(  # noqa: SLF001 (a list and a graph are friends)
-            arguments, profile, lambda lst: numbers.append(identify(lst))
-        )
+        command, kept = graph.bound.command(graph.owner, arguments, profile, lambda lst: numbers.append(identify(lst)))
         self._append(command, (), signal, wait, kept, graph.kept_bytes)
         return GraphCommand(self, graph, numbers[0], kept)
 

@@ -21,7 +21,7 @@ class Completion:
 
     __slots__ = ()
 
-    _is_event: ClassVar[bool] = False
+    is_event: ClassVar[bool] = False
     """Whether commands can wait for it too: its `handle` is an event's then."""
 
     def wait(self, timeout: float | None = None) -> None:

@@ -7,15 +7,15 @@ import sys
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from anyzero import ze
-from anyzero.api._memory import ContextHandle
-from anyzero.api._pools import PoolHandle, create_pool
 from anyzero.api.allocator import Allocator
 from anyzero.api.command_list import CommandList
+from anyzero.api.commands.pool_handle import PoolHandle, create_pool
 from anyzero.api.device import Device
 from anyzero.api.event import Event
 from anyzero.api.event_pool import EventPool
 from anyzero.api.immediate import ImmediateCommandList
 from anyzero.api.library import array_of, check, create, function
+from anyzero.api.memory.allocation import ContextHandle
 from anyzero.api.module import Module
 from anyzero.api.properties import QueueGroup, QueueKind
 from anyzero.api.queue import CommandQueue
@@ -23,11 +23,11 @@ from anyzero.api.queue import CommandQueue
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anyzero.api._flags import EventScope
-    from anyzero.api._graph_sources import GraphFormat, GraphOptions, GraphSource
-    from anyzero.api._queues import Mode, Priority
-    from anyzero.api._sources import Constants, Format, ModuleSource
+    from anyzero.api.calls.flags import EventScope
+    from anyzero.api.commands.timeline import Mode, Priority
     from anyzero.api.graph import Graph
+    from anyzero.api.sources.graph_source import GraphFormat, GraphOptions, GraphSource
+    from anyzero.api.sources.module_source import Constants, Format, ModuleSource
 
 __all__ = ["Context"]
 
@@ -74,7 +74,7 @@ class Context(Allocator):
     def _release(self, handle: int) -> None:
         self._event_pools, self.launches = {}, {}
         while self.failures:
-            # Nobody waited, so nobody was told.
+            # No wait has reported it.
             error = self.failures.pop(0)
             sys.excepthook(type(error), error, error.__traceback__)
         # The driver's context goes with the last memory that holds it.

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from anyzero import errors, ze
-from anyzero.api._waiting import without_timeout
+from anyzero.api.calls.waiting import without_timeout
 from anyzero.api.library import check, function, query_all
 from anyzero.api.properties import Cache, ImageLimits, Memory, Peer, QueueGroup, QueueKind
 

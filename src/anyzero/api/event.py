@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from anyzero import ze
-from anyzero.api._events import elapsed_ns, ticks
-from anyzero.api._flags import SCOPES, EventScope, scope_of, told, widest
-from anyzero.api._hot import hot
-from anyzero.api._waiting import wait as _wait
+from anyzero.api.calls.flags import SCOPES, EventScope, scope_of, told, widest
+from anyzero.api.calls.hot import hot
+from anyzero.api.calls.waiting import wait as _wait
+from anyzero.api.commands.waits import elapsed_ns, ticks
 from anyzero.api.completion import Completion
 from anyzero.api.library import check, create, function
 from anyzero.api.resource import Resource
@@ -20,7 +20,7 @@ from anyzero.ze.constants import ZE_RESULT_NOT_READY
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from anyzero.api._pools import PoolHandle
+    from anyzero.api.commands.pool_handle import PoolHandle
     from anyzero.api.context import Context
     from anyzero.api.immediate import ImmediateCommandList
 
@@ -66,7 +66,7 @@ class Event(Completion, Resource):
     """
 
     __slots__ = ("_pool", "context", "given_to", "index")
-    _is_event = True
+    is_event = True
     _destroy = function("zeEventDestroy")
 
     def __init__(

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from anyzero import ze
-from anyzero.api._flags import EventScope
-from anyzero.api._pools import create_pool, open_pool
-from anyzero.api._sizes import place_of, size_within
+from anyzero.api.calls.flags import EventScope
+from anyzero.api.commands.pool_handle import create_pool, open_pool
 from anyzero.api.event import Event
 from anyzero.api.library import check, function
+from anyzero.api.memory.sizes import place_of, size_within
 from anyzero.api.resource import Resource
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import ctypes
 from typing import TYPE_CHECKING, Final
 
 from anyzero import ze
-from anyzero.api._hot import hot
-from anyzero.api._keep import HEAVY
-from anyzero.api._waiting import wait as _wait
+from anyzero.api.calls.hot import hot
+from anyzero.api.calls.waiting import wait as _wait
+from anyzero.api.commands.held import HEAVY
 from anyzero.api.completion import Completion
 from anyzero.api.library import check, create, function
 from anyzero.api.resource import Resource

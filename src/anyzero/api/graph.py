@@ -5,25 +5,22 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
-from weakref import WeakSet
 
 import numpy as np
 
 from anyzero import errors
-from anyzero.api._arrays import HostArray
-from anyzero.api._graph_extension import Extension, extension, text_of
-from anyzero.api._graph_sources import GraphFormat, GraphOptions, GraphSource, build_flags, bytes_of, serialize
-from anyzero.api._memory import ContextHandle
-from anyzero.api._saving import save
 from anyzero.api.buffer import Buffer
+from anyzero.api.calls.graph_extension import Extension, extension, text_of
 from anyzero.api.graph_argument import GraphArgument, arguments_of
-from anyzero.api.graph_profiler import GraphProfile, GraphProfiler
+from anyzero.api.graph_profiler import GraphProfiler
+from anyzero.api.launches.bound_arguments import Arguments, BoundArguments, GraphHandle
 from anyzero.api.library import check, create
 from anyzero.api.resource import Resource
+from anyzero.api.sources.graph_source import GraphFormat, GraphOptions, GraphSource, build_flags, bytes_of, serialize
+from anyzero.api.sources.saving import save
 from anyzero.ze import npu
 
 if TYPE_CHECKING:
@@ -31,9 +28,6 @@ if TYPE_CHECKING:
     from anyzero.api.device import Device
 
 __all__ = ["Arguments", "Graph", "GraphCompiler", "GraphProperties", "supported_layers"]
-
-Arguments = Mapping[Any, Any] | Sequence[Any]
-"""Memory for a graph's arguments: by name or index, or all in order."""
 
 _REMEDY: Final = "`anyzero docs npu` describes the supported models; `log` has all messages."
 
@@ -63,27 +57,10 @@ class GraphProperties:
     profiling: bool
 
 
-class _GraphHandle(Resource):
-    """The driver's graph. Views of its binary hold it, and so does what runs it."""
-
-    __slots__ = ("called", "kept", "lifetime")
-
-    def __init__(self, handle: int, called: Extension, lifetime: ContextHandle, kept: object) -> None:
-        self.called = called
-        self.lifetime = lifetime
-        self.kept = kept
-        self.handle = handle
-
-    def _release(self, handle: int) -> None:
-        self.called.Destroy(handle)
-        # Only now: the driver may have used a blob where it lies.
-        self.kept = None
-
-
 class _Binary:
     """A graph's native binary, for numpy, which then holds the graph."""
 
-    def __init__(self, owner: _GraphHandle, pointer: int, nbytes: int) -> None:
+    def __init__(self, owner: GraphHandle, pointer: int, nbytes: int) -> None:
         self.owner = owner
         self.__array_interface__ = {"version": 3, "typestr": "|u1", "shape": (nbytes,), "data": (pointer, True)}
 
@@ -95,13 +72,13 @@ class Graph(Resource):
     threads can run one graph on memory of their own. Any thread may use a graph.
     """
 
-    __slots__ = ("_names", "_values", "arguments", "called", "context", "device", "kept_bytes", "owner", "turn")
+    __slots__ = ("arguments", "bound", "called", "context", "device", "kept_bytes", "owner")
     _gone_when_closed = ("handle", "owner")
 
     context: Context
     device: Device
     called: Extension
-    owner: _GraphHandle
+    owner: GraphHandle
 
     def __init__(
         self,
@@ -133,15 +110,12 @@ class Graph(Resource):
         self.context = context
         self.device = device
         self.called = called
-        self.owner = _GraphHandle(made.value or 0, called, context.lifetime, given if given.in_place else None)
+        self.owner = GraphHandle(made.value or 0, called, context.lifetime, given if given.in_place else None)
         self.handle = self.owner.handle
-        self.turn = Lock()
-        _everyone.add(self)
         found = npu.ze_graph_properties_t()
         check(called.GetProperties(self.handle, ctypes.byref(found)), called.GetProperties)
         self.arguments: tuple[GraphArgument, ...] = arguments_of(called, self.handle, found.numGraphArgs)
-        self._names = _names_of(self.arguments)
-        self._values: list[Any] = [None] * len(self.arguments)
+        self.bound = BoundArguments(self.arguments)
         self.kept_bytes = sum(each.nbytes for each in self.arguments)
         self._begin()
         if log and self.build_log:
@@ -159,7 +133,7 @@ class Graph(Resource):
             run(self.device, called.AppendGraphInitialize, (self.handle,), self.owner)
 
     def _release(self, handle: int) -> None:
-        self._values = []
+        self.bound.clear()
         # The driver's graph goes with the last view of its binary.
         del self.owner
 
@@ -177,17 +151,7 @@ class Graph(Resource):
 
     def argument(self, which: int | str | GraphArgument) -> GraphArgument:
         """An argument by its index or by any of its names: its own, the friendly one, those of its tensors."""
-        if isinstance(which, GraphArgument):
-            return which
-        if isinstance(which, str):
-            found = self._names.get(which)
-            if found is None:
-                known = ", ".join(each.name for each in self.arguments)
-                raise errors.InvalidArgument(f"the graph has no argument called {which!r}; it has {known}")
-            return found
-        if not 0 <= which < len(self.arguments):
-            raise errors.InvalidArgument(f"the graph has {len(self.arguments)} arguments, so none is number {which}")
-        return self.arguments[which]
+        return self.bound.find(which)
 
     @property
     def properties(self) -> GraphProperties:
@@ -233,26 +197,7 @@ class Graph(Resource):
 
     def set(self, argument: int | str | GraphArgument, value: Buffer | Any) -> None:
         """Set the memory of an argument, a buffer or an array, for commands appended from now on."""
-        place, memory = self._memory(argument, value)
-        with self.turn:
-            self._put(place, memory)
-
-    def _memory(self, which: Any, value: Any) -> tuple[int, Buffer | HostArray]:
-        argument = self.argument(which)
-        writable = argument.direction == "output" or argument.role == "state"
-        memory = value if isinstance(value, Buffer) else HostArray(value, writable=writable)
-        if memory.nbytes < argument.nbytes:
-            raise errors.InvalidArgument(
-                f"{argument.name} takes {argument.nbytes} bytes, {argument.precision} of {argument.bounds}; "
-                f"this memory has {memory.nbytes}"
-            )
-        return argument.index, memory
-
-    def _put(self, place: int, memory: Buffer | HostArray) -> None:
-        set_value = self.called.SetArgumentValue
-        if result := set_value(self.handle, place, memory.pointer):
-            check(result, set_value)
-        self._values[place] = memory.allocation
+        self.bound.set(self.owner, argument, value)
 
     def set_weights(self, weights: GraphSource) -> None:
         """Set the weights of a weightless graph, from the weights file of the model or from its bytes.
@@ -289,50 +234,6 @@ class Graph(Resource):
                 states[each.of] = memory
         return made
 
-    def _collect(self, arguments: Arguments | None) -> list[tuple[int, Buffer | HostArray]]:
-        if arguments is None:
-            return []
-        if isinstance(arguments, Mapping):
-            return [self._memory(which, value) for which, value in arguments.items()]
-        if len(arguments) > len(self.arguments):
-            raise errors.InvalidArgument(f"{len(arguments)} values for {len(self.arguments)} arguments")
-        return [self._memory(which, value) for which, value in enumerate(arguments)]
-
-    def _appending(
-        self, arguments: Arguments | None, profile: GraphProfile | None, ahead: Callable[[int], None] | None = None
-    ) -> tuple[Callable[..., int], list[Any]]:
-        """The command that runs it, and what that will keep; `ahead` is called with the list right before."""
-        values = self._collect(arguments)
-        query = None if profile is None else profile.handle
-        # The places of the arguments' memory, behind the first, are those of the arguments.
-        kept: list[Any] = [self.owner]
-        append = self.called.AppendGraphExecute
-
-        def command(lst: int, event: int | None, count: int, waits: int | None) -> int:
-            # The driver takes the arguments as they are, so nobody may change them in between.
-            with self.turn:
-                for place, memory in values:
-                    self._put(place, memory)
-                self._require_all()
-                kept.extend((*self._values, profile))
-                if ahead is not None:
-                    ahead(lst)
-                result = append(lst, self.handle, query, event, count, waits)
-            if result:
-                check(result, append)
-            return 0
-
-        return command, kept
-
-    def _require_all(self) -> None:
-        missing = [each.name for each, value in zip(self.arguments, self._values, strict=True) if value is None]
-        if missing:
-            raise errors.InvalidArgument(
-                f"no memory is set for {', '.join(missing)}",
-                remedy="Pass it to execute(), or set() it before; graph.buffers() makes memory for all arguments, and "
-                "set_weights() has the weights of a weightless graph.",
-            )
-
     def profiler(self, count: int = 1) -> GraphProfiler:
         """Storage for the layer times of `count` runs, for a graph made with ``profiling=True``."""
         return GraphProfiler(self, count)
@@ -350,16 +251,6 @@ class Graph(Resource):
 def _brief(argument: GraphArgument) -> str:
     sides = "×".join("?" if side is None else str(side) for side in argument.shape)
     return f"{argument.name} {argument.precision}[{sides}]"
-
-
-def _names_of(arguments: tuple[GraphArgument, ...]) -> dict[str, GraphArgument]:
-    """By every name; where two share one, an argument's own name goes first, then the order of the arguments."""
-    found = {each.name: each for each in arguments}
-    for each in arguments:
-        for name in (*each.tensor_names, each.friendly_name):
-            if name and each.role in ("data", "weights"):
-                found.setdefault(name, each)
-    return found
 
 
 def _refuse(result: int, called: Extension) -> None:
@@ -428,15 +319,3 @@ def supported_layers(
         called.QueryNetworkDestroy(query)
     # Names may hold anything but what separates them.
     return tuple(text.removeprefix("<").removesuffix(">").split("><")) if text else ()
-
-
-_everyone: Final[WeakSet[Graph]] = WeakSet()
-
-
-def _begin_anew() -> None:
-    # Whoever had a turn when the process was forked is not here to end it.
-    for each in list(_everyone):
-        each.turn = Lock()
-
-
-os.register_at_fork(after_in_child=_begin_anew)

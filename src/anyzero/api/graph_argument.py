@@ -13,7 +13,7 @@ from anyzero.api.library import check
 from anyzero.ze import npu
 
 if TYPE_CHECKING:
-    from anyzero.api._graph_extension import Extension
+    from anyzero.api.calls.graph_extension import Extension
 
 __all__ = ["GraphArgument", "arguments_of"]
 

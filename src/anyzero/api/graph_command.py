@@ -48,7 +48,7 @@ class GraphCommand:
             raise errors.InvalidArgument(
                 "the command list is still being recorded", remedy="Leave its `with` block, or call its end()."
             )
-        place, memory = self.graph._memory(argument, value)  # noqa: SLF001 (the list's half of a change to the graph)
+        place, memory = self.graph.bound.memory(argument, value)
         change = ze.ze_mutable_graph_argument_exp_desc_t(
             commandId=self._number, argIndex=place, pArgValue=memory.pointer
         )

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from anyzero.api._sizes import place_of, size_within
 from anyzero.api.library import check, create
+from anyzero.api.memory.sizes import place_of, size_within
 from anyzero.api.resource import Resource
 from anyzero.ze import npu
 
 if TYPE_CHECKING:
-    from anyzero.api._graph_extension import Extension
+    from anyzero.api.calls.graph_extension import Extension
     from anyzero.api.graph import Graph
 
 __all__ = ["GraphProfile", "GraphProfiler", "LayerTime"]

@@ -10,16 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from anyzero import errors, ze
-from anyzero.api._arrays import HostArray, require_pixels
-from anyzero.api._sizes import place_of, place_within, size_within
 from anyzero.api.image_format import ImageFormat
 from anyzero.api.library import check, create, function
+from anyzero.api.memory.host_arrays import HostArray, require_pixels
+from anyzero.api.memory.sizes import place_of, place_within, size_within
 from anyzero.api.resource import Resource
 
 if TYPE_CHECKING:
-    from anyzero.api._memory import ContextHandle
     from anyzero.api.context import Context
     from anyzero.api.device import Device
+    from anyzero.api.memory.allocation import ContextHandle
 
 __all__ = ["Image", "ImageKind", "ImageRegion"]
 

@@ -9,32 +9,29 @@ from collections.abc import Callable
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any, Final
 
-from anyzero import errors, ze
-from anyzero.api import _keep
-from anyzero.api._captured import Captured, in_progress, join
-from anyzero.api._events import NO_WAITS, Waits, elapsed_ns, pack
-from anyzero.api._flags import QUEUE, QueueFlag, told
-from anyzero.api._host_function import watch
-from anyzero.api._hot import hot
-from anyzero.api._keep import HEAVY, Held
-from anyzero.api._queues import kept_of, pack_lists, queue_desc
-from anyzero.api._timeline import Timeline
-from anyzero.api._waiting import SLICE_NS
-from anyzero.api._waiting import wait as _wait
+from anyzero import errors
+from anyzero.api.calls.flags import QUEUE, QueueFlag, told
+from anyzero.api.calls.hot import hot
+from anyzero.api.calls.waiting import SLICE_NS
+from anyzero.api.calls.waiting import wait as _wait
+from anyzero.api.commands.held import HEAVY, Captured, Held, in_progress, join, sweep
+from anyzero.api.commands.host_function import watch
+from anyzero.api.commands.ticket import ALONE, DONE, Done, Ticket, new_event
+from anyzero.api.commands.timeline import Timeline, kept_of, pack_lists, queue_desc
+from anyzero.api.commands.waits import NO_WAITS, Waits, pack
 from anyzero.api.completion import Completion
 from anyzero.api.library import check, create, function
 from anyzero.api.recorder import Recorder
-from anyzero.ze.constants import ZE_RESULT_NOT_READY
 
 if TYPE_CHECKING:
-    from anyzero.api._enqueue import Enqueue
-    from anyzero.api._grid import Grid
-    from anyzero.api._queues import Mode, Priority
     from anyzero.api.command_graph import CommandGraph, ExecutableGraph
     from anyzero.api.command_list import CommandList
+    from anyzero.api.commands.timeline import Mode, Priority
     from anyzero.api.context import Context
     from anyzero.api.device import Device
     from anyzero.api.event import Event
+    from anyzero.api.launches.enqueue import Enqueue
+    from anyzero.api.launches.grid import Grid
     from anyzero.api.properties import QueueGroup
 
 __all__ = ["ImmediateCommandList"]
@@ -46,10 +43,11 @@ _signal: Final = hot("zeCommandListAppendSignalEvent")
 _run: Final = hot("zeCommandListImmediateAppendCommandListsExp")
 _replay: Final = function("zeCommandListAppendGraphExt")
 _graph_of: Final = function("zeCommandListGetGraphExt")
-_create_event: Final = function("zeEventCounterBasedCreate")
 _destroy_event: Final = function("zeEventDestroy")
-_synchronize_event: Final = hot("zeEventHostSynchronize")
 _query_event: Final = hot("zeEventQueryStatus")
+
+_TICKETS: Final = 4
+"""So many are enough where a program holds the last two or three."""
 
 
 class ImmediateCommandList(Recorder[Completion], Timeline):
@@ -91,7 +89,7 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
         copy_offload: bool = False,
         timing: bool = False,
     ) -> None:
-        _keep.sweep()
+        sweep()
         desc = queue_desc(
             group, mode, priority, index, in_order=True, explicit_only=explicit_only, copy_offload=copy_offload
         )
@@ -104,8 +102,8 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
         self.held = Held()
         # Events count, so they can be used again as they are, also while what they were used for is still to come.
         self.spare: list[int] = []
-        # Those given out last; one that nobody holds by now is given out again, which saves making and ending it.
-        self._tickets: deque[_Ticket] = deque()
+        # The latest ones; one without other references is used again, which saves making and ending it.
+        self._tickets: deque[Ticket] = deque()
         self.reference = weakref.ref(self)
         self.handle = create(_create, context.handle, device.handle, ctypes.byref(desc))
 
@@ -131,13 +129,13 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
         if kept is not None and self.held.weight > HEAVY:
             self.release_finished()
         if signal is not None:
-            done: Event | _Done | _Ticket = signal
+            done: Event | Done | Ticket = signal
         elif self.synchronous and not self.timing:
-            done = _DONE
+            done = DONE
         else:
             tickets = self._tickets
-            done = tickets.popleft() if tickets else _Ticket(self)
-            if getrefcount(done) > _ALONE:
+            done = tickets.popleft() if tickets else Ticket(self)
+            if getrefcount(done) > ALONE:
                 done = self._another(done)
             tickets.append(done)
         try:
@@ -169,30 +167,31 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
         # This is `_append`, spelled out for the command that is appended most: passing a command on costs as much as
         # the driver takes for it.
         values, kept, nbytes = enqueue.collect(given)
-        if signal is not None or wait is not None or self.synchronous or self.held.weight > HEAVY:
+        held = self.held
+        if signal is not None or wait is not None or self.synchronous or held.weight > HEAVY:
             return self._append(enqueue.append, (kernel, sizes, values), signal, wait, kept, nbytes)
         tickets = self._tickets
-        done = tickets.popleft() if tickets else _Ticket(self)
-        if getrefcount(done) > _ALONE:
+        done = tickets.popleft() if tickets else Ticket(self)
+        if getrefcount(done) > ALONE:
             done = self._another(done)
         tickets.append(done)
         try:
             enqueue.append(self.handle, kernel, sizes, values, done.handle, 0, None)
             if kept is not None:
-                self.held.add(kept, nbytes)
+                held.add(kept, nbytes)
         except BaseException:
-            self.held.add(kept, HEAVY)
+            held.add(kept, HEAVY)
             raise
         return done
 
     # Under the name that kernels call; it is no part of the documented API.
     append_launch = _append_launch
 
-    def _another(self, used: _Ticket) -> _Ticket:
-        """A ticket in place of one that somebody still holds."""
+    def _another(self, used: Ticket) -> Ticket:
+        """A ticket in place of one that is still referenced."""
         if len(self._tickets) < _TICKETS:
             self._tickets.append(used)
-        return _Ticket(self)
+        return Ticket(self)
 
     def _append_bare(
         self, command: Callable[..., int], arguments: tuple[Any, ...], kept: object, nbytes: int = 0
@@ -213,7 +212,7 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
             raise self.context.failures.pop(0)
 
     def _place_mark(self, mark: int | None) -> int:
-        event = _new_event(self) if mark is None else mark
+        event = new_event(self) if mark is None else mark
         check(_signal(self.handle, event), _signal)
         return event
 
@@ -292,106 +291,3 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
             self.held = self.held.before
         super()._release(handle)
         self._tickets.clear()
-
-
-def _new_event(lst: ImmediateCommandList) -> int:
-    flags = ze.ZE_EVENT_COUNTER_BASED_FLAG_IMMEDIATE | ze.ZE_EVENT_COUNTER_BASED_FLAG_HOST_VISIBLE
-    if lst.timing:
-        flags |= ze.ZE_EVENT_COUNTER_BASED_FLAG_DEVICE_TIMESTAMP
-    scope = ze.ZE_EVENT_SCOPE_FLAG_HOST
-    desc = ze.ze_event_counter_based_desc_t(flags=flags, signal=scope, wait=scope)
-    return create(_create_event, lst.lifetime.handle, lst.device.handle, ctypes.byref(desc))
-
-
-class _Ticket(Completion):
-    """The completion of one command: an event that counts, lent by the list."""
-
-    __slots__ = ("_context", "_list", "_timing", "handle")
-    _is_event = True
-
-    def __init__(self, owner: ImmediateCommandList) -> None:
-        self._list = owner.reference
-        self._context = owner.context
-        self._timing = owner.timing
-        try:
-            self.handle = owner.spare.pop()
-        except IndexError:
-            self.handle = _new_event(owner)
-
-    def wait(self, timeout: float | None = None) -> None:
-        """As Completion says."""
-        _wait(_synchronize_event, self.handle, timeout, "the command")
-        self._let_go()
-        if self._context.failures:
-            raise self._context.failures.pop(0)
-
-    def _let_go(self) -> None:
-        owner = self._list()
-        if owner is not None and owner.held.weight > HEAVY:
-            owner.release_finished()
-
-    @property
-    def done(self) -> bool:
-        """As Completion says."""
-        result = _query_event(self.handle)
-        if result == ZE_RESULT_NOT_READY:
-            return False
-        if result:
-            check(result, _query_event)
-        self._let_go()
-        return True
-
-    @property
-    def kernel_ns(self) -> int:
-        """As Completion says."""
-        if not self._timing:
-            return super().kernel_ns
-        return elapsed_ns(self.handle, self._context.device)
-
-    def __del__(self) -> None:
-        try:
-            self._list().spare.append(self.handle)  # type: ignore[union-attr]
-        except Exception:
-            # The list is closed, or was never complete; or the interpreter exits, and anything may be gone already.
-            try:  # noqa: SIM105 (contextlib may be gone as well)
-                _destroy_event(self.handle)
-            except Exception:
-                pass
-
-    def __repr__(self) -> str:
-        return "<Completion of a command>"
-
-
-class _Done(Completion):
-    """The completion of a command that was done when its call returned."""
-
-    __slots__ = ()
-    _is_event = True
-    handle: Final = None
-
-    def wait(self, timeout: float | None = None) -> None:
-        """As Completion says."""
-
-    @property
-    def done(self) -> bool:
-        """As Completion says."""
-        return True
-
-    def __repr__(self) -> str:
-        return "<Completion of a command, done>"
-
-
-_DONE: Final = _Done()
-
-_TICKETS: Final = 4
-"""So many are enough where a program holds the last two or three."""
-
-
-def _references_of_one_alone() -> int:
-    made = deque([_Done()])
-    done = made.popleft()
-    return getrefcount(done)
-
-
-# Versions of Python differ in what they count.
-_ALONE: Final = _references_of_one_alone()

@@ -6,16 +6,16 @@ import ctypes
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, overload
 
 from anyzero import errors, ze
-from anyzero.api._arguments import arguments_of
-from anyzero.api._enqueue import Enqueue, EnqueueSet
-from anyzero.api._grid import Extents, NDRange, grid_of, range_of, suggested, three
+from anyzero.api.launches.arguments import arguments_of
+from anyzero.api.launches.enqueue import Enqueue, EnqueueSet, launch
+from anyzero.api.launches.grid import Extents, NDRange, grid_of, range_of, suggested, three
 from anyzero.api.library import check, create, function
 from anyzero.api.properties import KernelProperties
 from anyzero.api.resource import Resource
 
 if TYPE_CHECKING:
-    from anyzero.api._events import Waits
     from anyzero.api.command_list import CommandList
+    from anyzero.api.commands.waits import Waits
     from anyzero.api.completion import Completion
     from anyzero.api.event import Event
     from anyzero.api.immediate import ImmediateCommandList
@@ -38,6 +38,7 @@ _RESIDENCY: Final = {
     "explicit": ze.ZE_KERNEL_FLAG_EXPLICIT_RESIDENCY,
     "force": ze.ZE_KERNEL_FLAG_FORCE_RESIDENCY,
 }
+_new: Final = object.__new__
 _create: Final = function("zeKernelCreate")
 _cooperative: Final = function("zeKernelSuggestMaxCooperativeGroupCount")
 _get_properties: Final = function("zeKernelGetProperties")
@@ -95,7 +96,11 @@ class Kernel(Resource):
                 found = range_of(self, sizes)
         except (KeyError, TypeError):
             found = range_of(self, sizes)
-        return Launch(self, found)
+        # Without a call of __init__: every launch comes by here.
+        made: Launch = _new(Launch)
+        made.kernel = self
+        made.range = found
+        return made
 
     def __call__(self, *args: Any, **options: Any) -> NoReturn:
         """Raise an error: a launch needs the number of work-items, ``kernel[n](…)``."""
@@ -220,9 +225,8 @@ class Launch:
 
     __slots__ = ("kernel", "range")
 
-    def __init__(self, kernel: Kernel, sizes: NDRange) -> None:
-        self.kernel = kernel
-        self.range = sizes
+    kernel: Kernel
+    range: NDRange
 
     @property
     def global_size(self) -> tuple[int, int, int]:
@@ -279,23 +283,7 @@ class Launch:
         Without `on` it is done when the call returns. With a list it is appended there, with `signal` and `wait` as
         for every command.
         """
-        kernel, sizes = self.kernel, self.range
-        if group is None and sizes.suggested is not None:
-            grid = sizes.suggested
-        else:
-            try:
-                grid = sizes.grids[group]
-            except (KeyError, TypeError):
-                grid = grid_of(kernel, sizes, group)
-        enqueue = sizes.enqueue
-        if on is not None:
-            done: Completion | None = on.append_launch(enqueue, kernel.handle, grid, args, signal, wait)
-            return done
-        if signal is not None or wait:
-            raise TypeError("signal= and wait= are for commands of a list; pass the list with on=")
-        values, kept, _ = enqueue.collect(args)
-        kernel.lifetime.run(kernel.device, enqueue.append, (kernel.handle, grid, values), kept)
-        return None
+        return launch(self.kernel, self.range, args, group, on, signal, wait)
 
     def __repr__(self) -> str:
         return f"<Launch of {self.kernel.name}, {' × '.join(map(str, self.global_size))} work-items>"

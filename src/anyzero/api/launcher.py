@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 import numpy as np
 
 from anyzero import errors
-from anyzero.api._appending import Appended, Appending
-from anyzero.api._grid import Extents, Grid, grid_of, range_of
-from anyzero.api._memory import allocate
+from anyzero.api.commands.appending import Appended, Appending
+from anyzero.api.launches.grid import Extents, Grid, grid_of, range_of
 from anyzero.api.library import check, function
+from anyzero.api.memory.allocation import allocate
 
 if TYPE_CHECKING:
-    from anyzero.api._events import Waits
     from anyzero.api.buffer import Buffer
+    from anyzero.api.commands.waits import Waits
     from anyzero.api.context import Context
     from anyzero.api.event import Event
     from anyzero.api.kernel import Kernel

@@ -18,7 +18,7 @@ from anyzero import config, errors, ze
 from anyzero.ze.library import Library
 
 if TYPE_CHECKING:
-    from anyzero.api._adapted import Adapter
+    from anyzero.api.calls.adapted import Adapter
 
 __all__ = [
     "LIBRARY_PATH",
@@ -47,7 +47,7 @@ _REINSTALL: Final = (
 
 def _load(path: str) -> Library:
     try:
-        # The linker opens whatever a path leads to, and would wait for somebody to write to a pipe.
+        # The linker opens any file at a path, and would wait for a writer of a pipe.
         if "/" in path and os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113
             raise OSError(f"{path} is not a regular file")
         return Library(path)
@@ -82,8 +82,8 @@ _any_driver: list[int] = []
 
 
 def _adapt() -> Adapter:
-    # Imported by those who need it: most programs use the driver as it is.
-    from anyzero.api._adapted import Adapter
+    # Imported only where it is needed: most programs use the driver as it is.
+    from anyzero.api.calls.adapted import Adapter
 
     return Adapter(_library, PLACE, lambda: _any_driver)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from anyzero.api._sizes import bytes_of, extents_of, size_within
+from anyzero.api.memory.sizes import bytes_of, extents_of, size_within
 
 __all__ = ["Local", "local"]
 

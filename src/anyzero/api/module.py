@@ -12,16 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from anyzero import errors, ze
-from anyzero.api._dimensions import Dimensions
-from anyzero.api._memory import ContextHandle, MappedMemory
-from anyzero.api._saving import save
-from anyzero.api._sizes import bytes_of, extents_of
-from anyzero.api._sources import Constants, Description, Format, ModuleSource
 from anyzero.api.buffer import Buffer, Shape
 from anyzero.api.kernel import Kernel, Residency
+from anyzero.api.launches.dimensions import Dimensions
 from anyzero.api.library import array_of, check, create, function, query_all
+from anyzero.api.memory.allocation import ContextHandle, MappedMemory
+from anyzero.api.memory.sizes import bytes_of, extents_of
 from anyzero.api.properties import ModuleProperties
 from anyzero.api.resource import Resource
+from anyzero.api.sources.module_source import Constants, Description, Format, ModuleSource
+from anyzero.api.sources.saving import save
 
 if TYPE_CHECKING:
     from anyzero.api.context import Context

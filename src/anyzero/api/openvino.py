@@ -6,7 +6,7 @@ import ctypes
 import os
 
 from anyzero import errors, installed, ze
-from anyzero.api import _loaders as loaders
+from anyzero.api.calls import loaders
 from anyzero.ze.library import Library
 
 __all__ = ["enable_openvino"]
@@ -41,8 +41,8 @@ def enable_openvino() -> None:
             f"to that loader, before it is loaded: ZE_ENABLE_ALT_DRIVERS={loaders.DRIVER}",
         )
     driver = Library(loaders.DRIVER)
-    # A thread of OpenVINO compiles with locks in hand for which another thread may wait that holds the GIL. So what is
-    # planned for it is planned by another process.
+    # A thread of OpenVINO compiles with locks in hand for which another thread may wait that holds the GIL. So its
+    # graphs have a planner in another process.
     ctypes.CDLL(driver.path).zexRunGraphPlannerBeside()
     _require_npu(driver)
     loaders.keep()

@@ -6,21 +6,19 @@ import ctypes
 from typing import TYPE_CHECKING, Final
 
 from anyzero import ze
-from anyzero.api import _keep
-from anyzero.api._flags import QUEUE, QueueFlag, told
-from anyzero.api._graph_extension import queue_extension
-from anyzero.api._host_function import watch
-from anyzero.api._hot import Address, hot
-from anyzero.api._keep import HEAVY, Held
-from anyzero.api._queues import kept_of, pack_lists, queue_desc
-from anyzero.api._timeline import Timeline
+from anyzero.api.calls.flags import QUEUE, QueueFlag, told
+from anyzero.api.calls.graph_extension import queue_extension
+from anyzero.api.calls.hot import Address, hot
+from anyzero.api.commands.held import HEAVY, Held, sweep
+from anyzero.api.commands.host_function import watch
+from anyzero.api.commands.timeline import Timeline, kept_of, pack_lists, queue_desc
 from anyzero.api.fence import Fence
 from anyzero.api.library import check, create, function
 from anyzero.ze import npu
 
 if TYPE_CHECKING:
-    from anyzero.api._queues import Mode, Priority
     from anyzero.api.command_list import CommandList
+    from anyzero.api.commands.timeline import Mode, Priority
     from anyzero.api.context import Context
     from anyzero.api.device import Device
     from anyzero.api.properties import QueueGroup
@@ -74,7 +72,7 @@ class CommandQueue(Timeline):
         sequential: bool = False,
         explicit_only: bool = False,
     ) -> None:
-        _keep.sweep()
+        sweep()
         desc = queue_desc(group, mode, priority, index, explicit_only=explicit_only)
         options = npu.ze_command_queue_desc_npu_ext_2_t(options=npu.ZE_NPU_COMMAND_QUEUE_OPTION_DEVICE_SYNC)
         if sequential and npu.ZE_COMMAND_QUEUE_NPU_EXT_NAME in device.driver.extensions:
@@ -85,7 +83,7 @@ class CommandQueue(Timeline):
         self.group = group
         self.synchronous = mode == "synchronous"
         self.held = Held()
-        # Fences that were waited for and that nobody holds any more.
+        # Fences that were waited for and have no other reference.
         self.spare: list[int] = []
         # A list without commands; submitted for the sake of its fence.
         self._empty: int | None = None

@@ -8,16 +8,16 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from anyzero import errors, ze
-from anyzero.api._appending import Appended
-from anyzero.api._arrays import HostArray, fill_pattern, require_alike, require_pixels
-from anyzero.api._events import Waits, pack
-from anyzero.api._host_function import TRAMPOLINE, HostCall
-from anyzero.api._hot import hot
 from anyzero.api.buffer import Buffer
+from anyzero.api.calls.hot import hot
+from anyzero.api.commands.appending import Appended
+from anyzero.api.commands.host_function import TRAMPOLINE, HostCall
+from anyzero.api.commands.waits import Waits, pack
 from anyzero.api.event import TIMESTAMPS, Event
 from anyzero.api.image import Image, ImageRegion
 from anyzero.api.launcher import Launcher
 from anyzero.api.library import function
+from anyzero.api.memory.host_arrays import HostArray, fill_pattern, require_alike, require_pixels
 
 if TYPE_CHECKING:
     from anyzero.api.device import Device
@@ -330,7 +330,7 @@ class Recorder(Launcher[Appended]):
         They are a mapping of names or indices to buffers, or buffers in order. `profile`, one of a `Graph.profiler`,
         gets the times of its layers.
         """
-        command, kept = graph._appending(arguments, profile)  # noqa: SLF001 (a list and a graph are friends)
+        command, kept = graph.bound.command(graph.owner, arguments, profile)
         return self._append(command, (), signal, wait, kept, graph.kept_bytes)
 
     def prefetch(self, target: Buffer) -> Appended:

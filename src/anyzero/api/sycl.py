@@ -7,7 +7,7 @@ import os
 from typing import Final
 
 from anyzero import errors, ze
-from anyzero.api import _loaders as loaders
+from anyzero.api.calls import loaders
 
 __all__ = ["enable_sycl"]
 
@@ -78,7 +78,7 @@ def _require_level_zero(selector: str) -> None:
 
 def _require_device() -> None:
     """Start the driver here, where its words for what is wrong can be passed on; the runtime would not repeat them."""
-    # Not as a `Library` of this package, which makes this interpreter plan.
+    # Not as a `Library` of this package, which makes this interpreter the planner.
     driver = ctypes.CDLL(str(loaders.DRIVER))
     count = ctypes.c_uint32()
     wanted = ze.ze_init_driver_type_desc_t(flags=ze.ZE_INIT_DRIVER_TYPE_FLAG_GPU)

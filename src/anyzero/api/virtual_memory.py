@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from anyzero import errors, ze
-from anyzero.api._memory import MappedMemory
-from anyzero.api._sizes import bytes_of, extents_of, place_within, size_within
 from anyzero.api.buffer import Buffer, Shape
 from anyzero.api.library import check, create, function
+from anyzero.api.memory.allocation import MappedMemory
+from anyzero.api.memory.sizes import bytes_of, extents_of, place_within, size_within
 from anyzero.api.resource import Resource
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from anyzero.arrays.fused import evaluated, store
 from anyzero.arrays.layout import Strides, dense, extent, spread
 
 if TYPE_CHECKING:
-    from anyzero.api._memory import Allocation
+    from anyzero.api.memory.allocation import Allocation
 
 __all__ = ["Deferred", "View", "array_of", "contiguous", "part", "strided"]
 

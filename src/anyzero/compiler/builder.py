@@ -1,4 +1,4 @@
-"""Writes operations, and leaves out those whose result is plain to see.
+"""The builder of operations, with peephole folding.
 
 A method for each name of the vocabulary. What is folded here is what producers of SPIR-V write because it has no
 shorter form, and what would hide strides and constants from the analyses; everything else is left to LLVM.
@@ -40,10 +40,10 @@ class Builder:
         self.body = body
         self.block = Block(0)
         self.word = 0
-        """Where the module says what is being translated."""
+        """The source place of the instruction that is being translated."""
         self.written = 0
         self.floats = USUAL
-        """What the function that is being translated wants of its floats."""
+        """The float controls of the function that is being translated."""
         self._blocks = 0
         self._flushed: set[Op] = set()
 

@@ -1,4 +1,4 @@
-"""Who is always passed on the way to whom, in any graph with one entry. Nothing calls itself: graphs may be deep."""
+"""Dominator trees of graphs with one entry. Without recursion, because graphs may be deep."""
 
 from __future__ import annotations
 
@@ -10,18 +10,15 @@ N = TypeVar("N", bound=Hashable)
 
 
 class Dominators(dict[N, N]):
-    """The immediate dominator of every node that can be reached, but for the entry, which has none.
-
-    Nodes come behind their dominators.
-    """
+    """The immediate dominator of every reachable node except the entry; nodes come after their dominators."""
 
     @cached_property
     def _places(self) -> tuple[dict[N, int], dict[N, int]]:
-        """Where each node stands when the tree is walked depth first, and how many it dominates, itself included."""
+        """The preorder number of each node in the tree, and the size of its subtree."""
         sizes: dict[N, int] = dict.fromkeys([*self.values(), *self], 1)
         for node in reversed(self):
             sizes[self[node]] += sizes[node]
-        # Nodes without a dominator: the entry, and nothing else.
+        # Only the entry has no dominator.
         first = {node: 0 for node in sizes if node not in self}
         free = dict.fromkeys(first, 1)
         for node, above in self.items():
@@ -31,12 +28,12 @@ class Dominators(dict[N, N]):
         return first, sizes
 
     def span(self, node: N) -> tuple[int, int]:
-        """Positions in the tree, walked depth first: the node's own, and the one behind all that it dominates."""
+        """The range of preorder numbers of the nodes that it dominates, its own first."""
         first, sizes = self._places
         return first[node], first[node] + sizes[node]
 
     def dominates(self, above: N, node: N) -> bool:
-        """Does every way to `node` lead through `above`? A node dominates itself."""
+        """Does every path to `node` pass `above`? A node dominates itself."""
         if node is above:
             return True
         first, sizes = self._places
@@ -45,12 +42,12 @@ class Dominators(dict[N, N]):
 
 
 def order(entry: N, successors: Callable[[N], Sequence[N]]) -> list[N]:
-    """What can be reached, each node before its successors where no loop forbids it; dominators come first."""
+    """The reachable nodes in reverse postorder: a node before its successors, except along back edges."""
     return _depth_first(entry, successors)[1]
 
 
 def dominators(entry: N, successors: Callable[[N], Sequence[N]]) -> Dominators[N]:
-    """After Lengauer and Tarjan: hardly slower than linear, also for flow that someone made to be slow."""
+    """The algorithm of Lengauer and Tarjan: nearly linear, also for graphs made to be slow."""
     seen, _, parents = _depth_first(entry, successors)
     number = {node: index for index, node in enumerate(seen)}
     count = len(seen)
@@ -64,7 +61,7 @@ def dominators(entry: N, successors: Callable[[N], Sequence[N]]) -> Dominators[N
 
 
 def tree(entry: N, immediate: dict[N, N]) -> dict[N, list[N]]:
-    """The other way round: whom each node dominates immediately."""
+    """The children of each node in the dominator tree."""
     below: dict[N, list[N]] = {entry: []}
     for node in immediate:
         below[node] = []
@@ -74,7 +71,7 @@ def tree(entry: N, immediate: dict[N, N]) -> dict[N, list[N]]:
 
 
 def _depth_first(entry: N, successors: Callable[[N], Sequence[N]]) -> tuple[list[N], list[N], dict[N, N]]:
-    """Nodes as they are first seen, in reverse post-order, and from where each was first seen."""
+    """The nodes in preorder and in reverse postorder, and the parent of each in the depth-first tree."""
     seen, finished, parents = [entry], [], {entry: entry}
     stack = [(entry, iter(successors(entry)))]
     while stack:
@@ -93,7 +90,7 @@ def _depth_first(entry: N, successors: Callable[[N], Sequence[N]]) -> tuple[list
 
 
 def _immediate(parent: list[int], predecessors: list[list[int]]) -> list[int]:
-    """On nodes that are numbered as they were first seen."""
+    """The immediate dominators, of nodes by their preorder numbers."""
     count = len(parent)
     semi = list(range(count))
     best = list(range(count))

@@ -1,4 +1,4 @@
-"""What ``ANYZERO_DUMP`` asks for: the texts of a kernel, as files in a folder."""
+"""``ANYZERO_DUMP``: writes the texts of a kernel as files into a folder."""
 
 from __future__ import annotations
 

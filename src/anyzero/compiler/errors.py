@@ -1,4 +1,4 @@
-"""What the compiler refuses, behind the reader and the verifier."""
+"""Errors of the compiler itself; the reader and the verifier have their own."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["CompileError"]
 
 
 class CompileError(SpirvError):
-    """A kernel that is good SPIR-V and cannot become machine code; `log` holds what else there is to say about it."""
+    """A kernel in valid SPIR-V that cannot be compiled; `log` has further messages."""
 
     def __init__(
         self, reason: str, offset: int | None = None, instruction: str = "", where: str = "", log: str = ""

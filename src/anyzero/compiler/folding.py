@@ -17,7 +17,7 @@ def signed(bits: int, width_: int) -> int:
 
 
 def binary(name: str, bits: int, a: int, b: int) -> int | None:
-    """What two integers of this width make, not yet cut to it; None where LLVM gives it no value."""
+    """The result for two integers, not yet truncated to their width; None where LLVM's result is undefined."""
     match name:
         case "add":
             return a + b
@@ -68,7 +68,7 @@ def compared(predicate: str, bits: int, a: int, b: int) -> bool:
 
 
 def cast(kind: str, value: int, from_: str, to: str) -> int | None:
-    """The bits after a conversion; None where something would be lost, or only the loader knows."""
+    """The bits after a conversion; None where it is inexact, or where only the loader knows the value."""
     match kind:
         case "trunc" | "zext":
             return value

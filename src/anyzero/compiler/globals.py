@@ -1,4 +1,4 @@
-"""The variables that all work-items of all kernels of a module see, laid out in one block of memory.
+"""Program-scope variables of a module, laid out in one block of memory.
 
 A constant that no other module can name, and that holds no addresses, stays out of the block: it lies in the code of
 the kernels that use it. So does a constant that holds addresses of functions, because every kernel brings its own
@@ -45,18 +45,18 @@ _DEEPEST = 200
 
 @dataclass(slots=True)
 class Layout:
-    """Where the variables lie."""
+    """The offsets of the variables in the block, and its initial contents."""
 
     size: int = 0
     alignment: int = 1
     image: bytes = field(default=b"", repr=False)
-    """What the block begins with; the rest is zero."""
+    """The first bytes of the block; the rest is zero."""
     relocations: list[tuple[int, int]] = field(default_factory=list)
-    """At the first offset lies the address of what is at the second."""
+    """Pointers in the block: the offset of the pointer, and the offset that it points to."""
     names: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Offset and size by the names that a host can ask for."""
+    """Offset and size of the variables that the host can look up, by name."""
     offsets: dict[int, int] = field(default_factory=dict)
-    """By the variable's id."""
+    """Offsets by the id of the variable."""
 
 
 @dataclass(slots=True)
@@ -65,13 +65,13 @@ class Contents:
 
     data: bytearray
     addresses: list[tuple[int, int, int]] = field(default_factory=list)
-    """At an offset lies the address of a variable, given by its id, and so many bytes."""
+    """Addresses of variables in the data: the offset, the id of the variable, and an addend."""
     functions: list[tuple[int, int]] = field(default_factory=list)
-    """At an offset lies the address of a function, given by its id."""
+    """Addresses of functions in the data: the offset and the id of the function."""
 
 
 def layout_globals(module: Module) -> Globals:
-    """As those see it who make the block."""
+    """The layout in the form that the engine needs to create the block."""
     made = layout(module)
     return Globals(made.image, made.size, made.alignment, tuple(made.relocations), made.names)
 
@@ -87,7 +87,7 @@ def layout(module: Module) -> Layout:
         for each in shared
         if each.id not in tables and (each.id in targets or not stays_in_code(module, each, contents[each.id]))
     ]
-    # What is zero comes last, so that the image stays short.
+    # Variables that begin as zero come last, so that the image stays short.
     for variable in sorted(placed, key=lambda each: not contents[each.id].data):
         offset = -(-made.size // variable.alignment) * variable.alignment
         size = variable.type.pointee.size
@@ -112,7 +112,7 @@ def layout(module: Module) -> Layout:
 
 
 def _tables(module: Module, contents: dict[int, Contents]) -> set[int]:
-    """Variables that lead to functions, and so lie in the code."""
+    """Variables that hold addresses of functions, directly or not: they lie in the code."""
     found = {id_ for id_, each in contents.items() if each.functions}
     size = -1
     while size != len(found):
@@ -126,7 +126,7 @@ def _tables(module: Module, contents: dict[int, Contents]) -> set[int]:
 
 
 def stays_in_code(module: Module, variable: Variable, contents: Contents) -> bool:
-    """Without looking at addresses of functions, which always make it stay there."""
+    """Addresses of functions are not considered here; they always keep a variable in the code."""
     return (
         variable.storage_class == StorageClass.UniformConstant
         and variable.initializer is not None
@@ -137,7 +137,7 @@ def stays_in_code(module: Module, variable: Variable, contents: Contents) -> boo
 
 
 def initial(module: Module, variable: Variable) -> Contents:
-    """What a variable holds at first; no bytes at all stand for zeros."""
+    """The initial contents of a variable; empty for zeros."""
     contents = Contents(bytearray())
     if variable.initializer is None or isinstance(variable.initializer, (Null, Undef)):
         return contents
@@ -152,7 +152,7 @@ def initial(module: Module, variable: Variable) -> Contents:
 
 
 def constant_bytes(module: Module, constant: Constant) -> bytes | None:
-    """A constant as it lies in memory; None where it holds addresses."""
+    """The bytes of a constant; None where it holds addresses."""
     contents = Contents(bytearray(constant.type.size))
     try:
         _write(module, constant, 0, contents)
@@ -206,7 +206,7 @@ def _place(type_: Type, index: int) -> int:
 
 
 def _address(module: Module, constant: Constant) -> tuple[int, int]:
-    """The variable that an address leads into, and how far; or the function."""
+    """The variable that an address points into and the offset there; or the function."""
     further = 0
     for _ in range(_DEEPEST):
         if isinstance(constant, VariableAddress):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from anyzero import errors
 from anyzero.api.buffer import Buffer
 from anyzero.api.kernel import Launch as ApiLaunch
+from anyzero.api.launches.enqueue import launch as api_launch
 from anyzero.language.types import Array, Const, Image, Pointer
 
 if TYPE_CHECKING:
@@ -41,20 +42,8 @@ class Launch:
         try:
             launch = args[self._at].context.launches[self]
         except (AttributeError, IndexError, KeyError):
-            launch = None
-        if launch is None:
             return self._first(args, group, on, signal, wait)
-        sizes = launch.range
-        grid = sizes.suggested
-        if group is None and grid is not None:
-            # What the API's launch does, one call shorter: this is the path of every launch but the first.
-            kernel, enqueue = launch.kernel, sizes.enqueue
-            if on is not None:
-                return on.append_launch(enqueue, kernel.handle, grid, args, signal, wait)
-            if signal is None and wait is None:
-                values, kept, _ = enqueue.collect(args)
-                return kernel.lifetime.run(kernel.device, enqueue.append, (kernel.handle, grid, values), kept)
-        return launch(*args, group=group, on=on, signal=signal, wait=wait)
+        return api_launch(launch.kernel, launch.range, args, group, on, signal, wait)
 
     def _first(self, args: tuple[Any, ...], group: Any, on: Any, signal: Any, wait: Any) -> Any:
         """A launch that is new to its context, or whose arguments have to be looked at each time."""

@@ -80,7 +80,8 @@ def key(special: Specialization) -> bytes | None:
 
 @cache
 def _front_end() -> str:
-    return fingerprint(os.path.dirname(__file__))  # noqa: PTH120 (as objects, paths take ten times as long)
+    folder = os.path.dirname(__file__)  # noqa: PTH120 (as objects, paths take ten times as long)
+    return fingerprint(folder) + fingerprint(f"{folder}/../spirv")
 
 
 class _Description:

@@ -11,14 +11,15 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from anyzero import errors, installed
+from anyzero.trust import process
 
-__all__ = ["HEADERS", "Clang", "candidates", "choose"]
+__all__ = ["HEADERS", "Clang", "candidates", "choose", "named"]
 
 HEADERS: Final = Path(__file__).parent / "include"
 """Declarations of OpenCL C, for the clang that comes without them."""
@@ -52,7 +53,7 @@ def candidates() -> Iterator[tuple[str, ...]]:
     """The commands that may be a clang, the preferred first; whether they can write SPIR-V is another question."""
     seen = set()
     for name in _NAMES:
-        found = shutil.which(name)
+        found = _which(name)
         if found is not None and (real := os.path.realpath(found)) not in seen:
             seen.add(real)
             yield (found,)
@@ -73,6 +74,23 @@ def choose() -> Clang:
     raise errors.Unavailable(f"OpenCL C needs a clang that writes SPIR-V; none was found{said}", remedy=_INSTALL)
 
 
+def named(command: Sequence[str], translator: str | None = None) -> Clang:
+    """A clang that the program names, which writes SPIR-V itself unless a translator is named as well."""
+    version = _VERSION.search(_told(tuple(command), "--version"))
+    if version is None:
+        raise errors.Unavailable(f"{' '.join(command)} cannot be started, or is no clang", remedy=_INSTALL)
+    return Clang(tuple(command), int(version[1]), translator, _is_bare(command))
+
+
+def _which(name: str) -> str | None:
+    # In a process with more rights than its caller, the caller must not choose the programs that are run.
+    return shutil.which(name, path=os.defpath if process.is_secure() else None)
+
+
+def _is_bare(command: Sequence[str]) -> bool:
+    return command[-1] == "clang" and len(command) > 1
+
+
 def _zig() -> str | None:
     found = importlib.util.find_spec("ziglang")
     places = found.submodule_search_locations if found is not None else None
@@ -90,7 +108,7 @@ def _examine(command: tuple[str, ...]) -> tuple[Clang | None, str]:
     if version is None:
         return None, "does not report its version"
     number = int(version[1])
-    bare = command[-1] == "clang" and len(command) > 1
+    bare = _is_bare(command)
     translator = None if bare else _translator(command[0], number)
     if translator is not None:
         return Clang(command, number, translator, bare), ""
@@ -102,7 +120,7 @@ def _examine(command: tuple[str, ...]) -> tuple[Clang | None, str]:
 def _translator(clang: str, version: int) -> str | None:
     """The llvm-spirv of that version: by its versioned name, beside clang, or any that says it is of that version."""
     for name in (f"llvm-spirv-{version}", str(Path(os.path.realpath(clang)).with_name("llvm-spirv")), "llvm-spirv"):
-        found = shutil.which(name)
+        found = _which(name)
         if found is None:
             continue
         if name.endswith(f"-{version}") or re.search(rf"\b{version}\.\d", _told((found,), "--version")):

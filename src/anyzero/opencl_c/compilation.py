@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import struct
 import subprocess
 import tempfile
@@ -25,6 +26,7 @@ _STANDARD: Final = "-cl-std=CL3.0"
 _OPTIMIZED: Final = "-O2"
 _FEATURES: Final = ("-D__opencl_c_work_group_collective_functions=1",)
 """Those that older clangs do not define for SPIR-V by themselves, although they have the functions."""
+_UNOPTIMIZED: Final = ("-O1", "-Xclang", "-disable-llvm-passes")
 _EXTENSIONS: Final = (
     *("SPV_EXT_shader_atomic_float_add", "SPV_EXT_shader_atomic_float_min_max", "SPV_INTEL_subgroups"),
     *("SPV_KHR_expect_assume", "SPV_KHR_no_integer_wrap_decoration"),
@@ -54,19 +56,19 @@ def compile_file(path: str | os.PathLike[str], options: Sequence[str] = ()) -> C
     return _compile(text, (*options, "-I", str(Path(path).parent)), name)
 
 
-def compile_text(text: str, options: Sequence[str] = ()) -> Compiled:
-    """The SPIR-V of a text."""
-    return _compile(text, tuple(options), "-")
+def compile_text(text: str, options: Sequence[str] = (), clang: Clang | None = None) -> Compiled:
+    """The SPIR-V of a text, by the clang of the machine or by the one given."""
+    return _compile(text, tuple(options), "-", clang)
 
 
-def _compile(text: str, options: tuple[str, ...], name: str) -> Compiled:
+def _compile(text: str, options: tuple[str, ...], name: str, given: Clang | None = None) -> Compiled:
     """`name` is what clang reads and what its diagnostics say: a path, or ``-`` for the text alone."""
     settings = config.read(only=["cache", "cache_dir"])
-    # What is included is part of the source, and only clang knows where to find it.
-    clang = choose() if _INCLUDE.search(text) else None
+    # Included files are part of the source, and only clang knows where to find them.
+    clang = choose() if given is None and _INCLUDE.search(text) else given
     whole = text if clang is None else _run(clang, [*_front(clang), "-E", *options], name, text)[0].decode()
     folder = cache_folder.of(settings) if settings.cache else None
-    key = _key(whole, options, name)
+    key = _key(whole, options, name, given)
     kept = _load(folder, key)
     if kept is not None:
         return kept
@@ -90,6 +92,10 @@ def _made(clang: Clang, text: str, options: tuple[str, ...], name: str) -> Compi
         if said is not None and "vector.reduce" in said:
             # clang joined operations of a work-item to a reduction of a vector, which older translators do not know.
             _run(clang, [*front, "-fno-slp-vectorize"], name, text)
+            said = _translate(clang, bitcode, to)
+        if said is not None:
+            # Nor do they know everything else that the optimiser writes.
+            _run(clang, [*front, *_UNOPTIMIZED], name, text)
             said = _translate(clang, bitcode, to)
         if said is not None:
             raise errors.BuildError(
@@ -147,14 +153,14 @@ def _translated(command: list[str], bitcode: Path, to: Path) -> str | None:
     return None if not found.returncode and to.exists() else said or "the translator failed without a message"
 
 
-# What was compiled before
+# The cache of results
 
 
-def _key(text: str, options: tuple[str, ...], name: str) -> str:
-    """The name of a result: what was compiled, how, and every clang that may have done it."""
+def _key(text: str, options: tuple[str, ...], name: str, given: Clang | None) -> str:
+    """The name of a result: the source, the options, and every clang that may have compiled it."""
     made = hashlib.sha256()
-    for command in candidates():
-        found = os.stat(command[0])  # noqa: PTH116 (a Path is made for it, which takes longer)
+    for command in candidates() if given is None else (given.command, (given.translator or given.command[0],)):
+        found = os.stat(shutil.which(command[0]) or command[0])  # noqa: PTH116 (a Path takes longer)
         made.update(repr((command, found.st_size, found.st_mtime_ns)).encode())
     made.update(repr((_STANDARD, _FEATURES, _OPTIMIZED, _EXTENSIONS, _NEWER_EXTENSIONS, options, name)).encode())
     for header in sorted(HEADERS.iterdir()):

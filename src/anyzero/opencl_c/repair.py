@@ -6,11 +6,12 @@ import struct
 from collections.abc import Iterator
 from typing import Final
 
+from anyzero.spirv.numbers import Op
+
 __all__ = ["repaired"]
 
 _HEAD: Final = 5
 """Words in front of the first instruction."""
-_CONSTANT_NULL: Final = 46
 
 
 def repaired(spirv: bytes) -> bytes:
@@ -22,8 +23,8 @@ def repaired(spirv: bytes) -> bytes:
     words = struct.unpack(f"<{len(spirv) // 4}I", spirv)
     made = list(words[:_HEAD])
     for at, size in _instructions(words):
-        if words[at] == 4 << 16 | _CONSTANT_NULL and words[at + 1] == words[at + 3]:
-            made += (3 << 16 | _CONSTANT_NULL, *words[at + 1 : at + 3])
+        if words[at] == 4 << 16 | Op.ConstantNull and words[at + 1] == words[at + 3]:
+            made += (3 << 16 | Op.ConstantNull, *words[at + 1 : at + 3])
         else:
             made += words[at : at + size]
     return struct.pack(f"<{len(made)}I", *made)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from anyzero import config, installed
-from anyzero.api import _loaders as loaders
+from anyzero.api.calls import loaders
 from anyzero.errors import Error
 from anyzero.tools import environment
 from anyzero.tools.interpreter import Interpreter, for_c_programs

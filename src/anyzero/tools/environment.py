@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from anyzero import config, errors
-from anyzero.api import _loaders as loaders
+from anyzero.api.calls import loaders
 
 __all__ = ["DRIVERS", "Unusable", "Variables", "check", "compose", "for_python", "without_ours"]
 

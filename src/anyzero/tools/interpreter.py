@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from anyzero.api._loaders import FOLDER
+from anyzero.api.calls.loaders import FOLDER
 
 __all__ = ["Interpreter", "for_c_programs"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import warnings
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import pyopencl as cl
 import pytest
 
 import anyzero as az
+from anyzero import opencl_c
 from anyzero.interop import opencl
 from anyzero.interop.opencl._compiler import options_for_clang
 
@@ -161,6 +161,7 @@ def test_without_a_compiler_there_is_a_remedy(
     ctx: az.Context, program: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("anyzero.opencl_c.clang._zig", lambda: None)
     with pytest.raises(az.Unavailable, match="apt install clang"):
         opencl.module(ctx, program)
     with pytest.raises(az.Unavailable, match="apt install clang"):
@@ -188,14 +189,17 @@ def test_options() -> None:
         options_for_clang("-D")
 
 
-def test_the_newest_pair_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("clang-9", "clang-15", "clang-16", "llvm-spirv-9", "llvm-spirv-15", "clang-cpp-99", "clang++-99"):
-        shutil.copy("/bin/true", tmp_path / name)
-    monkeypatch.setenv("PATH", str(tmp_path))
+def test_the_compiler_is_the_one_of_modules_from_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
+    monkeypatch.setattr("anyzero.opencl_c.clang._zig", lambda: "/zig")
+    for version in (14, 15):
+        for name in (f"clang-{version}", f"llvm-spirv-{version}"):
+            (tmp_path / name).write_text(f"#!/bin/sh\necho clang version {version}.0\n")
+            (tmp_path / name).chmod(0o755)
+    # A newer one that can write no SPIR-V is passed over.
+    (tmp_path / "clang-16").write_text("#!/bin/sh\necho clang version 16.0\n")
+    (tmp_path / "clang-16").chmod(0o755)
     found = opencl.Compiler.find()
-    assert (found.clang, found.llvm_spirv) == (str(tmp_path / "clang-15"), str(tmp_path / "llvm-spirv-15"))
-    alone = tmp_path / "alone"
-    alone.mkdir()
-    shutil.copy("/bin/true", alone / "clang-20")
-    monkeypatch.setenv("PATH", str(alone))
-    assert opencl.Compiler.find() == opencl.Compiler(str(alone / "clang-20"))
+    assert found == opencl.Compiler(str(tmp_path / "clang-15"), str(tmp_path / "llvm-spirv-15"))
+    chosen = opencl_c.choose()
+    assert ((found.clang,), found.llvm_spirv) == (chosen.command, chosen.translator)

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from anyzero.api import _loaders as loaders
-from anyzero.api._loaders import Loader
+from anyzero.api.calls import loaders
+from anyzero.api.calls.loaders import Loader
 from anyzero.installed import OpenVINO
 from anyzero.tools import checks, doctor
 from anyzero.tools.checks import Check

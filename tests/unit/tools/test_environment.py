@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from anyzero.api import _loaders as loaders
-from anyzero.api._loaders import Loader
+from anyzero.api.calls import loaders
+from anyzero.api.calls.loaders import Loader
 from anyzero.config import ConfigError
 from anyzero.errors import Unavailable
 from anyzero.tools import environment

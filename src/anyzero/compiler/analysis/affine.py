@@ -126,7 +126,7 @@ class Forms:
         return None
 
     def range(self, op: Op) -> tuple[int, int] | None:
-        """What a value lies between in every group, where it is made of nothing but local ids and constants."""
+        """The bounds of a value in every group, where it is computed from local ids and constants alone."""
         form = self.of(op)
         if form is None or self.group is None or form.narrow:
             return None
@@ -152,7 +152,7 @@ class Forms:
         if start.name != "const" or step.name != "add" or step.args[0] is not phi or step.args[1].name != "const":
             return None
         first, by = _signed(start), _signed(step.args[1])
-        low, high = sorted((first, first + by * found.turns))
+        low, high = sorted((first, first + by * found.iterations))
         return Form((), low, high) if max(abs(low), abs(high)) < 1 << 30 else None
 
     def _from_local_id(self, phi: Op, loop: Loop) -> Form | None:

@@ -36,7 +36,7 @@ class Columns:
     """The comparison of counter and bound that holds while there is another iteration: slt, ult or ne."""
     by: int
     """The counter's step."""
-    turns: int
+    factor: int
     """The unroll factor."""
 
 
@@ -55,10 +55,10 @@ def find_columns(loop: Loop, shapes: Shapes) -> Columns | None:
     if not loads or condition is None or condition.name != "icmp" or not shapes[condition].uniform:
         return None
     counted = _counted(found, condition)
-    turns = min(ROW // (SIZES[op.type] * op.info.count) for op in loads)
-    if counted is None or turns < 2 or turns * len(found.ops) > MOST:
+    factor = min(ROW // (SIZES[op.type] * op.info.count) for op in loads)
+    if counted is None or factor < 2 or factor * len(found.ops) > MOST:
         return None
-    return Columns(found, loads, *counted, turns)
+    return Columns(found, loads, *counted, factor)
 
 
 def _far(shape: Shape) -> bool:

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 from anyzero.compiler.analysis.loops import Loop
 from anyzero.compiler.ir import Block, Op
+from anyzero.compiler.operations import DIVISIONS
 
 __all__ = ["Plain", "plain"]
 
-_SILENT = frozenset({"load", "udiv", "sdiv", "urem", "srem", "image_read"})
+_SILENT = DIVISIONS | {"load", "image_read"}
 """Operations that are not pure, but have no effect that other work-items see."""
 _OF_LANES = frozenset({"shuffle", "shuffle_xor", "broadcast", "reduce", "block_read"})
 """The same among the collective operations of a vector's lanes."""

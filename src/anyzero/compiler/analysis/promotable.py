@@ -238,7 +238,7 @@ class _Attempt:
                         self.add(there[0], there[1] + inside, place.type)
 
     def fill(self) -> None:
-        """Bytes that are only copied through a variable, from memory to memory, need scalars too, or they were lost."""
+        """Bytes that are only copied through a variable, from memory to memory, need scalars as well."""
         for variable, copies in self.copies.items():
             if not any(copy.to is not None and copy.to[0] is variable for copy in copies):
                 continue

@@ -152,13 +152,13 @@ def _before(block: Block, first: Block) -> set[Block]:
 
 def _turns(loop: Loop, immediate: Dominators[Block]) -> int:
     """A bound of the iterations of a loop nest, from the trip counts that are known; more than FEW if unknown."""
-    turns = min((_counted(loop, edge, immediate) for edge in loop.exits), default=FEW + 1)
+    iterations = min((_counted(loop, edge, immediate) for edge in loop.exits), default=FEW + 1)
     outer = loop.parent
-    while outer is not None and turns <= FEW:
+    while outer is not None and iterations <= FEW:
         around = min((_counted(outer, edge, immediate) for edge in outer.exits), default=FEW + 1)
-        turns *= around if around <= FEW else 1
+        iterations *= around if around <= FEW else 1
         outer = outer.parent
-    return turns
+    return iterations
 
 
 def _counted(loop: Loop, edge: tuple[Block, Block], immediate: Dominators[Block]) -> int:
@@ -176,11 +176,11 @@ def _counted(loop: Loop, edge: tuple[Block, Block], immediate: Dominators[Block]
             continue
         value, step = progress
         bits = width(bound.type)
-        for turn in range(FEW):
+        for iteration in range(FEW):
             operands = (value, bound.info) if place == 0 else (bound.info, value)
             holds = bool(folding.compared(condition.info, bits, *operands))
             if source.successors[0 if holds else 1] is target:
-                return turn
+                return iteration
             value = (value + step) % (1 << bits)
     return FEW + 1
 
@@ -192,8 +192,8 @@ def _progress(op: Op, loop: Loop) -> tuple[int, int] | None:
         phi, added = op.args[0], op.args[1].info * (1 if op.name == "add" else -1)
     if phi.name != "phi" or phi.block is not loop.header or len(phi.args) != 2:
         return None
-    turn = loop.header.predecessors.index(loop.latches[0])
-    start, following = phi.args[1 - turn], phi.args[turn]
+    carried = loop.header.predecessors.index(loop.latches[0])
+    start, following = phi.args[1 - carried], phi.args[carried]
     if start.name != "const" or following.name not in _COUNTS or following.args[0] is not phi:
         return None
     if following.args[1].name != "const":

@@ -24,8 +24,8 @@ class Counted:
     leaves: Block
     """The only exiting block; every iteration executes it."""
     exit: Block
-    turns: int
-    """How often it goes on at `leaves`; the next time it leaves."""
+    iterations: int
+    """The iterations that pass `leaves` without taking the exit; the next one takes it."""
 
 
 def counted(loop: Loop, immediate: Dominators[Block], most: int) -> Counted | None:
@@ -40,18 +40,18 @@ def counted(loop: Loop, immediate: Dominators[Block], most: int) -> Counted | No
     found = Counted(loop, before[0], latch, leaves, exit_, 0)
     stays_if = leaves.successors[1] is exit_
     place = loop.header.predecessors.index(before[0])
-    turn = loop.header.predecessors.index(latch)
+    carried = loop.header.predecessors.index(latch)
     known = {phi: phi.args[place].info for phi in loop.header.phis if phi.args[place].name == "const"}
-    while found.turns <= most:
+    while found.iterations <= most:
         computed: dict[Op, int | None] = dict(known)
         condition = _value(leaves.condition, computed, loop, 0)
         if condition is None:
             return None
         if bool(condition) != stays_if:
             return found
-        following = {phi: _value(phi.args[turn], computed, loop, 0) for phi in known}
+        following = {phi: _value(phi.args[carried], computed, loop, 0) for phi in known}
         known = {phi: value for phi, value in following.items() if value is not None}
-        found.turns += 1
+        found.iterations += 1
     return None
 
 

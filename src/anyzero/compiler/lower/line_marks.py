@@ -11,6 +11,7 @@ from collections.abc import Container, Iterator
 
 from anyzero.compiler.ir import Op
 from anyzero.compiler.line_table import NOWHERE, LineTable, Place, compact
+from anyzero.compiler.operations import DIVISIONS, READS, WRITES
 from anyzero.compiler.source_place import SourcePlace
 from anyzero.compiler.spirv.debug_nodes import Scope
 from anyzero.compiler.spirv.function import Function
@@ -26,9 +27,7 @@ _UNIT, _TYPE, _FILE, _FIXED = FIRST, FIRST + 1, FIRST + 4, FIRST + 5
 _MARKED = re.compile(r"!dbg !(\d{8,})")
 _DEFINED = re.compile(r"define [^\n]*?@([\w.]+)\([^\n]*")
 _CALLED = re.compile(r"^ +(?:%\S+ = )?call [^@\n]*@([\w.]+)\([^\n]*", re.MULTILINE)
-_FAULTS_BY_ITSELF = frozenset(
-    {"load", "store", "copy", "atomic", "call", "group", "group_copy", "fault", "udiv", "sdiv", "urem", "srem"}
-)
+_FAULTS_BY_ITSELF = READS | WRITES | DIVISIONS | {"fault"}
 
 
 class LineMarks:

@@ -140,7 +140,7 @@ class _Checks:
         return [Op("check", "", list(bounds), what, word=op.word)]
 
     def bounds(self, begin: Op) -> Bounds | None:
-        """Of the memory that a root points into."""
+        """The bounds of the memory that a root points into."""
         if begin in self.found:
             return self.found[begin]
         if begin.name in ("phi", "select"):
@@ -184,7 +184,7 @@ class _Checks:
         return Bounds(begin, size)
 
     def _chosen(self, choice: Op) -> Bounds | None:
-        """Of a phi or a select: those of the only root, or a choice of bounds."""
+        """The bounds of a phi or a select: those of the only root, or a choice of bounds."""
         roots = self._roots(choice)
         if len(roots) == 1:
             found = self.bounds(roots.pop())
@@ -233,7 +233,7 @@ class _Checks:
 
 
 def root(pointer: Op) -> Op:
-    """What offsets were added to, also as integers."""
+    """The base of an address: the operand that offsets were added to, also as integers."""
     while True:
         if pointer.name == "offset":
             pointer = pointer.args[0]

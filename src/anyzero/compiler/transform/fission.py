@@ -211,7 +211,7 @@ class _Sums:
             if op not in self.picked
         )
 
-    def turns(self) -> int:
+    def iterations(self) -> int:
         """The iterations of a strip, a power of two."""
         read = 0
         for op in self.found.ops:
@@ -219,10 +219,10 @@ class _Sums:
                 each = SIZES[op.type] * op.info.count
                 read += each if self.shapes[op.args[0]].uniform else each * self.lanes
         least, most = TURNS
-        turns = most
-        while turns > least and turns * read > CACHE:
-            turns //= 2
-        return turns
+        iterations = most
+        while iterations > least and iterations * read > CACHE:
+            iterations //= 2
+        return iterations
 
 
 @dataclass(slots=True, eq=False)
@@ -235,7 +235,7 @@ class _Part:
     """The copies of the loop's values that it computes, by the original."""
     stays: Op | None = None
     """In the first loop: is there another iteration, whatever the strip's length?"""
-    turns: Op | None = None
+    iterations: Op | None = None
     """The number of iterations that it ran."""
 
 
@@ -304,23 +304,25 @@ class _Split:
             slot = self.slots.get(phi)
             begin = start[phi] if slot is None else above.append(Op("read", phi.type, [], slot, word=phi.word))
             part.values[phi] = header.add_phi(Op("phi", phi.type, [begin], word=phi.word))
-        turn = header.add_phi(Op("phi", "i32", [body.const("i32", 0)]))
+        counter = header.add_phi(Op("phi", "i32", [body.const("i32", 0)]))
         for op in sums.in_order(group):
             copy = header if op.block is found.header else latch
             args = [part.values.get(arg, arg) for arg in op.args]
             part.values[op] = copy.append(Op(op.name, op.type, args, op.info, op.flags, op.word))
-        following = latch.append(Op("add", "i32", [turn, body.const("i32", 1)]))
+        following = latch.append(Op("add", "i32", [counter, body.const("i32", 1)]))
         for phi in [*sums.shared, *group]:
             after = phi.args[found.next]
             part.values[phi].args.append(part.values.get(after, after))
-        turn.args.append(following)
+        counter.args.append(following)
         header.predecessors.append(latch)
-        part.turns = following if self.single else turn
+        part.iterations = following if self.single else counter
         if first is None:
-            header.condition = header.append(Op("and", "i1", [self._stays(part), self._shorter(part, sums.turns())]))
+            header.condition = header.append(
+                Op("and", "i1", [self._stays(part), self._shorter(part, sums.iterations())])
+            )
         else:
-            assert first.turns is not None
-            header.condition = header.append(Op("icmp", "i1", [part.turns, first.turns], "ult"))
+            assert first.iterations is not None
+            header.condition = header.append(Op("icmp", "i1", [part.iterations, first.iterations], "ult"))
         header.successors = [latch]
         return part
 
@@ -332,9 +334,9 @@ class _Split:
             part.stays = part.header.append(Op("xor", "i1", [part.stays, self.body.const("i1", 1)]))
         return part.stays
 
-    def _shorter(self, part: _Part, turns: int) -> Op:
-        assert part.turns is not None
-        return part.header.append(Op("icmp", "i1", [part.turns, self.body.const("i32", turns)], "ult"))
+    def _shorter(self, part: _Part, iterations: int) -> Op:
+        assert part.iterations is not None
+        return part.header.append(Op("icmp", "i1", [part.iterations, self.body.const("i32", iterations)], "ult"))
 
 
 def _replace(body: Body, values: dict[Op, Op]) -> None:

@@ -48,11 +48,11 @@ def unroll(body: Body, *, barriers: bool = False) -> bool:
         behind: dict[Op, Op] = {}
         done: set[Block] = set()
         for loop in _that_pay(body, loops, immediate, barriers):
-            size = _turn_size(loop)
+            size = _iteration_size(loop)
             # An earlier unrolling may have changed the loop's entry.
             found = counted(loop, immediate, TURNS) if done.isdisjoint(loop.blocks) else None
-            if found is not None and size * (found.turns + 1) <= room:
-                room -= size * (found.turns + 1)
+            if found is not None and size * (found.iterations + 1) <= room:
+                room -= size * (found.iterations + 1)
                 done |= loop.blocks
                 behind |= _write_out(body, found)
         if not done:
@@ -76,7 +76,7 @@ def _that_pay(body: Body, loops: Loops, immediate: Dominators[Block], barriers: 
     def is_short(loop: Loop) -> bool:
         if loop not in short:
             found = counted(loop, immediate, TURNS) if not _meets(loop) else None
-            short[loop] = found is not None and _turn_size(loop) * (found.turns + 1) <= OPERATIONS
+            short[loop] = found is not None and _iteration_size(loop) * (found.iterations + 1) <= OPERATIONS
         return short[loop]
 
     kept = {variable for block, variable in walks if not any(is_short(loop) for loop in loops.around(block))}
@@ -103,7 +103,7 @@ def _weight(op: Op) -> int:
     return MUCH if op.name in LONG or (op.name == "math" and op.info[0] not in CHEAP_MATHS) else 1
 
 
-def _turn_size(loop: Loop) -> int:
+def _iteration_size(loop: Loop) -> int:
     return sum(len(block.ops) + len(block.phis) for block in loop.blocks)
 
 
@@ -128,7 +128,7 @@ def _meets(loop: Loop) -> bool:
 
 
 @dataclass(slots=True, eq=False)
-class _Turn:
+class _Iteration:
     blocks: dict[Block, Block]
     """The copy of each block of the loop."""
     values: dict[Op, Op]
@@ -142,41 +142,41 @@ def _write_out(body: Body, found: Counted) -> dict[Op, Op]:
     """The caller replaces uses after the loop by the values of the last iteration."""
     header = found.loop.header
     blocks = sorted(found.loop.blocks, key=lambda block: block.number)
-    entering, turning = (header.predecessors.index(block) for block in (found.before, found.latch))
-    turns: list[_Turn] = []
-    for _ in range(found.turns + 1):
-        turn = _Turn({block: Block(0) for block in blocks}, {})
+    initial, carried = (header.predecessors.index(block) for block in (found.before, found.latch))
+    iterations: list[_Iteration] = []
+    for _ in range(found.iterations + 1):
+        iteration = _Iteration({block: Block(0) for block in blocks}, {})
         for phi in header.phis:
-            turn.values[phi] = turns[-1].value(phi.args[turning]) if turns else phi.args[entering]
-        turns.append(turn)
-        _copy_operations(blocks, header, turn)
-    first, last = turns[0], turns[-1]
-    for turn, following in zip(turns, [*turns[1:], None], strict=True):
+            iteration.values[phi] = iterations[-1].value(phi.args[carried]) if iterations else phi.args[initial]
+        iterations.append(iteration)
+        _copy_operations(blocks, header, iteration)
+    first, last = iterations[0], iterations[-1]
+    for iteration, following in zip(iterations, [*iterations[1:], None], strict=True):
         for block in blocks:
-            _copy_flow(block, turn, following, found)
+            _copy_flow(block, iteration, following, found)
     first.blocks[header].predecessors = [found.before]
     found.before.successors = [first.blocks.get(each, each) for each in found.before.successors]
     place = found.exit.predecessors.index(found.leaves)
     found.exit.predecessors[place] = last.blocks[found.leaves]
     body.blocks = [block for block in body.blocks if block not in found.loop.blocks]
-    body.blocks += [copy for turn in turns for copy in turn.blocks.values()]
+    body.blocks += [copy for iteration in iterations for copy in iteration.blocks.values()]
     return last.values
 
 
-def _copy_operations(blocks: list[Block], header: Block, turn: _Turn) -> None:
+def _copy_operations(blocks: list[Block], header: Block, iteration: _Iteration) -> None:
     for block in blocks:
         if block is not header:
             for phi in block.phis:
-                turn.values[phi] = turn.blocks[block].add_phi(Op("phi", phi.type, word=phi.word))
+                iteration.values[phi] = iteration.blocks[block].add_phi(Op("phi", phi.type, word=phi.word))
     for block in blocks:
-        copy = turn.blocks[block]
+        copy = iteration.blocks[block]
         for op in block.ops:
-            args = [turn.value(arg) for arg in op.args]
-            turn.values[op] = copy.append(Op(op.name, op.type, args, op.info, op.flags, op.word))
+            args = [iteration.value(arg) for arg in op.args]
+            iteration.values[op] = copy.append(Op(op.name, op.type, args, op.info, op.flags, op.word))
 
 
-def _copy_flow(block: Block, turn: _Turn, following: _Turn | None, found: Counted) -> None:
-    copy, header = turn.blocks[block], found.loop.header
+def _copy_flow(block: Block, iteration: _Iteration, following: _Iteration | None, found: Counted) -> None:
+    copy, header = iteration.blocks[block], found.loop.header
     targets = list(block.successors)
     if block is found.leaves:
         targets = [each for each in targets if (each is found.exit) == (following is None)]
@@ -188,14 +188,14 @@ def _copy_flow(block: Block, turn: _Turn, following: _Turn | None, found: Counte
         elif target is found.exit:
             copy.successors.append(target)
         else:
-            _copy_edge(block, target, turn, copy)
+            _copy_edge(block, target, iteration, copy)
     if len(copy.successors) == 2 and block.condition is not None:
-        copy.condition = turn.value(block.condition)
+        copy.condition = iteration.value(block.condition)
 
 
-def _copy_edge(block: Block, target: Block, turn: _Turn, copy: Block) -> None:
-    place, there = target.predecessors.index(block), turn.blocks[target]
+def _copy_edge(block: Block, target: Block, iteration: _Iteration, copy: Block) -> None:
+    place, there = target.predecessors.index(block), iteration.blocks[target]
     copy.successors.append(there)
     there.predecessors.append(copy)
     for phi, original in zip(there.phis, target.phis, strict=True):
-        phi.args.append(turn.value(original.args[place]))
+        phi.args.append(iteration.value(original.args[place]))

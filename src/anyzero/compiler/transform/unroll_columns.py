@@ -40,23 +40,23 @@ class _Unrolling:
     def write(self) -> None:
         body, found = self.body, self.found
         old, outside = found.header, found.outside
-        header, turns, between = Block(0), Block(0), Block(0)
+        header, unrolled, between = Block(0), Block(0), Block(0)
         start = {phi: header.add_phi(Op("phi", phi.type, [phi.args[found.first]], word=phi.word)) for phi in old.phis}
         self._ask(header, start)
         values = dict(start)
-        for turn in range(self.columns.turns):
-            self._turn(turn, turns, values)
+        for iteration in range(self.columns.factor):
+            self._iteration(iteration, unrolled, values)
             after = {phi: phi.args[found.next] for phi in old.phis}
             values = {phi: values.get(each, each) for phi, each in after.items()}
         for phi, first in start.items():
             first.args.append(values[phi])
             phi.args[found.first] = first
-        header.predecessors, header.successors = [outside, turns], [turns, between]
-        turns.predecessors, turns.successors = [header], [header]
+        header.predecessors, header.successors = [outside, unrolled], [unrolled, between]
+        unrolled.predecessors, unrolled.successors = [header], [header]
         between.predecessors, between.successors = [header], [old]
         redirect(outside, old, header)
         old.predecessors[old.predecessors.index(outside)] = between
-        body.blocks += [header, turns, between]
+        body.blocks += [header, unrolled, between]
 
     def _ask(self, header: Block, values: dict[Op, Op]) -> None:
         """Are more iterations left than the unroll factor? The counter is below its bound, so an unsigned difference is
@@ -65,37 +65,37 @@ class _Unrolling:
         columns, body = self.columns, self.body
         now, bound = values[columns.counter], columns.bound
         left = header.append(Op("sub", now.type, [bound, now]))
-        most = body.const(now.type, columns.turns * columns.by)
+        most = body.const(now.type, columns.factor * columns.by)
         header.condition = header.append(Op("icmp", "i1", [left, most], "ugt"))
         if columns.order != "ne":
             below = header.append(Op("icmp", "i1", [now, bound], columns.order))
             header.condition = header.append(Op("and", "i1", [below, header.condition]))
 
-    def _turn(self, turn: int, block: Block, values: dict[Op, Op]) -> None:
+    def _iteration(self, iteration: int, block: Block, values: dict[Op, Op]) -> None:
         """Adds what the iteration computes to `values`."""
         for op in self.found.ops:
             if op.name == "load":
-                values[op] = self._load(turn, op, block, values)
+                values[op] = self._load(iteration, op, block, values)
             elif op.name == "part" and op.args[0] in self.columns.loads:
-                place = turn * op.args[0].info.count + op.info
+                place = iteration * op.args[0].info.count + op.info
                 values[op] = block.append(Op("part", op.type, [self.joined[op.args[0]]], place, word=op.word))
             else:
                 args = [values.get(arg, arg) for arg in op.args]
                 values[op] = block.append(Op(op.name, op.type, args, op.info, op.flags, op.word))
 
-    def _load(self, turn: int, op: Op, block: Block, values: dict[Op, Op]) -> Op:
+    def _load(self, iteration: int, op: Op, block: Block, values: dict[Op, Op]) -> Op:
         address = values.get(op.args[0], op.args[0])
         if op in self.columns.loads:
-            if not turn:
-                access = replace(op.info, count=op.info.count * self.columns.turns)
+            if not iteration:
+                access = replace(op.info, count=op.info.count * self.columns.factor)
                 self.joined[op] = block.append(Op("load", op.type, [address], access, op.flags, op.word))
             joined = self.joined[op]
             # Components of a vector load are extracted one by one.
-            return joined if op.info.count > 1 else block.append(Op("part", op.type, [joined], turn, word=op.word))
+            return joined if op.info.count > 1 else block.append(Op("part", op.type, [joined], iteration, word=op.word))
         step = step_of(op.args[0], self.found.loop)
         first = self.first.setdefault(op, address)
-        if turn and step is not None and step.of is None:
+        if iteration and step is not None and step.of is None:
             # A constant offset, which addressing modes add for free.
-            away = self.body.const("i64", turn * step.factor)
+            away = self.body.const("i64", iteration * step.factor)
             address = block.append(Op("offset", "ptr", [first, away], word=op.word))
         return block.append(Op("load", op.type, [address], op.info, op.flags, op.word))

@@ -74,8 +74,8 @@ def compiler_digest() -> str:
     # Every process does this once, and with paths as objects it would take four times as long.
     folder = f"{_PACKAGE}/compiler"
     digest = hashlib.sha256()
-    shared = f"{_PACKAGE}/layouts/kernel.py"
-    for path in [*sorted(entry.path for entry in sources(folder)), shared]:
+    shared = (f"{_PACKAGE}/layouts/kernel.py", f"{_PACKAGE}/spirv/numbers.py")
+    for path in [*sorted(entry.path for entry in sources(folder)), *shared]:
         try:
             with open(path, "rb", buffering=0) as file:  # noqa: PTH123
                 contents = file.read()

@@ -10,12 +10,12 @@ import numpy.typing as npt
 import pyopencl as cl
 
 from anyzero import errors, ze
-from anyzero.api._memory import Allocation, MappedMemory, MemoryKind, import_system
-from anyzero.api._sizes import bytes_of, extents_of
 from anyzero.api.buffer import Buffer, Shape
 from anyzero.api.context import Context
 from anyzero.api.device import Device
 from anyzero.api.library import check, function
+from anyzero.api.memory.allocation import Allocation, MappedMemory, MemoryKind, import_system
+from anyzero.api.memory.sizes import bytes_of, extents_of
 from anyzero.interop.opencl._objects import failed, memory_of, require
 
 __all__ = ["buffer"]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 import pyopencl as cl
 
 from anyzero import errors, ze
-from anyzero.api._events import handle_of
-from anyzero.api._pools import PoolHandle, create_pool
+from anyzero.api.commands.pool_handle import PoolHandle, create_pool
+from anyzero.api.commands.waits import handle_of
 from anyzero.api.completion import Completion
 from anyzero.api.context import Context
 from anyzero.api.event import Event
@@ -162,7 +162,7 @@ def user_event(cl_ctx: cl.Context, completion: Completion, *, device: Device | N
     if handle is None:
         made.set_status(cl.command_execution_status.COMPLETE)
         return made
-    context: Context = completion.context if isinstance(completion, Event) else completion._context  # type: ignore[attr-defined]  # noqa: SLF001
+    context: Context = completion.context  # type: ignore[attr-defined]
     own = LinkedEvent(context)
     # The program may close its event at any time, so a thread waits for this separate one instead.
     bridge = context.immediate(device=device)

@@ -15,9 +15,9 @@ from anyzero.interop.opencl._objects import require
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anyzero.api._sources import Constants
     from anyzero.api.device import Device
     from anyzero.api.module import Module
+    from anyzero.api.sources.module_source import Constants
 
 __all__ = ["module"]
 

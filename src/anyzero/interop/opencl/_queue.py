@@ -18,7 +18,7 @@ from anyzero.interop.opencl._native import Line, Turns
 from anyzero.interop.opencl._objects import failed, require
 
 if TYPE_CHECKING:
-    from anyzero.api._queues import Mode
+    from anyzero.api.commands.timeline import Mode
     from anyzero.api.device import Device
     from anyzero.api.immediate import ImmediateCommandList
 

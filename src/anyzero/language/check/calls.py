@@ -57,7 +57,7 @@ def _undefined(e: Expressions, node: ast.expr) -> Refusal:
 
 def call(e: Expressions, node: ast.Call) -> tree.Expression:
     """A call, by what is called."""
-    if isinstance(node.func, ast.Attribute) and not e._is_outside(node.func):  # noqa: SLF001 (one checker in two files)
+    if isinstance(node.func, ast.Attribute) and not e.is_outside(node.func):
         return _method(e, node, node.func)
     called = e.static(node.func)
     if called is MISSING:
@@ -235,7 +235,7 @@ def _function(e: Expressions, node: ast.Call, called: Function) -> tree.Expressi
     nodes: list[ast.expr] = []
     for given in bound.arguments.values():
         is_node = isinstance(given, ast.expr)
-        values.append(e.of(given) if is_node else e._constant(ast.Constant(given)))  # noqa: SLF001
+        values.append(e.of(given) if is_node else e.literal(given))
         nodes.append(given if is_node else node)
     wanted = [_parameter(called, name, value) for name, value in zip(bound.arguments, values, strict=True)]
     given = [e.convert(value, t, at) for value, t, at in zip(values, wanted, nodes, strict=True)]

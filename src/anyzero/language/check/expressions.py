@@ -228,6 +228,10 @@ class Expressions:
         place: Any = node
         return tree.Own(of, hash((self.scope.source.file, place.lineno, place.col_offset)), f"{of.space}")
 
+    def literal(self, value: Any) -> tree.Expression:
+        """The constant of a value of Python."""
+        return self._constant(ast.Constant(value))
+
     def _constant(self, node: ast.Constant) -> tree.Expression:
         t = of_value(node.value)
         if t is None:
@@ -248,12 +252,12 @@ class Expressions:
         return found
 
     def _attribute(self, node: ast.Attribute) -> tree.Expression:
-        outside = self._outside_value(node) if self._is_outside(node) else None
+        outside = self._outside_value(node) if self.is_outside(node) else None
         if outside is not None:
             return outside
         base = self.of(node.value)
         if isinstance(base.type, Vector):
-            return self._components(base, node.attr)
+            return self.components(base, node.attr)
         if isinstance(base.type, Array) and isinstance(base, tree.Name):
             if node.attr == "size":
                 sizes: list[tree.Expression] = [
@@ -276,12 +280,12 @@ class Expressions:
             hint = f"; az.array[az.{base.type.element}, 1] has one" if base.type.space == "global" else ""
         raise Refusal(f"{base.type} has no {node.attr}{hint}")
 
-    def _is_outside(self, node: ast.expr) -> bool:
+    def is_outside(self, node: ast.expr) -> bool:
         while isinstance(node, ast.Attribute | ast.Subscript):
             node = node.value
         return isinstance(node, ast.Name) and node.id not in self.scope.locals
 
-    def _components(self, base: tree.Expression, names: str) -> tree.Expression:
+    def components(self, base: tree.Expression, names: str) -> tree.Expression:
         of: Vector = base.type
         if set(names) - set(LETTERS[: of.count]) or len(names) not in (1, 2, 3, 4):
             raise Refusal(f"{of} has the components {', '.join(LETTERS[: of.count])} and [index], not {names}")
@@ -291,7 +295,7 @@ class Expressions:
     # Subscripts
 
     def _subscript(self, node: ast.Subscript) -> tree.Expression:
-        if self._is_outside(node):
+        if self.is_outside(node):
             outside = self._outside_value(node)
             if outside is not None:
                 return outside

@@ -101,7 +101,7 @@ class Statements:
         if isinstance(target, ast.Attribute):
             base = self.expressions.of(target.value)
             if isinstance(base.type, Vector) and len(target.attr) == 1:
-                part = self.expressions._components(base, target.attr)  # noqa: SLF001 (one checker in two files)
+                part = self.expressions.components(base, target.attr)
                 assert isinstance(part, tree.Component)
                 return [self._to_component(target.value, base, tree.Constant(I32, part.at[0]), value, node)]
         raise Refusal("assignments go to variables, elements and components of vectors")

@@ -8,7 +8,6 @@ from typing import Any, Final
 import numpy as np
 
 from anyzero.language.record import Record, Value
-from anyzero.language.spirv import ENUMS, MAGIC, OPENCL, OPS
 from anyzero.language.types import (
     BOOL,
     I32,
@@ -27,6 +26,7 @@ from anyzero.language.types import (
     Tuple,
     Vector,
 )
+from anyzero.spirv.numbers import ENUMS, MAGIC, Op, OpenCL
 
 __all__ = ["Enum", "Instruction", "Literal", "Module", "literal", "number_literal", "opencl"]
 
@@ -55,8 +55,15 @@ class Enum(Value):
     def value(self) -> int:
         found = 0
         for each in self.name.split("|"):
-            found |= ENUMS[self.kind][each]
+            found |= _number(self.kind, each)
         return found
+
+
+def _number(kind: str, name: str) -> int:
+    """The number of an enumerant, by its name in the specification."""
+    spelled = f"{kind}{name}" if name[0].isdigit() else "None_" if name == "None" else name
+    number: int = vars(ENUMS[kind])[spelled]
+    return number
 
 
 def literal(value: int) -> Literal:
@@ -90,7 +97,7 @@ class Instruction(Record):
                 found += struct.unpack(f"<{len(raw) // 4}I", raw)
             else:
                 found += each.words
-        found[0] = len(found) << 16 | OPS[self.name]
+        found[0] = len(found) << 16 | vars(Op)[self.name]
         return found
 
     def text(self) -> str:
@@ -334,4 +341,4 @@ def number_literal(of: Scalar, value: Any) -> Literal:
 
 def opencl(name: str) -> Literal:
     """The number of an instruction of OpenCL.std."""
-    return Literal((OPENCL[name],), name)
+    return Literal((vars(OpenCL)[name],), name)

@@ -1,0 +1,1 @@
+"""Calls of the driver: bound functions, other loaders, flags, waits."""

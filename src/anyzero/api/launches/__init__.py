@@ -1,0 +1,1 @@
+"""Launches of kernels and graphs: arguments, sizes, and the way into a list."""

@@ -1,0 +1,1 @@
+"""Memory of buffers and images: allocations, arrays of the program, sizes."""

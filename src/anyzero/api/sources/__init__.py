@@ -1,0 +1,1 @@
+"""Sources of modules and graphs, and files that they are saved to."""
