@@ -218,7 +218,8 @@ def _write_lockstep(
     step = schedule.steps[number]
     starts = {each.start: index for index, each in enumerate(ready.regions)}
     lines = []
-    for place in schedule.shared.values():
+    used = {op.info for block in ready.regions[number].blocks for op in block.ops if op.name in ("read", "write")}
+    for place in (place for slot, place in schedule.shared.items() if slot in used or slot in step.writes):
         lines += [f"  %{at}.{place} = getelementptr i8, ptr %{at}, i64 {place}" for at in ("shared", "next")]
     frame.shared = {slot: Value(b, f"%shared.{place}", PTR) for slot, place in schedule.shared.items()}
     if step.stops:
