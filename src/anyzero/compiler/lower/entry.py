@@ -8,7 +8,6 @@ see `flat.py`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from anyzero.compiler.llvm import I1, I32, I64, PTR, Builder, Type, Value
 from anyzero.compiler.lower import streaming
@@ -18,6 +17,7 @@ from anyzero.compiler.lower.launch_invariants import LaunchInvariants
 from anyzero.compiler.lower.regions import PARAMETERS
 from anyzero.compiler.transform.interior_version import Assumptions
 from anyzero.layouts.kernel import GRID_BYTES, GRID_OFFSETS, WORKER_BYTES, WORKER_OFFSETS
+from anyzero.lazy_dataclass import dataclass
 
 
 class Entry:

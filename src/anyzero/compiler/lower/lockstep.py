@@ -7,13 +7,13 @@ ends with the first vector that has nothing to do.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from anyzero.compiler.llvm import I32, Type, Value
 from anyzero.compiler.lower.emitter import STRAIGHT
 from anyzero.compiler.lower.entry import Entry, Group
 from anyzero.compiler.lower.lockstep_schedule import END, Schedule, Step
 from anyzero.compiler.lower.region_functions import RegionFunctions
+from anyzero.lazy_dataclass import dataclass
 
 SEVERAL = 8
 """Vectors of a row that are unrolled, where the kernel is small, has no loops and one size of groups: in a tree of

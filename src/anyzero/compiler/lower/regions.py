@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import NamedTuple
 
 from anyzero.compiler.analysis.rows import Rows
@@ -21,6 +21,7 @@ from anyzero.compiler.lower.handlers import together
 from anyzero.compiler.lower.launch_invariants import LaunchInvariants, ValueNumbering
 from anyzero.compiler.lower.lockstep_schedule import END, Schedule, answer
 from anyzero.compiler.transform.regions import Region, ends_in_barrier
+from anyzero.lazy_dataclass import dataclass
 
 CHAPTERS = (arithmetic, atomics, bounds, calls, groups, images, memory, residency)
 HANDLERS = together(*(chapter.handles for chapter in CHAPTERS))
