@@ -14,9 +14,9 @@ import dataclasses
 import os
 import re
 from collections.abc import Callable, Container, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
+from anyzero.lazy_dataclass import dataclass
 from anyzero.trust import process
 
 __all__ = ["Config", "ConfigError", "DeviceSelector", "Variable", "markdown", "parse_size", "read", "variables"]
@@ -234,7 +234,7 @@ class Config:
         accepts="`cpu`, `cpu,npu`, `cpu:tiles=2`, `cpu:tiles=2,memory=4G,cpu`, …",
         meaning="The devices and their options. The grammar is below.",
     )
-    device: DeviceSelector | None = _variable(  # noqa: RUF009 (it returns a field)
+    device: DeviceSelector | None = _variable(
         "ANYZERO_DEVICE",
         DeviceSelector.parse,
         default=None,

@@ -15,6 +15,7 @@ import pytest
 from anyzero.compiler import pipeline, spirv
 from anyzero.compiler.compiled import Options
 from anyzero.compiler.lanes import writing
+from anyzero.compiler.lower import lockstep
 from anyzero.compiler.targets import cpu
 from anyzero.compiler.transform import outline
 from tests.compiler import native
@@ -24,12 +25,18 @@ from tests.compiler.large import SHAPES, large
 from tests.kernels.suite import case
 
 WORK = ("ifs", "nested_ifs", "returns", "own_loops", "breaks", "variables", "switch")
-WHOLE = ("breaks", "phis", "nested_ifs", "returns", "switch", "barriers", "across")
-"""Shapes that are not cut: one loop or one jump is one piece, and barriers make pieces of their own."""
+WHOLE = ("breaks", "phis", "nested_ifs", "returns", "switch", "across")
+"""Shapes that are not cut: one loop or one jump is one piece, and long pieces between few barriers are not cut either.
+"""
 
 CUT = (
     *("vectors_swizzles", "structs_by_value", "private_arrays_two_dimensions", "control_flow_early_returns"),
     *("control_flow_nested_loops", "control_flow_switches", "indices_pointers", "bilinear_float4"),
+)
+
+WITH_BARRIERS = (
+    *("matmul_tiled", "reduce_int", "scan_group", "transpose", "barriers_in_a_loop_5", "barriers_in_an_if"),
+    *("barriers_kept_arrays", "barriers_three_dimensions", "work_groups_in_a_loop", "sub_groups_votes_of_20"),
 )
 
 
@@ -117,3 +124,18 @@ def _in_small_pieces() -> list[str]:
 def test_kernels_in_small_pieces_compute_the_same() -> None:
     outcome = isolated(_in_small_pieces)
     assert outcome == Outcome([])
+
+
+def _in_region_functions() -> list[str]:
+    writing.MANY_REGIONS, lockstep.CHAIN = 2, 2
+    wrong = []
+    for each in map(case, WITH_BARRIERS):
+        group = (*each.group_size, 1, 1)[:3]
+        for options in (Options(level=1, debug=True), Options(level=1, group=group)):
+            mismatch = each.mismatch(through_compiler(each, options))
+            wrong += [f"{each.name}: {mismatch}"] if mismatch else []
+    return wrong
+
+
+def test_regions_as_functions_compute_the_same() -> None:
+    assert isolated(_in_region_functions) == Outcome([])

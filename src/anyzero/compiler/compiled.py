@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from anyzero.compiler.line_table import NO_LINES, LineTable
+from anyzero.lazy_dataclass import dataclass
 
 __all__ = ["Argument", "ArgumentKind", "CompiledKernel", "Globals", "Options"]
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
+
+from anyzero.lazy_dataclass import dataclass
 
 __all__ = ["FILE", "RELOCATION", "SECTION", "SYMBOL", "Header", "Object", "Relocation", "Symbol"]
 

@@ -9,7 +9,7 @@ Needs no LLVM, nor anything else of the compiler: a module whose kernels are in 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from anyzero.compiler.compiled import Globals
 from anyzero.compiler.errors import CompileError
@@ -29,6 +29,7 @@ from anyzero.compiler.spirv.grammar import string
 from anyzero.compiler.spirv.module import Module, Variable
 from anyzero.compiler.spirv.tables import Decoration, Op, StorageClass
 from anyzero.compiler.spirv.types import Array, Pointer, Struct, Type, Vector
+from anyzero.lazy_dataclass import dataclass
 
 _SHARED = {StorageClass.CrossWorkgroup, StorageClass.UniformConstant, StorageClass.DeviceOnlyINTEL}
 _SAME_ADDRESS = {

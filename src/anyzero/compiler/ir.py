@@ -61,11 +61,12 @@ Written by transformations that come after the translation:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from anyzero.compiler.operations import PURE
 from anyzero.layouts.kernel import CheckedAccess, CheckedMemory, FaultKind
+from anyzero.lazy_dataclass import dataclass
 
 Space = Literal["private", "local", "global", "constant", "generic", "code"]
 

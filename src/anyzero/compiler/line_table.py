@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, NamedTuple
+
+from anyzero.lazy_dataclass import dataclass
 
 __all__ = ["NO_LINES", "LineTable", "Place", "stack"]
 

@@ -7,8 +7,9 @@ one pass makes for some operations, rather than a fact about them, stays with th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from anyzero.lazy_dataclass import dataclass
 
 Uniform = Literal["always", "operands", "never", "asked"]
 """Is the result the same in all lanes? `operands`: where the operands are. `asked`: it depends on `info`."""

@@ -7,13 +7,13 @@ model is a file of its own with another list; nothing here, and nothing in the o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from anyzero.compiler.compiled import CompiledKernel, Options
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.spirv.module import Module
+from anyzero.lazy_dataclass import dataclass
 
 __all__ = ["Condition", "ExecutionModel", "Observer", "Pass", "Source", "Unit", "position", "run", "section"]
 

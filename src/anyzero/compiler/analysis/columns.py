@@ -5,13 +5,12 @@ Several iterations of such a load are one contiguous load for each lane, and a t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from anyzero.compiler.analysis.induction import counter, step_of
 from anyzero.compiler.analysis.loops import Loop
 from anyzero.compiler.analysis.plain_loops import Plain, plain
 from anyzero.compiler.analysis.uniformity import Shape, Shapes
 from anyzero.compiler.ir import SIZES, Op
+from anyzero.lazy_dataclass import dataclass
 
 __all__ = ["Columns", "find_columns", "may_have_columns"]
 

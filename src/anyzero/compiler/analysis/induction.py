@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from anyzero.compiler.analysis.loops import Loop
 from anyzero.compiler.folding import signed, width
 from anyzero.compiler.ir import Op
+from anyzero.lazy_dataclass import dataclass
 
 __all__ = ["Step", "counter", "step_of"]
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from anyzero.compiler.dominators import Dominators
 from anyzero.compiler.ir import Block, Body
+from anyzero.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True, eq=False)

@@ -5,11 +5,10 @@ They write no memory and wait for no other work-item, so their iterations may be
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from anyzero.compiler.analysis.loops import Loop
 from anyzero.compiler.ir import Block, Op
 from anyzero.compiler.operations import DIVISIONS
+from anyzero.lazy_dataclass import dataclass
 
 __all__ = ["Plain", "plain"]
 

@@ -8,13 +8,14 @@ possible where control flow is uniform across the rows.
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from anyzero.compiler.analysis.loops import find_loops
 from anyzero.compiler.analysis.uniformity import Flow, Shapes
 from anyzero.compiler.dominators import dominators
 from anyzero.compiler.ir import SIZES, Block, Body, Combine, Masks, Op, Slot
 from anyzero.compiler.operations import OPERATIONS
+from anyzero.lazy_dataclass import dataclass
 
 MOST = 8
 LIMIT = 800

@@ -8,7 +8,6 @@ the size of the launch, and these are the same again. A trip count that depends 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from anyzero.compiler import folding
 from anyzero.compiler.analysis.addresses import root
@@ -18,6 +17,7 @@ from anyzero.compiler.dominators import Dominators
 from anyzero.compiler.folding import width
 from anyzero.compiler.ir import Block, Body, Op
 from anyzero.compiler.operations import DIVISIONS, PURE
+from anyzero.lazy_dataclass import dataclass
 
 FEW = 1024
 """Iterations of a loop nest that take a negligible time."""

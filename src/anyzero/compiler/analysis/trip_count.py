@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from anyzero.compiler import folding
 from anyzero.compiler.analysis.loops import Loop
 from anyzero.compiler.dominators import Dominators
 from anyzero.compiler.folding import width
 from anyzero.compiler.ir import Block, Op
 from anyzero.compiler.operations import INTEGER
+from anyzero.lazy_dataclass import dataclass
 
 DEPTH = 64
 """Operations from a loop's phis to its condition."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from anyzero.compiler.ir import Body, Variable
+from anyzero.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True)

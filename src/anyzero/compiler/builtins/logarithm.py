@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from anyzero.compiler.builtins.exponential import LN2, LOG10_2
 from anyzero.compiler.builtins.instructions import instruction
 from anyzero.compiler.builtins.polynomial import split
@@ -11,6 +9,7 @@ from anyzero.compiler.builtins.routine import unless
 from anyzero.compiler.builtins.scaling import SQRT_HALF_BITS, is_ordinary, parts
 from anyzero.compiler.builtins.writer import Writer, format_of
 from anyzero.compiler.llvm import Value
+from anyzero.lazy_dataclass import dataclass
 
 # log(1 + f), log2(1 + f) and log10(1 + f) from √½ to √2, linear term first; relative error 2^-24.7 at most.
 SHORT_LOG = (

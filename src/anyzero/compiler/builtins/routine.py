@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 
 from anyzero.compiler.builtins.writer import Writer
 from anyzero.compiler.llvm import Type, Value
+from anyzero.lazy_dataclass import dataclass
 
 # Below this many instructions a call costs more than the code it saves: vector registers do not survive calls.
 INLINED = 90

@@ -473,7 +473,7 @@ PASSES: Final = (
         NUMBERING,
         "loops over groups and their vectors, and functions that combine partial results of collectives",
         "needs the launch invariants of all regions, which are computed before the loops",
-        ("lower/entry.py", "lower/lockstep.py", "lower/launch_invariants.py"),
+        ("lower/group_loops.py", "lower/lockstep.py", "lower/region_functions.py", "lower/launch_invariants.py"),
         Condition("kernels with groups", lambda unit: not unit.choices.flat),
     ),
     Pass(

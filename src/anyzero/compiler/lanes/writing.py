@@ -10,15 +10,9 @@ from anyzero.compiler.lanes.units import FunctionUnit, KernelUnit, NumberingUnit
 from anyzero.compiler.lanes.versions import BY_NAME
 from anyzero.compiler.lower.combines import write_combine
 from anyzero.compiler.lower.emitter import Choices
-from anyzero.compiler.lower.entry import (
-    STATE_BYTES,
-    InteriorGroups,
-    either_entry,
-    group_entry,
-    likely_entry,
-    several_only,
-)
+from anyzero.compiler.lower.entry import either_entry, likely_entry, several_only
 from anyzero.compiler.lower.flat import Strips, flat_entry
+from anyzero.compiler.lower.group_loops import STATE_BYTES, InteriorGroups, group_entry
 from anyzero.compiler.lower.local_memory import declare, initialized
 from anyzero.compiler.lower.regions import Written, write_function, write_pieces, write_region
 from anyzero.compiler.transform.interior_version import Assumptions
@@ -33,6 +27,11 @@ its constants out of these loops, far more than there are registers.
 
 SHORT = 200
 """The same, where there is a version for groups away from the edges, which most groups run."""
+
+MANY_REGIONS = 48
+"""From so many regions on, each is a function of its own with its loops over vectors: LLVM's time for one function with
+all of them grows faster than their number.
+"""
 
 _ENDING = """
 declare i64 @llvm.umin.i64(i64, i64)
@@ -57,7 +56,7 @@ def write_regions(unit: NumberingUnit) -> None:
     unit.regions = 1 if ready.pieces else len(ready.regions)
     # Code for the edges, or for the last rows, is written once and called.
     edges = unit.interior is not None or (rows is not None and choices.flat)
-    called = edges or unit.operations > (LONG if unit.interior_groups is None else SHORT)
+    called = edges or _longest(unit) > (LONG if unit.interior_groups is None else SHORT)
     for index in range(unit.regions):
         if ready.pieces:
             write_pieces(ready, choices, unit.out, unit.before)
@@ -72,6 +71,19 @@ def write_regions(unit: NumberingUnit) -> None:
         for index in range(len(inner.regions)):
             write_region(index, inner, choices, unit.out, unit.before)
         unit.per_vector = max(unit.per_vector, inner.storage.size)
+
+
+def _outlined(unit: NumberingUnit) -> bool:
+    """Is each region a function of its own?"""
+    return unit.regions >= MANY_REGIONS
+
+
+def _longest(unit: NumberingUnit) -> int:
+    """How many operations would be inlined into one function."""
+    if not _outlined(unit):
+        return unit.operations
+    regions = unit.general.ready.regions
+    return max(sum(len(block.ops) for block in region.blocks) for region in regions)
 
 
 def _state(unit: NumberingUnit) -> int:
@@ -121,23 +133,23 @@ def write_group_loops(unit: NumberingUnit) -> None:
     declare(local, out)
     large = ready.streams.large(choices.cache_bytes)
 
-    def around(symbol: str, choices: Choices, twice: bool) -> str:
+    def around(symbol: str, choices: Choices, twice: bool) -> list[str]:
         return group_entry(
             *(symbol, choices, unit.before, twice, unit.regions, kept, combines, ready.schedule, large, unit.row_count),
-            *(_assumptions(unit), local, _interior_groups(unit)),
+            *(_assumptions(unit), local, _interior_groups(unit), _outlined(unit)),
         )
 
     twice = BY_NAME["full vectors"].wants(unit)
     if not BY_NAME["likely group size"].wants(unit):
-        out.functions.append(around(unit.entry, choices, twice))
+        out.functions += around(unit.entry, choices, twice)
         return
     assert choices.likely is not None
     usual, other = f"likely.{unit.entry}", f"any.{unit.entry}"
-    out.functions.append(around(usual, replace(choices, group_size=choices.likely), twice))
+    out.functions += around(usual, replace(choices, group_size=choices.likely), twice)
     # A small tile leaves little choice. A row may be shorter than the array that has room for it, and a large
     # tile is often filled by fewer work-items.
     x, y, _ = choices.likely
-    out.functions.append(around(other, choices, twice and (y == 1 or x * y > SMALL_TILE)))
+    out.functions += around(other, choices, twice and (y == 1 or x * y > SMALL_TILE))
     out.functions.append(likely_entry(unit.entry, usual, other, choices.likely, choices))
 
 

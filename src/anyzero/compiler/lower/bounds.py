@@ -8,7 +8,7 @@ this code needs no second form of it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from anyzero.compiler.analysis.uniformity import VARYING
 from anyzero.compiler.ir import Check, Op
@@ -27,6 +27,7 @@ from anyzero.layouts.kernel import (
     CheckFlag,
     CheckSite,
 )
+from anyzero.lazy_dataclass import dataclass
 
 handles = Chapter()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Mapping, MutableMapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from anyzero.compiler.analysis.rows import Rows
@@ -21,6 +21,7 @@ from anyzero.compiler.lower.handlers import Handler
 from anyzero.compiler.lower.line_marks import LineMarks
 from anyzero.compiler.lower.masking import Masking
 from anyzero.compiler.targets.cpu import Target, cache_bytes
+from anyzero.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from anyzero.compiler.builtins.routine import Routine

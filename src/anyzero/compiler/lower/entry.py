@@ -1,29 +1,23 @@
 """Writes the work-item loops: the code around the regions that runs all vectors of a launch.
 
 Lanes are neighbours along the first dimension. A kernel runs group by group; with barriers, all vectors of a group run
-one region before any runs the next. Kernels that never use their place in a group run in blocks, see `flat.py`.
+one region before any runs the next, see `group_loops.py`. Kernels that never use their place in a group run in blocks,
+see `flat.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
-from anyzero.compiler.ir import Variable
 from anyzero.compiler.llvm import I1, I32, I64, PTR, Builder, Type, Value
 from anyzero.compiler.lower import streaming
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.interior_guard import holds
 from anyzero.compiler.lower.launch_invariants import LaunchInvariants
-from anyzero.compiler.lower.local_memory import initialize
-from anyzero.compiler.lower.lockstep import Group, write_lockstep
-from anyzero.compiler.lower.lockstep_schedule import Schedule
-from anyzero.compiler.lower.regions import DONE, PARAMETERS
+from anyzero.compiler.lower.regions import PARAMETERS
 from anyzero.compiler.transform.interior_version import Assumptions
 from anyzero.layouts.kernel import GRID_BYTES, GRID_OFFSETS, WORKER_BYTES, WORKER_OFFSETS
-
-STATE_BYTES = 128
-"""Before a vector's memory: the number of the region that it runs next."""
+from anyzero.lazy_dataclass import dataclass
 
 
 class Entry:
@@ -41,7 +35,9 @@ class Entry:
     ) -> None:
         """Launches of at least `large` work-items use non-temporal stores; 0 without such stores."""
         self.symbol = symbol
+        self.choices = choices
         self.before = before
+        self.large = large
         self.args_bytes = choices.args_bytes
         self.prefix = choices.prefix
         self.rows = rows
@@ -81,14 +77,19 @@ class Entry:
         """May all lanes be active in the code that is being written?"""
 
     def text(self) -> str:
-        arguments, grid, worker = (
-            f"ptr noalias readonly align 8 dereferenceable({size}) %{name}" if size else f"ptr noalias readonly %{name}"
-            for name, size in (("arguments", self.args_bytes), ("grid", GRID_BYTES), ("worker", WORKER_BYTES))
-        )
+        arguments, grid, worker = self.pointers()
         if self.stream is not None:
             streaming.fence(self, self.stream)
         head = f"define void @{self.symbol}({arguments}, {grid}, i64 %first, i64 %last, {worker}) #0 #1 {{"
         return "\n".join([head, "entry:", *self.allocations, *self.before.lines, *self.b.lines, "  ret void", "}"])
+
+    def pointers(self) -> list[str]:
+        """The first parameters."""
+        sizes = {"arguments": self.args_bytes, "grid": GRID_BYTES, "worker": WORKER_BYTES}
+        return [
+            f"ptr noalias readonly align 8 dereferenceable({size}) %{name}" if size else f"ptr noalias readonly %{name}"
+            for name, size in sizes.items()
+        ]
 
     # Pieces
 
@@ -300,240 +301,29 @@ def vectors_of_group(e: Entry) -> Value:
     return rows if e.linear else rows * e.size[1] * e.size[2]
 
 
-def group_entry(
-    symbol: str,
-    choices: Choices,
-    before: LaunchInvariants,
-    twice: bool,
-    regions: int,
-    per_vector: int,
-    combines: dict[int, str],
-    schedule: Schedule | None = None,
-    large: int = 0,
-    rows: int = 1,
-    granted: Assumptions | None = None,
-    local: list[Variable] | None = None,
-    interior: InteriorGroups | None = None,
-) -> str:
-    """Group by group. `combines` names functions that run once before a region, when all vectors have reached it;
-    `local` are the local variables with an initialiser.
-    """
-    e = Entry(symbol, choices, before, twice, large, rows, granted)
-    b = e.b
-    vectors = vectors_of_group(e)
-    place = _Place(e)
-    left = e.variable(e.last - e.first)
+@dataclass(slots=True, eq=False)
+class Group:
+    """Inputs of its vectors."""
 
-    def group() -> None:
-        gx, gy, gz = (e.get(each) for each in place.ids)
-        start = [n * size + offset for n, size, offset in zip((gx, gy, gz), e.size, e.offset, strict=True)]
-        known = {"group_x": gx, "group_y": gy, "group_z": gz, "vectors": vectors}
-        initialize(e, local or [])
-        if regions == 1:
-            _vectors(
-                e,
-                known,
-                start,
-                lambda mask, all_ids, per_row: keep(
-                    e.region(
-                        0, mask, {**all_ids, "spill": _spill(e, all_ids, per_vector, 0)}, between=_between(per_row, 0)
-                    )
-                ),
-                e.twice,
-            )
-        elif schedule is not None:
-            every = Group(known, start, vectors, per_vector, combines, e.prefix)
-            if interior is None:
-                write_lockstep(e, every, schedule)
-            else:
-                _either_group(e, every, schedule, interior)
-        else:
-            _regions(e, known, start, vectors, regions, per_vector, combines)
-        place.step(gx, gy, gz)
-        e.set(left, e.get(left) - 1)
-
-    e.while_(lambda: b.compare("sgt", e.get(left), 0), group)
-    return e.text()
-
-
-@dataclass(frozen=True, slots=True)
-class InteriorGroups:
-    """The version for groups away from the edges."""
-
+    known: dict[str, Value]
+    start: list[Value]
+    """The first work-item's global id."""
+    vectors: Value
+    per_vector: int
+    """Bytes that each keeps across barriers."""
+    combines: dict[int, str]
+    """Functions that run once before a region, when all vectors have reached it."""
     prefix: str
-    schedule: Schedule
-    assumptions: Assumptions
+    """Of the regions' names."""
 
 
-def _either_group(e: Entry, group: Group, schedule: Schedule, interior: InteriorGroups) -> None:
-    """One group: by the code for the interior where all its work-items are there."""
-    names = ("global_x", "global_y", "global_z")
-    ids = {**group.known, **dict(zip(names, group.start, strict=True))}
-    ids |= dict.fromkeys(("local_x", "local_y", "local_z"), e.number(0))
-    e.choose(
-        holds(e, interior.assumptions, ids, [each - 1 for each in e.size]),
-        lambda: write_lockstep(e, replace(group, prefix=interior.prefix, combines={}), interior.schedule),
-        lambda: write_lockstep(e, group, schedule),
-    )
-
-
-def _spill(e: Entry, ids: dict[str, Value], per_vector: int, skip: int) -> Value:
-    return e.at(e.scratch, ids["vector"] * per_vector + skip)
-
-
-def _between(per_row: Value | None, per_vector: int) -> Value | None:
-    return None if per_row is None else per_row * per_vector
-
-
-class _Place:
-    """The id of the current group. Groups are numbered strip by strip, so that neighbours in both dimensions run close
-    in time.
-    """
-
-    def __init__(self, e: Entry) -> None:
-        self.e = e
-        b = e.b
-        self.strip = e.load(e.grid, GRID_OFFSETS["strip"], I64)
-        layer = e.count[0] * e.count[1]
-        z, rest = b.binary("udiv", e.first, layer), b.binary("urem", e.first, layer)
-        whole = self.strip * e.count[1]
-        begin = b.binary("udiv", rest, whole) * self.strip
-        rest = rest - begin * e.count[1]
-        end = self._end(begin)
-        y, x = b.binary("udiv", rest, end - begin), begin + b.binary("urem", rest, end - begin)
-        self.ids = [e.variable(each) for each in (x, y, z)]
-        self.begin, self.end = e.variable(begin), e.variable(end)
-
-    def _end(self, begin: Value) -> Value:
-        return self.e.b.intrinsic("umin", begin + self.strip, self.e.count[0])
-
-    def step(self, gx: Value, gy: Value, gz: Value) -> None:
-        """Advances to the next group."""
-        e, b = self.e, self.e.b
-        x, y, z = self.ids
-        e.set(x, gx + 1)
-
-        def next_row() -> None:
-            e.set(x, e.get(self.begin))
-            e.set(y, gy + 1)
-            e.if_(b.compare("eq", gy + 1, e.count[1]), next_strip)
-
-        def next_strip() -> None:
-            over = b.compare("eq", gx + 1, e.count[0])
-            begin = b.select(over, e.number(0), gx + 1)
-            e.set(x, begin)
-            e.set(y, e.number(0))
-            e.set(z, b.select(over, gz + 1, gz))
-            e.set(self.begin, begin)
-            e.set(self.end, self._end(begin))
-
-        e.if_(b.compare("eq", gx + 1, e.get(self.end)), next_row)
-
-
-Body = Callable[["Value | None", dict[str, Value], "Value | None"], None]
-"""Gets the mask, the ids, and where it is to run several rows at once, how many vectors a row has."""
-
-
-def _vectors(e: Entry, known: dict[str, Value], start: list[Value], body: Body, twice: bool) -> None:
-    """All vectors of a group, in the order of the work-items' linear numbers."""
-    number = e.variable(e.number(0))
-    zero = e.number(0)
-
-    def vector(
-        x: Value, y: Value, z: Value, mask: Value | None, now: Value | None = None, per_row: Value | None = None
-    ) -> None:
-        if now is None:
-            now = e.get(number)
-            e.set(number, now + 1)
-        body(mask, {**known, **ids(x, y, z), "vector": now}, per_row)
-
-    def ids(x: Value, y: Value, z: Value) -> dict[str, Value]:
-        place = {"local_x": x, "local_y": y, "local_z": z}
-        return place | {"global_x": start[0] + x, "global_y": start[1] + y, "global_z": start[2] + z}
-
-    def rows(y: Value, z: Value) -> None:
-        first = e.get(number)
-        per_row = e.b.binary("udiv", e.size[0] + (e.step - 1), e.number(e.step))
-
-        def which(x: Value) -> Value:
-            return first + e.b.binary("udiv", x, e.number(e.step))
-
-        e.rows_of_vectors(
-            zero, e.size[0],
-            lambda x, mask, _: e.several(
-                ids(x, y, z),
-                lambda: vector(x, y, z, mask, which(x), per_row),
-                lambda above: vector(x, y + above, z, mask, which(x) + above * per_row),
-            ),
-            lambda x, mask, above: vector(x, y + above, z, mask, which(x) + above * per_row),
-        )  # fmt: skip
-        e.set(number, first + per_row * e.rows)
-
-    def row(y: Value, z: Value) -> None:
-        e.row(zero, e.size[0], lambda x, mask: vector(x, y, z, mask))
-
-    if e.linear:
-        items = e.size[0] * e.size[1] * e.size[2]
-        e.row(zero, items, lambda _, mask: vector(zero, zero, zero, mask))
-        return
-    twice, e.twice = e.twice, twice
-    e.for_(
-        zero, e.size[2], 1,
-        lambda z: e.lines(zero, e.size[1], lambda y: rows(y, z), lambda y: row(y, z)),
-    )  # fmt: skip
-    e.twice = twice
-
-
-def _regions(
-    e: Entry,
-    known: dict[str, Value],
-    start: list[Value],
-    vectors: Value,
-    regions: int,
-    per_vector: int,
-    combines: dict[int, str],
-) -> None:
-    """Runs regions until all vectors have ended. Vectors that reached another barrier, or the end, are skipped until
-    their region runs.
-    """
-    b = e.b
-    current = e.variable(b.constant(0, I32))
-    e.for_(e.number(0), vectors, 1, lambda w: e.set(e.at(e.scratch, w * per_vector), b.constant(0, I32)))
-    done = b.constant(DONE, I32)
-
-    def round_() -> None:
-        now = e.get(current, I32)
-        lowest = e.variable(done)
-        for number in range(regions):
-            e.if_(b.compare("eq", now, number), lambda number=number: one(number, lowest))  # type: ignore[misc]
-        e.set(current, e.get(lowest, I32))
-
-    def one(number: int, lowest: Value) -> None:
-        if number in combines:
-            b.line(
-                f"call void @{combines[number]}({e.arguments.typed}, {e.grid.typed}, i64 0, {vectors.typed}, "
-                f"{e.worker.typed})"
-            )
-
-        def vector(mask: Value | None, ids: dict[str, Value], per_row: Value | None) -> None:
-            state = e.at(e.scratch, ids["vector"] * per_vector)
-            between = _between(per_row, per_vector)
-
-            def run() -> None:
-                spill = e.at(state, STATE_BYTES)
-                following = e.region(number, mask, {**ids, "spill": spill}, between=between)
-                e.set(state, following)
-                # Rows that run at once stay together from the first region to the last.
-                if between is not None:
-                    for row in range(1, e.rows):
-                        e.set(e.at(state, between * row), following)
-
-            e.if_(b.compare("eq", e.get(state, I32), number), run)
-            e.set(lowest, b.intrinsic("umin", e.get(lowest, I32), e.get(state, I32)))
-
-        _vectors(e, known, start, vector, e.twice)
-
-    e.while_(lambda: b.compare("ne", e.get(current, I32), done), round_)
+def group_of(
+    e: Entry, ids: list[Value], vectors: Value, per_vector: int, combines: dict[int, str], prefix: str
+) -> Group:
+    """The group with these ids."""
+    start = [n * size + offset for n, size, offset in zip(ids, e.size, e.offset, strict=True)]
+    known = dict(zip(("group_x", "group_y", "group_z"), ids, strict=True)) | {"vectors": vectors}
+    return Group(known, start, vectors, per_vector, combines, prefix)
 
 
 def likely_entry(symbol: str, likely: str, other: str, size: tuple[int, int, int], choices: Choices) -> str:

@@ -5,8 +5,6 @@ Blocks away from the edges may run strip by strip, see `transform/strip_mine.py`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from anyzero.compiler.llvm import I32, PTR, Type, Value
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.entry import Entry, keep
@@ -14,6 +12,7 @@ from anyzero.compiler.lower.interior_guard import holds
 from anyzero.compiler.lower.launch_invariants import LaunchInvariants
 from anyzero.compiler.lower.regions import DONE
 from anyzero.compiler.transform.interior_version import Assumptions
+from anyzero.lazy_dataclass import dataclass
 
 Corner = tuple[Value, Value, Value]
 """Bounds of a block: global ids."""

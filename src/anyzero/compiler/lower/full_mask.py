@@ -6,7 +6,6 @@ instead of the first active lane. For steps of a tree in local memory see `lane_
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from anyzero.compiler.ir import SIZES, Block, Body, Op
@@ -15,6 +14,7 @@ from anyzero.compiler.lower import lane_prefix
 from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.scalarize import whole_or_part
 from anyzero.compiler.transform.linearise import LOOP_MASK
+from anyzero.lazy_dataclass import dataclass
 
 MOST = 64
 """The most operations of a block that has two versions."""

@@ -6,6 +6,8 @@ depend on arguments alone are the same for all work-items.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from anyzero.compiler.llvm import Builder, Instruction, Value
 from anyzero.compiler.lower.scopes import Scope, common
 
@@ -27,7 +29,8 @@ class LaunchInvariants:
         self.needs: dict[str, list[Value]] = {}
         """The invariants that each region uses, by the region's name."""
         self._known: dict[Key, str] = {}
-        self._names: set[str] = set()
+        self._uses: dict[str, list[str]] = {}
+        """The invariants that each one is computed from, by name."""
         self._places: set[str] = set()
         """Addresses inside of the launch's own blocks."""
 
@@ -38,17 +41,28 @@ class LaunchInvariants:
             return found
         registers = [each for each in instruction.operands if each[0] == "%"]
         inside = len(registers) == 1 and registers[0] in _BLOCKS
-        if not registers or not (inside or self._names.issuperset(registers)):
+        if not registers or not (inside or all(each in self._uses for each in registers)):
             return None
         if instruction.opcode == "load" and not (inside or registers[0] in self._places):
             return None
         name = f"%i{len(self.lines)}"
-        self._names.add(name)
+        self._uses[name] = [] if inside else registers
         if inside and instruction.opcode == "getelementptr":
             self._places.add(name)
         self.lines.append(f"  {name} = {instruction.text}")
         self._known[key] = name
         return name
+
+    def lines_for(self, regions: Iterable[str]) -> list[str]:
+        """The instructions that compute what some regions use."""
+        found: set[str] = set()
+        waiting = [each.text for region in regions for each in self.needs.get(region, ())]
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                found.add(name)
+                waiting += self._uses[name]
+        return [self.lines[number] for number in sorted(int(name[2:]) for name in found)]
 
 
 class ValueNumbering(Builder):

@@ -6,68 +6,80 @@ ends with the first vector that has nothing to do.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
-from anyzero.compiler.llvm import I32, PTR, Type, Value
+from anyzero.compiler.llvm import I32, Type, Value
 from anyzero.compiler.lower.emitter import STRAIGHT
+from anyzero.compiler.lower.entry import Entry, Group
 from anyzero.compiler.lower.lockstep_schedule import END, Schedule, Step
-
-if TYPE_CHECKING:
-    from anyzero.compiler.lower.entry import Entry
-
-
-@dataclass(slots=True, eq=False)
-class Group:
-    """Inputs of its vectors."""
-
-    known: dict[str, Value]
-    start: list[Value]
-    """The first work-item's global id."""
-    vectors: Value
-    per_vector: int
-    """Bytes that each keeps across barriers."""
-    combines: dict[int, str]
-    """Functions that run once before a region, when all vectors have reached it."""
-    prefix: str
-    """Of the regions' names."""
-
+from anyzero.compiler.lower.region_functions import RegionFunctions
+from anyzero.lazy_dataclass import dataclass
 
 SEVERAL = 8
 """Vectors of a row that are unrolled, where the kernel is small, has no loops and one size of groups: in a tree of
 sums, each step leaves half of them active, and LLVM knows which.
 """
 
+CHAIN = 16
+"""Regions in a row that are one function, where regions are functions: each function takes LLVM some time by itself."""
+
 One = Callable[[Value, "Value | None"], "Value | None"]
 """Runs a vector, given its first lane's index in the row and its mask; returns whether the row may end there."""
 
 
-def write_lockstep(e: Entry, group: Group, schedule: Schedule) -> None:
-    labels = [e.label("region") for _ in schedule.steps]
-    end = e.label("end")
+def write_lockstep(e: Entry, group: Group, schedule: Schedule, functions: RegionFunctions | None = None) -> None:
+    """`functions` are written instead of loops in this function, where given."""
+    chains = _chains(schedule.steps, 1 if functions is None else CHAIN)
+    labels = {chain[0]: e.label("region") for chain in chains}
+    end = labels[END] = e.label("end")
     size = 8 * len(schedule.shared)
-    shared, next_ = e.room(size), e.room(size)
+    places = (e.room(size), e.room(size))
     e.b.jump(labels[0])
-    for number, step in enumerate(schedule.steps):
-        e.b.label(labels[number])
-        _region(e, group, number, step, schedule, (shared, next_))
-        targets = [end if each == END else labels[each] for each in step.next]
-        if len(targets) == 1:
-            e.b.jump(targets[0])
+    for chain in chains:
+        e.b.label(labels[chain[0]])
+        write = _Chain(chain, schedule)
+        came = write(e, group, places) if functions is None else functions.call(e, group, chain, places, write)
+        following = schedule.steps[chain[-1]].next
+        if came is None:
+            e.b.jump(labels[following[0]])
         else:
-            came = e.b.load(I32, Value(e.b, "%came", PTR))
-            cases = " ".join(f"i32 {each + 1}, label %{to}" for each, to in zip(step.next, targets, strict=True))
-            e.b.line(f"switch {came.typed}, label %{targets[0]} [ {cases} ]")
+            cases = " ".join(f"i32 {each + 1}, label %{labels[each]}" for each in following)
+            e.b.line(f"switch {came.typed}, label %{labels[following[0]]} [ {cases} ]")
     e.b.label(end)
 
 
-def _region(e: Entry, group: Group, number: int, step: Step, schedule: Schedule, places: tuple[Value, Value]) -> None:
+def _chains(steps: list[Step], most: int) -> list[range]:
+    """Regions that always run one after the other, up to `most` in a row."""
+    begins = {0, *(number + 1 for number, step in enumerate(steps) if step.next != [number + 1])}
+    begins |= {each for number, step in enumerate(steps) for each in step.next if each not in (number + 1, END)}
+    chains: list[range] = []
+    for number in range(len(steps)):
+        if number in begins or len(chains[-1]) == most:
+            chains.append(range(number, number + 1))
+        else:
+            chains[-1] = range(chains[-1].start, number + 1)
+    return chains
+
+
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """Writes the loops of regions in a row; returns the number of the next region plus 1, where several may follow."""
+
+    numbers: range
+    schedule: Schedule
+
+    def __call__(self, e: Entry, group: Group, places: Sequence[Value]) -> Value | None:
+        came = None
+        for number in self.numbers:
+            came = _region(e, group, number, self.schedule, places)
+        return came
+
+
+def _region(e: Entry, group: Group, number: int, schedule: Schedule, places: Sequence[Value]) -> Value | None:
     b = e.b
+    step = schedule.steps[number]
     shared, next_ = places
-    several = len(step.next) > 1
-    if several and "  %came = alloca i32" not in e.allocations:
-        e.allocations.append("  %came = alloca i32")
+    came = e.variable(b.constant(0, I32)) if len(step.next) > 1 else None
     if number in group.combines:
         b.line(
             f"call void @{group.combines[number]}({e.arguments.typed}, {e.grid.typed}, i64 0, {group.vectors.typed}, "
@@ -77,8 +89,8 @@ def _region(e: Entry, group: Group, number: int, step: Step, schedule: Schedule,
     def one(mask: Value | None, ids: dict[str, Value]) -> Value | None:
         spill = e.at(e.scratch, ids["vector"] * group.per_vector)
         answer = e.region(number, mask, {**ids, "spill": spill}, shared, next_, prefix=group.prefix)
-        if several:
-            b.store(answer.lshr(1), Value(b, "%came", PTR))
+        if came is not None:
+            e.set(came, answer.lshr(1))
         return b.cast("trunc", answer, "i1") if step.stops else None
 
     if step.idle:
@@ -89,6 +101,7 @@ def _region(e: Entry, group: Group, number: int, step: Step, schedule: Schedule,
     for slot in step.writes:
         place, type_ = schedule.shared[slot], Type(slot.type)
         e.set(e.at(shared, place), e.get(e.at(next_, place), type_))
+    return None if came is None else e.get(came, I32)
 
 
 def _once(e: Entry, group: Group, one: Callable[[Value | None, dict[str, Value]], Value | None]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import NamedTuple
 
 from anyzero.compiler.analysis.rows import Rows
@@ -21,6 +21,7 @@ from anyzero.compiler.lower.handlers import together
 from anyzero.compiler.lower.launch_invariants import LaunchInvariants, ValueNumbering
 from anyzero.compiler.lower.lockstep_schedule import END, Schedule, answer
 from anyzero.compiler.transform.regions import Region, ends_in_barrier
+from anyzero.lazy_dataclass import dataclass
 
 CHAPTERS = (arithmetic, atomics, bounds, calls, groups, images, memory, residency)
 HANDLERS = together(*(chapter.handles for chapter in CHAPTERS))
@@ -218,7 +219,8 @@ def _write_lockstep(
     step = schedule.steps[number]
     starts = {each.start: index for index, each in enumerate(ready.regions)}
     lines = []
-    for place in schedule.shared.values():
+    used = {op.info for block in ready.regions[number].blocks for op in block.ops if op.name in ("read", "write")}
+    for place in (place for slot, place in schedule.shared.items() if slot in used or slot in step.writes):
         lines += [f"  %{at}.{place} = getelementptr i8, ptr %{at}, i64 {place}" for at in ("shared", "next")]
     frame.shared = {slot: Value(b, f"%shared.{place}", PTR) for slot, place in schedule.shared.items()}
     if step.stops:

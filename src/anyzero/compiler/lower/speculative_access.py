@@ -7,13 +7,12 @@ the processor's slow path takes far longer than a gather.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from anyzero.compiler.ir import SIZES, Access, Op
 from anyzero.compiler.llvm import I64, PTR, Type, Value
 from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.gathers import aligned, gather_one, scatter, typed, untyped, whole_type
 from anyzero.compiler.lower.masked import masked_load, masked_store
+from anyzero.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from anyzero.compiler.reference.memory import SHIFT, new_address
 from anyzero.compiler.reference.numbers import ROUND
 from anyzero.compiler.spirv.kernel import Parameter
 from anyzero.compiler.spirv.types import Bool, Float, Int, Pointer, Type, Vector
+from anyzero.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from anyzero.compiler.reference.launch import Launch

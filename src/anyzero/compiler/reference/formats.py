@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 
 from anyzero.compiler.reference.errors import BadArgument
@@ -11,6 +10,7 @@ from anyzero.compiler.reference.numbers import bits_of, clamp, float_of, integer
 from anyzero.compiler.spirv.tables import FPRoundingMode
 from anyzero.compiler.spirv.tables import ImageChannelDataType as Data
 from anyzero.compiler.spirv.tables import ImageChannelOrder as Order
+from anyzero.lazy_dataclass import dataclass
 
 # Channels in memory order; i and l are intensity and luminance, x is unused.
 CHANNELS: dict[int, str] = {

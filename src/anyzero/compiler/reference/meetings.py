@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyzero.compiler.reference.decoder import ITEM, Decoder, Pause, Registers, Waiting
 from anyzero.compiler.spirv.instruction import Instruction
 from anyzero.compiler.spirv.tables import Scope
+from anyzero.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from anyzero.compiler.reference.work_item import Item

@@ -7,10 +7,9 @@ the next begins.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from anyzero.compiler.spirv.flow import Flow
 from anyzero.compiler.spirv.function import Function
+from anyzero.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True, eq=False)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import struct
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from anyzero.compiler.spirv.types import Array, Bool, Float, Int, Struct, Type, Vector
+from anyzero.lazy_dataclass import dataclass
 
 _FORMATS = {16: "<e", 32: "<f", 64: "<d"}
 

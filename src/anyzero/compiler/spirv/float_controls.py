@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anyzero.compiler.spirv.tables import Decoration, FPDenormMode, FPRoundingMode
 from anyzero.compiler.spirv.tables import ExecutionMode as Mode
+from anyzero.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from anyzero.compiler.spirv.module import Module

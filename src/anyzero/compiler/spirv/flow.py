@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from anyzero.compiler.dominators import dominators, order, tree
 from anyzero.compiler.spirv.function import Function
+from anyzero.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True, eq=False)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 from anyzero.compiler.spirv.errors import SpirvError
 from anyzero.compiler.spirv.grammar import enumerant_name, opcode_name
 from anyzero.compiler.spirv.tables import MemoryAccess as Bits
+from anyzero.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from anyzero.compiler.spirv.constants import Scalar, lanes
@@ -30,6 +30,7 @@ from anyzero.compiler.spirv.types import (
     Type,
     Vector,
 )
+from anyzero.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from anyzero.compiler.spirv.function import Function

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +14,7 @@ import llvmlite.binding as llvm
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.targets import frame
 from anyzero.compiler.targets.features import implied
+from anyzero.lazy_dataclass import dataclass
 
 KNOWN = (
     *("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "haswell", "znver4"),

@@ -6,12 +6,11 @@ prefetchers do not recognise that. Contiguous loops are left to them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from anyzero.compiler.analysis.loops import Loop
 from anyzero.compiler.analysis.uniformity import UNIFORM, Flow, Shapes
 from anyzero.compiler.folding import signed, width
 from anyzero.compiler.ir import SIZES, Body, Op
+from anyzero.lazy_dataclass import dataclass
 
 ROUNDS = 16
 """Iterations ahead: a page of memory for groups of 256 and bytes."""

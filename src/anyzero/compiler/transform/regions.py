@@ -7,7 +7,6 @@ that are live across a barrier are kept in memory of each vector, or remateriali
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from anyzero.compiler.analysis.liveness import live_in
 from anyzero.compiler.analysis.uniformity import Shapes
@@ -16,6 +15,7 @@ from anyzero.compiler.ir import Block, Body, Combine, Masks, Op, Slot
 from anyzero.compiler.operations import CHEAP
 from anyzero.compiler.transform.linearise import connect
 from anyzero.compiler.transform.ssa_repair import demote
+from anyzero.lazy_dataclass import dataclass
 
 _STEPS = 6
 """The longest chain of operations that is rematerialised."""

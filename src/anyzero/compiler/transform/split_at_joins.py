@@ -7,12 +7,12 @@ regions. Code before the join must be group-uniform. It is a region of its own t
 from __future__ import annotations
 
 from collections.abc import Callable, Container
-from dataclasses import dataclass
 
 from anyzero.compiler.analysis.uniformity import Shapes
 from anyzero.compiler.ir import Block, Body, Masks, Op, Slot
 from anyzero.compiler.transform.linearise import connect
 from anyzero.compiler.transform.regions import Region, ends_in_barrier, is_cheap, live_values, start_from
+from anyzero.lazy_dataclass import dataclass
 
 MOST = 64
 """Kernels of more regions are left as they are."""

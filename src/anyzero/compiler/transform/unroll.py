@@ -8,7 +8,6 @@ constant distances between addresses.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from anyzero.compiler.analysis.addresses import root
 from anyzero.compiler.analysis.cost import CHEAP_MATHS
@@ -20,6 +19,7 @@ from anyzero.compiler.operations import LONG
 from anyzero.compiler.transform.blocks import arrange, join, substitute
 from anyzero.compiler.transform.phis import remove_trivial_phis
 from anyzero.compiler.transform.simplify import simplify
+from anyzero.lazy_dataclass import dataclass
 
 TURNS = 32
 OPERATIONS = 512

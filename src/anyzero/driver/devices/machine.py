@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from anyzero.config import parse_size
+from anyzero.lazy_dataclass import dataclass
 
 __all__ = ["Cache", "Machine", "read"]
 

@@ -7,10 +7,10 @@ which still contains the processor's.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from anyzero.config import ConfigError
+from anyzero.lazy_dataclass import dataclass
 
 __all__ = ["PROFILES", "Profile", "find", "markdown"]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
 from typing import Any, Final
 
 from anyzero import ze
@@ -16,6 +15,7 @@ from anyzero.driver.devices.description import Blob, Device
 from anyzero.driver.devices.machine import PAGE, Machine
 from anyzero.driver.devices.profiles import Profile
 from anyzero.driver.devices.topology import DeviceShape
+from anyzero.lazy_dataclass import dataclass
 
 __all__ = [
     "COMPUTE_FILL_PATTERN",

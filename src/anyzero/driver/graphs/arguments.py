@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
 from anyzero.driver.graphs.adapt import permuted
@@ -13,6 +12,7 @@ from anyzero.driver.graphs.ir.element_types import BY_NAME, ElementType
 from anyzero.driver.graphs.ir.states import State
 from anyzero.driver.graphs.ir.weightless import Weight
 from anyzero.layouts.graph import DYNAMIC_DIMENSION, ArgumentRecord, GraphRole
+from anyzero.lazy_dataclass import dataclass
 from anyzero.ze import npu_constants as npu
 
 __all__ = ["Argument", "arguments", "of_weights"]

@@ -7,11 +7,12 @@ symbol that an object defines becomes local, because the objects of several kern
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from anyzero.compiler import elf
 from anyzero.compiler.elf import GLOBAL, LOCAL, Header, Object, Symbol
+from anyzero.lazy_dataclass import dataclass
 
 __all__ = ["merge"]
 

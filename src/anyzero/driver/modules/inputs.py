@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from anyzero.compiler import spirv
 from anyzero.compiler.compiled import Options
 from anyzero.compiler.spirv.constants import Scalar
 from anyzero.config import Config
 from anyzero.driver.modules import build_options
+from anyzero.lazy_dataclass import dataclass
 
 __all__ = ["Input", "Unit", "read", "sizes"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, replace
 from typing import Final
 
 from anyzero import kernel_cache, ze
@@ -24,6 +24,7 @@ from anyzero.driver.modules.plans import Plan, held
 from anyzero.driver.settings import settings
 from anyzero.layouts.container_head import CONTAINER_MAGIC
 from anyzero.layouts.planner import CodeKind
+from anyzero.lazy_dataclass import dataclass
 from anyzero.wire import WireError, Writer
 
 __all__ = ["Made", "create", "key", "keys_of"]

@@ -8,7 +8,7 @@ import os
 import threading
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Final
 
@@ -27,6 +27,7 @@ from anyzero.driver.modules.linking import Linkable
 from anyzero.driver.settings import settings
 from anyzero.layouts.module_requests import BuildRequest
 from anyzero.layouts.planner import CodeKind
+from anyzero.lazy_dataclass import dataclass
 from anyzero.wire import Reader, WireError, Writer
 
 __all__ = ["Plan", "build", "find", "held", "release", "requested"]

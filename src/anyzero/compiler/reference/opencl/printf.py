@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from anyzero.compiler.reference import memory
@@ -17,6 +16,7 @@ from anyzero.compiler.reference.work_item import Item
 from anyzero.compiler.spirv.instruction import Instruction
 from anyzero.compiler.spirv.tables import OpenCL as Cl
 from anyzero.compiler.spirv.types import Float, Int, Type, Vector
+from anyzero.lazy_dataclass import dataclass
 
 _CONVERSION = re.compile(
     r"%(?P<flags>[-+ #0]*)(?P<width>\d*)(?:\.(?P<precision>\d*))?(?:v(?P<count>\d+))?"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from anyzero.driver.graphs.ir.element_types import ElementType
 from anyzero.driver.graphs.ir.model import Layer, Model, Port, element_type, names, number
 from anyzero.driver.graphs.ir.text import damaged, unsupported
+from anyzero.lazy_dataclass import dataclass
 from anyzero.ze import npu_constants as npu
 
 __all__ = ["Boundary", "Dimension", "check_representable", "inputs", "output_port", "outputs"]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from anyzero.lazy_dataclass import dataclass
 from anyzero.ze import npu_constants as npu
 
 __all__ = ["BY_NAME", "BY_PRECISION", "NUMBERS", "ElementType"]

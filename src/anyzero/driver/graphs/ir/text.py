@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, NoReturn
 from xml.parsers import expat
 
 from anyzero import ze
 from anyzero.driver.answering import Refusal
+from anyzero.lazy_dataclass import dataclass
 
 __all__ = [
     "DEEPEST",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from anyzero.driver.graphs.ir.element_types import ElementType
@@ -12,6 +11,7 @@ from anyzero.driver.graphs.ir.model import Layer, Model, element_type, number
 from anyzero.driver.graphs.ir.text import Element, damaged
 from anyzero.driver.graphs.ir.write import Edit, attributes
 from anyzero.layouts.graph import WeightsPiece
+from anyzero.lazy_dataclass import dataclass
 
 __all__ = [
     "ALIGNMENT",
