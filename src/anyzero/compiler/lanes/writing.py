@@ -20,6 +20,7 @@ from anyzero.compiler.lower.entry import (
 )
 from anyzero.compiler.lower.flat import Strips, flat_entry
 from anyzero.compiler.lower.local_memory import declare, initialized
+from anyzero.compiler.lower.notes import group_notes
 from anyzero.compiler.lower.regions import Written, write_function, write_pieces, write_region
 from anyzero.compiler.transform.interior_version import Assumptions
 from anyzero.compiler.transform.regions import ends_in_barrier
@@ -120,11 +121,13 @@ def write_group_loops(unit: NumberingUnit) -> None:
     local = initialized(unit.general.body.variables)
     declare(local, out)
     large = ready.streams.large(choices.cache_bytes)
+    told = choices.options.notes or choices.options.check_sync
+    notes = group_notes(ready.regions, out) if told else None
 
     def around(symbol: str, choices: Choices, twice: bool) -> str:
         return group_entry(
             *(symbol, choices, unit.before, twice, unit.regions, kept, combines, ready.schedule, large, unit.row_count),
-            *(_assumptions(unit), local, _interior_groups(unit)),
+            *(_assumptions(unit), local, _interior_groups(unit), notes),
         )
 
     twice = BY_NAME["full vectors"].wants(unit)

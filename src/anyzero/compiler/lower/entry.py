@@ -18,6 +18,7 @@ from anyzero.compiler.lower.launch_invariants import LaunchInvariants
 from anyzero.compiler.lower.local_memory import initialize
 from anyzero.compiler.lower.lockstep import Group, write_lockstep
 from anyzero.compiler.lower.lockstep_schedule import Schedule
+from anyzero.compiler.lower.notes import GroupNotes
 from anyzero.compiler.lower.regions import DONE, PARAMETERS
 from anyzero.compiler.transform.interior_version import Assumptions
 from anyzero.layouts.kernel import GRID_BYTES, GRID_OFFSETS, WORKER_BYTES, WORKER_OFFSETS
@@ -314,6 +315,7 @@ def group_entry(
     granted: Assumptions | None = None,
     local: list[Variable] | None = None,
     interior: InteriorGroups | None = None,
+    notes: GroupNotes | None = None,
 ) -> str:
     """Group by group. `combines` names functions that run once before a region, when all vectors have reached it;
     `local` are the local variables with an initialiser.
@@ -328,6 +330,9 @@ def group_entry(
         gx, gy, gz = (e.get(each) for each in place.ids)
         start = [n * size + offset for n, size, offset in zip((gx, gy, gz), e.size, e.offset, strict=True)]
         known = {"group_x": gx, "group_y": gy, "group_z": gz, "vectors": vectors}
+        if notes is not None:
+            notes.begin(e, (gx, gy, gz))
+            notes.filled(e, local or [])
         initialize(e, local or [])
         if regions == 1:
             _vectors(
@@ -342,13 +347,13 @@ def group_entry(
                 e.twice,
             )
         elif schedule is not None:
-            every = Group(known, start, vectors, per_vector, combines, e.prefix)
+            every = Group(known, start, vectors, per_vector, combines, e.prefix, notes)
             if interior is None:
                 write_lockstep(e, every, schedule)
             else:
                 _either_group(e, every, schedule, interior)
         else:
-            _regions(e, known, start, vectors, regions, per_vector, combines)
+            _regions(e, known, start, vectors, regions, per_vector, combines, notes)
         place.step(gx, gy, gz)
         e.set(left, e.get(left) - 1)
 
@@ -492,6 +497,7 @@ def _regions(
     regions: int,
     per_vector: int,
     combines: dict[int, str],
+    notes: GroupNotes | None,
 ) -> None:
     """Runs regions until all vectors have ended. Vectors that reached another barrier, or the end, are skipped until
     their region runs.
@@ -509,6 +515,8 @@ def _regions(
         e.set(current, e.get(lowest, I32))
 
     def one(number: int, lowest: Value) -> None:
+        if notes is not None:
+            notes.enter(e, number)
         if number in combines:
             b.line(
                 f"call void @{combines[number]}({e.arguments.typed}, {e.grid.typed}, i64 0, {vectors.typed}, "

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from anyzero.compiler.llvm import I32, PTR, Type, Value
 from anyzero.compiler.lower.emitter import STRAIGHT
 from anyzero.compiler.lower.lockstep_schedule import END, Schedule, Step
+from anyzero.compiler.lower.notes import GroupNotes
 
 if TYPE_CHECKING:
     from anyzero.compiler.lower.entry import Entry
@@ -32,6 +33,7 @@ class Group:
     """Functions that run once before a region, when all vectors have reached it."""
     prefix: str
     """Of the regions' names."""
+    notes: GroupNotes | None = None
 
 
 SEVERAL = 8
@@ -68,6 +70,8 @@ def _region(e: Entry, group: Group, number: int, step: Step, schedule: Schedule,
     several = len(step.next) > 1
     if several and "  %came = alloca i32" not in e.allocations:
         e.allocations.append("  %came = alloca i32")
+    if group.notes is not None:
+        group.notes.enter(e, number)
     if number in group.combines:
         b.line(
             f"call void @{group.combines[number]}({e.arguments.typed}, {e.grid.typed}, i64 0, {group.vectors.typed}, "
