@@ -26,6 +26,7 @@ inline void store_note(uint64_t& note, uint64_t value) { std::atomic_ref<uint64_
 // Notes of local memory: 32 bits count the barriers and groups of the thread, 20 bits are the work-item in its group. Those from
 // before the last barrier with a local fence are as good as none.
 struct LocalMoment {
+  static constexpr bool kAcrossGroups = false;
   uint32_t now;
   uint32_t fence;  // the count when the last barrier with a fence was passed
 
@@ -35,11 +36,15 @@ struct LocalMoment {
   bool concurrent(uint64_t note, uint64_t item) const { return counts(note) && item_of(note) != (item & 0xFFFFF); }
   bool elsewhere(uint64_t) const { return false; }
   bool behind_barrier(uint64_t note) const { return note >> 32 != now; }
+  // Smaller notes do not count.
+  uint64_t limit() const { return uint64_t{fence} << 32; }
+  static constexpr uint64_t kNextItem = uint64_t{1} << kSiteBits;
 };
 
 // Notes of global memory: 36 bits are the group and the work-item in it, 16 bits count the barriers of the group, from 1 on. With
 // as many barriers as that, work-items of a group are taken to be in order.
 struct GlobalMoment {
+  static constexpr bool kAcrossGroups = true;
   static constexpr uint32_t kMost = 0xFFFF;
   uint64_t group;
   unsigned shift;  // bits of the work-item in its group
@@ -56,6 +61,8 @@ struct GlobalMoment {
   bool counts(uint64_t note) const { return note && (elsewhere(note) || (count_of(note) >= fence && now < kMost)); }
   bool concurrent(uint64_t note, uint64_t item) const { return counts(note) && item_of(note) != (item & kItems); }
   bool behind_barrier(uint64_t note) const { return !elsewhere(note) && count_of(note) != now; }
+  uint64_t limit() const { return 1; }
+  static constexpr uint64_t kNextItem = uint64_t{1} << 28;
 };
 
 // The notes of neighbouring granules, an array for each class; nullptr where nobody has noted any.
@@ -99,7 +106,67 @@ inline void keep_two(const Moment& moment, uint64_t* latest, uint64_t* other, si
   store_note(latest[at], mine);
 }
 
+// Does each granule of a run have no note that counts, or one of the same work-item since the last barrier? `mine` is the note of the
+// first granule's work-item; each of the others belongs to the next one.
+template <class Moment>
+inline bool quiet(const Moment& moment, const uint64_t* notes, size_t count, uint64_t mine) {
+  if (!notes) return true;
+  const uint64_t limit = moment.limit();
+  uint64_t bad = 0;
+  for (size_t i = 0; i < count; ++i, mine += Moment::kNextItem) {
+    const uint64_t note = load_note(notes[i]);
+    bad |= static_cast<uint64_t>(note >= limit) & static_cast<uint64_t>((note ^ mine) >> kSiteBits != 0);
+  }
+  return !bad;
+}
+
+template <class Moment>
+inline bool all_count(const Moment& moment, const uint64_t* notes, size_t count) {
+  const uint64_t limit = moment.limit();
+  bool all = true;
+  for (size_t i = 0; i < count; ++i) all &= load_note(notes[i]) >= limit;
+  return all;
+}
+
+template <class Moment>
+inline bool none_counts(const Moment& moment, const uint64_t* notes, size_t count) {
+  const uint64_t limit = moment.limit();
+  bool none = true;
+  for (size_t i = 0; i < count; ++i) none &= load_note(notes[i]) < limit;
+  return none;
+}
+
+template <class Moment>
+inline void fill(uint64_t* notes, size_t count, uint64_t mine) {
+  for (size_t i = 0; i < count; ++i, mine += Moment::kNextItem) store_note(notes[i], mine);
+}
+
 }  // namespace shadow
+
+// Notes reads or writes of a run of granules by work-items one after the other, where there is clearly no conflict. False, and
+// nothing is noted, where each has to be looked at.
+template <class Moment>
+inline bool note_quiet_reads(const Moment& moment, const Notes& notes, size_t at, size_t count, uint64_t mine) {
+  const auto of = [&](unsigned which) { return notes.of[which] ? notes.of[which] + at : nullptr; };
+  if (!shadow::quiet(moment, of(0), count, mine) || !shadow::quiet(moment, of(3), count, mine)) return false;
+  if (of(4) && !shadow::none_counts(moment, of(4), count)) return false;
+  if (shadow::quiet(moment, of(1), count, mine)) {
+    shadow::fill<Moment>(of(1), count, mine);
+    return true;
+  }
+  // Within a group, two readers since the last barrier stand for all.
+  return !Moment::kAcrossGroups && shadow::all_count(moment, of(2), count);
+}
+
+template <class Moment>
+inline bool note_quiet_writes(const Moment& moment, const Notes& notes, size_t at, size_t count, uint64_t mine) {
+  const auto of = [&](unsigned which) { return notes.of[which] ? notes.of[which] + at : nullptr; };
+  if (!shadow::quiet(moment, of(0), count, mine) || !shadow::quiet(moment, of(1), count, mine)) return false;
+  if (of(2) && !shadow::none_counts(moment, of(2), count)) return false;
+  if (!shadow::quiet(moment, of(3), count, mine) || (of(4) && !shadow::none_counts(moment, of(4), count))) return false;
+  shadow::fill<Moment>(of(0), count, mine);
+  return true;
+}
 
 // Notes an access of one granule. The arrays of its own class are there. Returns a note that is in conflict with it.
 template <class Moment>

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <vector>
 
@@ -25,6 +26,47 @@ constexpr size_t kWord = sizeof(uint64_t);
 struct Pool {
   std::vector<LaunchNotes*> free;
 };
+
+// Arrays of notes for reuse, by the number of granules: giving them back to the system costs more than clearing them.
+struct Arrays {
+  static constexpr size_t kKept = size_t{256} << 20;
+  std::map<size_t, std::vector<uint64_t*>> free;
+  size_t bytes = 0;
+};
+
+Guarded<Arrays>& arrays() {
+  static auto* all = new Guarded<Arrays>;  // leaked: kernels may run while the process exits
+  return *all;
+}
+
+uint64_t* take_array(size_t granules) {
+  uint64_t* array = nullptr;
+  {
+    auto all = arrays().open();
+    auto& free = all->free[granules];
+    if (!free.empty()) {
+      array = free.back();
+      free.pop_back();
+      all->bytes -= granules * sizeof *array;
+    }
+  }
+  if (!array) return static_cast<uint64_t*>(std::calloc(granules, sizeof *array));
+  std::memset(array, 0, granules * sizeof *array);
+  return array;
+}
+
+void give_array(uint64_t* array, size_t granules) {
+  if (!array) return;
+  {
+    auto all = arrays().open();
+    if (all->bytes < Arrays::kKept) {
+      all->bytes += granules * sizeof *array;
+      all->free[granules].push_back(array);
+      return;
+    }
+  }
+  std::free(array);
+}
 
 Guarded<Pool>& pool() {
   static auto* all = new Guarded<Pool>;  // leaked: kernels may run while the process exits
@@ -91,7 +133,7 @@ NotedRegion::NotedRegion(uintptr_t begin, uintptr_t size, bool allocated)
 
 NotedRegion::~NotedRegion() {
   for (size_t i = 0; pages_ && i < page_count_; ++i)
-    for (auto& array : pages_[i].of) std::free(array.load(std::memory_order_relaxed));
+    for (auto& array : pages_[i].of) give_array(array.load(std::memory_order_relaxed), granules_.load(std::memory_order_relaxed));
   std::free(static_cast<void*>(pages_));
 }
 
@@ -100,9 +142,10 @@ bool NotedRegion::page(uintptr_t address, AccessClass wanted, size_t granules, N
   Page& page = pages_[(address >> kPageBits) - first_page_];
   const auto make = [&](unsigned which) {
     if (page.of[which].load(std::memory_order_acquire)) return true;
-    auto* made = static_cast<uint64_t*>(std::calloc(granules, sizeof(uint64_t)));
+    granules_.store(granules, std::memory_order_relaxed);
+    uint64_t* made = take_array(granules);
     uint64_t* none = nullptr;
-    if (!made || !page.of[which].compare_exchange_strong(none, made, std::memory_order_acq_rel)) std::free(made);
+    if (!made || !page.of[which].compare_exchange_strong(none, made, std::memory_order_acq_rel)) give_array(made, granules);
     return page.of[which].load(std::memory_order_acquire) != nullptr;
   };
   // The second of two first: whoever sees the latest reader finds an array for the other.

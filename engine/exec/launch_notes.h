@@ -42,6 +42,7 @@ class NotedRegion {
   };
   uintptr_t begin_, size_, first_page_;
   size_t page_count_;
+  std::atomic<size_t> granules_{0};  // of a page: the same in all of a launch
   bool allocated_;
   Page* pages_;
 };

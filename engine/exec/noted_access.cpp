@@ -26,6 +26,13 @@ inline Conflict note_granule(const Moment& moment, const Notes& notes, size_t at
   return note_atomic(moment, notes, at, item, mine);
 }
 
+template <CheckedAccess kKind, class Moment>
+inline bool note_run(const Moment& moment, const Notes& notes, size_t at, size_t count, uint64_t mine) {
+  if constexpr (kKind == CheckedAccess::Load) return note_quiet_reads(moment, notes, at, count, mine);
+  if constexpr (kKind == CheckedAccess::Store) return note_quiet_writes(moment, notes, at, count, mine);
+  return false;
+}
+
 // All lanes of an access of local memory. The granules of the group's memory are numbered from its begin on.
 struct LocalWalk {
   ThreadNotes& thread;
@@ -37,8 +44,12 @@ struct LocalWalk {
   template <CheckedAccess kKind>
   void race(uint64_t mask) const {
     const auto begin = reinterpret_cast<uintptr_t>(worker.local);
-    const Notes notes = thread.local_arrays(class_of(kKind), (worker.local_bytes >> shift) + 1);
+    const Notes& notes = thread.local_arrays(class_of(kKind), (worker.local_bytes >> shift) + 1);
     const uint64_t reach = lanes.reach(), base = thread.local.note(0, number);
+    if (const size_t count = lanes.run(mask, shift)) {
+      const uint64_t offset = lanes.address(0) - begin, mine = base | (lanes.item & 0xFFFFF) << kSiteBits;
+      if (inside(offset, reach * count) && note_run<kKind>(thread.local, notes, offset >> shift, count, mine)) return;
+    }
     for (uint64_t left = mask; left; left &= left - 1) {
       const auto lane = static_cast<unsigned>(std::countr_zero(left));
       const uint64_t item = lanes.item + lane, address = lanes.address(lane), offset = address - begin;
@@ -92,6 +103,15 @@ struct GlobalWalk {
     const uint64_t base = thread.global.note(group, number);
     Notes notes{};
     uint64_t page = UINT64_MAX;
+    if (const size_t count = lanes.run(mask, shift)) {
+      const uint64_t address = lanes.address(0), item = group | lanes.item;
+      const size_t at = (address & (NotedRegion::kPage - 1)) >> shift;
+      NotedRegion* region = region_of(address);
+      if (!region || !region->page(address, class_of(kKind), NotedRegion::kPage >> shift, &notes)) return;
+      page = address >> NotedRegion::kPageBits;
+      const bool fits = at + count <= NotedRegion::kPage >> shift && region->contains(address + reach * count - 1);
+      if (fits && note_run<kKind>(thread.global, notes, at, count, base | (item & GlobalMoment::kItems) << 28)) return;
+    }
     for (uint64_t left = mask; left; left &= left - 1) {
       const auto lane = static_cast<unsigned>(std::countr_zero(left));
       const uint64_t item = group | (lanes.item + lane), mine = base | (item & GlobalMoment::kItems) << 28;
@@ -199,6 +219,7 @@ void note_group(RunningWorker& worker, uint64_t x, uint64_t y, uint64_t z) {
   thread->group_at[0] = x, thread->group_at[1] = y, thread->group_at[2] = z;
   if (thread->local.now > UINT32_MAX - GlobalMoment::kMost) {
     for (auto& array : thread->local_notes) array.clear();
+    thread->local_granules = 0;
     thread->local_written.clear();
     thread->local.now = 1;
   }

@@ -1,6 +1,8 @@
 // An access of a vector of work-items, as compiled code tells of it.
 #pragma once
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 
 #include "../layouts/gen/kernel.h"
@@ -29,6 +31,13 @@ struct NotedLanes {
     return block()[lane];
   }
   uint64_t reach() const { return is(NoteFlag::kSized) ? block()[1] : uint64_t{site.element} * site.components; }
+
+  // How many lanes from the first on access one granule each, side by side, and are all of `some`; 0 where it is not so.
+  size_t run(uint64_t some, unsigned shift) const {
+    const uint64_t granule = uint64_t{1} << shift;
+    if (!is(NoteFlag::kStrided) || some & (some + 1) || site.stride != granule || reach() != granule) return 0;
+    return static_cast<size_t>(std::countr_one(some));
+  }
 
   // The stored bytes of a component.
   const unsigned char* value(unsigned lane, unsigned component) const {

@@ -42,14 +42,14 @@ void ThreadNotes::begin(const RunningLaunch& now) {
   meetings.clear();
 }
 
-Notes ThreadNotes::local_arrays(AccessClass wanted, size_t granules) {
+void ThreadNotes::make_local_arrays(AccessClass wanted, size_t granules) {
   const auto which = static_cast<unsigned>(wanted);
   for (unsigned i = which; i <= which + (wanted != AccessClass::Write); ++i)
     if (local_notes[i].size() < granules) local_notes[i].resize(granules);
-  Notes found;
+  local_granules = granules;
   // An array that is too short is one of another class, and nothing was noted in this launch.
-  for (unsigned i = 0; i < kAccessClasses; ++i) found.of[i] = local_notes[i].size() < granules ? nullptr : local_notes[i].data();
-  return found;
+  for (unsigned i = 0; i < kAccessClasses; ++i)
+    local_cells.of[i] = local_notes[i].size() < granules ? nullptr : local_notes[i].data();
 }
 
 void ThreadNotes::global_id(uint64_t item, bool across, uint64_t* id) const {

@@ -30,6 +30,8 @@ struct ThreadNotes {
   NotedRegion* region = nullptr;
 
   std::vector<uint64_t> local_notes[kAccessClasses];
+  Notes local_cells{};  // of those that were made for so many granules
+  size_t local_granules = 0;
   std::vector<uint32_t> local_written;  // the count of `local` when the group began that wrote the granule
   std::vector<AddressRange> filled;     // offsets in local memory that were initialized when the group began
   std::vector<Meeting> meetings;
@@ -41,7 +43,11 @@ struct ThreadNotes {
     return false;
   }
   // The notes of local memory, with arrays of so many granules for this class.
-  Notes local_arrays(AccessClass wanted, size_t granules);
+  const Notes& local_arrays(AccessClass wanted, size_t granules) {
+    if (!local_cells.of[static_cast<unsigned>(wanted)] || granules != local_granules) make_local_arrays(wanted, granules);
+    return local_cells;
+  }
+  void make_local_arrays(AccessClass wanted, size_t granules);
   void make_written(size_t granules) {
     if (local_written.size() < granules) local_written.resize(granules);
   }
