@@ -65,7 +65,7 @@ struct LocalWalk {
     const auto begin = reinterpret_cast<uintptr_t>(worker.local);
     const uint64_t reach = lanes.reach();
     thread.make_written((worker.local_bytes >> shift) + 1);
-    const bool reads = lanes.kind() != CheckedAccess::Store, writes = lanes.kind() != CheckedAccess::Load;
+    const bool reads = lanes.kind() != CheckedAccess::Store, writes = lanes.writes();
     for (uint64_t left = mask; left; left &= left - 1) {
       const auto lane = static_cast<unsigned>(std::countr_zero(left));
       const uint64_t address = lanes.address(lane), offset = address - begin;
@@ -138,7 +138,7 @@ struct GlobalWalk {
       if (!region || !region->written) continue;
       const bool reads = lanes.kind() != CheckedAccess::Store && !lanes.is(NoteFlag::kMoved);
       if (reads && !region->written->all_written(address, reach)) report_uninitialized(thread, lanes, lane, region);
-      if (lanes.kind() != CheckedAccess::Load) region->written->write(address, reach);
+      if (lanes.writes()) region->written->write(address, reach);
     }
   }
 };

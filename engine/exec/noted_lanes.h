@@ -18,6 +18,7 @@ struct NotedLanes {
 
   bool is(uint32_t flag) const { return site.flags & flag; }
   CheckedAccess kind() const { return static_cast<CheckedAccess>(site.kind); }
+  bool writes() const { return kind() != CheckedAccess::Load && !is(NoteFlag::kOnlyLoads); }
   CheckedMemory memory() const { return static_cast<CheckedMemory>(site.memory); }
   const char* name() const { return reinterpret_cast<const char*>(&site + 1); }
   const uint64_t* block() const { return reinterpret_cast<const uint64_t*>(where); }

@@ -117,6 +117,8 @@ bool report_race(const ThreadNotes& thread, const NotedLanes& lanes, unsigned la
   const uint64_t other_item = region ? GlobalMoment::item_of(with.note) : LocalMoment::item_of(with.note);
   const uint64_t in_group = across ? other_item & ((uint64_t{1} << thread.launch->shift) - 1) : other_item;
   const bool same_group = !region || !thread.global.elsewhere(with.note);
+  const bool read_by_other = with.by == AccessClass::Read || with.by == AccessClass::OtherRead || other->flags & NoteFlag::kOnlyLoads;
+  if (read_by_other && (lanes.kind() == CheckedAccess::Load || lanes.is(NoteFlag::kOnlyLoads))) return false;
   if (may_be_ordered(lanes.site, *other)) return false;
   if (lanes.site.sub_group && same_group && in_group / lanes.site.sub_group == (lanes.item + lane) / lanes.site.sub_group)
     return false;

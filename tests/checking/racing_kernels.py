@@ -5,6 +5,7 @@ kernels beside them. The tests run this file in check mode.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
@@ -304,6 +305,10 @@ def zeros(count: int) -> az.Buffer:
     return ctx.to_device(np.zeros(count, np.int32))
 
 
+def floats(count: int) -> az.Buffer:
+    return ctx.to_device(np.ones(count, np.float32))
+
+
 def octets(count: int) -> az.Buffer:
     return ctx.to_device(np.zeros(count, np.uint8))
 
@@ -358,6 +363,30 @@ RUNS: dict[str, Callable[[], object]] = {
     "barriers_for_all": lambda: barriers_for_all[16](ints(16), 3),
 }
 
+module = ctx.module(Path(__file__).with_name("racing.spv"))
+"""The same mistakes, and others, in OpenCL C."""
+
+IN_C: dict[str, Callable[[], object]] = {
+    "read_other": lambda: module["read_other"][16](ints(16), group=16),
+    "read_argument": lambda: module["read_argument"][16](ints(16), az.local(16, np.int32), group=16),
+    "write_then_write": lambda: module["write_then_write"][16](ints(16), group=16),
+    "wrong_fence_local": lambda: module["wrong_fence_local"][16](ints(16), group=16),
+    "halo": lambda: module["halo"][16](ints(18), zeros(16), group=16),
+    "wrong_fence_global": lambda: module["wrong_fence_global"][32](ints(32), group=16),
+    "histogram_without_atomics": lambda: module["histogram_without_atomics"][64](ints(64), zeros(16)),
+    "whole_and_part": lambda: (a := zeros(64), module["whole_and_part"][64](a, a)),
+    "neighbours_group": lambda: module["neighbours_group"][32](ints(32), group=16),
+    "decides_by_nothing": lambda: module["decides_by_nothing"][64](nothing(64), zeros(64)),
+    "sums_nothing": lambda: module["sums_nothing"][16](ints(16), group=16),
+    "two_barriers": lambda: module["two_barriers"][16](ints(16), group=16),
+    "sub_group_of_some": lambda: module["sub_group_of_some"][16](ints(16), group=16),
+    "right_transposition": lambda: module["right_transposition"][16, 24](ints(384), zeros(384), group=(8, 8)),
+    "right_product": lambda: module["right_product"][16, 16](floats(256), floats(256), floats(256), 16, group=(8, 8)),
+    "right_sub_groups": lambda: module["right_sub_groups"][64](ints(64), group=64),
+    "right_async": lambda: module["right_async"][32](ints(32), zeros(32), group=16),
+    "right_lock": lambda: module["right_lock"][16](zeros(1), zeros(1), group=4),
+}
+
 if __name__ == "__main__":
-    for each in RUNS.values():
+    for each in (*RUNS.values(), *IN_C.values()):
         each()

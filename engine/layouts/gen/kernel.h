@@ -77,8 +77,9 @@ struct NoteFlag {
     kBeforeRelease = 64,  // an atomic operation that writes may follow
     kGeneric = 128,  // the address says which memory it is
     kValues = 256,  // the block has the values
+    kOnlyLoads = 512,  // an atomic operation that does not write
   };
-  static constexpr uint32_t kAll = 511;
+  static constexpr uint32_t kAll = 1023;
 };
 
 // The memories that a barrier orders: the second argument of az_barrier.

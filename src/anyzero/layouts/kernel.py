@@ -115,6 +115,8 @@ class NoteFlag:
     """The address says which memory it is."""
     VALUES: Final = 256
     """The block has the values."""
+    ONLY_LOADS: Final = 512
+    """An atomic operation that does not write."""
 
 
 class Fences:

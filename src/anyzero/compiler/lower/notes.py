@@ -51,7 +51,7 @@ _NOTED = GRID_BYTES + BOUNDS_BYTES * CHECKED_WORDS
 @handles("note")
 def note(e: Emitter, op: Op) -> None:
     b, what = e.b, op.info
-    if what.kind is not CheckedAccess.LOAD:
+    if what.kind is not CheckedAccess.LOAD and not what.flags & NoteFlag.ONLY_LOADS:
         e.written_words.update(range(CHECKED_WORDS) if what.argument is None else [what.argument])
     if what.argument is None:
         _call(e, op)

@@ -75,6 +75,9 @@ def _notes(op: Op, flags: int, kernel: _Kernel) -> list[Op]:
         count = 1 if op.name == "atomic" else op.info.count
         values = op.args[1:] if op.name == "store" else []
         kind = _ACCESSES[op.name]
+        if op.name == "atomic":
+            # A store reads nothing that could be uninitialized.
+            flags |= {"load": NoteFlag.ONLY_LOADS, "store": NoteFlag.MOVED}.get(op.info.kind, 0)
         return _note(op.args[0], values, kind, element_bytes(op), count, op.info.space, flags, kernel)
     if op.name == "copy":
         to, source, size = op.args
