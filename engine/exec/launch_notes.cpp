@@ -1,5 +1,7 @@
 #include "launch_notes.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
@@ -30,6 +32,7 @@ struct Pool {
 // Arrays of notes for reuse, by the number of granules: giving them back to the system costs more than clearing them.
 struct Arrays {
   static constexpr size_t kKept = size_t{256} << 20;
+  size_t in_use = 0;
   std::map<size_t, std::vector<uint64_t*>> free;
   size_t bytes = 0;
 };
@@ -39,10 +42,18 @@ Guarded<Arrays>& arrays() {
   return *all;
 }
 
+// A quarter of the machine's memory; accesses that would take more are not noted.
+size_t most_bytes() {
+  static const size_t most = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) / 4 * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return most;
+}
+
 uint64_t* take_array(size_t granules) {
   uint64_t* array = nullptr;
   {
     auto all = arrays().open();
+    if (all->in_use + granules * sizeof *array > most_bytes()) return nullptr;
+    all->in_use += granules * sizeof *array;
     auto& free = all->free[granules];
     if (!free.empty()) {
       array = free.back();
@@ -59,6 +70,7 @@ void give_array(uint64_t* array, size_t granules) {
   if (!array) return;
   {
     auto all = arrays().open();
+    all->in_use -= granules * sizeof *array;
     if (all->bytes < Arrays::kKept) {
       all->bytes += granules * sizeof *array;
       all->free[granules].push_back(array);
@@ -180,10 +192,11 @@ NotedRegion* LaunchNotes::region(uintptr_t address) {
 }
 
 void LaunchNotes::clear() {
+  granule.store(0, std::memory_order_relaxed);
   for (uint32_t i = count_.exchange(0); i-- > 0;) delete regions_[i].load(std::memory_order_relaxed);
-  for (NotedPlace& place : places) {
-    place.site.store(nullptr, std::memory_order_relaxed);
-    place.instruction.store(0, std::memory_order_relaxed);
+  for (uint32_t i = used_places.exchange(0); i-- > 0;) {
+    places[i].site.store(nullptr, std::memory_order_relaxed);
+    places[i].instruction.store(0, std::memory_order_relaxed);
   }
 }
 
@@ -211,8 +224,12 @@ void prepare_notes(RunningLaunch& running, const Launch& launch) {
 }
 
 void finish_notes(RunningLaunch& running) {
-  if (under_way && !under_way->empty() && under_way->back() == running.notes) under_way->pop_back();
-  give_back(running.notes);
+  // Those behind it were left by faults.
+  for (LaunchNotes* last = nullptr; last != running.notes && !under_way->empty();) {
+    last = under_way->back();
+    under_way->pop_back();
+    give_back(last);
+  }
   running.notes = nullptr;
 }
 

@@ -42,7 +42,7 @@ class NotedRegion {
   };
   uintptr_t begin_, size_, first_page_;
   size_t page_count_;
-  std::atomic<size_t> granules_{0};  // of a page: the same in all of a launch
+  std::atomic<size_t> granules_{0};  // of a page
   bool allocated_;
   Page* pages_;
 };
@@ -59,6 +59,15 @@ struct LaunchNotes {
   uint64_t group_items;
   unsigned shift;
   std::array<NotedPlace, kLastSite + 1> places;
+  std::atomic<uint32_t> granule{0};
+  std::atomic<uint32_t> used_places{0};  // so many from the first on at most
+
+  // Functions that are called by address may have been compiled with another granule than the kernel: theirs are left out.
+  bool agrees_on(uint32_t size) {
+    uint32_t first = granule.load(std::memory_order_relaxed);
+    if (first == size) return true;
+    return first == 0 && (granule.compare_exchange_strong(first, size, std::memory_order_relaxed) || first == size);
+  }
 
   // The region around an address; nullptr where nothing is to be noted.
   NotedRegion* region(uintptr_t address);

@@ -119,6 +119,7 @@ struct GlobalWalk {
       for (const uint64_t end = address + reach; address < end; address = (address >> shift << shift) + (uint64_t{1} << shift)) {
         if (address >> NotedRegion::kPageBits != page || !thread.region->contains(address)) {
           NotedRegion* region = region_of(address);
+          page = UINT64_MAX;
           if (!region || !region->page(address, class_of(kKind), NotedRegion::kPage >> shift, &notes)) break;
           page = address >> NotedRegion::kPageBits;
         }
@@ -180,9 +181,13 @@ void note_access(RunningWorker& worker, const NoteSite& site, uint64_t where, ui
   ThreadNotes* thread = mask ? thread_notes(worker) : nullptr;
   if (!thread) return;
   LaunchNotes& launch = *thread->launch;
+  if (!launch.agrees_on(site.granule)) return;
   const uint32_t number = std::min(site.number, kLastSite);
   NotedPlace& place = launch.places[number];
   if (!place.site.load(std::memory_order_relaxed)) {
+    uint32_t used = launch.used_places.load(std::memory_order_relaxed);
+    while (used <= number && !launch.used_places.compare_exchange_weak(used, number + 1)) {
+    }
     place.instruction.store(instruction, std::memory_order_relaxed);
     place.site.store(&site, std::memory_order_release);
   }

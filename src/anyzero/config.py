@@ -434,7 +434,8 @@ class Config:
         _checks,
         default=None,
         shown="`off`",
-        accepts="`on`, `off`, `all`; or some of `memory`, `sync`, `strict`, `races`, `init`, `stop`, separated by commas",
+        accepts="`on`, `off`, `all`; or some of `memory`, `sync`, `strict`, "
+        "`races`, `init`, `stop`, separated by commas",
         meaning="Look for mistakes of programs and kernels, and report them on stderr. `on` is `memory,sync,strict`, "
         "`all` also `races` and `init`; with `stop`, a kernel ends at its first mistake. `anyzero check` sets it.",
     )

@@ -1,5 +1,5 @@
-"""Kernels with one mistake each that concerns work-items among themselves, on the line whose comment names them, and right
-kernels beside them. The tests run this file in check mode.
+"""Kernels with one mistake each that concerns work-items among themselves, on the line whose comment names them, and
+right kernels beside them. The tests run this file in check mode.
 """
 
 from __future__ import annotations
@@ -268,7 +268,7 @@ def early_return(a: az.ptr[az.i32], n: az.i32):  # type: ignore[no-untyped-def]
 @az.kernel(group=64)
 def loop_of_own_length(a: az.ptr[az.i32]):  # type: ignore[no-untyped-def]
     own = az.i32(az.local_id(0))
-    for turn in range(a[own]):
+    for _ in range(a[own]):
         az.barrier()  # loop_of_own_length
     a[own] = own
 
@@ -290,7 +290,7 @@ def sub_group_in_a_branch(a: az.ptr[az.i32]):  # type: ignore[no-untyped-def]
 @az.kernel(group=16)
 def barriers_for_all(a: az.ptr[az.i32], n: az.i32):  # type: ignore[no-untyped-def]
     own = az.i32(az.local_id(0))
-    for turn in range(n):
+    for _ in range(n):
         az.barrier()
     if n > 2:
         az.barrier()

@@ -64,16 +64,16 @@ class Listener:
             if mask >> lane & 1:
                 single = site.flags & (NoteFlag.UNIFORM | NoteFlag.STRIDED)
                 address = block[0] + (lane * stride if site.flags & NoteFlag.STRIDED else 0) if single else block[lane]
-                self.accesses.append(
-                    Noted(CheckedAccess(site.kind), CheckedMemory(site.memory), item + lane, address)
-                )
+                self.accesses.append(Noted(CheckedAccess(site.kind), CheckedMemory(site.memory), item + lane, address))
 
 
 @pytest.mark.parametrize("lanes", [1, 8])
 def test_given_a_copy_then_each_work_item_notes_a_load_and_a_store(lanes: int) -> None:
     source, room = np.arange(13, dtype=np.int32), np.zeros(13, np.int32)
     listener = Listener()
-    made = compile_kernel(kernel(COPY, "%global_i32 %global_i32"), "main", Options(level=1, lanes=lanes, check_races=True))
+    made = compile_kernel(
+        kernel(COPY, "%global_i32 %global_i32"), "main", Options(level=1, lanes=lanes, check_races=True)
+    )
     native.Loaded(made, engine=listener.engine)([source, room], (13,), (13,))
     for kind, array in ((CheckedAccess.LOAD, source), (CheckedAccess.STORE, room)):
         told = sorted((each.item, each.address) for each in listener.accesses if each.kind is kind)

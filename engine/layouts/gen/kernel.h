@@ -186,8 +186,8 @@ static_assert(offsetof(CheckSite, alignment) == 24);
 static_assert(offsetof(CheckSite, lanes) == 28);
 static_assert(offsetof(CheckSite, stride) == 32);
 
-// An access of a kernel that notes its accesses, for checks of races and of uninitialized memory, or a place where work-items
-// meet: what az_note and az_meet are told of it. The name of the variable follows, with a zero byte.
+// An access that a kernel notes, for checks of races and uninitialized memory, or a place where work-items meet: what az_note
+// and az_meet are told of it. The name of the variable follows, with a zero byte.
 struct NoteSite {
   uint32_t word;  // of the instruction in the SPIR-V module
   uint32_t number;  // of the site in its kernel, from 0 on

@@ -164,26 +164,26 @@ RULES: Final = {
         Rule(
             "divergent-barrier",
             "sync",
-            "If one work-item of a group reaches a barrier or a collective operation of the group, all of them reach it.",
-            "Move the barrier out of the branch or loop, and let work-items without work go on to the end instead of returning early.",
+            "If one work-item of a group reaches a barrier or a collective operation, all of them reach it.",
+            "Move it out of the branch or loop, and let work-items without work go on instead of returning early.",
         ),
         Rule(
             "divergent-sub-group",
             "sync",
-            "All work-items of a sub-group reach its collective operations together, unless the operation is a non-uniform one.",
+            "All work-items of a sub-group reach its collective operations, unless these are non-uniform ones.",
             "Move the operation out of the branch, or use the non-uniform form of it.",
         ),
         Rule(
             "local-race",
             "races",
-            "Between a write to local memory and another work-item's access of it lies a barrier, unless both are atomic.",
+            "Between a write to local memory and another work-item's access lies a barrier, or both are atomic.",
             "Put a barrier with a local fence between the two lines, or use atomic operations in both.",
         ),
         Rule(
             "global-race",
             "races",
-            "Work-items of a launch that share memory, one of them writing, are of one group with a barrier between, or use atomic operations.",
-            "Use atomic operations in both places, give each work-item memory of its own, or use two launches; within a group, a barrier with a global fence.",
+            "Work-items share memory that one of them writes by atomic operations only, or behind a barrier.",
+            "Use atomic operations, or two launches; within a group, a barrier with a global fence.",
         ),
         Rule(
             "missing-fence",

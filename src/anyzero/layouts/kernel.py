@@ -436,7 +436,7 @@ NOTE_SITE_OFFSETS: Final = {
 
 
 class NoteSite(tuple[int, int, int, int, int, int, int, int, int, int, int]):
-    """An access of a kernel that notes its accesses, for checks of races and of uninitialized memory, or a place where work-items meet.
+    """An access that a kernel notes, for checks of races and uninitialized memory, or a place where work-items meet.
 
     What az_note and az_meet are told of it. The name of the variable follows, with a zero byte.
     """

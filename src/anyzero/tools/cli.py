@@ -286,7 +286,9 @@ def _parser() -> argparse.ArgumentParser:
     judge = add("check", "run a program and report its mistakes", _CHECK, _check)
     judge.usage = "anyzero check [options] [--] PROGRAM [ARGUMENT …]"
     judge.set_defaults(failure=125)
-    judge.add_argument("--only", metavar="CHECKS", help="some of memory,sync,strict,races,init; default the first three")
+    judge.add_argument(
+        "--only", metavar="CHECKS", help="some of memory,sync,strict,races,init; default the first three"
+    )
     judge.add_argument("--stop", action="store_true", help="end a kernel at its first mistake")
     judge.add_argument(
         "--format", choices=["text", "json", "sarif"], default="text", help="format of the report; default text"

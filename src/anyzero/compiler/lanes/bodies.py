@@ -192,7 +192,7 @@ def run_widen_induction(unit: VersionUnit) -> None:
 def run_notes(unit: VersionUnit) -> None:
     options = unit.options
     if options.notes:
-        note_accesses(unit.body, unit.shapes)
+        note_accesses(unit.body, unit.shapes, called=unit.name == "function")
     if options.check_sync:
         note_meetings(unit.body, unit.shapes)
 

@@ -57,7 +57,7 @@ def compiled(unit: KernelUnit) -> CompiledKernel:
         turns="unknown" if not end.known else "arguments" if end.varies else "constant",
         provisional=unit.options.quick and unit.options.level > 0,
         checked=unit.options.check_memory,
-        noted=unit.options.notes or unit.options.check_sync,
+        noted=bool(unit.out.note_sites),
         fits_groups=_fits_groups(unit),
         lanes_because=unit.lanes_because,
         lines=_lines(unit),

@@ -121,8 +121,7 @@ def write_group_loops(unit: NumberingUnit) -> None:
     local = initialized(unit.general.body.variables)
     declare(local, out)
     large = ready.streams.large(choices.cache_bytes)
-    told = choices.options.notes or choices.options.check_sync
-    notes = group_notes(ready.regions, out) if told else None
+    notes = group_notes(ready.regions, out) if out.note_sites else None
 
     def around(symbol: str, choices: Choices, twice: bool) -> str:
         return group_entry(

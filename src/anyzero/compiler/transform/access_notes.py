@@ -1,5 +1,5 @@
-"""Notes of accesses, and of the lanes that meet: the engine finds races and uninitialized reads from the first, barriers
-that some work-items miss from the second.
+"""Notes of accesses, and of the lanes that meet: the engine finds races and uninitialized reads from the first, and
+barriers that some work-items miss from the second.
 
 A note stands in front of its access. It says which memory the access is of, as far as that is known, and whether atomic
 operations of the work-item may order it with accesses of others.
@@ -29,9 +29,11 @@ class _Kernel(NamedTuple):
     """Are there barriers of sub-groups?"""
 
 
-def note_accesses(body: Body, shapes: Shapes) -> None:
-    """Puts a `note` in front of each access of memory that work-items share."""
-    kernel = _Kernel(_granule(body), any(op.name == "barrier" and op.info == "sub_group" for op in body.ops))
+def note_accesses(body: Body, shapes: Shapes, called: bool = False) -> None:
+    """Puts a `note` in front of each access of memory that work-items share. `called` says that the body is a function
+    that is called by its address.
+    """
+    kernel = _Kernel(1 if called else _granule(body), any(op.name == "barrier" and op.info == "sub_group" for op in body.ops))
     order = _order(body)
     moved = _moved(body)
     for block in body.blocks:
@@ -140,11 +142,13 @@ def _note(
 
 
 def _granule(body: Body) -> int:
-    """The largest power of two that all accesses begin and end at; 1 where functions do accesses of their own."""
+    """The largest power of two that all accesses begin and end at; 1 where functions do accesses as well."""
     found = LARGEST_GRANULE
     for op in body.ops:
-        if op.name in ("copy", "call", "parameter", "result"):
+        if op.name == "call" or (op.name == "copy" and op.args[2].name != "const"):
             return 1
+        if op.name == "copy":
+            found = min(found, _lowest_bit(op.args[2].info or 1), max(op.info.alignment, 1))
         if op.name == "group_copy":
             found = min(found, _lowest_bit(op.info.count), op.info.alignment)
         elif op.name in _ACCESSES and op.info.space not in ("private", "constant", "code"):
@@ -179,12 +183,10 @@ def _moved(body: Body) -> set[Op]:
         for user in users.get(value, ()):
             if user in seen:
                 continue
-            if user.name == "store":
-                if user.args[0] is value:
-                    return False
-            elif user.name not in _FORWARDS or (user.name == "select" and user.args[0] is value):
-                return False
-            elif not only_stored(user, seen):
+            decided_by = user.name == "select" and user.args[0] is value
+            if user.name == "store" and user.args[0] is not value:
+                continue
+            if user.name not in _FORWARDS or decided_by or not only_stored(user, seen):
                 return False
         return True
 
