@@ -52,9 +52,7 @@ struct GlobalMoment {
   uint32_t fence;
 
   static constexpr uint64_t kItems = (uint64_t{1} << 36) - 1;
-  uint64_t note(uint64_t item, uint32_t site) const {
-    return (item & kItems) << 28 | uint64_t{now} << kSiteBits | site;
-  }
+  uint64_t note(uint64_t item, uint32_t site) const { return (item & kItems) << 28 | uint64_t{now} << kSiteBits | site; }
   static uint64_t item_of(uint64_t note) { return note >> 28; }
   static uint32_t count_of(uint64_t note) { return static_cast<uint32_t>(note >> kSiteBits & 0xFFFF); }
   bool elsewhere(uint64_t note) const { return note && item_of(note) >> shift != (group & kItems >> shift); }
@@ -106,8 +104,8 @@ inline void keep_two(const Moment& moment, uint64_t* latest, uint64_t* other, si
   store_note(latest[at], mine);
 }
 
-// Does each granule of a run have no note that counts, or one of the same work-item since the last barrier? `mine` is the note of the
-// first granule's work-item; each of the others belongs to the next one.
+// Does each granule of a run have no note that counts, or one of the same work-item since the last barrier? `mine` is the note of
+// the first granule's work-item; each of the others belongs to the next one.
 template <class Moment>
 inline bool quiet(const Moment& moment, const uint64_t* notes, size_t count, uint64_t mine) {
   if (!notes) return true;

@@ -61,7 +61,11 @@ uint64_t* take_array(size_t granules) {
       all->bytes -= granules * sizeof *array;
     }
   }
-  if (!array) return static_cast<uint64_t*>(std::calloc(granules, sizeof *array));
+  if (!array) {
+    array = static_cast<uint64_t*>(std::calloc(granules, sizeof *array));
+    if (!array) arrays().open()->in_use -= granules * sizeof *array;
+    return array;
+  }
   std::memset(array, 0, granules * sizeof *array);
   return array;
 }
@@ -234,9 +238,8 @@ void finish_notes(RunningLaunch& running) {
 }
 
 void note_unchecked_launch(const Launch& launch) {
-  each_pointer(launch, [](const Argument&, size_t, uintptr_t address) {
-    note_all_written(reinterpret_cast<const void*>(address));
-  });
+  each_pointer(launch,
+               [](const Argument&, size_t, uintptr_t address) { note_all_written(reinterpret_cast<const void*>(address)); });
 }
 
 }  // namespace anyzero

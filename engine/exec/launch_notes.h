@@ -53,8 +53,8 @@ struct NotedPlace {
 };
 
 struct LaunchNotes {
-  uint64_t serial;                // of the launch
-  const void* frame;              // the stack address of its RunningLaunch
+  uint64_t serial;    // of the launch
+  const void* frame;  // the stack address of its RunningLaunch
   bool races, init, sync;
   uint64_t group_items;
   unsigned shift;

@@ -34,7 +34,8 @@ void report_missing(const ThreadNotes& thread, Rule rule, const NoteSite& site, 
     Finding finding{rule, place, {}, {}, {}, {}, {}, {}};
     finding.kernel = kernel;
     finding.message = "kernel " + kernel + ": " + std::to_string(arrived) + " of " + std::to_string(all) + " work-items of the " +
-                      (rule == Rule::DivergentBarrier ? "group" : "sub-group") + (arrived == 1 ? " reaches " : " reach ") + name_of(site);
+                      (rule == Rule::DivergentBarrier ? "group" : "sub-group") + (arrived == 1 ? " reaches " : " reach ") +
+                      name_of(site);
     finding.work_item = item_text(thread, one);
     finding.stack = stack_of(*thread.running, instruction);
     finding.other = "missing is work-item " + item_text(thread, missing);

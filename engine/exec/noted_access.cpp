@@ -76,7 +76,8 @@ struct LocalWalk {
         all &= when == thread.group_began;
         if (writes) when = thread.group_began;
       }
-      if (reads && !all && !lanes.is(NoteFlag::kMoved) && !thread.is_filled(offset)) report_uninitialized(thread, lanes, lane, nullptr);
+      if (reads && !all && !lanes.is(NoteFlag::kMoved) && !thread.is_filled(offset))
+        report_uninitialized(thread, lanes, lane, nullptr);
     }
   }
 
@@ -176,8 +177,7 @@ bool is_local(const NotedLanes& lanes) {
 
 }  // namespace
 
-void note_access(RunningWorker& worker, const NoteSite& site, uint64_t where, uint64_t mask, uint64_t item,
-                 uintptr_t instruction) {
+void note_access(RunningWorker& worker, const NoteSite& site, uint64_t where, uint64_t mask, uint64_t item, uintptr_t instruction) {
   ThreadNotes* thread = mask ? thread_notes(worker) : nullptr;
   if (!thread) return;
   LaunchNotes& launch = *thread->launch;

@@ -117,7 +117,8 @@ bool report_race(const ThreadNotes& thread, const NotedLanes& lanes, unsigned la
   const uint64_t other_item = region ? GlobalMoment::item_of(with.note) : LocalMoment::item_of(with.note);
   const uint64_t in_group = across ? other_item & ((uint64_t{1} << thread.launch->shift) - 1) : other_item;
   const bool same_group = !region || !thread.global.elsewhere(with.note);
-  const bool read_by_other = with.by == AccessClass::Read || with.by == AccessClass::OtherRead || other->flags & NoteFlag::kOnlyLoads;
+  const bool read_by_other =
+      with.by == AccessClass::Read || with.by == AccessClass::OtherRead || other->flags & NoteFlag::kOnlyLoads;
   if (read_by_other && (lanes.kind() == CheckedAccess::Load || lanes.is(NoteFlag::kOnlyLoads))) return false;
   if (may_be_ordered(lanes.site, *other)) return false;
   if (lanes.site.sub_group && same_group && in_group / lanes.site.sub_group == (lanes.item + lane) / lanes.site.sub_group)
@@ -131,8 +132,7 @@ bool report_race(const ThreadNotes& thread, const NotedLanes& lanes, unsigned la
     Finding finding{rule, number, {}, {}, {}, {}, {}, {}};
     finding.kernel = thread.running->code->facts().name;
     finding.message = "kernel " + finding.kernel + " " + verb(lanes.kind()) + " " + bytes_text(lanes.reach()) + " of " +
-                      memory_text(lanes, region, address) + ", which another work-item " +
-                      does(with.by) +
+                      memory_text(lanes, region, address) + ", which another work-item " + does(with.by) +
                       (behind_barrier ? ", and the barrier between them has no fence for this memory"
                        : same_group   ? ", with no barrier between them"
                                       : " in another group");
@@ -158,9 +158,10 @@ void report_uninitialized(const ThreadNotes& thread, const NotedLanes& lanes, un
     const uint64_t address = lanes.address(lane);
     Finding finding{rule, number, {}, {}, {}, {}, {}, {}};
     finding.kernel = thread.running->code->facts().name;
-    finding.message = "kernel " + finding.kernel + " " + verb(lanes.kind()) + " " + bytes_text(lanes.reach()) + " of " +
-                      memory_text(lanes, region, address) +
-                      (region ? ", which nothing has written since it was allocated" : ", which no work-item of the group has written");
+    finding.message =
+        "kernel " + finding.kernel + " " + verb(lanes.kind()) + " " + bytes_text(lanes.reach()) + " of " +
+        memory_text(lanes, region, address) +
+        (region ? ", which nothing has written since it was allocated" : ", which no work-item of the group has written");
     finding.work_item = item_text(thread, lanes.item + lane, false);
     finding.stack = stack_of(*thread.running, lanes.instruction);
     if (region) finding.memory = where_is(address);

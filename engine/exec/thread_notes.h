@@ -51,7 +51,8 @@ struct ThreadNotes {
   void make_written(size_t granules) {
     if (local_written.size() < granules) local_written.resize(granules);
   }
-  // The global id of a work-item by its number in the current group, or in the launch; `across` where the number has the group, too.
+  // The global id of a work-item by its number in the current group, or in the launch; `across` where the number has the group,
+  // too.
   void global_id(uint64_t item, bool across, uint64_t* id) const;
 };
 

@@ -65,9 +65,9 @@ ze_result_t before_zeCommandListAppendImageCopyToMemoryExt(ze_command_list_handl
                                                            const ze_image_region_t* region, uint32_t row_pitch,
                                                            uint32_t slice_pitch, ze_event_handle_t signal, uint32_t n,
                                                            ze_event_handle_t* waits);
-ze_result_t before_zeCommandListAppendQueryKernelTimestamps(ze_command_list_handle_t list, uint32_t count, ze_event_handle_t* events,
-                                                            void* to, const size_t* offsets, ze_event_handle_t signal, uint32_t n,
-                                                            ze_event_handle_t* waits);
+ze_result_t before_zeCommandListAppendQueryKernelTimestamps(ze_command_list_handle_t list, uint32_t count,
+                                                            ze_event_handle_t* events, void* to, const size_t* offsets,
+                                                            ze_event_handle_t signal, uint32_t n, ze_event_handle_t* waits);
 ze_result_t before_zeMemGetIpcHandle(ze_context_handle_t context, const void* pointer, ze_ipc_mem_handle_t* handle);
 
 // Order: synchronization.cpp

@@ -14,14 +14,14 @@ ze_result_t defined(const void* pointer) {
 
 }  // namespace
 
-ze_result_t before_zeCommandListAppendImageCopyToMemory(ze_command_list_handle_t, void* to, ze_image_handle_t, const ze_image_region_t*,
-                                                        ze_event_handle_t, uint32_t, ze_event_handle_t*) {
+ze_result_t before_zeCommandListAppendImageCopyToMemory(ze_command_list_handle_t, void* to, ze_image_handle_t,
+                                                        const ze_image_region_t*, ze_event_handle_t, uint32_t, ze_event_handle_t*) {
   return defined(to);
 }
 
 ze_result_t before_zeCommandListAppendImageCopyToMemoryExt(ze_command_list_handle_t, void* to, ze_image_handle_t,
-                                                           const ze_image_region_t*, uint32_t, uint32_t, ze_event_handle_t, uint32_t,
-                                                           ze_event_handle_t*) {
+                                                           const ze_image_region_t*, uint32_t, uint32_t, ze_event_handle_t,
+                                                           uint32_t, ze_event_handle_t*) {
   return defined(to);
 }
 

@@ -33,7 +33,8 @@ def note_accesses(body: Body, shapes: Shapes, called: bool = False) -> None:
     """Puts a `note` in front of each access of memory that work-items share. `called` says that the body is a function
     that is called by its address.
     """
-    kernel = _Kernel(1 if called else _granule(body), any(op.name == "barrier" and op.info == "sub_group" for op in body.ops))
+    sub_groups = any(op.name == "barrier" and op.info == "sub_group" for op in body.ops)
+    kernel = _Kernel(1 if called else _granule(body), sub_groups)
     order = _order(body)
     moved = _moved(body)
     for block in body.blocks:
