@@ -1,5 +1,6 @@
 #include "meetings.h"
 
+#include <algorithm>
 #include <bit>
 #include <functional>
 #include <string>
@@ -53,7 +54,8 @@ uint64_t first_item(const std::vector<uint64_t>& words, uint64_t flip) {
 }  // namespace
 
 void add_meeting(ThreadNotes& thread, const NoteSite& site, uint64_t there, uint64_t here, uint64_t item, uintptr_t instruction) {
-  if (!site.kind) {
+  const auto kind = static_cast<Meeting>(site.kind);
+  if (kind == Meeting::SubGroup) {
     if (const uint64_t missing = there & ~here; missing && here) {
       const auto lane = [&](uint64_t bits) { return item + static_cast<unsigned>(std::countr_zero(bits)); };
       report_missing(thread, Rule::DivergentSubGroup, site, instruction, static_cast<uint64_t>(std::popcount(here)),
@@ -61,16 +63,23 @@ void add_meeting(ThreadNotes& thread, const NoteSite& site, uint64_t there, uint
     }
     return;
   }
-  if (!here) return;
-  Meeting* found = nullptr;
-  for (Meeting& each : thread.meetings)
-    if (each.site->number == site.number) found = &each;
-  if (!found) {
-    thread.meetings.push_back({&site, instruction, 0, std::vector<uint64_t>((thread.launch->group_items + 63) / 64)});
-    found = &thread.meetings.back();
+  const uint64_t told = kind == Meeting::Missing ? there & ~here : here;
+  if (!told) return;
+  MeetingNotes* found = nullptr;
+  for (MeetingNotes& each : thread.meetings)
+    if (!each.site || each.site->number == site.number) {
+      found = &each;
+      break;
+    }
+  if (!found) found = &thread.meetings.emplace_back();
+  if (!found->site) {
+    found->site = &site;
+    found->instruction = instruction;
+    found->count = 0;
+    found->items.assign((thread.launch->group_items + 63) / 64, 0);
   }
-  found->arrived += static_cast<uint64_t>(std::popcount(here));
-  for (uint64_t left = here; left; left &= left - 1) {
+  found->count += static_cast<uint64_t>(std::popcount(told));
+  for (uint64_t left = told; left; left &= left - 1) {
     const uint64_t each = item + static_cast<unsigned>(std::countr_zero(left));
     if (each < thread.launch->group_items) found->items[each / 64] |= uint64_t{1} << each % 64;
   }
@@ -78,11 +87,16 @@ void add_meeting(ThreadNotes& thread, const NoteSite& site, uint64_t there, uint
 
 void finish_meetings(ThreadNotes& thread) {
   const uint64_t all = thread.launch->group_items;
-  for (const Meeting& each : thread.meetings)
-    if (each.arrived < all)
-      report_missing(thread, Rule::DivergentBarrier, *each.site, each.instruction, each.arrived, all, first_item(each.items, 0),
-                     first_item(each.items, ~uint64_t{0}));
-  thread.meetings.clear();
+  for (MeetingNotes& each : thread.meetings) {
+    if (!each.site) break;
+    const NoteSite& site = *std::exchange(each.site, nullptr);
+    const bool missing = static_cast<Meeting>(site.kind) == Meeting::Missing;
+    const uint64_t arrived = missing ? all - std::min(each.count, all) : each.count, flip = missing ? ~uint64_t{0} : 0;
+    // A barrier that nobody has reached was only passed by.
+    if (arrived && arrived < all)
+      report_missing(thread, Rule::DivergentBarrier, site, each.instruction, arrived, all, first_item(each.items, flip),
+                     first_item(each.items, ~flip));
+  }
 }
 
 }  // namespace anyzero

@@ -10,11 +10,11 @@
 
 namespace anyzero {
 
-// Work-items that have reached a barrier.
-struct Meeting {
-  const NoteSite* site;
-  uintptr_t instruction;
-  uint64_t arrived;
+// Work-items that have reached a barrier, or that are missing there.
+struct MeetingNotes {
+  const NoteSite* site = nullptr;  // nullptr for one that is free, as are all behind it
+  uintptr_t instruction = 0;
+  uint64_t count = 0;
   std::vector<uint64_t> items;  // a bit each
 };
 
@@ -34,7 +34,7 @@ struct ThreadNotes {
   size_t local_granules = 0;
   std::vector<uint32_t> local_written;  // the count of `local` when the group began that wrote the granule
   std::vector<AddressRange> filled;     // offsets in local memory that were initialized when the group began
-  std::vector<Meeting> meetings;
+  std::vector<MeetingNotes> meetings;
 
   void begin(const RunningLaunch& now);
   bool is_filled(uint64_t offset) const {

@@ -64,6 +64,22 @@ struct CheckFlag {
   static constexpr uint32_t kAll = 63;
 };
 
+// Where work-items meet, and which vectors tell of it.
+enum class Meeting : uint32_t {
+  SubGroup = 0,  // a sub-group; those with a missing lane
+  Group = 1,  // a group; all vectors
+  Missing = 2,  // a group; only vectors with a missing lane
+};
+constexpr bool is_known(Meeting value) {
+  switch (value) {
+    case Meeting::SubGroup:
+    case Meeting::Group:
+    case Meeting::Missing:
+      return true;
+  }
+  return false;
+}
+
 // What is known of a noted access. Where there is a block, it has numbers of 64 bits: one address, or those of all lanes; the
 // number of bytes; the values that are stored, a vector for each component.
 struct NoteFlag {
@@ -191,7 +207,7 @@ static_assert(offsetof(CheckSite, stride) == 32);
 struct NoteSite {
   uint32_t word;  // of the instruction in the SPIR-V module
   uint32_t number;  // of the site in its kernel, from 0 on
-  uint32_t kind;  // CheckedAccess; of a meeting, 1 for one of the whole group
+  uint32_t kind;  // CheckedAccess; or Meeting
   uint32_t memory;  // CheckedMemory
   uint32_t flags;  // NoteFlag
   uint32_t element;  // bytes of a component

@@ -28,6 +28,7 @@ __all__ = [
     "FaultKind",
     "Fences",
     "Grid",
+    "Meeting",
     "NoteFlag",
     "NoteSite",
     "NotedArgument",
@@ -88,6 +89,17 @@ class CheckFlag:
     """Elements of the lanes lie side by side: distances are `lanes` times as long."""
     SIZED: Final = 32
     """The number of bytes follows the address; the engine only reports."""
+
+
+class Meeting(enum.IntEnum):
+    """Where work-items meet, and which vectors tell of it."""
+
+    SUB_GROUP = 0
+    """A sub-group; those with a missing lane."""
+    GROUP = 1
+    """A group; all vectors."""
+    MISSING = 2
+    """A group; only vectors with a missing lane."""
 
 
 class NoteFlag:
@@ -483,7 +495,7 @@ class NoteSite(tuple[int, int, int, int, int, int, int, int, int, int, int]):
 
     @property
     def kind(self) -> int:
-        """CheckedAccess; of a meeting, 1 for one of the whole group."""
+        """CheckedAccess; or Meeting."""
         return self[2]
 
     @property

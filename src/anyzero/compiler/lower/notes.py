@@ -24,6 +24,7 @@ from anyzero.layouts.kernel import (
     GRID_OFFSETS,
     CheckedAccess,
     Fences,
+    Meeting,
     NotedArgument,
     NoteFlag,
     NoteSite,
@@ -175,8 +176,22 @@ def meet(e: Emitter, op: Op) -> None:
     one = b.constant(1, I64)
     here = one if mask is None else e.bits(mask)
     there = one if e.frame.mask is None else e.bits(e.frame.mask)
-    fixed = NoteSite(int(op.word) & 0xFFFFFFFF, 0, int(what.group), 0, 0, 0, 0, max(e.lanes, 1), 0, 0, 0)
-    tell(e, "az_meet", _MEET, _constant(e, fixed, what.name), there, here)
+    # Where all vectors come, only those with a missing lane have something to tell.
+    all_come = what.group and e.lockstep
+    kind = Meeting.MISSING if all_come else Meeting.GROUP if what.group else Meeting.SUB_GROUP
+    fixed = NoteSite(int(op.word) & 0xFFFFFFFF, 0, kind, 0, 0, 0, 0, max(e.lanes, 1), 0, 0, 0)
+    site = _constant(e, fixed, what.name)
+    if kind is Meeting.GROUP:
+        tell(e, "az_meet", _MEET, site, there, here)
+        return
+    known, missing, join = e.known, e.label(), e.label()
+    b.branch(b.compare("ne", there, here), missing, join, unlikely=True)
+    e.start(missing)
+    e.remember(known)
+    tell(e, "az_meet", _MEET, site, there, here)
+    b.jump(join)
+    e.start(join)
+    e.forget_since(known)
 
 
 def tell(e: Emitter, name: str, declared: str, site: str, first: Value, bits: Value) -> None:

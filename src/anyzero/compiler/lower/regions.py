@@ -323,7 +323,7 @@ def _write(
     assert isinstance(b, ValueNumbering)
     e = Emitter(choices, ready.shapes, ready.masks, frames[0], b, HANDLERS)
     e.check_sites, e.note_sites = out.check_sites, out.note_sites
-    e.written_words = out.written_words
+    e.written_words, e.lockstep = out.written_words, ready.schedule is not None
     e.used, e.constants, e.streams, e.crossing = ready.used, out.constants, ready.streams.stores, ready.crossing
     if rows is not None:
         e.run_rows(rows, frames, row_columns.write_columns)
