@@ -79,7 +79,7 @@ examples:
   anyzero check -- ./vector_add 1024                     report mistakes on stderr while the program runs
   anyzero check --only memory,sync -- python program.py
   anyzero check --format sarif -o out.sarif -- ./tests   for GitHub's code scanning
-  anyzero check --only races,init -- ./program           slower: at most 20 times the time of the kernels
+  anyzero check --only races,init -- ./program           what work-items do to each other; kernels take long
   anyzero check --stop -- ./program                      kernels end at their first mistake
 
 Checks: memory (accesses out of bounds, freed memory, leaks), sync (waits that never end, objects still in use, barriers
