@@ -71,7 +71,7 @@ RULES: Final = {
     )
 }
 '''
-KINDS = ("memory", "sync", "strict")
+KINDS = ("memory", "sync", "strict", "races", "init")
 
 
 def outputs(path: Path) -> Iterator[Output]:

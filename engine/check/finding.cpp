@@ -237,12 +237,14 @@ uint32_t kinds_of(std::string_view text) {
       {"memory", kCheckMemory},
       {"sync", kCheckSync},
       {"strict", kCheckStrict},
+      {"races", kCheckRaces},
+      {"init", kCheckInit},
       {"stop", kCheckStop},
       {"on", kUsual},
       {"1", kUsual},
       {"off", 0},
       {"0", 0},
-      {"all", kUsual},
+      {"all", kUsual | kCheckRaces | kCheckInit},
   };
   uint32_t kinds = 0;
   while (!text.empty()) {

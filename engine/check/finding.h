@@ -13,6 +13,8 @@ namespace anyzero {
 inline constexpr uint32_t kCheckMemory = static_cast<uint32_t>(CheckKind::Memory);
 inline constexpr uint32_t kCheckSync = static_cast<uint32_t>(CheckKind::Sync);
 inline constexpr uint32_t kCheckStrict = static_cast<uint32_t>(CheckKind::Strict);
+inline constexpr uint32_t kCheckRaces = static_cast<uint32_t>(CheckKind::Races);
+inline constexpr uint32_t kCheckInit = static_cast<uint32_t>(CheckKind::Init);
 inline constexpr uint32_t kCheckStop = 1u << 16;   // a kernel ends at its first mistake
 inline constexpr uint32_t kCheckPrint = 1u << 17;  // findings go to stderr, too
 

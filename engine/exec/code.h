@@ -104,6 +104,8 @@ class Code {
   }
 
   // True when it compares its accesses with the bounds of memory.
+  bool watched() const { return facts_.flags & (KernelFlag::kChecked | KernelFlag::kNoted); }
+  bool noted() const { return facts_.flags & KernelFlag::kNoted; }
   bool checked() const { return facts_.flags & KernelFlag::kChecked; }
   // True when it knows nothing of its groups, so that it may run in others.
   bool flat() const { return facts_.flags & KernelFlag::kFlat; }

@@ -22,7 +22,9 @@ struct Argument {
   std::string name;  // behind its type, as OpenCL C writes it, and a blank
 
   bool operator==(const Argument&) const = default;
-  bool counts_turns() const { return kind != ArgumentKind::Image && access; }
+  bool counts_turns() const { return kind != ArgumentKind::Image && access & 1; }
+  // Of a kernel that notes its accesses: may it write through the pointer?
+  bool written() const { return kind != ArgumentKind::Image && access & 2; }
   bool pointer() const { return kind == ArgumentKind::Global || kind == ArgumentKind::Constant; }
 };
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "../check/finding.h"
 #include "../objects/devices/device.h"
 #include "../system/clock.h"
 #include "../system/settings.h"
@@ -15,6 +16,7 @@
 #include "cooperate.h"
 #include "kernel_memory.h"
 #include "kernel_stack.h"
+#include "launch_notes.h"
 #include "pool.h"
 #include "reach.h"
 #include "running.h"
@@ -143,6 +145,11 @@ uint64_t run_adaptively(RunningLaunch& running, Code& code, uint64_t groups, Bus
   return spent;
 }
 
+[[gnu::noinline]] void prepare_watched(RunningLaunch& running, const Launch& launch, const Code& code) {
+  if (code.checked()) prepare_checks(running, launch);
+  if (code.noted()) prepare_notes(running, launch);
+}
+
 void run(const Launch& launch, Busy& busy, const Reach* reach) {
   RunningLaunch running;
   running.reach = reach;
@@ -169,7 +176,10 @@ void run(const Launch& launch, Busy& busy, const Reach* reach) {
     running.grid.global_size[i] = uint64_t{count[i]} * launch.group_size[i];
     if (running.grid.global_size[i] != 1) running.grid.dimensions = i + 1;
   }
-  if (code.checked()) prepare_checks(running, launch);
+  if (code.watched())
+    prepare_watched(running, launch, code);
+  else if (is_checked(kCheckInit)) [[unlikely]]
+    note_unchecked_launch(launch);
   if (settings.kernel_timeout_ms) {
     start_watchdog();
     running.limit.deadline = now_ns() + settings.kernel_timeout_ms * 1'000'000;
@@ -193,6 +203,7 @@ void run(const Launch& launch, Busy& busy, const Reach* reach) {
     const uint64_t* size = running.grid.global_size;
     launch.code->note_work(spent ? spent : times(times(code.pace(), size[0]), size[1] * size[2]) / 1000, launch.group_size);
   }
+  if (running.notes) finish_notes(running);
 }
 
 }  // namespace

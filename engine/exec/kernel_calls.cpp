@@ -9,6 +9,7 @@
 #include "code.h"
 #include "kernel_memory.h"
 #include "kernel_stack.h"
+#include "noted_access.h"
 #include "output.h"
 #include "packet.h"
 #include "printf.h"
@@ -53,6 +54,11 @@ asm(R"(
   AZ_ON_HOST_STACK az_check_store, az_check_on_host_stack
   AZ_ON_HOST_STACK az_bounds_of, az_bounds_of_on_host_stack
   AZ_ON_HOST_STACK az_resident_apart, az_resident_apart_on_host_stack
+  AZ_ON_HOST_STACK az_note, az_note_on_host_stack
+  AZ_ON_HOST_STACK az_meet, az_meet_on_host_stack
+  AZ_ON_HOST_STACK az_group, az_group_on_host_stack
+  AZ_ON_HOST_STACK az_barrier, az_barrier_on_host_stack
+  AZ_ON_HOST_STACK az_filled, az_filled_on_host_stack
 
   .p2align 4
   .globl az_private_overrun
@@ -173,6 +179,37 @@ __attribute__((visibility("hidden"), used)) void az_bounds_of_on_host_stack(anyz
   const anyzero::Limit* limit = std::exchange(anyzero::current_limit, nullptr);
   anyzero::look_bounds_up(running(worker), addresses, count, lanes, found);
   anyzero::current_limit = limit;
+}
+
+__attribute__((visibility("hidden"), used)) void az_note_on_host_stack(anyzero::Worker* worker, const anyzero::NoteSite* site,
+                                                                       uint64_t where, uint64_t lanes, uint64_t item,
+                                                                       uintptr_t instruction) {
+  const anyzero::Limit* limit = std::exchange(anyzero::current_limit, nullptr);
+  anyzero::note_access(running(worker), *site, where, lanes, item, instruction);
+  anyzero::current_limit = limit;
+}
+
+__attribute__((visibility("hidden"), used)) void az_meet_on_host_stack(anyzero::Worker* worker, const anyzero::NoteSite* site,
+                                                                       uint64_t there, uint64_t here, uint64_t item,
+                                                                       uintptr_t instruction) {
+  const anyzero::Limit* limit = std::exchange(anyzero::current_limit, nullptr);
+  anyzero::note_meeting(running(worker), *site, there, here, item, instruction);
+  anyzero::current_limit = limit;
+}
+
+__attribute__((visibility("hidden"), used)) void az_group_on_host_stack(anyzero::Worker* worker, uint64_t x, uint64_t y,
+                                                                        uint64_t z) {
+  anyzero::note_group(running(worker), x, y, z);
+}
+
+__attribute__((visibility("hidden"), used)) void az_barrier_on_host_stack(anyzero::Worker* worker, uint32_t fences) {
+  const anyzero::Limit* limit = std::exchange(anyzero::current_limit, nullptr);
+  anyzero::note_barrier(running(worker), fences);
+  anyzero::current_limit = limit;
+}
+
+__attribute__((visibility("hidden"), used)) void az_filled_on_host_stack(anyzero::Worker* worker, uint64_t offset, uint64_t size) {
+  anyzero::note_filled(running(worker), offset, size);
 }
 
 __attribute__((visibility("hidden"), used)) void az_fault_on_host_stack(anyzero::Worker*, uint32_t kind, uint64_t value, uint64_t,

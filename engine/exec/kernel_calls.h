@@ -24,6 +24,13 @@ void az_check_store(anyzero::Worker* worker, const anyzero::CheckSite* site, uin
 // Begin of the memory around each of `count` addresses whose lane is in the mask, then the sizes.
 void az_bounds_of(anyzero::Worker* worker, const uintptr_t* addresses, uint64_t count, uint64_t lanes, uint64_t* found);
 
+// Of kernels that note their accesses, see noted_access.h.
+void az_note(anyzero::Worker* worker, const anyzero::NoteSite* site, uint64_t where, uint64_t lanes, uint64_t item);
+void az_meet(anyzero::Worker* worker, const anyzero::NoteSite* site, uint64_t there, uint64_t here, uint64_t item);
+void az_group(anyzero::Worker* worker, uint64_t x, uint64_t y, uint64_t z);
+void az_barrier(anyzero::Worker* worker, uint32_t fences);
+void az_filled(anyzero::Worker* worker, uint64_t offset, uint64_t size);
+
 // Ends the kernel; `kind` is a FaultKind.
 [[noreturn]] void az_fault(anyzero::Worker* worker, uint32_t kind, uint64_t value);
 

@@ -57,6 +57,19 @@ void after_zeCommandListDestroy(ze_result_t result, ze_command_list_handle_t obj
 void after_zeCommandQueueDestroy(ze_result_t result, ze_command_queue_handle_t object);
 ze_result_t before_zeContextDestroy(ze_context_handle_t context);
 
+// Contents of device memory: initialization.cpp
+ze_result_t before_zeCommandListAppendImageCopyToMemory(ze_command_list_handle_t list, void* to, ze_image_handle_t from,
+                                                        const ze_image_region_t* region, ze_event_handle_t signal, uint32_t n,
+                                                        ze_event_handle_t* waits);
+ze_result_t before_zeCommandListAppendImageCopyToMemoryExt(ze_command_list_handle_t list, void* to, ze_image_handle_t from,
+                                                           const ze_image_region_t* region, uint32_t row_pitch,
+                                                           uint32_t slice_pitch, ze_event_handle_t signal, uint32_t n,
+                                                           ze_event_handle_t* waits);
+ze_result_t before_zeCommandListAppendQueryKernelTimestamps(ze_command_list_handle_t list, uint32_t count,
+                                                            ze_event_handle_t* events, void* to, const size_t* offsets,
+                                                            ze_event_handle_t signal, uint32_t n, ze_event_handle_t* waits);
+ze_result_t before_zeMemGetIpcHandle(ze_context_handle_t context, const void* pointer, ze_ipc_mem_handle_t* handle);
+
 // Order: synchronization.cpp
 ze_result_t before_zeEventHostReset(ze_event_handle_t event);
 ze_result_t before_zeEventDestroy(ze_event_handle_t event);

@@ -8,6 +8,7 @@
 
 #include "../abi/handle.h"
 #include "../check/finding.h"
+#include "../exec/written_memory.h"
 #include "../objects/commands/command_list.h"
 #include "../objects/commands/command_queue.h"
 #include "../objects/memory/allocation.h"
@@ -51,6 +52,10 @@ void note_object(ze_result_t result, const void* context, const Handle* made, co
   if (result == ZE_RESULT_SUCCESS) note(result, context, *made, 0, what);
 }
 
+void forget_memory(ze_result_t result, const void* pointer) {
+  if (result == ZE_RESULT_SUCCESS) forget_written(reinterpret_cast<uintptr_t>(pointer));
+}
+
 void forget(ze_result_t result, const void* object) {
   if (result == ZE_RESULT_SUCCESS) registry().open()->erase(reinterpret_cast<uintptr_t>(object));
 }
@@ -86,8 +91,11 @@ ze_result_t before_zeContextDestroy(ze_context_handle_t context) {
   return ZE_RESULT_SUCCESS;
 }
 
-void after_zeMemAllocDevice(ze_result_t result, ze_context_handle_t context, const ze_device_mem_alloc_desc_t*, size_t size, size_t,
-                            ze_device_handle_t, void** pointer) {
+void after_zeMemAllocDevice(ze_result_t result, ze_context_handle_t context, const ze_device_mem_alloc_desc_t* desc, size_t size,
+                            size_t, ze_device_handle_t, void** pointer) {
+  // Imported memory has contents already.
+  if (result == ZE_RESULT_SUCCESS && is_checked(kCheckInit) && !(desc && desc->pNext))
+    track_written(reinterpret_cast<uintptr_t>(*pointer), size);
   note_memory(result, context, pointer, size, "device");
 }
 
@@ -101,10 +109,14 @@ void after_zeMemAllocShared(ze_result_t result, ze_context_handle_t context, con
   note_memory(result, context, pointer, size, "shared");
 }
 
-void after_zeMemFree(ze_result_t result, ze_context_handle_t, void* pointer) { forget(result, pointer); }
+void after_zeMemFree(ze_result_t result, ze_context_handle_t, void* pointer) {
+  forget(result, pointer);
+  forget_memory(result, pointer);
+}
 
 void after_zeMemFreeExt(ze_result_t result, ze_context_handle_t, const ze_memory_free_ext_desc_t*, void* pointer) {
   forget(result, pointer);
+  forget_memory(result, pointer);
 }
 
 void after_zeCommandQueueCreate(ze_result_t result, ze_context_handle_t context, ze_device_handle_t, const ze_command_queue_desc_t*,

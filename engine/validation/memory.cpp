@@ -5,6 +5,7 @@
 #include "../abi/error.h"
 #include "../abi/handle.h"
 #include "../check/finding.h"
+#include "../exec/written_memory.h"
 #include "../objects/commands/command_list.h"
 #include "../objects/devices/driver.h"
 #include "../objects/memory/allocation.h"
@@ -67,8 +68,14 @@ ze_result_t check_span(const void* pointer, uint64_t bytes, const char* does) {
   return fail(freed ? ZE_RESULT_ERROR_INVALID_ARGUMENT : ZE_RESULT_ERROR_INVALID_SIZE, "%s (%s)", message, where);
 }
 
+// Memory that a command writes counts as written from now on, although the command may run later: better than a false alarm.
+ze_result_t check_write(const void* to, uint64_t bytes) {
+  if (is_checked(kCheckInit)) note_written(to, bytes);
+  return check_span(to, bytes, "writes");
+}
+
 ze_result_t check_copy(const void* to, const void* from, uint64_t size) {
-  if (ze_result_t r = check_span(to, size, "writes")) return r;
+  if (ze_result_t r = check_write(to, size)) return r;
   return check_span(from, size, "reads");
 }
 
@@ -106,7 +113,7 @@ ze_result_t before_zeCommandListAppendMemoryCopyFromContext(ze_command_list_hand
 
 ze_result_t before_zeCommandListAppendMemoryFill(ze_command_list_handle_t, void* to, const void*, size_t, size_t size,
                                                  ze_event_handle_t, uint32_t, ze_event_handle_t*) {
-  return check_span(to, size, "writes");
+  return check_write(to, size);
 }
 
 ze_result_t before_zeCommandListAppendMemoryCopyRegion(ze_command_list_handle_t, void* to, const ze_copy_region_t* to_region,
@@ -114,13 +121,13 @@ ze_result_t before_zeCommandListAppendMemoryCopyRegion(ze_command_list_handle_t,
                                                        const ze_copy_region_t* from_region, uint32_t from_pitch,
                                                        uint32_t from_slice_pitch, ze_event_handle_t, uint32_t, ze_event_handle_t*) {
   if (to_region)
-    if (ze_result_t r = check_span(to, span_of(*to_region, to_pitch, to_slice_pitch), "writes")) return r;
+    if (ze_result_t r = check_write(to, span_of(*to_region, to_pitch, to_slice_pitch))) return r;
   return from_region ? check_span(from, span_of(*from_region, from_pitch, from_slice_pitch), "reads") : ZE_RESULT_SUCCESS;
 }
 
 ze_result_t before_zeCommandListAppendWriteGlobalTimestamp(ze_command_list_handle_t, uint64_t* to, ze_event_handle_t, uint32_t,
                                                            ze_event_handle_t*) {
-  return check_span(to, sizeof *to, "writes");
+  return check_write(to, sizeof *to);
 }
 
 ze_result_t before_zeCommandListAppendMemoryPrefetch(ze_command_list_handle_t, const void* pointer, size_t size) {

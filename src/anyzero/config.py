@@ -22,7 +22,7 @@ from anyzero.trust import process
 __all__ = ["Config", "ConfigError", "DeviceSelector", "Variable", "markdown", "parse_size", "read", "variables"]
 
 LOG_LEVELS: Final = ("off", "error")
-CHECKS: Final = ("memory", "sync", "strict")
+CHECKS: Final = ("memory", "sync", "strict", "races", "init")
 """Values of ``ANYZERO_LOG``; the position is the engine's level."""
 
 LOADERS: Final = ("ours", "system")
@@ -434,9 +434,10 @@ class Config:
         _checks,
         default=None,
         shown="`off`",
-        accepts="`on`, `off`, `all`; or some of `memory`, `sync`, `strict`, `stop`, separated by commas",
-        meaning="Look for mistakes of programs and kernels, and report them on stderr. `on` is `memory,sync,strict`; "
-        "with `stop`, a kernel ends at its first mistake. `anyzero check` sets it.",
+        accepts="`on`, `off`, `all`; or some of `memory`, `sync`, `strict`, "
+        "`races`, `init`, `stop`, separated by commas",
+        meaning="Look for mistakes of programs and kernels, and report them on stderr. `on` is `memory,sync,strict`, "
+        "`all` also `races` and `init`; with `stop`, a kernel ends at its first mistake. `anyzero check` sets it.",
     )
     check_report: str | None = _variable(
         "ANYZERO_CHECK_REPORT",

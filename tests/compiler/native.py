@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from anyzero.compiler.compiled import CompiledKernel
-from anyzero.layouts.kernel import CHECKED_WORDS, Bounds, Grid, Worker
+from anyzero.layouts.kernel import CHECKED_WORDS, Bounds, Grid, NotedArgument, Worker
 from tests.compiler.loading import load
 
 GUARD = 4096
@@ -90,7 +90,10 @@ class Loaded:
         dimensions = max([1, *(d + 1 for d in range(3) if sizes[d] > 1)])
         threes = (tuple(each) for each in (counts, groups, offsets, sizes))
         table = b"".join(bounds.get(word, Bounds(0, 2**64 - 1)).pack() for word in range(CHECKED_WORDS))
-        grid = _words(Grid(*threes, dimensions, strip or counts[0]).pack() + (table if kernel.checked else b""))
+        if kernel.noted:
+            table += bytes([NotedArgument.LOADS | NotedArgument.STORES]) * CHECKED_WORDS
+        watched = kernel.checked or kernel.noted
+        grid = _words(Grid(*threes, dimensions, strip or counts[0]).pack() + (table if watched else b""))
         vectors = -(-groups[0] // kernel.lanes) * groups[1] * groups[2]
         scratch_bytes = kernel.scratch_fixed + kernel.scratch_per_vector * vectors
         local, scratch = _aligned(local_bytes), _aligned(scratch_bytes)

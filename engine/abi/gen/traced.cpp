@@ -93,6 +93,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyToMemory(ze_command_li
   CallRecord record(8);
   CheckedCall checked("zeCommandListAppendImageCopyToMemory", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) if (const ze_result_t refused = before_zeCommandListAppendImageCopyToMemory(hCommandList, dstptr, hSrcImage, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendImageCopyToMemory(hCommandList, dstptr, hSrcImage, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(hSrcImage), as_word(pSrcRegion), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -103,6 +104,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyToMemoryExt(ze_command
   CallRecord record(9);
   CheckedCall checked("zeCommandListAppendImageCopyToMemoryExt", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) if (const ze_result_t refused = before_zeCommandListAppendImageCopyToMemoryExt(hCommandList, dstptr, hSrcImage, pSrcRegion, destRowPitch, destSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendImageCopyToMemoryExt(hCommandList, dstptr, hSrcImage, pSrcRegion, destRowPitch, destSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(hSrcImage), as_word(pSrcRegion), as_word(destRowPitch), as_word(destSlicePitch), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -266,6 +268,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendQueryKernelTimestamps(ze_comman
   CallRecord record(25);
   CheckedCall checked("zeCommandListAppendQueryKernelTimestamps", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) if (const ze_result_t refused = before_zeCommandListAppendQueryKernelTimestamps(hCommandList, numEvents, phEvents, dstptr, pOffsets, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendQueryKernelTimestamps(hCommandList, numEvents, phEvents, dstptr, pOffsets, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(numEvents), as_word(phEvents), as_word(dstptr), as_word(pOffsets), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -1813,6 +1816,8 @@ ze_result_t ZE_APICALL traced_zeMemGetFileDescriptorFromIpcHandleExp(ze_context_
 ze_result_t ZE_APICALL traced_zeMemGetIpcHandle(ze_context_handle_t hContext, const void* ptr, ze_ipc_mem_handle_t* pIpcHandle) {
   if (!is_watched()) [[likely]] return zeMemGetIpcHandle(hContext, ptr, pIpcHandle);
   CallRecord record(201);
+  CheckedCall checked("zeMemGetIpcHandle", __builtin_return_address(0));
+  if (checked) if (const ze_result_t refused = before_zeMemGetIpcHandle(hContext, ptr, pIpcHandle)) return refused;
   const ze_result_t result = zeMemGetIpcHandle(hContext, ptr, pIpcHandle);
   record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(pIpcHandle));
   return result;

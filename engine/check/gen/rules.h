@@ -9,6 +9,8 @@ enum class CheckKind : uint32_t {
   Memory = 1,
   Sync = 2,
   Strict = 4,
+  Races = 8,
+  Init = 16,
 };
 
 enum class Rule : uint32_t {
@@ -34,6 +36,13 @@ enum class Rule : uint32_t {
   WrongStructureType,
   UnknownStructure,
   ClosedList,
+  DivergentBarrier,
+  DivergentSubGroup,
+  LocalRace,
+  GlobalRace,
+  MissingFence,
+  UninitializedRead,
+  UninitializedLocal,
 };
 
 struct RuleText {
@@ -66,6 +75,13 @@ inline constexpr RuleText kRules[] = {
     {"wrong-structure-type", CheckKind::Strict, "A structure begins with the value of ze_structure_type_t that belongs to it.", "Set stype, and pNext to null."},
     {"unknown-structure", CheckKind::Strict, "A pNext chain holds only structures that the function knows.", "Remove it, or set pNext to null: it may not be initialized."},
     {"closed-list", CheckKind::Strict, "Nothing may be appended to a closed command list.", "Append before zeCommandListClose, or reset the list first."},
+    {"divergent-barrier", CheckKind::Sync, "If one work-item of a group reaches a barrier or a collective operation, all of them reach it.", "Move it out of the branch or loop, and let work-items without work go on instead of returning early."},
+    {"divergent-sub-group", CheckKind::Sync, "All work-items of a sub-group reach its collective operations, unless these are non-uniform ones.", "Move the operation out of the branch, or use the non-uniform form of it."},
+    {"local-race", CheckKind::Races, "Between a write to local memory and another work-item's access lies a barrier, or both are atomic.", "Put a barrier with a local fence between the two lines, or use atomic operations in both."},
+    {"global-race", CheckKind::Races, "Work-items share memory that one of them writes by atomic operations only, or behind a barrier.", "Use atomic operations, or two launches; within a group, a barrier with a global fence."},
+    {"missing-fence", CheckKind::Races, "A barrier orders accesses of those memories only that its fences name.", "Name the other memory as well: CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE."},
+    {"uninitialized-read", CheckKind::Init, "Device memory has no defined contents until a kernel, a copy or a fill has written it.", "Fill or copy to the allocation first, or read only the part that was written."},
+    {"uninitialized-local", CheckKind::Init, "Local memory has no defined contents when a group begins.", "Let the work-items of the group write it, with a barrier behind, before it is read."},
 };
 
 inline const RuleText& text_of(Rule rule) { return kRules[static_cast<uint32_t>(rule)]; }

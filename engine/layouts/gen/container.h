@@ -38,7 +38,7 @@ struct ContainerArgument {
   uint32_t size;  // bytes in the argument block
   uint32_t offset;  // in the argument block
   uint32_t alignment;  // a power of two
-  uint32_t access;  // of an image: 0 read, 1 write, 2 both; of others: 1 where the trip count of a loop depends on it
+  uint32_t access;  // of an image: 0 read, 1 write, 2 both; of others: 1 where the trip count of a loop depends on it, and 2 where a kernel that notes its accesses may write through it
   uint32_t name_bytes;  // length of type, blank and name, as OpenCL C writes them
 };
 static_assert(sizeof(ContainerArgument) == 24);

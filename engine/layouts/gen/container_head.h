@@ -25,8 +25,9 @@ struct KernelFlag {
     kSharesRows = 256,  // many rows of work-items read the same memory
     kFitsGroups = 512,  // code for groups of one size, from `improve`, may be faster
     kChecked = 1024,  // it checks its accesses of memory, and finds Bounds behind the Grid
+    kNoted = 2048,  // it tells the engine of its accesses or of meetings of work-items, and finds NotedArgument behind the Bounds
   };
-  static constexpr uint32_t kAll = 2047;
+  static constexpr uint32_t kAll = 4095;
 };
 
 // The fixed part of a container.

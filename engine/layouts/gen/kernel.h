@@ -64,6 +64,58 @@ struct CheckFlag {
   static constexpr uint32_t kAll = 63;
 };
 
+// Where work-items meet, and which vectors tell of it.
+enum class Meeting : uint32_t {
+  SubGroup = 0,  // a sub-group; those with a missing lane
+  Group = 1,  // a group; all vectors
+  Missing = 2,  // a group; only vectors with a missing lane
+};
+constexpr bool is_known(Meeting value) {
+  switch (value) {
+    case Meeting::SubGroup:
+    case Meeting::Group:
+    case Meeting::Missing:
+      return true;
+  }
+  return false;
+}
+
+// What is known of a noted access. Where there is a block, it has numbers of 64 bits: one address, or those of all lanes; the
+// number of bytes; the values that are stored, a vector for each component.
+struct NoteFlag {
+  enum : uint32_t {
+    kUniform = 1,  // one address for all lanes
+    kStrided = 2,  // the address of lane 0; the others follow by `stride`
+    kBlock = 4,  // a block instead of an address
+    kSized = 8,  // the block has the number of bytes
+    kMoved = 16,  // what is loaded is only stored elsewhere
+    kAfterAcquire = 32,  // an atomic operation whose result the work-item looks at may come before
+    kBeforeRelease = 64,  // an atomic operation that writes may follow
+    kGeneric = 128,  // the address says which memory it is
+    kValues = 256,  // the block has the values
+    kOnlyLoads = 512,  // an atomic operation that does not write
+  };
+  static constexpr uint32_t kAll = 1023;
+};
+
+// The memories that a barrier orders: the second argument of az_barrier.
+struct Fences {
+  enum : uint32_t {
+    kLocal = 1,  // local memory
+    kGlobal = 2,  // global memory
+  };
+  static constexpr uint32_t kAll = 3;
+};
+
+// What is noted of accesses through a pointer among the arguments: a byte for each 8 bytes of arguments behind the Bounds.
+struct NotedArgument {
+  enum : uint32_t {
+    kLoads = 1,  // what is read
+    kStores = 2,  // what is written
+  };
+  static constexpr uint32_t kAll = 3;
+};
+
 // Why compiled code ends its kernel: the second argument of az_fault.
 enum class FaultKind : uint32_t {
   Division = 1,  // integer division by zero
@@ -149,5 +201,33 @@ static_assert(offsetof(CheckSite, components) == 20);
 static_assert(offsetof(CheckSite, alignment) == 24);
 static_assert(offsetof(CheckSite, lanes) == 28);
 static_assert(offsetof(CheckSite, stride) == 32);
+
+// An access that a kernel notes, for checks of races and uninitialized memory, or a place where work-items meet: what az_note
+// and az_meet are told of it. The name of the variable follows, with a zero byte.
+struct NoteSite {
+  uint32_t word;  // of the instruction in the SPIR-V module
+  uint32_t number;  // of the site in its kernel, from 0 on
+  uint32_t kind;  // CheckedAccess; or Meeting
+  uint32_t memory;  // CheckedMemory
+  uint32_t flags;  // NoteFlag
+  uint32_t element;  // bytes of a component
+  uint32_t components;  // of a work-item, side by side
+  uint32_t lanes;  // of the vector
+  uint32_t stride;  // with `strided`: bytes from one lane's address to the next one's, a signed number
+  uint32_t granule;  // bytes, a power of two: all accesses of the kernel begin and end at its multiples
+  uint32_t sub_group;  // work-items of a sub-group, where a barrier of sub-groups may order the access; else 0
+};
+static_assert(sizeof(NoteSite) == 44);
+static_assert(offsetof(NoteSite, word) == 0);
+static_assert(offsetof(NoteSite, number) == 4);
+static_assert(offsetof(NoteSite, kind) == 8);
+static_assert(offsetof(NoteSite, memory) == 12);
+static_assert(offsetof(NoteSite, flags) == 16);
+static_assert(offsetof(NoteSite, element) == 20);
+static_assert(offsetof(NoteSite, components) == 24);
+static_assert(offsetof(NoteSite, lanes) == 28);
+static_assert(offsetof(NoteSite, stride) == 32);
+static_assert(offsetof(NoteSite, granule) == 36);
+static_assert(offsetof(NoteSite, sub_group) == 40);
 
 }  // namespace anyzero

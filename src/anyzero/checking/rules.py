@@ -21,6 +21,8 @@ KINDS: Final = {
     "memory": 1,
     "sync": 2,
     "strict": 4,
+    "races": 8,
+    "init": 16,
 }
 """The checks, and the bit of each in the engine."""
 
@@ -158,6 +160,48 @@ RULES: Final = {
             "strict",
             "Nothing may be appended to a closed command list.",
             "Append before zeCommandListClose, or reset the list first.",
+        ),
+        Rule(
+            "divergent-barrier",
+            "sync",
+            "If one work-item of a group reaches a barrier or a collective operation, all of them reach it.",
+            "Move it out of the branch or loop, and let work-items without work go on instead of returning early.",
+        ),
+        Rule(
+            "divergent-sub-group",
+            "sync",
+            "All work-items of a sub-group reach its collective operations, unless these are non-uniform ones.",
+            "Move the operation out of the branch, or use the non-uniform form of it.",
+        ),
+        Rule(
+            "local-race",
+            "races",
+            "Between a write to local memory and another work-item's access lies a barrier, or both are atomic.",
+            "Put a barrier with a local fence between the two lines, or use atomic operations in both.",
+        ),
+        Rule(
+            "global-race",
+            "races",
+            "Work-items share memory that one of them writes by atomic operations only, or behind a barrier.",
+            "Use atomic operations, or two launches; within a group, a barrier with a global fence.",
+        ),
+        Rule(
+            "missing-fence",
+            "races",
+            "A barrier orders accesses of those memories only that its fences name.",
+            "Name the other memory as well: CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE.",
+        ),
+        Rule(
+            "uninitialized-read",
+            "init",
+            "Device memory has no defined contents until a kernel, a copy or a fill has written it.",
+            "Fill or copy to the allocation first, or read only the part that was written.",
+        ),
+        Rule(
+            "uninitialized-local",
+            "init",
+            "Local memory has no defined contents when a group begins.",
+            "Let the work-items of the group write it, with a barrier behind, before it is read.",
         ),
     )
 }

@@ -39,7 +39,7 @@ class check:  # noqa: N801
         >>> with az.check(), az.device().context() as ctx:
         ...     x = ctx.to_device(np.ones(1000, np.float32))
 
-    `kinds` are some of "memory", "sync" and "strict"; without any, all three. Kernels
+    `kinds` are some of "memory", "sync", "strict", "races" and "init"; without any, the first three. Kernels
     are checked if their modules are created in the block. With `stop`, a kernel ends at its first mistake. With
     `raises=False`, see `findings` after the block.
     """

@@ -41,6 +41,12 @@ class Options:
     """Does the kernel ask the engine before it touches memory? For devices without on-demand paging."""
     check_memory: bool = False
     """Are accesses compared with the bounds of the memory that their pointers were made from?"""
+    check_races: bool = False
+    """Does the kernel tell the engine of its accesses, for checks of races between work-items?"""
+    check_init: bool = False
+    """The same for reads of memory that was never written."""
+    check_sync: bool = False
+    """Does the kernel tell the engine which work-items reach barriers and collective operations?"""
     cache_bytes: int | None = None
     """What the caches are taken to hold; None for what the processor that is there has."""
     quick: bool = False
@@ -51,6 +57,16 @@ class Options:
     """The size of the groups of all launches that run this code; None where launches may have groups of any size. A
     kernel that requires a size has that one, and one with sub-groups, whose size programs see, ignores this.
     """
+
+    @property
+    def notes(self) -> bool:
+        """Does the kernel tell the engine of its accesses?"""
+        return self.check_races or self.check_init
+
+    @property
+    def one_version(self) -> bool:
+        """Is there one version of the kernel: to be ready soon, or because checks are to see each access once?"""
+        return self.quick or self.notes
 
 
 Turns = Literal["unknown", "arguments", "constant"]
@@ -67,7 +83,9 @@ class Argument:
     offset: int
     alignment: int
     access: int = 0
-    """Of an image: 0 read, 1 write, 2 both. Of anything else: 1 where the number of a loop's turns depends on it."""
+    """Of an image: 0 read, 1 write, 2 both. Of anything else: 1 where the number of a loop's turns depends on it, and 2
+    where a kernel that notes its accesses may write through it.
+    """
     type: str = ""
     """As OpenCL C writes it, as far as that is known: ``float4``, ``global int*``, ``image2d_t``, ``struct``."""
 
@@ -124,6 +142,8 @@ class CompiledKernel:
     """
     checked: bool = False
     """Does it check its accesses of memory?"""
+    noted: bool = False
+    """Does it tell the engine of its accesses, or of meetings of work-items?"""
     fits_groups: bool = False
     """May code for groups of one size be faster?"""
     lanes_because: str = field(default="", compare=False)

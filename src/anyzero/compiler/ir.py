@@ -29,8 +29,8 @@ The vocabulary, `name(arguments) info`; `operations.py` says what is true of eac
     atomic(pointer, operands…) Atomic
     fence            scope
     barrier          "group" or "sub_group"; later also Combine, or "joint" where regions end but nobody waits,
-                     or "piece" where a long body is cut
-    group(operands…) Collective
+                     or "piece" where a long body is cut; its flags name the memories that it orders: local global
+    group(operands…) Collective; its flags are "converged" where all lanes of a sub-group have to reach it
     group_copy(to, from, elements, stride) Access: once for the whole group; its count is an element's bytes, its space
                      that of `to`; the stride, in elements, belongs to the side that is global memory
     image_read(image, [sampler], coordinates…, [lod]) ImageAccess → 4 parts
@@ -56,6 +56,8 @@ Written by transformations that come after the translation:
     bounds           (word of the arguments, "begin" or "size"): of the memory that a pointer among them leads to
     bounds_of(pointer) → 2 parts, begin and size, which the engine looks up
     check(begin, size) Check: the access behind it is reported, and not done, where it is out of these bounds
+    note(pointer, [bytes as i64 | stored components…]) Note: the engine is told of the access behind it
+    meet             Meet: the engine is told which lanes reach the operation behind it
 """
 
 from __future__ import annotations
@@ -188,6 +190,39 @@ class Check:
     """Is it a private array whose elements of all lanes lie side by side?"""
     operand: int = 0
     """Which pointer of the access; those of copies have a check each, and no number of components."""
+
+
+@dataclass(slots=True, frozen=True, eq=False)
+class Note:
+    """An access that the engine is told of."""
+
+    kind: CheckedAccess
+    element: int
+    """Bytes of a component."""
+    count: int
+    """Components side by side; 0 where the number of bytes is an operand."""
+    memory: CheckedMemory
+    name: str
+    """Of the variable."""
+    flags: int
+    """Of NoteFlag: those that do not depend on the shape of the pointer."""
+    granule: int
+    """All accesses of the kernel begin and end at multiples of so many bytes."""
+    argument: int | None = None
+    """The word of the arguments that the pointer was made from; the engine says whether to note its accesses."""
+    once: bool = False
+    """Does the first work-item of the group do it for all?"""
+    sub_groups: bool = False
+    """Are there barriers of sub-groups?"""
+
+
+@dataclass(slots=True, frozen=True)
+class Meet:
+    """A barrier or a collective operation."""
+
+    group: bool
+    """Of the whole group, or of a sub-group."""
+    name: str
 
 
 @dataclass(slots=True, eq=False)

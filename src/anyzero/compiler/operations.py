@@ -123,6 +123,8 @@ _ROWS = (
     _op("bounds",           0,    "always",   "once",  0,    "",       "",       0, "pure cheap"),
     _op("bounds_of",        1,    "operands", "once",  1,    "",       "",       0, "placed long"),
     _op("check",            2,    "operands", "once",  1,    "",       "",       0, "effect traps"),
+    _op("note",             None, "operands", "each",  1,    "",       "",       1, "effect"),
+    _op("meet",             0,    "always",   "each",  1,    "",       "",       0, "effect"),
     _op("atomic",           None, "never",    "each",  1,    "memory", "memory", 1, "effect orders long"),
     _op("fence",            0,    "always",   "once",  1,    "",       "",       0, "effect orders"),
     # Groups

@@ -90,7 +90,11 @@ class ContainerArgument(tuple[int, int, int, int, int, int]):
 
     @property
     def access(self) -> int:
-        """Of an image: 0 read, 1 write, 2 both; of others: 1 where the trip count of a loop depends on it."""
+        """Of an image.
+
+        0 read, 1 write, 2 both; of others: 1 where the trip count of a loop depends on it, and 2 where a kernel
+        that notes its accesses may write through it.
+        """
         return self[4]
 
     @property

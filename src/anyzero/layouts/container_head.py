@@ -43,6 +43,8 @@ class KernelFlag:
     """Code for groups of one size, from `improve`, may be faster."""
     CHECKED: Final = 1024
     """It checks its accesses of memory, and finds Bounds behind the Grid."""
+    NOTED: Final = 2048
+    """It tells the engine of its accesses or of meetings of work-items, and finds NotedArgument behind the Bounds."""
 
 
 _CONTAINER_HEAD: Final = struct.Struct("<8sQQIIIIIIIIII3IIII16s16sIIIIII")

@@ -16,6 +16,8 @@ __all__ = [
     "CHECK_SITE_OFFSETS",
     "GRID_BYTES",
     "GRID_OFFSETS",
+    "NOTE_SITE_BYTES",
+    "NOTE_SITE_OFFSETS",
     "WORKER_BYTES",
     "WORKER_OFFSETS",
     "Bounds",
@@ -24,7 +26,12 @@ __all__ = [
     "CheckedAccess",
     "CheckedMemory",
     "FaultKind",
+    "Fences",
     "Grid",
+    "Meeting",
+    "NoteFlag",
+    "NoteSite",
+    "NotedArgument",
     "Worker",
 ]
 
@@ -82,6 +89,67 @@ class CheckFlag:
     """Elements of the lanes lie side by side: distances are `lanes` times as long."""
     SIZED: Final = 32
     """The number of bytes follows the address; the engine only reports."""
+
+
+class Meeting(enum.IntEnum):
+    """Where work-items meet, and which vectors tell of it."""
+
+    SUB_GROUP = 0
+    """A sub-group; those with a missing lane."""
+    GROUP = 1
+    """A group; all vectors."""
+    MISSING = 2
+    """A group; only vectors with a missing lane."""
+
+
+class NoteFlag:
+    """What is known of a noted access.
+
+    Where there is a block, it has numbers of 64 bits: one address, or those of all lanes; the number of bytes; the
+    values that are stored, a vector for each component.
+    """
+
+    UNIFORM: Final = 1
+    """One address for all lanes."""
+    STRIDED: Final = 2
+    """The address of lane 0; the others follow by `stride`."""
+    BLOCK: Final = 4
+    """A block instead of an address."""
+    SIZED: Final = 8
+    """The block has the number of bytes."""
+    MOVED: Final = 16
+    """What is loaded is only stored elsewhere."""
+    AFTER_ACQUIRE: Final = 32
+    """An atomic operation whose result the work-item looks at may come before."""
+    BEFORE_RELEASE: Final = 64
+    """An atomic operation that writes may follow."""
+    GENERIC: Final = 128
+    """The address says which memory it is."""
+    VALUES: Final = 256
+    """The block has the values."""
+    ONLY_LOADS: Final = 512
+    """An atomic operation that does not write."""
+
+
+class Fences:
+    """The memories that a barrier orders: the second argument of az_barrier."""
+
+    LOCAL: Final = 1
+    """Local memory."""
+    GLOBAL: Final = 2
+    """Global memory."""
+
+
+class NotedArgument:
+    """What is noted of accesses through a pointer among the arguments.
+
+    A byte for each 8 bytes of arguments behind the Bounds.
+    """
+
+    LOADS: Final = 1
+    """What is read."""
+    STORES: Final = 2
+    """What is written."""
 
 
 class FaultKind(enum.IntEnum):
@@ -360,3 +428,131 @@ class CheckSite(tuple[int, int, int, int, int, int, int, int, int]):
     @classmethod
     def unpack(cls, data: bytes | bytearray | memoryview, place: int = 0) -> Self:
         return cls(*_CHECK_SITE.unpack_from(data, place))
+
+
+_NOTE_SITE: Final = struct.Struct("<IIIIIIIIIII")
+NOTE_SITE_BYTES: Final = 44
+NOTE_SITE_OFFSETS: Final = {
+    "word": 0,
+    "number": 4,
+    "kind": 8,
+    "memory": 12,
+    "flags": 16,
+    "element": 20,
+    "components": 24,
+    "lanes": 28,
+    "stride": 32,
+    "granule": 36,
+    "sub_group": 40,
+}
+
+
+class NoteSite(tuple[int, int, int, int, int, int, int, int, int, int, int]):
+    """An access that a kernel notes, for checks of races and uninitialized memory, or a place where work-items meet.
+
+    What az_note and az_meet are told of it. The name of the variable follows, with a zero byte.
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        word: int,
+        number: int,
+        kind: int,
+        memory: int,
+        flags: int,
+        element: int,
+        components: int,
+        lanes: int,
+        stride: int,
+        granule: int,
+        sub_group: int,
+    ) -> Self:
+        return tuple.__new__(cls, (
+            word,
+            number,
+            kind,
+            memory,
+            flags,
+            element,
+            components,
+            lanes,
+            stride,
+            granule,
+            sub_group,
+        ))
+
+    @property
+    def word(self) -> int:
+        """Of the instruction in the SPIR-V module."""
+        return self[0]
+
+    @property
+    def number(self) -> int:
+        """Of the site in its kernel, from 0 on."""
+        return self[1]
+
+    @property
+    def kind(self) -> int:
+        """CheckedAccess; or Meeting."""
+        return self[2]
+
+    @property
+    def memory(self) -> int:
+        """CheckedMemory."""
+        return self[3]
+
+    @property
+    def flags(self) -> int:
+        """NoteFlag."""
+        return self[4]
+
+    @property
+    def element(self) -> int:
+        """Bytes of a component."""
+        return self[5]
+
+    @property
+    def components(self) -> int:
+        """Of a work-item, side by side."""
+        return self[6]
+
+    @property
+    def lanes(self) -> int:
+        """Of the vector."""
+        return self[7]
+
+    @property
+    def stride(self) -> int:
+        """With `strided`: bytes from one lane's address to the next one's, a signed number."""
+        return self[8]
+
+    @property
+    def granule(self) -> int:
+        """Bytes, a power of two: all accesses of the kernel begin and end at its multiples."""
+        return self[9]
+
+    @property
+    def sub_group(self) -> int:
+        """Work-items of a sub-group, where a barrier of sub-groups may order the access; else 0."""
+        return self[10]
+
+    def pack(self) -> bytes:
+        return _NOTE_SITE.pack(
+            self.word,
+            self.number,
+            self.kind,
+            self.memory,
+            self.flags,
+            self.element,
+            self.components,
+            self.lanes,
+            self.stride,
+            self.granule,
+            self.sub_group,
+        )
+
+    @classmethod
+    def unpack(cls, data: bytes | bytearray | memoryview, place: int = 0) -> Self:
+        return cls(*_NOTE_SITE.unpack_from(data, place))

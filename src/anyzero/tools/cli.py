@@ -79,10 +79,12 @@ examples:
   anyzero check -- ./vector_add 1024                     report mistakes on stderr while the program runs
   anyzero check --only memory,sync -- python program.py
   anyzero check --format sarif -o out.sarif -- ./tests   for GitHub's code scanning
+  anyzero check --only races,init -- ./program           what work-items do to each other; kernels take long
   anyzero check --stop -- ./program                      kernels end at their first mistake
 
-Checks: memory (accesses out of bounds, freed memory, leaks), sync (waits that never end, objects still in use), strict
-(what hardware or the specification does not allow).
+Checks: memory (accesses out of bounds, freed memory, leaks), sync (waits that never end, objects still in use, barriers
+that work-items miss), strict (what hardware or the specification does not allow); and by name only: races (work-items
+that share memory without order), init (reads of device and local memory that nothing has written).
 exit codes: the program's own; 3 it ended well, but with mistakes; 127 no such program, 126 it cannot be started,
 125 anyzero itself failed.
 """
@@ -284,7 +286,9 @@ def _parser() -> argparse.ArgumentParser:
     judge = add("check", "run a program and report its mistakes", _CHECK, _check)
     judge.usage = "anyzero check [options] [--] PROGRAM [ARGUMENT …]"
     judge.set_defaults(failure=125)
-    judge.add_argument("--only", metavar="CHECKS", help="some of memory,sync,strict; default all")
+    judge.add_argument(
+        "--only", metavar="CHECKS", help="some of memory,sync,strict,races,init; default the first three"
+    )
     judge.add_argument("--stop", action="store_true", help="end a kernel at its first mistake")
     judge.add_argument(
         "--format", choices=["text", "json", "sarif"], default="text", help="format of the report; default text"

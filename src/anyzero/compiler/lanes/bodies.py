@@ -17,6 +17,8 @@ from anyzero.compiler.ir import Body, Masks, Op
 from anyzero.compiler.lanes.units import FunctionUnit, KernelUnit, NumberingUnit, VersionUnit
 from anyzero.compiler.lower.lockstep_schedule import schedule_lockstep
 from anyzero.compiler.lower.regions import Ready, lay_out
+from anyzero.compiler.transform.access_notes import note_accesses, note_meetings
+from anyzero.compiler.transform.block_accesses import expand_blocks
 from anyzero.compiler.transform.bounds_checks import check_bounds
 from anyzero.compiler.transform.cse import cse
 from anyzero.compiler.transform.dce import dce
@@ -185,6 +187,18 @@ def run_prefetch(unit: VersionUnit) -> None:
 def run_widen_induction(unit: VersionUnit) -> None:
     assert unit.flow is not None
     widen_induction(unit.body, unit.flow, unit.shapes)
+
+
+def run_notes(unit: VersionUnit) -> None:
+    options = unit.options
+    if options.notes:
+        note_accesses(unit.body, unit.shapes, called=unit.name == "function")
+    if options.check_sync:
+        note_meetings(unit.body, unit.shapes)
+
+
+def run_block_accesses(unit: VersionUnit) -> None:
+    expand_blocks(unit.body, unit.choices.lanes)
 
 
 def run_residency_checks(unit: VersionUnit) -> None:

@@ -12,9 +12,11 @@ from anyzero.compiler.lanes.choice import for_function
 from anyzero.compiler.lanes.passes import PASSES
 from anyzero.compiler.lanes.units import ENTRY, FunctionUnit, KernelUnit
 from anyzero.compiler.line_table import NO_LINES, LineTable
+from anyzero.compiler.lower.regions import Written
 from anyzero.compiler.passes import ExecutionModel, Source
 from anyzero.compiler.spirv.kernel import Kernel
 from anyzero.compiler.targets import cpu
+from anyzero.compiler.transform.bounds_checks import WORD
 
 
 def start(source: Source) -> KernelUnit:
@@ -38,7 +40,7 @@ def compiled(unit: KernelUnit) -> CompiledKernel:
         barriers=barriers,
         printf=translation.uses.printf,
         sub_groups=translation.uses.sub_groups,
-        arguments=tuple(_deciding(each, end) for each in translation.arguments),
+        arguments=tuple(_written(_deciding(each, end), unit.out) for each in translation.arguments),
         args_bytes=translation.args_bytes,
         local_bytes=translation.local_bytes,
         private_bytes=unit.private_bytes,
@@ -55,6 +57,7 @@ def compiled(unit: KernelUnit) -> CompiledKernel:
         turns="unknown" if not end.known else "arguments" if end.varies else "constant",
         provisional=unit.options.quick and unit.options.level > 0,
         checked=unit.options.check_memory,
+        noted=bool(unit.out.note_sites),
         fits_groups=_fits_groups(unit),
         lanes_because=unit.lanes_because,
         lines=_lines(unit),
@@ -81,6 +84,14 @@ def _deciding(argument: Argument, end: Termination) -> Argument:
     if not any(argument.offset <= offset < argument.offset + argument.size for offset in end.arguments):
         return argument
     return replace(argument, access=1)
+
+
+def _written(argument: Argument, out: Written) -> Argument:
+    """The argument, marked where a kernel that notes its accesses may write through it."""
+    words = range(argument.offset // WORD, -(-(argument.offset + argument.size) // WORD))
+    if argument.kind == "image" or not out.written_words.intersection(words):
+        return argument
+    return replace(argument, access=argument.access | 2)
 
 
 def attributes(kernel: Kernel) -> list[str]:

@@ -202,7 +202,9 @@ PASSES: Final = (
         "vectors and lanes it has",
         "behind the number of lanes, which must be the same in both stages; before private arrays get their places",
         ("transform/unroll.py", "analysis/trip_count.py"),
-        Condition("not in the first stage: each step becomes regions of its own", lambda unit: not unit.options.quick),
+        Condition(
+            "not in the first stage: each step becomes regions of its own", lambda unit: not unit.options.one_version
+        ),
     ),
     Pass(
         "interleave",
@@ -305,6 +307,16 @@ PASSES: Final = (
         Condition("strips", lambda unit: unit.name == "strips"),
     ),
     Pass(
+        "block-accesses",
+        bodies.run_block_accesses,
+        VERSION,
+        "block reads and writes of sub-groups become a load or a store of each component",
+        "checks of accesses see loads and stores only",
+        ("transform/block_accesses.py",),
+        Condition("`ANYZERO_CHECK=memory,races,init`", lambda unit: unit.options.check_memory or unit.options.notes),
+        functions=True,
+    ),
+    Pass(
         "bounds-checks",
         bodies.run_bounds_checks,
         VERSION,
@@ -370,6 +382,17 @@ PASSES: Final = (
         "after everything that moves or removes accesses: each stays with its check from here on",
         ("transform/residency_checks.py",),
         Condition("devices without on-demand paging", lambda unit: unit.options.residency_checks),
+        functions=True,
+    ),
+    Pass(
+        "notes",
+        bodies.run_notes,
+        VERSION,
+        "the engine is told of each access of memory that work-items share, and of the lanes that reach barriers and "
+        "collective operations",
+        "after everything that moves or removes accesses, and before control flow becomes masks",
+        ("transform/access_notes.py", "lower/notes.py"),
+        Condition("`ANYZERO_CHECK=races,init,sync`", lambda unit: unit.options.notes or unit.options.check_sync),
         functions=True,
     ),
     Pass(

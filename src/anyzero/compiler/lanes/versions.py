@@ -41,7 +41,7 @@ class Version:
     """Is it there in the first stage as well, which has one version of everything?"""
 
     def wants(self, unit: KernelUnit | NumberingUnit | VersionUnit) -> bool:
-        return (self.quick or not unit.options.quick) and self.wanted(unit)
+        return (self.quick or not unit.options.one_version) and self.wanted(unit)
 
     @property
     def when(self) -> Condition:
@@ -83,7 +83,7 @@ VERSIONS = (
         "the kernel",
         "lanes are neighbours along the first dimension",
         "always, but for kernels with sub-groups in the first stage",
-        lambda unit: not (unit.sub_groups and unit.options.quick),
+        lambda unit: not (unit.sub_groups and unit.options.one_version),
         "by the group's size: whole vectors fill its rows, or it is a single row",
         quick=True,
     ),

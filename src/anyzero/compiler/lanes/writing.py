@@ -14,6 +14,7 @@ from anyzero.compiler.lower.entry import either_entry, likely_entry, several_onl
 from anyzero.compiler.lower.flat import Strips, flat_entry
 from anyzero.compiler.lower.group_loops import STATE_BYTES, InteriorGroups, group_entry
 from anyzero.compiler.lower.local_memory import declare, initialized
+from anyzero.compiler.lower.notes import group_notes
 from anyzero.compiler.lower.regions import Written, write_function, write_pieces, write_region
 from anyzero.compiler.transform.interior_version import Assumptions
 from anyzero.compiler.transform.regions import ends_in_barrier
@@ -132,11 +133,12 @@ def write_group_loops(unit: NumberingUnit) -> None:
     local = initialized(unit.general.body.variables)
     declare(local, out)
     large = ready.streams.large(choices.cache_bytes)
+    notes = group_notes(ready.regions, out) if out.note_sites else None
 
     def around(symbol: str, choices: Choices, twice: bool) -> list[str]:
         return group_entry(
             *(symbol, choices, unit.before, twice, unit.regions, kept, combines, ready.schedule, large, unit.row_count),
-            *(_assumptions(unit), local, _interior_groups(unit), _outlined(unit)),
+            *(_assumptions(unit), local, _interior_groups(unit), _outlined(unit), notes),
         )
 
     twice = BY_NAME["full vectors"].wants(unit)

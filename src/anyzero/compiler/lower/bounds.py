@@ -56,7 +56,7 @@ def bounds_of(e: Emitter, op: Op) -> None:
     b.intrinsics.setdefault("az_bounds_of", _BOUNDS_OF)
     uniform = not e.lanes or e.shape(pointer).uniform
     lanes = 1 if uniform else e.lanes
-    room = _Room(e)
+    room = Room(e)
     given = e.scalar(pointer) if uniform else e.vector(pointer)
     place = room.put(given)
     found = room.reserve(2 * lanes * _WORD)
@@ -168,7 +168,7 @@ class Range:
         b.branch(bad, slow, join, unlikely=True)
         e.start(slow)
         e.remember(known)
-        room = _Room(e)
+        room = Room(e)
         place = room.reserve(0)
         for dimension in range(3):
             id_ = e.frame.ids["global_id", dimension]
@@ -247,7 +247,7 @@ def _number(e: Emitter, pointer: Value) -> Value:
 
 
 @dataclass(slots=True)
-class _Room:
+class Room:
     """Memory that all checks of a function share: what lies there is used up at once."""
 
     e: Emitter
@@ -275,7 +275,7 @@ def _call(e: Emitter, pointer: Op, made: Op, data: list[Value] | list[Type]) -> 
     b, what = e.b, made.info
     begin, size = made.args
     shape = e.shape(pointer)
-    room, flags, stride = _Room(e), 0, 0
+    room, flags, stride = Room(e), 0, 0
     place = room.reserve(0)
     if e.lanes and e.choices.linear:
         flags |= CheckFlag.IDS_BY_LANE

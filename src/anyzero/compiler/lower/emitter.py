@@ -173,6 +173,12 @@ class Emitter(Masking):
         """The bounds checks of accesses, by the operand that is the pointer."""
         self.check_sites: dict[str, int] = {}
         """Numbers of constants that describe checked accesses."""
+        self.lockstep = False
+        """Do all vectors of a group take the same path from barrier to barrier?"""
+        self.note_sites: dict[str, int] = {}
+        """Numbers of constants that describe noted accesses."""
+        self.written_words: set[int] = set()
+        """Words of the arguments that noted stores go through."""
         self.check_place: Value | None = None
         self.check_room = 0
         """Memory that checks hand over to the engine."""

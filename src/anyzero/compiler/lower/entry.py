@@ -14,6 +14,7 @@ from anyzero.compiler.lower import streaming
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.interior_guard import holds
 from anyzero.compiler.lower.launch_invariants import LaunchInvariants
+from anyzero.compiler.lower.notes import GroupNotes
 from anyzero.compiler.lower.regions import PARAMETERS
 from anyzero.compiler.transform.interior_version import Assumptions
 from anyzero.layouts.kernel import GRID_BYTES, GRID_OFFSETS, WORKER_BYTES, WORKER_OFFSETS
@@ -315,15 +316,22 @@ class Group:
     """Functions that run once before a region, when all vectors have reached it."""
     prefix: str
     """Of the regions' names."""
+    notes: GroupNotes | None = None
 
 
 def group_of(
-    e: Entry, ids: list[Value], vectors: Value, per_vector: int, combines: dict[int, str], prefix: str
+    e: Entry,
+    ids: list[Value],
+    vectors: Value,
+    per_vector: int,
+    combines: dict[int, str],
+    prefix: str,
+    notes: GroupNotes | None = None,
 ) -> Group:
     """The group with these ids."""
     start = [n * size + offset for n, size, offset in zip(ids, e.size, e.offset, strict=True)]
     known = dict(zip(("group_x", "group_y", "group_z"), ids, strict=True)) | {"vectors": vectors}
-    return Group(known, start, vectors, per_vector, combines, prefix)
+    return Group(known, start, vectors, per_vector, combines, prefix, notes)
 
 
 def likely_entry(symbol: str, likely: str, other: str, size: tuple[int, int, int], choices: Choices) -> str:

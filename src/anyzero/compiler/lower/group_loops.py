@@ -14,6 +14,7 @@ from anyzero.compiler.lower.launch_invariants import LaunchInvariants
 from anyzero.compiler.lower.local_memory import initialize
 from anyzero.compiler.lower.lockstep import write_lockstep
 from anyzero.compiler.lower.lockstep_schedule import Schedule
+from anyzero.compiler.lower.notes import GroupNotes
 from anyzero.compiler.lower.region_functions import RegionFunctions
 from anyzero.compiler.lower.regions import DONE
 from anyzero.compiler.transform.interior_version import Assumptions
@@ -39,6 +40,7 @@ def group_entry(
     local: list[Variable] | None = None,
     interior: InteriorGroups | None = None,
     outlined: bool = False,
+    notes: GroupNotes | None = None,
 ) -> list[str]:
     """Group by group. `combines` names functions that run once before a region, when all vectors have reached it;
     `local` are the local variables with an initialiser. `outlined` makes each region a function of its own.
@@ -52,7 +54,10 @@ def group_entry(
 
     def group() -> None:
         gx, gy, gz = (e.get(each) for each in place.ids)
-        every = group_of(e, [gx, gy, gz], vectors, per_vector, combines, e.prefix)
+        every = group_of(e, [gx, gy, gz], vectors, per_vector, combines, e.prefix, notes)
+        if notes is not None:
+            notes.begin(e, (gx, gy, gz))
+            notes.filled(e, local or [])
         initialize(e, local or [])
         if regions == 1:
             _vectors(
@@ -246,6 +251,8 @@ class _OneRegion:
     def __call__(self, e: Entry, group: Group, _: Sequence[Value] = ()) -> Value:
         number = self.number
         b = e.b
+        if group.notes is not None:
+            group.notes.enter(e, number)
         if number in group.combines:
             given = (e.arguments, e.grid, e.number(0), group.vectors, e.worker)
             b.line(f"call void @{group.combines[number]}({', '.join(each.typed for each in given)})")

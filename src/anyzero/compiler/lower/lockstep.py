@@ -80,6 +80,8 @@ def _region(e: Entry, group: Group, number: int, schedule: Schedule, places: Seq
     step = schedule.steps[number]
     shared, next_ = places
     came = e.variable(b.constant(0, I32)) if len(step.next) > 1 else None
+    if group.notes is not None:
+        group.notes.enter(e, number)
     if number in group.combines:
         b.line(
             f"call void @{group.combines[number]}({e.arguments.typed}, {e.grid.typed}, i64 0, {group.vectors.typed}, "

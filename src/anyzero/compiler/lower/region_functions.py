@@ -30,7 +30,9 @@ class RegionFunctions:
         names = [f"{group.prefix}region{number}" for number in regions]
         inner = _Function(e, f"{e.symbol}.{names[0]}", names, len(places))
         ids = [Value(inner.b, f"%{name}", I64) for name in _IDS]
-        within = group_of(inner, ids, vectors_of_group(inner), group.per_vector, group.combines, group.prefix)
+        within = group_of(
+            *(inner, ids, vectors_of_group(inner), group.per_vector, group.combines, group.prefix, group.notes)
+        )
         result = write(inner, within, [Value(inner.b, f"%given{n}", PTR) for n in range(len(places))])
         inner.result = inner.b.constant(0, I32) if result is None else result
         self.texts.append(inner.text())

@@ -14,7 +14,18 @@ from anyzero.compiler.dominators import dominators
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Block, Body, Masks, Op, Slot, Variable
 from anyzero.compiler.llvm import I1, I32, I64, PTR, Builder, Type, Value
-from anyzero.compiler.lower import arithmetic, atomics, bounds, calls, groups, images, memory, residency, row_columns
+from anyzero.compiler.lower import (
+    arithmetic,
+    atomics,
+    bounds,
+    calls,
+    groups,
+    images,
+    memory,
+    notes,
+    residency,
+    row_columns,
+)
 from anyzero.compiler.lower.emitter import Choices, Emitter, Frame
 from anyzero.compiler.lower.full_mask import Rounds
 from anyzero.compiler.lower.handlers import together
@@ -23,7 +34,7 @@ from anyzero.compiler.lower.lockstep_schedule import END, Schedule, answer
 from anyzero.compiler.transform.regions import Region, ends_in_barrier
 from anyzero.lazy_dataclass import dataclass
 
-CHAPTERS = (arithmetic, atomics, bounds, calls, groups, images, memory, residency)
+CHAPTERS = (arithmetic, atomics, bounds, calls, groups, images, memory, notes, residency)
 HANDLERS = together(*(chapter.handles for chapter in CHAPTERS))
 """The handlers of the lowering to lanes of a CPU."""
 
@@ -62,6 +73,10 @@ class Written:
     constants: dict[Variable, int] = field(default_factory=dict)
     check_sites: dict[str, int] = field(default_factory=dict)
     """Numbers of constants that describe checked accesses."""
+    note_sites: dict[str, int] = field(default_factory=dict)
+    """Numbers of constants that describe noted accesses."""
+    written_words: set[int] = field(default_factory=set)
+    """Words of the arguments that noted stores go through."""
     called: set[tuple[int, int]] = field(default_factory=set)
     """Functions whose addresses are taken: module and id."""
 
@@ -309,7 +324,8 @@ def _write(
     b = frames[0].arguments.builder
     assert isinstance(b, ValueNumbering)
     e = Emitter(choices, ready.shapes, ready.masks, frames[0], b, HANDLERS)
-    e.check_sites = out.check_sites
+    e.check_sites, e.note_sites = out.check_sites, out.note_sites
+    e.written_words, e.lockstep = out.written_words, ready.schedule is not None
     e.used, e.constants, e.streams, e.crossing = ready.used, out.constants, ready.streams.stores, ready.crossing
     if rows is not None:
         e.run_rows(rows, frames, row_columns.write_columns)

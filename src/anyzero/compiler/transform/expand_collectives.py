@@ -20,7 +20,7 @@ def expand_collectives(body: Body) -> None:
             ops, block.ops = block.ops, []
             for op in ops:
                 if _of_group(op):
-                    replaced[op] = _Taking(body, block).apart(op)
+                    replaced[op] = _Taking(body, block, op.word).apart(op)
                 else:
                     block.ops.append(op)
     if replaced:
@@ -36,12 +36,16 @@ def _of_group(op: Op) -> bool:
 
 
 class _Taking:
-    def __init__(self, body: Body, block: Block) -> None:
+    def __init__(self, body: Body, block: Block, word: int) -> None:
         self.body = body
         self.block = block
+        self.word = word
 
     def op(self, name: str, type_: str, args: list[Op], info: object = None) -> Op:
-        return self.block.append(Op(name, type_, args, info))
+        return self.block.append(Op(name, type_, args, info, word=self.word))
+
+    def barrier(self, what: Combine) -> None:
+        self.op("barrier", "", [], what).flags = "local global"
 
     def share(self, kind: str, op: Op, value: Op, operation: str = "") -> Op:
         return self.op("group", value.type, [value], Collective("sub_group", kind, operation or op.info.operation))
@@ -51,7 +55,7 @@ class _Taking:
         wide = self.op("cast", "i8", [value], "zext") if value.type == "i1" else value
         slot = Slot(wide.type, "share", UNIFORM)
         self.op("write", "", [wide], slot)
-        self.op("barrier", "", [], Combine(kind, operation, slot))
+        self.barrier(Combine(kind, operation, slot))
         found = self.op("read", wide.type, [], slot)
         return self.op("icmp", "i1", [found, self.body.const("i8", 0)], "ne") if value.type == "i1" else found
 
@@ -93,6 +97,6 @@ class _Taking:
             ids.append(slot)
         result = Slot(wide.type, "result", UNIFORM)
         self.op("write", "", [self.body.const(wide.type, 0)], result)
-        self.op("barrier", "", [], Combine("pick", "", result, source, tuple(ids)))
+        self.barrier(Combine("pick", "", result, source, tuple(ids)))
         found = self.op("read", wide.type, [], result)
         return self.op("icmp", "i1", [found, self.body.const("i8", 0)], "ne") if value.type == "i1" else found

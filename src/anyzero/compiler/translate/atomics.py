@@ -96,7 +96,8 @@ def barrier(f: Scope, i: Instruction) -> None:
     _fence(f, memory, semantics, (Range.CrossDevice, Range.Device))
     scope = f.integer(execution)
     if scope != Range.Invocation:
-        f.b.emit("barrier", "", [], "sub_group" if scope == Range.Subgroup else "group")
+        made = f.b.emit("barrier", "", [], "sub_group" if scope == Range.Subgroup else "group")
+        made.flags = _ordered_memories(f.integer(semantics))
 
 
 @translates(Opcode.ControlBarrierArriveINTEL)
@@ -108,6 +109,13 @@ def arrive(f: Scope, i: Instruction) -> None:
 def memory_barrier(f: Scope, i: Instruction) -> None:
     memory, semantics = i.operands
     _fence(f, memory, semantics, (Range.CrossDevice, Range.Device, Range.Workgroup, Range.Subgroup))
+
+
+def _ordered_memories(semantics: int) -> str:
+    if not semantics & _ORDERED:
+        return ""
+    local, global_ = MemorySemantics.WorkgroupMemory, MemorySemantics.CrossWorkgroupMemory
+    return " ".join(name for name, bit in (("local", local), ("global", global_)) if semantics & bit)
 
 
 def _fence(f: Scope, memory: int, semantics: int, ranges: tuple[int, ...]) -> None:

@@ -61,6 +61,16 @@ _ALWAYS_SUB_GROUPS = {
 }
 
 
+_UNIFORM = frozenset([*list(_OPERATIONS)[::2], Opcode.GroupAll, Opcode.GroupAny, Opcode.GroupBroadcast])
+"""Instructions that all work-items of the sub-group must reach together: the first of each pair above, and others."""
+
+
+def _marked(i: Instruction, op: Op) -> Op:
+    if i.opcode in _UNIFORM:
+        op.flags = "converged"
+    return op
+
+
 def _scope(f: Scope, i: Instruction) -> tuple[str, tuple[int, ...]]:
     """The scope and the remaining operands; KHR's older instructions apply to sub-groups only."""
     if i.opcode in _ALWAYS_SUB_GROUPS:
@@ -73,7 +83,7 @@ def reduce_or_scan(f: Scope, i: Instruction) -> Tree:
     scope, (operation, value, *cluster) = _scope(f, i)
     size = f.integer(cluster[0]) if cluster else 0
     collective = Collective(scope, _KINDS[operation], _OPERATIONS[i.opcode], size)
-    return each(lambda a: f.b.group(a.type, collective, a), f.value(value))
+    return each(lambda a: _marked(i, f.b.group(a.type, collective, a)), f.value(value))
 
 
 @translates(*_VOTES)
@@ -81,7 +91,7 @@ def vote(f: Scope, i: Instruction) -> Tree:
     scope, (id_,) = _scope(f, i)
     found: Op | None = None
     for value in f.components(id_):
-        answer = f.b.group("i1", Collective(scope, _VOTES[i.opcode]), value)
+        answer = _marked(i, f.b.group("i1", Collective(scope, _VOTES[i.opcode]), value))
         found = answer if found is None else f.b.and_(found, answer)
     assert found is not None
     return found
@@ -99,7 +109,7 @@ def broadcast(f: Scope, i: Instruction) -> Tree:
     indices = [b.resized(index, "i64") for index in f.components(item)]
     if len(indices) == 2:
         indices.append(b.const("i64", 0))
-    return each(lambda a: b.group(a.type, Collective(scope, "broadcast"), a, *indices), f.value(value))
+    return each(lambda a: _marked(i, b.group(a.type, Collective(scope, "broadcast"), a, *indices)), f.value(value))
 
 
 @translates(*_SHUFFLES)
@@ -238,7 +248,7 @@ def async_copy(f: Scope, i: Instruction) -> Tree:
 
 @translates(Opcode.GroupWaitEvents)
 def wait_events(f: Scope, i: Instruction) -> None:
-    f.b.emit("barrier", "", [], "group")
+    f.b.emit("barrier", "", [], "group").flags = "local global"
 
 
 @translates(Opcode.ReadClockKHR)

@@ -93,6 +93,7 @@ _LEVEL: Final = "-ze-opt-level"
 _REGISTERS: Final = "-ze-exp-register-file-size"
 _CHECKS: Final = "-anyzero-check"
 """The engine adds it in check mode: kinds of checks that kernels do themselves."""
+_CHECKED: Final = ("memory", "races", "init", "sync")
 _LARGE: Final = frozenset({"256", "512"})
 """Registers for each thread, where 128 are usual."""
 _COMMA: Final = re.compile(r",(?=-)")
@@ -120,7 +121,7 @@ def parse(flags: str, environment: Config) -> tuple[Options, list[str]]:
         elif name == _LEVEL:
             _level(value if equals else next(words, ""), given, warnings)
         elif name == _CHECKS:
-            given["check_memory"] = "memory" in value.split(",")
+            given |= {f"check_{kind}": True for kind in _CHECKED if kind in value.split(",")}
         elif name == _REGISTERS:
             given["large_registers"] = (value if equals else next(words, "")) in _LARGE
         elif name in _WITH_VALUE:

@@ -63,6 +63,7 @@ def encode(content: Container) -> bytes:
         | KernelFlag.SHARES_ROWS * kernel.shares_rows
         | KernelFlag.FITS_GROUPS * kernel.fits_groups
         | KernelFlag.CHECKED * kernel.checked
+        | KernelFlag.NOTED * kernel.noted
     )
     arguments = () if content.function else kernel.arguments
     texts = [text.encode() for text in (kernel.name, kernel.entry, kernel.attributes)]
@@ -132,6 +133,7 @@ def decode(data: bytes) -> Container:
         flat=bool(flags & KernelFlag.FLAT),
         shares_rows=bool(flags & KernelFlag.SHARES_ROWS),
         checked=bool(flags & KernelFlag.CHECKED),
+        noted=bool(flags & KernelFlag.NOTED),
         fits_groups=bool(flags & KernelFlag.FITS_GROUPS),
         barriers=bool(flags & KernelFlag.BARRIERS),
         printf=bool(flags & KernelFlag.PRINTF),

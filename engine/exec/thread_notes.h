@@ -1,0 +1,62 @@
+// What a thread has noted of the group that it runs.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "access_shadow.h"
+#include "launch_notes.h"
+#include "offered.h"
+
+namespace anyzero {
+
+// Work-items that have reached a barrier, or that are missing there.
+struct MeetingNotes {
+  const NoteSite* site = nullptr;  // nullptr for one that is free, as are all behind it
+  uintptr_t instruction = 0;
+  uint64_t count = 0;
+  std::vector<uint64_t> items;  // a bit each
+};
+
+struct ThreadNotes {
+  const RunningLaunch* running = nullptr;
+  LaunchNotes* launch = nullptr;
+  uint64_t serial = 0;  // of the launch
+  uint64_t group = 0;
+  uint64_t group_at[3] = {};
+  LocalMoment local{1, 1};
+  GlobalMoment global{};
+  uint32_t group_began = 1;  // the count of `local` when the group began
+  NotedRegion* region = nullptr;
+
+  std::vector<uint64_t> local_notes[kAccessClasses];
+  Notes local_cells{};  // of those that were made for so many granules
+  size_t local_granules = 0;
+  std::vector<uint32_t> local_written;  // the count of `local` when the group began that wrote the granule
+  std::vector<AddressRange> filled;     // offsets in local memory that were initialized when the group began
+  std::vector<MeetingNotes> meetings;
+
+  void begin(const RunningLaunch& now);
+  bool is_filled(uint64_t offset) const {
+    for (const AddressRange& range : filled)
+      if (range.contains(offset)) return true;
+    return false;
+  }
+  // The notes of local memory, with arrays of so many granules for this class.
+  const Notes& local_arrays(AccessClass wanted, size_t granules) {
+    if (!local_cells.of[static_cast<unsigned>(wanted)] || granules != local_granules) make_local_arrays(wanted, granules);
+    return local_cells;
+  }
+  void make_local_arrays(AccessClass wanted, size_t granules);
+  void make_written(size_t granules) {
+    if (local_written.size() < granules) local_written.resize(granules);
+  }
+  // The global id of a work-item by its number in the current group, or in the launch; `across` where the number has the group,
+  // too.
+  void global_id(uint64_t item, bool across, uint64_t* id) const;
+};
+
+// Of the calling thread, for the launch that it runs.
+ThreadNotes* thread_notes(const RunningWorker& worker);
+
+}  // namespace anyzero
