@@ -25,6 +25,7 @@ __all__ = [
     "TraceHead",
     "TraceKind",
     "TraceLayerValue",
+    "TraceLineValue",
     "TraceRecord",
     "TraceThread",
     "TraceValue",
@@ -52,6 +53,8 @@ class TraceKind(enum.IntEnum):
     """A step in creating a graph, as TraceGraphValue."""
     EXTENSION = 6
     """A call of an extension's function."""
+    LINE = 7
+    """The thread's next calls come from this line of the program, as TraceLineValue; `what` is the file."""
 
 
 class TraceValue(enum.IntEnum):
@@ -77,6 +80,15 @@ class TraceValue(enum.IntEnum):
     """Which engine: the ordinal of its group, and its index in the high 32 bits."""
     DEVICE = 9
     """The device."""
+
+
+class TraceLineValue(enum.IntEnum):
+    """Where in `values` the facts of a source line are."""
+
+    LINE = 0
+    """Its number; 0 where the next calls come from no line that is known."""
+    FUNCTION = 1
+    """Where the name of the function is among the texts."""
 
 
 class TraceLayerValue(enum.IntEnum):

@@ -165,7 +165,10 @@ def _shown(value: int) -> int | str:
 
 
 def _about_call(call: Call) -> dict[str, Any]:
-    return {"result": result_name(call.result), **{name: _shown(value) for name, value in call.arguments.items()}}
+    about: dict[str, Any] = {"result": result_name(call.result)}
+    if call.line:
+        about["line"] = f"{call.file}:{call.line} ({call.function})"
+    return {**about, **{name: _shown(value) for name, value in call.arguments.items()}}
 
 
 def _about_command(command: Command) -> dict[str, Any]:

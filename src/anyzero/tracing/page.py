@@ -28,6 +28,7 @@ def write(recordings: Iterable[Recording], file: TextIO) -> None:
                 ("Calls", summary.call_rows(listed)),
                 ("Graph creation", summary.graph_rows(listed)),
                 ("Requests to the planner", summary.request_rows(listed)),
+                ("Source lines of calls", summary.line_rows(listed)),
             )
             if rows
         ],
