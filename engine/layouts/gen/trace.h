@@ -83,6 +83,24 @@ constexpr bool is_known(TraceLineValue value) {
   return false;
 }
 
+// Where in `values` the facts of a request to the planner are.
+enum class TraceRequestValue : uint32_t {
+  Asked = 0,  // bytes of the request
+  Answered = 1,  // bytes of the reply
+  Origin = 2,  // the ReplyOrigin
+  Subject = 3,  // where the name of the kernel is among the texts, plus 1; 0 if it is about none
+};
+constexpr bool is_known(TraceRequestValue value) {
+  switch (value) {
+    case TraceRequestValue::Asked:
+    case TraceRequestValue::Answered:
+    case TraceRequestValue::Origin:
+    case TraceRequestValue::Subject:
+      return true;
+  }
+  return false;
+}
+
 // Where in `values` a layer's facts are. The record's own times are those of the whole inference.
 enum class TraceLayerValue : uint32_t {
   Type = 0,  // where the layer's type is among the texts

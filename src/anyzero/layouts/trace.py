@@ -27,6 +27,7 @@ __all__ = [
     "TraceLayerValue",
     "TraceLineValue",
     "TraceRecord",
+    "TraceRequestValue",
     "TraceThread",
     "TraceValue",
 ]
@@ -89,6 +90,19 @@ class TraceLineValue(enum.IntEnum):
     """Its number; 0 where the next calls come from no line that is known."""
     FUNCTION = 1
     """Where the name of the function is among the texts."""
+
+
+class TraceRequestValue(enum.IntEnum):
+    """Where in `values` the facts of a request to the planner are."""
+
+    ASKED = 0
+    """Bytes of the request."""
+    ANSWERED = 1
+    """Bytes of the reply."""
+    ORIGIN = 2
+    """The ReplyOrigin."""
+    SUBJECT = 3
+    """Where the name of the kernel is among the texts, plus 1; 0 if it is about none."""
 
 
 class TraceLayerValue(enum.IntEnum):

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from anyzero.layouts.planner import ReplyOrigin
 from anyzero.layouts.trace import (
     TRACE_HEAD_BYTES,
     TRACE_HEAD_ROOM,
@@ -24,6 +25,7 @@ from anyzero.layouts.trace import (
     TraceLayerValue,
     TraceLineValue,
     TraceRecord,
+    TraceRequestValue,
     TraceThread,
     TraceValue,
 )
@@ -39,6 +41,13 @@ __all__ = [
     "read",
     "read_folder",
 ]
+
+_ORIGINS = {
+    ReplyOrigin.MADE: "compiled",
+    ReplyOrigin.MADE_QUICKLY: "first stage",
+    ReplyOrigin.DISK: "disk cache",
+    ReplyOrigin.MEMORY: "memory",
+}
 
 
 class DamagedRecordingError(ValueError):
@@ -106,6 +115,10 @@ class Request:
     thread: int
     asked: int
     answered: int
+    origin: str = ""
+    """Where the answer came from: "compiled", "first stage", "disk cache", "memory"; empty if it is not about code."""
+    kernel: str = ""
+    """What was compiled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +284,21 @@ class _Reader:
                 GraphStep(step, self._text(model - 1) if model else "", start, end, thread, nbytes),
             )
         elif record.kind == TraceKind.PLANNING:
-            to.requests.append(Request(self._text(record.what), start, end, thread, *record.values[:2]))
+            to.requests.append(self._request(record, start, end, thread))
+
+    def _request(self, record: TraceRecord, start: int, end: int, thread: int) -> Request:
+        values = record.values
+        subject = values[TraceRequestValue.SUBJECT]
+        return Request(
+            self._text(record.what),
+            start,
+            end,
+            thread,
+            values[TraceRequestValue.ASKED],
+            values[TraceRequestValue.ANSWERED],
+            _ORIGINS.get(values[TraceRequestValue.ORIGIN], ""),
+            self._text(subject - 1) if subject else "",
+        )
 
     def end_thread(self) -> None:
         """Forget layers of an inference that did not end, and where calls came from."""

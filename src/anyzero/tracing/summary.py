@@ -63,8 +63,12 @@ def line_rows(recordings: Iterable[Recording]) -> list[Row]:
 
 
 def request_rows(recordings: Iterable[Recording]) -> list[Row]:
-    """Requests to the planner, the most costly first."""
-    return _rows((each.name, each.end - each.start, each.answered) for r in recordings for each in r.requests)
+    """Requests to the planner and where the answers came from, the most costly first."""
+    return _rows(
+        (f"{each.name} ({each.origin})" if each.origin else each.name, each.end - each.start, each.answered)
+        for r in recordings
+        for each in r.requests
+    )
 
 
 def layer_rows(recordings: Iterable[Recording]) -> list[Row]:
