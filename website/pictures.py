@@ -56,8 +56,10 @@ with az.device().context() as ctx:
     x, y = ctx.to_device(np.ones(100, np.float32)), ctx.zeros(100, np.float32)
     scale[128](y, x, 2.0)
 """
-TERMINAL = """<!DOCTYPE html><meta charset="utf-8"><body style="margin:0;background:#1e1e2a">
-<pre style="color:#dde;font:15px/1.5 ui-monospace,monospace;padding:1rem 1.2rem;margin:0;white-space:pre-wrap">{}</pre>"""
+STYLE = "color:#dde;font:15px/1.5 ui-monospace,monospace;padding:1rem 1.2rem;margin:0;white-space:pre-wrap"
+TERMINAL = (
+    f'<!DOCTYPE html><meta charset="utf-8"><body style="margin:0;background:#1e1e2a"><pre style="{STYLE}">{{}}</pre>'
+)
 
 
 def _anyzero(folder: Path, source: str, *arguments: str) -> str:

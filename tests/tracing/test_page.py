@@ -22,7 +22,11 @@ from website.screenshots import browser, shoot
 STEPS = """
 <script>
 const seen = { errors: window.failures };
-const pixels = () => { const d = pen.getImageData(0, 0, canvas.width, canvas.height).data; let h = 0; for (let i = 0; i < d.length; i += 4) h = (h * 31 + d[i] + d[i + 1] * 3 + d[i + 2] * 7 + d[i + 3]) | 0; return h; };
+const pixels = () => {
+  let sum = 0;
+  for (const byte of pen.getImageData(0, 0, canvas.width, canvas.height).data) sum = (sum * 31 + byte) | 0;
+  return sum;
+};
 seen.tracks = data.tracks.map(t => t.title);
 seen.counters = data.counters.map(c => c.title);
 seen.tables = [...document.querySelectorAll("h2")].map(h => h.textContent);
@@ -30,7 +34,8 @@ const span = () => to - from;
 draw();
 const whole = span(), before = pixels();
 const box = canvas.getBoundingClientRect();
-canvas.dispatchEvent(new WheelEvent("wheel", { deltaY: -1, clientX: box.left + box.width / 3, clientY: box.top + 40, cancelable: true }));
+const pointer = { clientX: box.left + box.width / 3, clientY: box.top + 40 };
+canvas.dispatchEvent(new WheelEvent("wheel", { deltaY: -1, cancelable: true, ...pointer }));
 seen.zoomed = span() / whole;
 seen.redrawn = pixels() !== before;
 const held = from + (to - from) / 3;
