@@ -64,13 +64,13 @@ Slot* take_slot() {
   auto* made = new (std::nothrow) Slot;
   if (!made) return nullptr;
   made->next = slots.load(std::memory_order_relaxed);
-  while (!slots.compare_exchange_weak(made->next, made, std::memory_order_acq_rel)) {
+  while (!slots.compare_exchange_weak(made->next, made, std::memory_order_seq_cst)) {
   }
   return own = made;
 }
 
 bool is_held(const ActiveTracers* tracers) {
-  for (Slot* each = slots.load(std::memory_order_acquire); each; each = each->next)
+  for (Slot* each = slots.load(std::memory_order_seq_cst); each; each = each->next)
     if (each->held.load(std::memory_order_seq_cst) == tracers) return true;
   return false;
 }
