@@ -59,7 +59,7 @@ class _Process:
         for call in self.recording.calls:
             yield self._slice("call", call.name, call.start, call.end, self.process, call.thread, _about_call(call))
         for request in self.recording.requests:
-            about = {"request bytes": request.asked, "reply bytes": request.answered}
+            about: dict[str, Any] = {"request bytes": request.asked, "reply bytes": request.answered}
             about |= {"answer": request.origin} if request.origin else {}
             name = f"planner: {request.name} {request.kernel}".rstrip()
             yield self._slice("planning", name, request.start, request.end, self.process, request.thread, about)

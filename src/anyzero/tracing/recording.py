@@ -42,7 +42,7 @@ __all__ = [
     "read_folder",
 ]
 
-_ORIGINS = {
+_ORIGINS: dict[int, str] = {
     ReplyOrigin.MADE: "compiled",
     ReplyOrigin.MADE_QUICKLY: "first stage",
     ReplyOrigin.DISK: "disk cache",
