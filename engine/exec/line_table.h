@@ -25,7 +25,6 @@ class LineTable {
   LineRow row(uint32_t index) const;
 
  private:
-
   LineTableHead head_{};
   std::string_view rows_, places_, texts_;
 };
