@@ -32,9 +32,8 @@ from anyzero.layouts.module_requests import (
     ModuleRelocation,
     ModuleVariable,
     PlanRequest,
-    ReplyOrigin,
 )
-from anyzero.layouts.planner import CodeKind, CompileReply, CompileRequest
+from anyzero.layouts.planner import CodeKind, CompileReply, CompileRequest, ReplyOrigin
 from anyzero.wire import Reader, Writer
 
 __all__ = ["build", "compile", "constants", "debug", "improve", "inspect", "link", "native", "restore"]
