@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "lines.h"
+
 namespace {
 
 using Object = void*;
@@ -80,6 +82,8 @@ Object call(Object self, const Object* arguments, ssize_t count) {
     a[i] = py.to_number(arguments[i]);
     if (a[i] == ~uint64_t{0} && py.error()) return nullptr;
   }
+  if (lines_wanted.load(std::memory_order_relaxed)) [[unlikely]]
+    note_line();
   void* state = py.save_thread();
   const uint32_t result = bound->function(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11]);
   py.restore_thread(state);

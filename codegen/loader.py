@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from codegen import c_types, loader_names, tables
+from codegen import c_types, loader_names, loader_tracing, tables
 from codegen.model import NAMESPACES, Api, Function, Slot, Table
 from codegen.outputs import Output, slashes
 
@@ -22,8 +22,8 @@ def outputs(api: Api) -> Iterator[Output]:
     yield _file("driver_tables.inc", _driver_tables(api))
     yield _file("entries.cpp", _entries(api))
     yield _file("tables.cpp", _tables(api))
-    yield _file("tracing.cpp", _tracing(api))
     yield _file("release.h", _release())
+    yield from loader_tracing.outputs(api)
 
 
 def _file(name: str, lines: Iterator[str]) -> Output:
@@ -105,14 +105,6 @@ def _tables(api: Api) -> Iterator[str]:
     for table in api.tables.values():
         yield from tables.getter(api, table, f"{table.namespace}_entries.{table.name}")
     yield from ('}  // extern "C"', "}  // namespace anyzero::loader")
-
-
-def _tracing(api: Api) -> Iterator[str]:
-    yield from ('#include "../loader_api.h"', "", 'extern "C" {', "")
-    for name in loader_names.tracer_callbacks(api):
-        yield f"ZE_APIEXPORT ze_result_t ZE_APICALL {name}(zel_tracer_handle_t, zel_tracer_reg_t, zel_callback_t) {{"
-        yield from ("  return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;", "}", "")
-    yield '}  // extern "C"'
 
 
 def _release() -> Iterator[str]:

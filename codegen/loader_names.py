@@ -6,8 +6,6 @@ The names and signatures are those of the upstream loader, release 1.32; program
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from codegen.model import Api
 
 # The release whose exports ours match. Programs read it as a statement of what they may call.
@@ -39,18 +37,21 @@ LOADER_API = (
     "zelSetDriverTeardown",
     "zelTracerCreate",
     "zelTracerDestroy",
+    "zelTracerResetAllCallbacks",
     "zelTracerSetEnabled",
     "zelTracerSetEpilogues",
     "zelTracerSetPrologues",
 )
 
 
-def tracer_callbacks(api: Api) -> Iterator[str]:
-    """One function for every function that can be traced: `zelTracerEventCreateRegisterCallback`."""
-    for table in api.tables.values():
-        if table.namespace in ("ze", "zer"):
-            for slot in table.slots:
-                yield f"zelTracer{slot.function.removeprefix(table.namespace)}RegisterCallback"
+def tracer_callbacks(api: Api) -> dict[str, str]:
+    """The functions that register a callback, and what they trace: `zelTracerEventCreateRegisterCallback`."""
+    return {
+        f"zelTracer{slot.function.removeprefix(table.namespace)}RegisterCallback": slot.function
+        for table in api.tables.values()
+        if table.namespace in ("ze", "zer")
+        for slot in table.slots
+    }
 
 
 def exports(api: Api) -> frozenset[str]:

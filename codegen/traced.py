@@ -72,7 +72,7 @@ def _wrapper(api: Api, function: Function, index: int, hooks: Set[str]) -> Itera
     call = f"{name}({arguments})"
     yield f"{function.type} ZE_APICALL traced_{name}({params}) {{"
     yield f"  if (!is_watched()) [[likely]] return {call};"
-    yield f"  CallRecord record({index});"
+    yield f"  CallRecord record({index}, __builtin_return_address(0));"
     before, after = f"before_{name}" in hooks, f"after_{name}" in hooks
     general = list(_general_checks(api, function))
     if before or after or general:

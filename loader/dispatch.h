@@ -41,9 +41,19 @@ extern const Functions uninitialized;
 // For several libraries: each call finds its function through the handle that it is about.
 extern const Functions by_handle;
 
-// Threading: written by the thread that initializes, read by every call. What it points to is never freed.
+// Threading: written by the thread that initializes or switches a layer, read by every call. What it points to is never freed.
 // Hidden, so that a call reads it without a detour.
 [[gnu::visibility("hidden")]] extern std::atomic<const Functions*> current;
+
+// Where calls go if no layer is between.
+[[gnu::visibility("hidden")]] extern std::atomic<const Functions*> beneath;
+
+// Calls go there from now on, through the layer that is switched on.
+void direct_calls_to(const Functions* functions);
+// A layer is between as long as somebody wants it: each switch on needs a switch off.
+void switch_on(const Functions* layer);
+void switch_off();
+bool is_layer_on();
 
 inline const Functions& functions() { return *current.load(std::memory_order_acquire); }
 

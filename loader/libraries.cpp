@@ -137,7 +137,7 @@ void Libraries::open_for_calls() const {
   if (remaining() == 1)
     for (const Library* library : members_)
       if (library->standing() != Library::Standing::LeftOut) target = &library->functions();
-  current.store(target, std::memory_order_release);
+  direct_calls_to(target);
 }
 
 template <class Init>

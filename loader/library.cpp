@@ -3,19 +3,13 @@
 #include <dlfcn.h>
 #include <sys/stat.h>
 
+#include "layers.h"
 #include "log.h"
+#include "tables.h"
 
 namespace anyzero::loader {
 
 namespace {
-
-// As a driver hands them out; a member is null where it has no such function.
-struct Tables {
-  ze_dditable_t ze{};
-  zet_dditable_t zet{};
-  zes_dditable_t zes{};
-  zer_dditable_t zer{};
-};
 
 // A library without the function has no such table, which is no error.
 template <class T>
@@ -86,6 +80,7 @@ Library* Library::open(const std::string& path) {
     complain("%s is skipped: it is a loader, not a driver", path.c_str());
     return nullptr;
   }
+  switch_checks_on_as_told(handle, path.c_str());
   auto* library = new Library(path, handle);
   if (library->fetch()) return library;
   complain("%s is skipped: it is not a Level Zero driver (zeInit or zeDriverGet is missing)", path.c_str());

@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "gen/release.h"
+#include "layers.h"
 #include "libraries.h"
-#include "tables.h"
 #include "teardown.h"
 
 namespace anyzero::loader {
@@ -76,6 +76,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zelLoaderTranslateHandleInternal(zel_handle_
 // What a loader that is linked into a program asks before it calls zeInit
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeLoaderInit() try {
+  switch_layers_on_as_told();
   return !torn_down() && Libraries::load() ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_UNINITIALIZED;
 } catch (const std::bad_alloc&) {
   return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
@@ -118,58 +119,6 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zelRegisterTeardownCallback(zel_loader_teard
 // Both speak to a loader that is linked into a program; a shared one is there as long as the process.
 ZE_APIEXPORT void ZE_APICALL zelSetDelayLoaderContextTeardown() {}
 ZE_APIEXPORT void ZE_APICALL zelLoaderContextTeardown() {}
-
-// Tracing, of which there is none
-
-ZE_APIEXPORT void* ZE_APICALL zeLoaderGetTracingHandle() { return nullptr; }
-
-// A loader above fails to start when these fail. What they get are tables that trace nothing.
-ZE_APIEXPORT ze_result_t ZE_APICALL zelLoaderTracingLayerInit(std::atomic<ze_dditable_t*>* table) {
-  if (!table) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-  table->store(&ze_entries);
-  return ZE_RESULT_SUCCESS;
-}
-
-ZE_APIEXPORT ze_result_t ZE_APICALL zelLoaderZerTracingLayerInit(std::atomic<zer_dditable_t*>* table) {
-  if (!table) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-  table->store(&zer_entries);
-  return ZE_RESULT_SUCCESS;
-}
-
-ZE_APIEXPORT ze_result_t ZE_APICALL zelEnableTracingLayer() { return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE; }
-
-ZE_APIEXPORT ze_result_t ZE_APICALL zelDisableTracingLayer() { return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE; }
-
-ZE_APIEXPORT ze_result_t ZE_APICALL zelGetTracingLayerState(bool* enabled) {
-  if (!enabled) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-  *enabled = false;
-  return ZE_RESULT_SUCCESS;
-}
-
-ZE_APIEXPORT ze_result_t ZE_APICALL zelTracerCreate(const zel_tracer_desc_t*, zel_tracer_handle_t*) {
-  return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
-}
-
-ZE_APIEXPORT ze_result_t ZE_APICALL zelTracerDestroy(zel_tracer_handle_t) { return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE; }
-
-ZE_APIEXPORT ze_result_t ZE_APICALL zelTracerSetPrologues(zel_tracer_handle_t, void*) {
-  return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
-}
-
-ZE_APIEXPORT ze_result_t ZE_APICALL zelTracerSetEpilogues(zel_tracer_handle_t, void*) {
-  return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
-}
-
-ZE_APIEXPORT ze_result_t ZE_APICALL zelTracerSetEnabled(zel_tracer_handle_t, ze_bool_t) {
-  return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
-}
-
-ZE_APIEXPORT ze_result_t ZE_APICALL zelGetTracerApiProcAddrTable(ze_api_version_t version, zel_tracer_dditable_t* table) {
-  if (!table) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-  if (!speaks(version)) return ZE_RESULT_ERROR_UNSUPPORTED_VERSION;
-  *table = {zelTracerCreate, zelTracerDestroy, zelTracerSetPrologues, zelTracerSetEpilogues, zelTracerSetEnabled};
-  return ZE_RESULT_SUCCESS;
-}
 
 }  // extern "C"
 

@@ -8,11 +8,17 @@
 extern "C" {
 
 typedef struct _zel_tracer_handle_t* zel_tracer_handle_t;
-typedef struct _zel_tracer_desc_t zel_tracer_desc_t;
 typedef uint32_t zel_tracer_reg_t;
+enum : uint32_t { ZEL_REGISTER_PROLOGUE = 0, ZEL_REGISTER_EPILOGUE = 1 };
 typedef void (*zel_callback_t)(void);
 typedef void (*zel_loader_teardown_callback_t)(void);
 typedef void (*zel_application_teardown_callback_t)(uint32_t);
+
+typedef struct _zel_tracer_desc_t {
+  uint32_t stype;
+  const void* pNext;
+  void* pUserData;
+} zel_tracer_desc_t;
 
 typedef struct _zel_version {
   int major;
@@ -34,8 +40,8 @@ enum { kHandleTypes = 14 };
 typedef struct _zel_tracer_dditable_t {
   ze_result_t (*pfnCreate)(const zel_tracer_desc_t*, zel_tracer_handle_t*);
   ze_result_t (*pfnDestroy)(zel_tracer_handle_t);
-  ze_result_t (*pfnSetPrologues)(zel_tracer_handle_t, void*);
-  ze_result_t (*pfnSetEpilogues)(zel_tracer_handle_t, void*);
+  ze_result_t (*pfnSetPrologues)(zel_tracer_handle_t, ze_callbacks_t*);
+  ze_result_t (*pfnSetEpilogues)(zel_tracer_handle_t, ze_callbacks_t*);
   ze_result_t (*pfnSetEnabled)(zel_tracer_handle_t, ze_bool_t);
 } zel_tracer_dditable_t;
 

@@ -2,8 +2,8 @@
 
 #include <cstdarg>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
+
+#include "variables.h"
 
 namespace anyzero::loader {
 
@@ -17,11 +17,6 @@ void print(const char* format, va_list arguments) {
   std::fprintf(stderr, "%s\n", line);
 }
 
-bool tracing() {
-  const char* value = std::getenv("ZE_ENABLE_LOADER_DEBUG_TRACE");
-  return value && *value && std::strcmp(value, "0") != 0;
-}
-
 }  // namespace
 
 void complain(const char* format, ...) {
@@ -32,7 +27,7 @@ void complain(const char* format, ...) {
 }
 
 void trace(const char* format, ...) {
-  if (!tracing()) return;
+  if (!is_switched_on("ZE_ENABLE_LOADER_DEBUG_TRACE")) return;
   va_list arguments;
   va_start(arguments, format);
   print(format, arguments);

@@ -5,6 +5,14 @@
 
 namespace anyzero::loader {
 
+// All tables. As a driver hands them out, a member is null where it has no such function.
+struct Tables {
+  ze_dditable_t ze{};
+  zet_dditable_t zet{};
+  zes_dditable_t zes{};
+  zer_dditable_t zer{};
+};
+
 extern ze_dditable_t ze_entries;
 extern zet_dditable_t zet_entries;
 extern zes_dditable_t zes_entries;

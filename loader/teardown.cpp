@@ -31,7 +31,7 @@ bool torn_down() { return down.load(std::memory_order_acquire); }
 
 void tear_down() {
   if (down.exchange(true, std::memory_order_acq_rel)) return;
-  current.store(&uninitialized, std::memory_order_release);
+  direct_calls_to(&uninitialized);
   std::map<uint32_t, TeardownCallback> told;
   {
     std::lock_guard lock(registering);

@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT))  # mkdocs loads this file by its path
 from mkdocs.exceptions import PluginError  # noqa: E402
 from mkdocs.structure.files import File  # noqa: E402
 
-from website import pages  # noqa: E402
+from website import pages, pictures  # noqa: E402
 
 FOREIGN = re.compile(
     r'<(?:script|img|iframe)[^>]* src="https?:[^"]*"|<link[^>]* rel="?stylesheet"?[^>]* href="https?:[^"]*"'
@@ -30,6 +30,8 @@ def on_files(files: Any, config: Any) -> Any:
     """Adds the pages that are not in docs/."""
     for name, text in pages.elsewhere().items():
         files.append(File.generated(config, name, content=text))
+    for path in sorted(pictures.FOLDER.glob("*.png")):
+        files.append(File.generated(config, f"pictures/{path.name}", content=path.read_bytes()))
     css = (ROOT / "website" / "site.css").read_text()
     files.append(File.generated(config, "assets/site.css", content=css))
     return files
@@ -38,7 +40,7 @@ def on_files(files: Any, config: Any) -> Any:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Pages of docs/ in the form that mkdocs reads."""
     name = page.file.src_uri
-    return pages.adapted(markdown, name) if (ROOT / "docs" / name).is_file() else markdown
+    return pictures.placed(pages.adapted(markdown, name)) if (ROOT / "docs" / name).is_file() else markdown
 
 
 def on_post_page(output: str, page: Any, **_: Any) -> str:

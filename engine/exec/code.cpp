@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "line_symbols.h"
+
 namespace anyzero {
 
 namespace {
@@ -46,7 +48,16 @@ Code* Code::load(std::vector<unsigned char> container, const GlobalBlock& global
     *reason = "kernel " + code->facts_.name + " cannot be loaded: " + *reason;
     return nullptr;
   }
+  code->show_to_debuggers();
   return code.release();
+}
+
+void Code::show_to_debuggers() {
+  std::string symbols = object_->take_symbols();
+  // Lines alone are made into symbols only for a debugger that is there: most kernels have lines.
+  if (symbols.empty() && is_debugger_attached())
+    symbols = line_symbols(facts_.lines, facts_.name, object_->text(), object_->text_bytes());
+  if (!symbols.empty()) debugger_entry_ = std::make_unique<DebuggerEntry>(std::move(symbols));
 }
 
 Code::~Code() {

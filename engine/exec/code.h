@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "container.h"
+#include "debugger.h"
 #include "elf_object.h"
 #include "improvement.h"
 #include "offered.h"
@@ -125,6 +126,7 @@ class Code {
   // This and all code that has come in its place, until one of them is the one; nullptr where none is.
   template <typename Wanted>
   const Code* find(Wanted wanted) const;
+  void show_to_debuggers();
   // Takes over `better` and its user, where it is the same kernel to its callers.
   bool publish_at(std::atomic<Code*>& place, Code* better, bool same);
 
@@ -142,6 +144,7 @@ class Code {
   std::string_view binary_;
   std::vector<GlobalBlock> globals_;  // its own module's, then those of linked modules
   std::unique_ptr<LoadedObject> object_;
+  std::unique_ptr<DebuggerEntry> debugger_entry_;  // before the code goes
   std::unique_ptr<Improvements> improvements_;
   std::atomic<Code*> better_{nullptr};
 };

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <map>
 #include <vector>
@@ -90,6 +91,7 @@ class ObjectLoader {
     for (const Relocation& relocation : relocations_) apply(relocation);
     loaded->entry_ = find_entry(entry);
     protect();
+    loaded->symbols_ = symbols_for_debuggers();
     return loaded;
   }
 
@@ -387,6 +389,21 @@ class ObjectLoader {
       if (size && mprotect(base_ + begin_[segment], size, kRights[segment]) != 0)
         refuse("the system does not let this process make memory executable");
     }
+  }
+
+  // A debugger relocates the rest itself, by where sections lie.
+  std::string symbols_for_debuggers() const {
+    // Objects without it have lines that mean places of the container's table.
+    const auto is_info = [](const Section& section) { return section.name == ".debug_info"; };
+    if (std::none_of(sections_.begin(), sections_.end(), is_info)) return {};
+    std::string made(object_);
+    const auto headers = read<Elf64_Ehdr>(0).e_shoff;
+    for (size_t i = 0; i < sections_.size(); ++i) {
+      if (sections_[i].offset == kUnloaded) continue;
+      const uint64_t address = in_memory(static_cast<uint64_t>(sections_[i].offset));
+      std::memcpy(made.data() + headers + i * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_addr), &address, sizeof address);
+    }
+    return made;
   }
 
   std::string_view object_;

@@ -26,6 +26,8 @@ class LoadedObject {
   uintptr_t text() const { return base_; }
   size_t text_bytes() const { return text_bytes_; }
   bool contains(uintptr_t address) const { return address - base_ < text_bytes_; }
+  // The object with the addresses of its sections, for debuggers; empty where it has no debug information.
+  std::string take_symbols() { return std::move(symbols_); }
   // With all that lies beside the code.
   bool holds(uintptr_t address) const { return address - base_ < bytes_; }
 
@@ -37,6 +39,7 @@ class LoadedObject {
   size_t bytes_ = 0;
   size_t text_bytes_ = 0;
   uintptr_t entry_ = 0;
+  std::string symbols_;
 };
 
 }  // namespace anyzero

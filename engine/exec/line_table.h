@@ -20,9 +20,11 @@ class LineTable {
   // Texts of a place; they end with a zero byte.
   const char* text(uint32_t offset) const { return texts_.data() + offset; }
 
- private:
+  // Ranges of code, in their order; each ends where the next begins.
+  uint32_t rows() const { return head_.rows; }
   LineRow row(uint32_t index) const;
 
+ private:
   LineTableHead head_{};
   std::string_view rows_, places_, texts_;
 };

@@ -18,16 +18,24 @@ Guarded<std::vector<uint64_t>>& released() {
   return *released;
 }
 
-void record_request(const char* function, uint64_t start, uint64_t asked, uint64_t answered) {
+struct Facts {
+  uint64_t start, asked, answered, origin;
+};
+
+void record_request(const char* function, std::string_view kernel, const Facts& facts) {
+  const uint64_t subject = kernel.empty() ? 0 : 1 + place_of_text(kernel);
   TraceRecord* record = begin_record();
   if (!record) return;
   *record = {};
   record->kind = static_cast<uint32_t>(TraceKind::Planning);
   record->what = static_cast<uint32_t>(place_of_text(function));
-  record->start = start;
+  record->start = facts.start;
   record->end = ticks();
-  record->values[0] = asked;
-  record->values[1] = answered;
+  const auto set = [&](TraceRequestValue value, uint64_t to) { record->values[static_cast<uint32_t>(value)] = to; };
+  set(TraceRequestValue::Asked, facts.asked);
+  set(TraceRequestValue::Answered, facts.answered);
+  set(TraceRequestValue::Origin, facts.origin);
+  set(TraceRequestValue::Subject, subject);
   complete_record();
 }
 
@@ -38,6 +46,7 @@ void Reply::read_head() {
   ReplyHead found;
   if (read(&found)) {
     status = static_cast<ze_result_t>(found.status);
+    origin = found.origin;
     log = found.log;
   } else {
     status = ZE_RESULT_ERROR_UNKNOWN;
@@ -47,7 +56,7 @@ void Reply::read_head() {
 
 void release_plan(uint64_t plan) { released().open()->push_back(plan); }
 
-void ask_planner(const char* function, std::string_view request, Reply* reply) {
+void ask_planner(const char* function, std::string_view request, Reply* reply, std::string_view kernel) {
   RequestHead head;
   head.released.swap(*released().open());
   ByteWriter bytes;
@@ -55,23 +64,24 @@ void ask_planner(const char* function, std::string_view request, Reply* reply) {
   bytes.raw(request);
   const uint64_t start = is_recording() ? ticks() : 0;
   const bool answered = call_planner(function, bytes.bytes(), &reply->bytes_, &reply->log);
-  if (start) record_request(function, start, request.size(), reply->bytes_.size());
+  if (answered) reply->read_head();
+  if (start) record_request(function, kernel, {start, request.size(), reply->bytes_.size(), reply->origin});
   if (!answered) {
     auto open = released().open();
     open->insert(open->end(), head.released.begin(), head.released.end());
     reply->status = ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
-    return;
   }
-  reply->read_head();
 }
 
-bool ask_for_better_code(std::string_view request, Reply* reply) {
+bool ask_for_better_code(std::string_view request, Reply* reply, std::string_view kernel) {
   ByteWriter bytes;
   encode(bytes, RequestHead{});
   bytes.raw(request);
-  if (ask_second_process(bytes.bytes(), &reply->bytes_, &reply->log) != Connection::Outcome::Answered) return false;
-  reply->read_head();
-  return true;
+  const uint64_t start = is_recording() ? ticks() : 0;
+  const bool answered = ask_second_process(bytes.bytes(), &reply->bytes_, &reply->log) == Connection::Outcome::Answered;
+  if (answered) reply->read_head();
+  if (start) record_request("improve", kernel, {start, request.size(), reply->bytes_.size(), reply->origin});
+  return answered;
 }
 
 }  // namespace anyzero

@@ -18,6 +18,7 @@ class Reply {
   Reply& operator=(const Reply&) = delete;
 
   ze_result_t status = ZE_RESULT_ERROR_UNKNOWN;
+  uint32_t origin = 0;  // a ReplyOrigin
   std::string log;
 
   // The next message; false when the bytes are damaged. There are some only where the status is success.
@@ -32,8 +33,8 @@ class Reply {
   std::string_view rest() const { return rest_; }
 
  private:
-  friend void ask_planner(const char* function, std::string_view request, Reply* reply);
-  friend bool ask_for_better_code(std::string_view request, Reply* reply);
+  friend void ask_planner(const char* function, std::string_view request, Reply* reply, std::string_view kernel);
+  friend bool ask_for_better_code(std::string_view request, Reply* reply, std::string_view kernel);
   void read_head();
 
   std::string bytes_;
@@ -49,12 +50,13 @@ std::string encoded(const Message& request) {
 }
 
 // Calls anyzero.driver.modules.requests.`function`, or that of another package of anyzero.driver by `package.function`. The reply
-// has a status and a log in any case. The caller must hold no lock: this takes the interpreter's.
-void ask_planner(const char* function, std::string_view request, Reply* reply);
+// has a status and a log in any case. The caller must hold no lock: this takes the interpreter's. `kernel` is what it is about, for
+// recordings.
+void ask_planner(const char* function, std::string_view request, Reply* reply, std::string_view kernel = {});
 
 // Has another process, which knows no plans, make the second stage of a kernel; whatever Python plans. Waits, but for no lock of
 // the interpreter. False when that process has gone without a reply, or cannot be started.
-bool ask_for_better_code(std::string_view request, Reply* reply);
+bool ask_for_better_code(std::string_view request, Reply* reply, std::string_view kernel);
 
 // The planner may forget a module's plan. It may be gone, so this does not call it: the next request tells it.
 void release_plan(uint64_t plan);

@@ -7,6 +7,7 @@
 
 #include "../abi/gen/ze_api.h"
 #include "recording.h"
+#include "source_lines.h"
 
 namespace anyzero {
 
@@ -27,9 +28,11 @@ inline uint64_t received(ze_result_t result, T* const* at) {
 // The record of one call. Calls inside of calls, as from callbacks, are records of their own.
 class CallRecord {
  public:
-  explicit CallRecord(uint32_t function)
+  // `caller` is where the program called from.
+  explicit CallRecord(uint32_t function, const void* caller = nullptr)
       : function_(function),
         recorded_(is_recording()),
+        line_(recorded_ && lines_are_read() ? take_line(caller) : 0),
         outer_(recorded_ ? exchange_submission({}) : Submission{}),
         start_(ticks()) {}
   CallRecord(const CallRecord&) = delete;
@@ -59,6 +62,7 @@ class CallRecord {
     if (!recorded_) return nullptr;
     const uint64_t end = ticks();
     const Submission submission = exchange_submission(outer_);
+    if (lines_are_read()) record_line(line_);
     TraceRecord* record = begin_record();
     if (!record) return nullptr;
     record->start = start_;
@@ -72,6 +76,7 @@ class CallRecord {
 
   const uint32_t function_;
   const bool recorded_;
+  const uint64_t line_;
   const Submission outer_;
   const uint64_t start_;
 };

@@ -30,7 +30,8 @@ namespace {
 
 constexpr uint64_t kThreads = 256;
 constexpr uint64_t kRecords = 1 << 17;  // 16 MiB for each thread that records
-constexpr uint64_t kTextBytes = 4 << 20;
+constexpr uint64_t kTextBytes = 1 << kFunctionBits;
+constexpr uint64_t kPart = 1 << 10;  // records between two looks at the clock
 constexpr uint64_t kThreadsAt = kTraceHeadRoom;
 constexpr uint64_t kTextsAt = kThreadsAt + kThreads * sizeof(TraceThread);
 constexpr uint64_t kRecordsAt = kTextsAt + kTextBytes;
@@ -67,6 +68,8 @@ struct Recorder {
   TraceRecord* ring;
   uint64_t written;
   Submission submission;
+  uint64_t line;       // that was recorded last
+  uint64_t line_said;  // the number of its record
   Known known[64];
 };
 
@@ -155,15 +158,32 @@ TraceRecord* begin_record() {
 }
 
 void complete_record() {
-  constexpr uint64_t kCalibrated = 1024;
   Recorder* of = own;
   std::atomic_ref(of->thread->records).store(++of->written, std::memory_order_release);
-  if (of->written % kCalibrated == 0) of->file->calibrate();
+  if (of->written % kPart) [[likely]]
+    return;
+  of->file->calibrate();
 }
 
 Submission exchange_submission(Submission submission) {
   Recorder* of = recorder();
   return of ? std::exchange(of->submission, submission) : Submission{};
+}
+
+void record_line(uint64_t line) {
+  constexpr uint64_t kAgain = 1024;  // newer records may have replaced the last one
+  Recorder* of = recorder();
+  if (!of || (line == of->line && (!line || of->written - of->line_said < kAgain))) return;
+  of->line = line;
+  of->line_said = of->written;
+  TraceRecord& record = of->ring[of->written & (of->file->records - 1)];
+  record = {};
+  record.start = record.end = ticks();
+  record.kind = static_cast<uint32_t>(TraceKind::Line);
+  record.what = static_cast<uint32_t>(line >> (kFunctionBits + kLineBits));
+  record.values[static_cast<uint32_t>(TraceLineValue::Line)] = line & ((1u << kLineBits) - 1);
+  record.values[static_cast<uint32_t>(TraceLineValue::Function)] = line >> kLineBits & ((1u << kFunctionBits) - 1);
+  complete_record();
 }
 
 uint64_t place_of_text(std::string_view text) {

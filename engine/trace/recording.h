@@ -37,6 +37,11 @@ inline void note_submission(uint64_t queue, uint64_t position) {
     exchange_submission({queue, position});
 }
 
+// A source line as one number: where its file is among the texts, where its function is, and the line; 0 for none.
+inline constexpr int kFunctionBits = 22, kLineBits = 20;
+// Says that the calling thread's next calls come from there, unless it was said already.
+void record_line(uint64_t line);
+
 // A recording of this process into a new file with so many records for each thread, a power of two. False with errno set.
 bool start_recording(const char* path, uint64_t records);
 void stop_recording();

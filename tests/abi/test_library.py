@@ -89,7 +89,8 @@ def run_host(host: Path, *, expect: int = 0, **variables: str) -> str:
 def test_only_the_api_is_exported() -> None:
     listing = subprocess.run(["nm", "-D", "--defined-only", str(LIBRARY)], capture_output=True, text=True, check=True)
     names = [line.split()[-1].split("@")[0] for line in listing.stdout.splitlines()]
-    assert [name for name in names if not name.startswith("ze")] == []
+    gdb = {"__jit_debug_descriptor", "__jit_debug_register_code"}
+    assert {name for name in names if not name.startswith("ze")} == gdb
     assert len(names) > 300
 
 

@@ -1,4 +1,4 @@
-"""The loader's own functions: versions, handles, tracing, teardown, and the calls of a static loader."""
+"""The loader's own functions: versions, handles, tables for tracing, teardown, and the calls of a static loader."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ctypes import byref, c_bool, c_char, c_int, c_size_t, c_uint32, c_void_p
 import pytest
 
 from codegen import loader_names
-from tests.abi.calls import INVALID_ARGUMENT, INVALID_NULL_POINTER, OK, ROOT, UNSUPPORTED_FEATURE
+from tests.abi.calls import INVALID_ARGUMENT, INVALID_NULL_POINTER, OK, ROOT
 from tests.abi.loaders import LOADER, run_loaded
 from tests.abi.specification import api
 
@@ -86,40 +86,30 @@ def test_a_handle_is_its_own_translation(lib: ctypes.CDLL, function: str) -> Non
     assert out.value is None
 
 
-def test_there_is_no_tracing_and_it_says_so(lib: ctypes.CDLL) -> None:
-    enabled = c_bool(True)
-    assert lib.zelGetTracingLayerState(byref(enabled)) == OK
-    assert enabled.value is False
-    assert lib.zelGetTracingLayerState(None) == INVALID_NULL_POINTER
-    assert lib.zelEnableTracingLayer() == UNSUPPORTED_FEATURE
-    assert lib.zelDisableTracingLayer() == UNSUPPORTED_FEATURE
-    assert lib.zeLoaderGetTracingHandle() is None
-    assert lib.zelLoaderGetContext() is None
+def test_the_table_of_tracer_functions(lib: ctypes.CDLL) -> None:
     table = (c_void_p * 6)()
     assert lib.zelGetTracerApiProcAddrTable(0x10011, table) == OK
     names = ("Create", "Destroy", "SetPrologues", "SetEpilogues", "SetEnabled")
     functions = [ctypes.cast(getattr(lib, f"zelTracer{name}"), c_void_p).value for name in names]
     assert list(table) == [*functions, None]
-    for name in names:
-        assert getattr(lib, f"zelTracer{name}")(None, None) == UNSUPPORTED_FEATURE
-    for name in loader_names.tracer_callbacks(api()):
-        register = getattr(lib, name)
-        register.restype = c_uint32
-        assert register(None, 0, None) == UNSUPPORTED_FEATURE
+    assert lib.zelGetTracerApiProcAddrTable(0x10011, None) == INVALID_NULL_POINTER
+    assert lib.zelLoaderGetContext() is None
 
 
-def test_tables_for_tracing_are_those_without(lib: ctypes.CDLL) -> None:
-    for function, names in (
-        ("zelLoaderTracingLayerInit", "ze_dditable_t"),
-        ("zelLoaderZerTracingLayerInit", "zer_dditable_t"),
-    ):
-        place = c_void_p()
-        assert getattr(lib, function)(byref(place)) == OK
-        assert place.value
-        slots = [slot.function for field in api().table_structs[names] for slot in api().tables[field.type].slots]
-        filled = (c_void_p * len(slots)).from_address(place.value)
-        assert list(filled) == [ctypes.cast(getattr(lib, name), c_void_p).value for name in slots]
-        assert getattr(lib, function)(None) == INVALID_NULL_POINTER
+@pytest.mark.parametrize(
+    ("function", "names"),
+    [("zelLoaderTracingLayerInit", "ze_dditable_t"), ("zelLoaderZerTracingLayerInit", "zer_dditable_t")],
+)
+def test_tables_for_tracing_have_functions_of_their_own(lib: ctypes.CDLL, function: str, names: str) -> None:
+    place = c_void_p()
+    assert getattr(lib, function)(byref(place)) == OK
+    assert place.value
+    slots = [slot.function for field in api().table_structs[names] for slot in api().tables[field.type].slots]
+    filled = list((c_void_p * len(slots)).from_address(place.value))
+    assert all(filled)
+    assert len(set(filled)) == len(slots)
+    assert not {ctypes.cast(getattr(lib, name), c_void_p).value for name in slots} & set(filled)
+    assert getattr(lib, function)(None) == INVALID_NULL_POINTER
 
 
 STATIC = """

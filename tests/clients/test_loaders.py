@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from tests.clients.debian import MIDDLE, NEWEST, OLDEST, SUITES
 from tests.clients.ways import DRIVER, LIBRARY, Way, debian, run, run_program, second_driver
 
 UNINITIALIZED = "0x78000001"
+OUR_CALLBACKS = LIBRARY.parent / "include" / "level_zero" / "layers" / "zel_tracing_register_cb.h"
 
 
 def loaded(way: Way) -> list[str]:
@@ -41,11 +43,39 @@ def test_two_libraries_are_two(way: Way) -> None:
     assert {str(DRIVER), str(second_driver())} <= set(loaded(way))
 
 
-@pytest.mark.parametrize("suite", SUITES)
-def test_a_tracer_sees_calls(suite: str) -> None:
+@pytest.mark.parametrize("suite", [*SUITES, None])
+def test_a_tracer_sees_calls(suite: str | None) -> None:
     outcome = run_program("tracing.c", Way(suite, "traced"))
     assert outcome.good, outcome
     assert "one call was traced" in outcome.facts, outcome
+
+
+@pytest.mark.parametrize("suite", [NEWEST, None])
+def test_tracers_behave_alike(suite: str | None) -> None:
+    """The newest upstream loader and ours, with the upstream headers."""
+    outcome = run_program("tracers.c", Way(suite), headers=NEWEST)
+    assert outcome.good, outcome
+    assert "no call of any thread is missed" in outcome.facts, outcome
+
+
+def test_our_header_of_callbacks_declares_what_the_newest_one_declares() -> None:
+    ours, theirs = (_declarations(text) for text in (OUR_CALLBACKS.read_text(), _callbacks_of(NEWEST)))
+    assert len(ours) > 250
+    assert {name: ours.get(name) for name in theirs} == theirs
+
+
+def _callbacks_of(suite: str) -> str:
+    return (debian(suite).headers / "layers" / "zel_tracing_register_cb.h").read_text()
+
+
+def _declarations(text: str) -> dict[str, str]:
+    """Parameter structures, callback types and functions by name, without comments, constness and spacing."""
+    text = re.sub(r"//[^\n]*|/\*.*?\*/|#[^\n]*|\bconst\b", "", text, flags=re.DOTALL)
+    structures = re.findall(r"typedef struct _(\w+_params_t)\s*\{([^}]*)\}", text)
+    functions = re.findall(r"(\w+Cb_t|zelTracer\w+)\)?\s*\(([^)]*)\)\s*;", text)
+    # The names of functions' parameters vary.
+    unnamed = [(name, re.sub(r"\w+\s*(,|$)", r"\1", body.strip())) for name, body in functions]
+    return {name: re.sub(r"\s", "", body) for name, body in [*structures, *unnamed]}
 
 
 @pytest.mark.parametrize("way", [Way(MIDDLE), Way(MIDDLE, "validated"), Way(NEWEST, "traced")], ids=str)

@@ -17,7 +17,7 @@ from anyzero.layouts.graph import (
     ManifestRecord,
     WeightsPiece,
 )
-from anyzero.layouts.planner import ReplyHead, RequestHead
+from anyzero.layouts.planner import ReplyHead, ReplyOrigin, RequestHead
 from anyzero.wire import Reader, Writer
 
 DYNAMIC = DYNAMIC_DIMENSION
@@ -70,8 +70,8 @@ def refused(xml: bytes, flags: str = "", **options: Any) -> Refused:
 def read(answer: bytes) -> Planned | Refused:
     """Every byte of an answer is accounted for."""
     reader = Reader(answer)
-    status, zero, log = ReplyHead.read(reader)
-    assert zero == 0
+    status, origin, log = ReplyHead.read(reader)
+    assert origin == ReplyOrigin.UNSAID
     if status != ze.ZE_RESULT_SUCCESS:
         reader.end()
         return Refused(status, log)

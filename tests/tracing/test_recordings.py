@@ -17,7 +17,7 @@ import pytest
 import anyzero as az
 from anyzero.api.library import LIBRARY_PATH
 from anyzero.tracing import chrome, page, summary
-from anyzero.tracing.memory import usage
+from anyzero.tracing.counters import usage
 from anyzero.tracing.recording import Command, Recording, read, read_folder
 from tests.abi.loaders import LOADER, build_program
 from tests.abi.test_loader_programs import WORK

@@ -47,8 +47,7 @@ class Reply:
 
     def __init__(self, data: bytes) -> None:
         self.reader = Reader(data)
-        self.status, zero, self.log = ReplyHead.read(self.reader)
-        assert zero == 0
+        self.status, self.origin, self.log = ReplyHead.read(self.reader)
 
     def end(self) -> None:
         self.reader.end()

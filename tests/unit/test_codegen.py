@@ -63,7 +63,7 @@ inline bool is_watched() { return false; }
 template <class T> uint64_t as_word(const T&) { return 0; }
 template <class T> uint64_t received(ze_result_t, T* const*) { return 0; }
 struct CallRecord {
-  explicit CallRecord(uint32_t) {}
+  explicit CallRecord(uint32_t, const void*) {}
   template <class... Words> void returned(Words...) {}
 };
 }

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import anyzero as az
-from website import pages, reference, screenshots
+from website import pages, pictures, reference, screenshots
 
 ROOT = Path(__file__).resolve().parents[2]
 INDEX = (ROOT / "docs" / "index.md").read_text()
@@ -69,6 +69,22 @@ def test_without_a_browser_screenshots_are_skipped_loudly() -> None:
     result = subprocess.run(command, cwd=ROOT, env={"CHROMIUM": "no-such-browser"}, capture_output=True, text=True)
     assert (result.returncode, result.stdout) == (0, "")
     assert result.stderr.startswith("SKIPPED: no screenshots")
+
+
+def test_without_a_browser_pictures_are_skipped_loudly() -> None:
+    command = [sys.executable, "-m", "website.pictures"]
+    result = subprocess.run(command, cwd=ROOT, env={"CHROMIUM": "no-such-browser"}, capture_output=True, text=True)
+    assert (result.returncode, result.stdout) == (0, "")
+    assert result.stderr.startswith("SKIPPED: no pictures")
+
+
+def test_pages_have_the_pictures_that_were_made(tmp_path: Path) -> None:
+    named = [name for path in (ROOT / "docs").glob("*.md") for name, _ in pictures.MARK.findall(path.read_text())]
+    assert sorted(named) == sorted(pictures.PICTURES)
+    page = "a\n<!-- picture: timeline: What it shows -->\nb\n"
+    assert pictures.placed(page, tmp_path) == page
+    (tmp_path / "timeline.png").touch()
+    assert pictures.placed(page, tmp_path) == "a\n![What it shows](pictures/timeline.png)\nb\n"
 
 
 def test_screenshots_are_of_pages_that_exist() -> None:

@@ -15,6 +15,8 @@ LIBRARIES = {"description", "libanyzero_calls.so", "libanyzero_opencl.so", "libz
 FOR_COMPILERS = {
     *(f"include/level_zero/{name}.h" for name in ("ze_api", "ze_npu_ext", "zer_api", "zes_api", "zet_api")),
     "include/level_zero/loader/ze_loader.h",
+    "include/level_zero/layers/zel_tracing_api.h",
+    "include/level_zero/layers/zel_tracing_register_cb.h",
     "lib/link/libze_loader.so",
     "lib/pkgconfig/level-zero.pc",
     "lib/pkgconfig/libze_loader.pc",

@@ -27,6 +27,11 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zelGetLoaderVersion(zel_component_version_t*
 /* Load the drivers without initializing them. */
 ZE_APIEXPORT ze_result_t ZE_APICALL zeLoaderInit(void);
 
+/* The tracing layer of layers/zel_tracing_api.h. Each zelEnableTracingLayer needs a zelDisableTracingLayer. */
+ZE_APIEXPORT ze_result_t ZE_APICALL zelEnableTracingLayer(void);
+ZE_APIEXPORT ze_result_t ZE_APICALL zelDisableTracingLayer(void);
+ZE_APIEXPORT ze_result_t ZE_APICALL zelGetTracingLayerState(bool* enabled);
+
 /* Whether calls still work, for destructors that run late. */
 ZE_APIEXPORT bool ZE_APICALL zelCheckIsLoaderInTearDown(void);
 

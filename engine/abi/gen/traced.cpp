@@ -12,7 +12,7 @@ namespace {
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendBarrier(ze_command_list_handle_t hCommandList, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(0);
+  CallRecord record(0, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendBarrier", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -22,7 +22,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendBarrier(ze_command_list_handle_
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendEventReset(ze_command_list_handle_t hCommandList, ze_event_handle_t hEvent) {
   if (!is_watched()) [[likely]] return zeCommandListAppendEventReset(hCommandList, hEvent);
-  CallRecord record(1);
+  CallRecord record(1, __builtin_return_address(0));
   const ze_result_t result = zeCommandListAppendEventReset(hCommandList, hEvent);
   record.returned(as_word(result), as_word(hCommandList), as_word(hEvent));
   return result;
@@ -30,7 +30,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendEventReset(ze_command_list_hand
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendGraphExt(ze_command_list_handle_t hCommandList, ze_executable_graph_handle_t hGraph, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendGraphExt(hCommandList, hGraph, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(2);
+  CallRecord record(2, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendGraphExt", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendGraphExt(hCommandList, hGraph, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -40,7 +40,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendGraphExt(ze_command_list_handle
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendHostFunction(ze_command_list_handle_t hCommandList, ze_host_function_callback_t pfnHostFunction, void* pUserData, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendHostFunction(hCommandList, pfnHostFunction, pUserData, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(3);
+  CallRecord record(3, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendHostFunction", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendHostFunction(hCommandList, pfnHostFunction, pUserData, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -50,7 +50,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendHostFunction(ze_command_list_ha
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopy(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, ze_image_handle_t hSrcImage, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendImageCopy(hCommandList, hDstImage, hSrcImage, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(4);
+  CallRecord record(4, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendImageCopy", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendImageCopy(hCommandList, hDstImage, hSrcImage, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -60,7 +60,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopy(ze_command_list_handl
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyFromMemory(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, const void* srcptr, const ze_image_region_t* pDstRegion, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendImageCopyFromMemory(hCommandList, hDstImage, srcptr, pDstRegion, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(5);
+  CallRecord record(5, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendImageCopyFromMemory", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendImageCopyFromMemory(hCommandList, hDstImage, srcptr, pDstRegion, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -70,7 +70,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyFromMemory(ze_command_
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyFromMemoryExt(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, const void* srcptr, const ze_image_region_t* pDstRegion, uint32_t srcRowPitch, uint32_t srcSlicePitch, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendImageCopyFromMemoryExt(hCommandList, hDstImage, srcptr, pDstRegion, srcRowPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(6);
+  CallRecord record(6, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendImageCopyFromMemoryExt", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendImageCopyFromMemoryExt(hCommandList, hDstImage, srcptr, pDstRegion, srcRowPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -80,7 +80,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyFromMemoryExt(ze_comma
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyRegion(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, ze_image_handle_t hSrcImage, const ze_image_region_t* pDstRegion, const ze_image_region_t* pSrcRegion, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendImageCopyRegion(hCommandList, hDstImage, hSrcImage, pDstRegion, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(7);
+  CallRecord record(7, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendImageCopyRegion", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendImageCopyRegion(hCommandList, hDstImage, hSrcImage, pDstRegion, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -90,7 +90,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyRegion(ze_command_list
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyToMemory(ze_command_list_handle_t hCommandList, void* dstptr, ze_image_handle_t hSrcImage, const ze_image_region_t* pSrcRegion, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendImageCopyToMemory(hCommandList, dstptr, hSrcImage, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(8);
+  CallRecord record(8, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendImageCopyToMemory", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendImageCopyToMemory(hCommandList, dstptr, hSrcImage, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
@@ -101,7 +101,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyToMemory(ze_command_li
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyToMemoryExt(ze_command_list_handle_t hCommandList, void* dstptr, ze_image_handle_t hSrcImage, const ze_image_region_t* pSrcRegion, uint32_t destRowPitch, uint32_t destSlicePitch, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendImageCopyToMemoryExt(hCommandList, dstptr, hSrcImage, pSrcRegion, destRowPitch, destSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(9);
+  CallRecord record(9, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendImageCopyToMemoryExt", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendImageCopyToMemoryExt(hCommandList, dstptr, hSrcImage, pSrcRegion, destRowPitch, destSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
@@ -112,7 +112,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyToMemoryExt(ze_command
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchCooperativeKernel(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pLaunchFuncArgs, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendLaunchCooperativeKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(10);
+  CallRecord record(10, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendLaunchCooperativeKernel", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendLaunchCooperativeKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -122,7 +122,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchCooperativeKernel(ze_comm
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernel(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pLaunchFuncArgs, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(11);
+  CallRecord record(11, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendLaunchKernel", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
@@ -133,7 +133,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernel(ze_command_list_ha
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelIndirect(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pLaunchArgumentsBuffer, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendLaunchKernelIndirect(hCommandList, hKernel, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(12);
+  CallRecord record(12, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendLaunchKernelIndirect", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendLaunchKernelIndirect(hCommandList, hKernel, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -143,7 +143,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelIndirect(ze_command
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelWithArguments(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, ze_group_count_t groupCounts, ze_group_size_t groupSizes, void** pArguments, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendLaunchKernelWithArguments(hCommandList, hKernel, groupCounts, groupSizes, pArguments, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(13);
+  CallRecord record(13, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendLaunchKernelWithArguments", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendLaunchKernelWithArguments(hCommandList, hKernel, groupCounts, groupSizes, pArguments, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -153,7 +153,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelWithArguments(ze_co
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelWithParameters(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pGroupCounts, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendLaunchKernelWithParameters(hCommandList, hKernel, pGroupCounts, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(14);
+  CallRecord record(14, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendLaunchKernelWithParameters", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendLaunchKernelWithParameters(hCommandList, hKernel, pGroupCounts, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -163,7 +163,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelWithParameters(ze_c
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchMultipleKernelsIndirect(ze_command_list_handle_t hCommandList, uint32_t numKernels, ze_kernel_handle_t* phKernels, const uint32_t* pCountBuffer, const ze_group_count_t* pLaunchArgumentsBuffer, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendLaunchMultipleKernelsIndirect(hCommandList, numKernels, phKernels, pCountBuffer, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(15);
+  CallRecord record(15, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendLaunchMultipleKernelsIndirect", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendLaunchMultipleKernelsIndirect(hCommandList, numKernels, phKernels, pCountBuffer, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -173,7 +173,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchMultipleKernelsIndirect(z
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendMemAdvise(ze_command_list_handle_t hCommandList, ze_device_handle_t hDevice, const void* ptr, size_t size, ze_memory_advice_t advice) {
   if (!is_watched()) [[likely]] return zeCommandListAppendMemAdvise(hCommandList, hDevice, ptr, size, advice);
-  CallRecord record(16);
+  CallRecord record(16, __builtin_return_address(0));
   const ze_result_t result = zeCommandListAppendMemAdvise(hCommandList, hDevice, ptr, size, advice);
   record.returned(as_word(result), as_word(hCommandList), as_word(hDevice), as_word(ptr), as_word(size), as_word(advice));
   return result;
@@ -181,7 +181,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemAdvise(ze_command_list_handl
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopy(ze_command_list_handle_t hCommandList, void* dstptr, const void* srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(17);
+  CallRecord record(17, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendMemoryCopy", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
@@ -192,7 +192,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopy(ze_command_list_hand
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyFromContext(ze_command_list_handle_t hCommandList, void* dstptr, ze_context_handle_t hContextSrc, const void* srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendMemoryCopyFromContext(hCommandList, dstptr, hContextSrc, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(18);
+  CallRecord record(18, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendMemoryCopyFromContext", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendMemoryCopyFromContext(hCommandList, dstptr, hContextSrc, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
@@ -203,7 +203,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyFromContext(ze_comman
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyRegion(ze_command_list_handle_t hCommandList, void* dstptr, const ze_copy_region_t* dstRegion, uint32_t dstPitch, uint32_t dstSlicePitch, const void* srcptr, const ze_copy_region_t* srcRegion, uint32_t srcPitch, uint32_t srcSlicePitch, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendMemoryCopyRegion(hCommandList, dstptr, dstRegion, dstPitch, dstSlicePitch, srcptr, srcRegion, srcPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(19);
+  CallRecord record(19, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendMemoryCopyRegion", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendMemoryCopyRegion(hCommandList, dstptr, dstRegion, dstPitch, dstSlicePitch, srcptr, srcRegion, srcPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
@@ -214,7 +214,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyRegion(ze_command_lis
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyWithParameters(ze_command_list_handle_t hCommandList, void* dstptr, const void* srcptr, size_t size, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendMemoryCopyWithParameters(hCommandList, dstptr, srcptr, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(20);
+  CallRecord record(20, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendMemoryCopyWithParameters", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendMemoryCopyWithParameters(hCommandList, dstptr, srcptr, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -224,7 +224,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyWithParameters(ze_com
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryFill(ze_command_list_handle_t hCommandList, void* ptr, const void* pattern, size_t pattern_size, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(21);
+  CallRecord record(21, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendMemoryFill", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
@@ -235,7 +235,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryFill(ze_command_list_hand
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryFillWithParameters(ze_command_list_handle_t hCommandList, void* ptr, const void* pattern, size_t pattern_size, size_t size, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendMemoryFillWithParameters(hCommandList, ptr, pattern, pattern_size, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(22);
+  CallRecord record(22, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendMemoryFillWithParameters", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendMemoryFillWithParameters(hCommandList, ptr, pattern, pattern_size, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -245,7 +245,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryFillWithParameters(ze_com
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryPrefetch(ze_command_list_handle_t hCommandList, const void* ptr, size_t size) {
   if (!is_watched()) [[likely]] return zeCommandListAppendMemoryPrefetch(hCommandList, ptr, size);
-  CallRecord record(23);
+  CallRecord record(23, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendMemoryPrefetch", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendMemoryPrefetch(hCommandList, ptr, size)) return refused;
   const ze_result_t result = zeCommandListAppendMemoryPrefetch(hCommandList, ptr, size);
@@ -255,7 +255,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryPrefetch(ze_command_list_
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryRangesBarrier(ze_command_list_handle_t hCommandList, uint32_t numRanges, const size_t* pRangeSizes, const void** pRanges, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendMemoryRangesBarrier(hCommandList, numRanges, pRangeSizes, pRanges, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(24);
+  CallRecord record(24, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendMemoryRangesBarrier", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendMemoryRangesBarrier(hCommandList, numRanges, pRangeSizes, pRanges, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -265,7 +265,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryRangesBarrier(ze_command_
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendQueryKernelTimestamps(ze_command_list_handle_t hCommandList, uint32_t numEvents, ze_event_handle_t* phEvents, void* dstptr, const size_t* pOffsets, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendQueryKernelTimestamps(hCommandList, numEvents, phEvents, dstptr, pOffsets, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(25);
+  CallRecord record(25, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendQueryKernelTimestamps", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendQueryKernelTimestamps(hCommandList, numEvents, phEvents, dstptr, pOffsets, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
@@ -276,7 +276,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendQueryKernelTimestamps(ze_comman
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendSignalEvent(ze_command_list_handle_t hCommandList, ze_event_handle_t hEvent) {
   if (!is_watched()) [[likely]] return zeCommandListAppendSignalEvent(hCommandList, hEvent);
-  CallRecord record(26);
+  CallRecord record(26, __builtin_return_address(0));
   const ze_result_t result = zeCommandListAppendSignalEvent(hCommandList, hEvent);
   record.returned(as_word(result), as_word(hCommandList), as_word(hEvent));
   return result;
@@ -284,7 +284,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendSignalEvent(ze_command_list_han
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendSignalExternalSemaphoreExt(ze_command_list_handle_t hCommandList, uint32_t numSemaphores, ze_external_semaphore_ext_handle_t* phSemaphores, ze_external_semaphore_signal_params_ext_t* signalParams, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendSignalExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, signalParams, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(27);
+  CallRecord record(27, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendSignalExternalSemaphoreExt", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendSignalExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, signalParams, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -294,7 +294,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendSignalExternalSemaphoreExt(ze_c
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendWaitExternalSemaphoreExt(ze_command_list_handle_t hCommandList, uint32_t numSemaphores, ze_external_semaphore_ext_handle_t* phSemaphores, ze_external_semaphore_wait_params_ext_t* waitParams, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendWaitExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, waitParams, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(28);
+  CallRecord record(28, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendWaitExternalSemaphoreExt", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendWaitExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, waitParams, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -304,7 +304,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendWaitExternalSemaphoreExt(ze_com
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendWaitOnEvents(ze_command_list_handle_t hCommandList, uint32_t numEvents, ze_event_handle_t* phEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendWaitOnEvents(hCommandList, numEvents, phEvents);
-  CallRecord record(29);
+  CallRecord record(29, __builtin_return_address(0));
   const ze_result_t result = zeCommandListAppendWaitOnEvents(hCommandList, numEvents, phEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(numEvents), as_word(phEvents));
   return result;
@@ -312,7 +312,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendWaitOnEvents(ze_command_list_ha
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendWriteGlobalTimestamp(ze_command_list_handle_t hCommandList, uint64_t* dstptr, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendWriteGlobalTimestamp(hCommandList, dstptr, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(30);
+  CallRecord record(30, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendWriteGlobalTimestamp", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendWriteGlobalTimestamp(hCommandList, dstptr, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
@@ -323,7 +323,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendWriteGlobalTimestamp(ze_command
 
 ze_result_t ZE_APICALL traced_zeCommandListBeginCaptureIntoGraphExt(ze_command_list_handle_t hCommandList, ze_graph_handle_t hGraph, const void* pNext) {
   if (!is_watched()) [[likely]] return zeCommandListBeginCaptureIntoGraphExt(hCommandList, hGraph, pNext);
-  CallRecord record(31);
+  CallRecord record(31, __builtin_return_address(0));
   const ze_result_t result = zeCommandListBeginCaptureIntoGraphExt(hCommandList, hGraph, pNext);
   record.returned(as_word(result), as_word(hCommandList), as_word(hGraph), as_word(pNext));
   return result;
@@ -331,7 +331,7 @@ ze_result_t ZE_APICALL traced_zeCommandListBeginCaptureIntoGraphExt(ze_command_l
 
 ze_result_t ZE_APICALL traced_zeCommandListBeginGraphCaptureExt(ze_command_list_handle_t hCommandList, const void* pNext) {
   if (!is_watched()) [[likely]] return zeCommandListBeginGraphCaptureExt(hCommandList, pNext);
-  CallRecord record(32);
+  CallRecord record(32, __builtin_return_address(0));
   const ze_result_t result = zeCommandListBeginGraphCaptureExt(hCommandList, pNext);
   record.returned(as_word(result), as_word(hCommandList), as_word(pNext));
   return result;
@@ -339,7 +339,7 @@ ze_result_t ZE_APICALL traced_zeCommandListBeginGraphCaptureExt(ze_command_list_
 
 ze_result_t ZE_APICALL traced_zeCommandListClose(ze_command_list_handle_t hCommandList) {
   if (!is_watched()) [[likely]] return zeCommandListClose(hCommandList);
-  CallRecord record(33);
+  CallRecord record(33, __builtin_return_address(0));
   const ze_result_t result = zeCommandListClose(hCommandList);
   record.returned(as_word(result), as_word(hCommandList));
   return result;
@@ -347,7 +347,7 @@ ze_result_t ZE_APICALL traced_zeCommandListClose(ze_command_list_handle_t hComma
 
 ze_result_t ZE_APICALL traced_zeCommandListCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_command_list_desc_t* desc, ze_command_list_handle_t* phCommandList) {
   if (!is_watched()) [[likely]] return zeCommandListCreate(hContext, hDevice, desc, phCommandList);
-  CallRecord record(34);
+  CallRecord record(34, __builtin_return_address(0));
   CheckedCall checked("zeCommandListCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0xf, "ze_command_list_desc_t");
   const ze_result_t result = zeCommandListCreate(hContext, hDevice, desc, phCommandList);
@@ -358,7 +358,7 @@ ze_result_t ZE_APICALL traced_zeCommandListCreate(ze_context_handle_t hContext, 
 
 ze_result_t ZE_APICALL traced_zeCommandListCreateCloneExp(ze_command_list_handle_t hCommandList, ze_command_list_handle_t* phClonedCommandList) {
   if (!is_watched()) [[likely]] return zeCommandListCreateCloneExp(hCommandList, phClonedCommandList);
-  CallRecord record(35);
+  CallRecord record(35, __builtin_return_address(0));
   const ze_result_t result = zeCommandListCreateCloneExp(hCommandList, phClonedCommandList);
   record.returned(as_word(result), as_word(hCommandList), received(result, phClonedCommandList));
   return result;
@@ -366,7 +366,7 @@ ze_result_t ZE_APICALL traced_zeCommandListCreateCloneExp(ze_command_list_handle
 
 ze_result_t ZE_APICALL traced_zeCommandListCreateImmediate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_command_queue_desc_t* altdesc, ze_command_list_handle_t* phCommandList) {
   if (!is_watched()) [[likely]] return zeCommandListCreateImmediate(hContext, hDevice, altdesc, phCommandList);
-  CallRecord record(36);
+  CallRecord record(36, __builtin_return_address(0));
   CheckedCall checked("zeCommandListCreateImmediate", __builtin_return_address(0));
   if (checked) check_structure(altdesc, 0xe, "ze_command_queue_desc_t");
   const ze_result_t result = zeCommandListCreateImmediate(hContext, hDevice, altdesc, phCommandList);
@@ -377,7 +377,7 @@ ze_result_t ZE_APICALL traced_zeCommandListCreateImmediate(ze_context_handle_t h
 
 ze_result_t ZE_APICALL traced_zeCommandListDestroy(ze_command_list_handle_t hCommandList) {
   if (!is_watched()) [[likely]] return zeCommandListDestroy(hCommandList);
-  CallRecord record(37);
+  CallRecord record(37, __builtin_return_address(0));
   CheckedCall checked("zeCommandListDestroy", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeCommandListDestroy(hCommandList)) return refused;
   const ze_result_t result = zeCommandListDestroy(hCommandList);
@@ -388,7 +388,7 @@ ze_result_t ZE_APICALL traced_zeCommandListDestroy(ze_command_list_handle_t hCom
 
 ze_result_t ZE_APICALL traced_zeCommandListEndGraphCaptureExt(ze_command_list_handle_t hCommandList, const void* pNext, ze_graph_handle_t* phGraph) {
   if (!is_watched()) [[likely]] return zeCommandListEndGraphCaptureExt(hCommandList, pNext, phGraph);
-  CallRecord record(38);
+  CallRecord record(38, __builtin_return_address(0));
   const ze_result_t result = zeCommandListEndGraphCaptureExt(hCommandList, pNext, phGraph);
   record.returned(as_word(result), as_word(hCommandList), as_word(pNext), received(result, phGraph));
   return result;
@@ -396,7 +396,7 @@ ze_result_t ZE_APICALL traced_zeCommandListEndGraphCaptureExt(ze_command_list_ha
 
 ze_result_t ZE_APICALL traced_zeCommandListGetContextHandle(ze_command_list_handle_t hCommandList, ze_context_handle_t* phContext) {
   if (!is_watched()) [[likely]] return zeCommandListGetContextHandle(hCommandList, phContext);
-  CallRecord record(39);
+  CallRecord record(39, __builtin_return_address(0));
   const ze_result_t result = zeCommandListGetContextHandle(hCommandList, phContext);
   record.returned(as_word(result), as_word(hCommandList), received(result, phContext));
   return result;
@@ -404,7 +404,7 @@ ze_result_t ZE_APICALL traced_zeCommandListGetContextHandle(ze_command_list_hand
 
 ze_result_t ZE_APICALL traced_zeCommandListGetDeviceHandle(ze_command_list_handle_t hCommandList, ze_device_handle_t* phDevice) {
   if (!is_watched()) [[likely]] return zeCommandListGetDeviceHandle(hCommandList, phDevice);
-  CallRecord record(40);
+  CallRecord record(40, __builtin_return_address(0));
   const ze_result_t result = zeCommandListGetDeviceHandle(hCommandList, phDevice);
   record.returned(as_word(result), as_word(hCommandList), received(result, phDevice));
   return result;
@@ -412,7 +412,7 @@ ze_result_t ZE_APICALL traced_zeCommandListGetDeviceHandle(ze_command_list_handl
 
 ze_result_t ZE_APICALL traced_zeCommandListGetFlags(ze_command_list_handle_t hCommandList, ze_command_list_flags_t* pFlags) {
   if (!is_watched()) [[likely]] return zeCommandListGetFlags(hCommandList, pFlags);
-  CallRecord record(41);
+  CallRecord record(41, __builtin_return_address(0));
   const ze_result_t result = zeCommandListGetFlags(hCommandList, pFlags);
   record.returned(as_word(result), as_word(hCommandList), as_word(pFlags));
   return result;
@@ -420,7 +420,7 @@ ze_result_t ZE_APICALL traced_zeCommandListGetFlags(ze_command_list_handle_t hCo
 
 ze_result_t ZE_APICALL traced_zeCommandListGetGraphExt(ze_command_list_handle_t hCommandList, ze_graph_handle_t* phGraph) {
   if (!is_watched()) [[likely]] return zeCommandListGetGraphExt(hCommandList, phGraph);
-  CallRecord record(42);
+  CallRecord record(42, __builtin_return_address(0));
   const ze_result_t result = zeCommandListGetGraphExt(hCommandList, phGraph);
   record.returned(as_word(result), as_word(hCommandList), received(result, phGraph));
   return result;
@@ -428,7 +428,7 @@ ze_result_t ZE_APICALL traced_zeCommandListGetGraphExt(ze_command_list_handle_t 
 
 ze_result_t ZE_APICALL traced_zeCommandListGetNextCommandIdExp(ze_command_list_handle_t hCommandList, const ze_mutable_command_id_exp_desc_t* desc, uint64_t* pCommandId) {
   if (!is_watched()) [[likely]] return zeCommandListGetNextCommandIdExp(hCommandList, desc, pCommandId);
-  CallRecord record(43);
+  CallRecord record(43, __builtin_return_address(0));
   CheckedCall checked("zeCommandListGetNextCommandIdExp", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x20017, "ze_mutable_command_id_exp_desc_t");
   const ze_result_t result = zeCommandListGetNextCommandIdExp(hCommandList, desc, pCommandId);
@@ -438,7 +438,7 @@ ze_result_t ZE_APICALL traced_zeCommandListGetNextCommandIdExp(ze_command_list_h
 
 ze_result_t ZE_APICALL traced_zeCommandListGetNextCommandIdWithKernelsExp(ze_command_list_handle_t hCommandList, const ze_mutable_command_id_exp_desc_t* desc, uint32_t numKernels, ze_kernel_handle_t* phKernels, uint64_t* pCommandId) {
   if (!is_watched()) [[likely]] return zeCommandListGetNextCommandIdWithKernelsExp(hCommandList, desc, numKernels, phKernels, pCommandId);
-  CallRecord record(44);
+  CallRecord record(44, __builtin_return_address(0));
   CheckedCall checked("zeCommandListGetNextCommandIdWithKernelsExp", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x20017, "ze_mutable_command_id_exp_desc_t");
   const ze_result_t result = zeCommandListGetNextCommandIdWithKernelsExp(hCommandList, desc, numKernels, phKernels, pCommandId);
@@ -448,7 +448,7 @@ ze_result_t ZE_APICALL traced_zeCommandListGetNextCommandIdWithKernelsExp(ze_com
 
 ze_result_t ZE_APICALL traced_zeCommandListGetOrdinal(ze_command_list_handle_t hCommandList, uint32_t* pOrdinal) {
   if (!is_watched()) [[likely]] return zeCommandListGetOrdinal(hCommandList, pOrdinal);
-  CallRecord record(45);
+  CallRecord record(45, __builtin_return_address(0));
   const ze_result_t result = zeCommandListGetOrdinal(hCommandList, pOrdinal);
   record.returned(as_word(result), as_word(hCommandList), as_word(pOrdinal));
   return result;
@@ -456,7 +456,7 @@ ze_result_t ZE_APICALL traced_zeCommandListGetOrdinal(ze_command_list_handle_t h
 
 ze_result_t ZE_APICALL traced_zeCommandListHostSynchronize(ze_command_list_handle_t hCommandList, uint64_t timeout) {
   if (!is_watched()) [[likely]] return zeCommandListHostSynchronize(hCommandList, timeout);
-  CallRecord record(46);
+  CallRecord record(46, __builtin_return_address(0));
   CheckedCall checked("zeCommandListHostSynchronize", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeCommandListHostSynchronize(hCommandList, timeout)) return refused;
   const ze_result_t result = zeCommandListHostSynchronize(hCommandList, timeout);
@@ -466,7 +466,7 @@ ze_result_t ZE_APICALL traced_zeCommandListHostSynchronize(ze_command_list_handl
 
 ze_result_t ZE_APICALL traced_zeCommandListImmediateAppendCommandListsExp(ze_command_list_handle_t hCommandListImmediate, uint32_t numCommandLists, ze_command_list_handle_t* phCommandLists, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListImmediateAppendCommandListsExp(hCommandListImmediate, numCommandLists, phCommandLists, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(47);
+  CallRecord record(47, __builtin_return_address(0));
   const ze_result_t result = zeCommandListImmediateAppendCommandListsExp(hCommandListImmediate, numCommandLists, phCommandLists, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandListImmediate), as_word(numCommandLists), as_word(phCommandLists), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -474,7 +474,7 @@ ze_result_t ZE_APICALL traced_zeCommandListImmediateAppendCommandListsExp(ze_com
 
 ze_result_t ZE_APICALL traced_zeCommandListImmediateAppendCommandListsWithParameters(ze_command_list_handle_t hCommandListImmediate, uint32_t numCommandLists, ze_command_list_handle_t* phCommandLists, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListImmediateAppendCommandListsWithParameters(hCommandListImmediate, numCommandLists, phCommandLists, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(48);
+  CallRecord record(48, __builtin_return_address(0));
   const ze_result_t result = zeCommandListImmediateAppendCommandListsWithParameters(hCommandListImmediate, numCommandLists, phCommandLists, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandListImmediate), as_word(numCommandLists), as_word(phCommandLists), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -482,7 +482,7 @@ ze_result_t ZE_APICALL traced_zeCommandListImmediateAppendCommandListsWithParame
 
 ze_result_t ZE_APICALL traced_zeCommandListImmediateGetFlags(ze_command_list_handle_t hCommandList, ze_command_queue_flags_t* pFlags) {
   if (!is_watched()) [[likely]] return zeCommandListImmediateGetFlags(hCommandList, pFlags);
-  CallRecord record(49);
+  CallRecord record(49, __builtin_return_address(0));
   const ze_result_t result = zeCommandListImmediateGetFlags(hCommandList, pFlags);
   record.returned(as_word(result), as_word(hCommandList), as_word(pFlags));
   return result;
@@ -490,7 +490,7 @@ ze_result_t ZE_APICALL traced_zeCommandListImmediateGetFlags(ze_command_list_han
 
 ze_result_t ZE_APICALL traced_zeCommandListImmediateGetIndex(ze_command_list_handle_t hCommandListImmediate, uint32_t* pIndex) {
   if (!is_watched()) [[likely]] return zeCommandListImmediateGetIndex(hCommandListImmediate, pIndex);
-  CallRecord record(50);
+  CallRecord record(50, __builtin_return_address(0));
   const ze_result_t result = zeCommandListImmediateGetIndex(hCommandListImmediate, pIndex);
   record.returned(as_word(result), as_word(hCommandListImmediate), as_word(pIndex));
   return result;
@@ -498,7 +498,7 @@ ze_result_t ZE_APICALL traced_zeCommandListImmediateGetIndex(ze_command_list_han
 
 ze_result_t ZE_APICALL traced_zeCommandListImmediateGetMode(ze_command_list_handle_t hCommandList, ze_command_queue_mode_t* pMode) {
   if (!is_watched()) [[likely]] return zeCommandListImmediateGetMode(hCommandList, pMode);
-  CallRecord record(51);
+  CallRecord record(51, __builtin_return_address(0));
   const ze_result_t result = zeCommandListImmediateGetMode(hCommandList, pMode);
   record.returned(as_word(result), as_word(hCommandList), as_word(pMode));
   return result;
@@ -506,7 +506,7 @@ ze_result_t ZE_APICALL traced_zeCommandListImmediateGetMode(ze_command_list_hand
 
 ze_result_t ZE_APICALL traced_zeCommandListImmediateGetPriority(ze_command_list_handle_t hCommandList, ze_command_queue_priority_t* pPriority) {
   if (!is_watched()) [[likely]] return zeCommandListImmediateGetPriority(hCommandList, pPriority);
-  CallRecord record(52);
+  CallRecord record(52, __builtin_return_address(0));
   const ze_result_t result = zeCommandListImmediateGetPriority(hCommandList, pPriority);
   record.returned(as_word(result), as_word(hCommandList), as_word(pPriority));
   return result;
@@ -514,7 +514,7 @@ ze_result_t ZE_APICALL traced_zeCommandListImmediateGetPriority(ze_command_list_
 
 ze_result_t ZE_APICALL traced_zeCommandListIsGraphCaptureEnabledExt(ze_command_list_handle_t hCommandList) {
   if (!is_watched()) [[likely]] return zeCommandListIsGraphCaptureEnabledExt(hCommandList);
-  CallRecord record(53);
+  CallRecord record(53, __builtin_return_address(0));
   const ze_result_t result = zeCommandListIsGraphCaptureEnabledExt(hCommandList);
   record.returned(as_word(result), as_word(hCommandList));
   return result;
@@ -522,7 +522,7 @@ ze_result_t ZE_APICALL traced_zeCommandListIsGraphCaptureEnabledExt(ze_command_l
 
 ze_result_t ZE_APICALL traced_zeCommandListIsImmediate(ze_command_list_handle_t hCommandList, ze_bool_t* pIsImmediate) {
   if (!is_watched()) [[likely]] return zeCommandListIsImmediate(hCommandList, pIsImmediate);
-  CallRecord record(54);
+  CallRecord record(54, __builtin_return_address(0));
   const ze_result_t result = zeCommandListIsImmediate(hCommandList, pIsImmediate);
   record.returned(as_word(result), as_word(hCommandList), as_word(pIsImmediate));
   return result;
@@ -530,7 +530,7 @@ ze_result_t ZE_APICALL traced_zeCommandListIsImmediate(ze_command_list_handle_t 
 
 ze_result_t ZE_APICALL traced_zeCommandListIsMutableExp(ze_command_list_handle_t hCommandList, ze_bool_t* pIsMutable) {
   if (!is_watched()) [[likely]] return zeCommandListIsMutableExp(hCommandList, pIsMutable);
-  CallRecord record(55);
+  CallRecord record(55, __builtin_return_address(0));
   const ze_result_t result = zeCommandListIsMutableExp(hCommandList, pIsMutable);
   record.returned(as_word(result), as_word(hCommandList), as_word(pIsMutable));
   return result;
@@ -538,7 +538,7 @@ ze_result_t ZE_APICALL traced_zeCommandListIsMutableExp(ze_command_list_handle_t
 
 ze_result_t ZE_APICALL traced_zeCommandListReset(ze_command_list_handle_t hCommandList) {
   if (!is_watched()) [[likely]] return zeCommandListReset(hCommandList);
-  CallRecord record(56);
+  CallRecord record(56, __builtin_return_address(0));
   CheckedCall checked("zeCommandListReset", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeCommandListReset(hCommandList)) return refused;
   const ze_result_t result = zeCommandListReset(hCommandList);
@@ -548,7 +548,7 @@ ze_result_t ZE_APICALL traced_zeCommandListReset(ze_command_list_handle_t hComma
 
 ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandKernelsExp(ze_command_list_handle_t hCommandList, uint32_t numKernels, uint64_t* pCommandId, ze_kernel_handle_t* phKernels) {
   if (!is_watched()) [[likely]] return zeCommandListUpdateMutableCommandKernelsExp(hCommandList, numKernels, pCommandId, phKernels);
-  CallRecord record(57);
+  CallRecord record(57, __builtin_return_address(0));
   const ze_result_t result = zeCommandListUpdateMutableCommandKernelsExp(hCommandList, numKernels, pCommandId, phKernels);
   record.returned(as_word(result), as_word(hCommandList), as_word(numKernels), as_word(pCommandId), as_word(phKernels));
   return result;
@@ -556,7 +556,7 @@ ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandKernelsExp(ze_com
 
 ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandSignalEventExp(ze_command_list_handle_t hCommandList, uint64_t commandId, ze_event_handle_t hSignalEvent) {
   if (!is_watched()) [[likely]] return zeCommandListUpdateMutableCommandSignalEventExp(hCommandList, commandId, hSignalEvent);
-  CallRecord record(58);
+  CallRecord record(58, __builtin_return_address(0));
   const ze_result_t result = zeCommandListUpdateMutableCommandSignalEventExp(hCommandList, commandId, hSignalEvent);
   record.returned(as_word(result), as_word(hCommandList), as_word(commandId), as_word(hSignalEvent));
   return result;
@@ -564,7 +564,7 @@ ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandSignalEventExp(ze
 
 ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandWaitEventsExp(ze_command_list_handle_t hCommandList, uint64_t commandId, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListUpdateMutableCommandWaitEventsExp(hCommandList, commandId, numWaitEvents, phWaitEvents);
-  CallRecord record(59);
+  CallRecord record(59, __builtin_return_address(0));
   const ze_result_t result = zeCommandListUpdateMutableCommandWaitEventsExp(hCommandList, commandId, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(commandId), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -572,7 +572,7 @@ ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandWaitEventsExp(ze_
 
 ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandsExp(ze_command_list_handle_t hCommandList, const ze_mutable_commands_exp_desc_t* desc) {
   if (!is_watched()) [[likely]] return zeCommandListUpdateMutableCommandsExp(hCommandList, desc);
-  CallRecord record(60);
+  CallRecord record(60, __builtin_return_address(0));
   CheckedCall checked("zeCommandListUpdateMutableCommandsExp", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x20018, "ze_mutable_commands_exp_desc_t");
   const ze_result_t result = zeCommandListUpdateMutableCommandsExp(hCommandList, desc);
@@ -582,7 +582,7 @@ ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandsExp(ze_command_l
 
 ze_result_t ZE_APICALL traced_zeCommandQueueCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_command_queue_desc_t* desc, ze_command_queue_handle_t* phCommandQueue) {
   if (!is_watched()) [[likely]] return zeCommandQueueCreate(hContext, hDevice, desc, phCommandQueue);
-  CallRecord record(61);
+  CallRecord record(61, __builtin_return_address(0));
   CheckedCall checked("zeCommandQueueCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0xe, "ze_command_queue_desc_t");
   const ze_result_t result = zeCommandQueueCreate(hContext, hDevice, desc, phCommandQueue);
@@ -593,7 +593,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueCreate(ze_context_handle_t hContext,
 
 ze_result_t ZE_APICALL traced_zeCommandQueueDestroy(ze_command_queue_handle_t hCommandQueue) {
   if (!is_watched()) [[likely]] return zeCommandQueueDestroy(hCommandQueue);
-  CallRecord record(62);
+  CallRecord record(62, __builtin_return_address(0));
   CheckedCall checked("zeCommandQueueDestroy", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeCommandQueueDestroy(hCommandQueue)) return refused;
   const ze_result_t result = zeCommandQueueDestroy(hCommandQueue);
@@ -604,7 +604,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueDestroy(ze_command_queue_handle_t hC
 
 ze_result_t ZE_APICALL traced_zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t hCommandQueue, uint32_t numCommandLists, ze_command_list_handle_t* phCommandLists, ze_fence_handle_t hFence) {
   if (!is_watched()) [[likely]] return zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence);
-  CallRecord record(63);
+  CallRecord record(63, __builtin_return_address(0));
   CheckedCall checked("zeCommandQueueExecuteCommandLists", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence)) return refused;
   const ze_result_t result = zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence);
@@ -614,7 +614,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueExecuteCommandLists(ze_command_queue
 
 ze_result_t ZE_APICALL traced_zeCommandQueueGetFlags(ze_command_queue_handle_t hCmdQueue, ze_command_queue_flags_t* pFlags) {
   if (!is_watched()) [[likely]] return zeCommandQueueGetFlags(hCmdQueue, pFlags);
-  CallRecord record(64);
+  CallRecord record(64, __builtin_return_address(0));
   const ze_result_t result = zeCommandQueueGetFlags(hCmdQueue, pFlags);
   record.returned(as_word(result), as_word(hCmdQueue), as_word(pFlags));
   return result;
@@ -622,7 +622,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueGetFlags(ze_command_queue_handle_t h
 
 ze_result_t ZE_APICALL traced_zeCommandQueueGetIndex(ze_command_queue_handle_t hCommandQueue, uint32_t* pIndex) {
   if (!is_watched()) [[likely]] return zeCommandQueueGetIndex(hCommandQueue, pIndex);
-  CallRecord record(65);
+  CallRecord record(65, __builtin_return_address(0));
   const ze_result_t result = zeCommandQueueGetIndex(hCommandQueue, pIndex);
   record.returned(as_word(result), as_word(hCommandQueue), as_word(pIndex));
   return result;
@@ -630,7 +630,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueGetIndex(ze_command_queue_handle_t h
 
 ze_result_t ZE_APICALL traced_zeCommandQueueGetMode(ze_command_queue_handle_t hCmdQueue, ze_command_queue_mode_t* pMode) {
   if (!is_watched()) [[likely]] return zeCommandQueueGetMode(hCmdQueue, pMode);
-  CallRecord record(66);
+  CallRecord record(66, __builtin_return_address(0));
   const ze_result_t result = zeCommandQueueGetMode(hCmdQueue, pMode);
   record.returned(as_word(result), as_word(hCmdQueue), as_word(pMode));
   return result;
@@ -638,7 +638,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueGetMode(ze_command_queue_handle_t hC
 
 ze_result_t ZE_APICALL traced_zeCommandQueueGetOrdinal(ze_command_queue_handle_t hCommandQueue, uint32_t* pOrdinal) {
   if (!is_watched()) [[likely]] return zeCommandQueueGetOrdinal(hCommandQueue, pOrdinal);
-  CallRecord record(67);
+  CallRecord record(67, __builtin_return_address(0));
   const ze_result_t result = zeCommandQueueGetOrdinal(hCommandQueue, pOrdinal);
   record.returned(as_word(result), as_word(hCommandQueue), as_word(pOrdinal));
   return result;
@@ -646,7 +646,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueGetOrdinal(ze_command_queue_handle_t
 
 ze_result_t ZE_APICALL traced_zeCommandQueueGetPriority(ze_command_queue_handle_t hCmdQueue, ze_command_queue_priority_t* pPriority) {
   if (!is_watched()) [[likely]] return zeCommandQueueGetPriority(hCmdQueue, pPriority);
-  CallRecord record(68);
+  CallRecord record(68, __builtin_return_address(0));
   const ze_result_t result = zeCommandQueueGetPriority(hCmdQueue, pPriority);
   record.returned(as_word(result), as_word(hCmdQueue), as_word(pPriority));
   return result;
@@ -654,7 +654,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueGetPriority(ze_command_queue_handle_
 
 ze_result_t ZE_APICALL traced_zeCommandQueueSynchronize(ze_command_queue_handle_t hCommandQueue, uint64_t timeout) {
   if (!is_watched()) [[likely]] return zeCommandQueueSynchronize(hCommandQueue, timeout);
-  CallRecord record(69);
+  CallRecord record(69, __builtin_return_address(0));
   CheckedCall checked("zeCommandQueueSynchronize", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeCommandQueueSynchronize(hCommandQueue, timeout)) return refused;
   const ze_result_t result = zeCommandQueueSynchronize(hCommandQueue, timeout);
@@ -664,7 +664,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueSynchronize(ze_command_queue_handle_
 
 ze_result_t ZE_APICALL traced_zeContextCreate(ze_driver_handle_t hDriver, const ze_context_desc_t* desc, ze_context_handle_t* phContext) {
   if (!is_watched()) [[likely]] return zeContextCreate(hDriver, desc, phContext);
-  CallRecord record(70);
+  CallRecord record(70, __builtin_return_address(0));
   CheckedCall checked("zeContextCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0xd, "ze_context_desc_t");
   const ze_result_t result = zeContextCreate(hDriver, desc, phContext);
@@ -674,7 +674,7 @@ ze_result_t ZE_APICALL traced_zeContextCreate(ze_driver_handle_t hDriver, const 
 
 ze_result_t ZE_APICALL traced_zeContextCreateEx(ze_driver_handle_t hDriver, const ze_context_desc_t* desc, uint32_t numDevices, ze_device_handle_t* phDevices, ze_context_handle_t* phContext) {
   if (!is_watched()) [[likely]] return zeContextCreateEx(hDriver, desc, numDevices, phDevices, phContext);
-  CallRecord record(71);
+  CallRecord record(71, __builtin_return_address(0));
   CheckedCall checked("zeContextCreateEx", __builtin_return_address(0));
   if (checked) check_structure(desc, 0xd, "ze_context_desc_t");
   const ze_result_t result = zeContextCreateEx(hDriver, desc, numDevices, phDevices, phContext);
@@ -684,7 +684,7 @@ ze_result_t ZE_APICALL traced_zeContextCreateEx(ze_driver_handle_t hDriver, cons
 
 ze_result_t ZE_APICALL traced_zeContextDestroy(ze_context_handle_t hContext) {
   if (!is_watched()) [[likely]] return zeContextDestroy(hContext);
-  CallRecord record(72);
+  CallRecord record(72, __builtin_return_address(0));
   CheckedCall checked("zeContextDestroy", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeContextDestroy(hContext)) return refused;
   const ze_result_t result = zeContextDestroy(hContext);
@@ -694,7 +694,7 @@ ze_result_t ZE_APICALL traced_zeContextDestroy(ze_context_handle_t hContext) {
 
 ze_result_t ZE_APICALL traced_zeContextEvictImage(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_image_handle_t hImage) {
   if (!is_watched()) [[likely]] return zeContextEvictImage(hContext, hDevice, hImage);
-  CallRecord record(73);
+  CallRecord record(73, __builtin_return_address(0));
   const ze_result_t result = zeContextEvictImage(hContext, hDevice, hImage);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(hImage));
   return result;
@@ -702,7 +702,7 @@ ze_result_t ZE_APICALL traced_zeContextEvictImage(ze_context_handle_t hContext, 
 
 ze_result_t ZE_APICALL traced_zeContextEvictMemory(ze_context_handle_t hContext, ze_device_handle_t hDevice, void* ptr, size_t size) {
   if (!is_watched()) [[likely]] return zeContextEvictMemory(hContext, hDevice, ptr, size);
-  CallRecord record(74);
+  CallRecord record(74, __builtin_return_address(0));
   const ze_result_t result = zeContextEvictMemory(hContext, hDevice, ptr, size);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(ptr), as_word(size));
   return result;
@@ -710,7 +710,7 @@ ze_result_t ZE_APICALL traced_zeContextEvictMemory(ze_context_handle_t hContext,
 
 ze_result_t ZE_APICALL traced_zeContextGetStatus(ze_context_handle_t hContext) {
   if (!is_watched()) [[likely]] return zeContextGetStatus(hContext);
-  CallRecord record(75);
+  CallRecord record(75, __builtin_return_address(0));
   const ze_result_t result = zeContextGetStatus(hContext);
   record.returned(as_word(result), as_word(hContext));
   return result;
@@ -718,7 +718,7 @@ ze_result_t ZE_APICALL traced_zeContextGetStatus(ze_context_handle_t hContext) {
 
 ze_result_t ZE_APICALL traced_zeContextMakeImageResident(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_image_handle_t hImage) {
   if (!is_watched()) [[likely]] return zeContextMakeImageResident(hContext, hDevice, hImage);
-  CallRecord record(76);
+  CallRecord record(76, __builtin_return_address(0));
   const ze_result_t result = zeContextMakeImageResident(hContext, hDevice, hImage);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(hImage));
   return result;
@@ -726,7 +726,7 @@ ze_result_t ZE_APICALL traced_zeContextMakeImageResident(ze_context_handle_t hCo
 
 ze_result_t ZE_APICALL traced_zeContextMakeMemoryResident(ze_context_handle_t hContext, ze_device_handle_t hDevice, void* ptr, size_t size) {
   if (!is_watched()) [[likely]] return zeContextMakeMemoryResident(hContext, hDevice, ptr, size);
-  CallRecord record(77);
+  CallRecord record(77, __builtin_return_address(0));
   const ze_result_t result = zeContextMakeMemoryResident(hContext, hDevice, ptr, size);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(ptr), as_word(size));
   return result;
@@ -734,7 +734,7 @@ ze_result_t ZE_APICALL traced_zeContextMakeMemoryResident(ze_context_handle_t hC
 
 ze_result_t ZE_APICALL traced_zeContextSystemBarrier(ze_context_handle_t hContext, ze_device_handle_t hDevice) {
   if (!is_watched()) [[likely]] return zeContextSystemBarrier(hContext, hDevice);
-  CallRecord record(78);
+  CallRecord record(78, __builtin_return_address(0));
   const ze_result_t result = zeContextSystemBarrier(hContext, hDevice);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice));
   return result;
@@ -742,7 +742,7 @@ ze_result_t ZE_APICALL traced_zeContextSystemBarrier(ze_context_handle_t hContex
 
 ze_result_t ZE_APICALL traced_zeDeviceCanAccessPeer(ze_device_handle_t hDevice, ze_device_handle_t hPeerDevice, ze_bool_t* value) {
   if (!is_watched()) [[likely]] return zeDeviceCanAccessPeer(hDevice, hPeerDevice, value);
-  CallRecord record(79);
+  CallRecord record(79, __builtin_return_address(0));
   const ze_result_t result = zeDeviceCanAccessPeer(hDevice, hPeerDevice, value);
   record.returned(as_word(result), as_word(hDevice), as_word(hPeerDevice), as_word(value));
   return result;
@@ -750,7 +750,7 @@ ze_result_t ZE_APICALL traced_zeDeviceCanAccessPeer(ze_device_handle_t hDevice, 
 
 ze_result_t ZE_APICALL traced_zeDeviceGet(ze_driver_handle_t hDriver, uint32_t* pCount, ze_device_handle_t* phDevices) {
   if (!is_watched()) [[likely]] return zeDeviceGet(hDriver, pCount, phDevices);
-  CallRecord record(80);
+  CallRecord record(80, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGet(hDriver, pCount, phDevices);
   record.returned(as_word(result), as_word(hDriver), as_word(pCount), as_word(phDevices));
   return result;
@@ -758,7 +758,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGet(ze_driver_handle_t hDriver, uint32_t* 
 
 ze_result_t ZE_APICALL traced_zeDeviceGetAggregatedCopyOffloadIncrementValue(ze_device_handle_t hDevice, uint32_t* incrementValue) {
   if (!is_watched()) [[likely]] return zeDeviceGetAggregatedCopyOffloadIncrementValue(hDevice, incrementValue);
-  CallRecord record(81);
+  CallRecord record(81, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetAggregatedCopyOffloadIncrementValue(hDevice, incrementValue);
   record.returned(as_word(result), as_word(hDevice), as_word(incrementValue));
   return result;
@@ -766,7 +766,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetAggregatedCopyOffloadIncrementValue(ze_
 
 ze_result_t ZE_APICALL traced_zeDeviceGetCacheProperties(ze_device_handle_t hDevice, uint32_t* pCount, ze_device_cache_properties_t* pCacheProperties) {
   if (!is_watched()) [[likely]] return zeDeviceGetCacheProperties(hDevice, pCount, pCacheProperties);
-  CallRecord record(82);
+  CallRecord record(82, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetCacheProperties(hDevice, pCount, pCacheProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pCacheProperties));
   return result;
@@ -774,7 +774,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetCacheProperties(ze_device_handle_t hDev
 
 ze_result_t ZE_APICALL traced_zeDeviceGetCommandQueueGroupProperties(ze_device_handle_t hDevice, uint32_t* pCount, ze_command_queue_group_properties_t* pCommandQueueGroupProperties) {
   if (!is_watched()) [[likely]] return zeDeviceGetCommandQueueGroupProperties(hDevice, pCount, pCommandQueueGroupProperties);
-  CallRecord record(83);
+  CallRecord record(83, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetCommandQueueGroupProperties(hDevice, pCount, pCommandQueueGroupProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pCommandQueueGroupProperties));
   return result;
@@ -782,7 +782,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetCommandQueueGroupProperties(ze_device_h
 
 ze_result_t ZE_APICALL traced_zeDeviceGetComputeProperties(ze_device_handle_t hDevice, ze_device_compute_properties_t* pComputeProperties) {
   if (!is_watched()) [[likely]] return zeDeviceGetComputeProperties(hDevice, pComputeProperties);
-  CallRecord record(84);
+  CallRecord record(84, __builtin_return_address(0));
   CheckedCall checked("zeDeviceGetComputeProperties", __builtin_return_address(0));
   if (checked) check_structure(pComputeProperties, 0x4, "ze_device_compute_properties_t");
   const ze_result_t result = zeDeviceGetComputeProperties(hDevice, pComputeProperties);
@@ -792,7 +792,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetComputeProperties(ze_device_handle_t hD
 
 ze_result_t ZE_APICALL traced_zeDeviceGetCounterBasedEventMaxValue(ze_device_handle_t hDevice, uint64_t* maxValue) {
   if (!is_watched()) [[likely]] return zeDeviceGetCounterBasedEventMaxValue(hDevice, maxValue);
-  CallRecord record(85);
+  CallRecord record(85, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetCounterBasedEventMaxValue(hDevice, maxValue);
   record.returned(as_word(result), as_word(hDevice), as_word(maxValue));
   return result;
@@ -800,7 +800,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetCounterBasedEventMaxValue(ze_device_han
 
 ze_result_t ZE_APICALL traced_zeDeviceGetExternalMemoryProperties(ze_device_handle_t hDevice, ze_device_external_memory_properties_t* pExternalMemoryProperties) {
   if (!is_watched()) [[likely]] return zeDeviceGetExternalMemoryProperties(hDevice, pExternalMemoryProperties);
-  CallRecord record(86);
+  CallRecord record(86, __builtin_return_address(0));
   CheckedCall checked("zeDeviceGetExternalMemoryProperties", __builtin_return_address(0));
   if (checked) check_structure(pExternalMemoryProperties, 0xc, "ze_device_external_memory_properties_t");
   const ze_result_t result = zeDeviceGetExternalMemoryProperties(hDevice, pExternalMemoryProperties);
@@ -810,7 +810,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetExternalMemoryProperties(ze_device_hand
 
 ze_result_t ZE_APICALL traced_zeDeviceGetFabricVertexExp(ze_device_handle_t hDevice, ze_fabric_vertex_handle_t* phVertex) {
   if (!is_watched()) [[likely]] return zeDeviceGetFabricVertexExp(hDevice, phVertex);
-  CallRecord record(87);
+  CallRecord record(87, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetFabricVertexExp(hDevice, phVertex);
   record.returned(as_word(result), as_word(hDevice), received(result, phVertex));
   return result;
@@ -818,7 +818,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetFabricVertexExp(ze_device_handle_t hDev
 
 ze_result_t ZE_APICALL traced_zeDeviceGetGlobalTimestamps(ze_device_handle_t hDevice, uint64_t* hostTimestamp, uint64_t* deviceTimestamp) {
   if (!is_watched()) [[likely]] return zeDeviceGetGlobalTimestamps(hDevice, hostTimestamp, deviceTimestamp);
-  CallRecord record(88);
+  CallRecord record(88, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetGlobalTimestamps(hDevice, hostTimestamp, deviceTimestamp);
   record.returned(as_word(result), as_word(hDevice), as_word(hostTimestamp), as_word(deviceTimestamp));
   return result;
@@ -826,7 +826,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetGlobalTimestamps(ze_device_handle_t hDe
 
 ze_result_t ZE_APICALL traced_zeDeviceGetImageProperties(ze_device_handle_t hDevice, ze_device_image_properties_t* pImageProperties) {
   if (!is_watched()) [[likely]] return zeDeviceGetImageProperties(hDevice, pImageProperties);
-  CallRecord record(89);
+  CallRecord record(89, __builtin_return_address(0));
   CheckedCall checked("zeDeviceGetImageProperties", __builtin_return_address(0));
   if (checked) check_structure(pImageProperties, 0xa, "ze_device_image_properties_t");
   const ze_result_t result = zeDeviceGetImageProperties(hDevice, pImageProperties);
@@ -836,7 +836,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetImageProperties(ze_device_handle_t hDev
 
 ze_result_t ZE_APICALL traced_zeDeviceGetMemoryAccessProperties(ze_device_handle_t hDevice, ze_device_memory_access_properties_t* pMemAccessProperties) {
   if (!is_watched()) [[likely]] return zeDeviceGetMemoryAccessProperties(hDevice, pMemAccessProperties);
-  CallRecord record(90);
+  CallRecord record(90, __builtin_return_address(0));
   CheckedCall checked("zeDeviceGetMemoryAccessProperties", __builtin_return_address(0));
   if (checked) check_structure(pMemAccessProperties, 0x8, "ze_device_memory_access_properties_t");
   const ze_result_t result = zeDeviceGetMemoryAccessProperties(hDevice, pMemAccessProperties);
@@ -846,7 +846,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetMemoryAccessProperties(ze_device_handle
 
 ze_result_t ZE_APICALL traced_zeDeviceGetMemoryProperties(ze_device_handle_t hDevice, uint32_t* pCount, ze_device_memory_properties_t* pMemProperties) {
   if (!is_watched()) [[likely]] return zeDeviceGetMemoryProperties(hDevice, pCount, pMemProperties);
-  CallRecord record(91);
+  CallRecord record(91, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetMemoryProperties(hDevice, pCount, pMemProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pMemProperties));
   return result;
@@ -854,7 +854,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetMemoryProperties(ze_device_handle_t hDe
 
 ze_result_t ZE_APICALL traced_zeDeviceGetModuleProperties(ze_device_handle_t hDevice, ze_device_module_properties_t* pModuleProperties) {
   if (!is_watched()) [[likely]] return zeDeviceGetModuleProperties(hDevice, pModuleProperties);
-  CallRecord record(92);
+  CallRecord record(92, __builtin_return_address(0));
   CheckedCall checked("zeDeviceGetModuleProperties", __builtin_return_address(0));
   if (checked) check_structure(pModuleProperties, 0x5, "ze_device_module_properties_t");
   const ze_result_t result = zeDeviceGetModuleProperties(hDevice, pModuleProperties);
@@ -864,7 +864,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetModuleProperties(ze_device_handle_t hDe
 
 ze_result_t ZE_APICALL traced_zeDeviceGetP2PProperties(ze_device_handle_t hDevice, ze_device_handle_t hPeerDevice, ze_device_p2p_properties_t* pP2PProperties) {
   if (!is_watched()) [[likely]] return zeDeviceGetP2PProperties(hDevice, hPeerDevice, pP2PProperties);
-  CallRecord record(93);
+  CallRecord record(93, __builtin_return_address(0));
   CheckedCall checked("zeDeviceGetP2PProperties", __builtin_return_address(0));
   if (checked) check_structure(pP2PProperties, 0xb, "ze_device_p2p_properties_t");
   const ze_result_t result = zeDeviceGetP2PProperties(hDevice, hPeerDevice, pP2PProperties);
@@ -874,7 +874,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetP2PProperties(ze_device_handle_t hDevic
 
 ze_result_t ZE_APICALL traced_zeDeviceGetProperties(ze_device_handle_t hDevice, ze_device_properties_t* pDeviceProperties) {
   if (!is_watched()) [[likely]] return zeDeviceGetProperties(hDevice, pDeviceProperties);
-  CallRecord record(94);
+  CallRecord record(94, __builtin_return_address(0));
   CheckedCall checked("zeDeviceGetProperties", __builtin_return_address(0));
   if (checked) check_structure(pDeviceProperties, 0x3, "ze_device_properties_t");
   const ze_result_t result = zeDeviceGetProperties(hDevice, pDeviceProperties);
@@ -884,7 +884,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetProperties(ze_device_handle_t hDevice, 
 
 ze_result_t ZE_APICALL traced_zeDeviceGetRootDevice(ze_device_handle_t hDevice, ze_device_handle_t* phRootDevice) {
   if (!is_watched()) [[likely]] return zeDeviceGetRootDevice(hDevice, phRootDevice);
-  CallRecord record(95);
+  CallRecord record(95, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetRootDevice(hDevice, phRootDevice);
   record.returned(as_word(result), as_word(hDevice), as_word(phRootDevice));
   return result;
@@ -892,7 +892,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetRootDevice(ze_device_handle_t hDevice, 
 
 ze_result_t ZE_APICALL traced_zeDeviceGetRuntimeRequirements(ze_device_handle_t hDevice, const void* pObjDesc, size_t* pSize, char* pRequirements) {
   if (!is_watched()) [[likely]] return zeDeviceGetRuntimeRequirements(hDevice, pObjDesc, pSize, pRequirements);
-  CallRecord record(96);
+  CallRecord record(96, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetRuntimeRequirements(hDevice, pObjDesc, pSize, pRequirements);
   record.returned(as_word(result), as_word(hDevice), as_word(pObjDesc), as_word(pSize), as_word(pRequirements));
   return result;
@@ -900,7 +900,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetRuntimeRequirements(ze_device_handle_t 
 
 ze_result_t ZE_APICALL traced_zeDeviceGetRuntimeRequirementsKey(ze_device_handle_t hDevice, const char** pKey) {
   if (!is_watched()) [[likely]] return zeDeviceGetRuntimeRequirementsKey(hDevice, pKey);
-  CallRecord record(97);
+  CallRecord record(97, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetRuntimeRequirementsKey(hDevice, pKey);
   record.returned(as_word(result), as_word(hDevice), as_word(pKey));
   return result;
@@ -908,7 +908,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetRuntimeRequirementsKey(ze_device_handle
 
 ze_result_t ZE_APICALL traced_zeDeviceGetStatus(ze_device_handle_t hDevice) {
   if (!is_watched()) [[likely]] return zeDeviceGetStatus(hDevice);
-  CallRecord record(98);
+  CallRecord record(98, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetStatus(hDevice);
   record.returned(as_word(result), as_word(hDevice));
   return result;
@@ -916,7 +916,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetStatus(ze_device_handle_t hDevice) {
 
 ze_result_t ZE_APICALL traced_zeDeviceGetSubDevices(ze_device_handle_t hDevice, uint32_t* pCount, ze_device_handle_t* phSubdevices) {
   if (!is_watched()) [[likely]] return zeDeviceGetSubDevices(hDevice, pCount, phSubdevices);
-  CallRecord record(99);
+  CallRecord record(99, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetSubDevices(hDevice, pCount, phSubdevices);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phSubdevices));
   return result;
@@ -924,7 +924,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetSubDevices(ze_device_handle_t hDevice, 
 
 ze_result_t ZE_APICALL traced_zeDeviceGetVectorWidthPropertiesExt(ze_device_handle_t hDevice, uint32_t* pCount, ze_device_vector_width_properties_ext_t* pVectorWidthProperties) {
   if (!is_watched()) [[likely]] return zeDeviceGetVectorWidthPropertiesExt(hDevice, pCount, pVectorWidthProperties);
-  CallRecord record(100);
+  CallRecord record(100, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetVectorWidthPropertiesExt(hDevice, pCount, pVectorWidthProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pVectorWidthProperties));
   return result;
@@ -932,7 +932,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetVectorWidthPropertiesExt(ze_device_hand
 
 ze_result_t ZE_APICALL traced_zeDeviceImportExternalSemaphoreExt(ze_device_handle_t hDevice, const ze_external_semaphore_ext_desc_t* desc, ze_external_semaphore_ext_handle_t* phSemaphore) {
   if (!is_watched()) [[likely]] return zeDeviceImportExternalSemaphoreExt(hDevice, desc, phSemaphore);
-  CallRecord record(101);
+  CallRecord record(101, __builtin_return_address(0));
   CheckedCall checked("zeDeviceImportExternalSemaphoreExt", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x20022, "ze_external_semaphore_ext_desc_t");
   const ze_result_t result = zeDeviceImportExternalSemaphoreExt(hDevice, desc, phSemaphore);
@@ -942,7 +942,7 @@ ze_result_t ZE_APICALL traced_zeDeviceImportExternalSemaphoreExt(ze_device_handl
 
 ze_result_t ZE_APICALL traced_zeDevicePciGetPropertiesExt(ze_device_handle_t hDevice, ze_pci_ext_properties_t* pPciProperties) {
   if (!is_watched()) [[likely]] return zeDevicePciGetPropertiesExt(hDevice, pPciProperties);
-  CallRecord record(102);
+  CallRecord record(102, __builtin_return_address(0));
   CheckedCall checked("zeDevicePciGetPropertiesExt", __builtin_return_address(0));
   if (checked) check_structure(pPciProperties, 0x10008, "ze_pci_ext_properties_t");
   const ze_result_t result = zeDevicePciGetPropertiesExt(hDevice, pPciProperties);
@@ -952,7 +952,7 @@ ze_result_t ZE_APICALL traced_zeDevicePciGetPropertiesExt(ze_device_handle_t hDe
 
 ze_result_t ZE_APICALL traced_zeDeviceReleaseExternalSemaphoreExt(ze_external_semaphore_ext_handle_t hSemaphore) {
   if (!is_watched()) [[likely]] return zeDeviceReleaseExternalSemaphoreExt(hSemaphore);
-  CallRecord record(103);
+  CallRecord record(103, __builtin_return_address(0));
   const ze_result_t result = zeDeviceReleaseExternalSemaphoreExt(hSemaphore);
   record.returned(as_word(result), as_word(hSemaphore));
   return result;
@@ -960,7 +960,7 @@ ze_result_t ZE_APICALL traced_zeDeviceReleaseExternalSemaphoreExt(ze_external_se
 
 ze_result_t ZE_APICALL traced_zeDeviceReserveCacheExt(ze_device_handle_t hDevice, size_t cacheLevel, size_t cacheReservationSize) {
   if (!is_watched()) [[likely]] return zeDeviceReserveCacheExt(hDevice, cacheLevel, cacheReservationSize);
-  CallRecord record(104);
+  CallRecord record(104, __builtin_return_address(0));
   const ze_result_t result = zeDeviceReserveCacheExt(hDevice, cacheLevel, cacheReservationSize);
   record.returned(as_word(result), as_word(hDevice), as_word(cacheLevel), as_word(cacheReservationSize));
   return result;
@@ -968,7 +968,7 @@ ze_result_t ZE_APICALL traced_zeDeviceReserveCacheExt(ze_device_handle_t hDevice
 
 ze_result_t ZE_APICALL traced_zeDeviceSetCacheAdviceExt(ze_device_handle_t hDevice, void* ptr, size_t regionSize, ze_cache_ext_region_t cacheRegion) {
   if (!is_watched()) [[likely]] return zeDeviceSetCacheAdviceExt(hDevice, ptr, regionSize, cacheRegion);
-  CallRecord record(105);
+  CallRecord record(105, __builtin_return_address(0));
   const ze_result_t result = zeDeviceSetCacheAdviceExt(hDevice, ptr, regionSize, cacheRegion);
   record.returned(as_word(result), as_word(hDevice), as_word(ptr), as_word(regionSize), as_word(cacheRegion));
   return result;
@@ -976,7 +976,7 @@ ze_result_t ZE_APICALL traced_zeDeviceSetCacheAdviceExt(ze_device_handle_t hDevi
 
 ze_result_t ZE_APICALL traced_zeDeviceSynchronize(ze_device_handle_t hDevice) {
   if (!is_watched()) [[likely]] return zeDeviceSynchronize(hDevice);
-  CallRecord record(106);
+  CallRecord record(106, __builtin_return_address(0));
   const ze_result_t result = zeDeviceSynchronize(hDevice);
   record.returned(as_word(result), as_word(hDevice));
   return result;
@@ -984,7 +984,7 @@ ze_result_t ZE_APICALL traced_zeDeviceSynchronize(ze_device_handle_t hDevice) {
 
 ze_result_t ZE_APICALL traced_zeDeviceValidateRuntimeRequirements(ze_device_handle_t hDevice, const char* pRequirements, ze_validate_runtime_requirements_output_t* pOut) {
   if (!is_watched()) [[likely]] return zeDeviceValidateRuntimeRequirements(hDevice, pRequirements, pOut);
-  CallRecord record(107);
+  CallRecord record(107, __builtin_return_address(0));
   CheckedCall checked("zeDeviceValidateRuntimeRequirements", __builtin_return_address(0));
   if (checked) check_structure(pOut, 0x20046, "ze_validate_runtime_requirements_output_t");
   const ze_result_t result = zeDeviceValidateRuntimeRequirements(hDevice, pRequirements, pOut);
@@ -994,7 +994,7 @@ ze_result_t ZE_APICALL traced_zeDeviceValidateRuntimeRequirements(ze_device_hand
 
 ze_result_t ZE_APICALL traced_zeDriverGet(uint32_t* pCount, ze_driver_handle_t* phDrivers) {
   if (!is_watched()) [[likely]] return zeDriverGet(pCount, phDrivers);
-  CallRecord record(108);
+  CallRecord record(108, __builtin_return_address(0));
   const ze_result_t result = zeDriverGet(pCount, phDrivers);
   record.returned(as_word(result), as_word(pCount), as_word(phDrivers));
   return result;
@@ -1002,7 +1002,7 @@ ze_result_t ZE_APICALL traced_zeDriverGet(uint32_t* pCount, ze_driver_handle_t* 
 
 ze_result_t ZE_APICALL traced_zeDriverGetApiVersion(ze_driver_handle_t hDriver, ze_api_version_t* version) {
   if (!is_watched()) [[likely]] return zeDriverGetApiVersion(hDriver, version);
-  CallRecord record(109);
+  CallRecord record(109, __builtin_return_address(0));
   const ze_result_t result = zeDriverGetApiVersion(hDriver, version);
   record.returned(as_word(result), as_word(hDriver), as_word(version));
   return result;
@@ -1010,7 +1010,7 @@ ze_result_t ZE_APICALL traced_zeDriverGetApiVersion(ze_driver_handle_t hDriver, 
 
 ze_context_handle_t ZE_APICALL traced_zeDriverGetDefaultContext(ze_driver_handle_t hDriver) {
   if (!is_watched()) [[likely]] return zeDriverGetDefaultContext(hDriver);
-  CallRecord record(110);
+  CallRecord record(110, __builtin_return_address(0));
   const ze_context_handle_t result = zeDriverGetDefaultContext(hDriver);
   record.returned(as_word(result), as_word(hDriver));
   return result;
@@ -1018,7 +1018,7 @@ ze_context_handle_t ZE_APICALL traced_zeDriverGetDefaultContext(ze_driver_handle
 
 ze_result_t ZE_APICALL traced_zeDriverGetExtensionFunctionAddress(ze_driver_handle_t hDriver, const char* name, void** ppFunctionAddress) {
   if (!is_watched()) [[likely]] return zeDriverGetExtensionFunctionAddress(hDriver, name, ppFunctionAddress);
-  CallRecord record(111);
+  CallRecord record(111, __builtin_return_address(0));
   const ze_result_t result = zeDriverGetExtensionFunctionAddress(hDriver, name, ppFunctionAddress);
   record.returned(as_word(result), as_word(hDriver), as_word(name), received(result, ppFunctionAddress));
   return result;
@@ -1026,7 +1026,7 @@ ze_result_t ZE_APICALL traced_zeDriverGetExtensionFunctionAddress(ze_driver_hand
 
 ze_result_t ZE_APICALL traced_zeDriverGetExtensionProperties(ze_driver_handle_t hDriver, uint32_t* pCount, ze_driver_extension_properties_t* pExtensionProperties) {
   if (!is_watched()) [[likely]] return zeDriverGetExtensionProperties(hDriver, pCount, pExtensionProperties);
-  CallRecord record(112);
+  CallRecord record(112, __builtin_return_address(0));
   const ze_result_t result = zeDriverGetExtensionProperties(hDriver, pCount, pExtensionProperties);
   record.returned(as_word(result), as_word(hDriver), as_word(pCount), as_word(pExtensionProperties));
   return result;
@@ -1034,7 +1034,7 @@ ze_result_t ZE_APICALL traced_zeDriverGetExtensionProperties(ze_driver_handle_t 
 
 ze_result_t ZE_APICALL traced_zeDriverGetIpcProperties(ze_driver_handle_t hDriver, ze_driver_ipc_properties_t* pIpcProperties) {
   if (!is_watched()) [[likely]] return zeDriverGetIpcProperties(hDriver, pIpcProperties);
-  CallRecord record(113);
+  CallRecord record(113, __builtin_return_address(0));
   CheckedCall checked("zeDriverGetIpcProperties", __builtin_return_address(0));
   if (checked) check_structure(pIpcProperties, 0x2, "ze_driver_ipc_properties_t");
   const ze_result_t result = zeDriverGetIpcProperties(hDriver, pIpcProperties);
@@ -1044,7 +1044,7 @@ ze_result_t ZE_APICALL traced_zeDriverGetIpcProperties(ze_driver_handle_t hDrive
 
 ze_result_t ZE_APICALL traced_zeDriverGetLastErrorDescription(ze_driver_handle_t hDriver, const char** ppString) {
   if (!is_watched()) [[likely]] return zeDriverGetLastErrorDescription(hDriver, ppString);
-  CallRecord record(114);
+  CallRecord record(114, __builtin_return_address(0));
   const ze_result_t result = zeDriverGetLastErrorDescription(hDriver, ppString);
   record.returned(as_word(result), as_word(hDriver), as_word(ppString));
   return result;
@@ -1052,7 +1052,7 @@ ze_result_t ZE_APICALL traced_zeDriverGetLastErrorDescription(ze_driver_handle_t
 
 ze_result_t ZE_APICALL traced_zeDriverGetProperties(ze_driver_handle_t hDriver, ze_driver_properties_t* pDriverProperties) {
   if (!is_watched()) [[likely]] return zeDriverGetProperties(hDriver, pDriverProperties);
-  CallRecord record(115);
+  CallRecord record(115, __builtin_return_address(0));
   CheckedCall checked("zeDriverGetProperties", __builtin_return_address(0));
   if (checked) check_structure(pDriverProperties, 0x1, "ze_driver_properties_t");
   const ze_result_t result = zeDriverGetProperties(hDriver, pDriverProperties);
@@ -1062,7 +1062,7 @@ ze_result_t ZE_APICALL traced_zeDriverGetProperties(ze_driver_handle_t hDriver, 
 
 ze_result_t ZE_APICALL traced_zeDriverRTASFormatCompatibilityCheckExp(ze_driver_handle_t hDriver, ze_rtas_format_exp_t rtasFormatA, ze_rtas_format_exp_t rtasFormatB) {
   if (!is_watched()) [[likely]] return zeDriverRTASFormatCompatibilityCheckExp(hDriver, rtasFormatA, rtasFormatB);
-  CallRecord record(116);
+  CallRecord record(116, __builtin_return_address(0));
   const ze_result_t result = zeDriverRTASFormatCompatibilityCheckExp(hDriver, rtasFormatA, rtasFormatB);
   record.returned(as_word(result), as_word(hDriver), as_word(rtasFormatA), as_word(rtasFormatB));
   return result;
@@ -1070,7 +1070,7 @@ ze_result_t ZE_APICALL traced_zeDriverRTASFormatCompatibilityCheckExp(ze_driver_
 
 ze_result_t ZE_APICALL traced_zeDriverRTASFormatCompatibilityCheckExt(ze_driver_handle_t hDriver, ze_rtas_format_ext_t rtasFormatA, ze_rtas_format_ext_t rtasFormatB) {
   if (!is_watched()) [[likely]] return zeDriverRTASFormatCompatibilityCheckExt(hDriver, rtasFormatA, rtasFormatB);
-  CallRecord record(117);
+  CallRecord record(117, __builtin_return_address(0));
   const ze_result_t result = zeDriverRTASFormatCompatibilityCheckExt(hDriver, rtasFormatA, rtasFormatB);
   record.returned(as_word(result), as_word(hDriver), as_word(rtasFormatA), as_word(rtasFormatB));
   return result;
@@ -1078,7 +1078,7 @@ ze_result_t ZE_APICALL traced_zeDriverRTASFormatCompatibilityCheckExt(ze_driver_
 
 ze_result_t ZE_APICALL traced_zeEventCounterBasedCloseIpcHandle(ze_event_handle_t hEvent) {
   if (!is_watched()) [[likely]] return zeEventCounterBasedCloseIpcHandle(hEvent);
-  CallRecord record(118);
+  CallRecord record(118, __builtin_return_address(0));
   const ze_result_t result = zeEventCounterBasedCloseIpcHandle(hEvent);
   record.returned(as_word(result), as_word(hEvent));
   return result;
@@ -1086,7 +1086,7 @@ ze_result_t ZE_APICALL traced_zeEventCounterBasedCloseIpcHandle(ze_event_handle_
 
 ze_result_t ZE_APICALL traced_zeEventCounterBasedCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_event_counter_based_desc_t* desc, ze_event_handle_t* phEvent) {
   if (!is_watched()) [[likely]] return zeEventCounterBasedCreate(hContext, hDevice, desc, phEvent);
-  CallRecord record(119);
+  CallRecord record(119, __builtin_return_address(0));
   CheckedCall checked("zeEventCounterBasedCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x2003a, "ze_event_counter_based_desc_t");
   const ze_result_t result = zeEventCounterBasedCreate(hContext, hDevice, desc, phEvent);
@@ -1096,7 +1096,7 @@ ze_result_t ZE_APICALL traced_zeEventCounterBasedCreate(ze_context_handle_t hCon
 
 ze_result_t ZE_APICALL traced_zeEventCounterBasedGetDeviceAddress(ze_event_handle_t hEvent, uint64_t* completionValue, uint64_t* deviceAddress) {
   if (!is_watched()) [[likely]] return zeEventCounterBasedGetDeviceAddress(hEvent, completionValue, deviceAddress);
-  CallRecord record(120);
+  CallRecord record(120, __builtin_return_address(0));
   const ze_result_t result = zeEventCounterBasedGetDeviceAddress(hEvent, completionValue, deviceAddress);
   record.returned(as_word(result), as_word(hEvent), as_word(completionValue), as_word(deviceAddress));
   return result;
@@ -1104,7 +1104,7 @@ ze_result_t ZE_APICALL traced_zeEventCounterBasedGetDeviceAddress(ze_event_handl
 
 ze_result_t ZE_APICALL traced_zeEventCounterBasedGetIpcHandle(ze_event_handle_t hEvent, ze_ipc_event_counter_based_handle_t* phIpc) {
   if (!is_watched()) [[likely]] return zeEventCounterBasedGetIpcHandle(hEvent, phIpc);
-  CallRecord record(121);
+  CallRecord record(121, __builtin_return_address(0));
   const ze_result_t result = zeEventCounterBasedGetIpcHandle(hEvent, phIpc);
   record.returned(as_word(result), as_word(hEvent), as_word(phIpc));
   return result;
@@ -1112,7 +1112,7 @@ ze_result_t ZE_APICALL traced_zeEventCounterBasedGetIpcHandle(ze_event_handle_t 
 
 ze_result_t ZE_APICALL traced_zeEventCounterBasedOpenIpcHandle(ze_context_handle_t hContext, ze_ipc_event_counter_based_handle_t hIpc, ze_event_handle_t* phEvent) {
   if (!is_watched()) [[likely]] return zeEventCounterBasedOpenIpcHandle(hContext, hIpc, phEvent);
-  CallRecord record(122);
+  CallRecord record(122, __builtin_return_address(0));
   const ze_result_t result = zeEventCounterBasedOpenIpcHandle(hContext, hIpc, phEvent);
   record.returned(as_word(result), as_word(hContext), as_word(hIpc), received(result, phEvent));
   return result;
@@ -1120,7 +1120,7 @@ ze_result_t ZE_APICALL traced_zeEventCounterBasedOpenIpcHandle(ze_context_handle
 
 ze_result_t ZE_APICALL traced_zeEventCreate(ze_event_pool_handle_t hEventPool, const ze_event_desc_t* desc, ze_event_handle_t* phEvent) {
   if (!is_watched()) [[likely]] return zeEventCreate(hEventPool, desc, phEvent);
-  CallRecord record(123);
+  CallRecord record(123, __builtin_return_address(0));
   CheckedCall checked("zeEventCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x11, "ze_event_desc_t");
   const ze_result_t result = zeEventCreate(hEventPool, desc, phEvent);
@@ -1130,7 +1130,7 @@ ze_result_t ZE_APICALL traced_zeEventCreate(ze_event_pool_handle_t hEventPool, c
 
 ze_result_t ZE_APICALL traced_zeEventDestroy(ze_event_handle_t hEvent) {
   if (!is_watched()) [[likely]] return zeEventDestroy(hEvent);
-  CallRecord record(124);
+  CallRecord record(124, __builtin_return_address(0));
   CheckedCall checked("zeEventDestroy", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeEventDestroy(hEvent)) return refused;
   const ze_result_t result = zeEventDestroy(hEvent);
@@ -1140,7 +1140,7 @@ ze_result_t ZE_APICALL traced_zeEventDestroy(ze_event_handle_t hEvent) {
 
 ze_result_t ZE_APICALL traced_zeEventGetCounterBasedFlags(ze_event_handle_t hEvent, ze_event_counter_based_flags_t* pFlags) {
   if (!is_watched()) [[likely]] return zeEventGetCounterBasedFlags(hEvent, pFlags);
-  CallRecord record(125);
+  CallRecord record(125, __builtin_return_address(0));
   const ze_result_t result = zeEventGetCounterBasedFlags(hEvent, pFlags);
   record.returned(as_word(result), as_word(hEvent), as_word(pFlags));
   return result;
@@ -1148,7 +1148,7 @@ ze_result_t ZE_APICALL traced_zeEventGetCounterBasedFlags(ze_event_handle_t hEve
 
 ze_result_t ZE_APICALL traced_zeEventGetEventPool(ze_event_handle_t hEvent, ze_event_pool_handle_t* phEventPool) {
   if (!is_watched()) [[likely]] return zeEventGetEventPool(hEvent, phEventPool);
-  CallRecord record(126);
+  CallRecord record(126, __builtin_return_address(0));
   const ze_result_t result = zeEventGetEventPool(hEvent, phEventPool);
   record.returned(as_word(result), as_word(hEvent), received(result, phEventPool));
   return result;
@@ -1156,7 +1156,7 @@ ze_result_t ZE_APICALL traced_zeEventGetEventPool(ze_event_handle_t hEvent, ze_e
 
 ze_result_t ZE_APICALL traced_zeEventGetSignalScope(ze_event_handle_t hEvent, ze_event_scope_flags_t* pSignalScope) {
   if (!is_watched()) [[likely]] return zeEventGetSignalScope(hEvent, pSignalScope);
-  CallRecord record(127);
+  CallRecord record(127, __builtin_return_address(0));
   const ze_result_t result = zeEventGetSignalScope(hEvent, pSignalScope);
   record.returned(as_word(result), as_word(hEvent), as_word(pSignalScope));
   return result;
@@ -1164,7 +1164,7 @@ ze_result_t ZE_APICALL traced_zeEventGetSignalScope(ze_event_handle_t hEvent, ze
 
 ze_result_t ZE_APICALL traced_zeEventGetWaitScope(ze_event_handle_t hEvent, ze_event_scope_flags_t* pWaitScope) {
   if (!is_watched()) [[likely]] return zeEventGetWaitScope(hEvent, pWaitScope);
-  CallRecord record(128);
+  CallRecord record(128, __builtin_return_address(0));
   const ze_result_t result = zeEventGetWaitScope(hEvent, pWaitScope);
   record.returned(as_word(result), as_word(hEvent), as_word(pWaitScope));
   return result;
@@ -1172,7 +1172,7 @@ ze_result_t ZE_APICALL traced_zeEventGetWaitScope(ze_event_handle_t hEvent, ze_e
 
 ze_result_t ZE_APICALL traced_zeEventHostReset(ze_event_handle_t hEvent) {
   if (!is_watched()) [[likely]] return zeEventHostReset(hEvent);
-  CallRecord record(129);
+  CallRecord record(129, __builtin_return_address(0));
   CheckedCall checked("zeEventHostReset", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeEventHostReset(hEvent)) return refused;
   const ze_result_t result = zeEventHostReset(hEvent);
@@ -1182,7 +1182,7 @@ ze_result_t ZE_APICALL traced_zeEventHostReset(ze_event_handle_t hEvent) {
 
 ze_result_t ZE_APICALL traced_zeEventHostSignal(ze_event_handle_t hEvent) {
   if (!is_watched()) [[likely]] return zeEventHostSignal(hEvent);
-  CallRecord record(130);
+  CallRecord record(130, __builtin_return_address(0));
   CheckedCall checked("zeEventHostSignal", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeEventHostSignal(hEvent)) return refused;
   const ze_result_t result = zeEventHostSignal(hEvent);
@@ -1192,7 +1192,7 @@ ze_result_t ZE_APICALL traced_zeEventHostSignal(ze_event_handle_t hEvent) {
 
 ze_result_t ZE_APICALL traced_zeEventHostSynchronize(ze_event_handle_t hEvent, uint64_t timeout) {
   if (!is_watched()) [[likely]] return zeEventHostSynchronize(hEvent, timeout);
-  CallRecord record(131);
+  CallRecord record(131, __builtin_return_address(0));
   CheckedCall checked("zeEventHostSynchronize", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeEventHostSynchronize(hEvent, timeout)) return refused;
   const ze_result_t result = zeEventHostSynchronize(hEvent, timeout);
@@ -1202,7 +1202,7 @@ ze_result_t ZE_APICALL traced_zeEventHostSynchronize(ze_event_handle_t hEvent, u
 
 ze_result_t ZE_APICALL traced_zeEventPoolCloseIpcHandle(ze_event_pool_handle_t hEventPool) {
   if (!is_watched()) [[likely]] return zeEventPoolCloseIpcHandle(hEventPool);
-  CallRecord record(132);
+  CallRecord record(132, __builtin_return_address(0));
   const ze_result_t result = zeEventPoolCloseIpcHandle(hEventPool);
   record.returned(as_word(result), as_word(hEventPool));
   return result;
@@ -1210,7 +1210,7 @@ ze_result_t ZE_APICALL traced_zeEventPoolCloseIpcHandle(ze_event_pool_handle_t h
 
 ze_result_t ZE_APICALL traced_zeEventPoolCreate(ze_context_handle_t hContext, const ze_event_pool_desc_t* desc, uint32_t numDevices, ze_device_handle_t* phDevices, ze_event_pool_handle_t* phEventPool) {
   if (!is_watched()) [[likely]] return zeEventPoolCreate(hContext, desc, numDevices, phDevices, phEventPool);
-  CallRecord record(133);
+  CallRecord record(133, __builtin_return_address(0));
   CheckedCall checked("zeEventPoolCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x10, "ze_event_pool_desc_t");
   const ze_result_t result = zeEventPoolCreate(hContext, desc, numDevices, phDevices, phEventPool);
@@ -1221,7 +1221,7 @@ ze_result_t ZE_APICALL traced_zeEventPoolCreate(ze_context_handle_t hContext, co
 
 ze_result_t ZE_APICALL traced_zeEventPoolDestroy(ze_event_pool_handle_t hEventPool) {
   if (!is_watched()) [[likely]] return zeEventPoolDestroy(hEventPool);
-  CallRecord record(134);
+  CallRecord record(134, __builtin_return_address(0));
   CheckedCall checked("zeEventPoolDestroy", __builtin_return_address(0));
   const ze_result_t result = zeEventPoolDestroy(hEventPool);
   if (checked) after_zeEventPoolDestroy(result, hEventPool);
@@ -1231,7 +1231,7 @@ ze_result_t ZE_APICALL traced_zeEventPoolDestroy(ze_event_pool_handle_t hEventPo
 
 ze_result_t ZE_APICALL traced_zeEventPoolGetContextHandle(ze_event_pool_handle_t hEventPool, ze_context_handle_t* phContext) {
   if (!is_watched()) [[likely]] return zeEventPoolGetContextHandle(hEventPool, phContext);
-  CallRecord record(135);
+  CallRecord record(135, __builtin_return_address(0));
   const ze_result_t result = zeEventPoolGetContextHandle(hEventPool, phContext);
   record.returned(as_word(result), as_word(hEventPool), received(result, phContext));
   return result;
@@ -1239,7 +1239,7 @@ ze_result_t ZE_APICALL traced_zeEventPoolGetContextHandle(ze_event_pool_handle_t
 
 ze_result_t ZE_APICALL traced_zeEventPoolGetFlags(ze_event_pool_handle_t hEventPool, ze_event_pool_flags_t* pFlags) {
   if (!is_watched()) [[likely]] return zeEventPoolGetFlags(hEventPool, pFlags);
-  CallRecord record(136);
+  CallRecord record(136, __builtin_return_address(0));
   const ze_result_t result = zeEventPoolGetFlags(hEventPool, pFlags);
   record.returned(as_word(result), as_word(hEventPool), as_word(pFlags));
   return result;
@@ -1247,7 +1247,7 @@ ze_result_t ZE_APICALL traced_zeEventPoolGetFlags(ze_event_pool_handle_t hEventP
 
 ze_result_t ZE_APICALL traced_zeEventPoolGetIpcHandle(ze_event_pool_handle_t hEventPool, ze_ipc_event_pool_handle_t* phIpc) {
   if (!is_watched()) [[likely]] return zeEventPoolGetIpcHandle(hEventPool, phIpc);
-  CallRecord record(137);
+  CallRecord record(137, __builtin_return_address(0));
   const ze_result_t result = zeEventPoolGetIpcHandle(hEventPool, phIpc);
   record.returned(as_word(result), as_word(hEventPool), as_word(phIpc));
   return result;
@@ -1255,7 +1255,7 @@ ze_result_t ZE_APICALL traced_zeEventPoolGetIpcHandle(ze_event_pool_handle_t hEv
 
 ze_result_t ZE_APICALL traced_zeEventPoolOpenIpcHandle(ze_context_handle_t hContext, ze_ipc_event_pool_handle_t hIpc, ze_event_pool_handle_t* phEventPool) {
   if (!is_watched()) [[likely]] return zeEventPoolOpenIpcHandle(hContext, hIpc, phEventPool);
-  CallRecord record(138);
+  CallRecord record(138, __builtin_return_address(0));
   const ze_result_t result = zeEventPoolOpenIpcHandle(hContext, hIpc, phEventPool);
   record.returned(as_word(result), as_word(hContext), as_word(hIpc), received(result, phEventPool));
   return result;
@@ -1263,7 +1263,7 @@ ze_result_t ZE_APICALL traced_zeEventPoolOpenIpcHandle(ze_context_handle_t hCont
 
 ze_result_t ZE_APICALL traced_zeEventPoolPutIpcHandle(ze_context_handle_t hContext, ze_ipc_event_pool_handle_t hIpc) {
   if (!is_watched()) [[likely]] return zeEventPoolPutIpcHandle(hContext, hIpc);
-  CallRecord record(139);
+  CallRecord record(139, __builtin_return_address(0));
   const ze_result_t result = zeEventPoolPutIpcHandle(hContext, hIpc);
   record.returned(as_word(result), as_word(hContext), as_word(hIpc));
   return result;
@@ -1271,7 +1271,7 @@ ze_result_t ZE_APICALL traced_zeEventPoolPutIpcHandle(ze_context_handle_t hConte
 
 ze_result_t ZE_APICALL traced_zeEventQueryKernelTimestamp(ze_event_handle_t hEvent, ze_kernel_timestamp_result_t* dstptr) {
   if (!is_watched()) [[likely]] return zeEventQueryKernelTimestamp(hEvent, dstptr);
-  CallRecord record(140);
+  CallRecord record(140, __builtin_return_address(0));
   const ze_result_t result = zeEventQueryKernelTimestamp(hEvent, dstptr);
   record.returned(as_word(result), as_word(hEvent), as_word(dstptr));
   return result;
@@ -1279,7 +1279,7 @@ ze_result_t ZE_APICALL traced_zeEventQueryKernelTimestamp(ze_event_handle_t hEve
 
 ze_result_t ZE_APICALL traced_zeEventQueryKernelTimestampsExt(ze_event_handle_t hEvent, ze_device_handle_t hDevice, uint32_t* pCount, ze_event_query_kernel_timestamps_results_ext_properties_t* pResults) {
   if (!is_watched()) [[likely]] return zeEventQueryKernelTimestampsExt(hEvent, hDevice, pCount, pResults);
-  CallRecord record(141);
+  CallRecord record(141, __builtin_return_address(0));
   const ze_result_t result = zeEventQueryKernelTimestampsExt(hEvent, hDevice, pCount, pResults);
   record.returned(as_word(result), as_word(hEvent), as_word(hDevice), as_word(pCount), as_word(pResults));
   return result;
@@ -1287,7 +1287,7 @@ ze_result_t ZE_APICALL traced_zeEventQueryKernelTimestampsExt(ze_event_handle_t 
 
 ze_result_t ZE_APICALL traced_zeEventQueryStatus(ze_event_handle_t hEvent) {
   if (!is_watched()) [[likely]] return zeEventQueryStatus(hEvent);
-  CallRecord record(142);
+  CallRecord record(142, __builtin_return_address(0));
   CheckedCall checked("zeEventQueryStatus", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeEventQueryStatus(hEvent)) return refused;
   const ze_result_t result = zeEventQueryStatus(hEvent);
@@ -1297,7 +1297,7 @@ ze_result_t ZE_APICALL traced_zeEventQueryStatus(ze_event_handle_t hEvent) {
 
 ze_result_t ZE_APICALL traced_zeEventQueryTimestampsExp(ze_event_handle_t hEvent, ze_device_handle_t hDevice, uint32_t* pCount, ze_kernel_timestamp_result_t* pTimestamps) {
   if (!is_watched()) [[likely]] return zeEventQueryTimestampsExp(hEvent, hDevice, pCount, pTimestamps);
-  CallRecord record(143);
+  CallRecord record(143, __builtin_return_address(0));
   const ze_result_t result = zeEventQueryTimestampsExp(hEvent, hDevice, pCount, pTimestamps);
   record.returned(as_word(result), as_word(hEvent), as_word(hDevice), as_word(pCount), as_word(pTimestamps));
   return result;
@@ -1305,7 +1305,7 @@ ze_result_t ZE_APICALL traced_zeEventQueryTimestampsExp(ze_event_handle_t hEvent
 
 ze_result_t ZE_APICALL traced_zeExecutableGraphDestroyExt(ze_executable_graph_handle_t hGraph) {
   if (!is_watched()) [[likely]] return zeExecutableGraphDestroyExt(hGraph);
-  CallRecord record(144);
+  CallRecord record(144, __builtin_return_address(0));
   const ze_result_t result = zeExecutableGraphDestroyExt(hGraph);
   record.returned(as_word(result), as_word(hGraph));
   return result;
@@ -1313,7 +1313,7 @@ ze_result_t ZE_APICALL traced_zeExecutableGraphDestroyExt(ze_executable_graph_ha
 
 ze_result_t ZE_APICALL traced_zeExecutableGraphGetSourceGraphExt(ze_executable_graph_handle_t hGraph, ze_graph_handle_t* phSourceGraph) {
   if (!is_watched()) [[likely]] return zeExecutableGraphGetSourceGraphExt(hGraph, phSourceGraph);
-  CallRecord record(145);
+  CallRecord record(145, __builtin_return_address(0));
   const ze_result_t result = zeExecutableGraphGetSourceGraphExt(hGraph, phSourceGraph);
   record.returned(as_word(result), as_word(hGraph), received(result, phSourceGraph));
   return result;
@@ -1321,7 +1321,7 @@ ze_result_t ZE_APICALL traced_zeExecutableGraphGetSourceGraphExt(ze_executable_g
 
 ze_result_t ZE_APICALL traced_zeFabricEdgeGetExp(ze_fabric_vertex_handle_t hVertexA, ze_fabric_vertex_handle_t hVertexB, uint32_t* pCount, ze_fabric_edge_handle_t* phEdges) {
   if (!is_watched()) [[likely]] return zeFabricEdgeGetExp(hVertexA, hVertexB, pCount, phEdges);
-  CallRecord record(146);
+  CallRecord record(146, __builtin_return_address(0));
   const ze_result_t result = zeFabricEdgeGetExp(hVertexA, hVertexB, pCount, phEdges);
   record.returned(as_word(result), as_word(hVertexA), as_word(hVertexB), as_word(pCount), as_word(phEdges));
   return result;
@@ -1329,7 +1329,7 @@ ze_result_t ZE_APICALL traced_zeFabricEdgeGetExp(ze_fabric_vertex_handle_t hVert
 
 ze_result_t ZE_APICALL traced_zeFabricEdgeGetPropertiesExp(ze_fabric_edge_handle_t hEdge, ze_fabric_edge_exp_properties_t* pEdgeProperties) {
   if (!is_watched()) [[likely]] return zeFabricEdgeGetPropertiesExp(hEdge, pEdgeProperties);
-  CallRecord record(147);
+  CallRecord record(147, __builtin_return_address(0));
   CheckedCall checked("zeFabricEdgeGetPropertiesExp", __builtin_return_address(0));
   if (checked) check_structure(pEdgeProperties, 0x2000c, "ze_fabric_edge_exp_properties_t");
   const ze_result_t result = zeFabricEdgeGetPropertiesExp(hEdge, pEdgeProperties);
@@ -1339,7 +1339,7 @@ ze_result_t ZE_APICALL traced_zeFabricEdgeGetPropertiesExp(ze_fabric_edge_handle
 
 ze_result_t ZE_APICALL traced_zeFabricEdgeGetVerticesExp(ze_fabric_edge_handle_t hEdge, ze_fabric_vertex_handle_t* phVertexA, ze_fabric_vertex_handle_t* phVertexB) {
   if (!is_watched()) [[likely]] return zeFabricEdgeGetVerticesExp(hEdge, phVertexA, phVertexB);
-  CallRecord record(148);
+  CallRecord record(148, __builtin_return_address(0));
   const ze_result_t result = zeFabricEdgeGetVerticesExp(hEdge, phVertexA, phVertexB);
   record.returned(as_word(result), as_word(hEdge), received(result, phVertexA), received(result, phVertexB));
   return result;
@@ -1347,7 +1347,7 @@ ze_result_t ZE_APICALL traced_zeFabricEdgeGetVerticesExp(ze_fabric_edge_handle_t
 
 ze_result_t ZE_APICALL traced_zeFabricVertexGetDeviceExp(ze_fabric_vertex_handle_t hVertex, ze_device_handle_t* phDevice) {
   if (!is_watched()) [[likely]] return zeFabricVertexGetDeviceExp(hVertex, phDevice);
-  CallRecord record(149);
+  CallRecord record(149, __builtin_return_address(0));
   const ze_result_t result = zeFabricVertexGetDeviceExp(hVertex, phDevice);
   record.returned(as_word(result), as_word(hVertex), received(result, phDevice));
   return result;
@@ -1355,7 +1355,7 @@ ze_result_t ZE_APICALL traced_zeFabricVertexGetDeviceExp(ze_fabric_vertex_handle
 
 ze_result_t ZE_APICALL traced_zeFabricVertexGetExp(ze_driver_handle_t hDriver, uint32_t* pCount, ze_fabric_vertex_handle_t* phVertices) {
   if (!is_watched()) [[likely]] return zeFabricVertexGetExp(hDriver, pCount, phVertices);
-  CallRecord record(150);
+  CallRecord record(150, __builtin_return_address(0));
   const ze_result_t result = zeFabricVertexGetExp(hDriver, pCount, phVertices);
   record.returned(as_word(result), as_word(hDriver), as_word(pCount), as_word(phVertices));
   return result;
@@ -1363,7 +1363,7 @@ ze_result_t ZE_APICALL traced_zeFabricVertexGetExp(ze_driver_handle_t hDriver, u
 
 ze_result_t ZE_APICALL traced_zeFabricVertexGetPropertiesExp(ze_fabric_vertex_handle_t hVertex, ze_fabric_vertex_exp_properties_t* pVertexProperties) {
   if (!is_watched()) [[likely]] return zeFabricVertexGetPropertiesExp(hVertex, pVertexProperties);
-  CallRecord record(151);
+  CallRecord record(151, __builtin_return_address(0));
   CheckedCall checked("zeFabricVertexGetPropertiesExp", __builtin_return_address(0));
   if (checked) check_structure(pVertexProperties, 0x2000b, "ze_fabric_vertex_exp_properties_t");
   const ze_result_t result = zeFabricVertexGetPropertiesExp(hVertex, pVertexProperties);
@@ -1373,7 +1373,7 @@ ze_result_t ZE_APICALL traced_zeFabricVertexGetPropertiesExp(ze_fabric_vertex_ha
 
 ze_result_t ZE_APICALL traced_zeFabricVertexGetSubVerticesExp(ze_fabric_vertex_handle_t hVertex, uint32_t* pCount, ze_fabric_vertex_handle_t* phSubvertices) {
   if (!is_watched()) [[likely]] return zeFabricVertexGetSubVerticesExp(hVertex, pCount, phSubvertices);
-  CallRecord record(152);
+  CallRecord record(152, __builtin_return_address(0));
   const ze_result_t result = zeFabricVertexGetSubVerticesExp(hVertex, pCount, phSubvertices);
   record.returned(as_word(result), as_word(hVertex), as_word(pCount), as_word(phSubvertices));
   return result;
@@ -1381,7 +1381,7 @@ ze_result_t ZE_APICALL traced_zeFabricVertexGetSubVerticesExp(ze_fabric_vertex_h
 
 ze_result_t ZE_APICALL traced_zeFenceCreate(ze_command_queue_handle_t hCommandQueue, const ze_fence_desc_t* desc, ze_fence_handle_t* phFence) {
   if (!is_watched()) [[likely]] return zeFenceCreate(hCommandQueue, desc, phFence);
-  CallRecord record(153);
+  CallRecord record(153, __builtin_return_address(0));
   CheckedCall checked("zeFenceCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x12, "ze_fence_desc_t");
   const ze_result_t result = zeFenceCreate(hCommandQueue, desc, phFence);
@@ -1391,7 +1391,7 @@ ze_result_t ZE_APICALL traced_zeFenceCreate(ze_command_queue_handle_t hCommandQu
 
 ze_result_t ZE_APICALL traced_zeFenceDestroy(ze_fence_handle_t hFence) {
   if (!is_watched()) [[likely]] return zeFenceDestroy(hFence);
-  CallRecord record(154);
+  CallRecord record(154, __builtin_return_address(0));
   CheckedCall checked("zeFenceDestroy", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeFenceDestroy(hFence)) return refused;
   const ze_result_t result = zeFenceDestroy(hFence);
@@ -1401,7 +1401,7 @@ ze_result_t ZE_APICALL traced_zeFenceDestroy(ze_fence_handle_t hFence) {
 
 ze_result_t ZE_APICALL traced_zeFenceHostSynchronize(ze_fence_handle_t hFence, uint64_t timeout) {
   if (!is_watched()) [[likely]] return zeFenceHostSynchronize(hFence, timeout);
-  CallRecord record(155);
+  CallRecord record(155, __builtin_return_address(0));
   CheckedCall checked("zeFenceHostSynchronize", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeFenceHostSynchronize(hFence, timeout)) return refused;
   const ze_result_t result = zeFenceHostSynchronize(hFence, timeout);
@@ -1411,7 +1411,7 @@ ze_result_t ZE_APICALL traced_zeFenceHostSynchronize(ze_fence_handle_t hFence, u
 
 ze_result_t ZE_APICALL traced_zeFenceQueryStatus(ze_fence_handle_t hFence) {
   if (!is_watched()) [[likely]] return zeFenceQueryStatus(hFence);
-  CallRecord record(156);
+  CallRecord record(156, __builtin_return_address(0));
   const ze_result_t result = zeFenceQueryStatus(hFence);
   record.returned(as_word(result), as_word(hFence));
   return result;
@@ -1419,7 +1419,7 @@ ze_result_t ZE_APICALL traced_zeFenceQueryStatus(ze_fence_handle_t hFence) {
 
 ze_result_t ZE_APICALL traced_zeFenceReset(ze_fence_handle_t hFence) {
   if (!is_watched()) [[likely]] return zeFenceReset(hFence);
-  CallRecord record(157);
+  CallRecord record(157, __builtin_return_address(0));
   CheckedCall checked("zeFenceReset", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeFenceReset(hFence)) return refused;
   const ze_result_t result = zeFenceReset(hFence);
@@ -1429,7 +1429,7 @@ ze_result_t ZE_APICALL traced_zeFenceReset(ze_fence_handle_t hFence) {
 
 ze_result_t ZE_APICALL traced_zeGraphCreateExt(ze_context_handle_t hContext, const void* pNext, ze_graph_handle_t* phGraph) {
   if (!is_watched()) [[likely]] return zeGraphCreateExt(hContext, pNext, phGraph);
-  CallRecord record(158);
+  CallRecord record(158, __builtin_return_address(0));
   const ze_result_t result = zeGraphCreateExt(hContext, pNext, phGraph);
   record.returned(as_word(result), as_word(hContext), as_word(pNext), received(result, phGraph));
   return result;
@@ -1437,7 +1437,7 @@ ze_result_t ZE_APICALL traced_zeGraphCreateExt(ze_context_handle_t hContext, con
 
 ze_result_t ZE_APICALL traced_zeGraphDestroyExt(ze_graph_handle_t hGraph) {
   if (!is_watched()) [[likely]] return zeGraphDestroyExt(hGraph);
-  CallRecord record(159);
+  CallRecord record(159, __builtin_return_address(0));
   const ze_result_t result = zeGraphDestroyExt(hGraph);
   record.returned(as_word(result), as_word(hGraph));
   return result;
@@ -1445,7 +1445,7 @@ ze_result_t ZE_APICALL traced_zeGraphDestroyExt(ze_graph_handle_t hGraph) {
 
 ze_result_t ZE_APICALL traced_zeGraphDumpContentsExt(ze_graph_handle_t hGraph, const char* filePath, const void* pNext) {
   if (!is_watched()) [[likely]] return zeGraphDumpContentsExt(hGraph, filePath, pNext);
-  CallRecord record(160);
+  CallRecord record(160, __builtin_return_address(0));
   const ze_result_t result = zeGraphDumpContentsExt(hGraph, filePath, pNext);
   record.returned(as_word(result), as_word(hGraph), as_word(filePath), as_word(pNext));
   return result;
@@ -1453,7 +1453,7 @@ ze_result_t ZE_APICALL traced_zeGraphDumpContentsExt(ze_graph_handle_t hGraph, c
 
 ze_result_t ZE_APICALL traced_zeGraphGetPrimaryCommandListExt(ze_graph_handle_t hGraph, ze_command_list_handle_t* phCommandList) {
   if (!is_watched()) [[likely]] return zeGraphGetPrimaryCommandListExt(hGraph, phCommandList);
-  CallRecord record(161);
+  CallRecord record(161, __builtin_return_address(0));
   const ze_result_t result = zeGraphGetPrimaryCommandListExt(hGraph, phCommandList);
   record.returned(as_word(result), as_word(hGraph), received(result, phCommandList));
   return result;
@@ -1461,7 +1461,7 @@ ze_result_t ZE_APICALL traced_zeGraphGetPrimaryCommandListExt(ze_graph_handle_t 
 
 ze_result_t ZE_APICALL traced_zeGraphInstantiateExt(ze_graph_handle_t hGraph, const void* pNext, ze_executable_graph_handle_t* phExecutableGraph) {
   if (!is_watched()) [[likely]] return zeGraphInstantiateExt(hGraph, pNext, phExecutableGraph);
-  CallRecord record(162);
+  CallRecord record(162, __builtin_return_address(0));
   const ze_result_t result = zeGraphInstantiateExt(hGraph, pNext, phExecutableGraph);
   record.returned(as_word(result), as_word(hGraph), as_word(pNext), received(result, phExecutableGraph));
   return result;
@@ -1469,7 +1469,7 @@ ze_result_t ZE_APICALL traced_zeGraphInstantiateExt(ze_graph_handle_t hGraph, co
 
 ze_result_t ZE_APICALL traced_zeGraphIsEmptyExt(ze_graph_handle_t hGraph) {
   if (!is_watched()) [[likely]] return zeGraphIsEmptyExt(hGraph);
-  CallRecord record(163);
+  CallRecord record(163, __builtin_return_address(0));
   const ze_result_t result = zeGraphIsEmptyExt(hGraph);
   record.returned(as_word(result), as_word(hGraph));
   return result;
@@ -1477,7 +1477,7 @@ ze_result_t ZE_APICALL traced_zeGraphIsEmptyExt(ze_graph_handle_t hGraph) {
 
 ze_result_t ZE_APICALL traced_zeGraphSetDestructionCallbackExt(ze_graph_handle_t hGraph, zex_mem_graph_free_callback_fn_t pfnCallback, void* pUserData, const void* pNext) {
   if (!is_watched()) [[likely]] return zeGraphSetDestructionCallbackExt(hGraph, pfnCallback, pUserData, pNext);
-  CallRecord record(164);
+  CallRecord record(164, __builtin_return_address(0));
   const ze_result_t result = zeGraphSetDestructionCallbackExt(hGraph, pfnCallback, pUserData, pNext);
   record.returned(as_word(result), as_word(hGraph), as_word(pfnCallback), as_word(pUserData), as_word(pNext));
   return result;
@@ -1485,7 +1485,7 @@ ze_result_t ZE_APICALL traced_zeGraphSetDestructionCallbackExt(ze_graph_handle_t
 
 ze_result_t ZE_APICALL traced_zeImageCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_image_desc_t* desc, ze_image_handle_t* phImage) {
   if (!is_watched()) [[likely]] return zeImageCreate(hContext, hDevice, desc, phImage);
-  CallRecord record(165);
+  CallRecord record(165, __builtin_return_address(0));
   CheckedCall checked("zeImageCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x13, "ze_image_desc_t");
   const ze_result_t result = zeImageCreate(hContext, hDevice, desc, phImage);
@@ -1496,7 +1496,7 @@ ze_result_t ZE_APICALL traced_zeImageCreate(ze_context_handle_t hContext, ze_dev
 
 ze_result_t ZE_APICALL traced_zeImageDestroy(ze_image_handle_t hImage) {
   if (!is_watched()) [[likely]] return zeImageDestroy(hImage);
-  CallRecord record(166);
+  CallRecord record(166, __builtin_return_address(0));
   CheckedCall checked("zeImageDestroy", __builtin_return_address(0));
   const ze_result_t result = zeImageDestroy(hImage);
   if (checked) after_zeImageDestroy(result, hImage);
@@ -1506,7 +1506,7 @@ ze_result_t ZE_APICALL traced_zeImageDestroy(ze_image_handle_t hImage) {
 
 ze_result_t ZE_APICALL traced_zeImageGetAllocPropertiesExt(ze_context_handle_t hContext, ze_image_handle_t hImage, ze_image_allocation_ext_properties_t* pImageAllocProperties) {
   if (!is_watched()) [[likely]] return zeImageGetAllocPropertiesExt(hContext, hImage, pImageAllocProperties);
-  CallRecord record(167);
+  CallRecord record(167, __builtin_return_address(0));
   CheckedCall checked("zeImageGetAllocPropertiesExt", __builtin_return_address(0));
   if (checked) check_structure(pImageAllocProperties, 0x1000c, "ze_image_allocation_ext_properties_t");
   const ze_result_t result = zeImageGetAllocPropertiesExt(hContext, hImage, pImageAllocProperties);
@@ -1516,7 +1516,7 @@ ze_result_t ZE_APICALL traced_zeImageGetAllocPropertiesExt(ze_context_handle_t h
 
 ze_result_t ZE_APICALL traced_zeImageGetDeviceOffsetExp(ze_image_handle_t hImage, uint64_t* pDeviceOffset) {
   if (!is_watched()) [[likely]] return zeImageGetDeviceOffsetExp(hImage, pDeviceOffset);
-  CallRecord record(168);
+  CallRecord record(168, __builtin_return_address(0));
   const ze_result_t result = zeImageGetDeviceOffsetExp(hImage, pDeviceOffset);
   record.returned(as_word(result), as_word(hImage), as_word(pDeviceOffset));
   return result;
@@ -1524,7 +1524,7 @@ ze_result_t ZE_APICALL traced_zeImageGetDeviceOffsetExp(ze_image_handle_t hImage
 
 ze_result_t ZE_APICALL traced_zeImageGetMemoryPropertiesExp(ze_image_handle_t hImage, ze_image_memory_properties_exp_t* pMemoryProperties) {
   if (!is_watched()) [[likely]] return zeImageGetMemoryPropertiesExp(hImage, pMemoryProperties);
-  CallRecord record(169);
+  CallRecord record(169, __builtin_return_address(0));
   CheckedCall checked("zeImageGetMemoryPropertiesExp", __builtin_return_address(0));
   if (checked) check_structure(pMemoryProperties, 0x20007, "ze_image_memory_properties_exp_t");
   const ze_result_t result = zeImageGetMemoryPropertiesExp(hImage, pMemoryProperties);
@@ -1534,7 +1534,7 @@ ze_result_t ZE_APICALL traced_zeImageGetMemoryPropertiesExp(ze_image_handle_t hI
 
 ze_result_t ZE_APICALL traced_zeImageGetProperties(ze_device_handle_t hDevice, const ze_image_desc_t* desc, ze_image_properties_t* pImageProperties) {
   if (!is_watched()) [[likely]] return zeImageGetProperties(hDevice, desc, pImageProperties);
-  CallRecord record(170);
+  CallRecord record(170, __builtin_return_address(0));
   CheckedCall checked("zeImageGetProperties", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x13, "ze_image_desc_t");
   const ze_result_t result = zeImageGetProperties(hDevice, desc, pImageProperties);
@@ -1544,7 +1544,7 @@ ze_result_t ZE_APICALL traced_zeImageGetProperties(ze_device_handle_t hDevice, c
 
 ze_result_t ZE_APICALL traced_zeImageViewCreateExp(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_image_desc_t* desc, ze_image_handle_t hImage, ze_image_handle_t* phImageView) {
   if (!is_watched()) [[likely]] return zeImageViewCreateExp(hContext, hDevice, desc, hImage, phImageView);
-  CallRecord record(171);
+  CallRecord record(171, __builtin_return_address(0));
   CheckedCall checked("zeImageViewCreateExp", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x13, "ze_image_desc_t");
   const ze_result_t result = zeImageViewCreateExp(hContext, hDevice, desc, hImage, phImageView);
@@ -1554,7 +1554,7 @@ ze_result_t ZE_APICALL traced_zeImageViewCreateExp(ze_context_handle_t hContext,
 
 ze_result_t ZE_APICALL traced_zeImageViewCreateExt(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_image_desc_t* desc, ze_image_handle_t hImage, ze_image_handle_t* phImageView) {
   if (!is_watched()) [[likely]] return zeImageViewCreateExt(hContext, hDevice, desc, hImage, phImageView);
-  CallRecord record(172);
+  CallRecord record(172, __builtin_return_address(0));
   CheckedCall checked("zeImageViewCreateExt", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x13, "ze_image_desc_t");
   const ze_result_t result = zeImageViewCreateExt(hContext, hDevice, desc, hImage, phImageView);
@@ -1564,7 +1564,7 @@ ze_result_t ZE_APICALL traced_zeImageViewCreateExt(ze_context_handle_t hContext,
 
 ze_result_t ZE_APICALL traced_zeInit(ze_init_flags_t flags) {
   if (!is_watched()) [[likely]] return zeInit(flags);
-  CallRecord record(173);
+  CallRecord record(173, __builtin_return_address(0));
   const ze_result_t result = zeInit(flags);
   record.returned(as_word(result), as_word(flags));
   return result;
@@ -1572,7 +1572,7 @@ ze_result_t ZE_APICALL traced_zeInit(ze_init_flags_t flags) {
 
 ze_result_t ZE_APICALL traced_zeInitDrivers(uint32_t* pCount, ze_driver_handle_t* phDrivers, ze_init_driver_type_desc_t* desc) {
   if (!is_watched()) [[likely]] return zeInitDrivers(pCount, phDrivers, desc);
-  CallRecord record(174);
+  CallRecord record(174, __builtin_return_address(0));
   CheckedCall checked("zeInitDrivers", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x20021, "ze_init_driver_type_desc_t");
   const ze_result_t result = zeInitDrivers(pCount, phDrivers, desc);
@@ -1582,7 +1582,7 @@ ze_result_t ZE_APICALL traced_zeInitDrivers(uint32_t* pCount, ze_driver_handle_t
 
 ze_result_t ZE_APICALL traced_zeKernelCreate(ze_module_handle_t hModule, const ze_kernel_desc_t* desc, ze_kernel_handle_t* phKernel) {
   if (!is_watched()) [[likely]] return zeKernelCreate(hModule, desc, phKernel);
-  CallRecord record(175);
+  CallRecord record(175, __builtin_return_address(0));
   CheckedCall checked("zeKernelCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x1d, "ze_kernel_desc_t");
   const ze_result_t result = zeKernelCreate(hModule, desc, phKernel);
@@ -1592,7 +1592,7 @@ ze_result_t ZE_APICALL traced_zeKernelCreate(ze_module_handle_t hModule, const z
 
 ze_result_t ZE_APICALL traced_zeKernelDestroy(ze_kernel_handle_t hKernel) {
   if (!is_watched()) [[likely]] return zeKernelDestroy(hKernel);
-  CallRecord record(176);
+  CallRecord record(176, __builtin_return_address(0));
   const ze_result_t result = zeKernelDestroy(hKernel);
   record.returned(as_word(result), as_word(hKernel));
   return result;
@@ -1600,7 +1600,7 @@ ze_result_t ZE_APICALL traced_zeKernelDestroy(ze_kernel_handle_t hKernel) {
 
 ze_result_t ZE_APICALL traced_zeKernelGetAllocationPropertiesExp(ze_kernel_handle_t hKernel, uint32_t* pCount, ze_kernel_allocation_exp_properties_t* pAllocationProperties) {
   if (!is_watched()) [[likely]] return zeKernelGetAllocationPropertiesExp(hKernel, pCount, pAllocationProperties);
-  CallRecord record(177);
+  CallRecord record(177, __builtin_return_address(0));
   const ze_result_t result = zeKernelGetAllocationPropertiesExp(hKernel, pCount, pAllocationProperties);
   record.returned(as_word(result), as_word(hKernel), as_word(pCount), as_word(pAllocationProperties));
   return result;
@@ -1608,7 +1608,7 @@ ze_result_t ZE_APICALL traced_zeKernelGetAllocationPropertiesExp(ze_kernel_handl
 
 ze_result_t ZE_APICALL traced_zeKernelGetBinaryExp(ze_kernel_handle_t hKernel, size_t* pSize, uint8_t* pKernelBinary) {
   if (!is_watched()) [[likely]] return zeKernelGetBinaryExp(hKernel, pSize, pKernelBinary);
-  CallRecord record(178);
+  CallRecord record(178, __builtin_return_address(0));
   const ze_result_t result = zeKernelGetBinaryExp(hKernel, pSize, pKernelBinary);
   record.returned(as_word(result), as_word(hKernel), as_word(pSize), as_word(pKernelBinary));
   return result;
@@ -1616,7 +1616,7 @@ ze_result_t ZE_APICALL traced_zeKernelGetBinaryExp(ze_kernel_handle_t hKernel, s
 
 ze_result_t ZE_APICALL traced_zeKernelGetIndirectAccess(ze_kernel_handle_t hKernel, ze_kernel_indirect_access_flags_t* pFlags) {
   if (!is_watched()) [[likely]] return zeKernelGetIndirectAccess(hKernel, pFlags);
-  CallRecord record(179);
+  CallRecord record(179, __builtin_return_address(0));
   const ze_result_t result = zeKernelGetIndirectAccess(hKernel, pFlags);
   record.returned(as_word(result), as_word(hKernel), as_word(pFlags));
   return result;
@@ -1624,7 +1624,7 @@ ze_result_t ZE_APICALL traced_zeKernelGetIndirectAccess(ze_kernel_handle_t hKern
 
 ze_result_t ZE_APICALL traced_zeKernelGetName(ze_kernel_handle_t hKernel, size_t* pSize, char* pName) {
   if (!is_watched()) [[likely]] return zeKernelGetName(hKernel, pSize, pName);
-  CallRecord record(180);
+  CallRecord record(180, __builtin_return_address(0));
   const ze_result_t result = zeKernelGetName(hKernel, pSize, pName);
   record.returned(as_word(result), as_word(hKernel), as_word(pSize), as_word(pName));
   return result;
@@ -1632,7 +1632,7 @@ ze_result_t ZE_APICALL traced_zeKernelGetName(ze_kernel_handle_t hKernel, size_t
 
 ze_result_t ZE_APICALL traced_zeKernelGetProperties(ze_kernel_handle_t hKernel, ze_kernel_properties_t* pKernelProperties) {
   if (!is_watched()) [[likely]] return zeKernelGetProperties(hKernel, pKernelProperties);
-  CallRecord record(181);
+  CallRecord record(181, __builtin_return_address(0));
   CheckedCall checked("zeKernelGetProperties", __builtin_return_address(0));
   if (checked) check_structure(pKernelProperties, 0x1e, "ze_kernel_properties_t");
   const ze_result_t result = zeKernelGetProperties(hKernel, pKernelProperties);
@@ -1642,7 +1642,7 @@ ze_result_t ZE_APICALL traced_zeKernelGetProperties(ze_kernel_handle_t hKernel, 
 
 ze_result_t ZE_APICALL traced_zeKernelGetSourceAttributes(ze_kernel_handle_t hKernel, uint32_t* pSize, char** pString) {
   if (!is_watched()) [[likely]] return zeKernelGetSourceAttributes(hKernel, pSize, pString);
-  CallRecord record(182);
+  CallRecord record(182, __builtin_return_address(0));
   const ze_result_t result = zeKernelGetSourceAttributes(hKernel, pSize, pString);
   record.returned(as_word(result), as_word(hKernel), as_word(pSize), as_word(pString));
   return result;
@@ -1650,7 +1650,7 @@ ze_result_t ZE_APICALL traced_zeKernelGetSourceAttributes(ze_kernel_handle_t hKe
 
 ze_result_t ZE_APICALL traced_zeKernelSchedulingHintExp(ze_kernel_handle_t hKernel, ze_scheduling_hint_exp_desc_t* pHint) {
   if (!is_watched()) [[likely]] return zeKernelSchedulingHintExp(hKernel, pHint);
-  CallRecord record(183);
+  CallRecord record(183, __builtin_return_address(0));
   CheckedCall checked("zeKernelSchedulingHintExp", __builtin_return_address(0));
   if (checked) check_structure(pHint, 0x20004, "ze_scheduling_hint_exp_desc_t");
   const ze_result_t result = zeKernelSchedulingHintExp(hKernel, pHint);
@@ -1660,7 +1660,7 @@ ze_result_t ZE_APICALL traced_zeKernelSchedulingHintExp(ze_kernel_handle_t hKern
 
 ze_result_t ZE_APICALL traced_zeKernelSetArgumentValue(ze_kernel_handle_t hKernel, uint32_t argIndex, size_t argSize, const void* pArgValue) {
   if (!is_watched()) [[likely]] return zeKernelSetArgumentValue(hKernel, argIndex, argSize, pArgValue);
-  CallRecord record(184);
+  CallRecord record(184, __builtin_return_address(0));
   const ze_result_t result = zeKernelSetArgumentValue(hKernel, argIndex, argSize, pArgValue);
   record.returned(as_word(result), as_word(hKernel), as_word(argIndex), as_word(argSize), as_word(pArgValue));
   return result;
@@ -1668,7 +1668,7 @@ ze_result_t ZE_APICALL traced_zeKernelSetArgumentValue(ze_kernel_handle_t hKerne
 
 ze_result_t ZE_APICALL traced_zeKernelSetCacheConfig(ze_kernel_handle_t hKernel, ze_cache_config_flags_t flags) {
   if (!is_watched()) [[likely]] return zeKernelSetCacheConfig(hKernel, flags);
-  CallRecord record(185);
+  CallRecord record(185, __builtin_return_address(0));
   const ze_result_t result = zeKernelSetCacheConfig(hKernel, flags);
   record.returned(as_word(result), as_word(hKernel), as_word(flags));
   return result;
@@ -1676,7 +1676,7 @@ ze_result_t ZE_APICALL traced_zeKernelSetCacheConfig(ze_kernel_handle_t hKernel,
 
 ze_result_t ZE_APICALL traced_zeKernelSetGlobalOffsetExp(ze_kernel_handle_t hKernel, uint32_t offsetX, uint32_t offsetY, uint32_t offsetZ) {
   if (!is_watched()) [[likely]] return zeKernelSetGlobalOffsetExp(hKernel, offsetX, offsetY, offsetZ);
-  CallRecord record(186);
+  CallRecord record(186, __builtin_return_address(0));
   const ze_result_t result = zeKernelSetGlobalOffsetExp(hKernel, offsetX, offsetY, offsetZ);
   record.returned(as_word(result), as_word(hKernel), as_word(offsetX), as_word(offsetY), as_word(offsetZ));
   return result;
@@ -1684,7 +1684,7 @@ ze_result_t ZE_APICALL traced_zeKernelSetGlobalOffsetExp(ze_kernel_handle_t hKer
 
 ze_result_t ZE_APICALL traced_zeKernelSetGroupSize(ze_kernel_handle_t hKernel, uint32_t groupSizeX, uint32_t groupSizeY, uint32_t groupSizeZ) {
   if (!is_watched()) [[likely]] return zeKernelSetGroupSize(hKernel, groupSizeX, groupSizeY, groupSizeZ);
-  CallRecord record(187);
+  CallRecord record(187, __builtin_return_address(0));
   const ze_result_t result = zeKernelSetGroupSize(hKernel, groupSizeX, groupSizeY, groupSizeZ);
   record.returned(as_word(result), as_word(hKernel), as_word(groupSizeX), as_word(groupSizeY), as_word(groupSizeZ));
   return result;
@@ -1692,7 +1692,7 @@ ze_result_t ZE_APICALL traced_zeKernelSetGroupSize(ze_kernel_handle_t hKernel, u
 
 ze_result_t ZE_APICALL traced_zeKernelSetIndirectAccess(ze_kernel_handle_t hKernel, ze_kernel_indirect_access_flags_t flags) {
   if (!is_watched()) [[likely]] return zeKernelSetIndirectAccess(hKernel, flags);
-  CallRecord record(188);
+  CallRecord record(188, __builtin_return_address(0));
   const ze_result_t result = zeKernelSetIndirectAccess(hKernel, flags);
   record.returned(as_word(result), as_word(hKernel), as_word(flags));
   return result;
@@ -1700,7 +1700,7 @@ ze_result_t ZE_APICALL traced_zeKernelSetIndirectAccess(ze_kernel_handle_t hKern
 
 ze_result_t ZE_APICALL traced_zeKernelSuggestGroupSize(ze_kernel_handle_t hKernel, uint32_t globalSizeX, uint32_t globalSizeY, uint32_t globalSizeZ, uint32_t* groupSizeX, uint32_t* groupSizeY, uint32_t* groupSizeZ) {
   if (!is_watched()) [[likely]] return zeKernelSuggestGroupSize(hKernel, globalSizeX, globalSizeY, globalSizeZ, groupSizeX, groupSizeY, groupSizeZ);
-  CallRecord record(189);
+  CallRecord record(189, __builtin_return_address(0));
   const ze_result_t result = zeKernelSuggestGroupSize(hKernel, globalSizeX, globalSizeY, globalSizeZ, groupSizeX, groupSizeY, groupSizeZ);
   record.returned(as_word(result), as_word(hKernel), as_word(globalSizeX), as_word(globalSizeY), as_word(globalSizeZ), as_word(groupSizeX), as_word(groupSizeY), as_word(groupSizeZ));
   return result;
@@ -1708,7 +1708,7 @@ ze_result_t ZE_APICALL traced_zeKernelSuggestGroupSize(ze_kernel_handle_t hKerne
 
 ze_result_t ZE_APICALL traced_zeKernelSuggestMaxCooperativeGroupCount(ze_kernel_handle_t hKernel, uint32_t* totalGroupCount) {
   if (!is_watched()) [[likely]] return zeKernelSuggestMaxCooperativeGroupCount(hKernel, totalGroupCount);
-  CallRecord record(190);
+  CallRecord record(190, __builtin_return_address(0));
   const ze_result_t result = zeKernelSuggestMaxCooperativeGroupCount(hKernel, totalGroupCount);
   record.returned(as_word(result), as_word(hKernel), as_word(totalGroupCount));
   return result;
@@ -1716,7 +1716,7 @@ ze_result_t ZE_APICALL traced_zeKernelSuggestMaxCooperativeGroupCount(ze_kernel_
 
 ze_result_t ZE_APICALL traced_zeMemAllocDevice(ze_context_handle_t hContext, const ze_device_mem_alloc_desc_t* device_desc, size_t size, size_t alignment, ze_device_handle_t hDevice, void** pptr) {
   if (!is_watched()) [[likely]] return zeMemAllocDevice(hContext, device_desc, size, alignment, hDevice, pptr);
-  CallRecord record(191);
+  CallRecord record(191, __builtin_return_address(0));
   CheckedCall checked("zeMemAllocDevice", __builtin_return_address(0));
   if (checked) check_structure(device_desc, 0x15, "ze_device_mem_alloc_desc_t");
   const ze_result_t result = zeMemAllocDevice(hContext, device_desc, size, alignment, hDevice, pptr);
@@ -1727,7 +1727,7 @@ ze_result_t ZE_APICALL traced_zeMemAllocDevice(ze_context_handle_t hContext, con
 
 ze_result_t ZE_APICALL traced_zeMemAllocHost(ze_context_handle_t hContext, const ze_host_mem_alloc_desc_t* host_desc, size_t size, size_t alignment, void** pptr) {
   if (!is_watched()) [[likely]] return zeMemAllocHost(hContext, host_desc, size, alignment, pptr);
-  CallRecord record(192);
+  CallRecord record(192, __builtin_return_address(0));
   CheckedCall checked("zeMemAllocHost", __builtin_return_address(0));
   if (checked) check_structure(host_desc, 0x16, "ze_host_mem_alloc_desc_t");
   const ze_result_t result = zeMemAllocHost(hContext, host_desc, size, alignment, pptr);
@@ -1738,7 +1738,7 @@ ze_result_t ZE_APICALL traced_zeMemAllocHost(ze_context_handle_t hContext, const
 
 ze_result_t ZE_APICALL traced_zeMemAllocShared(ze_context_handle_t hContext, const ze_device_mem_alloc_desc_t* device_desc, const ze_host_mem_alloc_desc_t* host_desc, size_t size, size_t alignment, ze_device_handle_t hDevice, void** pptr) {
   if (!is_watched()) [[likely]] return zeMemAllocShared(hContext, device_desc, host_desc, size, alignment, hDevice, pptr);
-  CallRecord record(193);
+  CallRecord record(193, __builtin_return_address(0));
   CheckedCall checked("zeMemAllocShared", __builtin_return_address(0));
   if (checked) check_structure(device_desc, 0x15, "ze_device_mem_alloc_desc_t");
   if (checked) check_structure(host_desc, 0x16, "ze_host_mem_alloc_desc_t");
@@ -1750,7 +1750,7 @@ ze_result_t ZE_APICALL traced_zeMemAllocShared(ze_context_handle_t hContext, con
 
 ze_result_t ZE_APICALL traced_zeMemCloseIpcHandle(ze_context_handle_t hContext, const void* ptr) {
   if (!is_watched()) [[likely]] return zeMemCloseIpcHandle(hContext, ptr);
-  CallRecord record(194);
+  CallRecord record(194, __builtin_return_address(0));
   const ze_result_t result = zeMemCloseIpcHandle(hContext, ptr);
   record.returned(as_word(result), as_word(hContext), as_word(ptr));
   return result;
@@ -1758,7 +1758,7 @@ ze_result_t ZE_APICALL traced_zeMemCloseIpcHandle(ze_context_handle_t hContext, 
 
 ze_result_t ZE_APICALL traced_zeMemFree(ze_context_handle_t hContext, void* ptr) {
   if (!is_watched()) [[likely]] return zeMemFree(hContext, ptr);
-  CallRecord record(195);
+  CallRecord record(195, __builtin_return_address(0));
   CheckedCall checked("zeMemFree", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeMemFree(hContext, ptr)) return refused;
   const ze_result_t result = zeMemFree(hContext, ptr);
@@ -1769,7 +1769,7 @@ ze_result_t ZE_APICALL traced_zeMemFree(ze_context_handle_t hContext, void* ptr)
 
 ze_result_t ZE_APICALL traced_zeMemFreeExt(ze_context_handle_t hContext, const ze_memory_free_ext_desc_t* pMemFreeDesc, void* ptr) {
   if (!is_watched()) [[likely]] return zeMemFreeExt(hContext, pMemFreeDesc, ptr);
-  CallRecord record(196);
+  CallRecord record(196, __builtin_return_address(0));
   CheckedCall checked("zeMemFreeExt", __builtin_return_address(0));
   if (checked) check_structure(pMemFreeDesc, 0x1000a, "ze_memory_free_ext_desc_t");
   if (checked) if (const ze_result_t refused = before_zeMemFreeExt(hContext, pMemFreeDesc, ptr)) return refused;
@@ -1781,7 +1781,7 @@ ze_result_t ZE_APICALL traced_zeMemFreeExt(ze_context_handle_t hContext, const z
 
 ze_result_t ZE_APICALL traced_zeMemGetAddressRange(ze_context_handle_t hContext, const void* ptr, void** pBase, size_t* pSize) {
   if (!is_watched()) [[likely]] return zeMemGetAddressRange(hContext, ptr, pBase, pSize);
-  CallRecord record(197);
+  CallRecord record(197, __builtin_return_address(0));
   const ze_result_t result = zeMemGetAddressRange(hContext, ptr, pBase, pSize);
   record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(pBase), as_word(pSize));
   return result;
@@ -1789,7 +1789,7 @@ ze_result_t ZE_APICALL traced_zeMemGetAddressRange(ze_context_handle_t hContext,
 
 ze_result_t ZE_APICALL traced_zeMemGetAllocProperties(ze_context_handle_t hContext, const void* ptr, ze_memory_allocation_properties_t* pMemAllocProperties, ze_device_handle_t* phDevice) {
   if (!is_watched()) [[likely]] return zeMemGetAllocProperties(hContext, ptr, pMemAllocProperties, phDevice);
-  CallRecord record(198);
+  CallRecord record(198, __builtin_return_address(0));
   CheckedCall checked("zeMemGetAllocProperties", __builtin_return_address(0));
   if (checked) check_structure(pMemAllocProperties, 0x17, "ze_memory_allocation_properties_t");
   const ze_result_t result = zeMemGetAllocProperties(hContext, ptr, pMemAllocProperties, phDevice);
@@ -1799,7 +1799,7 @@ ze_result_t ZE_APICALL traced_zeMemGetAllocProperties(ze_context_handle_t hConte
 
 ze_result_t ZE_APICALL traced_zeMemGetAtomicAccessAttributeExp(ze_context_handle_t hContext, ze_device_handle_t hDevice, const void* ptr, size_t size, ze_memory_atomic_attr_exp_flags_t* pAttr) {
   if (!is_watched()) [[likely]] return zeMemGetAtomicAccessAttributeExp(hContext, hDevice, ptr, size, pAttr);
-  CallRecord record(199);
+  CallRecord record(199, __builtin_return_address(0));
   const ze_result_t result = zeMemGetAtomicAccessAttributeExp(hContext, hDevice, ptr, size, pAttr);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(ptr), as_word(size), as_word(pAttr));
   return result;
@@ -1807,7 +1807,7 @@ ze_result_t ZE_APICALL traced_zeMemGetAtomicAccessAttributeExp(ze_context_handle
 
 ze_result_t ZE_APICALL traced_zeMemGetFileDescriptorFromIpcHandleExp(ze_context_handle_t hContext, ze_ipc_mem_handle_t ipcHandle, uint64_t* pHandle) {
   if (!is_watched()) [[likely]] return zeMemGetFileDescriptorFromIpcHandleExp(hContext, ipcHandle, pHandle);
-  CallRecord record(200);
+  CallRecord record(200, __builtin_return_address(0));
   const ze_result_t result = zeMemGetFileDescriptorFromIpcHandleExp(hContext, ipcHandle, pHandle);
   record.returned(as_word(result), as_word(hContext), as_word(ipcHandle), as_word(pHandle));
   return result;
@@ -1815,7 +1815,7 @@ ze_result_t ZE_APICALL traced_zeMemGetFileDescriptorFromIpcHandleExp(ze_context_
 
 ze_result_t ZE_APICALL traced_zeMemGetIpcHandle(ze_context_handle_t hContext, const void* ptr, ze_ipc_mem_handle_t* pIpcHandle) {
   if (!is_watched()) [[likely]] return zeMemGetIpcHandle(hContext, ptr, pIpcHandle);
-  CallRecord record(201);
+  CallRecord record(201, __builtin_return_address(0));
   CheckedCall checked("zeMemGetIpcHandle", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeMemGetIpcHandle(hContext, ptr, pIpcHandle)) return refused;
   const ze_result_t result = zeMemGetIpcHandle(hContext, ptr, pIpcHandle);
@@ -1825,7 +1825,7 @@ ze_result_t ZE_APICALL traced_zeMemGetIpcHandle(ze_context_handle_t hContext, co
 
 ze_result_t ZE_APICALL traced_zeMemGetIpcHandleFromFileDescriptorExp(ze_context_handle_t hContext, uint64_t handle, ze_ipc_mem_handle_t* pIpcHandle) {
   if (!is_watched()) [[likely]] return zeMemGetIpcHandleFromFileDescriptorExp(hContext, handle, pIpcHandle);
-  CallRecord record(202);
+  CallRecord record(202, __builtin_return_address(0));
   const ze_result_t result = zeMemGetIpcHandleFromFileDescriptorExp(hContext, handle, pIpcHandle);
   record.returned(as_word(result), as_word(hContext), as_word(handle), as_word(pIpcHandle));
   return result;
@@ -1833,7 +1833,7 @@ ze_result_t ZE_APICALL traced_zeMemGetIpcHandleFromFileDescriptorExp(ze_context_
 
 ze_result_t ZE_APICALL traced_zeMemGetIpcHandleWithProperties(ze_context_handle_t hContext, const void* ptr, void* pNext, ze_ipc_mem_handle_t* pIpcHandle) {
   if (!is_watched()) [[likely]] return zeMemGetIpcHandleWithProperties(hContext, ptr, pNext, pIpcHandle);
-  CallRecord record(203);
+  CallRecord record(203, __builtin_return_address(0));
   const ze_result_t result = zeMemGetIpcHandleWithProperties(hContext, ptr, pNext, pIpcHandle);
   record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(pNext), as_word(pIpcHandle));
   return result;
@@ -1841,7 +1841,7 @@ ze_result_t ZE_APICALL traced_zeMemGetIpcHandleWithProperties(ze_context_handle_
 
 ze_result_t ZE_APICALL traced_zeMemGetPitchFor2dImage(ze_context_handle_t hContext, ze_device_handle_t hDevice, size_t imageWidth, size_t imageHeight, unsigned int elementSizeInBytes, size_t* rowPitch) {
   if (!is_watched()) [[likely]] return zeMemGetPitchFor2dImage(hContext, hDevice, imageWidth, imageHeight, elementSizeInBytes, rowPitch);
-  CallRecord record(204);
+  CallRecord record(204, __builtin_return_address(0));
   const ze_result_t result = zeMemGetPitchFor2dImage(hContext, hDevice, imageWidth, imageHeight, elementSizeInBytes, rowPitch);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(imageWidth), as_word(imageHeight), as_word(elementSizeInBytes), as_word(rowPitch));
   return result;
@@ -1849,7 +1849,7 @@ ze_result_t ZE_APICALL traced_zeMemGetPitchFor2dImage(ze_context_handle_t hConte
 
 ze_result_t ZE_APICALL traced_zeMemOpenIpcHandle(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_ipc_mem_handle_t handle, ze_ipc_memory_flags_t flags, void** pptr) {
   if (!is_watched()) [[likely]] return zeMemOpenIpcHandle(hContext, hDevice, handle, flags, pptr);
-  CallRecord record(205);
+  CallRecord record(205, __builtin_return_address(0));
   const ze_result_t result = zeMemOpenIpcHandle(hContext, hDevice, handle, flags, pptr);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(handle), as_word(flags), received(result, pptr));
   return result;
@@ -1857,7 +1857,7 @@ ze_result_t ZE_APICALL traced_zeMemOpenIpcHandle(ze_context_handle_t hContext, z
 
 ze_result_t ZE_APICALL traced_zeMemPutIpcHandle(ze_context_handle_t hContext, ze_ipc_mem_handle_t handle) {
   if (!is_watched()) [[likely]] return zeMemPutIpcHandle(hContext, handle);
-  CallRecord record(206);
+  CallRecord record(206, __builtin_return_address(0));
   const ze_result_t result = zeMemPutIpcHandle(hContext, handle);
   record.returned(as_word(result), as_word(hContext), as_word(handle));
   return result;
@@ -1865,7 +1865,7 @@ ze_result_t ZE_APICALL traced_zeMemPutIpcHandle(ze_context_handle_t hContext, ze
 
 ze_result_t ZE_APICALL traced_zeMemSetAtomicAccessAttributeExp(ze_context_handle_t hContext, ze_device_handle_t hDevice, const void* ptr, size_t size, ze_memory_atomic_attr_exp_flags_t attr) {
   if (!is_watched()) [[likely]] return zeMemSetAtomicAccessAttributeExp(hContext, hDevice, ptr, size, attr);
-  CallRecord record(207);
+  CallRecord record(207, __builtin_return_address(0));
   const ze_result_t result = zeMemSetAtomicAccessAttributeExp(hContext, hDevice, ptr, size, attr);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(ptr), as_word(size), as_word(attr));
   return result;
@@ -1873,7 +1873,7 @@ ze_result_t ZE_APICALL traced_zeMemSetAtomicAccessAttributeExp(ze_context_handle
 
 ze_result_t ZE_APICALL traced_zeModuleBuildLogDestroy(ze_module_build_log_handle_t hModuleBuildLog) {
   if (!is_watched()) [[likely]] return zeModuleBuildLogDestroy(hModuleBuildLog);
-  CallRecord record(208);
+  CallRecord record(208, __builtin_return_address(0));
   const ze_result_t result = zeModuleBuildLogDestroy(hModuleBuildLog);
   record.returned(as_word(result), as_word(hModuleBuildLog));
   return result;
@@ -1881,7 +1881,7 @@ ze_result_t ZE_APICALL traced_zeModuleBuildLogDestroy(ze_module_build_log_handle
 
 ze_result_t ZE_APICALL traced_zeModuleBuildLogGetString(ze_module_build_log_handle_t hModuleBuildLog, size_t* pSize, char* pBuildLog) {
   if (!is_watched()) [[likely]] return zeModuleBuildLogGetString(hModuleBuildLog, pSize, pBuildLog);
-  CallRecord record(209);
+  CallRecord record(209, __builtin_return_address(0));
   const ze_result_t result = zeModuleBuildLogGetString(hModuleBuildLog, pSize, pBuildLog);
   record.returned(as_word(result), as_word(hModuleBuildLog), as_word(pSize), as_word(pBuildLog));
   return result;
@@ -1889,7 +1889,7 @@ ze_result_t ZE_APICALL traced_zeModuleBuildLogGetString(ze_module_build_log_hand
 
 ze_result_t ZE_APICALL traced_zeModuleCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_module_desc_t* desc, ze_module_handle_t* phModule, ze_module_build_log_handle_t* phBuildLog) {
   if (!is_watched()) [[likely]] return zeModuleCreate(hContext, hDevice, desc, phModule, phBuildLog);
-  CallRecord record(210);
+  CallRecord record(210, __builtin_return_address(0));
   CheckedCall checked("zeModuleCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x1b, "ze_module_desc_t");
   const ze_result_t result = zeModuleCreate(hContext, hDevice, desc, phModule, phBuildLog);
@@ -1900,7 +1900,7 @@ ze_result_t ZE_APICALL traced_zeModuleCreate(ze_context_handle_t hContext, ze_de
 
 ze_result_t ZE_APICALL traced_zeModuleDestroy(ze_module_handle_t hModule) {
   if (!is_watched()) [[likely]] return zeModuleDestroy(hModule);
-  CallRecord record(211);
+  CallRecord record(211, __builtin_return_address(0));
   CheckedCall checked("zeModuleDestroy", __builtin_return_address(0));
   const ze_result_t result = zeModuleDestroy(hModule);
   if (checked) after_zeModuleDestroy(result, hModule);
@@ -1910,7 +1910,7 @@ ze_result_t ZE_APICALL traced_zeModuleDestroy(ze_module_handle_t hModule) {
 
 ze_result_t ZE_APICALL traced_zeModuleDynamicLink(uint32_t numModules, ze_module_handle_t* phModules, ze_module_build_log_handle_t* phLinkLog) {
   if (!is_watched()) [[likely]] return zeModuleDynamicLink(numModules, phModules, phLinkLog);
-  CallRecord record(212);
+  CallRecord record(212, __builtin_return_address(0));
   const ze_result_t result = zeModuleDynamicLink(numModules, phModules, phLinkLog);
   record.returned(as_word(result), as_word(numModules), as_word(phModules), received(result, phLinkLog));
   return result;
@@ -1918,7 +1918,7 @@ ze_result_t ZE_APICALL traced_zeModuleDynamicLink(uint32_t numModules, ze_module
 
 ze_result_t ZE_APICALL traced_zeModuleGetFunctionPointer(ze_module_handle_t hModule, const char* pFunctionName, void** pfnFunction) {
   if (!is_watched()) [[likely]] return zeModuleGetFunctionPointer(hModule, pFunctionName, pfnFunction);
-  CallRecord record(213);
+  CallRecord record(213, __builtin_return_address(0));
   const ze_result_t result = zeModuleGetFunctionPointer(hModule, pFunctionName, pfnFunction);
   record.returned(as_word(result), as_word(hModule), as_word(pFunctionName), received(result, pfnFunction));
   return result;
@@ -1926,7 +1926,7 @@ ze_result_t ZE_APICALL traced_zeModuleGetFunctionPointer(ze_module_handle_t hMod
 
 ze_result_t ZE_APICALL traced_zeModuleGetGlobalPointer(ze_module_handle_t hModule, const char* pGlobalName, size_t* pSize, void** pptr) {
   if (!is_watched()) [[likely]] return zeModuleGetGlobalPointer(hModule, pGlobalName, pSize, pptr);
-  CallRecord record(214);
+  CallRecord record(214, __builtin_return_address(0));
   const ze_result_t result = zeModuleGetGlobalPointer(hModule, pGlobalName, pSize, pptr);
   record.returned(as_word(result), as_word(hModule), as_word(pGlobalName), as_word(pSize), as_word(pptr));
   return result;
@@ -1934,7 +1934,7 @@ ze_result_t ZE_APICALL traced_zeModuleGetGlobalPointer(ze_module_handle_t hModul
 
 ze_result_t ZE_APICALL traced_zeModuleGetKernelNames(ze_module_handle_t hModule, uint32_t* pCount, const char** pNames) {
   if (!is_watched()) [[likely]] return zeModuleGetKernelNames(hModule, pCount, pNames);
-  CallRecord record(215);
+  CallRecord record(215, __builtin_return_address(0));
   const ze_result_t result = zeModuleGetKernelNames(hModule, pCount, pNames);
   record.returned(as_word(result), as_word(hModule), as_word(pCount), as_word(pNames));
   return result;
@@ -1942,7 +1942,7 @@ ze_result_t ZE_APICALL traced_zeModuleGetKernelNames(ze_module_handle_t hModule,
 
 ze_result_t ZE_APICALL traced_zeModuleGetNativeBinary(ze_module_handle_t hModule, size_t* pSize, uint8_t* pModuleNativeBinary) {
   if (!is_watched()) [[likely]] return zeModuleGetNativeBinary(hModule, pSize, pModuleNativeBinary);
-  CallRecord record(216);
+  CallRecord record(216, __builtin_return_address(0));
   const ze_result_t result = zeModuleGetNativeBinary(hModule, pSize, pModuleNativeBinary);
   record.returned(as_word(result), as_word(hModule), as_word(pSize), as_word(pModuleNativeBinary));
   return result;
@@ -1950,7 +1950,7 @@ ze_result_t ZE_APICALL traced_zeModuleGetNativeBinary(ze_module_handle_t hModule
 
 ze_result_t ZE_APICALL traced_zeModuleGetProperties(ze_module_handle_t hModule, ze_module_properties_t* pModuleProperties) {
   if (!is_watched()) [[likely]] return zeModuleGetProperties(hModule, pModuleProperties);
-  CallRecord record(217);
+  CallRecord record(217, __builtin_return_address(0));
   CheckedCall checked("zeModuleGetProperties", __builtin_return_address(0));
   if (checked) check_structure(pModuleProperties, 0x1c, "ze_module_properties_t");
   const ze_result_t result = zeModuleGetProperties(hModule, pModuleProperties);
@@ -1960,7 +1960,7 @@ ze_result_t ZE_APICALL traced_zeModuleGetProperties(ze_module_handle_t hModule, 
 
 ze_result_t ZE_APICALL traced_zeModuleInspectLinkageExt(ze_linkage_inspection_ext_desc_t* pInspectDesc, uint32_t numModules, ze_module_handle_t* phModules, ze_module_build_log_handle_t* phLog) {
   if (!is_watched()) [[likely]] return zeModuleInspectLinkageExt(pInspectDesc, numModules, phModules, phLog);
-  CallRecord record(218);
+  CallRecord record(218, __builtin_return_address(0));
   CheckedCall checked("zeModuleInspectLinkageExt", __builtin_return_address(0));
   if (checked) check_structure(pInspectDesc, 0x10007, "ze_linkage_inspection_ext_desc_t");
   const ze_result_t result = zeModuleInspectLinkageExt(pInspectDesc, numModules, phModules, phLog);
@@ -1970,7 +1970,7 @@ ze_result_t ZE_APICALL traced_zeModuleInspectLinkageExt(ze_linkage_inspection_ex
 
 ze_result_t ZE_APICALL traced_zePhysicalMemCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_physical_mem_desc_t* desc, ze_physical_mem_handle_t* phPhysicalMemory) {
   if (!is_watched()) [[likely]] return zePhysicalMemCreate(hContext, hDevice, desc, phPhysicalMemory);
-  CallRecord record(219);
+  CallRecord record(219, __builtin_return_address(0));
   CheckedCall checked("zePhysicalMemCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x20, "ze_physical_mem_desc_t");
   const ze_result_t result = zePhysicalMemCreate(hContext, hDevice, desc, phPhysicalMemory);
@@ -1980,7 +1980,7 @@ ze_result_t ZE_APICALL traced_zePhysicalMemCreate(ze_context_handle_t hContext, 
 
 ze_result_t ZE_APICALL traced_zePhysicalMemDestroy(ze_context_handle_t hContext, ze_physical_mem_handle_t hPhysicalMemory) {
   if (!is_watched()) [[likely]] return zePhysicalMemDestroy(hContext, hPhysicalMemory);
-  CallRecord record(220);
+  CallRecord record(220, __builtin_return_address(0));
   const ze_result_t result = zePhysicalMemDestroy(hContext, hPhysicalMemory);
   record.returned(as_word(result), as_word(hContext), as_word(hPhysicalMemory));
   return result;
@@ -1988,7 +1988,7 @@ ze_result_t ZE_APICALL traced_zePhysicalMemDestroy(ze_context_handle_t hContext,
 
 ze_result_t ZE_APICALL traced_zePhysicalMemGetProperties(ze_context_handle_t hContext, ze_physical_mem_handle_t hPhysicalMem, ze_physical_mem_properties_t* pMemProperties) {
   if (!is_watched()) [[likely]] return zePhysicalMemGetProperties(hContext, hPhysicalMem, pMemProperties);
-  CallRecord record(221);
+  CallRecord record(221, __builtin_return_address(0));
   CheckedCall checked("zePhysicalMemGetProperties", __builtin_return_address(0));
   if (checked) check_structure(pMemProperties, 0x20040, "ze_physical_mem_properties_t");
   const ze_result_t result = zePhysicalMemGetProperties(hContext, hPhysicalMem, pMemProperties);
@@ -1998,7 +1998,7 @@ ze_result_t ZE_APICALL traced_zePhysicalMemGetProperties(ze_context_handle_t hCo
 
 ze_result_t ZE_APICALL traced_zeRTASBuilderBuildExp(ze_rtas_builder_exp_handle_t hBuilder, const ze_rtas_builder_build_op_exp_desc_t* pBuildOpDescriptor, void* pScratchBuffer, size_t scratchBufferSizeBytes, void* pRtasBuffer, size_t rtasBufferSizeBytes, ze_rtas_parallel_operation_exp_handle_t hParallelOperation, void* pBuildUserPtr, ze_rtas_aabb_exp_t* pBounds, size_t* pRtasBufferSizeBytes) {
   if (!is_watched()) [[likely]] return zeRTASBuilderBuildExp(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes);
-  CallRecord record(222);
+  CallRecord record(222, __builtin_return_address(0));
   CheckedCall checked("zeRTASBuilderBuildExp", __builtin_return_address(0));
   if (checked) check_structure(pBuildOpDescriptor, 0x2000f, "ze_rtas_builder_build_op_exp_desc_t");
   const ze_result_t result = zeRTASBuilderBuildExp(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes);
@@ -2008,7 +2008,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderBuildExp(ze_rtas_builder_exp_handle_t
 
 ze_result_t ZE_APICALL traced_zeRTASBuilderBuildExt(ze_rtas_builder_ext_handle_t hBuilder, const ze_rtas_builder_build_op_ext_desc_t* pBuildOpDescriptor, void* pScratchBuffer, size_t scratchBufferSizeBytes, void* pRtasBuffer, size_t rtasBufferSizeBytes, ze_rtas_parallel_operation_ext_handle_t hParallelOperation, void* pBuildUserPtr, ze_rtas_aabb_ext_t* pBounds, size_t* pRtasBufferSizeBytes) {
   if (!is_watched()) [[likely]] return zeRTASBuilderBuildExt(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes);
-  CallRecord record(223);
+  CallRecord record(223, __builtin_return_address(0));
   CheckedCall checked("zeRTASBuilderBuildExt", __builtin_return_address(0));
   if (checked) check_structure(pBuildOpDescriptor, 0x20031, "ze_rtas_builder_build_op_ext_desc_t");
   const ze_result_t result = zeRTASBuilderBuildExt(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes);
@@ -2018,7 +2018,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderBuildExt(ze_rtas_builder_ext_handle_t
 
 ze_result_t ZE_APICALL traced_zeRTASBuilderCommandListAppendCopyExt(ze_command_list_handle_t hCommandList, void* dstptr, const void* srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeRTASBuilderCommandListAppendCopyExt(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(224);
+  CallRecord record(224, __builtin_return_address(0));
   CheckedCall checked("zeRTASBuilderCommandListAppendCopyExt", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeRTASBuilderCommandListAppendCopyExt(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -2028,7 +2028,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderCommandListAppendCopyExt(ze_command_l
 
 ze_result_t ZE_APICALL traced_zeRTASBuilderCreateExp(ze_driver_handle_t hDriver, const ze_rtas_builder_exp_desc_t* pDescriptor, ze_rtas_builder_exp_handle_t* phBuilder) {
   if (!is_watched()) [[likely]] return zeRTASBuilderCreateExp(hDriver, pDescriptor, phBuilder);
-  CallRecord record(225);
+  CallRecord record(225, __builtin_return_address(0));
   CheckedCall checked("zeRTASBuilderCreateExp", __builtin_return_address(0));
   if (checked) check_structure(pDescriptor, 0x2000e, "ze_rtas_builder_exp_desc_t");
   const ze_result_t result = zeRTASBuilderCreateExp(hDriver, pDescriptor, phBuilder);
@@ -2038,7 +2038,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderCreateExp(ze_driver_handle_t hDriver,
 
 ze_result_t ZE_APICALL traced_zeRTASBuilderCreateExt(ze_driver_handle_t hDriver, const ze_rtas_builder_ext_desc_t* pDescriptor, ze_rtas_builder_ext_handle_t* phBuilder) {
   if (!is_watched()) [[likely]] return zeRTASBuilderCreateExt(hDriver, pDescriptor, phBuilder);
-  CallRecord record(226);
+  CallRecord record(226, __builtin_return_address(0));
   CheckedCall checked("zeRTASBuilderCreateExt", __builtin_return_address(0));
   if (checked) check_structure(pDescriptor, 0x20030, "ze_rtas_builder_ext_desc_t");
   const ze_result_t result = zeRTASBuilderCreateExt(hDriver, pDescriptor, phBuilder);
@@ -2048,7 +2048,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderCreateExt(ze_driver_handle_t hDriver,
 
 ze_result_t ZE_APICALL traced_zeRTASBuilderDestroyExp(ze_rtas_builder_exp_handle_t hBuilder) {
   if (!is_watched()) [[likely]] return zeRTASBuilderDestroyExp(hBuilder);
-  CallRecord record(227);
+  CallRecord record(227, __builtin_return_address(0));
   const ze_result_t result = zeRTASBuilderDestroyExp(hBuilder);
   record.returned(as_word(result), as_word(hBuilder));
   return result;
@@ -2056,7 +2056,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderDestroyExp(ze_rtas_builder_exp_handle
 
 ze_result_t ZE_APICALL traced_zeRTASBuilderDestroyExt(ze_rtas_builder_ext_handle_t hBuilder) {
   if (!is_watched()) [[likely]] return zeRTASBuilderDestroyExt(hBuilder);
-  CallRecord record(228);
+  CallRecord record(228, __builtin_return_address(0));
   const ze_result_t result = zeRTASBuilderDestroyExt(hBuilder);
   record.returned(as_word(result), as_word(hBuilder));
   return result;
@@ -2064,7 +2064,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderDestroyExt(ze_rtas_builder_ext_handle
 
 ze_result_t ZE_APICALL traced_zeRTASBuilderGetBuildPropertiesExp(ze_rtas_builder_exp_handle_t hBuilder, const ze_rtas_builder_build_op_exp_desc_t* pBuildOpDescriptor, ze_rtas_builder_exp_properties_t* pProperties) {
   if (!is_watched()) [[likely]] return zeRTASBuilderGetBuildPropertiesExp(hBuilder, pBuildOpDescriptor, pProperties);
-  CallRecord record(229);
+  CallRecord record(229, __builtin_return_address(0));
   CheckedCall checked("zeRTASBuilderGetBuildPropertiesExp", __builtin_return_address(0));
   if (checked) check_structure(pBuildOpDescriptor, 0x2000f, "ze_rtas_builder_build_op_exp_desc_t");
   if (checked) check_structure(pProperties, 0x20010, "ze_rtas_builder_exp_properties_t");
@@ -2075,7 +2075,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderGetBuildPropertiesExp(ze_rtas_builder
 
 ze_result_t ZE_APICALL traced_zeRTASBuilderGetBuildPropertiesExt(ze_rtas_builder_ext_handle_t hBuilder, const ze_rtas_builder_build_op_ext_desc_t* pBuildOpDescriptor, ze_rtas_builder_ext_properties_t* pProperties) {
   if (!is_watched()) [[likely]] return zeRTASBuilderGetBuildPropertiesExt(hBuilder, pBuildOpDescriptor, pProperties);
-  CallRecord record(230);
+  CallRecord record(230, __builtin_return_address(0));
   CheckedCall checked("zeRTASBuilderGetBuildPropertiesExt", __builtin_return_address(0));
   if (checked) check_structure(pBuildOpDescriptor, 0x20031, "ze_rtas_builder_build_op_ext_desc_t");
   if (checked) check_structure(pProperties, 0x20032, "ze_rtas_builder_ext_properties_t");
@@ -2086,7 +2086,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderGetBuildPropertiesExt(ze_rtas_builder
 
 ze_result_t ZE_APICALL traced_zeRTASParallelOperationCreateExp(ze_driver_handle_t hDriver, ze_rtas_parallel_operation_exp_handle_t* phParallelOperation) {
   if (!is_watched()) [[likely]] return zeRTASParallelOperationCreateExp(hDriver, phParallelOperation);
-  CallRecord record(231);
+  CallRecord record(231, __builtin_return_address(0));
   const ze_result_t result = zeRTASParallelOperationCreateExp(hDriver, phParallelOperation);
   record.returned(as_word(result), as_word(hDriver), received(result, phParallelOperation));
   return result;
@@ -2094,7 +2094,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationCreateExp(ze_driver_handle_
 
 ze_result_t ZE_APICALL traced_zeRTASParallelOperationCreateExt(ze_driver_handle_t hDriver, ze_rtas_parallel_operation_ext_handle_t* phParallelOperation) {
   if (!is_watched()) [[likely]] return zeRTASParallelOperationCreateExt(hDriver, phParallelOperation);
-  CallRecord record(232);
+  CallRecord record(232, __builtin_return_address(0));
   const ze_result_t result = zeRTASParallelOperationCreateExt(hDriver, phParallelOperation);
   record.returned(as_word(result), as_word(hDriver), received(result, phParallelOperation));
   return result;
@@ -2102,7 +2102,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationCreateExt(ze_driver_handle_
 
 ze_result_t ZE_APICALL traced_zeRTASParallelOperationDestroyExp(ze_rtas_parallel_operation_exp_handle_t hParallelOperation) {
   if (!is_watched()) [[likely]] return zeRTASParallelOperationDestroyExp(hParallelOperation);
-  CallRecord record(233);
+  CallRecord record(233, __builtin_return_address(0));
   const ze_result_t result = zeRTASParallelOperationDestroyExp(hParallelOperation);
   record.returned(as_word(result), as_word(hParallelOperation));
   return result;
@@ -2110,7 +2110,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationDestroyExp(ze_rtas_parallel
 
 ze_result_t ZE_APICALL traced_zeRTASParallelOperationDestroyExt(ze_rtas_parallel_operation_ext_handle_t hParallelOperation) {
   if (!is_watched()) [[likely]] return zeRTASParallelOperationDestroyExt(hParallelOperation);
-  CallRecord record(234);
+  CallRecord record(234, __builtin_return_address(0));
   const ze_result_t result = zeRTASParallelOperationDestroyExt(hParallelOperation);
   record.returned(as_word(result), as_word(hParallelOperation));
   return result;
@@ -2118,7 +2118,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationDestroyExt(ze_rtas_parallel
 
 ze_result_t ZE_APICALL traced_zeRTASParallelOperationGetPropertiesExp(ze_rtas_parallel_operation_exp_handle_t hParallelOperation, ze_rtas_parallel_operation_exp_properties_t* pProperties) {
   if (!is_watched()) [[likely]] return zeRTASParallelOperationGetPropertiesExp(hParallelOperation, pProperties);
-  CallRecord record(235);
+  CallRecord record(235, __builtin_return_address(0));
   CheckedCall checked("zeRTASParallelOperationGetPropertiesExp", __builtin_return_address(0));
   if (checked) check_structure(pProperties, 0x20011, "ze_rtas_parallel_operation_exp_properties_t");
   const ze_result_t result = zeRTASParallelOperationGetPropertiesExp(hParallelOperation, pProperties);
@@ -2128,7 +2128,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationGetPropertiesExp(ze_rtas_pa
 
 ze_result_t ZE_APICALL traced_zeRTASParallelOperationGetPropertiesExt(ze_rtas_parallel_operation_ext_handle_t hParallelOperation, ze_rtas_parallel_operation_ext_properties_t* pProperties) {
   if (!is_watched()) [[likely]] return zeRTASParallelOperationGetPropertiesExt(hParallelOperation, pProperties);
-  CallRecord record(236);
+  CallRecord record(236, __builtin_return_address(0));
   CheckedCall checked("zeRTASParallelOperationGetPropertiesExt", __builtin_return_address(0));
   if (checked) check_structure(pProperties, 0x20033, "ze_rtas_parallel_operation_ext_properties_t");
   const ze_result_t result = zeRTASParallelOperationGetPropertiesExt(hParallelOperation, pProperties);
@@ -2138,7 +2138,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationGetPropertiesExt(ze_rtas_pa
 
 ze_result_t ZE_APICALL traced_zeRTASParallelOperationJoinExp(ze_rtas_parallel_operation_exp_handle_t hParallelOperation) {
   if (!is_watched()) [[likely]] return zeRTASParallelOperationJoinExp(hParallelOperation);
-  CallRecord record(237);
+  CallRecord record(237, __builtin_return_address(0));
   const ze_result_t result = zeRTASParallelOperationJoinExp(hParallelOperation);
   record.returned(as_word(result), as_word(hParallelOperation));
   return result;
@@ -2146,7 +2146,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationJoinExp(ze_rtas_parallel_op
 
 ze_result_t ZE_APICALL traced_zeRTASParallelOperationJoinExt(ze_rtas_parallel_operation_ext_handle_t hParallelOperation) {
   if (!is_watched()) [[likely]] return zeRTASParallelOperationJoinExt(hParallelOperation);
-  CallRecord record(238);
+  CallRecord record(238, __builtin_return_address(0));
   const ze_result_t result = zeRTASParallelOperationJoinExt(hParallelOperation);
   record.returned(as_word(result), as_word(hParallelOperation));
   return result;
@@ -2154,7 +2154,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationJoinExt(ze_rtas_parallel_op
 
 ze_result_t ZE_APICALL traced_zeSamplerCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_sampler_desc_t* desc, ze_sampler_handle_t* phSampler) {
   if (!is_watched()) [[likely]] return zeSamplerCreate(hContext, hDevice, desc, phSampler);
-  CallRecord record(239);
+  CallRecord record(239, __builtin_return_address(0));
   CheckedCall checked("zeSamplerCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x1f, "ze_sampler_desc_t");
   const ze_result_t result = zeSamplerCreate(hContext, hDevice, desc, phSampler);
@@ -2165,7 +2165,7 @@ ze_result_t ZE_APICALL traced_zeSamplerCreate(ze_context_handle_t hContext, ze_d
 
 ze_result_t ZE_APICALL traced_zeSamplerDestroy(ze_sampler_handle_t hSampler) {
   if (!is_watched()) [[likely]] return zeSamplerDestroy(hSampler);
-  CallRecord record(240);
+  CallRecord record(240, __builtin_return_address(0));
   CheckedCall checked("zeSamplerDestroy", __builtin_return_address(0));
   const ze_result_t result = zeSamplerDestroy(hSampler);
   if (checked) after_zeSamplerDestroy(result, hSampler);
@@ -2175,7 +2175,7 @@ ze_result_t ZE_APICALL traced_zeSamplerDestroy(ze_sampler_handle_t hSampler) {
 
 ze_result_t ZE_APICALL traced_zeVirtualMemFree(ze_context_handle_t hContext, const void* ptr, size_t size) {
   if (!is_watched()) [[likely]] return zeVirtualMemFree(hContext, ptr, size);
-  CallRecord record(241);
+  CallRecord record(241, __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemFree(hContext, ptr, size);
   record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(size));
   return result;
@@ -2183,7 +2183,7 @@ ze_result_t ZE_APICALL traced_zeVirtualMemFree(ze_context_handle_t hContext, con
 
 ze_result_t ZE_APICALL traced_zeVirtualMemGetAccessAttribute(ze_context_handle_t hContext, const void* ptr, size_t size, ze_memory_access_attribute_t* access, size_t* outSize) {
   if (!is_watched()) [[likely]] return zeVirtualMemGetAccessAttribute(hContext, ptr, size, access, outSize);
-  CallRecord record(242);
+  CallRecord record(242, __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemGetAccessAttribute(hContext, ptr, size, access, outSize);
   record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(size), as_word(access), as_word(outSize));
   return result;
@@ -2191,7 +2191,7 @@ ze_result_t ZE_APICALL traced_zeVirtualMemGetAccessAttribute(ze_context_handle_t
 
 ze_result_t ZE_APICALL traced_zeVirtualMemMap(ze_context_handle_t hContext, const void* ptr, size_t size, ze_physical_mem_handle_t hPhysicalMemory, size_t offset, ze_memory_access_attribute_t access) {
   if (!is_watched()) [[likely]] return zeVirtualMemMap(hContext, ptr, size, hPhysicalMemory, offset, access);
-  CallRecord record(243);
+  CallRecord record(243, __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemMap(hContext, ptr, size, hPhysicalMemory, offset, access);
   record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(size), as_word(hPhysicalMemory), as_word(offset), as_word(access));
   return result;
@@ -2199,7 +2199,7 @@ ze_result_t ZE_APICALL traced_zeVirtualMemMap(ze_context_handle_t hContext, cons
 
 ze_result_t ZE_APICALL traced_zeVirtualMemQueryPageSize(ze_context_handle_t hContext, ze_device_handle_t hDevice, size_t size, size_t* pagesize) {
   if (!is_watched()) [[likely]] return zeVirtualMemQueryPageSize(hContext, hDevice, size, pagesize);
-  CallRecord record(244);
+  CallRecord record(244, __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemQueryPageSize(hContext, hDevice, size, pagesize);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(size), as_word(pagesize));
   return result;
@@ -2207,7 +2207,7 @@ ze_result_t ZE_APICALL traced_zeVirtualMemQueryPageSize(ze_context_handle_t hCon
 
 ze_result_t ZE_APICALL traced_zeVirtualMemReserve(ze_context_handle_t hContext, const void* pStart, size_t size, void** pptr) {
   if (!is_watched()) [[likely]] return zeVirtualMemReserve(hContext, pStart, size, pptr);
-  CallRecord record(245);
+  CallRecord record(245, __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemReserve(hContext, pStart, size, pptr);
   record.returned(as_word(result), as_word(hContext), as_word(pStart), as_word(size), received(result, pptr));
   return result;
@@ -2215,7 +2215,7 @@ ze_result_t ZE_APICALL traced_zeVirtualMemReserve(ze_context_handle_t hContext, 
 
 ze_result_t ZE_APICALL traced_zeVirtualMemSetAccessAttribute(ze_context_handle_t hContext, const void* ptr, size_t size, ze_memory_access_attribute_t access) {
   if (!is_watched()) [[likely]] return zeVirtualMemSetAccessAttribute(hContext, ptr, size, access);
-  CallRecord record(246);
+  CallRecord record(246, __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemSetAccessAttribute(hContext, ptr, size, access);
   record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(size), as_word(access));
   return result;
@@ -2223,7 +2223,7 @@ ze_result_t ZE_APICALL traced_zeVirtualMemSetAccessAttribute(ze_context_handle_t
 
 ze_result_t ZE_APICALL traced_zeVirtualMemUnmap(ze_context_handle_t hContext, const void* ptr, size_t size) {
   if (!is_watched()) [[likely]] return zeVirtualMemUnmap(hContext, ptr, size);
-  CallRecord record(247);
+  CallRecord record(247, __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemUnmap(hContext, ptr, size);
   record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(size));
   return result;
@@ -2231,7 +2231,7 @@ ze_result_t ZE_APICALL traced_zeVirtualMemUnmap(ze_context_handle_t hContext, co
 
 ze_context_handle_t ZE_APICALL traced_zerGetDefaultContext() {
   if (!is_watched()) [[likely]] return zerGetDefaultContext();
-  CallRecord record(248);
+  CallRecord record(248, __builtin_return_address(0));
   const ze_context_handle_t result = zerGetDefaultContext();
   record.returned(as_word(result));
   return result;
@@ -2239,7 +2239,7 @@ ze_context_handle_t ZE_APICALL traced_zerGetDefaultContext() {
 
 ze_result_t ZE_APICALL traced_zerGetLastErrorDescription(const char** ppString) {
   if (!is_watched()) [[likely]] return zerGetLastErrorDescription(ppString);
-  CallRecord record(249);
+  CallRecord record(249, __builtin_return_address(0));
   const ze_result_t result = zerGetLastErrorDescription(ppString);
   record.returned(as_word(result), as_word(ppString));
   return result;
@@ -2247,7 +2247,7 @@ ze_result_t ZE_APICALL traced_zerGetLastErrorDescription(const char** ppString) 
 
 uint32_t ZE_APICALL traced_zerTranslateDeviceHandleToIdentifier(ze_device_handle_t hDevice) {
   if (!is_watched()) [[likely]] return zerTranslateDeviceHandleToIdentifier(hDevice);
-  CallRecord record(250);
+  CallRecord record(250, __builtin_return_address(0));
   const uint32_t result = zerTranslateDeviceHandleToIdentifier(hDevice);
   record.returned(as_word(result), as_word(hDevice));
   return result;
@@ -2255,7 +2255,7 @@ uint32_t ZE_APICALL traced_zerTranslateDeviceHandleToIdentifier(ze_device_handle
 
 ze_device_handle_t ZE_APICALL traced_zerTranslateIdentifierToDeviceHandle(uint32_t identifier) {
   if (!is_watched()) [[likely]] return zerTranslateIdentifierToDeviceHandle(identifier);
-  CallRecord record(251);
+  CallRecord record(251, __builtin_return_address(0));
   const ze_device_handle_t result = zerTranslateIdentifierToDeviceHandle(identifier);
   record.returned(as_word(result), as_word(identifier));
   return result;
@@ -2263,7 +2263,7 @@ ze_device_handle_t ZE_APICALL traced_zerTranslateIdentifierToDeviceHandle(uint32
 
 ze_result_t ZE_APICALL traced_zesDeviceEccAvailable(zes_device_handle_t hDevice, ze_bool_t* pAvailable) {
   if (!is_watched()) [[likely]] return zesDeviceEccAvailable(hDevice, pAvailable);
-  CallRecord record(252);
+  CallRecord record(252, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEccAvailable(hDevice, pAvailable);
   record.returned(as_word(result), as_word(hDevice), as_word(pAvailable));
   return result;
@@ -2271,7 +2271,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEccAvailable(zes_device_handle_t hDevice,
 
 ze_result_t ZE_APICALL traced_zesDeviceEccConfigurable(zes_device_handle_t hDevice, ze_bool_t* pConfigurable) {
   if (!is_watched()) [[likely]] return zesDeviceEccConfigurable(hDevice, pConfigurable);
-  CallRecord record(253);
+  CallRecord record(253, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEccConfigurable(hDevice, pConfigurable);
   record.returned(as_word(result), as_word(hDevice), as_word(pConfigurable));
   return result;
@@ -2279,7 +2279,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEccConfigurable(zes_device_handle_t hDevi
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumActiveVFExp(zes_device_handle_t hDevice, uint32_t* pCount, zes_vf_handle_t* phVFhandle) {
   if (!is_watched()) [[likely]] return zesDeviceEnumActiveVFExp(hDevice, pCount, phVFhandle);
-  CallRecord record(254);
+  CallRecord record(254, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumActiveVFExp(hDevice, pCount, phVFhandle);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phVFhandle));
   return result;
@@ -2287,7 +2287,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumActiveVFExp(zes_device_handle_t hDevi
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumDiagnosticTestSuites(zes_device_handle_t hDevice, uint32_t* pCount, zes_diag_handle_t* phDiagnostics) {
   if (!is_watched()) [[likely]] return zesDeviceEnumDiagnosticTestSuites(hDevice, pCount, phDiagnostics);
-  CallRecord record(255);
+  CallRecord record(255, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumDiagnosticTestSuites(hDevice, pCount, phDiagnostics);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phDiagnostics));
   return result;
@@ -2295,7 +2295,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumDiagnosticTestSuites(zes_device_handl
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumEnabledVFExp(zes_device_handle_t hDevice, uint32_t* pCount, zes_vf_handle_t* phVFhandle) {
   if (!is_watched()) [[likely]] return zesDeviceEnumEnabledVFExp(hDevice, pCount, phVFhandle);
-  CallRecord record(256);
+  CallRecord record(256, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumEnabledVFExp(hDevice, pCount, phVFhandle);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phVFhandle));
   return result;
@@ -2303,7 +2303,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumEnabledVFExp(zes_device_handle_t hDev
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumEngineGroups(zes_device_handle_t hDevice, uint32_t* pCount, zes_engine_handle_t* phEngine) {
   if (!is_watched()) [[likely]] return zesDeviceEnumEngineGroups(hDevice, pCount, phEngine);
-  CallRecord record(257);
+  CallRecord record(257, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumEngineGroups(hDevice, pCount, phEngine);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phEngine));
   return result;
@@ -2311,7 +2311,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumEngineGroups(zes_device_handle_t hDev
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumFabricPorts(zes_device_handle_t hDevice, uint32_t* pCount, zes_fabric_port_handle_t* phPort) {
   if (!is_watched()) [[likely]] return zesDeviceEnumFabricPorts(hDevice, pCount, phPort);
-  CallRecord record(258);
+  CallRecord record(258, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumFabricPorts(hDevice, pCount, phPort);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phPort));
   return result;
@@ -2319,7 +2319,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumFabricPorts(zes_device_handle_t hDevi
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumFans(zes_device_handle_t hDevice, uint32_t* pCount, zes_fan_handle_t* phFan) {
   if (!is_watched()) [[likely]] return zesDeviceEnumFans(hDevice, pCount, phFan);
-  CallRecord record(259);
+  CallRecord record(259, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumFans(hDevice, pCount, phFan);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phFan));
   return result;
@@ -2327,7 +2327,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumFans(zes_device_handle_t hDevice, uin
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumFirmwares(zes_device_handle_t hDevice, uint32_t* pCount, zes_firmware_handle_t* phFirmware) {
   if (!is_watched()) [[likely]] return zesDeviceEnumFirmwares(hDevice, pCount, phFirmware);
-  CallRecord record(260);
+  CallRecord record(260, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumFirmwares(hDevice, pCount, phFirmware);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phFirmware));
   return result;
@@ -2335,7 +2335,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumFirmwares(zes_device_handle_t hDevice
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumFrequencyDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_freq_handle_t* phFrequency) {
   if (!is_watched()) [[likely]] return zesDeviceEnumFrequencyDomains(hDevice, pCount, phFrequency);
-  CallRecord record(261);
+  CallRecord record(261, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumFrequencyDomains(hDevice, pCount, phFrequency);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phFrequency));
   return result;
@@ -2343,7 +2343,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumFrequencyDomains(zes_device_handle_t 
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumLeds(zes_device_handle_t hDevice, uint32_t* pCount, zes_led_handle_t* phLed) {
   if (!is_watched()) [[likely]] return zesDeviceEnumLeds(hDevice, pCount, phLed);
-  CallRecord record(262);
+  CallRecord record(262, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumLeds(hDevice, pCount, phLed);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phLed));
   return result;
@@ -2351,7 +2351,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumLeds(zes_device_handle_t hDevice, uin
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumMemoryModules(zes_device_handle_t hDevice, uint32_t* pCount, zes_mem_handle_t* phMemory) {
   if (!is_watched()) [[likely]] return zesDeviceEnumMemoryModules(hDevice, pCount, phMemory);
-  CallRecord record(263);
+  CallRecord record(263, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumMemoryModules(hDevice, pCount, phMemory);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phMemory));
   return result;
@@ -2359,7 +2359,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumMemoryModules(zes_device_handle_t hDe
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumOverclockDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_overclock_handle_t* phDomainHandle) {
   if (!is_watched()) [[likely]] return zesDeviceEnumOverclockDomains(hDevice, pCount, phDomainHandle);
-  CallRecord record(264);
+  CallRecord record(264, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumOverclockDomains(hDevice, pCount, phDomainHandle);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phDomainHandle));
   return result;
@@ -2367,7 +2367,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumOverclockDomains(zes_device_handle_t 
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumPerformanceFactorDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_perf_handle_t* phPerf) {
   if (!is_watched()) [[likely]] return zesDeviceEnumPerformanceFactorDomains(hDevice, pCount, phPerf);
-  CallRecord record(265);
+  CallRecord record(265, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumPerformanceFactorDomains(hDevice, pCount, phPerf);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phPerf));
   return result;
@@ -2375,7 +2375,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumPerformanceFactorDomains(zes_device_h
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumPowerDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_pwr_handle_t* phPower) {
   if (!is_watched()) [[likely]] return zesDeviceEnumPowerDomains(hDevice, pCount, phPower);
-  CallRecord record(266);
+  CallRecord record(266, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumPowerDomains(hDevice, pCount, phPower);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phPower));
   return result;
@@ -2383,7 +2383,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumPowerDomains(zes_device_handle_t hDev
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumPsus(zes_device_handle_t hDevice, uint32_t* pCount, zes_psu_handle_t* phPsu) {
   if (!is_watched()) [[likely]] return zesDeviceEnumPsus(hDevice, pCount, phPsu);
-  CallRecord record(267);
+  CallRecord record(267, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumPsus(hDevice, pCount, phPsu);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phPsu));
   return result;
@@ -2391,7 +2391,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumPsus(zes_device_handle_t hDevice, uin
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumRasErrorSets(zes_device_handle_t hDevice, uint32_t* pCount, zes_ras_handle_t* phRas) {
   if (!is_watched()) [[likely]] return zesDeviceEnumRasErrorSets(hDevice, pCount, phRas);
-  CallRecord record(268);
+  CallRecord record(268, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumRasErrorSets(hDevice, pCount, phRas);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phRas));
   return result;
@@ -2399,7 +2399,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumRasErrorSets(zes_device_handle_t hDev
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumSchedulers(zes_device_handle_t hDevice, uint32_t* pCount, zes_sched_handle_t* phScheduler) {
   if (!is_watched()) [[likely]] return zesDeviceEnumSchedulers(hDevice, pCount, phScheduler);
-  CallRecord record(269);
+  CallRecord record(269, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumSchedulers(hDevice, pCount, phScheduler);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phScheduler));
   return result;
@@ -2407,7 +2407,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumSchedulers(zes_device_handle_t hDevic
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumStandbyDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_standby_handle_t* phStandby) {
   if (!is_watched()) [[likely]] return zesDeviceEnumStandbyDomains(hDevice, pCount, phStandby);
-  CallRecord record(270);
+  CallRecord record(270, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumStandbyDomains(hDevice, pCount, phStandby);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phStandby));
   return result;
@@ -2415,7 +2415,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumStandbyDomains(zes_device_handle_t hD
 
 ze_result_t ZE_APICALL traced_zesDeviceEnumTemperatureSensors(zes_device_handle_t hDevice, uint32_t* pCount, zes_temp_handle_t* phTemperature) {
   if (!is_watched()) [[likely]] return zesDeviceEnumTemperatureSensors(hDevice, pCount, phTemperature);
-  CallRecord record(271);
+  CallRecord record(271, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumTemperatureSensors(hDevice, pCount, phTemperature);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phTemperature));
   return result;
@@ -2423,7 +2423,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumTemperatureSensors(zes_device_handle_
 
 ze_result_t ZE_APICALL traced_zesDeviceEventRegister(zes_device_handle_t hDevice, zes_event_type_flags_t events) {
   if (!is_watched()) [[likely]] return zesDeviceEventRegister(hDevice, events);
-  CallRecord record(272);
+  CallRecord record(272, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEventRegister(hDevice, events);
   record.returned(as_word(result), as_word(hDevice), as_word(events));
   return result;
@@ -2431,7 +2431,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEventRegister(zes_device_handle_t hDevice
 
 ze_result_t ZE_APICALL traced_zesDeviceGet(zes_driver_handle_t hDriver, uint32_t* pCount, zes_device_handle_t* phDevices) {
   if (!is_watched()) [[likely]] return zesDeviceGet(hDriver, pCount, phDevices);
-  CallRecord record(273);
+  CallRecord record(273, __builtin_return_address(0));
   const ze_result_t result = zesDeviceGet(hDriver, pCount, phDevices);
   record.returned(as_word(result), as_word(hDriver), as_word(pCount), as_word(phDevices));
   return result;
@@ -2439,7 +2439,7 @@ ze_result_t ZE_APICALL traced_zesDeviceGet(zes_driver_handle_t hDriver, uint32_t
 
 ze_result_t ZE_APICALL traced_zesDeviceGetCardPowerDomain(zes_device_handle_t hDevice, zes_pwr_handle_t* phPower) {
   if (!is_watched()) [[likely]] return zesDeviceGetCardPowerDomain(hDevice, phPower);
-  CallRecord record(274);
+  CallRecord record(274, __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetCardPowerDomain(hDevice, phPower);
   record.returned(as_word(result), as_word(hDevice), as_word(phPower));
   return result;
@@ -2447,7 +2447,7 @@ ze_result_t ZE_APICALL traced_zesDeviceGetCardPowerDomain(zes_device_handle_t hD
 
 ze_result_t ZE_APICALL traced_zesDeviceGetEccState(zes_device_handle_t hDevice, zes_device_ecc_properties_t* pState) {
   if (!is_watched()) [[likely]] return zesDeviceGetEccState(hDevice, pState);
-  CallRecord record(275);
+  CallRecord record(275, __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetEccState(hDevice, pState);
   record.returned(as_word(result), as_word(hDevice), as_word(pState));
   return result;
@@ -2455,7 +2455,7 @@ ze_result_t ZE_APICALL traced_zesDeviceGetEccState(zes_device_handle_t hDevice, 
 
 ze_result_t ZE_APICALL traced_zesDeviceGetOverclockControls(zes_device_handle_t hDevice, zes_overclock_domain_t domainType, uint32_t* pAvailableControls) {
   if (!is_watched()) [[likely]] return zesDeviceGetOverclockControls(hDevice, domainType, pAvailableControls);
-  CallRecord record(276);
+  CallRecord record(276, __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetOverclockControls(hDevice, domainType, pAvailableControls);
   record.returned(as_word(result), as_word(hDevice), as_word(domainType), as_word(pAvailableControls));
   return result;
@@ -2463,7 +2463,7 @@ ze_result_t ZE_APICALL traced_zesDeviceGetOverclockControls(zes_device_handle_t 
 
 ze_result_t ZE_APICALL traced_zesDeviceGetOverclockDomains(zes_device_handle_t hDevice, uint32_t* pOverclockDomains) {
   if (!is_watched()) [[likely]] return zesDeviceGetOverclockDomains(hDevice, pOverclockDomains);
-  CallRecord record(277);
+  CallRecord record(277, __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetOverclockDomains(hDevice, pOverclockDomains);
   record.returned(as_word(result), as_word(hDevice), as_word(pOverclockDomains));
   return result;
@@ -2471,7 +2471,7 @@ ze_result_t ZE_APICALL traced_zesDeviceGetOverclockDomains(zes_device_handle_t h
 
 ze_result_t ZE_APICALL traced_zesDeviceGetProperties(zes_device_handle_t hDevice, zes_device_properties_t* pProperties) {
   if (!is_watched()) [[likely]] return zesDeviceGetProperties(hDevice, pProperties);
-  CallRecord record(278);
+  CallRecord record(278, __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetProperties(hDevice, pProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pProperties));
   return result;
@@ -2479,7 +2479,7 @@ ze_result_t ZE_APICALL traced_zesDeviceGetProperties(zes_device_handle_t hDevice
 
 ze_result_t ZE_APICALL traced_zesDeviceGetState(zes_device_handle_t hDevice, zes_device_state_t* pState) {
   if (!is_watched()) [[likely]] return zesDeviceGetState(hDevice, pState);
-  CallRecord record(279);
+  CallRecord record(279, __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetState(hDevice, pState);
   record.returned(as_word(result), as_word(hDevice), as_word(pState));
   return result;
@@ -2487,7 +2487,7 @@ ze_result_t ZE_APICALL traced_zesDeviceGetState(zes_device_handle_t hDevice, zes
 
 ze_result_t ZE_APICALL traced_zesDeviceGetSubDevicePropertiesExp(zes_device_handle_t hDevice, uint32_t* pCount, zes_subdevice_exp_properties_t* pSubdeviceProps) {
   if (!is_watched()) [[likely]] return zesDeviceGetSubDevicePropertiesExp(hDevice, pCount, pSubdeviceProps);
-  CallRecord record(280);
+  CallRecord record(280, __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetSubDevicePropertiesExp(hDevice, pCount, pSubdeviceProps);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pSubdeviceProps));
   return result;
@@ -2495,7 +2495,7 @@ ze_result_t ZE_APICALL traced_zesDeviceGetSubDevicePropertiesExp(zes_device_hand
 
 ze_result_t ZE_APICALL traced_zesDevicePciGetBars(zes_device_handle_t hDevice, uint32_t* pCount, zes_pci_bar_properties_t* pProperties) {
   if (!is_watched()) [[likely]] return zesDevicePciGetBars(hDevice, pCount, pProperties);
-  CallRecord record(281);
+  CallRecord record(281, __builtin_return_address(0));
   const ze_result_t result = zesDevicePciGetBars(hDevice, pCount, pProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pProperties));
   return result;
@@ -2503,7 +2503,7 @@ ze_result_t ZE_APICALL traced_zesDevicePciGetBars(zes_device_handle_t hDevice, u
 
 ze_result_t ZE_APICALL traced_zesDevicePciGetProperties(zes_device_handle_t hDevice, zes_pci_properties_t* pProperties) {
   if (!is_watched()) [[likely]] return zesDevicePciGetProperties(hDevice, pProperties);
-  CallRecord record(282);
+  CallRecord record(282, __builtin_return_address(0));
   const ze_result_t result = zesDevicePciGetProperties(hDevice, pProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pProperties));
   return result;
@@ -2511,7 +2511,7 @@ ze_result_t ZE_APICALL traced_zesDevicePciGetProperties(zes_device_handle_t hDev
 
 ze_result_t ZE_APICALL traced_zesDevicePciGetState(zes_device_handle_t hDevice, zes_pci_state_t* pState) {
   if (!is_watched()) [[likely]] return zesDevicePciGetState(hDevice, pState);
-  CallRecord record(283);
+  CallRecord record(283, __builtin_return_address(0));
   const ze_result_t result = zesDevicePciGetState(hDevice, pState);
   record.returned(as_word(result), as_word(hDevice), as_word(pState));
   return result;
@@ -2519,7 +2519,7 @@ ze_result_t ZE_APICALL traced_zesDevicePciGetState(zes_device_handle_t hDevice, 
 
 ze_result_t ZE_APICALL traced_zesDevicePciGetStats(zes_device_handle_t hDevice, zes_pci_stats_t* pStats) {
   if (!is_watched()) [[likely]] return zesDevicePciGetStats(hDevice, pStats);
-  CallRecord record(284);
+  CallRecord record(284, __builtin_return_address(0));
   const ze_result_t result = zesDevicePciGetStats(hDevice, pStats);
   record.returned(as_word(result), as_word(hDevice), as_word(pStats));
   return result;
@@ -2527,7 +2527,7 @@ ze_result_t ZE_APICALL traced_zesDevicePciGetStats(zes_device_handle_t hDevice, 
 
 ze_result_t ZE_APICALL traced_zesDevicePciLinkSpeedUpdateExt(zes_device_handle_t hDevice, ze_bool_t shouldDowngrade, zes_device_action_t* pendingAction) {
   if (!is_watched()) [[likely]] return zesDevicePciLinkSpeedUpdateExt(hDevice, shouldDowngrade, pendingAction);
-  CallRecord record(285);
+  CallRecord record(285, __builtin_return_address(0));
   const ze_result_t result = zesDevicePciLinkSpeedUpdateExt(hDevice, shouldDowngrade, pendingAction);
   record.returned(as_word(result), as_word(hDevice), as_word(shouldDowngrade), as_word(pendingAction));
   return result;
@@ -2535,7 +2535,7 @@ ze_result_t ZE_APICALL traced_zesDevicePciLinkSpeedUpdateExt(zes_device_handle_t
 
 ze_result_t ZE_APICALL traced_zesDeviceProcessesGetState(zes_device_handle_t hDevice, uint32_t* pCount, zes_process_state_t* pProcesses) {
   if (!is_watched()) [[likely]] return zesDeviceProcessesGetState(hDevice, pCount, pProcesses);
-  CallRecord record(286);
+  CallRecord record(286, __builtin_return_address(0));
   const ze_result_t result = zesDeviceProcessesGetState(hDevice, pCount, pProcesses);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pProcesses));
   return result;
@@ -2543,7 +2543,7 @@ ze_result_t ZE_APICALL traced_zesDeviceProcessesGetState(zes_device_handle_t hDe
 
 ze_result_t ZE_APICALL traced_zesDeviceReadOverclockState(zes_device_handle_t hDevice, zes_overclock_mode_t* pOverclockMode, ze_bool_t* pWaiverSetting, ze_bool_t* pOverclockState, zes_pending_action_t* pPendingAction, ze_bool_t* pPendingReset) {
   if (!is_watched()) [[likely]] return zesDeviceReadOverclockState(hDevice, pOverclockMode, pWaiverSetting, pOverclockState, pPendingAction, pPendingReset);
-  CallRecord record(287);
+  CallRecord record(287, __builtin_return_address(0));
   const ze_result_t result = zesDeviceReadOverclockState(hDevice, pOverclockMode, pWaiverSetting, pOverclockState, pPendingAction, pPendingReset);
   record.returned(as_word(result), as_word(hDevice), as_word(pOverclockMode), as_word(pWaiverSetting), as_word(pOverclockState), as_word(pPendingAction), as_word(pPendingReset));
   return result;
@@ -2551,7 +2551,7 @@ ze_result_t ZE_APICALL traced_zesDeviceReadOverclockState(zes_device_handle_t hD
 
 ze_result_t ZE_APICALL traced_zesDeviceReset(zes_device_handle_t hDevice, ze_bool_t force) {
   if (!is_watched()) [[likely]] return zesDeviceReset(hDevice, force);
-  CallRecord record(288);
+  CallRecord record(288, __builtin_return_address(0));
   const ze_result_t result = zesDeviceReset(hDevice, force);
   record.returned(as_word(result), as_word(hDevice), as_word(force));
   return result;
@@ -2559,7 +2559,7 @@ ze_result_t ZE_APICALL traced_zesDeviceReset(zes_device_handle_t hDevice, ze_boo
 
 ze_result_t ZE_APICALL traced_zesDeviceResetExt(zes_device_handle_t hDevice, zes_reset_properties_t* pProperties) {
   if (!is_watched()) [[likely]] return zesDeviceResetExt(hDevice, pProperties);
-  CallRecord record(289);
+  CallRecord record(289, __builtin_return_address(0));
   const ze_result_t result = zesDeviceResetExt(hDevice, pProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pProperties));
   return result;
@@ -2567,7 +2567,7 @@ ze_result_t ZE_APICALL traced_zesDeviceResetExt(zes_device_handle_t hDevice, zes
 
 ze_result_t ZE_APICALL traced_zesDeviceResetOverclockSettings(zes_device_handle_t hDevice, ze_bool_t onShippedState) {
   if (!is_watched()) [[likely]] return zesDeviceResetOverclockSettings(hDevice, onShippedState);
-  CallRecord record(290);
+  CallRecord record(290, __builtin_return_address(0));
   const ze_result_t result = zesDeviceResetOverclockSettings(hDevice, onShippedState);
   record.returned(as_word(result), as_word(hDevice), as_word(onShippedState));
   return result;
@@ -2575,7 +2575,7 @@ ze_result_t ZE_APICALL traced_zesDeviceResetOverclockSettings(zes_device_handle_
 
 ze_result_t ZE_APICALL traced_zesDeviceSetEccState(zes_device_handle_t hDevice, const zes_device_ecc_desc_t* newState, zes_device_ecc_properties_t* pState) {
   if (!is_watched()) [[likely]] return zesDeviceSetEccState(hDevice, newState, pState);
-  CallRecord record(291);
+  CallRecord record(291, __builtin_return_address(0));
   const ze_result_t result = zesDeviceSetEccState(hDevice, newState, pState);
   record.returned(as_word(result), as_word(hDevice), as_word(newState), as_word(pState));
   return result;
@@ -2583,7 +2583,7 @@ ze_result_t ZE_APICALL traced_zesDeviceSetEccState(zes_device_handle_t hDevice, 
 
 ze_result_t ZE_APICALL traced_zesDeviceSetOverclockWaiver(zes_device_handle_t hDevice) {
   if (!is_watched()) [[likely]] return zesDeviceSetOverclockWaiver(hDevice);
-  CallRecord record(292);
+  CallRecord record(292, __builtin_return_address(0));
   const ze_result_t result = zesDeviceSetOverclockWaiver(hDevice);
   record.returned(as_word(result), as_word(hDevice));
   return result;
@@ -2591,7 +2591,7 @@ ze_result_t ZE_APICALL traced_zesDeviceSetOverclockWaiver(zes_device_handle_t hD
 
 ze_result_t ZE_APICALL traced_zesDiagnosticsGetProperties(zes_diag_handle_t hDiagnostics, zes_diag_properties_t* pProperties) {
   if (!is_watched()) [[likely]] return zesDiagnosticsGetProperties(hDiagnostics, pProperties);
-  CallRecord record(293);
+  CallRecord record(293, __builtin_return_address(0));
   const ze_result_t result = zesDiagnosticsGetProperties(hDiagnostics, pProperties);
   record.returned(as_word(result), as_word(hDiagnostics), as_word(pProperties));
   return result;
@@ -2599,7 +2599,7 @@ ze_result_t ZE_APICALL traced_zesDiagnosticsGetProperties(zes_diag_handle_t hDia
 
 ze_result_t ZE_APICALL traced_zesDiagnosticsGetTests(zes_diag_handle_t hDiagnostics, uint32_t* pCount, zes_diag_test_t* pTests) {
   if (!is_watched()) [[likely]] return zesDiagnosticsGetTests(hDiagnostics, pCount, pTests);
-  CallRecord record(294);
+  CallRecord record(294, __builtin_return_address(0));
   const ze_result_t result = zesDiagnosticsGetTests(hDiagnostics, pCount, pTests);
   record.returned(as_word(result), as_word(hDiagnostics), as_word(pCount), as_word(pTests));
   return result;
@@ -2607,7 +2607,7 @@ ze_result_t ZE_APICALL traced_zesDiagnosticsGetTests(zes_diag_handle_t hDiagnost
 
 ze_result_t ZE_APICALL traced_zesDiagnosticsRunTests(zes_diag_handle_t hDiagnostics, uint32_t startIndex, uint32_t endIndex, zes_diag_result_t* pResult) {
   if (!is_watched()) [[likely]] return zesDiagnosticsRunTests(hDiagnostics, startIndex, endIndex, pResult);
-  CallRecord record(295);
+  CallRecord record(295, __builtin_return_address(0));
   const ze_result_t result = zesDiagnosticsRunTests(hDiagnostics, startIndex, endIndex, pResult);
   record.returned(as_word(result), as_word(hDiagnostics), as_word(startIndex), as_word(endIndex), as_word(pResult));
   return result;
@@ -2615,7 +2615,7 @@ ze_result_t ZE_APICALL traced_zesDiagnosticsRunTests(zes_diag_handle_t hDiagnost
 
 ze_result_t ZE_APICALL traced_zesDriverEventListen(ze_driver_handle_t hDriver, uint32_t timeout, uint32_t count, zes_device_handle_t* phDevices, uint32_t* pNumDeviceEvents, zes_event_type_flags_t* pEvents) {
   if (!is_watched()) [[likely]] return zesDriverEventListen(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents);
-  CallRecord record(296);
+  CallRecord record(296, __builtin_return_address(0));
   const ze_result_t result = zesDriverEventListen(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents);
   record.returned(as_word(result), as_word(hDriver), as_word(timeout), as_word(count), as_word(phDevices), as_word(pNumDeviceEvents), as_word(pEvents));
   return result;
@@ -2623,7 +2623,7 @@ ze_result_t ZE_APICALL traced_zesDriverEventListen(ze_driver_handle_t hDriver, u
 
 ze_result_t ZE_APICALL traced_zesDriverEventListenEx(ze_driver_handle_t hDriver, uint64_t timeout, uint32_t count, zes_device_handle_t* phDevices, uint32_t* pNumDeviceEvents, zes_event_type_flags_t* pEvents) {
   if (!is_watched()) [[likely]] return zesDriverEventListenEx(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents);
-  CallRecord record(297);
+  CallRecord record(297, __builtin_return_address(0));
   const ze_result_t result = zesDriverEventListenEx(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents);
   record.returned(as_word(result), as_word(hDriver), as_word(timeout), as_word(count), as_word(phDevices), as_word(pNumDeviceEvents), as_word(pEvents));
   return result;
@@ -2631,7 +2631,7 @@ ze_result_t ZE_APICALL traced_zesDriverEventListenEx(ze_driver_handle_t hDriver,
 
 ze_result_t ZE_APICALL traced_zesDriverGet(uint32_t* pCount, zes_driver_handle_t* phDrivers) {
   if (!is_watched()) [[likely]] return zesDriverGet(pCount, phDrivers);
-  CallRecord record(298);
+  CallRecord record(298, __builtin_return_address(0));
   const ze_result_t result = zesDriverGet(pCount, phDrivers);
   record.returned(as_word(result), as_word(pCount), as_word(phDrivers));
   return result;
@@ -2639,7 +2639,7 @@ ze_result_t ZE_APICALL traced_zesDriverGet(uint32_t* pCount, zes_driver_handle_t
 
 ze_result_t ZE_APICALL traced_zesDriverGetDeviceByUuidExp(zes_driver_handle_t hDriver, zes_uuid_t uuid, zes_device_handle_t* phDevice, ze_bool_t* onSubdevice, uint32_t* subdeviceId) {
   if (!is_watched()) [[likely]] return zesDriverGetDeviceByUuidExp(hDriver, uuid, phDevice, onSubdevice, subdeviceId);
-  CallRecord record(299);
+  CallRecord record(299, __builtin_return_address(0));
   const ze_result_t result = zesDriverGetDeviceByUuidExp(hDriver, uuid, phDevice, onSubdevice, subdeviceId);
   record.returned(as_word(result), as_word(hDriver), as_word(uuid), received(result, phDevice), as_word(onSubdevice), as_word(subdeviceId));
   return result;
@@ -2647,7 +2647,7 @@ ze_result_t ZE_APICALL traced_zesDriverGetDeviceByUuidExp(zes_driver_handle_t hD
 
 ze_result_t ZE_APICALL traced_zesDriverGetExtensionFunctionAddress(zes_driver_handle_t hDriver, const char* name, void** ppFunctionAddress) {
   if (!is_watched()) [[likely]] return zesDriverGetExtensionFunctionAddress(hDriver, name, ppFunctionAddress);
-  CallRecord record(300);
+  CallRecord record(300, __builtin_return_address(0));
   const ze_result_t result = zesDriverGetExtensionFunctionAddress(hDriver, name, ppFunctionAddress);
   record.returned(as_word(result), as_word(hDriver), as_word(name), received(result, ppFunctionAddress));
   return result;
@@ -2655,7 +2655,7 @@ ze_result_t ZE_APICALL traced_zesDriverGetExtensionFunctionAddress(zes_driver_ha
 
 ze_result_t ZE_APICALL traced_zesDriverGetExtensionProperties(zes_driver_handle_t hDriver, uint32_t* pCount, zes_driver_extension_properties_t* pExtensionProperties) {
   if (!is_watched()) [[likely]] return zesDriverGetExtensionProperties(hDriver, pCount, pExtensionProperties);
-  CallRecord record(301);
+  CallRecord record(301, __builtin_return_address(0));
   const ze_result_t result = zesDriverGetExtensionProperties(hDriver, pCount, pExtensionProperties);
   record.returned(as_word(result), as_word(hDriver), as_word(pCount), as_word(pExtensionProperties));
   return result;
@@ -2663,7 +2663,7 @@ ze_result_t ZE_APICALL traced_zesDriverGetExtensionProperties(zes_driver_handle_
 
 ze_result_t ZE_APICALL traced_zesEngineGetActivity(zes_engine_handle_t hEngine, zes_engine_stats_t* pStats) {
   if (!is_watched()) [[likely]] return zesEngineGetActivity(hEngine, pStats);
-  CallRecord record(302);
+  CallRecord record(302, __builtin_return_address(0));
   const ze_result_t result = zesEngineGetActivity(hEngine, pStats);
   record.returned(as_word(result), as_word(hEngine), as_word(pStats));
   return result;
@@ -2671,7 +2671,7 @@ ze_result_t ZE_APICALL traced_zesEngineGetActivity(zes_engine_handle_t hEngine, 
 
 ze_result_t ZE_APICALL traced_zesEngineGetActivityExt(zes_engine_handle_t hEngine, uint32_t* pCount, zes_engine_stats_t* pStats) {
   if (!is_watched()) [[likely]] return zesEngineGetActivityExt(hEngine, pCount, pStats);
-  CallRecord record(303);
+  CallRecord record(303, __builtin_return_address(0));
   const ze_result_t result = zesEngineGetActivityExt(hEngine, pCount, pStats);
   record.returned(as_word(result), as_word(hEngine), as_word(pCount), as_word(pStats));
   return result;
@@ -2679,7 +2679,7 @@ ze_result_t ZE_APICALL traced_zesEngineGetActivityExt(zes_engine_handle_t hEngin
 
 ze_result_t ZE_APICALL traced_zesEngineGetProperties(zes_engine_handle_t hEngine, zes_engine_properties_t* pProperties) {
   if (!is_watched()) [[likely]] return zesEngineGetProperties(hEngine, pProperties);
-  CallRecord record(304);
+  CallRecord record(304, __builtin_return_address(0));
   const ze_result_t result = zesEngineGetProperties(hEngine, pProperties);
   record.returned(as_word(result), as_word(hEngine), as_word(pProperties));
   return result;
@@ -2687,7 +2687,7 @@ ze_result_t ZE_APICALL traced_zesEngineGetProperties(zes_engine_handle_t hEngine
 
 ze_result_t ZE_APICALL traced_zesFabricPortGetConfig(zes_fabric_port_handle_t hPort, zes_fabric_port_config_t* pConfig) {
   if (!is_watched()) [[likely]] return zesFabricPortGetConfig(hPort, pConfig);
-  CallRecord record(305);
+  CallRecord record(305, __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetConfig(hPort, pConfig);
   record.returned(as_word(result), as_word(hPort), as_word(pConfig));
   return result;
@@ -2695,7 +2695,7 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetConfig(zes_fabric_port_handle_t hP
 
 ze_result_t ZE_APICALL traced_zesFabricPortGetFabricErrorCounters(zes_fabric_port_handle_t hPort, zes_fabric_port_error_counters_t* pErrors) {
   if (!is_watched()) [[likely]] return zesFabricPortGetFabricErrorCounters(hPort, pErrors);
-  CallRecord record(306);
+  CallRecord record(306, __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetFabricErrorCounters(hPort, pErrors);
   record.returned(as_word(result), as_word(hPort), as_word(pErrors));
   return result;
@@ -2703,7 +2703,7 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetFabricErrorCounters(zes_fabric_por
 
 ze_result_t ZE_APICALL traced_zesFabricPortGetLinkType(zes_fabric_port_handle_t hPort, zes_fabric_link_type_t* pLinkType) {
   if (!is_watched()) [[likely]] return zesFabricPortGetLinkType(hPort, pLinkType);
-  CallRecord record(307);
+  CallRecord record(307, __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetLinkType(hPort, pLinkType);
   record.returned(as_word(result), as_word(hPort), as_word(pLinkType));
   return result;
@@ -2711,7 +2711,7 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetLinkType(zes_fabric_port_handle_t 
 
 ze_result_t ZE_APICALL traced_zesFabricPortGetMultiPortThroughput(zes_device_handle_t hDevice, uint32_t numPorts, zes_fabric_port_handle_t* phPort, zes_fabric_port_throughput_t** pThroughput) {
   if (!is_watched()) [[likely]] return zesFabricPortGetMultiPortThroughput(hDevice, numPorts, phPort, pThroughput);
-  CallRecord record(308);
+  CallRecord record(308, __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetMultiPortThroughput(hDevice, numPorts, phPort, pThroughput);
   record.returned(as_word(result), as_word(hDevice), as_word(numPorts), as_word(phPort), as_word(pThroughput));
   return result;
@@ -2719,7 +2719,7 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetMultiPortThroughput(zes_device_han
 
 ze_result_t ZE_APICALL traced_zesFabricPortGetProperties(zes_fabric_port_handle_t hPort, zes_fabric_port_properties_t* pProperties) {
   if (!is_watched()) [[likely]] return zesFabricPortGetProperties(hPort, pProperties);
-  CallRecord record(309);
+  CallRecord record(309, __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetProperties(hPort, pProperties);
   record.returned(as_word(result), as_word(hPort), as_word(pProperties));
   return result;
@@ -2727,7 +2727,7 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetProperties(zes_fabric_port_handle_
 
 ze_result_t ZE_APICALL traced_zesFabricPortGetState(zes_fabric_port_handle_t hPort, zes_fabric_port_state_t* pState) {
   if (!is_watched()) [[likely]] return zesFabricPortGetState(hPort, pState);
-  CallRecord record(310);
+  CallRecord record(310, __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetState(hPort, pState);
   record.returned(as_word(result), as_word(hPort), as_word(pState));
   return result;
@@ -2735,7 +2735,7 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetState(zes_fabric_port_handle_t hPo
 
 ze_result_t ZE_APICALL traced_zesFabricPortGetThroughput(zes_fabric_port_handle_t hPort, zes_fabric_port_throughput_t* pThroughput) {
   if (!is_watched()) [[likely]] return zesFabricPortGetThroughput(hPort, pThroughput);
-  CallRecord record(311);
+  CallRecord record(311, __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetThroughput(hPort, pThroughput);
   record.returned(as_word(result), as_word(hPort), as_word(pThroughput));
   return result;
@@ -2743,7 +2743,7 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetThroughput(zes_fabric_port_handle_
 
 ze_result_t ZE_APICALL traced_zesFabricPortSetConfig(zes_fabric_port_handle_t hPort, const zes_fabric_port_config_t* pConfig) {
   if (!is_watched()) [[likely]] return zesFabricPortSetConfig(hPort, pConfig);
-  CallRecord record(312);
+  CallRecord record(312, __builtin_return_address(0));
   const ze_result_t result = zesFabricPortSetConfig(hPort, pConfig);
   record.returned(as_word(result), as_word(hPort), as_word(pConfig));
   return result;
@@ -2751,7 +2751,7 @@ ze_result_t ZE_APICALL traced_zesFabricPortSetConfig(zes_fabric_port_handle_t hP
 
 ze_result_t ZE_APICALL traced_zesFanGetConfig(zes_fan_handle_t hFan, zes_fan_config_t* pConfig) {
   if (!is_watched()) [[likely]] return zesFanGetConfig(hFan, pConfig);
-  CallRecord record(313);
+  CallRecord record(313, __builtin_return_address(0));
   const ze_result_t result = zesFanGetConfig(hFan, pConfig);
   record.returned(as_word(result), as_word(hFan), as_word(pConfig));
   return result;
@@ -2759,7 +2759,7 @@ ze_result_t ZE_APICALL traced_zesFanGetConfig(zes_fan_handle_t hFan, zes_fan_con
 
 ze_result_t ZE_APICALL traced_zesFanGetProperties(zes_fan_handle_t hFan, zes_fan_properties_t* pProperties) {
   if (!is_watched()) [[likely]] return zesFanGetProperties(hFan, pProperties);
-  CallRecord record(314);
+  CallRecord record(314, __builtin_return_address(0));
   const ze_result_t result = zesFanGetProperties(hFan, pProperties);
   record.returned(as_word(result), as_word(hFan), as_word(pProperties));
   return result;
@@ -2767,7 +2767,7 @@ ze_result_t ZE_APICALL traced_zesFanGetProperties(zes_fan_handle_t hFan, zes_fan
 
 ze_result_t ZE_APICALL traced_zesFanGetState(zes_fan_handle_t hFan, zes_fan_speed_units_t units, int32_t* pSpeed) {
   if (!is_watched()) [[likely]] return zesFanGetState(hFan, units, pSpeed);
-  CallRecord record(315);
+  CallRecord record(315, __builtin_return_address(0));
   const ze_result_t result = zesFanGetState(hFan, units, pSpeed);
   record.returned(as_word(result), as_word(hFan), as_word(units), as_word(pSpeed));
   return result;
@@ -2775,7 +2775,7 @@ ze_result_t ZE_APICALL traced_zesFanGetState(zes_fan_handle_t hFan, zes_fan_spee
 
 ze_result_t ZE_APICALL traced_zesFanSetDefaultMode(zes_fan_handle_t hFan) {
   if (!is_watched()) [[likely]] return zesFanSetDefaultMode(hFan);
-  CallRecord record(316);
+  CallRecord record(316, __builtin_return_address(0));
   const ze_result_t result = zesFanSetDefaultMode(hFan);
   record.returned(as_word(result), as_word(hFan));
   return result;
@@ -2783,7 +2783,7 @@ ze_result_t ZE_APICALL traced_zesFanSetDefaultMode(zes_fan_handle_t hFan) {
 
 ze_result_t ZE_APICALL traced_zesFanSetFixedSpeedMode(zes_fan_handle_t hFan, const zes_fan_speed_t* speed) {
   if (!is_watched()) [[likely]] return zesFanSetFixedSpeedMode(hFan, speed);
-  CallRecord record(317);
+  CallRecord record(317, __builtin_return_address(0));
   const ze_result_t result = zesFanSetFixedSpeedMode(hFan, speed);
   record.returned(as_word(result), as_word(hFan), as_word(speed));
   return result;
@@ -2791,7 +2791,7 @@ ze_result_t ZE_APICALL traced_zesFanSetFixedSpeedMode(zes_fan_handle_t hFan, con
 
 ze_result_t ZE_APICALL traced_zesFanSetSpeedTableMode(zes_fan_handle_t hFan, const zes_fan_speed_table_t* speedTable) {
   if (!is_watched()) [[likely]] return zesFanSetSpeedTableMode(hFan, speedTable);
-  CallRecord record(318);
+  CallRecord record(318, __builtin_return_address(0));
   const ze_result_t result = zesFanSetSpeedTableMode(hFan, speedTable);
   record.returned(as_word(result), as_word(hFan), as_word(speedTable));
   return result;
@@ -2799,7 +2799,7 @@ ze_result_t ZE_APICALL traced_zesFanSetSpeedTableMode(zes_fan_handle_t hFan, con
 
 ze_result_t ZE_APICALL traced_zesFirmwareFlash(zes_firmware_handle_t hFirmware, void* pImage, uint32_t size) {
   if (!is_watched()) [[likely]] return zesFirmwareFlash(hFirmware, pImage, size);
-  CallRecord record(319);
+  CallRecord record(319, __builtin_return_address(0));
   const ze_result_t result = zesFirmwareFlash(hFirmware, pImage, size);
   record.returned(as_word(result), as_word(hFirmware), as_word(pImage), as_word(size));
   return result;
@@ -2807,7 +2807,7 @@ ze_result_t ZE_APICALL traced_zesFirmwareFlash(zes_firmware_handle_t hFirmware, 
 
 ze_result_t ZE_APICALL traced_zesFirmwareGetConsoleLogs(zes_firmware_handle_t hFirmware, size_t* pSize, char* pFirmwareLog) {
   if (!is_watched()) [[likely]] return zesFirmwareGetConsoleLogs(hFirmware, pSize, pFirmwareLog);
-  CallRecord record(320);
+  CallRecord record(320, __builtin_return_address(0));
   const ze_result_t result = zesFirmwareGetConsoleLogs(hFirmware, pSize, pFirmwareLog);
   record.returned(as_word(result), as_word(hFirmware), as_word(pSize), as_word(pFirmwareLog));
   return result;
@@ -2815,7 +2815,7 @@ ze_result_t ZE_APICALL traced_zesFirmwareGetConsoleLogs(zes_firmware_handle_t hF
 
 ze_result_t ZE_APICALL traced_zesFirmwareGetFlashProgress(zes_firmware_handle_t hFirmware, uint32_t* pCompletionPercent) {
   if (!is_watched()) [[likely]] return zesFirmwareGetFlashProgress(hFirmware, pCompletionPercent);
-  CallRecord record(321);
+  CallRecord record(321, __builtin_return_address(0));
   const ze_result_t result = zesFirmwareGetFlashProgress(hFirmware, pCompletionPercent);
   record.returned(as_word(result), as_word(hFirmware), as_word(pCompletionPercent));
   return result;
@@ -2823,7 +2823,7 @@ ze_result_t ZE_APICALL traced_zesFirmwareGetFlashProgress(zes_firmware_handle_t 
 
 ze_result_t ZE_APICALL traced_zesFirmwareGetProperties(zes_firmware_handle_t hFirmware, zes_firmware_properties_t* pProperties) {
   if (!is_watched()) [[likely]] return zesFirmwareGetProperties(hFirmware, pProperties);
-  CallRecord record(322);
+  CallRecord record(322, __builtin_return_address(0));
   const ze_result_t result = zesFirmwareGetProperties(hFirmware, pProperties);
   record.returned(as_word(result), as_word(hFirmware), as_word(pProperties));
   return result;
@@ -2831,7 +2831,7 @@ ze_result_t ZE_APICALL traced_zesFirmwareGetProperties(zes_firmware_handle_t hFi
 
 ze_result_t ZE_APICALL traced_zesFirmwareGetSecurityVersionExp(zes_firmware_handle_t hFirmware, char* pVersion) {
   if (!is_watched()) [[likely]] return zesFirmwareGetSecurityVersionExp(hFirmware, pVersion);
-  CallRecord record(323);
+  CallRecord record(323, __builtin_return_address(0));
   const ze_result_t result = zesFirmwareGetSecurityVersionExp(hFirmware, pVersion);
   record.returned(as_word(result), as_word(hFirmware), as_word(pVersion));
   return result;
@@ -2839,7 +2839,7 @@ ze_result_t ZE_APICALL traced_zesFirmwareGetSecurityVersionExp(zes_firmware_hand
 
 ze_result_t ZE_APICALL traced_zesFirmwareSetSecurityVersionExp(zes_firmware_handle_t hFirmware) {
   if (!is_watched()) [[likely]] return zesFirmwareSetSecurityVersionExp(hFirmware);
-  CallRecord record(324);
+  CallRecord record(324, __builtin_return_address(0));
   const ze_result_t result = zesFirmwareSetSecurityVersionExp(hFirmware);
   record.returned(as_word(result), as_word(hFirmware));
   return result;
@@ -2847,7 +2847,7 @@ ze_result_t ZE_APICALL traced_zesFirmwareSetSecurityVersionExp(zes_firmware_hand
 
 ze_result_t ZE_APICALL traced_zesFrequencyGetAvailableClocks(zes_freq_handle_t hFrequency, uint32_t* pCount, double* phFrequency) {
   if (!is_watched()) [[likely]] return zesFrequencyGetAvailableClocks(hFrequency, pCount, phFrequency);
-  CallRecord record(325);
+  CallRecord record(325, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyGetAvailableClocks(hFrequency, pCount, phFrequency);
   record.returned(as_word(result), as_word(hFrequency), as_word(pCount), as_word(phFrequency));
   return result;
@@ -2855,7 +2855,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyGetAvailableClocks(zes_freq_handle_t h
 
 ze_result_t ZE_APICALL traced_zesFrequencyGetProperties(zes_freq_handle_t hFrequency, zes_freq_properties_t* pProperties) {
   if (!is_watched()) [[likely]] return zesFrequencyGetProperties(hFrequency, pProperties);
-  CallRecord record(326);
+  CallRecord record(326, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyGetProperties(hFrequency, pProperties);
   record.returned(as_word(result), as_word(hFrequency), as_word(pProperties));
   return result;
@@ -2863,7 +2863,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyGetProperties(zes_freq_handle_t hFrequ
 
 ze_result_t ZE_APICALL traced_zesFrequencyGetRange(zes_freq_handle_t hFrequency, zes_freq_range_t* pLimits) {
   if (!is_watched()) [[likely]] return zesFrequencyGetRange(hFrequency, pLimits);
-  CallRecord record(327);
+  CallRecord record(327, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyGetRange(hFrequency, pLimits);
   record.returned(as_word(result), as_word(hFrequency), as_word(pLimits));
   return result;
@@ -2871,7 +2871,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyGetRange(zes_freq_handle_t hFrequency,
 
 ze_result_t ZE_APICALL traced_zesFrequencyGetState(zes_freq_handle_t hFrequency, zes_freq_state_t* pState) {
   if (!is_watched()) [[likely]] return zesFrequencyGetState(hFrequency, pState);
-  CallRecord record(328);
+  CallRecord record(328, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyGetState(hFrequency, pState);
   record.returned(as_word(result), as_word(hFrequency), as_word(pState));
   return result;
@@ -2879,7 +2879,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyGetState(zes_freq_handle_t hFrequency,
 
 ze_result_t ZE_APICALL traced_zesFrequencyGetThrottleTime(zes_freq_handle_t hFrequency, zes_freq_throttle_time_t* pThrottleTime) {
   if (!is_watched()) [[likely]] return zesFrequencyGetThrottleTime(hFrequency, pThrottleTime);
-  CallRecord record(329);
+  CallRecord record(329, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyGetThrottleTime(hFrequency, pThrottleTime);
   record.returned(as_word(result), as_word(hFrequency), as_word(pThrottleTime));
   return result;
@@ -2887,7 +2887,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyGetThrottleTime(zes_freq_handle_t hFre
 
 ze_result_t ZE_APICALL traced_zesFrequencyOcGetCapabilities(zes_freq_handle_t hFrequency, zes_oc_capabilities_t* pOcCapabilities) {
   if (!is_watched()) [[likely]] return zesFrequencyOcGetCapabilities(hFrequency, pOcCapabilities);
-  CallRecord record(330);
+  CallRecord record(330, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcGetCapabilities(hFrequency, pOcCapabilities);
   record.returned(as_word(result), as_word(hFrequency), as_word(pOcCapabilities));
   return result;
@@ -2895,7 +2895,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcGetCapabilities(zes_freq_handle_t hF
 
 ze_result_t ZE_APICALL traced_zesFrequencyOcGetFrequencyTarget(zes_freq_handle_t hFrequency, double* pCurrentOcFrequency) {
   if (!is_watched()) [[likely]] return zesFrequencyOcGetFrequencyTarget(hFrequency, pCurrentOcFrequency);
-  CallRecord record(331);
+  CallRecord record(331, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcGetFrequencyTarget(hFrequency, pCurrentOcFrequency);
   record.returned(as_word(result), as_word(hFrequency), as_word(pCurrentOcFrequency));
   return result;
@@ -2903,7 +2903,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcGetFrequencyTarget(zes_freq_handle_t
 
 ze_result_t ZE_APICALL traced_zesFrequencyOcGetIccMax(zes_freq_handle_t hFrequency, double* pOcIccMax) {
   if (!is_watched()) [[likely]] return zesFrequencyOcGetIccMax(hFrequency, pOcIccMax);
-  CallRecord record(332);
+  CallRecord record(332, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcGetIccMax(hFrequency, pOcIccMax);
   record.returned(as_word(result), as_word(hFrequency), as_word(pOcIccMax));
   return result;
@@ -2911,7 +2911,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcGetIccMax(zes_freq_handle_t hFrequen
 
 ze_result_t ZE_APICALL traced_zesFrequencyOcGetMode(zes_freq_handle_t hFrequency, zes_oc_mode_t* pCurrentOcMode) {
   if (!is_watched()) [[likely]] return zesFrequencyOcGetMode(hFrequency, pCurrentOcMode);
-  CallRecord record(333);
+  CallRecord record(333, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcGetMode(hFrequency, pCurrentOcMode);
   record.returned(as_word(result), as_word(hFrequency), as_word(pCurrentOcMode));
   return result;
@@ -2919,7 +2919,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcGetMode(zes_freq_handle_t hFrequency
 
 ze_result_t ZE_APICALL traced_zesFrequencyOcGetTjMax(zes_freq_handle_t hFrequency, double* pOcTjMax) {
   if (!is_watched()) [[likely]] return zesFrequencyOcGetTjMax(hFrequency, pOcTjMax);
-  CallRecord record(334);
+  CallRecord record(334, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcGetTjMax(hFrequency, pOcTjMax);
   record.returned(as_word(result), as_word(hFrequency), as_word(pOcTjMax));
   return result;
@@ -2927,7 +2927,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcGetTjMax(zes_freq_handle_t hFrequenc
 
 ze_result_t ZE_APICALL traced_zesFrequencyOcGetVoltageTarget(zes_freq_handle_t hFrequency, double* pCurrentVoltageTarget, double* pCurrentVoltageOffset) {
   if (!is_watched()) [[likely]] return zesFrequencyOcGetVoltageTarget(hFrequency, pCurrentVoltageTarget, pCurrentVoltageOffset);
-  CallRecord record(335);
+  CallRecord record(335, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcGetVoltageTarget(hFrequency, pCurrentVoltageTarget, pCurrentVoltageOffset);
   record.returned(as_word(result), as_word(hFrequency), as_word(pCurrentVoltageTarget), as_word(pCurrentVoltageOffset));
   return result;
@@ -2935,7 +2935,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcGetVoltageTarget(zes_freq_handle_t h
 
 ze_result_t ZE_APICALL traced_zesFrequencyOcSetFrequencyTarget(zes_freq_handle_t hFrequency, double CurrentOcFrequency) {
   if (!is_watched()) [[likely]] return zesFrequencyOcSetFrequencyTarget(hFrequency, CurrentOcFrequency);
-  CallRecord record(336);
+  CallRecord record(336, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcSetFrequencyTarget(hFrequency, CurrentOcFrequency);
   record.returned(as_word(result), as_word(hFrequency), as_word(CurrentOcFrequency));
   return result;
@@ -2943,7 +2943,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcSetFrequencyTarget(zes_freq_handle_t
 
 ze_result_t ZE_APICALL traced_zesFrequencyOcSetIccMax(zes_freq_handle_t hFrequency, double ocIccMax) {
   if (!is_watched()) [[likely]] return zesFrequencyOcSetIccMax(hFrequency, ocIccMax);
-  CallRecord record(337);
+  CallRecord record(337, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcSetIccMax(hFrequency, ocIccMax);
   record.returned(as_word(result), as_word(hFrequency), as_word(ocIccMax));
   return result;
@@ -2951,7 +2951,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcSetIccMax(zes_freq_handle_t hFrequen
 
 ze_result_t ZE_APICALL traced_zesFrequencyOcSetMode(zes_freq_handle_t hFrequency, zes_oc_mode_t CurrentOcMode) {
   if (!is_watched()) [[likely]] return zesFrequencyOcSetMode(hFrequency, CurrentOcMode);
-  CallRecord record(338);
+  CallRecord record(338, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcSetMode(hFrequency, CurrentOcMode);
   record.returned(as_word(result), as_word(hFrequency), as_word(CurrentOcMode));
   return result;
@@ -2959,7 +2959,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcSetMode(zes_freq_handle_t hFrequency
 
 ze_result_t ZE_APICALL traced_zesFrequencyOcSetTjMax(zes_freq_handle_t hFrequency, double ocTjMax) {
   if (!is_watched()) [[likely]] return zesFrequencyOcSetTjMax(hFrequency, ocTjMax);
-  CallRecord record(339);
+  CallRecord record(339, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcSetTjMax(hFrequency, ocTjMax);
   record.returned(as_word(result), as_word(hFrequency), as_word(ocTjMax));
   return result;
@@ -2967,7 +2967,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcSetTjMax(zes_freq_handle_t hFrequenc
 
 ze_result_t ZE_APICALL traced_zesFrequencyOcSetVoltageTarget(zes_freq_handle_t hFrequency, double CurrentVoltageTarget, double CurrentVoltageOffset) {
   if (!is_watched()) [[likely]] return zesFrequencyOcSetVoltageTarget(hFrequency, CurrentVoltageTarget, CurrentVoltageOffset);
-  CallRecord record(340);
+  CallRecord record(340, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcSetVoltageTarget(hFrequency, CurrentVoltageTarget, CurrentVoltageOffset);
   record.returned(as_word(result), as_word(hFrequency), as_word(CurrentVoltageTarget), as_word(CurrentVoltageOffset));
   return result;
@@ -2975,7 +2975,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcSetVoltageTarget(zes_freq_handle_t h
 
 ze_result_t ZE_APICALL traced_zesFrequencySetRange(zes_freq_handle_t hFrequency, const zes_freq_range_t* pLimits) {
   if (!is_watched()) [[likely]] return zesFrequencySetRange(hFrequency, pLimits);
-  CallRecord record(341);
+  CallRecord record(341, __builtin_return_address(0));
   const ze_result_t result = zesFrequencySetRange(hFrequency, pLimits);
   record.returned(as_word(result), as_word(hFrequency), as_word(pLimits));
   return result;
@@ -2983,7 +2983,7 @@ ze_result_t ZE_APICALL traced_zesFrequencySetRange(zes_freq_handle_t hFrequency,
 
 ze_result_t ZE_APICALL traced_zesInit(zes_init_flags_t flags) {
   if (!is_watched()) [[likely]] return zesInit(flags);
-  CallRecord record(342);
+  CallRecord record(342, __builtin_return_address(0));
   const ze_result_t result = zesInit(flags);
   record.returned(as_word(result), as_word(flags));
   return result;
@@ -2991,7 +2991,7 @@ ze_result_t ZE_APICALL traced_zesInit(zes_init_flags_t flags) {
 
 ze_result_t ZE_APICALL traced_zesLedGetProperties(zes_led_handle_t hLed, zes_led_properties_t* pProperties) {
   if (!is_watched()) [[likely]] return zesLedGetProperties(hLed, pProperties);
-  CallRecord record(343);
+  CallRecord record(343, __builtin_return_address(0));
   const ze_result_t result = zesLedGetProperties(hLed, pProperties);
   record.returned(as_word(result), as_word(hLed), as_word(pProperties));
   return result;
@@ -2999,7 +2999,7 @@ ze_result_t ZE_APICALL traced_zesLedGetProperties(zes_led_handle_t hLed, zes_led
 
 ze_result_t ZE_APICALL traced_zesLedGetState(zes_led_handle_t hLed, zes_led_state_t* pState) {
   if (!is_watched()) [[likely]] return zesLedGetState(hLed, pState);
-  CallRecord record(344);
+  CallRecord record(344, __builtin_return_address(0));
   const ze_result_t result = zesLedGetState(hLed, pState);
   record.returned(as_word(result), as_word(hLed), as_word(pState));
   return result;
@@ -3007,7 +3007,7 @@ ze_result_t ZE_APICALL traced_zesLedGetState(zes_led_handle_t hLed, zes_led_stat
 
 ze_result_t ZE_APICALL traced_zesLedSetColor(zes_led_handle_t hLed, const zes_led_color_t* pColor) {
   if (!is_watched()) [[likely]] return zesLedSetColor(hLed, pColor);
-  CallRecord record(345);
+  CallRecord record(345, __builtin_return_address(0));
   const ze_result_t result = zesLedSetColor(hLed, pColor);
   record.returned(as_word(result), as_word(hLed), as_word(pColor));
   return result;
@@ -3015,7 +3015,7 @@ ze_result_t ZE_APICALL traced_zesLedSetColor(zes_led_handle_t hLed, const zes_le
 
 ze_result_t ZE_APICALL traced_zesLedSetState(zes_led_handle_t hLed, ze_bool_t enable) {
   if (!is_watched()) [[likely]] return zesLedSetState(hLed, enable);
-  CallRecord record(346);
+  CallRecord record(346, __builtin_return_address(0));
   const ze_result_t result = zesLedSetState(hLed, enable);
   record.returned(as_word(result), as_word(hLed), as_word(enable));
   return result;
@@ -3023,7 +3023,7 @@ ze_result_t ZE_APICALL traced_zesLedSetState(zes_led_handle_t hLed, ze_bool_t en
 
 ze_result_t ZE_APICALL traced_zesMemoryGetBandwidth(zes_mem_handle_t hMemory, zes_mem_bandwidth_t* pBandwidth) {
   if (!is_watched()) [[likely]] return zesMemoryGetBandwidth(hMemory, pBandwidth);
-  CallRecord record(347);
+  CallRecord record(347, __builtin_return_address(0));
   const ze_result_t result = zesMemoryGetBandwidth(hMemory, pBandwidth);
   record.returned(as_word(result), as_word(hMemory), as_word(pBandwidth));
   return result;
@@ -3031,7 +3031,7 @@ ze_result_t ZE_APICALL traced_zesMemoryGetBandwidth(zes_mem_handle_t hMemory, ze
 
 ze_result_t ZE_APICALL traced_zesMemoryGetProperties(zes_mem_handle_t hMemory, zes_mem_properties_t* pProperties) {
   if (!is_watched()) [[likely]] return zesMemoryGetProperties(hMemory, pProperties);
-  CallRecord record(348);
+  CallRecord record(348, __builtin_return_address(0));
   const ze_result_t result = zesMemoryGetProperties(hMemory, pProperties);
   record.returned(as_word(result), as_word(hMemory), as_word(pProperties));
   return result;
@@ -3039,7 +3039,7 @@ ze_result_t ZE_APICALL traced_zesMemoryGetProperties(zes_mem_handle_t hMemory, z
 
 ze_result_t ZE_APICALL traced_zesMemoryGetState(zes_mem_handle_t hMemory, zes_mem_state_t* pState) {
   if (!is_watched()) [[likely]] return zesMemoryGetState(hMemory, pState);
-  CallRecord record(349);
+  CallRecord record(349, __builtin_return_address(0));
   const ze_result_t result = zesMemoryGetState(hMemory, pState);
   record.returned(as_word(result), as_word(hMemory), as_word(pState));
   return result;
@@ -3047,7 +3047,7 @@ ze_result_t ZE_APICALL traced_zesMemoryGetState(zes_mem_handle_t hMemory, zes_me
 
 ze_result_t ZE_APICALL traced_zesOverclockGetControlCurrentValue(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, double* pValue) {
   if (!is_watched()) [[likely]] return zesOverclockGetControlCurrentValue(hDomainHandle, DomainControl, pValue);
-  CallRecord record(350);
+  CallRecord record(350, __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetControlCurrentValue(hDomainHandle, DomainControl, pValue);
   record.returned(as_word(result), as_word(hDomainHandle), as_word(DomainControl), as_word(pValue));
   return result;
@@ -3055,7 +3055,7 @@ ze_result_t ZE_APICALL traced_zesOverclockGetControlCurrentValue(zes_overclock_h
 
 ze_result_t ZE_APICALL traced_zesOverclockGetControlPendingValue(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, double* pValue) {
   if (!is_watched()) [[likely]] return zesOverclockGetControlPendingValue(hDomainHandle, DomainControl, pValue);
-  CallRecord record(351);
+  CallRecord record(351, __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetControlPendingValue(hDomainHandle, DomainControl, pValue);
   record.returned(as_word(result), as_word(hDomainHandle), as_word(DomainControl), as_word(pValue));
   return result;
@@ -3063,7 +3063,7 @@ ze_result_t ZE_APICALL traced_zesOverclockGetControlPendingValue(zes_overclock_h
 
 ze_result_t ZE_APICALL traced_zesOverclockGetControlState(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, zes_control_state_t* pControlState, zes_pending_action_t* pPendingAction) {
   if (!is_watched()) [[likely]] return zesOverclockGetControlState(hDomainHandle, DomainControl, pControlState, pPendingAction);
-  CallRecord record(352);
+  CallRecord record(352, __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetControlState(hDomainHandle, DomainControl, pControlState, pPendingAction);
   record.returned(as_word(result), as_word(hDomainHandle), as_word(DomainControl), as_word(pControlState), as_word(pPendingAction));
   return result;
@@ -3071,7 +3071,7 @@ ze_result_t ZE_APICALL traced_zesOverclockGetControlState(zes_overclock_handle_t
 
 ze_result_t ZE_APICALL traced_zesOverclockGetDomainControlProperties(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, zes_control_property_t* pControlProperties) {
   if (!is_watched()) [[likely]] return zesOverclockGetDomainControlProperties(hDomainHandle, DomainControl, pControlProperties);
-  CallRecord record(353);
+  CallRecord record(353, __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetDomainControlProperties(hDomainHandle, DomainControl, pControlProperties);
   record.returned(as_word(result), as_word(hDomainHandle), as_word(DomainControl), as_word(pControlProperties));
   return result;
@@ -3079,7 +3079,7 @@ ze_result_t ZE_APICALL traced_zesOverclockGetDomainControlProperties(zes_overclo
 
 ze_result_t ZE_APICALL traced_zesOverclockGetDomainProperties(zes_overclock_handle_t hDomainHandle, zes_overclock_properties_t* pDomainProperties) {
   if (!is_watched()) [[likely]] return zesOverclockGetDomainProperties(hDomainHandle, pDomainProperties);
-  CallRecord record(354);
+  CallRecord record(354, __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetDomainProperties(hDomainHandle, pDomainProperties);
   record.returned(as_word(result), as_word(hDomainHandle), as_word(pDomainProperties));
   return result;
@@ -3087,7 +3087,7 @@ ze_result_t ZE_APICALL traced_zesOverclockGetDomainProperties(zes_overclock_hand
 
 ze_result_t ZE_APICALL traced_zesOverclockGetDomainVFProperties(zes_overclock_handle_t hDomainHandle, zes_vf_property_t* pVFProperties) {
   if (!is_watched()) [[likely]] return zesOverclockGetDomainVFProperties(hDomainHandle, pVFProperties);
-  CallRecord record(355);
+  CallRecord record(355, __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetDomainVFProperties(hDomainHandle, pVFProperties);
   record.returned(as_word(result), as_word(hDomainHandle), as_word(pVFProperties));
   return result;
@@ -3095,7 +3095,7 @@ ze_result_t ZE_APICALL traced_zesOverclockGetDomainVFProperties(zes_overclock_ha
 
 ze_result_t ZE_APICALL traced_zesOverclockGetVFPointValues(zes_overclock_handle_t hDomainHandle, zes_vf_type_t VFType, zes_vf_array_type_t VFArrayType, uint32_t PointIndex, uint32_t* PointValue) {
   if (!is_watched()) [[likely]] return zesOverclockGetVFPointValues(hDomainHandle, VFType, VFArrayType, PointIndex, PointValue);
-  CallRecord record(356);
+  CallRecord record(356, __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetVFPointValues(hDomainHandle, VFType, VFArrayType, PointIndex, PointValue);
   record.returned(as_word(result), as_word(hDomainHandle), as_word(VFType), as_word(VFArrayType), as_word(PointIndex), as_word(PointValue));
   return result;
@@ -3103,7 +3103,7 @@ ze_result_t ZE_APICALL traced_zesOverclockGetVFPointValues(zes_overclock_handle_
 
 ze_result_t ZE_APICALL traced_zesOverclockSetControlUserValue(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, double pValue, zes_pending_action_t* pPendingAction) {
   if (!is_watched()) [[likely]] return zesOverclockSetControlUserValue(hDomainHandle, DomainControl, pValue, pPendingAction);
-  CallRecord record(357);
+  CallRecord record(357, __builtin_return_address(0));
   const ze_result_t result = zesOverclockSetControlUserValue(hDomainHandle, DomainControl, pValue, pPendingAction);
   record.returned(as_word(result), as_word(hDomainHandle), as_word(DomainControl), as_word(pValue), as_word(pPendingAction));
   return result;
@@ -3111,7 +3111,7 @@ ze_result_t ZE_APICALL traced_zesOverclockSetControlUserValue(zes_overclock_hand
 
 ze_result_t ZE_APICALL traced_zesOverclockSetVFPointValues(zes_overclock_handle_t hDomainHandle, zes_vf_type_t VFType, uint32_t PointIndex, uint32_t PointValue) {
   if (!is_watched()) [[likely]] return zesOverclockSetVFPointValues(hDomainHandle, VFType, PointIndex, PointValue);
-  CallRecord record(358);
+  CallRecord record(358, __builtin_return_address(0));
   const ze_result_t result = zesOverclockSetVFPointValues(hDomainHandle, VFType, PointIndex, PointValue);
   record.returned(as_word(result), as_word(hDomainHandle), as_word(VFType), as_word(PointIndex), as_word(PointValue));
   return result;
@@ -3119,7 +3119,7 @@ ze_result_t ZE_APICALL traced_zesOverclockSetVFPointValues(zes_overclock_handle_
 
 ze_result_t ZE_APICALL traced_zesPerformanceFactorGetConfig(zes_perf_handle_t hPerf, double* pFactor) {
   if (!is_watched()) [[likely]] return zesPerformanceFactorGetConfig(hPerf, pFactor);
-  CallRecord record(359);
+  CallRecord record(359, __builtin_return_address(0));
   const ze_result_t result = zesPerformanceFactorGetConfig(hPerf, pFactor);
   record.returned(as_word(result), as_word(hPerf), as_word(pFactor));
   return result;
@@ -3127,7 +3127,7 @@ ze_result_t ZE_APICALL traced_zesPerformanceFactorGetConfig(zes_perf_handle_t hP
 
 ze_result_t ZE_APICALL traced_zesPerformanceFactorGetProperties(zes_perf_handle_t hPerf, zes_perf_properties_t* pProperties) {
   if (!is_watched()) [[likely]] return zesPerformanceFactorGetProperties(hPerf, pProperties);
-  CallRecord record(360);
+  CallRecord record(360, __builtin_return_address(0));
   const ze_result_t result = zesPerformanceFactorGetProperties(hPerf, pProperties);
   record.returned(as_word(result), as_word(hPerf), as_word(pProperties));
   return result;
@@ -3135,7 +3135,7 @@ ze_result_t ZE_APICALL traced_zesPerformanceFactorGetProperties(zes_perf_handle_
 
 ze_result_t ZE_APICALL traced_zesPerformanceFactorSetConfig(zes_perf_handle_t hPerf, double factor) {
   if (!is_watched()) [[likely]] return zesPerformanceFactorSetConfig(hPerf, factor);
-  CallRecord record(361);
+  CallRecord record(361, __builtin_return_address(0));
   const ze_result_t result = zesPerformanceFactorSetConfig(hPerf, factor);
   record.returned(as_word(result), as_word(hPerf), as_word(factor));
   return result;
@@ -3143,7 +3143,7 @@ ze_result_t ZE_APICALL traced_zesPerformanceFactorSetConfig(zes_perf_handle_t hP
 
 ze_result_t ZE_APICALL traced_zesPowerGetEnergyCounter(zes_pwr_handle_t hPower, zes_power_energy_counter_t* pEnergy) {
   if (!is_watched()) [[likely]] return zesPowerGetEnergyCounter(hPower, pEnergy);
-  CallRecord record(362);
+  CallRecord record(362, __builtin_return_address(0));
   const ze_result_t result = zesPowerGetEnergyCounter(hPower, pEnergy);
   record.returned(as_word(result), as_word(hPower), as_word(pEnergy));
   return result;
@@ -3151,7 +3151,7 @@ ze_result_t ZE_APICALL traced_zesPowerGetEnergyCounter(zes_pwr_handle_t hPower, 
 
 ze_result_t ZE_APICALL traced_zesPowerGetEnergyThreshold(zes_pwr_handle_t hPower, zes_energy_threshold_t* pThreshold) {
   if (!is_watched()) [[likely]] return zesPowerGetEnergyThreshold(hPower, pThreshold);
-  CallRecord record(363);
+  CallRecord record(363, __builtin_return_address(0));
   const ze_result_t result = zesPowerGetEnergyThreshold(hPower, pThreshold);
   record.returned(as_word(result), as_word(hPower), as_word(pThreshold));
   return result;
@@ -3159,7 +3159,7 @@ ze_result_t ZE_APICALL traced_zesPowerGetEnergyThreshold(zes_pwr_handle_t hPower
 
 ze_result_t ZE_APICALL traced_zesPowerGetLimits(zes_pwr_handle_t hPower, zes_power_sustained_limit_t* pSustained, zes_power_burst_limit_t* pBurst, zes_power_peak_limit_t* pPeak) {
   if (!is_watched()) [[likely]] return zesPowerGetLimits(hPower, pSustained, pBurst, pPeak);
-  CallRecord record(364);
+  CallRecord record(364, __builtin_return_address(0));
   const ze_result_t result = zesPowerGetLimits(hPower, pSustained, pBurst, pPeak);
   record.returned(as_word(result), as_word(hPower), as_word(pSustained), as_word(pBurst), as_word(pPeak));
   return result;
@@ -3167,7 +3167,7 @@ ze_result_t ZE_APICALL traced_zesPowerGetLimits(zes_pwr_handle_t hPower, zes_pow
 
 ze_result_t ZE_APICALL traced_zesPowerGetLimitsExt(zes_pwr_handle_t hPower, uint32_t* pCount, zes_power_limit_ext_desc_t* pSustained) {
   if (!is_watched()) [[likely]] return zesPowerGetLimitsExt(hPower, pCount, pSustained);
-  CallRecord record(365);
+  CallRecord record(365, __builtin_return_address(0));
   const ze_result_t result = zesPowerGetLimitsExt(hPower, pCount, pSustained);
   record.returned(as_word(result), as_word(hPower), as_word(pCount), as_word(pSustained));
   return result;
@@ -3175,7 +3175,7 @@ ze_result_t ZE_APICALL traced_zesPowerGetLimitsExt(zes_pwr_handle_t hPower, uint
 
 ze_result_t ZE_APICALL traced_zesPowerGetLimitsExt2(zes_pwr_handle_t hPower, uint32_t* pLimit) {
   if (!is_watched()) [[likely]] return zesPowerGetLimitsExt2(hPower, pLimit);
-  CallRecord record(366);
+  CallRecord record(366, __builtin_return_address(0));
   const ze_result_t result = zesPowerGetLimitsExt2(hPower, pLimit);
   record.returned(as_word(result), as_word(hPower), as_word(pLimit));
   return result;
@@ -3183,7 +3183,7 @@ ze_result_t ZE_APICALL traced_zesPowerGetLimitsExt2(zes_pwr_handle_t hPower, uin
 
 ze_result_t ZE_APICALL traced_zesPowerGetProperties(zes_pwr_handle_t hPower, zes_power_properties_t* pProperties) {
   if (!is_watched()) [[likely]] return zesPowerGetProperties(hPower, pProperties);
-  CallRecord record(367);
+  CallRecord record(367, __builtin_return_address(0));
   const ze_result_t result = zesPowerGetProperties(hPower, pProperties);
   record.returned(as_word(result), as_word(hPower), as_word(pProperties));
   return result;
@@ -3191,7 +3191,7 @@ ze_result_t ZE_APICALL traced_zesPowerGetProperties(zes_pwr_handle_t hPower, zes
 
 ze_result_t ZE_APICALL traced_zesPowerGetUsage(zes_pwr_handle_t hPower, uint32_t* pInstantPower, uint32_t* pAveragePower) {
   if (!is_watched()) [[likely]] return zesPowerGetUsage(hPower, pInstantPower, pAveragePower);
-  CallRecord record(368);
+  CallRecord record(368, __builtin_return_address(0));
   const ze_result_t result = zesPowerGetUsage(hPower, pInstantPower, pAveragePower);
   record.returned(as_word(result), as_word(hPower), as_word(pInstantPower), as_word(pAveragePower));
   return result;
@@ -3199,7 +3199,7 @@ ze_result_t ZE_APICALL traced_zesPowerGetUsage(zes_pwr_handle_t hPower, uint32_t
 
 ze_result_t ZE_APICALL traced_zesPowerSetEnergyThreshold(zes_pwr_handle_t hPower, double threshold) {
   if (!is_watched()) [[likely]] return zesPowerSetEnergyThreshold(hPower, threshold);
-  CallRecord record(369);
+  CallRecord record(369, __builtin_return_address(0));
   const ze_result_t result = zesPowerSetEnergyThreshold(hPower, threshold);
   record.returned(as_word(result), as_word(hPower), as_word(threshold));
   return result;
@@ -3207,7 +3207,7 @@ ze_result_t ZE_APICALL traced_zesPowerSetEnergyThreshold(zes_pwr_handle_t hPower
 
 ze_result_t ZE_APICALL traced_zesPowerSetLimits(zes_pwr_handle_t hPower, const zes_power_sustained_limit_t* pSustained, const zes_power_burst_limit_t* pBurst, const zes_power_peak_limit_t* pPeak) {
   if (!is_watched()) [[likely]] return zesPowerSetLimits(hPower, pSustained, pBurst, pPeak);
-  CallRecord record(370);
+  CallRecord record(370, __builtin_return_address(0));
   const ze_result_t result = zesPowerSetLimits(hPower, pSustained, pBurst, pPeak);
   record.returned(as_word(result), as_word(hPower), as_word(pSustained), as_word(pBurst), as_word(pPeak));
   return result;
@@ -3215,7 +3215,7 @@ ze_result_t ZE_APICALL traced_zesPowerSetLimits(zes_pwr_handle_t hPower, const z
 
 ze_result_t ZE_APICALL traced_zesPowerSetLimitsExt(zes_pwr_handle_t hPower, uint32_t* pCount, zes_power_limit_ext_desc_t* pSustained) {
   if (!is_watched()) [[likely]] return zesPowerSetLimitsExt(hPower, pCount, pSustained);
-  CallRecord record(371);
+  CallRecord record(371, __builtin_return_address(0));
   const ze_result_t result = zesPowerSetLimitsExt(hPower, pCount, pSustained);
   record.returned(as_word(result), as_word(hPower), as_word(pCount), as_word(pSustained));
   return result;
@@ -3223,7 +3223,7 @@ ze_result_t ZE_APICALL traced_zesPowerSetLimitsExt(zes_pwr_handle_t hPower, uint
 
 ze_result_t ZE_APICALL traced_zesPowerSetLimitsExt2(zes_pwr_handle_t hPower, uint32_t limit) {
   if (!is_watched()) [[likely]] return zesPowerSetLimitsExt2(hPower, limit);
-  CallRecord record(372);
+  CallRecord record(372, __builtin_return_address(0));
   const ze_result_t result = zesPowerSetLimitsExt2(hPower, limit);
   record.returned(as_word(result), as_word(hPower), as_word(limit));
   return result;
@@ -3231,7 +3231,7 @@ ze_result_t ZE_APICALL traced_zesPowerSetLimitsExt2(zes_pwr_handle_t hPower, uin
 
 ze_result_t ZE_APICALL traced_zesPsuGetProperties(zes_psu_handle_t hPsu, zes_psu_properties_t* pProperties) {
   if (!is_watched()) [[likely]] return zesPsuGetProperties(hPsu, pProperties);
-  CallRecord record(373);
+  CallRecord record(373, __builtin_return_address(0));
   const ze_result_t result = zesPsuGetProperties(hPsu, pProperties);
   record.returned(as_word(result), as_word(hPsu), as_word(pProperties));
   return result;
@@ -3239,7 +3239,7 @@ ze_result_t ZE_APICALL traced_zesPsuGetProperties(zes_psu_handle_t hPsu, zes_psu
 
 ze_result_t ZE_APICALL traced_zesPsuGetState(zes_psu_handle_t hPsu, zes_psu_state_t* pState) {
   if (!is_watched()) [[likely]] return zesPsuGetState(hPsu, pState);
-  CallRecord record(374);
+  CallRecord record(374, __builtin_return_address(0));
   const ze_result_t result = zesPsuGetState(hPsu, pState);
   record.returned(as_word(result), as_word(hPsu), as_word(pState));
   return result;
@@ -3247,7 +3247,7 @@ ze_result_t ZE_APICALL traced_zesPsuGetState(zes_psu_handle_t hPsu, zes_psu_stat
 
 ze_result_t ZE_APICALL traced_zesRasClearStateExp(zes_ras_handle_t hRas, zes_ras_error_category_exp_t category) {
   if (!is_watched()) [[likely]] return zesRasClearStateExp(hRas, category);
-  CallRecord record(375);
+  CallRecord record(375, __builtin_return_address(0));
   const ze_result_t result = zesRasClearStateExp(hRas, category);
   record.returned(as_word(result), as_word(hRas), as_word(category));
   return result;
@@ -3255,7 +3255,7 @@ ze_result_t ZE_APICALL traced_zesRasClearStateExp(zes_ras_handle_t hRas, zes_ras
 
 ze_result_t ZE_APICALL traced_zesRasGetConfig(zes_ras_handle_t hRas, zes_ras_config_t* pConfig) {
   if (!is_watched()) [[likely]] return zesRasGetConfig(hRas, pConfig);
-  CallRecord record(376);
+  CallRecord record(376, __builtin_return_address(0));
   const ze_result_t result = zesRasGetConfig(hRas, pConfig);
   record.returned(as_word(result), as_word(hRas), as_word(pConfig));
   return result;
@@ -3263,7 +3263,7 @@ ze_result_t ZE_APICALL traced_zesRasGetConfig(zes_ras_handle_t hRas, zes_ras_con
 
 ze_result_t ZE_APICALL traced_zesRasGetConfigExp(zes_ras_handle_t hRas, uint32_t count, zes_ras_config_exp_t* pConfig) {
   if (!is_watched()) [[likely]] return zesRasGetConfigExp(hRas, count, pConfig);
-  CallRecord record(377);
+  CallRecord record(377, __builtin_return_address(0));
   const ze_result_t result = zesRasGetConfigExp(hRas, count, pConfig);
   record.returned(as_word(result), as_word(hRas), as_word(count), as_word(pConfig));
   return result;
@@ -3271,7 +3271,7 @@ ze_result_t ZE_APICALL traced_zesRasGetConfigExp(zes_ras_handle_t hRas, uint32_t
 
 ze_result_t ZE_APICALL traced_zesRasGetProperties(zes_ras_handle_t hRas, zes_ras_properties_t* pProperties) {
   if (!is_watched()) [[likely]] return zesRasGetProperties(hRas, pProperties);
-  CallRecord record(378);
+  CallRecord record(378, __builtin_return_address(0));
   const ze_result_t result = zesRasGetProperties(hRas, pProperties);
   record.returned(as_word(result), as_word(hRas), as_word(pProperties));
   return result;
@@ -3279,7 +3279,7 @@ ze_result_t ZE_APICALL traced_zesRasGetProperties(zes_ras_handle_t hRas, zes_ras
 
 ze_result_t ZE_APICALL traced_zesRasGetState(zes_ras_handle_t hRas, ze_bool_t clear, zes_ras_state_t* pState) {
   if (!is_watched()) [[likely]] return zesRasGetState(hRas, clear, pState);
-  CallRecord record(379);
+  CallRecord record(379, __builtin_return_address(0));
   const ze_result_t result = zesRasGetState(hRas, clear, pState);
   record.returned(as_word(result), as_word(hRas), as_word(clear), as_word(pState));
   return result;
@@ -3287,7 +3287,7 @@ ze_result_t ZE_APICALL traced_zesRasGetState(zes_ras_handle_t hRas, ze_bool_t cl
 
 ze_result_t ZE_APICALL traced_zesRasGetStateExp(zes_ras_handle_t hRas, uint32_t* pCount, zes_ras_state_exp_t* pState) {
   if (!is_watched()) [[likely]] return zesRasGetStateExp(hRas, pCount, pState);
-  CallRecord record(380);
+  CallRecord record(380, __builtin_return_address(0));
   const ze_result_t result = zesRasGetStateExp(hRas, pCount, pState);
   record.returned(as_word(result), as_word(hRas), as_word(pCount), as_word(pState));
   return result;
@@ -3295,7 +3295,7 @@ ze_result_t ZE_APICALL traced_zesRasGetStateExp(zes_ras_handle_t hRas, uint32_t*
 
 ze_result_t ZE_APICALL traced_zesRasGetStateExp2(zes_ras_handle_t hRas, uint32_t count, const zes_ras_error_category_exp_t* pCategories, zes_ras_state_exp2_t* pState) {
   if (!is_watched()) [[likely]] return zesRasGetStateExp2(hRas, count, pCategories, pState);
-  CallRecord record(381);
+  CallRecord record(381, __builtin_return_address(0));
   const ze_result_t result = zesRasGetStateExp2(hRas, count, pCategories, pState);
   record.returned(as_word(result), as_word(hRas), as_word(count), as_word(pCategories), as_word(pState));
   return result;
@@ -3303,7 +3303,7 @@ ze_result_t ZE_APICALL traced_zesRasGetStateExp2(zes_ras_handle_t hRas, uint32_t
 
 ze_result_t ZE_APICALL traced_zesRasGetSupportedCategoriesExp(zes_ras_handle_t hRas, uint32_t* pCount, zes_ras_error_category_exp_t* pCategories) {
   if (!is_watched()) [[likely]] return zesRasGetSupportedCategoriesExp(hRas, pCount, pCategories);
-  CallRecord record(382);
+  CallRecord record(382, __builtin_return_address(0));
   const ze_result_t result = zesRasGetSupportedCategoriesExp(hRas, pCount, pCategories);
   record.returned(as_word(result), as_word(hRas), as_word(pCount), as_word(pCategories));
   return result;
@@ -3311,7 +3311,7 @@ ze_result_t ZE_APICALL traced_zesRasGetSupportedCategoriesExp(zes_ras_handle_t h
 
 ze_result_t ZE_APICALL traced_zesRasSetConfig(zes_ras_handle_t hRas, const zes_ras_config_t* pConfig) {
   if (!is_watched()) [[likely]] return zesRasSetConfig(hRas, pConfig);
-  CallRecord record(383);
+  CallRecord record(383, __builtin_return_address(0));
   const ze_result_t result = zesRasSetConfig(hRas, pConfig);
   record.returned(as_word(result), as_word(hRas), as_word(pConfig));
   return result;
@@ -3319,7 +3319,7 @@ ze_result_t ZE_APICALL traced_zesRasSetConfig(zes_ras_handle_t hRas, const zes_r
 
 ze_result_t ZE_APICALL traced_zesRasSetConfigExp(zes_ras_handle_t hRas, uint32_t count, const zes_ras_config_exp_t* pConfig) {
   if (!is_watched()) [[likely]] return zesRasSetConfigExp(hRas, count, pConfig);
-  CallRecord record(384);
+  CallRecord record(384, __builtin_return_address(0));
   const ze_result_t result = zesRasSetConfigExp(hRas, count, pConfig);
   record.returned(as_word(result), as_word(hRas), as_word(count), as_word(pConfig));
   return result;
@@ -3327,7 +3327,7 @@ ze_result_t ZE_APICALL traced_zesRasSetConfigExp(zes_ras_handle_t hRas, uint32_t
 
 ze_result_t ZE_APICALL traced_zesSchedulerGetCurrentMode(zes_sched_handle_t hScheduler, zes_sched_mode_t* pMode) {
   if (!is_watched()) [[likely]] return zesSchedulerGetCurrentMode(hScheduler, pMode);
-  CallRecord record(385);
+  CallRecord record(385, __builtin_return_address(0));
   const ze_result_t result = zesSchedulerGetCurrentMode(hScheduler, pMode);
   record.returned(as_word(result), as_word(hScheduler), as_word(pMode));
   return result;
@@ -3335,7 +3335,7 @@ ze_result_t ZE_APICALL traced_zesSchedulerGetCurrentMode(zes_sched_handle_t hSch
 
 ze_result_t ZE_APICALL traced_zesSchedulerGetProperties(zes_sched_handle_t hScheduler, zes_sched_properties_t* pProperties) {
   if (!is_watched()) [[likely]] return zesSchedulerGetProperties(hScheduler, pProperties);
-  CallRecord record(386);
+  CallRecord record(386, __builtin_return_address(0));
   const ze_result_t result = zesSchedulerGetProperties(hScheduler, pProperties);
   record.returned(as_word(result), as_word(hScheduler), as_word(pProperties));
   return result;
@@ -3343,7 +3343,7 @@ ze_result_t ZE_APICALL traced_zesSchedulerGetProperties(zes_sched_handle_t hSche
 
 ze_result_t ZE_APICALL traced_zesSchedulerGetTimeoutModeProperties(zes_sched_handle_t hScheduler, ze_bool_t getDefaults, zes_sched_timeout_properties_t* pConfig) {
   if (!is_watched()) [[likely]] return zesSchedulerGetTimeoutModeProperties(hScheduler, getDefaults, pConfig);
-  CallRecord record(387);
+  CallRecord record(387, __builtin_return_address(0));
   const ze_result_t result = zesSchedulerGetTimeoutModeProperties(hScheduler, getDefaults, pConfig);
   record.returned(as_word(result), as_word(hScheduler), as_word(getDefaults), as_word(pConfig));
   return result;
@@ -3351,7 +3351,7 @@ ze_result_t ZE_APICALL traced_zesSchedulerGetTimeoutModeProperties(zes_sched_han
 
 ze_result_t ZE_APICALL traced_zesSchedulerGetTimesliceModeProperties(zes_sched_handle_t hScheduler, ze_bool_t getDefaults, zes_sched_timeslice_properties_t* pConfig) {
   if (!is_watched()) [[likely]] return zesSchedulerGetTimesliceModeProperties(hScheduler, getDefaults, pConfig);
-  CallRecord record(388);
+  CallRecord record(388, __builtin_return_address(0));
   const ze_result_t result = zesSchedulerGetTimesliceModeProperties(hScheduler, getDefaults, pConfig);
   record.returned(as_word(result), as_word(hScheduler), as_word(getDefaults), as_word(pConfig));
   return result;
@@ -3359,7 +3359,7 @@ ze_result_t ZE_APICALL traced_zesSchedulerGetTimesliceModeProperties(zes_sched_h
 
 ze_result_t ZE_APICALL traced_zesSchedulerSetComputeUnitDebugMode(zes_sched_handle_t hScheduler, ze_bool_t* pNeedReload) {
   if (!is_watched()) [[likely]] return zesSchedulerSetComputeUnitDebugMode(hScheduler, pNeedReload);
-  CallRecord record(389);
+  CallRecord record(389, __builtin_return_address(0));
   const ze_result_t result = zesSchedulerSetComputeUnitDebugMode(hScheduler, pNeedReload);
   record.returned(as_word(result), as_word(hScheduler), as_word(pNeedReload));
   return result;
@@ -3367,7 +3367,7 @@ ze_result_t ZE_APICALL traced_zesSchedulerSetComputeUnitDebugMode(zes_sched_hand
 
 ze_result_t ZE_APICALL traced_zesSchedulerSetExclusiveMode(zes_sched_handle_t hScheduler, ze_bool_t* pNeedReload) {
   if (!is_watched()) [[likely]] return zesSchedulerSetExclusiveMode(hScheduler, pNeedReload);
-  CallRecord record(390);
+  CallRecord record(390, __builtin_return_address(0));
   const ze_result_t result = zesSchedulerSetExclusiveMode(hScheduler, pNeedReload);
   record.returned(as_word(result), as_word(hScheduler), as_word(pNeedReload));
   return result;
@@ -3375,7 +3375,7 @@ ze_result_t ZE_APICALL traced_zesSchedulerSetExclusiveMode(zes_sched_handle_t hS
 
 ze_result_t ZE_APICALL traced_zesSchedulerSetTimeoutMode(zes_sched_handle_t hScheduler, zes_sched_timeout_properties_t* pProperties, ze_bool_t* pNeedReload) {
   if (!is_watched()) [[likely]] return zesSchedulerSetTimeoutMode(hScheduler, pProperties, pNeedReload);
-  CallRecord record(391);
+  CallRecord record(391, __builtin_return_address(0));
   const ze_result_t result = zesSchedulerSetTimeoutMode(hScheduler, pProperties, pNeedReload);
   record.returned(as_word(result), as_word(hScheduler), as_word(pProperties), as_word(pNeedReload));
   return result;
@@ -3383,7 +3383,7 @@ ze_result_t ZE_APICALL traced_zesSchedulerSetTimeoutMode(zes_sched_handle_t hSch
 
 ze_result_t ZE_APICALL traced_zesSchedulerSetTimesliceMode(zes_sched_handle_t hScheduler, zes_sched_timeslice_properties_t* pProperties, ze_bool_t* pNeedReload) {
   if (!is_watched()) [[likely]] return zesSchedulerSetTimesliceMode(hScheduler, pProperties, pNeedReload);
-  CallRecord record(392);
+  CallRecord record(392, __builtin_return_address(0));
   const ze_result_t result = zesSchedulerSetTimesliceMode(hScheduler, pProperties, pNeedReload);
   record.returned(as_word(result), as_word(hScheduler), as_word(pProperties), as_word(pNeedReload));
   return result;
@@ -3391,7 +3391,7 @@ ze_result_t ZE_APICALL traced_zesSchedulerSetTimesliceMode(zes_sched_handle_t hS
 
 ze_result_t ZE_APICALL traced_zesStandbyGetMode(zes_standby_handle_t hStandby, zes_standby_promo_mode_t* pMode) {
   if (!is_watched()) [[likely]] return zesStandbyGetMode(hStandby, pMode);
-  CallRecord record(393);
+  CallRecord record(393, __builtin_return_address(0));
   const ze_result_t result = zesStandbyGetMode(hStandby, pMode);
   record.returned(as_word(result), as_word(hStandby), as_word(pMode));
   return result;
@@ -3399,7 +3399,7 @@ ze_result_t ZE_APICALL traced_zesStandbyGetMode(zes_standby_handle_t hStandby, z
 
 ze_result_t ZE_APICALL traced_zesStandbyGetProperties(zes_standby_handle_t hStandby, zes_standby_properties_t* pProperties) {
   if (!is_watched()) [[likely]] return zesStandbyGetProperties(hStandby, pProperties);
-  CallRecord record(394);
+  CallRecord record(394, __builtin_return_address(0));
   const ze_result_t result = zesStandbyGetProperties(hStandby, pProperties);
   record.returned(as_word(result), as_word(hStandby), as_word(pProperties));
   return result;
@@ -3407,7 +3407,7 @@ ze_result_t ZE_APICALL traced_zesStandbyGetProperties(zes_standby_handle_t hStan
 
 ze_result_t ZE_APICALL traced_zesStandbySetMode(zes_standby_handle_t hStandby, zes_standby_promo_mode_t mode) {
   if (!is_watched()) [[likely]] return zesStandbySetMode(hStandby, mode);
-  CallRecord record(395);
+  CallRecord record(395, __builtin_return_address(0));
   const ze_result_t result = zesStandbySetMode(hStandby, mode);
   record.returned(as_word(result), as_word(hStandby), as_word(mode));
   return result;
@@ -3415,7 +3415,7 @@ ze_result_t ZE_APICALL traced_zesStandbySetMode(zes_standby_handle_t hStandby, z
 
 ze_result_t ZE_APICALL traced_zesTemperatureGetConfig(zes_temp_handle_t hTemperature, zes_temp_config_t* pConfig) {
   if (!is_watched()) [[likely]] return zesTemperatureGetConfig(hTemperature, pConfig);
-  CallRecord record(396);
+  CallRecord record(396, __builtin_return_address(0));
   const ze_result_t result = zesTemperatureGetConfig(hTemperature, pConfig);
   record.returned(as_word(result), as_word(hTemperature), as_word(pConfig));
   return result;
@@ -3423,7 +3423,7 @@ ze_result_t ZE_APICALL traced_zesTemperatureGetConfig(zes_temp_handle_t hTempera
 
 ze_result_t ZE_APICALL traced_zesTemperatureGetProperties(zes_temp_handle_t hTemperature, zes_temp_properties_t* pProperties) {
   if (!is_watched()) [[likely]] return zesTemperatureGetProperties(hTemperature, pProperties);
-  CallRecord record(397);
+  CallRecord record(397, __builtin_return_address(0));
   const ze_result_t result = zesTemperatureGetProperties(hTemperature, pProperties);
   record.returned(as_word(result), as_word(hTemperature), as_word(pProperties));
   return result;
@@ -3431,7 +3431,7 @@ ze_result_t ZE_APICALL traced_zesTemperatureGetProperties(zes_temp_handle_t hTem
 
 ze_result_t ZE_APICALL traced_zesTemperatureGetState(zes_temp_handle_t hTemperature, double* pTemperature) {
   if (!is_watched()) [[likely]] return zesTemperatureGetState(hTemperature, pTemperature);
-  CallRecord record(398);
+  CallRecord record(398, __builtin_return_address(0));
   const ze_result_t result = zesTemperatureGetState(hTemperature, pTemperature);
   record.returned(as_word(result), as_word(hTemperature), as_word(pTemperature));
   return result;
@@ -3439,7 +3439,7 @@ ze_result_t ZE_APICALL traced_zesTemperatureGetState(zes_temp_handle_t hTemperat
 
 ze_result_t ZE_APICALL traced_zesTemperatureSetConfig(zes_temp_handle_t hTemperature, const zes_temp_config_t* pConfig) {
   if (!is_watched()) [[likely]] return zesTemperatureSetConfig(hTemperature, pConfig);
-  CallRecord record(399);
+  CallRecord record(399, __builtin_return_address(0));
   const ze_result_t result = zesTemperatureSetConfig(hTemperature, pConfig);
   record.returned(as_word(result), as_word(hTemperature), as_word(pConfig));
   return result;
@@ -3447,7 +3447,7 @@ ze_result_t ZE_APICALL traced_zesTemperatureSetConfig(zes_temp_handle_t hTempera
 
 ze_result_t ZE_APICALL traced_zesVFManagementGetVFCapabilitiesExp(zes_vf_handle_t hVFhandle, zes_vf_exp_capabilities_t* pCapability) {
   if (!is_watched()) [[likely]] return zesVFManagementGetVFCapabilitiesExp(hVFhandle, pCapability);
-  CallRecord record(400);
+  CallRecord record(400, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFCapabilitiesExp(hVFhandle, pCapability);
   record.returned(as_word(result), as_word(hVFhandle), as_word(pCapability));
   return result;
@@ -3455,7 +3455,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFCapabilitiesExp(zes_vf_handle_
 
 ze_result_t ZE_APICALL traced_zesVFManagementGetVFCapabilitiesExp2(zes_vf_handle_t hVFhandle, zes_vf_exp2_capabilities_t* pCapability) {
   if (!is_watched()) [[likely]] return zesVFManagementGetVFCapabilitiesExp2(hVFhandle, pCapability);
-  CallRecord record(401);
+  CallRecord record(401, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFCapabilitiesExp2(hVFhandle, pCapability);
   record.returned(as_word(result), as_word(hVFhandle), as_word(pCapability));
   return result;
@@ -3463,7 +3463,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFCapabilitiesExp2(zes_vf_handle
 
 ze_result_t ZE_APICALL traced_zesVFManagementGetVFEngineUtilizationExp(zes_vf_handle_t hVFhandle, uint32_t* pCount, zes_vf_util_engine_exp_t* pEngineUtil) {
   if (!is_watched()) [[likely]] return zesVFManagementGetVFEngineUtilizationExp(hVFhandle, pCount, pEngineUtil);
-  CallRecord record(402);
+  CallRecord record(402, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFEngineUtilizationExp(hVFhandle, pCount, pEngineUtil);
   record.returned(as_word(result), as_word(hVFhandle), as_word(pCount), as_word(pEngineUtil));
   return result;
@@ -3471,7 +3471,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFEngineUtilizationExp(zes_vf_ha
 
 ze_result_t ZE_APICALL traced_zesVFManagementGetVFEngineUtilizationExp2(zes_vf_handle_t hVFhandle, uint32_t* pCount, zes_vf_util_engine_exp2_t* pEngineUtil) {
   if (!is_watched()) [[likely]] return zesVFManagementGetVFEngineUtilizationExp2(hVFhandle, pCount, pEngineUtil);
-  CallRecord record(403);
+  CallRecord record(403, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFEngineUtilizationExp2(hVFhandle, pCount, pEngineUtil);
   record.returned(as_word(result), as_word(hVFhandle), as_word(pCount), as_word(pEngineUtil));
   return result;
@@ -3479,7 +3479,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFEngineUtilizationExp2(zes_vf_h
 
 ze_result_t ZE_APICALL traced_zesVFManagementGetVFMemoryUtilizationExp(zes_vf_handle_t hVFhandle, uint32_t* pCount, zes_vf_util_mem_exp_t* pMemUtil) {
   if (!is_watched()) [[likely]] return zesVFManagementGetVFMemoryUtilizationExp(hVFhandle, pCount, pMemUtil);
-  CallRecord record(404);
+  CallRecord record(404, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFMemoryUtilizationExp(hVFhandle, pCount, pMemUtil);
   record.returned(as_word(result), as_word(hVFhandle), as_word(pCount), as_word(pMemUtil));
   return result;
@@ -3487,7 +3487,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFMemoryUtilizationExp(zes_vf_ha
 
 ze_result_t ZE_APICALL traced_zesVFManagementGetVFMemoryUtilizationExp2(zes_vf_handle_t hVFhandle, uint32_t* pCount, zes_vf_util_mem_exp2_t* pMemUtil) {
   if (!is_watched()) [[likely]] return zesVFManagementGetVFMemoryUtilizationExp2(hVFhandle, pCount, pMemUtil);
-  CallRecord record(405);
+  CallRecord record(405, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFMemoryUtilizationExp2(hVFhandle, pCount, pMemUtil);
   record.returned(as_word(result), as_word(hVFhandle), as_word(pCount), as_word(pMemUtil));
   return result;
@@ -3495,7 +3495,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFMemoryUtilizationExp2(zes_vf_h
 
 ze_result_t ZE_APICALL traced_zesVFManagementGetVFPropertiesExp(zes_vf_handle_t hVFhandle, zes_vf_exp_properties_t* pProperties) {
   if (!is_watched()) [[likely]] return zesVFManagementGetVFPropertiesExp(hVFhandle, pProperties);
-  CallRecord record(406);
+  CallRecord record(406, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFPropertiesExp(hVFhandle, pProperties);
   record.returned(as_word(result), as_word(hVFhandle), as_word(pProperties));
   return result;
@@ -3503,7 +3503,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFPropertiesExp(zes_vf_handle_t 
 
 ze_result_t ZE_APICALL traced_zesVFManagementSetVFTelemetryModeExp(zes_vf_handle_t hVFhandle, zes_vf_info_util_exp_flags_t flags, ze_bool_t enable) {
   if (!is_watched()) [[likely]] return zesVFManagementSetVFTelemetryModeExp(hVFhandle, flags, enable);
-  CallRecord record(407);
+  CallRecord record(407, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementSetVFTelemetryModeExp(hVFhandle, flags, enable);
   record.returned(as_word(result), as_word(hVFhandle), as_word(flags), as_word(enable));
   return result;
@@ -3511,7 +3511,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementSetVFTelemetryModeExp(zes_vf_handle
 
 ze_result_t ZE_APICALL traced_zesVFManagementSetVFTelemetrySamplingIntervalExp(zes_vf_handle_t hVFhandle, zes_vf_info_util_exp_flags_t flag, uint64_t samplingInterval) {
   if (!is_watched()) [[likely]] return zesVFManagementSetVFTelemetrySamplingIntervalExp(hVFhandle, flag, samplingInterval);
-  CallRecord record(408);
+  CallRecord record(408, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementSetVFTelemetrySamplingIntervalExp(hVFhandle, flag, samplingInterval);
   record.returned(as_word(result), as_word(hVFhandle), as_word(flag), as_word(samplingInterval));
   return result;
@@ -3519,7 +3519,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementSetVFTelemetrySamplingIntervalExp(z
 
 ze_result_t ZE_APICALL traced_zetCommandListAppendMarkerExp(zet_command_list_handle_t hCommandList, zet_metric_group_handle_t hMetricGroup, uint32_t value) {
   if (!is_watched()) [[likely]] return zetCommandListAppendMarkerExp(hCommandList, hMetricGroup, value);
-  CallRecord record(409);
+  CallRecord record(409, __builtin_return_address(0));
   const ze_result_t result = zetCommandListAppendMarkerExp(hCommandList, hMetricGroup, value);
   record.returned(as_word(result), as_word(hCommandList), as_word(hMetricGroup), as_word(value));
   return result;
@@ -3527,7 +3527,7 @@ ze_result_t ZE_APICALL traced_zetCommandListAppendMarkerExp(zet_command_list_han
 
 ze_result_t ZE_APICALL traced_zetCommandListAppendMetricMemoryBarrier(zet_command_list_handle_t hCommandList) {
   if (!is_watched()) [[likely]] return zetCommandListAppendMetricMemoryBarrier(hCommandList);
-  CallRecord record(410);
+  CallRecord record(410, __builtin_return_address(0));
   const ze_result_t result = zetCommandListAppendMetricMemoryBarrier(hCommandList);
   record.returned(as_word(result), as_word(hCommandList));
   return result;
@@ -3535,7 +3535,7 @@ ze_result_t ZE_APICALL traced_zetCommandListAppendMetricMemoryBarrier(zet_comman
 
 ze_result_t ZE_APICALL traced_zetCommandListAppendMetricQueryBegin(zet_command_list_handle_t hCommandList, zet_metric_query_handle_t hMetricQuery) {
   if (!is_watched()) [[likely]] return zetCommandListAppendMetricQueryBegin(hCommandList, hMetricQuery);
-  CallRecord record(411);
+  CallRecord record(411, __builtin_return_address(0));
   const ze_result_t result = zetCommandListAppendMetricQueryBegin(hCommandList, hMetricQuery);
   record.returned(as_word(result), as_word(hCommandList), as_word(hMetricQuery));
   return result;
@@ -3543,7 +3543,7 @@ ze_result_t ZE_APICALL traced_zetCommandListAppendMetricQueryBegin(zet_command_l
 
 ze_result_t ZE_APICALL traced_zetCommandListAppendMetricQueryEnd(zet_command_list_handle_t hCommandList, zet_metric_query_handle_t hMetricQuery, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zetCommandListAppendMetricQueryEnd(hCommandList, hMetricQuery, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(412);
+  CallRecord record(412, __builtin_return_address(0));
   CheckedCall checked("zetCommandListAppendMetricQueryEnd", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zetCommandListAppendMetricQueryEnd(hCommandList, hMetricQuery, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -3553,7 +3553,7 @@ ze_result_t ZE_APICALL traced_zetCommandListAppendMetricQueryEnd(zet_command_lis
 
 ze_result_t ZE_APICALL traced_zetCommandListAppendMetricStreamerMarker(zet_command_list_handle_t hCommandList, zet_metric_streamer_handle_t hMetricStreamer, uint32_t value) {
   if (!is_watched()) [[likely]] return zetCommandListAppendMetricStreamerMarker(hCommandList, hMetricStreamer, value);
-  CallRecord record(413);
+  CallRecord record(413, __builtin_return_address(0));
   const ze_result_t result = zetCommandListAppendMetricStreamerMarker(hCommandList, hMetricStreamer, value);
   record.returned(as_word(result), as_word(hCommandList), as_word(hMetricStreamer), as_word(value));
   return result;
@@ -3561,7 +3561,7 @@ ze_result_t ZE_APICALL traced_zetCommandListAppendMetricStreamerMarker(zet_comma
 
 ze_result_t ZE_APICALL traced_zetContextActivateMetricGroups(zet_context_handle_t hContext, zet_device_handle_t hDevice, uint32_t count, zet_metric_group_handle_t* phMetricGroups) {
   if (!is_watched()) [[likely]] return zetContextActivateMetricGroups(hContext, hDevice, count, phMetricGroups);
-  CallRecord record(414);
+  CallRecord record(414, __builtin_return_address(0));
   const ze_result_t result = zetContextActivateMetricGroups(hContext, hDevice, count, phMetricGroups);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(count), as_word(phMetricGroups));
   return result;
@@ -3569,7 +3569,7 @@ ze_result_t ZE_APICALL traced_zetContextActivateMetricGroups(zet_context_handle_
 
 ze_result_t ZE_APICALL traced_zetDebugAcknowledgeEvent(zet_debug_session_handle_t hDebug, const zet_debug_event_t* event) {
   if (!is_watched()) [[likely]] return zetDebugAcknowledgeEvent(hDebug, event);
-  CallRecord record(415);
+  CallRecord record(415, __builtin_return_address(0));
   const ze_result_t result = zetDebugAcknowledgeEvent(hDebug, event);
   record.returned(as_word(result), as_word(hDebug), as_word(event));
   return result;
@@ -3577,7 +3577,7 @@ ze_result_t ZE_APICALL traced_zetDebugAcknowledgeEvent(zet_debug_session_handle_
 
 ze_result_t ZE_APICALL traced_zetDebugAttach(zet_device_handle_t hDevice, const zet_debug_config_t* config, zet_debug_session_handle_t* phDebug) {
   if (!is_watched()) [[likely]] return zetDebugAttach(hDevice, config, phDebug);
-  CallRecord record(416);
+  CallRecord record(416, __builtin_return_address(0));
   const ze_result_t result = zetDebugAttach(hDevice, config, phDebug);
   record.returned(as_word(result), as_word(hDevice), as_word(config), received(result, phDebug));
   return result;
@@ -3585,7 +3585,7 @@ ze_result_t ZE_APICALL traced_zetDebugAttach(zet_device_handle_t hDevice, const 
 
 ze_result_t ZE_APICALL traced_zetDebugDetach(zet_debug_session_handle_t hDebug) {
   if (!is_watched()) [[likely]] return zetDebugDetach(hDebug);
-  CallRecord record(417);
+  CallRecord record(417, __builtin_return_address(0));
   const ze_result_t result = zetDebugDetach(hDebug);
   record.returned(as_word(result), as_word(hDebug));
   return result;
@@ -3593,7 +3593,7 @@ ze_result_t ZE_APICALL traced_zetDebugDetach(zet_debug_session_handle_t hDebug) 
 
 ze_result_t ZE_APICALL traced_zetDebugGetRegisterSetProperties(zet_device_handle_t hDevice, uint32_t* pCount, zet_debug_regset_properties_t* pRegisterSetProperties) {
   if (!is_watched()) [[likely]] return zetDebugGetRegisterSetProperties(hDevice, pCount, pRegisterSetProperties);
-  CallRecord record(418);
+  CallRecord record(418, __builtin_return_address(0));
   const ze_result_t result = zetDebugGetRegisterSetProperties(hDevice, pCount, pRegisterSetProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pRegisterSetProperties));
   return result;
@@ -3601,7 +3601,7 @@ ze_result_t ZE_APICALL traced_zetDebugGetRegisterSetProperties(zet_device_handle
 
 ze_result_t ZE_APICALL traced_zetDebugGetThreadRegisterSetProperties(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, uint32_t* pCount, zet_debug_regset_properties_t* pRegisterSetProperties) {
   if (!is_watched()) [[likely]] return zetDebugGetThreadRegisterSetProperties(hDebug, thread, pCount, pRegisterSetProperties);
-  CallRecord record(419);
+  CallRecord record(419, __builtin_return_address(0));
   const ze_result_t result = zetDebugGetThreadRegisterSetProperties(hDebug, thread, pCount, pRegisterSetProperties);
   record.returned(as_word(result), as_word(hDebug), as_word(thread), as_word(pCount), as_word(pRegisterSetProperties));
   return result;
@@ -3609,7 +3609,7 @@ ze_result_t ZE_APICALL traced_zetDebugGetThreadRegisterSetProperties(zet_debug_s
 
 ze_result_t ZE_APICALL traced_zetDebugInterrupt(zet_debug_session_handle_t hDebug, ze_device_thread_t thread) {
   if (!is_watched()) [[likely]] return zetDebugInterrupt(hDebug, thread);
-  CallRecord record(420);
+  CallRecord record(420, __builtin_return_address(0));
   const ze_result_t result = zetDebugInterrupt(hDebug, thread);
   record.returned(as_word(result), as_word(hDebug), as_word(thread));
   return result;
@@ -3617,7 +3617,7 @@ ze_result_t ZE_APICALL traced_zetDebugInterrupt(zet_debug_session_handle_t hDebu
 
 ze_result_t ZE_APICALL traced_zetDebugReadEvent(zet_debug_session_handle_t hDebug, uint64_t timeout, zet_debug_event_t* event) {
   if (!is_watched()) [[likely]] return zetDebugReadEvent(hDebug, timeout, event);
-  CallRecord record(421);
+  CallRecord record(421, __builtin_return_address(0));
   const ze_result_t result = zetDebugReadEvent(hDebug, timeout, event);
   record.returned(as_word(result), as_word(hDebug), as_word(timeout), as_word(event));
   return result;
@@ -3625,7 +3625,7 @@ ze_result_t ZE_APICALL traced_zetDebugReadEvent(zet_debug_session_handle_t hDebu
 
 ze_result_t ZE_APICALL traced_zetDebugReadMemory(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, const zet_debug_memory_space_desc_t* desc, size_t size, void* buffer) {
   if (!is_watched()) [[likely]] return zetDebugReadMemory(hDebug, thread, desc, size, buffer);
-  CallRecord record(422);
+  CallRecord record(422, __builtin_return_address(0));
   const ze_result_t result = zetDebugReadMemory(hDebug, thread, desc, size, buffer);
   record.returned(as_word(result), as_word(hDebug), as_word(thread), as_word(desc), as_word(size), as_word(buffer));
   return result;
@@ -3633,7 +3633,7 @@ ze_result_t ZE_APICALL traced_zetDebugReadMemory(zet_debug_session_handle_t hDeb
 
 ze_result_t ZE_APICALL traced_zetDebugReadRegisters(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, uint32_t type, uint32_t start, uint32_t count, void* pRegisterValues) {
   if (!is_watched()) [[likely]] return zetDebugReadRegisters(hDebug, thread, type, start, count, pRegisterValues);
-  CallRecord record(423);
+  CallRecord record(423, __builtin_return_address(0));
   const ze_result_t result = zetDebugReadRegisters(hDebug, thread, type, start, count, pRegisterValues);
   record.returned(as_word(result), as_word(hDebug), as_word(thread), as_word(type), as_word(start), as_word(count), as_word(pRegisterValues));
   return result;
@@ -3641,7 +3641,7 @@ ze_result_t ZE_APICALL traced_zetDebugReadRegisters(zet_debug_session_handle_t h
 
 ze_result_t ZE_APICALL traced_zetDebugResume(zet_debug_session_handle_t hDebug, ze_device_thread_t thread) {
   if (!is_watched()) [[likely]] return zetDebugResume(hDebug, thread);
-  CallRecord record(424);
+  CallRecord record(424, __builtin_return_address(0));
   const ze_result_t result = zetDebugResume(hDebug, thread);
   record.returned(as_word(result), as_word(hDebug), as_word(thread));
   return result;
@@ -3649,7 +3649,7 @@ ze_result_t ZE_APICALL traced_zetDebugResume(zet_debug_session_handle_t hDebug, 
 
 ze_result_t ZE_APICALL traced_zetDebugWriteMemory(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, const zet_debug_memory_space_desc_t* desc, size_t size, const void* buffer) {
   if (!is_watched()) [[likely]] return zetDebugWriteMemory(hDebug, thread, desc, size, buffer);
-  CallRecord record(425);
+  CallRecord record(425, __builtin_return_address(0));
   const ze_result_t result = zetDebugWriteMemory(hDebug, thread, desc, size, buffer);
   record.returned(as_word(result), as_word(hDebug), as_word(thread), as_word(desc), as_word(size), as_word(buffer));
   return result;
@@ -3657,7 +3657,7 @@ ze_result_t ZE_APICALL traced_zetDebugWriteMemory(zet_debug_session_handle_t hDe
 
 ze_result_t ZE_APICALL traced_zetDebugWriteRegisters(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, uint32_t type, uint32_t start, uint32_t count, void* pRegisterValues) {
   if (!is_watched()) [[likely]] return zetDebugWriteRegisters(hDebug, thread, type, start, count, pRegisterValues);
-  CallRecord record(426);
+  CallRecord record(426, __builtin_return_address(0));
   const ze_result_t result = zetDebugWriteRegisters(hDebug, thread, type, start, count, pRegisterValues);
   record.returned(as_word(result), as_word(hDebug), as_word(thread), as_word(type), as_word(start), as_word(count), as_word(pRegisterValues));
   return result;
@@ -3665,7 +3665,7 @@ ze_result_t ZE_APICALL traced_zetDebugWriteRegisters(zet_debug_session_handle_t 
 
 ze_result_t ZE_APICALL traced_zetDeviceCreateMetricGroupsFromMetricsExp(zet_device_handle_t hDevice, uint32_t metricCount, zet_metric_handle_t* phMetrics, const char* pMetricGroupNamePrefix, const char* pDescription, uint32_t* pMetricGroupCount, zet_metric_group_handle_t* phMetricGroup) {
   if (!is_watched()) [[likely]] return zetDeviceCreateMetricGroupsFromMetricsExp(hDevice, metricCount, phMetrics, pMetricGroupNamePrefix, pDescription, pMetricGroupCount, phMetricGroup);
-  CallRecord record(427);
+  CallRecord record(427, __builtin_return_address(0));
   const ze_result_t result = zetDeviceCreateMetricGroupsFromMetricsExp(hDevice, metricCount, phMetrics, pMetricGroupNamePrefix, pDescription, pMetricGroupCount, phMetricGroup);
   record.returned(as_word(result), as_word(hDevice), as_word(metricCount), as_word(phMetrics), as_word(pMetricGroupNamePrefix), as_word(pDescription), as_word(pMetricGroupCount), as_word(phMetricGroup));
   return result;
@@ -3673,7 +3673,7 @@ ze_result_t ZE_APICALL traced_zetDeviceCreateMetricGroupsFromMetricsExp(zet_devi
 
 ze_result_t ZE_APICALL traced_zetDeviceDisableMetricsExp(zet_device_handle_t hDevice) {
   if (!is_watched()) [[likely]] return zetDeviceDisableMetricsExp(hDevice);
-  CallRecord record(428);
+  CallRecord record(428, __builtin_return_address(0));
   const ze_result_t result = zetDeviceDisableMetricsExp(hDevice);
   record.returned(as_word(result), as_word(hDevice));
   return result;
@@ -3681,7 +3681,7 @@ ze_result_t ZE_APICALL traced_zetDeviceDisableMetricsExp(zet_device_handle_t hDe
 
 ze_result_t ZE_APICALL traced_zetDeviceEnableMetricsExp(zet_device_handle_t hDevice) {
   if (!is_watched()) [[likely]] return zetDeviceEnableMetricsExp(hDevice);
-  CallRecord record(429);
+  CallRecord record(429, __builtin_return_address(0));
   const ze_result_t result = zetDeviceEnableMetricsExp(hDevice);
   record.returned(as_word(result), as_word(hDevice));
   return result;
@@ -3689,7 +3689,7 @@ ze_result_t ZE_APICALL traced_zetDeviceEnableMetricsExp(zet_device_handle_t hDev
 
 ze_result_t ZE_APICALL traced_zetDeviceGetConcurrentMetricGroupsExp(zet_device_handle_t hDevice, uint32_t metricGroupCount, zet_metric_group_handle_t* phMetricGroups, uint32_t* pMetricGroupsCountPerConcurrentGroup, uint32_t* pConcurrentGroupCount) {
   if (!is_watched()) [[likely]] return zetDeviceGetConcurrentMetricGroupsExp(hDevice, metricGroupCount, phMetricGroups, pMetricGroupsCountPerConcurrentGroup, pConcurrentGroupCount);
-  CallRecord record(430);
+  CallRecord record(430, __builtin_return_address(0));
   const ze_result_t result = zetDeviceGetConcurrentMetricGroupsExp(hDevice, metricGroupCount, phMetricGroups, pMetricGroupsCountPerConcurrentGroup, pConcurrentGroupCount);
   record.returned(as_word(result), as_word(hDevice), as_word(metricGroupCount), as_word(phMetricGroups), as_word(pMetricGroupsCountPerConcurrentGroup), as_word(pConcurrentGroupCount));
   return result;
@@ -3697,7 +3697,7 @@ ze_result_t ZE_APICALL traced_zetDeviceGetConcurrentMetricGroupsExp(zet_device_h
 
 ze_result_t ZE_APICALL traced_zetDeviceGetDebugProperties(zet_device_handle_t hDevice, zet_device_debug_properties_t* pDebugProperties) {
   if (!is_watched()) [[likely]] return zetDeviceGetDebugProperties(hDevice, pDebugProperties);
-  CallRecord record(431);
+  CallRecord record(431, __builtin_return_address(0));
   const ze_result_t result = zetDeviceGetDebugProperties(hDevice, pDebugProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pDebugProperties));
   return result;
@@ -3705,7 +3705,7 @@ ze_result_t ZE_APICALL traced_zetDeviceGetDebugProperties(zet_device_handle_t hD
 
 ze_result_t ZE_APICALL traced_zetKernelGetProfileInfo(zet_kernel_handle_t hKernel, zet_profile_properties_t* pProfileProperties) {
   if (!is_watched()) [[likely]] return zetKernelGetProfileInfo(hKernel, pProfileProperties);
-  CallRecord record(432);
+  CallRecord record(432, __builtin_return_address(0));
   const ze_result_t result = zetKernelGetProfileInfo(hKernel, pProfileProperties);
   record.returned(as_word(result), as_word(hKernel), as_word(pProfileProperties));
   return result;
@@ -3713,7 +3713,7 @@ ze_result_t ZE_APICALL traced_zetKernelGetProfileInfo(zet_kernel_handle_t hKerne
 
 ze_result_t ZE_APICALL traced_zetMetricCreateFromProgrammableExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, zet_metric_programmable_param_value_exp_t* pParameterValues, uint32_t parameterCount, const char* pName, const char* pDescription, uint32_t* pMetricHandleCount, zet_metric_handle_t* phMetricHandles) {
   if (!is_watched()) [[likely]] return zetMetricCreateFromProgrammableExp(hMetricProgrammable, pParameterValues, parameterCount, pName, pDescription, pMetricHandleCount, phMetricHandles);
-  CallRecord record(433);
+  CallRecord record(433, __builtin_return_address(0));
   const ze_result_t result = zetMetricCreateFromProgrammableExp(hMetricProgrammable, pParameterValues, parameterCount, pName, pDescription, pMetricHandleCount, phMetricHandles);
   record.returned(as_word(result), as_word(hMetricProgrammable), as_word(pParameterValues), as_word(parameterCount), as_word(pName), as_word(pDescription), as_word(pMetricHandleCount), as_word(phMetricHandles));
   return result;
@@ -3721,7 +3721,7 @@ ze_result_t ZE_APICALL traced_zetMetricCreateFromProgrammableExp(zet_metric_prog
 
 ze_result_t ZE_APICALL traced_zetMetricCreateFromProgrammableExp2(zet_metric_programmable_exp_handle_t hMetricProgrammable, uint32_t parameterCount, zet_metric_programmable_param_value_exp_t* pParameterValues, const char* pName, const char* pDescription, uint32_t* pMetricHandleCount, zet_metric_handle_t* phMetricHandles) {
   if (!is_watched()) [[likely]] return zetMetricCreateFromProgrammableExp2(hMetricProgrammable, parameterCount, pParameterValues, pName, pDescription, pMetricHandleCount, phMetricHandles);
-  CallRecord record(434);
+  CallRecord record(434, __builtin_return_address(0));
   const ze_result_t result = zetMetricCreateFromProgrammableExp2(hMetricProgrammable, parameterCount, pParameterValues, pName, pDescription, pMetricHandleCount, phMetricHandles);
   record.returned(as_word(result), as_word(hMetricProgrammable), as_word(parameterCount), as_word(pParameterValues), as_word(pName), as_word(pDescription), as_word(pMetricHandleCount), as_word(phMetricHandles));
   return result;
@@ -3729,7 +3729,7 @@ ze_result_t ZE_APICALL traced_zetMetricCreateFromProgrammableExp2(zet_metric_pro
 
 ze_result_t ZE_APICALL traced_zetMetricDecoderCreateExp(zet_metric_tracer_exp_handle_t hMetricTracer, zet_metric_decoder_exp_handle_t* phMetricDecoder) {
   if (!is_watched()) [[likely]] return zetMetricDecoderCreateExp(hMetricTracer, phMetricDecoder);
-  CallRecord record(435);
+  CallRecord record(435, __builtin_return_address(0));
   const ze_result_t result = zetMetricDecoderCreateExp(hMetricTracer, phMetricDecoder);
   record.returned(as_word(result), as_word(hMetricTracer), received(result, phMetricDecoder));
   return result;
@@ -3737,7 +3737,7 @@ ze_result_t ZE_APICALL traced_zetMetricDecoderCreateExp(zet_metric_tracer_exp_ha
 
 ze_result_t ZE_APICALL traced_zetMetricDecoderDestroyExp(zet_metric_decoder_exp_handle_t phMetricDecoder) {
   if (!is_watched()) [[likely]] return zetMetricDecoderDestroyExp(phMetricDecoder);
-  CallRecord record(436);
+  CallRecord record(436, __builtin_return_address(0));
   const ze_result_t result = zetMetricDecoderDestroyExp(phMetricDecoder);
   record.returned(as_word(result), as_word(phMetricDecoder));
   return result;
@@ -3745,7 +3745,7 @@ ze_result_t ZE_APICALL traced_zetMetricDecoderDestroyExp(zet_metric_decoder_exp_
 
 ze_result_t ZE_APICALL traced_zetMetricDecoderGetDecodableMetricsExp(zet_metric_decoder_exp_handle_t hMetricDecoder, uint32_t* pCount, zet_metric_handle_t* phMetrics) {
   if (!is_watched()) [[likely]] return zetMetricDecoderGetDecodableMetricsExp(hMetricDecoder, pCount, phMetrics);
-  CallRecord record(437);
+  CallRecord record(437, __builtin_return_address(0));
   const ze_result_t result = zetMetricDecoderGetDecodableMetricsExp(hMetricDecoder, pCount, phMetrics);
   record.returned(as_word(result), as_word(hMetricDecoder), as_word(pCount), as_word(phMetrics));
   return result;
@@ -3753,7 +3753,7 @@ ze_result_t ZE_APICALL traced_zetMetricDecoderGetDecodableMetricsExp(zet_metric_
 
 ze_result_t ZE_APICALL traced_zetMetricDestroyExp(zet_metric_handle_t hMetric) {
   if (!is_watched()) [[likely]] return zetMetricDestroyExp(hMetric);
-  CallRecord record(438);
+  CallRecord record(438, __builtin_return_address(0));
   const ze_result_t result = zetMetricDestroyExp(hMetric);
   record.returned(as_word(result), as_word(hMetric));
   return result;
@@ -3761,7 +3761,7 @@ ze_result_t ZE_APICALL traced_zetMetricDestroyExp(zet_metric_handle_t hMetric) {
 
 ze_result_t ZE_APICALL traced_zetMetricGet(zet_metric_group_handle_t hMetricGroup, uint32_t* pCount, zet_metric_handle_t* phMetrics) {
   if (!is_watched()) [[likely]] return zetMetricGet(hMetricGroup, pCount, phMetrics);
-  CallRecord record(439);
+  CallRecord record(439, __builtin_return_address(0));
   const ze_result_t result = zetMetricGet(hMetricGroup, pCount, phMetrics);
   record.returned(as_word(result), as_word(hMetricGroup), as_word(pCount), as_word(phMetrics));
   return result;
@@ -3769,7 +3769,7 @@ ze_result_t ZE_APICALL traced_zetMetricGet(zet_metric_group_handle_t hMetricGrou
 
 ze_result_t ZE_APICALL traced_zetMetricGetProperties(zet_metric_handle_t hMetric, zet_metric_properties_t* pProperties) {
   if (!is_watched()) [[likely]] return zetMetricGetProperties(hMetric, pProperties);
-  CallRecord record(440);
+  CallRecord record(440, __builtin_return_address(0));
   const ze_result_t result = zetMetricGetProperties(hMetric, pProperties);
   record.returned(as_word(result), as_word(hMetric), as_word(pProperties));
   return result;
@@ -3777,7 +3777,7 @@ ze_result_t ZE_APICALL traced_zetMetricGetProperties(zet_metric_handle_t hMetric
 
 ze_result_t ZE_APICALL traced_zetMetricGroupAddMetricExp(zet_metric_group_handle_t hMetricGroup, zet_metric_handle_t hMetric, size_t* pErrorStringSize, char* pErrorString) {
   if (!is_watched()) [[likely]] return zetMetricGroupAddMetricExp(hMetricGroup, hMetric, pErrorStringSize, pErrorString);
-  CallRecord record(441);
+  CallRecord record(441, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupAddMetricExp(hMetricGroup, hMetric, pErrorStringSize, pErrorString);
   record.returned(as_word(result), as_word(hMetricGroup), as_word(hMetric), as_word(pErrorStringSize), as_word(pErrorString));
   return result;
@@ -3785,7 +3785,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupAddMetricExp(zet_metric_group_handle
 
 ze_result_t ZE_APICALL traced_zetMetricGroupCalculateMetricExportDataExp(ze_driver_handle_t hDriver, zet_metric_group_calculation_type_t type, size_t exportDataSize, const uint8_t* pExportData, zet_metric_calculate_exp_desc_t* pCalculateDescriptor, uint32_t* pSetCount, uint32_t* pTotalMetricValueCount, uint32_t* pMetricCounts, zet_typed_value_t* pMetricValues) {
   if (!is_watched()) [[likely]] return zetMetricGroupCalculateMetricExportDataExp(hDriver, type, exportDataSize, pExportData, pCalculateDescriptor, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues);
-  CallRecord record(442);
+  CallRecord record(442, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupCalculateMetricExportDataExp(hDriver, type, exportDataSize, pExportData, pCalculateDescriptor, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues);
   record.returned(as_word(result), as_word(hDriver), as_word(type), as_word(exportDataSize), as_word(pExportData), as_word(pCalculateDescriptor), as_word(pSetCount), as_word(pTotalMetricValueCount), as_word(pMetricCounts), as_word(pMetricValues));
   return result;
@@ -3793,7 +3793,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupCalculateMetricExportDataExp(ze_driv
 
 ze_result_t ZE_APICALL traced_zetMetricGroupCalculateMetricValues(zet_metric_group_handle_t hMetricGroup, zet_metric_group_calculation_type_t type, size_t rawDataSize, const uint8_t* pRawData, uint32_t* pMetricValueCount, zet_typed_value_t* pMetricValues) {
   if (!is_watched()) [[likely]] return zetMetricGroupCalculateMetricValues(hMetricGroup, type, rawDataSize, pRawData, pMetricValueCount, pMetricValues);
-  CallRecord record(443);
+  CallRecord record(443, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupCalculateMetricValues(hMetricGroup, type, rawDataSize, pRawData, pMetricValueCount, pMetricValues);
   record.returned(as_word(result), as_word(hMetricGroup), as_word(type), as_word(rawDataSize), as_word(pRawData), as_word(pMetricValueCount), as_word(pMetricValues));
   return result;
@@ -3801,7 +3801,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupCalculateMetricValues(zet_metric_gro
 
 ze_result_t ZE_APICALL traced_zetMetricGroupCalculateMultipleMetricValuesExp(zet_metric_group_handle_t hMetricGroup, zet_metric_group_calculation_type_t type, size_t rawDataSize, const uint8_t* pRawData, uint32_t* pSetCount, uint32_t* pTotalMetricValueCount, uint32_t* pMetricCounts, zet_typed_value_t* pMetricValues) {
   if (!is_watched()) [[likely]] return zetMetricGroupCalculateMultipleMetricValuesExp(hMetricGroup, type, rawDataSize, pRawData, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues);
-  CallRecord record(444);
+  CallRecord record(444, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupCalculateMultipleMetricValuesExp(hMetricGroup, type, rawDataSize, pRawData, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues);
   record.returned(as_word(result), as_word(hMetricGroup), as_word(type), as_word(rawDataSize), as_word(pRawData), as_word(pSetCount), as_word(pTotalMetricValueCount), as_word(pMetricCounts), as_word(pMetricValues));
   return result;
@@ -3809,7 +3809,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupCalculateMultipleMetricValuesExp(zet
 
 ze_result_t ZE_APICALL traced_zetMetricGroupCloseExp(zet_metric_group_handle_t hMetricGroup) {
   if (!is_watched()) [[likely]] return zetMetricGroupCloseExp(hMetricGroup);
-  CallRecord record(445);
+  CallRecord record(445, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupCloseExp(hMetricGroup);
   record.returned(as_word(result), as_word(hMetricGroup));
   return result;
@@ -3817,7 +3817,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupCloseExp(zet_metric_group_handle_t h
 
 ze_result_t ZE_APICALL traced_zetMetricGroupCreateExp(zet_device_handle_t hDevice, const char* pName, const char* pDescription, zet_metric_group_sampling_type_flags_t samplingType, zet_metric_group_handle_t* phMetricGroup) {
   if (!is_watched()) [[likely]] return zetMetricGroupCreateExp(hDevice, pName, pDescription, samplingType, phMetricGroup);
-  CallRecord record(446);
+  CallRecord record(446, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupCreateExp(hDevice, pName, pDescription, samplingType, phMetricGroup);
   record.returned(as_word(result), as_word(hDevice), as_word(pName), as_word(pDescription), as_word(samplingType), as_word(phMetricGroup));
   return result;
@@ -3825,7 +3825,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupCreateExp(zet_device_handle_t hDevic
 
 ze_result_t ZE_APICALL traced_zetMetricGroupDestroyExp(zet_metric_group_handle_t hMetricGroup) {
   if (!is_watched()) [[likely]] return zetMetricGroupDestroyExp(hMetricGroup);
-  CallRecord record(447);
+  CallRecord record(447, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupDestroyExp(hMetricGroup);
   record.returned(as_word(result), as_word(hMetricGroup));
   return result;
@@ -3833,7 +3833,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupDestroyExp(zet_metric_group_handle_t
 
 ze_result_t ZE_APICALL traced_zetMetricGroupGet(zet_device_handle_t hDevice, uint32_t* pCount, zet_metric_group_handle_t* phMetricGroups) {
   if (!is_watched()) [[likely]] return zetMetricGroupGet(hDevice, pCount, phMetricGroups);
-  CallRecord record(448);
+  CallRecord record(448, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupGet(hDevice, pCount, phMetricGroups);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phMetricGroups));
   return result;
@@ -3841,7 +3841,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupGet(zet_device_handle_t hDevice, uin
 
 ze_result_t ZE_APICALL traced_zetMetricGroupGetExportDataExp(zet_metric_group_handle_t hMetricGroup, const uint8_t* pRawData, size_t rawDataSize, size_t* pExportDataSize, uint8_t* pExportData) {
   if (!is_watched()) [[likely]] return zetMetricGroupGetExportDataExp(hMetricGroup, pRawData, rawDataSize, pExportDataSize, pExportData);
-  CallRecord record(449);
+  CallRecord record(449, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupGetExportDataExp(hMetricGroup, pRawData, rawDataSize, pExportDataSize, pExportData);
   record.returned(as_word(result), as_word(hMetricGroup), as_word(pRawData), as_word(rawDataSize), as_word(pExportDataSize), as_word(pExportData));
   return result;
@@ -3849,7 +3849,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupGetExportDataExp(zet_metric_group_ha
 
 ze_result_t ZE_APICALL traced_zetMetricGroupGetGlobalTimestampsExp(zet_metric_group_handle_t hMetricGroup, ze_bool_t synchronizedWithHost, uint64_t* globalTimestamp, uint64_t* metricTimestamp) {
   if (!is_watched()) [[likely]] return zetMetricGroupGetGlobalTimestampsExp(hMetricGroup, synchronizedWithHost, globalTimestamp, metricTimestamp);
-  CallRecord record(450);
+  CallRecord record(450, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupGetGlobalTimestampsExp(hMetricGroup, synchronizedWithHost, globalTimestamp, metricTimestamp);
   record.returned(as_word(result), as_word(hMetricGroup), as_word(synchronizedWithHost), as_word(globalTimestamp), as_word(metricTimestamp));
   return result;
@@ -3857,7 +3857,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupGetGlobalTimestampsExp(zet_metric_gr
 
 ze_result_t ZE_APICALL traced_zetMetricGroupGetProperties(zet_metric_group_handle_t hMetricGroup, zet_metric_group_properties_t* pProperties) {
   if (!is_watched()) [[likely]] return zetMetricGroupGetProperties(hMetricGroup, pProperties);
-  CallRecord record(451);
+  CallRecord record(451, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupGetProperties(hMetricGroup, pProperties);
   record.returned(as_word(result), as_word(hMetricGroup), as_word(pProperties));
   return result;
@@ -3865,7 +3865,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupGetProperties(zet_metric_group_handl
 
 ze_result_t ZE_APICALL traced_zetMetricGroupRemoveMetricExp(zet_metric_group_handle_t hMetricGroup, zet_metric_handle_t hMetric) {
   if (!is_watched()) [[likely]] return zetMetricGroupRemoveMetricExp(hMetricGroup, hMetric);
-  CallRecord record(452);
+  CallRecord record(452, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupRemoveMetricExp(hMetricGroup, hMetric);
   record.returned(as_word(result), as_word(hMetricGroup), as_word(hMetric));
   return result;
@@ -3873,7 +3873,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupRemoveMetricExp(zet_metric_group_han
 
 ze_result_t ZE_APICALL traced_zetMetricProgrammableGetExp(zet_device_handle_t hDevice, uint32_t* pCount, zet_metric_programmable_exp_handle_t* phMetricProgrammables) {
   if (!is_watched()) [[likely]] return zetMetricProgrammableGetExp(hDevice, pCount, phMetricProgrammables);
-  CallRecord record(453);
+  CallRecord record(453, __builtin_return_address(0));
   const ze_result_t result = zetMetricProgrammableGetExp(hDevice, pCount, phMetricProgrammables);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phMetricProgrammables));
   return result;
@@ -3881,7 +3881,7 @@ ze_result_t ZE_APICALL traced_zetMetricProgrammableGetExp(zet_device_handle_t hD
 
 ze_result_t ZE_APICALL traced_zetMetricProgrammableGetParamInfoExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, uint32_t* pParameterCount, zet_metric_programmable_param_info_exp_t* pParameterInfo) {
   if (!is_watched()) [[likely]] return zetMetricProgrammableGetParamInfoExp(hMetricProgrammable, pParameterCount, pParameterInfo);
-  CallRecord record(454);
+  CallRecord record(454, __builtin_return_address(0));
   const ze_result_t result = zetMetricProgrammableGetParamInfoExp(hMetricProgrammable, pParameterCount, pParameterInfo);
   record.returned(as_word(result), as_word(hMetricProgrammable), as_word(pParameterCount), as_word(pParameterInfo));
   return result;
@@ -3889,7 +3889,7 @@ ze_result_t ZE_APICALL traced_zetMetricProgrammableGetParamInfoExp(zet_metric_pr
 
 ze_result_t ZE_APICALL traced_zetMetricProgrammableGetParamValueInfoExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, uint32_t parameterOrdinal, uint32_t* pValueInfoCount, zet_metric_programmable_param_value_info_exp_t* pValueInfo) {
   if (!is_watched()) [[likely]] return zetMetricProgrammableGetParamValueInfoExp(hMetricProgrammable, parameterOrdinal, pValueInfoCount, pValueInfo);
-  CallRecord record(455);
+  CallRecord record(455, __builtin_return_address(0));
   const ze_result_t result = zetMetricProgrammableGetParamValueInfoExp(hMetricProgrammable, parameterOrdinal, pValueInfoCount, pValueInfo);
   record.returned(as_word(result), as_word(hMetricProgrammable), as_word(parameterOrdinal), as_word(pValueInfoCount), as_word(pValueInfo));
   return result;
@@ -3897,7 +3897,7 @@ ze_result_t ZE_APICALL traced_zetMetricProgrammableGetParamValueInfoExp(zet_metr
 
 ze_result_t ZE_APICALL traced_zetMetricProgrammableGetPropertiesExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, zet_metric_programmable_exp_properties_t* pProperties) {
   if (!is_watched()) [[likely]] return zetMetricProgrammableGetPropertiesExp(hMetricProgrammable, pProperties);
-  CallRecord record(456);
+  CallRecord record(456, __builtin_return_address(0));
   const ze_result_t result = zetMetricProgrammableGetPropertiesExp(hMetricProgrammable, pProperties);
   record.returned(as_word(result), as_word(hMetricProgrammable), as_word(pProperties));
   return result;
@@ -3905,7 +3905,7 @@ ze_result_t ZE_APICALL traced_zetMetricProgrammableGetPropertiesExp(zet_metric_p
 
 ze_result_t ZE_APICALL traced_zetMetricQueryCreate(zet_metric_query_pool_handle_t hMetricQueryPool, uint32_t index, zet_metric_query_handle_t* phMetricQuery) {
   if (!is_watched()) [[likely]] return zetMetricQueryCreate(hMetricQueryPool, index, phMetricQuery);
-  CallRecord record(457);
+  CallRecord record(457, __builtin_return_address(0));
   const ze_result_t result = zetMetricQueryCreate(hMetricQueryPool, index, phMetricQuery);
   record.returned(as_word(result), as_word(hMetricQueryPool), as_word(index), received(result, phMetricQuery));
   return result;
@@ -3913,7 +3913,7 @@ ze_result_t ZE_APICALL traced_zetMetricQueryCreate(zet_metric_query_pool_handle_
 
 ze_result_t ZE_APICALL traced_zetMetricQueryDestroy(zet_metric_query_handle_t hMetricQuery) {
   if (!is_watched()) [[likely]] return zetMetricQueryDestroy(hMetricQuery);
-  CallRecord record(458);
+  CallRecord record(458, __builtin_return_address(0));
   const ze_result_t result = zetMetricQueryDestroy(hMetricQuery);
   record.returned(as_word(result), as_word(hMetricQuery));
   return result;
@@ -3921,7 +3921,7 @@ ze_result_t ZE_APICALL traced_zetMetricQueryDestroy(zet_metric_query_handle_t hM
 
 ze_result_t ZE_APICALL traced_zetMetricQueryGetData(zet_metric_query_handle_t hMetricQuery, size_t* pRawDataSize, uint8_t* pRawData) {
   if (!is_watched()) [[likely]] return zetMetricQueryGetData(hMetricQuery, pRawDataSize, pRawData);
-  CallRecord record(459);
+  CallRecord record(459, __builtin_return_address(0));
   const ze_result_t result = zetMetricQueryGetData(hMetricQuery, pRawDataSize, pRawData);
   record.returned(as_word(result), as_word(hMetricQuery), as_word(pRawDataSize), as_word(pRawData));
   return result;
@@ -3929,7 +3929,7 @@ ze_result_t ZE_APICALL traced_zetMetricQueryGetData(zet_metric_query_handle_t hM
 
 ze_result_t ZE_APICALL traced_zetMetricQueryPoolCreate(zet_context_handle_t hContext, zet_device_handle_t hDevice, zet_metric_group_handle_t hMetricGroup, const zet_metric_query_pool_desc_t* desc, zet_metric_query_pool_handle_t* phMetricQueryPool) {
   if (!is_watched()) [[likely]] return zetMetricQueryPoolCreate(hContext, hDevice, hMetricGroup, desc, phMetricQueryPool);
-  CallRecord record(460);
+  CallRecord record(460, __builtin_return_address(0));
   const ze_result_t result = zetMetricQueryPoolCreate(hContext, hDevice, hMetricGroup, desc, phMetricQueryPool);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(hMetricGroup), as_word(desc), received(result, phMetricQueryPool));
   return result;
@@ -3937,7 +3937,7 @@ ze_result_t ZE_APICALL traced_zetMetricQueryPoolCreate(zet_context_handle_t hCon
 
 ze_result_t ZE_APICALL traced_zetMetricQueryPoolDestroy(zet_metric_query_pool_handle_t hMetricQueryPool) {
   if (!is_watched()) [[likely]] return zetMetricQueryPoolDestroy(hMetricQueryPool);
-  CallRecord record(461);
+  CallRecord record(461, __builtin_return_address(0));
   const ze_result_t result = zetMetricQueryPoolDestroy(hMetricQueryPool);
   record.returned(as_word(result), as_word(hMetricQueryPool));
   return result;
@@ -3945,7 +3945,7 @@ ze_result_t ZE_APICALL traced_zetMetricQueryPoolDestroy(zet_metric_query_pool_ha
 
 ze_result_t ZE_APICALL traced_zetMetricQueryReset(zet_metric_query_handle_t hMetricQuery) {
   if (!is_watched()) [[likely]] return zetMetricQueryReset(hMetricQuery);
-  CallRecord record(462);
+  CallRecord record(462, __builtin_return_address(0));
   const ze_result_t result = zetMetricQueryReset(hMetricQuery);
   record.returned(as_word(result), as_word(hMetricQuery));
   return result;
@@ -3953,7 +3953,7 @@ ze_result_t ZE_APICALL traced_zetMetricQueryReset(zet_metric_query_handle_t hMet
 
 ze_result_t ZE_APICALL traced_zetMetricStreamerClose(zet_metric_streamer_handle_t hMetricStreamer) {
   if (!is_watched()) [[likely]] return zetMetricStreamerClose(hMetricStreamer);
-  CallRecord record(463);
+  CallRecord record(463, __builtin_return_address(0));
   const ze_result_t result = zetMetricStreamerClose(hMetricStreamer);
   record.returned(as_word(result), as_word(hMetricStreamer));
   return result;
@@ -3961,7 +3961,7 @@ ze_result_t ZE_APICALL traced_zetMetricStreamerClose(zet_metric_streamer_handle_
 
 ze_result_t ZE_APICALL traced_zetMetricStreamerOpen(zet_context_handle_t hContext, zet_device_handle_t hDevice, zet_metric_group_handle_t hMetricGroup, zet_metric_streamer_desc_t* desc, ze_event_handle_t hNotificationEvent, zet_metric_streamer_handle_t* phMetricStreamer) {
   if (!is_watched()) [[likely]] return zetMetricStreamerOpen(hContext, hDevice, hMetricGroup, desc, hNotificationEvent, phMetricStreamer);
-  CallRecord record(464);
+  CallRecord record(464, __builtin_return_address(0));
   const ze_result_t result = zetMetricStreamerOpen(hContext, hDevice, hMetricGroup, desc, hNotificationEvent, phMetricStreamer);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(hMetricGroup), as_word(desc), as_word(hNotificationEvent), received(result, phMetricStreamer));
   return result;
@@ -3969,7 +3969,7 @@ ze_result_t ZE_APICALL traced_zetMetricStreamerOpen(zet_context_handle_t hContex
 
 ze_result_t ZE_APICALL traced_zetMetricStreamerReadData(zet_metric_streamer_handle_t hMetricStreamer, uint32_t maxReportCount, size_t* pRawDataSize, uint8_t* pRawData) {
   if (!is_watched()) [[likely]] return zetMetricStreamerReadData(hMetricStreamer, maxReportCount, pRawDataSize, pRawData);
-  CallRecord record(465);
+  CallRecord record(465, __builtin_return_address(0));
   const ze_result_t result = zetMetricStreamerReadData(hMetricStreamer, maxReportCount, pRawDataSize, pRawData);
   record.returned(as_word(result), as_word(hMetricStreamer), as_word(maxReportCount), as_word(pRawDataSize), as_word(pRawData));
   return result;
@@ -3977,7 +3977,7 @@ ze_result_t ZE_APICALL traced_zetMetricStreamerReadData(zet_metric_streamer_hand
 
 ze_result_t ZE_APICALL traced_zetMetricTracerCreateExp(zet_context_handle_t hContext, zet_device_handle_t hDevice, uint32_t metricGroupCount, zet_metric_group_handle_t* phMetricGroups, zet_metric_tracer_exp_desc_t* desc, ze_event_handle_t hNotificationEvent, zet_metric_tracer_exp_handle_t* phMetricTracer) {
   if (!is_watched()) [[likely]] return zetMetricTracerCreateExp(hContext, hDevice, metricGroupCount, phMetricGroups, desc, hNotificationEvent, phMetricTracer);
-  CallRecord record(466);
+  CallRecord record(466, __builtin_return_address(0));
   const ze_result_t result = zetMetricTracerCreateExp(hContext, hDevice, metricGroupCount, phMetricGroups, desc, hNotificationEvent, phMetricTracer);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(metricGroupCount), as_word(phMetricGroups), as_word(desc), as_word(hNotificationEvent), received(result, phMetricTracer));
   return result;
@@ -3985,7 +3985,7 @@ ze_result_t ZE_APICALL traced_zetMetricTracerCreateExp(zet_context_handle_t hCon
 
 ze_result_t ZE_APICALL traced_zetMetricTracerDecodeExp(zet_metric_decoder_exp_handle_t phMetricDecoder, size_t* pRawDataSize, uint8_t* pRawData, uint32_t metricsCount, zet_metric_handle_t* phMetrics, uint32_t* pSetCount, uint32_t* pMetricEntriesCountPerSet, uint32_t* pMetricEntriesCount, zet_metric_entry_exp_t* pMetricEntries) {
   if (!is_watched()) [[likely]] return zetMetricTracerDecodeExp(phMetricDecoder, pRawDataSize, pRawData, metricsCount, phMetrics, pSetCount, pMetricEntriesCountPerSet, pMetricEntriesCount, pMetricEntries);
-  CallRecord record(467);
+  CallRecord record(467, __builtin_return_address(0));
   const ze_result_t result = zetMetricTracerDecodeExp(phMetricDecoder, pRawDataSize, pRawData, metricsCount, phMetrics, pSetCount, pMetricEntriesCountPerSet, pMetricEntriesCount, pMetricEntries);
   record.returned(as_word(result), as_word(phMetricDecoder), as_word(pRawDataSize), as_word(pRawData), as_word(metricsCount), as_word(phMetrics), as_word(pSetCount), as_word(pMetricEntriesCountPerSet), as_word(pMetricEntriesCount), as_word(pMetricEntries));
   return result;
@@ -3993,7 +3993,7 @@ ze_result_t ZE_APICALL traced_zetMetricTracerDecodeExp(zet_metric_decoder_exp_ha
 
 ze_result_t ZE_APICALL traced_zetMetricTracerDestroyExp(zet_metric_tracer_exp_handle_t hMetricTracer) {
   if (!is_watched()) [[likely]] return zetMetricTracerDestroyExp(hMetricTracer);
-  CallRecord record(468);
+  CallRecord record(468, __builtin_return_address(0));
   const ze_result_t result = zetMetricTracerDestroyExp(hMetricTracer);
   record.returned(as_word(result), as_word(hMetricTracer));
   return result;
@@ -4001,7 +4001,7 @@ ze_result_t ZE_APICALL traced_zetMetricTracerDestroyExp(zet_metric_tracer_exp_ha
 
 ze_result_t ZE_APICALL traced_zetMetricTracerDisableExp(zet_metric_tracer_exp_handle_t hMetricTracer, ze_bool_t synchronous) {
   if (!is_watched()) [[likely]] return zetMetricTracerDisableExp(hMetricTracer, synchronous);
-  CallRecord record(469);
+  CallRecord record(469, __builtin_return_address(0));
   const ze_result_t result = zetMetricTracerDisableExp(hMetricTracer, synchronous);
   record.returned(as_word(result), as_word(hMetricTracer), as_word(synchronous));
   return result;
@@ -4009,7 +4009,7 @@ ze_result_t ZE_APICALL traced_zetMetricTracerDisableExp(zet_metric_tracer_exp_ha
 
 ze_result_t ZE_APICALL traced_zetMetricTracerEnableExp(zet_metric_tracer_exp_handle_t hMetricTracer, ze_bool_t synchronous) {
   if (!is_watched()) [[likely]] return zetMetricTracerEnableExp(hMetricTracer, synchronous);
-  CallRecord record(470);
+  CallRecord record(470, __builtin_return_address(0));
   const ze_result_t result = zetMetricTracerEnableExp(hMetricTracer, synchronous);
   record.returned(as_word(result), as_word(hMetricTracer), as_word(synchronous));
   return result;
@@ -4017,7 +4017,7 @@ ze_result_t ZE_APICALL traced_zetMetricTracerEnableExp(zet_metric_tracer_exp_han
 
 ze_result_t ZE_APICALL traced_zetMetricTracerReadDataExp(zet_metric_tracer_exp_handle_t hMetricTracer, size_t* pRawDataSize, uint8_t* pRawData) {
   if (!is_watched()) [[likely]] return zetMetricTracerReadDataExp(hMetricTracer, pRawDataSize, pRawData);
-  CallRecord record(471);
+  CallRecord record(471, __builtin_return_address(0));
   const ze_result_t result = zetMetricTracerReadDataExp(hMetricTracer, pRawDataSize, pRawData);
   record.returned(as_word(result), as_word(hMetricTracer), as_word(pRawDataSize), as_word(pRawData));
   return result;
@@ -4025,7 +4025,7 @@ ze_result_t ZE_APICALL traced_zetMetricTracerReadDataExp(zet_metric_tracer_exp_h
 
 ze_result_t ZE_APICALL traced_zetModuleGetDebugInfo(zet_module_handle_t hModule, zet_module_debug_info_format_t format, size_t* pSize, uint8_t* pDebugInfo) {
   if (!is_watched()) [[likely]] return zetModuleGetDebugInfo(hModule, format, pSize, pDebugInfo);
-  CallRecord record(472);
+  CallRecord record(472, __builtin_return_address(0));
   const ze_result_t result = zetModuleGetDebugInfo(hModule, format, pSize, pDebugInfo);
   record.returned(as_word(result), as_word(hModule), as_word(format), as_word(pSize), as_word(pDebugInfo));
   return result;
@@ -4033,7 +4033,7 @@ ze_result_t ZE_APICALL traced_zetModuleGetDebugInfo(zet_module_handle_t hModule,
 
 ze_result_t ZE_APICALL traced_zetTracerExpCreate(zet_context_handle_t hContext, const zet_tracer_exp_desc_t* desc, zet_tracer_exp_handle_t* phTracer) {
   if (!is_watched()) [[likely]] return zetTracerExpCreate(hContext, desc, phTracer);
-  CallRecord record(473);
+  CallRecord record(473, __builtin_return_address(0));
   const ze_result_t result = zetTracerExpCreate(hContext, desc, phTracer);
   record.returned(as_word(result), as_word(hContext), as_word(desc), received(result, phTracer));
   return result;
@@ -4041,7 +4041,7 @@ ze_result_t ZE_APICALL traced_zetTracerExpCreate(zet_context_handle_t hContext, 
 
 ze_result_t ZE_APICALL traced_zetTracerExpDestroy(zet_tracer_exp_handle_t hTracer) {
   if (!is_watched()) [[likely]] return zetTracerExpDestroy(hTracer);
-  CallRecord record(474);
+  CallRecord record(474, __builtin_return_address(0));
   const ze_result_t result = zetTracerExpDestroy(hTracer);
   record.returned(as_word(result), as_word(hTracer));
   return result;
@@ -4049,7 +4049,7 @@ ze_result_t ZE_APICALL traced_zetTracerExpDestroy(zet_tracer_exp_handle_t hTrace
 
 ze_result_t ZE_APICALL traced_zetTracerExpSetEnabled(zet_tracer_exp_handle_t hTracer, ze_bool_t enable) {
   if (!is_watched()) [[likely]] return zetTracerExpSetEnabled(hTracer, enable);
-  CallRecord record(475);
+  CallRecord record(475, __builtin_return_address(0));
   const ze_result_t result = zetTracerExpSetEnabled(hTracer, enable);
   record.returned(as_word(result), as_word(hTracer), as_word(enable));
   return result;
@@ -4057,7 +4057,7 @@ ze_result_t ZE_APICALL traced_zetTracerExpSetEnabled(zet_tracer_exp_handle_t hTr
 
 ze_result_t ZE_APICALL traced_zetTracerExpSetEpilogues(zet_tracer_exp_handle_t hTracer, zet_core_callbacks_t* pCoreCbs) {
   if (!is_watched()) [[likely]] return zetTracerExpSetEpilogues(hTracer, pCoreCbs);
-  CallRecord record(476);
+  CallRecord record(476, __builtin_return_address(0));
   const ze_result_t result = zetTracerExpSetEpilogues(hTracer, pCoreCbs);
   record.returned(as_word(result), as_word(hTracer), as_word(pCoreCbs));
   return result;
@@ -4065,7 +4065,7 @@ ze_result_t ZE_APICALL traced_zetTracerExpSetEpilogues(zet_tracer_exp_handle_t h
 
 ze_result_t ZE_APICALL traced_zetTracerExpSetPrologues(zet_tracer_exp_handle_t hTracer, zet_core_callbacks_t* pCoreCbs) {
   if (!is_watched()) [[likely]] return zetTracerExpSetPrologues(hTracer, pCoreCbs);
-  CallRecord record(477);
+  CallRecord record(477, __builtin_return_address(0));
   const ze_result_t result = zetTracerExpSetPrologues(hTracer, pCoreCbs);
   record.returned(as_word(result), as_word(hTracer), as_word(pCoreCbs));
   return result;

@@ -11,6 +11,26 @@
 
 namespace anyzero {
 
+// Where an answer comes from, for recordings.
+enum class ReplyOrigin : uint32_t {
+  Unsaid = 0,  // the question is not about builds or code
+  Made = 1,  // it was built or compiled
+  MadeQuickly = 2,  // it was compiled in the first of two stages
+  Disk = 3,  // it was found on disk
+  Memory = 4,  // the planner had made it before, or it came with the module
+};
+constexpr bool is_known(ReplyOrigin value) {
+  switch (value) {
+    case ReplyOrigin::Unsaid:
+    case ReplyOrigin::Made:
+    case ReplyOrigin::MadeQuickly:
+    case ReplyOrigin::Disk:
+    case ReplyOrigin::Memory:
+      return true;
+  }
+  return false;
+}
+
 // What of a module is to be compiled.
 enum class CodeKind : uint32_t {
   Kernel = 0,  // a kernel
@@ -40,17 +60,17 @@ inline void encode(ByteWriter& to, const RequestHead& from) {
 // What every reply begins with.
 struct ReplyHead {
   uint32_t status = 0;  // ze_result_t
-  uint32_t reserved = 0;  // zero
+  uint32_t origin = 0;  // a ReplyOrigin
   std::string_view log;  // for people
 };
 inline void decode(ByteReader& from, ReplyHead& to) {
   to.status = from.u32();
-  to.reserved = from.u32();
+  to.origin = from.u32();
   to.log = from.text();
 }
 inline void encode(ByteWriter& to, const ReplyHead& from) {
   to.u32(from.status);
-  to.u32(from.reserved);
+  to.u32(from.origin);
   to.text(from.log);
 }
 

@@ -23,6 +23,7 @@ enum class TraceKind : uint32_t {
   Layer = 4,  // a layer of an inference, as TraceLayerValue; the thread's next command is the inference
   Graph = 5,  // a step in creating a graph, as TraceGraphValue
   Extension = 6,  // a call of an extension's function
+  Line = 7,  // the thread's next calls come from this line of the program, as TraceLineValue; `what` is the file
 };
 constexpr bool is_known(TraceKind value) {
   switch (value) {
@@ -32,6 +33,7 @@ constexpr bool is_known(TraceKind value) {
     case TraceKind::Layer:
     case TraceKind::Graph:
     case TraceKind::Extension:
+    case TraceKind::Line:
       return true;
   }
   return false;
@@ -62,6 +64,38 @@ constexpr bool is_known(TraceValue value) {
     case TraceValue::Signal:
     case TraceValue::Engine:
     case TraceValue::Device:
+      return true;
+  }
+  return false;
+}
+
+// Where in `values` the facts of a source line are.
+enum class TraceLineValue : uint32_t {
+  Line = 0,  // its number; 0 where the next calls come from no line that is known
+  Function = 1,  // where the name of the function is among the texts
+};
+constexpr bool is_known(TraceLineValue value) {
+  switch (value) {
+    case TraceLineValue::Line:
+    case TraceLineValue::Function:
+      return true;
+  }
+  return false;
+}
+
+// Where in `values` the facts of a request to the planner are.
+enum class TraceRequestValue : uint32_t {
+  Asked = 0,  // bytes of the request
+  Answered = 1,  // bytes of the reply
+  Origin = 2,  // the ReplyOrigin
+  Subject = 3,  // where the name of the kernel is among the texts, plus 1; 0 if it is about none
+};
+constexpr bool is_known(TraceRequestValue value) {
+  switch (value) {
+    case TraceRequestValue::Asked:
+    case TraceRequestValue::Answered:
+    case TraceRequestValue::Origin:
+    case TraceRequestValue::Subject:
       return true;
   }
   return false;

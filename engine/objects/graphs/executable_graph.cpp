@@ -96,6 +96,7 @@ ze_result_t ExecutableGraph::submit(Ring& ring, Event* signal, uint32_t n_waits,
     last_.ring = &ring;
   }
   last_.position = *position;
+  note_submission(ring.number(), before + 1);
   for (size_t i = 0; i < programs_.size(); ++i) begins_[i].ring->publish(*packets_[i], programs_[i]->count() + 1);
   start(cost <= cheap_limit(), before, *position);
   return ZE_RESULT_SUCCESS;

@@ -259,7 +259,7 @@ ze_result_t Module::code(const std::string& name, CodeKind kind, Code** code) {
 
 ze_result_t Module::compile(const std::string& name, CodeKind kind, bool soon, Code** code) {
   Reply reply;
-  ask_planner("compile", encoded(CompileRequest{build_->plan->id(), name, static_cast<uint32_t>(kind), soon}), &reply);
+  ask_planner("compile", encoded(CompileRequest{build_->plan->id(), name, static_cast<uint32_t>(kind), soon}), &reply, name);
   if (reply.status != ZE_RESULT_SUCCESS) return fail(reply.status, "%s cannot be compiled: %s", name.c_str(), reply.log.c_str());
   CompileReply made;
   reply.read(&made);  // no container is what a damaged reply holds, and it is refused as one

@@ -31,7 +31,7 @@ bool improve(Code& code, Improvement& improvement) {
   const uint64_t group = improvement.group.load(std::memory_order_relaxed);
   const auto [x, y, z] = Improvements::unpacked(group);
   const ImproveRequest request{code.facts().name, x, y, z, *code.improvements()->build};
-  if (!ask_for_better_code(encoded(request), &reply)) {
+  if (!ask_for_better_code(encoded(request), &reply, code.facts().name)) {
     failures.fetch_add(1, std::memory_order_relaxed);
     return false;
   }

@@ -9,7 +9,7 @@ from functools import wraps
 
 from anyzero import ze
 from anyzero.config import ConfigError
-from anyzero.layouts.planner import ReplyHead, RequestHead
+from anyzero.layouts.planner import ReplyHead, ReplyOrigin, RequestHead
 from anyzero.wire import Reader, WireError, Writer
 
 __all__ = ["Refusal", "answering", "on_release", "reply", "statuses"]
@@ -31,11 +31,16 @@ class Refusal(Exception):  # noqa: N818 (an answer, not a mishap)
         self.text = text
 
 
-def reply(body: Writer | None = None, log: str = "", status: int = ze.ZE_RESULT_SUCCESS) -> bytes:
+def reply(
+    body: Writer | None = None,
+    log: str = "",
+    status: int = ze.ZE_RESULT_SUCCESS,
+    origin: int = ReplyOrigin.UNSAID,
+) -> bytes:
     """A reply: status and log, then the body if it is a success."""
     # Names come from the module, and may hold characters that would break a log.
     shown = "".join(char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in log)
-    head = ReplyHead(status, 0, shown).write(Writer())
+    head = ReplyHead(status, origin, shown).write(Writer())
     return head.raw(body.done() if body else b"").done()
 
 

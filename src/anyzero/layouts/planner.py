@@ -18,8 +18,24 @@ __all__ = [
     "CompileReply",
     "CompileRequest",
     "ReplyHead",
+    "ReplyOrigin",
     "RequestHead",
 ]
+
+
+class ReplyOrigin(enum.IntEnum):
+    """Where an answer comes from, for recordings."""
+
+    UNSAID = 0
+    """The question is not about builds or code."""
+    MADE = 1
+    """It was built or compiled."""
+    MADE_QUICKLY = 2
+    """It was compiled in the first of two stages."""
+    DISK = 3
+    """It was found on disk."""
+    MEMORY = 4
+    """The planner had made it before, or it came with the module."""
 
 
 class CodeKind(enum.IntEnum):
@@ -58,8 +74,8 @@ class ReplyHead(tuple[int, int, str]):
 
     __slots__ = ()
 
-    def __new__(cls, status: int, reserved: int, log: str) -> Self:
-        return tuple.__new__(cls, (status, reserved, log))
+    def __new__(cls, status: int, origin: int, log: str) -> Self:
+        return tuple.__new__(cls, (status, origin, log))
 
     @property
     def status(self) -> int:
@@ -67,8 +83,8 @@ class ReplyHead(tuple[int, int, str]):
         return self[0]
 
     @property
-    def reserved(self) -> int:
-        """Zero."""
+    def origin(self) -> int:
+        """A ReplyOrigin."""
         return self[1]
 
     @property
@@ -78,7 +94,7 @@ class ReplyHead(tuple[int, int, str]):
 
     def write(self, to: Writer) -> Writer:
         to.u32(self.status)
-        to.u32(self.reserved)
+        to.u32(self.origin)
         to.text(self.log)
         return to
 

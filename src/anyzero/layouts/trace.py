@@ -25,7 +25,9 @@ __all__ = [
     "TraceHead",
     "TraceKind",
     "TraceLayerValue",
+    "TraceLineValue",
     "TraceRecord",
+    "TraceRequestValue",
     "TraceThread",
     "TraceValue",
 ]
@@ -52,6 +54,8 @@ class TraceKind(enum.IntEnum):
     """A step in creating a graph, as TraceGraphValue."""
     EXTENSION = 6
     """A call of an extension's function."""
+    LINE = 7
+    """The thread's next calls come from this line of the program, as TraceLineValue; `what` is the file."""
 
 
 class TraceValue(enum.IntEnum):
@@ -77,6 +81,28 @@ class TraceValue(enum.IntEnum):
     """Which engine: the ordinal of its group, and its index in the high 32 bits."""
     DEVICE = 9
     """The device."""
+
+
+class TraceLineValue(enum.IntEnum):
+    """Where in `values` the facts of a source line are."""
+
+    LINE = 0
+    """Its number; 0 where the next calls come from no line that is known."""
+    FUNCTION = 1
+    """Where the name of the function is among the texts."""
+
+
+class TraceRequestValue(enum.IntEnum):
+    """Where in `values` the facts of a request to the planner are."""
+
+    ASKED = 0
+    """Bytes of the request."""
+    ANSWERED = 1
+    """Bytes of the reply."""
+    ORIGIN = 2
+    """The ReplyOrigin."""
+    SUBJECT = 3
+    """Where the name of the kernel is among the texts, plus 1; 0 if it is about none."""
 
 
 class TraceLayerValue(enum.IntEnum):

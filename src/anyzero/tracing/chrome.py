@@ -2,17 +2,17 @@
 
 Each process has two groups of tracks: its threads with the calls they made, and its queues with the commands they ran.
 Arrows lead from the call that submitted a command to the command, and from the command that signalled an event to the
-call that waited for it.
+call that waited for it. Counters show memory, commands in flight, and the rate of copies and fills.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from typing import Any, TextIO
 
-from anyzero.tracing.memory import usage
+from anyzero.tracing.counters import bandwidth, in_flight, queued, usage
 from anyzero.tracing.recording import Call, Command, Recording
 from anyzero.tracing.results import result_name
 
@@ -59,18 +59,22 @@ class _Process:
         for call in self.recording.calls:
             yield self._slice("call", call.name, call.start, call.end, self.process, call.thread, _about_call(call))
         for request in self.recording.requests:
-            sizes = {"request bytes": request.asked, "reply bytes": request.answered}
-            name = f"planner: {request.name}"
-            yield self._slice("planning", name, request.start, request.end, self.process, request.thread, sizes)
+            about: dict[str, Any] = {"request bytes": request.asked, "reply bytes": request.answered}
+            about |= {"answer": request.origin} if request.origin else {}
+            name = f"planner: {request.name} {request.kernel}".rstrip()
+            yield self._slice("planning", name, request.start, request.end, self.process, request.thread, about)
         for step in self.recording.graph_steps:
             name, about = f"graph: {step.name}", {"model": step.model, "bytes": step.nbytes}
             yield self._slice("graph", name, step.start, step.end, self.process, step.thread, about)
+        submitted = dict(queued(self.recording))
         for command in self.recording.commands:
             if command.waited_since is not None and command.waited_since < command.start:
                 about = {"event": _shown(command.waited_for)}
                 since, until = command.waited_since, command.start
                 yield self._slice("wait", "wait for event", since, until, self.queues, command.queue, about)
             about = _about_command(command)
+            if command in submitted:
+                about["queued"] = f"{(command.start - submitted[command]) / 1000:g} µs"
             yield self._slice("command", command.name, command.start, command.end, self.queues, command.queue, about)
         for layer in self.recording.layers:
             about = {"type": layer.type, "implementation": layer.implementation}
@@ -78,13 +82,14 @@ class _Process:
         yield from self._submissions()
         yield from self._signals()
         for time, amounts in usage(self.recording):
-            yield {
-                "ph": "C",
-                "name": "memory",
-                "pid": self.process,
-                "ts": self._time(time),
-                "args": amounts,
-            }
+            yield self._counter("memory", self.process, time, amounts)
+        for time, number in in_flight(self.recording):
+            yield self._counter("commands in flight", self.queues, time, {"commands": number})
+        for time, rate in bandwidth(self.recording):
+            yield self._counter("copies and fills", self.queues, time, {"GB/s": rate})
+
+    def _counter(self, name: str, process: int, time: int, amounts: Mapping[str, float]) -> Event:
+        return {"ph": "C", "name": name, "pid": process, "ts": self._time(time), "args": amounts}
 
     def _time(self, nanoseconds: int) -> float:
         """In microseconds, as the format wants it."""
@@ -165,7 +170,10 @@ def _shown(value: int) -> int | str:
 
 
 def _about_call(call: Call) -> dict[str, Any]:
-    return {"result": result_name(call.result), **{name: _shown(value) for name, value in call.arguments.items()}}
+    about: dict[str, Any] = {"result": result_name(call.result)}
+    if call.line:
+        about["line"] = f"{call.file}:{call.line} ({call.function})"
+    return {**about, **{name: _shown(value) for name, value in call.arguments.items()}}
 
 
 def _about_command(command: Command) -> dict[str, Any]:

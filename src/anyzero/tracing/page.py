@@ -12,6 +12,7 @@ from anyzero.tracing.recording import Recording
 
 __all__ = ["write"]
 
+_MOST_POINTS = 20_000
 _TEMPLATE = Path(__file__).with_name("page.html")
 
 
@@ -20,6 +21,7 @@ def write(recordings: Iterable[Recording], file: TextIO) -> None:
     listed = list(recordings)
     data = {
         "tracks": _tracks(listed),
+        "counters": _counters(listed),
         "tables": [
             {"title": title, "rows": [[row.name, row.count, row.total, row.least, row.most] for row in rows]}
             for title, rows in (
@@ -28,6 +30,7 @@ def write(recordings: Iterable[Recording], file: TextIO) -> None:
                 ("Calls", summary.call_rows(listed)),
                 ("Graph creation", summary.graph_rows(listed)),
                 ("Requests to the planner", summary.request_rows(listed)),
+                ("Source lines of calls", summary.line_rows(listed)),
             )
             if rows
         ],
@@ -37,6 +40,23 @@ def write(recordings: Iterable[Recording], file: TextIO) -> None:
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
     before, after = _TEMPLATE.read_text(encoding="utf-8").split("/*DATA*/")
     file.write(before + text + after)
+
+
+def _counters(recordings: list[Recording]) -> list[dict[str, Any]]:
+    """Amounts over time; one that changes without end is thinned to its largest values."""
+    points: dict[tuple[int, str, str], list[list[float]]] = {}
+    for event in chrome.events(recordings):
+        if event["ph"] == "C":
+            for part, amount in event["args"].items():
+                points.setdefault((event["pid"], event["name"], part), []).append([event["ts"], amount])
+    made = []
+    for (_, name, part), values in points.items():
+        step = -(-len(values) // _MOST_POINTS)
+        thinned = [max(values[i : i + step], key=lambda value: value[1]) for i in range(0, len(values) - 1, step)]
+        if any(amount for _, amount in values):
+            title = name if part == "commands" else f"{name}: {part}"
+            made.append({"title": title, "points": [*thinned, values[-1]]})
+    return made
 
 
 def _tracks(recordings: list[Recording]) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from anyzero.layouts.planner import ReplyOrigin
 from anyzero.layouts.trace import (
     TRACE_HEAD_BYTES,
     TRACE_HEAD_ROOM,
@@ -22,7 +23,9 @@ from anyzero.layouts.trace import (
     TraceHead,
     TraceKind,
     TraceLayerValue,
+    TraceLineValue,
     TraceRecord,
+    TraceRequestValue,
     TraceThread,
     TraceValue,
 )
@@ -38,6 +41,13 @@ __all__ = [
     "read",
     "read_folder",
 ]
+
+_ORIGINS: dict[int, str] = {
+    ReplyOrigin.MADE: "compiled",
+    ReplyOrigin.MADE_QUICKLY: "first stage",
+    ReplyOrigin.DISK: "disk cache",
+    ReplyOrigin.MEMORY: "memory",
+}
 
 
 class DamagedRecordingError(ValueError):
@@ -58,6 +68,10 @@ class Call:
     """The queue or immediate list that received a command by it; 0 for none."""
     position: int
     """Which command of the queue, counted from 1."""
+    file: str = ""
+    """Of Python programs, where the call comes from; else empty."""
+    line: int = 0
+    function: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +115,10 @@ class Request:
     thread: int
     asked: int
     answered: int
+    origin: str = ""
+    """Where the answer came from: "compiled", "first stage", "disk cache", "memory"; empty if it is not about code."""
+    kernel: str = ""
+    """What was compiled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +212,10 @@ def _read(data: mmap.mmap) -> Recording:
         ring = rings_at + index * head.record_capacity * TRACE_RECORD_BYTES
         used = min(thread.records, head.record_capacity) * TRACE_RECORD_BYTES
         records = data[ring : ring + used]
-        for place in range(0, used, TRACE_RECORD_BYTES):
+        # The oldest first: a line holds for the calls behind it.
+        replaced = thread.records > head.record_capacity
+        first = thread.records % head.record_capacity * TRACE_RECORD_BYTES if replaced else 0
+        for place in (*range(first, used, TRACE_RECORD_BYTES), *range(0, first, TRACE_RECORD_BYTES)):
             reader.add(made, thread.id, TraceRecord.unpack(records, place))
         reader.end_thread()
     for listed in (made.calls, made.commands, made.requests, made.layers, made.graph_steps):
@@ -214,6 +235,8 @@ class _Reader:
         self._functions = [self._signature(text) for text in texts.split(b"\0")[: head.functions]]
         self._pending: list[TraceRecord] = []
         """Layers whose inference has not come yet."""
+        self._line = ("", 0, "")
+        """Where the thread's next calls come from."""
 
     @staticmethod
     def _signature(text: bytes) -> tuple[str, list[str]]:
@@ -237,11 +260,17 @@ class _Reader:
             name, parameters = self._functions[record.what]
             arguments = dict(zip(parameters, record.values, strict=False))
             to.calls.append(
-                Call(name, start, end, thread, record.result, arguments, record.queue, record.position),
+                Call(name, start, end, thread, record.result, arguments, record.queue, record.position, *self._line),
             )
         elif record.kind == TraceKind.EXTENSION:
             name = f"ze{self._text(record.what)}"
-            to.calls.append(Call(name, start, end, thread, record.result, {}, record.queue, record.position))
+            to.calls.append(
+                Call(name, start, end, thread, record.result, {}, record.queue, record.position, *self._line)
+            )
+        elif record.kind == TraceKind.LINE:
+            number = record.values[TraceLineValue.LINE]
+            function = self._text(record.values[TraceLineValue.FUNCTION]) if number else ""
+            self._line = (self._text(record.what), number, function) if number else ("", 0, "")
         elif record.kind == TraceKind.COMMAND:
             command = self._command(thread, record, start, end)
             to.commands.append(command)
@@ -255,11 +284,25 @@ class _Reader:
                 GraphStep(step, self._text(model - 1) if model else "", start, end, thread, nbytes),
             )
         elif record.kind == TraceKind.PLANNING:
-            to.requests.append(Request(self._text(record.what), start, end, thread, *record.values[:2]))
+            to.requests.append(self._request(record, start, end, thread))
+
+    def _request(self, record: TraceRecord, start: int, end: int, thread: int) -> Request:
+        values = record.values
+        subject = values[TraceRequestValue.SUBJECT]
+        return Request(
+            self._text(record.what),
+            start,
+            end,
+            thread,
+            values[TraceRequestValue.ASKED],
+            values[TraceRequestValue.ANSWERED],
+            _ORIGINS.get(values[TraceRequestValue.ORIGIN], ""),
+            self._text(subject - 1) if subject else "",
+        )
 
     def end_thread(self) -> None:
-        """Forget layers of an inference that did not end."""
-        self._pending = []
+        """Forget layers of an inference that did not end, and where calls came from."""
+        self._pending, self._line = [], ("", 0, "")
 
     def _layers(self, command: Command) -> Iterator[Layer]:
         """The layers that the thread recorded inside of the command."""

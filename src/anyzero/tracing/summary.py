@@ -1,4 +1,4 @@
-"""Where the time went, as tables: commands, layers, calls, graph creation, requests to the planner, waits."""
+"""Where the time went, as tables: commands, layers, calls and their lines, graph creation, planner, waits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from anyzero.tracing.recording import Command, Recording
 
-__all__ = ["Row", "call_rows", "command_rows", "graph_rows", "layer_rows", "request_rows", "tables"]
+__all__ = ["Row", "call_rows", "command_rows", "graph_rows", "layer_rows", "line_rows", "request_rows", "tables"]
 
 
 @dataclass(slots=True)
@@ -52,9 +52,23 @@ def call_rows(recordings: Iterable[Recording]) -> list[Row]:
     return _rows((each.name, each.end - each.start, 0) for r in recordings for each in r.calls)
 
 
+def line_rows(recordings: Iterable[Recording]) -> list[Row]:
+    """Lines of Python and the calls that come from them, the most costly first."""
+    return _rows(
+        (f"{each.file}:{each.line} ({each.function})", each.end - each.start, 0)
+        for r in recordings
+        for each in r.calls
+        if each.line
+    )
+
+
 def request_rows(recordings: Iterable[Recording]) -> list[Row]:
-    """Requests to the planner, the most costly first."""
-    return _rows((each.name, each.end - each.start, each.answered) for r in recordings for each in r.requests)
+    """Requests to the planner and where the answers came from, the most costly first."""
+    return _rows(
+        (f"{each.name} ({each.origin})" if each.origin else each.name, each.end - each.start, each.answered)
+        for r in recordings
+        for each in r.requests
+    )
 
 
 def layer_rows(recordings: Iterable[Recording]) -> list[Row]:
@@ -102,6 +116,7 @@ def tables(recordings: list[Recording], *, rows: int = 20) -> Iterator[str]:
         ("calls", call_rows(recordings)),
         ("graph creation", graph_rows(recordings)),
         ("requests to the planner", request_rows(recordings)),
+        ("source lines of calls", line_rows(recordings)),
         ("commands that an event kept waiting", _wait_rows(recordings)),
     ):
         if found:

@@ -32,6 +32,8 @@ class Library:
             self._traced.restype = ctypes.c_void_p
         if os.environ.get("ANYZERO_CHECK"):
             source_lines.tell(self._cdll)
+        if self._traced is not None and os.environ.get("ANYZERO_TRACE"):
+            source_lines.record(self._cdll, self.path)
 
     def __getattr__(self, name: str) -> Any:
         if name not in FUNCTIONS:

@@ -1,17 +1,19 @@
-"""Which line of Python a call of the API comes from, for the driver's check mode.
+"""Which line of Python a call of the API comes from, for the driver's check mode and for recordings.
 
-The driver asks on the thread that called it, and only when it writes a report or notes where something was made.
+Check mode asks on the thread that called it, and only when it writes a report or notes where something was made. For
+recordings, `binding/lines.cpp` notes the line of every call.
 """
 
 from __future__ import annotations
 
 import atexit
 import ctypes
+import os
 import sys
 from pathlib import Path
 from typing import Any
 
-__all__ = ["tell"]
+__all__ = ["record", "stop_recording", "tell"]
 
 _PACKAGE = str(Path(__file__).parents[1])
 _MANAGED = 1 << 31
@@ -41,3 +43,24 @@ def tell(library: ctypes.CDLL) -> None:
     ask_by.argtypes, ask_by.restype = (ctypes.c_void_p,), None
     ask_by(ctypes.cast(_read, ctypes.c_void_p))
     atexit.register(ask_by, None)
+
+
+def record(library: ctypes.CDLL, path: str) -> None:
+    """Have the lines of calls recorded from now on; a recording has begun. `path` is the driver's."""
+    binding = _binding(path)
+    start: Any = binding.anyzero_lines_start
+    start.argtypes, start.restype = (ctypes.c_void_p, ctypes.c_char_p), ctypes.c_bool
+    if start(library._handle, os.fsencode(_PACKAGE + os.sep)):  # noqa: SLF001
+        atexit.register(stop_recording, library, path)
+
+
+def stop_recording(library: ctypes.CDLL, path: str) -> None:
+    """No lines any more, as the recording has ended or the interpreter does."""
+    stop: Any = _binding(path).anyzero_lines_stop
+    stop.argtypes, stop.restype = (ctypes.c_void_p,), None
+    stop(library._handle)  # noqa: SLF001
+    atexit.unregister(stop_recording)
+
+
+def _binding(path: str) -> ctypes.PyDLL:
+    return ctypes.PyDLL(str(Path(path).with_name("libanyzero_calls.so")))

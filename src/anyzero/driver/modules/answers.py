@@ -33,7 +33,7 @@ from anyzero.layouts.module_requests import (
     ModuleVariable,
     PlanRequest,
 )
-from anyzero.layouts.planner import CodeKind, CompileReply, CompileRequest
+from anyzero.layouts.planner import CodeKind, CompileReply, CompileRequest, ReplyOrigin
 from anyzero.wire import Reader, Writer
 
 __all__ = ["build", "compile", "constants", "debug", "improve", "inspect", "link", "native", "restore"]
@@ -63,7 +63,7 @@ def build(request: bytes) -> bytes:
     body, log = _described(plan), "\n".join(warnings)
     if keys := kernels.keys_of(plan):
         builds.keep(request, body, log, keys)
-    return reply(Writer().raw(body), log)
+    return reply(Writer().raw(body), log, origin=ReplyOrigin.MADE)
 
 
 @_build_failures()
@@ -110,7 +110,8 @@ def compile(request: CompileRequest) -> bytes:  # noqa: A001 (the engine's word 
     made = kernels.create(plan, request.name, request.kind, soon=bool(request.soon))
     both = settings().stages == "both"
     fits = both and fits_groups(made.container)
-    return reply(CompileReply(made.container, both and made.provisional, fits).write(Writer()), made.log)
+    compiled = CompileReply(made.container, both and made.provisional, fits)
+    return reply(compiled.write(Writer()), made.log, origin=made.origin)
 
 
 @_build_failures()
@@ -118,7 +119,8 @@ def improve(request: Reader) -> bytes:
     name, x, y, z, build = ImproveRequest.read(request)
     request.end()
     group = (x, y, z) if x and y and z else None
-    return _bytes(kernels.create(_rebuilt(build), name, CodeKind.KERNEL, group=group).container, "")
+    made = kernels.create(_rebuilt(build), name, CodeKind.KERNEL, group=group)
+    return reply(BytesReply(made.container).write(Writer()), origin=made.origin)
 
 
 @lru_cache(maxsize=4)

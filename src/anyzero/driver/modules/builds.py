@@ -8,6 +8,7 @@ linked with no other are kept. Nothing here imports the compiler.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import itertools
 import os
@@ -117,7 +118,9 @@ def _store(environment: Config) -> Cache | None:
 
 
 def _key(request: bytes) -> bytes:
-    content = Writer().raw(_FORMAT).blob(request).text(repr(settings())).text(_planner())
+    # Folders that receive recordings and findings have new names each time, and say nothing about code.
+    environment = dataclasses.replace(settings(), trace=None, check_report=None)
+    content = Writer().raw(_FORMAT).blob(request).text(repr(environment)).text(_planner())
     content.text(provenance.llvm_files()).text(provenance.processor())
     return hashlib.sha256(content.done()).digest()
 

@@ -23,7 +23,7 @@ from anyzero.driver.modules.linking import Reached
 from anyzero.driver.modules.plans import Plan, held
 from anyzero.driver.settings import settings
 from anyzero.layouts.container_head import CONTAINER_MAGIC
-from anyzero.layouts.planner import CodeKind
+from anyzero.layouts.planner import CodeKind, ReplyOrigin
 from anyzero.lazy_dataclass import dataclass
 from anyzero.wire import WireError, Writer
 
@@ -50,6 +50,7 @@ class Made:
     """The compiler's, if it had to run."""
     provisional: bool = False
     """Is this the code of the first stage?"""
+    origin: int = ReplyOrigin.MEMORY
 
 
 Group = tuple[int, int, int]
@@ -119,7 +120,7 @@ def _made(plan: Plan, name: str, kind: int, reached: Reached, soon: bool, group:
             return Made(found)
         content, provisional = builds.stored(store, environment, identity, first) or (None, False)
         if found := _stored(content, ids):
-            return Made(found, provisional=provisional)
+            return Made(found, provisional=provisional, origin=ReplyOrigin.DISK)
     _verify(plan, name, kind, reached)
     kernel = _compile(plan, name, kind, [other.module for other in reached.plans], replace(options, quick=soon))
     _check_amounts(kernel)
@@ -127,7 +128,8 @@ def _made(plan: Plan, name: str, kind: int, reached: Reached, soon: bool, group:
     made = container.encode(Container(placed, identity[:16], plan.digest[:16], function=kind == CodeKind.FUNCTION))
     if store:
         store.store(first if kernel.provisional else identity, made)
-    return Made(container.relink(made, ids), kernel.log, kernel.provisional)
+    origin = ReplyOrigin.MADE_QUICKLY if kernel.provisional else ReplyOrigin.MADE
+    return Made(container.relink(made, ids), kernel.log, kernel.provisional, origin)
 
 
 def _stored(found: bytes | None, ids: Sequence[int]) -> bytes | None:

@@ -12,7 +12,7 @@ from anyzero.driver.answering import answering, reply
 from anyzero.driver.modules import builds
 from anyzero.driver.modules.container_head import fits_groups
 from anyzero.driver.settings import settings
-from anyzero.layouts.planner import CompileReply, CompileRequest
+from anyzero.layouts.planner import CompileReply, CompileRequest, ReplyOrigin
 from anyzero.wire import Reader, Writer
 
 __all__ = ["build", "compile", "constants", "debug", "improve", "inspect", "link", "native", "restore"]
@@ -25,7 +25,7 @@ def build(request: Reader) -> bytes:
     found = builds.find(asked)
     if found is not None:
         body, log = found
-        return reply(Writer().raw(body), log)
+        return reply(Writer().raw(body), log, origin=ReplyOrigin.DISK)
     from anyzero.driver.modules import answers
 
     return answers.build(asked)
@@ -40,7 +40,8 @@ def compile(request: Reader) -> bytes:  # noqa: A001 (the engine's word for it)
     if found is not None:
         container, provisional = found
         both = settings().stages == "both"
-        return reply(CompileReply(container, both and provisional, both and fits_groups(container)).write(Writer()))
+        made = CompileReply(container, both and provisional, both and fits_groups(container))
+        return reply(made.write(Writer()), origin=ReplyOrigin.DISK)
     from anyzero.driver.modules import answers
 
     return answers.compile(asked)

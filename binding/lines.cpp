@@ -1,0 +1,180 @@
+// Lines of Python for recordings: the innermost frame outside of this package.
+//
+// Functions that this library binds note their line before they release the interpreter's lock. Calls through ctypes have released
+// it when the driver asks; they get it back for the moment. Other callers hold locks that this must not wait behind: they have no
+// line.
+#include "lines.h"
+
+#include <dlfcn.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <string>
+
+#include "../engine/trace/source_lines.h"
+#include "../engine/trace/ticks.h"
+#include "links.h"
+
+namespace {
+
+using Object = void*;
+
+// What Python has to offer, found where this library is loaded.
+struct Python {
+  Object (*frame)();
+  Object (*back)(Object frame);
+  Object (*code)(Object frame);
+  int (*line)(Object frame);
+  Object (*attribute)(Object, const char* name);
+  const char* (*text)(Object, ssize_t* size);
+  void (*keep)(Object);
+  void (*drop)(Object);
+  void (*clear_error)();
+  int (*ensure)();
+  void (*release)(int);
+  Object (*own_state)();
+};
+Python py;
+
+// The driver's side of it.
+uint64_t (*number_of)(const char* file, const char* function, uint32_t line);
+void (*note)(uint64_t line);
+
+std::string package;  // its folder
+
+// A code object, which the entry keeps: another one cannot come to lie there.
+struct Known {
+  Object code;
+  uint64_t place;  // of its line 0; 0 for code of the package
+};
+constexpr size_t kKnown = 256;
+Known known[kKnown];
+
+template <class T>
+bool find(T& place, const char* name) {
+  place = reinterpret_cast<T>(dlsym(RTLD_DEFAULT, name));
+  return place != nullptr;
+}
+
+bool find_all() {
+  static const bool found = find(py.frame, "PyEval_GetFrame") && find(py.back, "PyFrame_GetBack") &&
+                            find(py.code, "PyFrame_GetCode") && find(py.line, "PyFrame_GetLineNumber") &&
+                            find(py.attribute, "PyObject_GetAttrString") && find(py.text, "PyUnicode_AsUTF8AndSize") &&
+                            find(py.keep, "Py_IncRef") && find(py.drop, "Py_DecRef") && find(py.clear_error, "PyErr_Clear") &&
+                            find(py.ensure, "PyGILState_Ensure") && find(py.release, "PyGILState_Release") &&
+                            find(py.own_state, "PyGILState_GetThisThreadState");
+  return found;
+}
+
+std::string attribute_of(Object code, const char* name) {
+  Object value = py.attribute(code, name);
+  const char* text = value ? py.text(value, nullptr) : nullptr;
+  std::string found = text ? text : "?";
+  if (!text) py.clear_error();
+  if (value) py.drop(value);
+  return found;
+}
+
+const Known& look_up(Object code) {
+  Known& entry = known[reinterpret_cast<uintptr_t>(code) / 32 % kKnown];
+  if (entry.code == code) return entry;
+  const std::string file = attribute_of(code, "co_filename");
+  const bool own = file.compare(0, package.size(), package) == 0;
+  const uint64_t place = own ? 0 : number_of(file.c_str(), attribute_of(code, "co_qualname").c_str(), 0);
+  if (entry.code) py.drop(entry.code);
+  py.keep(code);
+  return entry = {code, place};
+}
+
+// With the interpreter's lock.
+uint64_t line_now() {
+  Object frame = py.frame();
+  if (frame) py.keep(frame);
+  uint64_t found = 0;
+  while (frame && !found) {
+    Object code = py.code(frame);
+    found = look_up(code).place;
+    py.drop(code);
+    if (found) {
+      found += static_cast<uint32_t>(py.line(frame));
+      py.drop(frame);
+    } else {
+      Object outer = py.back(frame);
+      py.drop(frame);
+      frame = outer;
+    }
+  }
+  return found;
+}
+
+bool is_of_ctypes(const void* caller) {
+  Dl_info object{};
+  if (!dladdr(caller, &object) || !object.dli_fname) return false;
+  const char* slash = std::strrchr(object.dli_fname, '/');
+  const char* name = slash ? slash + 1 : object.dli_fname;
+  return std::strncmp(name, "libffi", 6) == 0 || std::strncmp(name, "_ctypes", 7) == 0;
+}
+
+bool is_ctypes(const void* caller) {
+  // Calls come from few places. An entry is an address and, in the highest bit, which no address has, the answer.
+  constexpr uintptr_t kYes = uintptr_t{1} << 63;
+  static std::atomic<uintptr_t> answers[256];
+  const auto address = reinterpret_cast<uintptr_t>(caller);
+  if (!address) return false;
+  std::atomic<uintptr_t>& answer = answers[address % std::size(answers)];
+  const uintptr_t found = answer.load(std::memory_order_relaxed);
+  if ((found & ~kYes) == address) return found & kYes;
+  const bool yes = is_of_ctypes(caller);
+  answer.store(address | (yes ? kYes : 0), std::memory_order_relaxed);
+  return yes;
+}
+
+uint64_t line_of_call(const void* caller) {
+  if (!lines_wanted.load(std::memory_order_relaxed) || !is_ctypes(caller) || !py.own_state()) return 0;
+  const int state = py.ensure();
+  const uint64_t found = line_now();
+  py.release(state);
+  return found;
+}
+
+}  // namespace
+
+std::atomic<bool> lines_wanted{false};
+
+void note_line() {
+  // To find a line takes about a microsecond. In bursts of short calls not every one has its line: the search may take 1 / kShare
+  // of the thread's time.
+  constexpr uint64_t kShare = 30;
+  static thread_local uint64_t next = 0;
+  const uint64_t begin = anyzero::ticks();
+  if (begin < next) return note(anyzero::kNoLine);
+  note(line_now());
+  const uint64_t end = anyzero::ticks();
+  next = end + (end - begin) * kShare;
+}
+
+// Begins to tell the lines of calls, to the recording that has begun; false where this Python has no way. `folder` is the
+// package's. Called with the interpreter's lock, as its counterpart is.
+EXPORTED bool anyzero_lines_start(void* driver, const char* folder) {
+  void (*ask_by)(uint64_t (*)(const void*)) = nullptr;
+  ask_by = reinterpret_cast<decltype(ask_by)>(dlsym(driver, "zexTraceLinesBy"));
+  number_of = reinterpret_cast<decltype(number_of)>(dlsym(driver, "zexTraceLine"));
+  note = reinterpret_cast<decltype(note)>(dlsym(driver, "zexTraceNoteLine"));
+  if (!ask_by || !number_of || !note || !find_all()) return false;
+  package = folder;
+  // Places are those of one recording.
+  for (Known& entry : known) {
+    if (entry.code) py.drop(entry.code);
+    entry = {};
+  }
+  lines_wanted.store(true);
+  ask_by(line_of_call);
+  return true;
+}
+
+EXPORTED void anyzero_lines_stop(void* driver) {
+  lines_wanted.store(false);
+  if (void* found = dlsym(driver, "zexTraceLinesBy")) reinterpret_cast<void (*)(void*)>(found)(nullptr);
+}

@@ -1,0 +1,15 @@
+// The tracing layer: functions that call the callbacks of the active tracers before and after the driver's.
+#pragma once
+
+#include "dispatch.h"
+#include "tables.h"
+
+namespace anyzero::loader {
+
+// Every function with the layer in between. Functions that cannot be traced, of tools and system management, are passed on.
+extern const Functions traced;
+
+// The same as tables, for a loader above this one that has a switch of its own.
+Tables& traced_tables();
+
+}  // namespace anyzero::loader
