@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from anyzero.cluster.process_context import context as context
     from anyzero.cluster.inventory import ClusterDevice as ClusterDevice
     from anyzero.cluster.inventory import devices as devices
+    from anyzero.cluster.launch import START as START
     from anyzero.cluster.launch import run as run
     from anyzero.cluster.local import LocalZeroCluster as LocalZeroCluster
     from anyzero.cluster.registration import register as register
@@ -38,6 +39,7 @@ _HOMES: Final = {
     "ClusterDevice": "inventory",
     "LocalZeroCluster": "local",
     "Overloaded": "serving",
+    "START": "launch",
     "Service": "serving",
     "SpillError": "spilling",
     "context": "process_context",

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ class WorkerSetup(WorkerPlugin):
         if self.processors:
             _keep_to(self.processors)
         register()
+        import_module("anyzero.cluster.arrays")  # by which Dask's array functions know buffers
         context()
         self._worker = worker
         with contextlib.suppress(ValueError):  # a worker that does not listen has no address, and nothing to tell
