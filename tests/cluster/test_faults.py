@@ -66,9 +66,16 @@ def test_a_cut_launch_survives_a_killed_worker(
     client.wait_for_workers(2, timeout=PATIENCE)
 
 
-def test_a_task_that_kills_every_worker_is_an_error(client: Any, workers: list[str]) -> None:
-    with pytest.raises(KilledWorker):
-        client.submit(lambda: os.kill(os.getpid(), signal.SIGKILL), pure=False, workers=workers[0]).result(PATIENCE)
+def test_a_task_that_kills_its_workers_is_an_error(client: Any, workers: list[str]) -> None:
+    def allow(failures: int, dask_scheduler: Any) -> None:
+        dask_scheduler.allowed_failures = failures
+
+    client.run_on_scheduler(allow, 0)  # one instead of four dead workers
+    try:
+        with pytest.raises(KilledWorker):
+            client.submit(lambda: os.kill(os.getpid(), signal.SIGKILL), pure=False).result(PATIENCE)
+    finally:
+        client.run_on_scheduler(allow, 3)
     client.wait_for_workers(2, timeout=PATIENCE)
 
 

@@ -81,8 +81,8 @@ def map(  # noqa: A001 (Dask's and Python's own word for it)
     The kernel's first parameter is its output, a new buffer with the shape of the chunk, of `dtype` or that of the
     first array. The others are `args`: arrays, which have the same chunks, and numbers. It is launched for as many
     work-items as a chunk has elements, or for ``grid(shape)``: ``grid=lambda shape: shape[::-1]`` is a work-item for
-    each element of a matrix, with the columns as x. `az.elementwise` and other functions of buffers are called with the
-    arrays instead, and return the chunk.
+    each element of a matrix, with the columns as x. An `az.elementwise` is called the same way; any other function gets
+    the chunks of the arrays, and returns that of the result.
 
     With `depth`, chunks have so many more elements of their neighbours on each side (a halo, as stencils need it); the
     output has the same shape, and its halo is cut off. At the edges of the array `boundary` says what is there:
@@ -147,10 +147,13 @@ class _Chunk:
         shape = given[0].shape
         for at, number in self.numbers:
             given.insert(at, number)
-        if not hasattr(self.kernel, "__getitem__"):
+        if not isinstance(self.kernel, az.Elementwise) and not hasattr(self.kernel, "__getitem__"):
             made: az.Buffer = self.kernel(*given)
             return made
         out = context().buffer(shape, self.dtype)
+        if out.size and isinstance(self.kernel, az.Elementwise):
+            self.kernel(out, *given)
+            return out
         if out.size:
             sizes = out.size if self.grid is None else self.grid(shape)
             self.kernel[sizes](out, *given, **({} if self.group is None else {"group": self.group}))
