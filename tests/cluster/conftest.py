@@ -6,11 +6,10 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+import distributed
 import pytest
 
 import anyzero as az
-
-distributed = pytest.importorskip("distributed", reason="NOT TESTED: anyzero.cluster, which needs Dask")
 
 
 @pytest.fixture(scope="session")

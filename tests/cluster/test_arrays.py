@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import dask
+import dask.array as da
 import numpy as np
 import pytest
 
 import anyzero as az
-
-pytest.importorskip("distributed", reason="NOT TESTED: anyzero.cluster, which needs Dask")
-
-import dask
-import dask.array as da
-
 from anyzero.cluster import launch
 from tests.cluster import tasks
 
@@ -98,7 +94,9 @@ def test_reductions_form_a_tree(client: Any, workers: list[str]) -> None:
 
 def test_functions_of_buffers_are_mapped_too(here: None) -> None:
     x = az.cluster.to_device(da.arange(10, chunks=4, dtype=np.float32))
-    np.testing.assert_array_equal(host(az.cluster.map(az.elementwise("y = x + i"), x)), [0, 2, 4, 6, 4, 6, 8, 10, 8, 10])
+    np.testing.assert_array_equal(
+        host(az.cluster.map(az.elementwise("y = x + i"), x)), [0, 2, 4, 6, 4, 6, 8, 10, 8, 10]
+    )
 
 
 def test_wrong_arrays_are_refused() -> None:

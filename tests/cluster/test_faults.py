@@ -7,16 +7,12 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import dask.array as da
 import numpy as np
 import pytest
-
-import anyzero as az
-
-pytest.importorskip("distributed", reason="NOT TESTED: anyzero.cluster, which needs Dask")
-
-import dask.array as da
 from distributed import KilledWorker
 
+import anyzero as az
 from tests.cluster import tasks
 from tests.patience import PATIENCE
 

@@ -11,14 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-import anyzero as az
-
-pytest.importorskip("distributed", reason="NOT TESTED: anyzero.cluster, which needs Dask")
-pytest.importorskip("cryptography", reason="NOT TESTED: TLS of clusters, whose certificates need cryptography")
-
 from distributed import Client, Scheduler, Security, Worker
 
+import anyzero as az
 from anyzero.cluster.worker_setup import WorkerSetup
 from tests.cluster import tasks
 
@@ -52,7 +47,7 @@ def test_only_holders_of_a_certificate_are_heard(tmp_path: Path) -> None:
     async def run() -> None:
         security = Security.temporary()
         stranger = Security.temporary()  # of another authority
-        options = {"security": security, "host": "127.0.0.1", "dashboard": False}
+        options = {"security": security, "host": "127.0.0.1", "dashboard": False, "dashboard_address": "127.0.0.1:0"}
         async with (
             Scheduler(port=0, protocol="tls://", **options) as scheduler,
             Worker(scheduler.address, nthreads=1, plugins=[WorkerSetup()], **options) as worker,

@@ -10,9 +10,6 @@ import numpy as np
 import pytest
 
 import anyzero as az
-
-pytest.importorskip("distributed", reason="NOT TESTED: anyzero.cluster, which needs Dask")
-
 from anyzero.cluster import metrics, replica
 from anyzero.cluster.serving import Service
 from tests.cluster import tasks

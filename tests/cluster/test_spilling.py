@@ -10,9 +10,6 @@ import numpy as np
 import pytest
 
 import anyzero as az
-
-pytest.importorskip("distributed", reason="NOT TESTED: anyzero.cluster, which needs Dask")
-
 from anyzero.cluster.spilling import DeviceHostDisk, SpillError, device_bytes
 
 SIZE = 1 << 16
@@ -21,6 +18,12 @@ SIZE = 1 << 16
 def mapping(folder: Path, **changes: Any) -> DeviceHostDisk:
     limits = {"device_limit": 4 * SIZE, "target": 4 * SIZE, "ceiling": 12 * SIZE, **changes}
     return DeviceHostDisk(str(folder), **limits)
+
+
+def fill(data: DeviceHostDisk, kept: list[int]) -> None:
+    for number in range(100):
+        data[number] = value(number)
+        kept.append(number)
 
 
 def value(number: int) -> az.Buffer:
@@ -92,11 +95,9 @@ def full(*_: Any) -> None:
 def test_a_full_disk_is_an_error_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = mapping(tmp_path)
     monkeypatch.setattr(type(data.host.slow.data.d), "__setitem__", full)
-    kept = []
+    kept: list[int] = []
     with pytest.raises(SpillError, match="local-directory"):
-        for number in range(100):
-            data[number] = value(number)
-            kept.append(number)
+        fill(data, kept)
     assert 8 <= len(kept) < 16
     assert data.evict() == -1
     monkeypatch.undo()
@@ -106,7 +107,5 @@ def test_a_full_disk_is_an_error_and_loses_nothing(tmp_path: Path, monkeypatch: 
 
 def test_dasks_limit_of_the_disk_holds(tmp_path: Path) -> None:
     data = mapping(tmp_path, max_spill=2000)
-    random = np.random.default_rng(1)  # which no compression makes smaller
     with pytest.raises(SpillError):
-        for number in range(100):
-            data[number] = az.cluster.context().to_device(random.integers(0, 255, SIZE, np.uint8))
+        fill(data, [])

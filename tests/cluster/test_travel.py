@@ -8,14 +8,10 @@ from typing import Any
 import cloudpickle
 import numpy as np
 import pytest
-
-import anyzero as az
-
-pytest.importorskip("distributed", reason="NOT TESTED: anyzero.cluster, which needs Dask")
-
 from dask.sizeof import sizeof
 from distributed.protocol import deserialize, serialize
 
+import anyzero as az
 from anyzero.cluster import buffers, neighbours
 from tests.cluster import tasks
 

@@ -8,9 +8,6 @@ from typing import Any
 import pytest
 
 import anyzero as az
-
-pytest.importorskip("distributed", reason="NOT TESTED: anyzero.cluster, which needs Dask")
-
 from anyzero.cluster.placement import Seat, nanny_options, seats
 from anyzero.cluster.worker import _plan, main
 from anyzero.cluster.worker_options import add_options

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import openvino as ov
 import pytest
-
-import anyzero as az
-
-pytest.importorskip("distributed", reason="NOT TESTED: served models, which need Dask")
-ov = pytest.importorskip("openvino", reason="NOT TESTED: served models, which need OpenVINO")
-
 from openvino import opset13 as op
 
+import anyzero as az
 from anyzero.cluster import replica
 
 

@@ -7,7 +7,7 @@ host gets those of host and shared memory, while device memory says that it has 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,8 @@ from anyzero.arrays.layout import broadcast
 from anyzero.arrays.view import array_of, part
 
 __all__ = ["called"]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _FUNCTIONS: Final[dict[Any, Callable[..., Any]]] = {}
 
@@ -42,8 +44,8 @@ def _on_host(value: Any) -> Any:
     return np.asarray(value) if isinstance(value, Buffer) else value
 
 
-def _defines(function: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def add(ours: Callable[..., Any]) -> Callable[..., Any]:
+def _defines(function: Any) -> Callable[[_Function], _Function]:
+    def add(ours: _Function) -> _Function:
         _FUNCTIONS[function] = ours
         return ours
 
@@ -181,7 +183,9 @@ def _new(a: Buffer, dtype: Any, shape: Any) -> Buffer:
 
 
 @_defines(np.empty_like)
-def _empty_like(prototype: Buffer, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None) -> Buffer:
+def _empty_like(
+    prototype: Buffer, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None
+) -> Buffer:
     return _new(prototype, dtype, shape)
 
 

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from anyzero.cluster.arrays import reduce as reduce
     from anyzero.cluster.arrays import to_device as to_device
     from anyzero.cluster.arrays import to_host as to_host
-    from anyzero.cluster.process_context import context as context
     from anyzero.cluster.inventory import ClusterDevice as ClusterDevice
     from anyzero.cluster.inventory import devices as devices
     from anyzero.cluster.launch import START as START
     from anyzero.cluster.launch import run as run
     from anyzero.cluster.local import LocalZeroCluster as LocalZeroCluster
+    from anyzero.cluster.process_context import context as context
     from anyzero.cluster.registration import register as register
     from anyzero.cluster.serving import Overloaded as Overloaded
     from anyzero.cluster.serving import Service as Service
@@ -55,7 +55,7 @@ _HOMES: Final = {
 
 
 def __getattr__(name: str) -> Any:
-    """Loads what is asked for: Dask looks into this package whenever it starts, and most programs want nothing of it."""
+    """Loads what is asked for: Dask looks into this package whenever it starts, and most programs need nothing here."""
     if name == "__all__":
         return sorted(_HOMES)
     if name not in _HOMES:

@@ -25,7 +25,7 @@ def _meta(ndim: int, dtype: npt.DTypeLike) -> az.Buffer:
     return context().empty((0,) * ndim, dtype)
 
 
-@numel_lookup.register(az.Buffer)  # type: ignore[untyped-decorator] (Dask has no types)
+@numel_lookup.register(az.Buffer)
 def _numel(x: az.Buffer, **options: Any) -> az.Buffer:
     """How many elements a mean or a variance is of, as Dask counts them along axes."""
     axis, keepdims = options.get("axis"), options.get("keepdims", False)
@@ -99,7 +99,8 @@ def map(  # noqa: A001 (Dask's and Python's own word for it)
     arrays = [each for each in args if isinstance(each, da.Array)]
     if not arrays:
         raise az.InvalidArgument(
-            "az.cluster.map takes a Dask array", remedy="az.cluster.to_device(da.from_array(array, chunks=…)) makes one."
+            "az.cluster.map takes a Dask array",
+            remedy="az.cluster.to_device(da.from_array(array, chunks=…)) makes one.",
         )
     if len({each.chunks for each in arrays}) > 1:
         raise az.InvalidArgument(
@@ -183,10 +184,7 @@ def reduce(reduction: az.Reduction, *arrays: da.Array, split_every: int = 8, **n
         raise az.InvalidArgument(f"split_every={split_every}: at least 2 results are combined at a time")
     dtype = np.result_type(*(each.dtype for each in arrays)) if reduction.dtype is None else reduction.dtype
     again = az.reduction("x", reduction.combine, neutral=reduction.neutral, dtype=dtype)
-    level = [
-        blocks
-        for blocks in zip(*(each.to_delayed().ravel() for each in arrays), strict=True)
-    ]
+    level = list(zip(*(each.to_delayed().ravel() for each in arrays), strict=True))
     first = dask.delayed(_partial, pure=True)
     combine = dask.delayed(_combined, pure=True)
     parts = [first(reduction, numbers, *blocks) for blocks in level]
@@ -201,5 +199,5 @@ def _partial(reduction: az.Reduction, numbers: dict[str, Any], *blocks: Any) -> 
 
 
 def _combined(reduction: az.Reduction, *parts: az.Buffer) -> az.Buffer:
-    found: az.Buffer = reduction(np.stack([_upload(each) for each in parts]))  # type: ignore[call-overload]
+    found: az.Buffer = reduction(np.stack([_upload(each) for each in parts]))
     return found

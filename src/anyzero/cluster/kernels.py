@@ -105,9 +105,7 @@ def reduced_function(function: Function) -> tuple[Any, ...]:
 
 
 def _restored_function(definition: bytes) -> Function:
-    made: Function = _kept(
-        hashlib.sha256(b"function" + definition).digest(), lambda: Function(_function(definition))
-    )
+    made: Function = _kept(hashlib.sha256(b"function" + definition).digest(), lambda: Function(_function(definition)))
     return made
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import threading
 import time
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from distributed import Client, CancelledError, KilledWorker, as_completed, get_client
+from distributed import CancelledError, Client, KilledWorker, as_completed, get_client
 
 import anyzero as az
 from anyzero.cluster.inventory import devices
@@ -54,7 +55,7 @@ def parts(rows: int, weights: Sequence[float], step: int = 1) -> list[tuple[int,
     total = sum(weights)
     ends = np.cumsum(weights) / total * rows
     cuts = [0, *(min(rows, round(end / step) * step) for end in ends[:-1]), rows]
-    return list(zip(cuts, cuts[1:], strict=False))
+    return list(itertools.pairwise(cuts))
 
 
 def run(
@@ -75,8 +76,8 @@ def run(
     to every device. `az.cluster.START` is a number: the first row of the device's part.
 
     `out` names the arrays that the kernel writes: they are cut, filled in place, and returned. Devices get rows
-    by the speed that earlier runs of the kernel have measured, and at first by their threads. If a worker dies, its part
-    runs elsewhere.
+    by the speed that earlier runs of the kernel have measured, and at first by their threads. If a worker dies, its
+    part runs elsewhere.
 
     >>> from distributed import Client
     >>> @az.kernel
@@ -135,7 +136,7 @@ def run(
     left = len(todo)
     while left:
         future = next(running)
-        worker, low, high, attempt = about[future.key]
+        _worker, low, high, attempt = about[future.key]
         try:
             found, seconds, where, warm = future.result()
         except (CancelledError, KilledWorker, OSError):
@@ -159,7 +160,9 @@ def _positions(kernel: Any, names: Sequence[int | str], values: Sequence[Any]) -
             function = getattr(kernel, "__wrapped__", None)
             known = list(inspect.signature(function).parameters) if function else []
             if each not in known:
-                raise az.InvalidArgument(f"the kernel has no parameter {each!r}; it has {', '.join(known) or 'no names'}")
+                raise az.InvalidArgument(
+                    f"the kernel has no parameter {each!r}; it has {', '.join(known) or 'no names'}"
+                )
             each = known.index(each)
         if not 0 <= each < len(values):
             raise az.InvalidArgument(f"there is no argument {each}; {len(values)} are given")

@@ -13,7 +13,7 @@ from anyzero.cluster.placement import nanny_options, seats
 __all__ = ["LocalZeroCluster"]
 
 
-class LocalZeroCluster(SpecCluster):  # type: ignore[misc] (Dask has no types)
+class LocalZeroCluster(SpecCluster):
     """One worker process for each device or tile of this machine, with a scheduler beside them.
 
     `topology` gives the workers other devices than this process has, as in ANYZERO_DEVICES: ``"cpu:tiles=4"`` is four
@@ -22,8 +22,8 @@ class LocalZeroCluster(SpecCluster):  # type: ignore[misc] (Dask has no types)
     tells the scheduler the resources ``device``, its backend (``cpu``) and ``device-memory``.
 
     Memory limits are those of the device: values beyond `device_memory_limit` go to the host, and beyond Dask's share
-    of `memory_limit` to `local_directory`. `security` is Dask's, with TLS. What else is given goes to the
-    workers (`distributed.Worker`).
+    of `memory_limit` to `local_directory`. `security` is Dask's, with TLS. The dashboard has any free port, or
+    `dashboard_address` (``":8787"``); None is none. What else is given goes to the workers (`distributed.Worker`).
 
     >>> from distributed import Client
     >>> with az.cluster.LocalZeroCluster(topology="cpu:tiles=2") as cluster, Client(cluster) as client:
@@ -45,7 +45,7 @@ class LocalZeroCluster(SpecCluster):  # type: ignore[misc] (Dask has no types)
         security: Security | bool | None = None,
         host: str = "127.0.0.1",
         scheduler_port: int = 0,
-        dashboard_address: str | None = ":0",
+        dashboard_address: str | None = "auto",
         protocol: str | None = None,
         local_directory: str | None = None,
         name: str | None = None,
@@ -54,12 +54,10 @@ class LocalZeroCluster(SpecCluster):  # type: ignore[misc] (Dask has no types)
         **worker_options: Any,
     ) -> None:
         variables = {**(environment or {}), **({"ANYZERO_DEVICES": topology} if topology else {})}
-        if security is True:
-            security = Security.temporary()
-        security = security or Security()
-        protocol = protocol or ("tls://" if security.require_encryption else "tcp://")
+        trusted: Any = Security.temporary() if security is True else security or Security()
+        protocol = protocol or ("tls://" if trusted.require_encryption else "tcp://")
         places = seats(variables, devices)
-        common = {"host": host, "security": security, "protocol": protocol, "local_directory": local_directory}
+        common = {"host": host, "security": trusted, "protocol": protocol, "local_directory": local_directory}
         workers = {}
         for at, seat in enumerate(places):
             options = nanny_options(
@@ -71,24 +69,28 @@ class LocalZeroCluster(SpecCluster):  # type: ignore[misc] (Dask has no types)
                 resources=resources,
                 nthreads=threads_per_worker,
             )
-            served = {"silence_logs": silence_logs, "dashboard": dashboard_address is not None, "dashboard_address": f"{host}:0"}
+            served = {
+                "silence_logs": silence_logs,
+                "dashboard": dashboard_address is not None,
+                "dashboard_address": f"{host}:0",
+            }
             workers[at] = {"cls": Nanny, "options": {**common, **served, **options, **worker_options}}
         scheduler = {
             "cls": Scheduler,
             "options": {
                 "host": host,
                 "port": scheduler_port,
-                "security": security,
+                "security": trusted,
                 "protocol": protocol,
                 "dashboard": dashboard_address is not None,
-                "dashboard_address": dashboard_address,
+                "dashboard_address": f"{host}:0" if dashboard_address in (None, "auto") else dashboard_address,
             },
         }
         self.seats = places
         super().__init__(
             workers=workers,
             scheduler=scheduler,
-            security=security,
+            security=trusted,
             asynchronous=asynchronous,
             silence_logs=silence_logs,
             name=name,

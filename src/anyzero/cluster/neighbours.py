@@ -85,8 +85,8 @@ def announce(address: str) -> az.Buffer | None:
     path = _file(place, address)
     scratch = path.with_suffix(f".{os.getpid()}")
     try:
-        with open(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            json.dump(told, file)
+        scratch.touch(mode=0o600, exist_ok=False)
+        scratch.write_text(json.dumps(told))
         scratch.replace(path)
     except OSError:
         return None

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import dask
-from distributed.system import MEMORY_LIMIT
 from dask.utils import parse_bytes
+from distributed.system import MEMORY_LIMIT
 
 import anyzero as az
 from anyzero.cluster.spilling import DeviceHostDisk

@@ -317,6 +317,4 @@ def serve(
             f"no worker has an NPU for {sent.name}",
             remedy="Start one: LocalZeroCluster(devices=['npu']), or anyzero worker SCHEDULER --device npu.",
         )
-    return Service(
-        caller, sent, workers, batch=size, wait=wait, queue=queue, in_flight=in_flight, retries=retries
-    )
+    return Service(caller, sent, workers, batch=size, wait=wait, queue=queue, in_flight=in_flight, retries=retries)

@@ -157,8 +157,8 @@ class DeviceHostDisk(MutableMapping[Any, Any]):
             del self.host[key]
             raise SpillError(
                 f"the worker holds {held + self.device_total} bytes of values in memory, and the disk takes no more",
-                remedy="Free space in its local directory, name another one (--local-directory), raise the memory limit "
-                "or Dask's setting distributed.worker.memory.max-spill, or add workers.",
+                remedy="Free space in its local directory, name another one (--local-directory), raise the memory "
+                "limit or Dask's setting distributed.worker.memory.max-spill, or add workers.",
             )
 
     # What Dask's memory monitor uses
@@ -169,7 +169,7 @@ class DeviceHostDisk(MutableMapping[Any, Any]):
         return len(self.device) + len(self.host.fast)
 
     def evict(self) -> int:
-        """Move the least recently used value of the host to disk, or one of the device to the host; -1 if that fails."""
+        """Move the least recently used value of the host to disk, or one of the device to the host; -1 on failure."""
         if self.host.fast:
             return int(self.host.evict())
         try:

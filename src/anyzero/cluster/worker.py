@@ -30,7 +30,7 @@ def run(chosen: argparse.Namespace) -> int:
         )
     try:
         return asyncio.run(_run(chosen))
-    except (OSError, asyncio.TimeoutError) as error:
+    except (TimeoutError, OSError) as error:
         raise az.Unavailable(
             f"the scheduler is not reached: {error}", remedy="Does `dask scheduler` run there, and is its port open?"
         ) from error
@@ -103,8 +103,8 @@ async def _run(chosen: argparse.Namespace) -> int:
         await worker
         await worker.finished()
 
-    serving = asyncio.gather(*map(serve, workers))
-    stopped = loop.create_task(ended.wait())
+    serving: asyncio.Future[Any] = asyncio.gather(*map(serve, workers))
+    stopped: asyncio.Future[Any] = loop.create_task(ended.wait())
     try:
         await asyncio.wait([serving, stopped], return_when=asyncio.FIRST_COMPLETED)
         if serving.done():

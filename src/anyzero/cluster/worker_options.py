@@ -22,9 +22,13 @@ cluster` shows SLURM and Kubernetes.
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add them to the parser of the command."""
     add = parser.add_argument
-    add("scheduler", nargs="?", metavar="SCHEDULER", help="its address, tcp://host:8786; default DASK_SCHEDULER_ADDRESS")
+    add(
+        "scheduler", nargs="?", metavar="SCHEDULER", help="its address, tcp://host:8786; default DASK_SCHEDULER_ADDRESS"
+    )
     add("--scheduler-file", metavar="FILE", help="the file that the scheduler wrote its address to")
-    add("--device", action="append", dest="chosen", metavar="SELECTOR", help="a device or tile: 0, 0.1, npu; repeatable")
+    add(
+        "--device", action="append", dest="chosen", metavar="SELECTOR", help="a device or tile: 0, 0.1, npu; repeatable"
+    )
     add("--devices", metavar="D", help="the devices that there are, as in ANYZERO_DEVICES: cpu:tiles=4")
     add("--name", metavar="NAME", help="the worker's name; several get NAME-0, NAME-1, …")
     add("--nthreads", type=int, default=1, metavar="N", help="tasks at a time on a worker; default 1")
@@ -39,7 +43,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--tls-cert", metavar="FILE", help="this worker's certificate, PEM")
     add("--tls-key", metavar="FILE", help="its private key, PEM")
     add("--death-timeout", metavar="SECONDS", help="end after so long without a scheduler")
-    add("--dashboard-address", default=":0", metavar="ADDRESS", help="of the worker's metrics and dashboard; default :0")
+    add(
+        "--dashboard-address", default=":0", metavar="ADDRESS", help="of the worker's metrics and dashboard; default :0"
+    )
     add("--dashboard", action=argparse.BooleanOptionalAction, default=True, help="serve it")
     add("--nanny", action=argparse.BooleanOptionalAction, default=True, help="start a worker anew when it ends early")
     add("--nworkers", metavar="N", help="accepted for job systems; there is one for each device")
