@@ -225,8 +225,12 @@ INSTALLED ?= $(BIN)/python
 pages:  ## run the code of all pages, each in an empty folder; INSTALLED=PYTHON names one with the package
 	@$(BIN)/python -m tests.examples.pages --python $(INSTALLED)
 
+.PHONY: dashboard
+dashboard: build  ## take a picture of a cluster's dashboard for the site, into build (needs dask[diagnostics] and Chromium)
+	@$(BIN)/python -m website.dashboard
+
 .PHONY: screenshots
-screenshots: docs  ## take pictures of the site's main pages in a headless Chromium, into build/screenshots
+screenshots: dashboard docs  ## take pictures of the site's main pages in a headless Chromium, into build/screenshots
 	@$(BIN)/python -m website.screenshots
 
 # Loads from glibc 2.28 on, which `auditwheel` confirms; one wheel serves every Python 3.

@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT))  # mkdocs loads this file by its path
 from mkdocs.exceptions import PluginError  # noqa: E402
 from mkdocs.structure.files import File  # noqa: E402
 
-from website import pages  # noqa: E402
+from website import dashboard, pages  # noqa: E402
 
 FOREIGN = re.compile(
     r'<(?:script|img|iframe)[^>]* src="https?:[^"]*"|<link[^>]* rel="?stylesheet"?[^>]* href="https?:[^"]*"'
@@ -32,12 +32,16 @@ def on_files(files: Any, config: Any) -> Any:
         files.append(File.generated(config, name, content=text))
     css = (ROOT / "website" / "site.css").read_text()
     files.append(File.generated(config, "assets/site.css", content=css))
+    if dashboard.PICTURE.is_file():
+        files.append(File.generated(config, dashboard.PICTURE.name, content=dashboard.PICTURE.read_bytes()))
     return files
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Pages of docs/ in the form that mkdocs reads."""
     name = page.file.src_uri
+    if dashboard.PICTURE.is_file():
+        markdown = markdown.replace(dashboard.MARK, dashboard.SHOWN)
     return pages.adapted(markdown, name) if (ROOT / "docs" / name).is_file() else markdown
 
 
