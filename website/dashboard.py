@@ -10,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +22,20 @@ PICTURE = ROOT / "build" / "dashboard.png"
 MARK = "<!-- picture: dashboard -->"
 SHOWN = "![The dashboard of Dask while kernels run on two workers](dashboard.png)"
 SIZE = (1280, 800)
-DRAWING_MS = 6000
+DRAWING_S = 25
 """How long the page draws before the picture is taken."""
+
+
+class _Slow(BaseHTTPRequestHandler):
+    """An image that takes its time: the browser takes its picture when everything has loaded."""
+
+    def do_GET(self) -> None:
+        time.sleep(DRAWING_S)
+        self.send_response(404)
+        self.end_headers()
+
+    def log_message(self, *_: Any) -> None:
+        pass
 
 
 def work(client: Any, ended: threading.Event) -> None:
@@ -31,9 +45,10 @@ def work(client: Any, ended: threading.Event) -> None:
 
     import anyzero as az
 
-    smooth = az.elementwise("y = sqrt(x * x + 1)")
-    while not ended.is_set():
-        x = az.cluster.to_device(da.random.random((2048, 2048), chunks=256).astype(np.float32))
+    smooth = az.elementwise("y = math.sqrt(x * x + 1)")
+    # With pauses: the scheduler that draws the page is in this process.
+    while not ended.wait(1):
+        x = az.cluster.to_device(da.random.random((1024, 1024), chunks=256).astype(np.float32))
         for _ in range(4):
             x = az.cluster.map(smooth, x, depth=1)
         x.sum().compute()
@@ -41,15 +56,21 @@ def work(client: Any, ended: threading.Event) -> None:
 
 
 def shoot(program: str, address: str, target: Path) -> None:
-    """One picture of a page that never stops loading."""
-    with tempfile.TemporaryDirectory() as folder:
+    """One picture of a page that draws itself after it has loaded, beside something that loads longer."""
+    with tempfile.TemporaryDirectory() as folder, ThreadingHTTPServer(("127.0.0.1", 0), _Slow) as slow:
+        threading.Thread(target=slow.serve_forever, daemon=True).start()
+        frame = Path(folder, "frame.html")
+        style = f"border:0;width:{SIZE[0]}px;height:{SIZE[1]}px"
+        image = f'<img style="display:none" src="http://127.0.0.1:{slow.server_port}/">'
+        frame.write_text(f'<body style="margin:0"><iframe src="{address}" style="{style}"></iframe>{image}</body>')
         options = [
-            *("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--timeout={DRAWING_MS}"),
+            *("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"),
             *(f"--user-data-dir={folder}/profile", f"--window-size={SIZE[0]},{SIZE[1]}", f"--screenshot={target}"),
         ]
         run = subprocess.run(
-            [program, *options, address], capture_output=True, text=True, timeout=PATIENCE_S, check=False
+            [program, *options, frame.as_uri()], capture_output=True, text=True, timeout=PATIENCE_S, check=False
         )
+        slow.shutdown()
     if not target.exists():
         sys.exit(f"error: {program} took no picture of the dashboard:\n{run.stderr[-2000:]}")
 
