@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from anyzero import cluster as cluster
     from anyzero.api.public import *  # noqa: F403
     from anyzero.arrays.public import *  # noqa: F403
     from anyzero.checking.public import *  # noqa: F403
@@ -42,7 +41,7 @@ def __getattr__(name: str) -> Any:
             value = "unknown"
     elif name == "__all__":
         value = __dir__()
-    elif name == "cluster":  # in no list of names: it needs packages that most installations do not have
+    elif name == "cluster":  # stands above this module, and needs packages that most installations do not have
         value = import_module("anyzero.cluster")
     elif name in _homes():
         value = getattr(import_module(_homes()[name]), name)

@@ -84,7 +84,7 @@ def run(
     ... def number(out: az.ptr[az.i32], first: az.i32):
     ...     i = az.global_id(0)
     ...     out[i] = az.i32(i) + first
-    >>> with az.cluster.LocalZeroCluster(topology="cpu:tiles=2") as cluster, Client(cluster):
+    >>> with Client(processes=False, n_workers=1, dashboard_address="127.0.0.1:0"):
     ...     az.cluster.run(number, 6, [np.zeros(6, np.int32), az.cluster.START])
     (array([0, 1, 2, 3, 4, 5], dtype=int32),)
     """

@@ -302,7 +302,7 @@ def serve(
     `retries` times.
 
     >>> from distributed import Client
-    >>> with az.cluster.LocalZeroCluster() as cluster, Client(cluster):
+    >>> with Client(processes=False, n_workers=1, dashboard_address="127.0.0.1:0"):
     ...     with az.cluster.serve(lambda x: x * 2, batch=4) as double:
     ...         double(np.ones((1, 3)))
     array([[2., 2., 2.]])
