@@ -82,7 +82,7 @@ def _streaming(quick: bool) -> tuple[dict[str, Any], list[str]]:
 def _scheduler(quick: bool) -> tuple[dict[str, Any], list[str]]:
     from benchmarks.cluster import scheduler
 
-    found = scheduler.simulated(1000, 5000 if quick else 20_000, say)
+    found = scheduler.simulated(1000, 3000 if quick else 20_000, say)
     cells = [str(int(found["nodes"])), str(int(found["tasks"])), time_text(found["cpu"] * 1e9)]
     head = ["nodes", "tasks", "scheduler's CPU time of a task", "wall time of a task", "its memory"]
     return found, laid_out([head, [*cells, time_text(found["wall"] * 1e9), f"{int(found['memory']) >> 20} MiB"]])

@@ -107,7 +107,7 @@ def simulated(nodes: int, tasks: int, say: Callable[[str], None]) -> dict[str, f
         file = Path(folder, "scheduler.json")
         command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0"]
         command += ["--no-dashboard", "--dashboard-address", "127.0.0.1:0", "--scheduler-file", str(file)]
-        with subprocess.Popen(command, stdout=open("/tmp/cl_sch.log","w"), stderr=subprocess.STDOUT) as scheduler:
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as scheduler:
             workers = None
             try:
                 while not file.exists() or not file.read_text():

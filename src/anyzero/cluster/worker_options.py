@@ -12,7 +12,7 @@ examples:
   anyzero worker tcp://node:8786                         one worker for each device or tile of this machine
   anyzero worker tcp://node:8786 --devices cpu:tiles=4   four workers, each on a quarter of the processors
   anyzero worker tcp://node:8786 --device 0.1 --device npu
-  anyzero worker tls://node:8786 --tls-ca-file ca.pem --tls-cert w.pem --tls-key w.key
+  anyzero worker tls://node:8786 --tls-ca-file CA --tls-cert CERT --tls-key KEY
 
 The scheduler is Dask's: `dask scheduler` starts one. It needs Dask: pip install 'anyzero[cluster]'. `anyzero docs
 cluster` shows SLURM and Kubernetes.
