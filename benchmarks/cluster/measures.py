@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -29,17 +30,8 @@ def _timed(client: Any, function: Any, count: int) -> float:
     return time.perf_counter() - began
 
 
-def _used(client: Any) -> float:
-    """Seconds of processor time that the workers have used so far."""
-    times = client.run(lambda: sum(os.times()[:2]))
-    return float(sum(times.values()))
-
-
-def overhead(tasks: int, rounds: int, say: Say) -> dict[str, tuple[float, float]]:
-    """Seconds of a task, and of its worker's processor time, best of rounds that take turns: plain Dask and ours."""
-    variants: dict[str, tuple[Any, Any]] = {}
-    found: dict[str, list[float]] = {}
-    used: dict[str, list[float]] = {}
+def overhead(trips: int, say: Say) -> dict[str, tuple[float, float]]:
+    """Seconds of one task from the client and back, the best and the median of many; plain Dask and ours take turns."""
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as plain,
         Client(plain, set_as_default=False) as theirs,
@@ -51,15 +43,17 @@ def overhead(tasks: int, rounds: int, say: Say) -> dict[str, tuple[float, float]
             "our workers, numpy": (ours, work.small_numpy),
             "our workers, a kernel": (ours, work.small_launch),
         }
+        found: dict[str, list[float]] = {name: [] for name in variants}
         for client, function in variants.values():
             _timed(client, function, 50)
-        for turn in range(rounds):
+        for turn in range(trips):
             for name, (client, function) in random.Random(turn).sample(list(variants.items()), len(variants)):
-                before = _used(client)
-                found.setdefault(name, []).append(_timed(client, function, tasks) / tasks)
-                used.setdefault(name, []).append((_used(client) - before) / tasks)
-            say(f"overhead: round {turn + 1} of {rounds}")
-    return {name: (min(found[name]), min(used[name])) for name in variants}
+                began = time.perf_counter()
+                client.submit(function, turn, pure=False).result()
+                found[name].append(time.perf_counter() - began)
+            if turn % 100 == 99:
+                say(f"overhead: {turn + 1} of {trips} round trips")
+    return {name: (min(times), median(times)) for name, times in found.items()}
 
 
 def speed_up(tasks: int, workers: list[int], rounds: int, say: Say) -> dict[int, float]:
