@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import dask
 import dask.array as da
 import numpy as np
 import pytest
@@ -67,12 +68,16 @@ def test_a_task_that_kills_its_workers_is_an_error(client: Any, workers: list[st
         dask_scheduler.allowed_failures = failures
 
     client.run_on_scheduler(allow, 0)  # one instead of four dead workers
+    # However slow the machine is, a worker that starts anew is not given up.
+    patience = dask.config.set({"distributed.deploy.lost-worker-timeout": "0s"})
     try:
         with pytest.raises(KilledWorker):
             client.submit(lambda: os.kill(os.getpid(), signal.SIGKILL), pure=False).result(PATIENCE)
     finally:
         client.run_on_scheduler(allow, 3)
-    client.wait_for_workers(2, timeout=PATIENCE)
+    with patience:
+        client.wait_for_workers(2, timeout=PATIENCE)
+    assert len(client.cluster.workers) == 2
 
 
 def test_a_lost_device_restarts_its_worker() -> None:

@@ -95,3 +95,7 @@ class LocalZeroCluster(SpecCluster):
             silence_logs=silence_logs,
             name=name,
         )
+
+    def _update_worker_status(self, op: str, msg: Any) -> None:
+        # A nanny starts its worker anew, however long that takes. SpecCluster would give both up after some seconds.
+        super(SpecCluster, self)._update_worker_status(op, msg)
