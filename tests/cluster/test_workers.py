@@ -52,7 +52,7 @@ def test_limits_follow_the_device() -> None:
     options = nanny_options(seat(memory=1 << 28), 2)
     assert options["memory_limit"] == 1 << 28
     spilling = options["data"][1]
-    assert 0 < spilling["device_limit"] < spilling["target"] < spilling["ceiling"] < 1 << 28
+    assert 0 < spilling["device_limit"] + spilling["target"] < spilling["ceiling"] < 1 << 28
     assert options["env"]["ANYZERO_DEVICE"] == "0"
     given = nanny_options(seat(), 1, memory_limit="100MB", device_memory_limit="10MB", resources={"licence": 2})
     assert given["memory_limit"] == 100_000_000

@@ -162,7 +162,8 @@ def nanny_options(
     most = dask.config.get("distributed.worker.memory.max-spill")
     spilling = {
         "device_limit": device_limit,
-        "target": int(limit * target),
+        # Values on the CPU's devices are in the memory of the worker, too.
+        "target": max(int(limit * target) - (device_limit if seat.backend in ("cpu", "npu") else 0), limit // 10),
         "ceiling": int(limit * pause),
         "max_spill": parse_bytes(most) if most else False,
     }
