@@ -226,8 +226,9 @@ pages:  ## run the code of all pages, each in an empty folder; INSTALLED=PYTHON 
 	@$(BIN)/python -m tests.examples.pages --python $(INSTALLED)
 
 .PHONY: pictures
-pictures: $(READY)  ## take pictures of what tools show, for the site, in a headless Chromium, into build/pictures
+pictures: build  ## take pictures of what tools show, for the site, in a headless Chromium, into build/pictures
 	@$(BIN)/python -m website.pictures
+	@$(BIN)/python -m website.dashboard
 
 .PHONY: screenshots
 screenshots: pictures docs  ## take pictures of the site's main pages in a headless Chromium, into build/screenshots

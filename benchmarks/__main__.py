@@ -48,6 +48,7 @@ a fresh process.
   python -m benchmarks --source launches     the second table alone; npu, scale, variants, compile: the others
   python -m benchmarks --kernels             compiled kernels beside other implementations; see --kernels --help
   python -m benchmarks --dpnp                dpnp's operations beside Intel's CPU runtime; see --dpnp --help
+  python -m benchmarks --cluster             Dask workers on this machine; see --cluster --help
   python -m benchmarks --figures             write docs/performance.md and its figures, from build/bench or given files
 
 The variables of docs/environment.md apply: ANYZERO_THREADS=1 python -m benchmarks --only copy
@@ -137,6 +138,10 @@ def main(arguments: list[str] | None = None) -> int:
         from benchmarks.dpnp import command as dpnp
 
         return dpnp.main([argument for argument in given if argument != "--dpnp"])
+    if "--cluster" in given:
+        from benchmarks.cluster import command as cluster
+
+        return cluster.main([argument for argument in given if argument != "--cluster"])
     if "--figures" in given:
         from benchmarks.performance import document
 

@@ -9,8 +9,8 @@ from hypothesis import settings
 
 ONE_BY_ONE = "tests/compiler/agreement/"
 """Many short tests that share nothing."""
-TOGETHER = ("tests/clients/", "tests/compiler/builtins/", "tests/shape/")
-"""Tests of such a folder fetch, compile or read the same things."""
+TOGETHER = ("tests/clients/", "tests/cluster/", "tests/compiler/builtins/", "tests/shape/")
+"""Tests of such a folder fetch, start, compile or read the same things."""
 
 # The same examples on every machine, and no verdict by the clock: a shared machine may stall in any of them.
 settings.register_profile("anyzero", derandomize=True, deadline=None)

@@ -41,6 +41,8 @@ def __getattr__(name: str) -> Any:
             value = "unknown"
     elif name == "__all__":
         value = __dir__()
+    elif name == "cluster":  # stands above this module, and needs packages that most installations do not have
+        value = import_module("anyzero.cluster")
     elif name in _homes():
         value = getattr(import_module(_homes()[name]), name)
     else:

@@ -252,3 +252,49 @@ def test_results_are_where_their_operands_are() -> None:
     assert (shared + 1).kind == "shared"
     assert (shared + device).kind == "device"
     assert np.asarray(shared + 1).tolist() == [1, 1]
+
+
+MATRIX = np.arange(24.0).reshape(2, 3, 4)
+REARRANGED: dict[str, Any] = {
+    "transpose": lambda x: np.transpose(x, (1, 0, 2)),
+    "twice": lambda x: np.transpose(np.transpose(x)),
+    "moveaxis": lambda x: np.moveaxis(x, 0, 2),
+    "swapaxes": lambda x: np.swapaxes(x, 1, -1),
+    "expand_dims": lambda x: np.expand_dims(x, (0, 2)),
+    "squeeze": lambda x: np.squeeze(np.expand_dims(x, 0)),
+    "reshape": lambda x: np.reshape(x, (4, -1)),
+    "ravel": lambda x: np.ravel(x[:, ::2]),
+    "concatenate": lambda x: np.concatenate([x, x * 2, x[:, :0]], axis=1),
+    "flat": lambda x: np.concatenate([x, x], axis=None),
+    "stack": lambda x: np.stack([x, x], axis=-1),
+    "where": lambda x: np.where(x > 3, x, 0.0),
+    "broadcast_to": lambda x: np.broadcast_to(x, (2, 2, 3, 4)),
+    "full_like": lambda x: np.full_like(x, 7, dtype=np.int32),
+    "zeros_like": lambda x: np.zeros_like(x, shape=(3,)),
+    "clip": lambda x: np.clip(x, 1, 5),
+    "sum": lambda x: np.sum(x, axis=(0, 1), keepdims=True),
+}
+
+
+@pytest.mark.parametrize("name", REARRANGED)
+def test_functions_of_numpy_that_make_arrays(name: str) -> None:
+    ctx = context()
+    expected = REARRANGED[name](MATRIX)
+    found = REARRANGED[name](ctx.to_device(MATRIX))
+    assert isinstance(found, az.Buffer)
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found.copy_to(), expected)
+
+
+def test_other_functions_see_what_the_host_sees() -> None:
+    ctx = context()
+    shared = ctx.to_device(MATRIX, kind="shared")
+    assert np.median(shared) == np.median(MATRIX)
+    assert np.dot(shared[0, 0], shared[0, 0]) == 14
+    assert np.shape(ctx.to_device(MATRIX)) == (2, 3, 4)
+    with pytest.raises(TypeError, match="copy_to"):
+        np.median(ctx.to_device(MATRIX))
+    with pytest.raises(TypeError, match="not both"):
+        np.concatenate([ctx.to_device(MATRIX), MATRIX])
+    with pytest.raises(az.InvalidArgument, match="do not join"):
+        np.concatenate([ctx.to_device(MATRIX), ctx.zeros((2, 2, 4))], axis=0)

@@ -113,7 +113,9 @@ def _importable(module: str, python: str) -> bool:
 
 def python_failures(page: Path, session: list[Block], python: str, folder: Path) -> list[str]:
     # By its whole path, so that Python finds the lines of a kernel in the page.
-    command = [python, "-W", "error", "-c", _RUNNER, str(page)]
+    # Dask warns of a slow disk, by the clock.
+    slow = "ignore:Creating scratch directories is taking:UserWarning"
+    command = [python, "-W", "error", "-W", slow, "-c", _RUNNER, str(page)]
     given = json.dumps([(block.line, block.text) for block in session])
     result = run(command, session[0].variables, given=given, folder=folder)
     if result.returncode != 0:

@@ -15,9 +15,10 @@ ALLOWED = {
     "api": {"opencl_c", "spirv", "ze", "errors", "config", "installed"},
     "tools": {
         *("anyzero", "api", "npu", "language", "driver", "compiler", "opencl_c", "tracing", "errors", "config"),
-        *("checking", "installed"),
+        *("checking", "cluster", "installed"),
     },
     "testing": {"anyzero"},
+    "cluster": {"anyzero", "errors", "installed", "language", "npu"},
     "npu": {"anyzero", "api", "errors", "installed", "trust"},
     "interop": {"api", "opencl_c", "ze", "errors", "installed"},
     "language": {"api", "config", "errors", "fingerprint", "kernel_cache", "layouts", "spirv"},

@@ -68,7 +68,7 @@ class Kernel(Resource):
     ('global float*', 'global float*', 'float')
     """
 
-    __slots__ = ("_arguments", "context", "device", "dimensions", "enqueue", "lifetime", "name", "ranges")
+    __slots__ = ("_arguments", "context", "device", "dimensions", "enqueue", "inputs", "lifetime", "name", "ranges")
     _destroy = function("zeKernelDestroy")
 
     def __init__(self, module: Module, name: str, *, residency: Residency | None = None) -> None:
@@ -79,6 +79,7 @@ class Kernel(Resource):
         self.device = module.device
         self.name = name
         self.dimensions = module.dimensions
+        self.inputs = module.inputs
         self.ranges: dict[Any, NDRange] = {}
         desc = ze.ze_kernel_desc_t(flags=_RESIDENCY[residency], pKernelName=name.encode())
         self.handle = create(_create, module.handle, ctypes.byref(desc))

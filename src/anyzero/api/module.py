@@ -20,7 +20,7 @@ from anyzero.api.memory.allocation import ContextHandle, MappedMemory
 from anyzero.api.memory.sizes import bytes_of, extents_of
 from anyzero.api.properties import ModuleProperties
 from anyzero.api.resource import Resource
-from anyzero.api.sources.module_source import Constants, Description, Format, ModuleSource
+from anyzero.api.sources.module_source import Constants, Description, Format, ModuleInputs, ModuleSource
 from anyzero.api.sources.saving import save
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Module(Resource):
     True
     """
 
-    __slots__ = ("_kernels", "_owner", "context", "device", "dimensions", "kernels", "lifetime", "log")
+    __slots__ = ("_kernels", "_owner", "context", "device", "dimensions", "inputs", "kernels", "lifetime", "log")
 
     context: Context
     device: Device
@@ -94,6 +94,8 @@ class Module(Resource):
         self.context = context
         self.lifetime = context.lifetime
         self.device = device
+        self.inputs: ModuleInputs = described.inputs
+        """What it was made from; `Kernel.inputs` is the same."""
         made, text = ctypes.c_void_p(), ctypes.c_void_p()
         result = _create(
             context.handle, device.handle, ctypes.byref(described.desc), ctypes.byref(made), ctypes.byref(text)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import anyzero as az
+from anyzero.cluster import worker_options
 from anyzero.config import LANES
 from anyzero.tools.config import OPTIONS
 from anyzero.tools.terminal import HELP_WIDTH, laid_out, wrapped
@@ -28,6 +29,7 @@ examples:
   anyzero npu latency model.xml    time to a model's first inference, with cold and warm caches
   anyzero compile kernels.cl       OpenCL C to SPIR-V
   anyzero config --cflags --libs   what a C compiler needs to know
+  anyzero worker tcp://node:8786   lend this machine's devices to a Dask scheduler
   anyzero spirv asm kernels.spv    the assembly of a compiled kernel
   ANYZERO_DEVICES=cpu:tiles=2 anyzero info       a device with two tiles, on this machine
   ANYZERO_DEVICE=0.1 anyzero demo                the same tour on the second tile of the first device
@@ -328,6 +330,8 @@ def _parser() -> argparse.ArgumentParser:
     tell = add("config", "print what C and C++ compilers and build systems need to know", _CONFIG, _config)
     for name, meaning in OPTIONS.items():
         tell.add_argument(f"--{name}", dest="wanted", action="append_const", const=name, help=meaning)
+    member = add("worker", "start a Dask worker for each device", worker_options.EXAMPLES, _worker)
+    worker_options.add_options(member)
     read = add("docs", "print a page of the documentation", _DOCS, _docs)
     read.add_argument("topic", nargs="?", metavar="TOPIC", help="the page; without it, a list of pages")
     code = add("spirv", "inspect SPIR-V and the code that it is compiled to", _SPIRV, _help)
@@ -520,6 +524,12 @@ def _config(chosen: argparse.Namespace) -> int:
     from anyzero.tools import config
 
     return config.run(chosen.wanted or [])
+
+
+def _worker(chosen: argparse.Namespace) -> int:
+    from anyzero.tools import worker
+
+    return worker.run(chosen)
 
 
 def _docs(chosen: argparse.Namespace) -> int:

@@ -17,11 +17,17 @@ __all__ = ["Arithmetic", "indexed"]
 _LAYER: Final = "anyzero.arrays.operators"
 """What defines them. It is loaded by its name when the first of them is used: imports point down, and a program that
 does no arithmetic loads nothing."""
+_FUNCTIONS: Final = "anyzero.arrays.functions"
 
 
 @cache
 def _layer() -> Any:
     return import_module(_LAYER)
+
+
+@cache
+def _functions() -> Any:
+    return import_module(_FUNCTIONS)
 
 
 def indexed(buffer: Buffer, index: Any) -> Buffer:
@@ -84,6 +90,9 @@ class Arithmetic:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         return _layer().ufunc(ufunc, method, inputs, options)
+
+    def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        return _functions().called(function, args, options)
 
     def __bool__(self) -> bool:
         return bool(_layer().only(self, "bool"))

@@ -8,7 +8,7 @@ import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     # Where it is needed it is imported: SPIR-V that is there already needs nothing of it.
     from anyzero.opencl_c import Compiled
 
-__all__ = ["Constants", "Description", "Format", "ModuleSource", "read"]
+__all__ = ["Constants", "Description", "Format", "ModuleInputs", "ModuleSource", "read"]
 
 Format = Literal["spirv", "native"]
 ModuleSource = str | os.PathLike[str] | bytes | bytearray | memoryview
@@ -140,6 +140,17 @@ def _constant(number: int, value: Any) -> bytes:
     return raw.ljust(_LARGEST, b"\0")
 
 
+class ModuleInputs(NamedTuple):
+    """What a module was made from, one entry for each of its files: enough to make it again elsewhere."""
+
+    files: tuple[bytes, ...]
+    """SPIR-V, or native binaries."""
+    options: tuple[str, ...]
+    """Build options."""
+    constants: tuple[dict[int, Any], ...]
+    """Specialization constants by their numbers."""
+
+
 class _Input:
     """One module of the caller's, and the memory that describes it to the driver."""
 
@@ -200,6 +211,11 @@ class Description:
         if len(kinds) > 1:
             raise errors.InvalidArgument("some of the modules are SPIR-V and some are native")
         self._inputs = inputs
+        self.inputs = ModuleInputs(
+            tuple(each.data for each in inputs),
+            tuple(each.options.decode() for each in inputs),
+            tuple(dict(each) for each in values),
+        )
         self.spirv = [each.data for each in inputs] if kinds == {ze.ZE_MODULE_FORMAT_IL_SPIRV} else []
         self.desc = ze.ze_module_desc_t(format=kinds.pop())
         if program:

@@ -1,0 +1,1 @@
+"""A cluster on this machine: what a task costs, and what survives."""

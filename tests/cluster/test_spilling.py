@@ -1,0 +1,111 @@
+"""Values go from the device to the host and to disk, and memory stays within its limits."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import anyzero as az
+from anyzero.cluster.spilling import DeviceHostDisk, SpillError, device_bytes
+
+SIZE = 1 << 16
+
+
+def mapping(folder: Path, **changes: Any) -> DeviceHostDisk:
+    limits = {"device_limit": 4 * SIZE, "target": 4 * SIZE, "ceiling": 12 * SIZE, **changes}
+    return DeviceHostDisk(str(folder), **limits)
+
+
+def fill(data: DeviceHostDisk, kept: list[int]) -> None:
+    for number in range(100):
+        data[number] = value(number)
+        kept.append(number)
+
+
+def value(number: int) -> az.Buffer:
+    return az.cluster.context().full(SIZE, number, np.uint8)
+
+
+def test_ten_times_the_limit_streams_through(tmp_path: Path) -> None:
+    data = mapping(tmp_path)
+    for number in range(80):
+        data[f"k{number}"] = value(number)
+        assert data.device_total <= data.device_limit
+        assert data.host.fast.total_weight <= 4 * SIZE
+    assert len(data) == 80
+    assert len(data.device) == 4
+    assert len(data.disk) >= 70
+    assert sum(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file()) >= 70 * SIZE // 100
+    for number in (0, 40, 79):
+        found = data[f"k{number}"]
+        assert isinstance(found, az.Buffer)
+        assert (found.copy_to() == number).all()
+        assert data.device_total <= data.device_limit
+    del data["k40"]
+    assert "k40" not in data
+    assert sorted(data) == sorted(f"k{number}" for number in range(80) if number != 40)
+
+
+def test_values_with_buffers_inside_return_as_they_were(tmp_path: Path) -> None:
+    data = mapping(tmp_path)
+    data["a"] = {"x": [value(1), "text"], "n": 5}
+    for number in range(12):
+        data[number] = value(number)
+    assert "a" in data.host
+    found = data["a"]
+    assert found["n"] == 5
+    assert found["x"][1] == "text"
+    assert (found["x"][0].copy_to() == 1).all()
+    assert device_bytes(found) == SIZE
+
+
+def test_values_without_buffers_are_dasks(tmp_path: Path) -> None:
+    data = mapping(tmp_path)
+    data["plain"] = np.ones(100)
+    data["large"] = az.cluster.context().zeros(8 * SIZE, np.uint8)  # larger than what the device may hold
+    assert not data.device
+    assert data["plain"].sum() == 100
+    assert data["large"].nbytes == 8 * SIZE
+    data["plain"] = 7
+    assert data["plain"] == 7
+    with pytest.raises(KeyError):
+        data["none"]
+
+
+def test_dasks_monitor_can_evict_everything(tmp_path: Path) -> None:
+    data = mapping(tmp_path)
+    for number in range(6):
+        data[number] = value(number)
+    while data.fast:
+        assert data.evict() > 0
+    assert len(data.disk) == 6
+    assert data.evict() == -1
+    assert (data[3].copy_to() == 3).all()
+    assert data.spilled_total.disk > 0
+
+
+def full(*_: Any) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_full_disk_is_an_error_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = mapping(tmp_path)
+    monkeypatch.setattr(type(data.host.slow.data.d), "__setitem__", full)
+    kept: list[int] = []
+    with pytest.raises(SpillError, match="local-directory"):
+        fill(data, kept)
+    assert 8 <= len(kept) < 16
+    assert data.evict() == -1
+    monkeypatch.undo()
+    for number in kept:
+        assert (data[number].copy_to() == number).all()
+
+
+def test_dasks_limit_of_the_disk_holds(tmp_path: Path) -> None:
+    data = mapping(tmp_path, max_spill=2000)
+    with pytest.raises(SpillError):
+        fill(data, [])
