@@ -2,13 +2,14 @@
 
 Loaders get these instead of the plain ones if a recording or check mode began before them. The Python API always calls
 these; each call then tests whether anything looks at it. Check mode looks before and after a call by the functions that
-engine/validation/hooks.h declares: `before_NAME` has the parameters of the function, `after_NAME` its result in front.
+engine/validation/hooks.h declares: `before_NAME` has the parameters of the function, and refuses the call where it
+returns a result; `after_NAME` has the call's result in front.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from codegen import c_types
@@ -39,15 +40,20 @@ extern const std::span<const TracedFunction> traced_functions;
 """
 
 
-_HOOK = re.compile(r"\b((?:before|after)_z\w+)\(")
+_HOOK = re.compile(r"\b(ze_result_t|void) ((?:before|after)_z\w+)\(")
 
 
 def outputs(api: Api, hooks: Path) -> Iterator[Output]:
     yield Output(f"{FOLDER}/traced.h", slashes() + _HEADER)
-    yield Output(f"{FOLDER}/traced.cpp", "\n".join(_source(api, frozenset(_HOOK.findall(hooks.read_text())))) + "\n")
+    yield Output(f"{FOLDER}/traced.cpp", "\n".join(_source(api, _hooks(hooks.read_text()))) + "\n")
 
 
-def _source(api: Api, hooks: Set[str]) -> Iterator[str]:
+def _hooks(header: str) -> dict[str, str]:
+    """What each hook returns."""
+    return {name: type_ for type_, name in _HOOK.findall(header)}
+
+
+def _source(api: Api, hooks: Mapping[str, str]) -> Iterator[str]:
     in_tables = {slot.function for table in api.tables.values() for slot in table.slots}
     functions = [api.functions[name] for name in sorted(in_tables)]
     yield from (slashes(), '#include "traced.h"', "", '#include "../../trace/calls.h"')
@@ -65,7 +71,7 @@ def _source(api: Api, hooks: Set[str]) -> Iterator[str]:
     yield from ("const std::span<const TracedFunction> traced_functions(all);", "", "}  // namespace anyzero")
 
 
-def _wrapper(api: Api, function: Function, index: int, hooks: Set[str]) -> Iterator[str]:
+def _wrapper(api: Api, function: Function, index: int, hooks: Mapping[str, str]) -> Iterator[str]:
     name = function.name
     params = c_types.parameters((param.name, param.type) for param in function.params) if function.params else ""
     arguments = ", ".join(param.name for param in function.params)
@@ -73,16 +79,22 @@ def _wrapper(api: Api, function: Function, index: int, hooks: Set[str]) -> Itera
     yield f"{function.type} ZE_APICALL traced_{name}({params}) {{"
     yield f"  if (!is_watched()) [[likely]] return {call};"
     yield f"  CallRecord record({index}, __builtin_return_address(0));"
-    before, after = f"before_{name}" in hooks, f"after_{name}" in hooks
+    before, after = hooks.get(f"before_{name}"), f"after_{name}" in hooks
     general = list(_general_checks(api, function))
-    if before or after or general:
+    lists = [param.name for param in function.params if param.type == "ze_command_list_handle_t"]
+    appended_to = lists[0] if lists and "Append" in name else ""
+    if before or after or general or appended_to:
         yield f'  CheckedCall checked("{name}", __builtin_return_address(0));'
     yield from (f"  if (checked) {check};" for check in general)
-    if before:
+    if before == "void":
+        yield f"  if (checked) before_{name}({arguments});"
+    elif before:
         yield f"  if (checked) if (const ze_result_t refused = before_{name}({arguments})) return refused;"
     yield f"  const {function.type} result = {call};"
     if after:
         yield f"  if (checked) after_{name}({', '.join(['result', *(param.name for param in function.params)])});"
+    if appended_to:
+        yield f"  if (checked) check_appended({appended_to});"
     words = ["as_word(result)", *(_word(api, function, param) for param in function.params)]
     yield f"  record.returned({', '.join(words)});"
     yield from ("  return result;", "}", "")
@@ -94,6 +106,13 @@ def _general_checks(api: Api, function: Function) -> Iterator[str]:
     events = ("hSignalEvent", "numWaitEvents", "phWaitEvents")
     if "hCommandList" in given and all(name in given for name in events):
         yield f"check_append(hCommandList, {', '.join(events)})"
+    if "hCommandList" in given:
+        for param in function.params:
+            if param.type in ("ze_kernel_handle_t", "ze_image_handle_t"):
+                yield f"check_context(hCommandList, {param.name})"
+            if param.type == "ze_kernel_handle_t":
+                values = "pArguments" if "pArguments" in given else "nullptr"
+                yield f"check_arguments(hCommandList, {param.name}, {values})"
     for param in function.params:
         name = param.type.removeprefix("const ").removesuffix("*").strip()
         if (

@@ -21,7 +21,7 @@
 
 namespace anyzero {
 
-constinit thread_local HostPlace host_place;
+constinit thread_local HostPlace host_place __attribute__((tls_model("initial-exec")));
 
 namespace {
 
@@ -142,10 +142,11 @@ void print(const Finding& finding, const std::string& call, const std::string& c
 }  // namespace
 
 void read_source_lines_by(SourceLineReader reader) { source_line_reader.store(reader); }
+bool has_source_lines() { return source_line_reader.load(std::memory_order_relaxed) != nullptr; }
 
 CallPlace::CallPlace() {
   const SourceLine source;
-  const std::string caller = caller_text(source);
+  caller = caller_text(source);
   text = std::string(host_place.function ? host_place.function : "?") + (caller.empty() ? "" : ", " + caller);
   const uint64_t line =
       source.line ? std::hash<std::string_view>{}(source.file) * 31 + source.line : reinterpret_cast<uintptr_t>(host_place.caller);
@@ -164,7 +165,8 @@ bool seen(Rule rule, uint64_t place) {
 }
 
 void report(Finding&& finding) {
-  const std::string call = host_place.function ? host_place.function : "", caller = call.empty() ? "" : caller_text(SourceLine());
+  const bool own = finding.call.empty() && host_place.function;
+  const std::string call = own ? host_place.function : finding.call, caller = own ? caller_text(SourceLine()) : finding.caller;
   const RuleText& rule = text_of(finding.rule);
   std::string made = std::string("{\"rule\": ") + quoted(rule.name);
   const std::pair<const char*, std::string_view> fields[] = {
@@ -215,6 +217,7 @@ bool start_checks(uint32_t kinds, const char* path) {
     all->opened = true;
   }
   all->known.clear();
+  check_sessions.fetch_add(1);
   checks.store(kinds);
   watch(kChecked);
   return true;

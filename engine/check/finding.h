@@ -25,13 +25,15 @@ inline bool is_checked(uint32_t kinds) { return checks.load(std::memory_order_re
 
 struct Finding {
   Rule rule;
-  uint64_t place;         // findings of one rule at one place are one finding
-  std::string message;    // what happened, in one sentence without its full stop
-  std::string kernel;     // its name, or empty
-  std::string work_item;  // which one, in words
-  std::string stack;      // source lines, as source_stack() prints them
-  std::string memory;     // the allocation, in words
-  std::string other;      // the other party: a command, an object, a place
+  uint64_t place;           // findings of one rule at one place are one finding
+  std::string message;      // what happened, in one sentence without its full stop
+  std::string kernel;       // its name, or empty
+  std::string work_item;    // which one, in words
+  std::string stack;        // source lines, as source_stack() prints them
+  std::string memory;       // the allocation, in words
+  std::string other;        // the other party: a command, an object, a place
+  std::string call = {};    // the function of the API, where it is not the calling thread's
+  std::string caller = {};  // and where the program called it
 };
 
 // Counts a finding that is known already, for which no text needs to be made. False for a new one: report it.
@@ -43,21 +45,26 @@ struct HostPlace {
   const char* function = nullptr;
   const void* caller = nullptr;
 };
-extern constinit thread_local HostPlace host_place;
+extern constinit thread_local HostPlace host_place __attribute__((tls_model("initial-exec")));
 // Where languages with lines of their own say which line the calling thread's call comes from: writes the names of file and
 // function, and returns the line, or 0 where it is none of theirs. kManagedCall is set where the language destroys what the call
 // makes by itself.
 inline constexpr uint32_t kManagedCall = 1u << 31;
 using SourceLineReader = uint32_t (*)(char* file, char* function, size_t size);
 void read_source_lines_by(SourceLineReader reader);
+bool has_source_lines();
 
 // The calling thread's call and where it comes from. Asks the program's language once.
 struct CallPlace {
   CallPlace();
   std::string text;      // in words
+  std::string caller;    // its end: where it comes from, or empty
   uint64_t number;       // for Finding::place
   bool managed = false;  // the language destroys what the call makes by itself
 };
+
+// How often checks were started.
+inline constinit std::atomic<uint64_t> check_sessions{0};
 
 // Findings go to a new file from now on. False with errno set: EBUSY where checks are on already.
 bool start_checks(uint32_t kinds, const char* path);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "../layouts/gen/kernel.h"
+#include "packet.h"
 
 namespace anyzero {
 
@@ -14,6 +15,9 @@ inline constexpr Bounds kAnywhere{0, UINT64_MAX};
 // Of the allocation that `address` lies in. Of no bytes for a null pointer and for memory that was freed; kAnywhere for memory that
 // is no allocation of the driver's, such as the program's own.
 Bounds bounds_around(uintptr_t address);
+
+// The allocation that an address lies in, if it is one that a program made.
+bool allocation_around(uintptr_t address, MemoryRange* range);
 
 // The allocation that begins there, as a noun: "device allocation". Empty where there is none.
 std::string allocation_kind(uintptr_t begin);

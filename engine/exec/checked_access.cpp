@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "../check/address_text.h"
 #include "../check/finding.h"
 #include "bounds.h"
 #include "code.h"
@@ -74,12 +75,6 @@ bool broken_rule(const CheckedLanes& lanes, const Bounds& bounds, uint64_t addre
 
 std::string bytes_text(uint64_t bytes) { return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes"); }
 
-std::string hex(uint64_t number) {
-  char text[24];
-  std::snprintf(text, sizeof text, "%#" PRIx64, number);
-  return text;
-}
-
 // The memory that the pointer was made from, with its size.
 std::string memory_text(const CheckedLanes& lanes, const Bounds& bounds) {
   const std::string name = *lanes.name() ? " \"" + std::string(lanes.name()) + "\"" : "";
@@ -100,7 +95,7 @@ std::string memory_text(const CheckedLanes& lanes, const Bounds& bounds) {
       break;
   }
   std::string kind = allocation_kind(bounds.begin);
-  return (kind.empty() ? "memory" : kind) + size + " at " + hex(bounds.begin);
+  return (kind.empty() ? "memory" : kind) + size + " at " + address_text(bounds.begin);
 }
 
 // The distance of the access from the memory.
@@ -118,7 +113,7 @@ std::string message_text(Rule rule, const CheckedLanes& lanes, const Bounds& bou
   const char* does = lanes.kind() == CheckedAccess::Load    ? " reads "
                      : lanes.kind() == CheckedAccess::Store ? " writes "
                                                             : " has an atomic operation on ";
-  const std::string what = "kernel " + kernel + does + bytes_text(lanes.reach()) + " at " + hex(address);
+  const std::string what = "kernel " + kernel + does + bytes_text(lanes.reach()) + " at " + address_text(address);
   if (rule == Rule::NullPointer) return what + " through a null pointer";
   if (rule == Rule::UseAfterFree) return what + ", in memory that has been freed";
   if (rule == Rule::WriteToConstant) return what + ", in constant memory";
@@ -222,6 +217,17 @@ void check_access(RunningWorker& worker, const CheckSite& site, uint64_t* block,
   if (stop) raise({Fault::kMistake, 0, 0, instruction, 0});
 }
 
+// Memory that a kernel reaches by a pointer in memory, though neither an argument leads to it nor a flag allows it.
+static void check_indirect(const Launch& launch, uintptr_t address) {
+  MemoryRange range;
+  if (!allocation_around(address, &range) || names(launch, range)) return;
+  const auto place = reinterpret_cast<uintptr_t>(launch.code);
+  if (seen(Rule::MissingIndirectAccess, place)) return;
+  const std::string& kernel = launch.code->facts().name;
+  report({Rule::MissingIndirectAccess, place, "kernel " + kernel + " reaches memory by a pointer that it found in memory", kernel,
+          "", "", where_is(address), ""});
+}
+
 void look_bounds_up(RunningWorker& worker, const uintptr_t* addresses, uint64_t count, uint64_t mask, uint64_t* found) {
   // Nobody else uses the ranges of a kernel that does not ask what is resident.
   const bool keeps = !static_cast<const RunningLaunch*>(worker.launch)->reach;
@@ -237,6 +243,8 @@ void look_bounds_up(RunningWorker& worker, const uintptr_t* addresses, uint64_t 
         bounds = {range->begin, range->end - range->begin};
       } else {
         bounds = bounds_around(address);
+        const Launch* launch = static_cast<const RunningLaunch*>(worker.launch)->launch;
+        if (launch && is_checked(kCheckStrict)) check_indirect(*launch, address);
         if (keeps && bounds.size && bounds.size != UINT64_MAX) {
           known.ranges[known.next] = {bounds.begin, bounds.begin + bounds.size};
           known.next = (known.next + 1) % ReachedRanges::kMost;

@@ -32,7 +32,8 @@ uint64_t checksum(const unsigned char* bytes, size_t size) {
 }
 
 bool good_argument(const ContainerArgument& record, uint32_t args_bytes) {
-  if (!is_known(static_cast<ArgumentKind>(record.kind)) || record.access > 3) return false;
+  const auto kind = static_cast<ArgumentKind>(record.kind);
+  if (!is_known(kind) || record.access > (kind == ArgumentKind::Image ? 2 : ArgumentUse::kAll)) return false;
   if (record.alignment == 0 || record.alignment > kLargestAlignment || (record.alignment & (record.alignment - 1))) return false;
   if (record.kind != static_cast<uint32_t>(ArgumentKind::Value) && record.size != 8) return false;
   return record.size <= args_bytes && record.offset <= args_bytes - record.size && record.offset % record.alignment == 0;

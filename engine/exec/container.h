@@ -17,14 +17,14 @@ struct Argument {
   uint32_t size;
   uint32_t offset;  // in the block of arguments
   uint32_t alignment;
-  uint32_t access;   // of an image: 0 read, 1 write, 2 both; of others: 1 where the turns of a loop depend on it
+  uint32_t access;   // of an image: 0 read, 1 write, 2 both; of others: ArgumentUse
   uint32_t place;    // of an image or sampler: its index among arguments of the same kind
   std::string name;  // behind its type, as OpenCL C writes it, and a blank
 
   bool operator==(const Argument&) const = default;
-  bool counts_turns() const { return kind != ArgumentKind::Image && access & 1; }
+  bool counts_turns() const { return kind != ArgumentKind::Image && (access & ArgumentUse::kCountsTurns); }
   // Of a kernel that notes its accesses: may it write through the pointer?
-  bool written() const { return kind != ArgumentKind::Image && access & 2; }
+  bool written() const { return kind != ArgumentKind::Image && (access & ArgumentUse::kMayWrite); }
   bool pointer() const { return kind == ArgumentKind::Global || kind == ArgumentKind::Constant; }
 };
 

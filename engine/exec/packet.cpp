@@ -69,21 +69,6 @@ void for_each_held(Packet& packet, Visit visit) {
   }
 }
 
-bool names(const Launch& launch, const MemoryRange& range) {
-  if (launch.indirect && reaches_all_of(launch.indirect, range.type)) return true;
-  auto inside = [&](const void* at) { return range.contains(reinterpret_cast<uintptr_t>(at)); };
-  if (launch.count_at && inside(launch.count_at)) return true;
-  for (const Argument& argument : launch.code->facts().arguments) {
-    if (!argument.pointer()) continue;
-    const void* address;
-    std::memcpy(&address, launch.args() + argument.offset, sizeof address);
-    if (inside(address)) return true;
-  }
-  for (uint32_t i = 0; i < launch.n_images; ++i)
-    if (const Image* image = launch.images()[i]; image && inside(image->view().planes[0].base)) return true;
-  return false;
-}
-
 void describe(const LaunchPacket& packet, char* text, size_t size) {
   const Launch& launch = *packet.first();
   if (packet.count > 1) {
@@ -134,6 +119,10 @@ Awaited awaited(const WaitFor& wait) {
   return {&wait.event->signal(), wait.event->counts() ? wait.point.position : 1};
 }
 
+const WaitFor& settled(const WaitFor& written, const WaitFor** targets) {
+  return targets && *targets && settled_at_execution(written) ? *(*targets)++ : written;
+}
+
 void hold(const WaitFor& wait) {
   if (wait.event) wait.event->retain();
   if (wait.point.ring) wait.point.ring->retain();
@@ -156,6 +145,21 @@ bool reaches_all_of(uint32_t indirect, ze_memory_type_t type) {
     default:
       return indirect != 0;
   }
+}
+
+bool names(const Launch& launch, const MemoryRange& range) {
+  if (launch.indirect && reaches_all_of(launch.indirect, range.type)) return true;
+  auto inside = [&](const void* at) { return range.contains(reinterpret_cast<uintptr_t>(at)); };
+  if (launch.count_at && inside(launch.count_at)) return true;
+  for (const Argument& argument : launch.code->facts().arguments) {
+    if (!argument.pointer()) continue;
+    const void* address;
+    std::memcpy(&address, launch.args() + argument.offset, sizeof address);
+    if (inside(address)) return true;
+  }
+  for (uint32_t i = 0; i < launch.n_images; ++i)
+    if (const Image* image = launch.images()[i]; image && inside(image->view().planes[0].base)) return true;
+  return false;
 }
 
 bool names(const Packet& packet, const MemoryRange& range) {

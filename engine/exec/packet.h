@@ -78,6 +78,9 @@ struct Awaited {
   uint64_t target;
 };
 Awaited awaited(const WaitFor& wait);
+// What a wait stands for in one execution: the next of the `targets`, where each execution settles it anew. `targets` is null or
+// null-pointing outside of executions.
+const WaitFor& settled(const WaitFor& written, const WaitFor** targets);
 void hold(const WaitFor& wait);
 void let_go(const WaitFor& wait);
 
@@ -306,6 +309,7 @@ bool reaches_all_of(uint32_t indirect, ze_memory_type_t type);
 // True when the command reads, writes or hints at a byte of that range, as far as the packet tells. A kernel that reaches memory by
 // pointers in memory names all there is of the kinds it says.
 bool names(const Packet& packet, const MemoryRange& range);
+bool names(const Launch& launch, const MemoryRange& range);
 
 // Every launch of the packet, in order.
 template <class P, class Visit>

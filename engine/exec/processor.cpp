@@ -15,6 +15,7 @@
 #include "../objects/sync/fence.h"
 #include "../system/clock.h"
 #include "../system/settings.h"
+#include "../system/watched.h"
 #include "../trace/recording.h"
 #include "code.h"
 #include "descriptor_waits.h"
@@ -338,7 +339,9 @@ void Walk::act(const Packet& packet) {
     case Op::HostFunction: {
       TrapPause users_code;
       auto& p = static_cast<const HostFunctionPacket&>(packet);
+      in_host_function = true;
       p.function(p.argument);
+      in_host_function = false;
       break;
     }
     case Op::Infer:

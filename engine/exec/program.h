@@ -69,7 +69,9 @@ class Program {
   void relax_order() {
     overlaps_ = find_overlaps({stream_.first(), 0}, count_);
     overlaps_any_ = !overlaps_.empty();
+    relaxed_ = true;
   }
+  bool relaxed() const { return relaxed_; }
   // What begins with the command at that index.
   const Overlap* overlap_at(uint64_t command) const;
   bool overlaps() const { return overlaps_any_; }
@@ -88,6 +90,7 @@ class Program {
   uint64_t count_ = 0;
   uint64_t cost_ = 0;  // without launches
   uint64_t launches_ = 0;
+  bool relaxed_ = false;       // relax_order() was called
   bool overlaps_any_ = false;  // beside the count, which every step of an execution looks at
   // A point that an execution has to resolve: a signal or a wait of a counting event, or a wait for a command of another branch.
   struct Unsettled {

@@ -128,7 +128,7 @@ ze_result_t Ring::wait(uint64_t position, uint64_t timeout) {
     show_output();
     return ZE_RESULT_SUCCESS;
   }
-  Signal::State state = host_wait(completed_, position, timeout, this, position);
+  Signal::State state = host_wait(completed_, position, timeout, {"queue", this}, this, position);
   if (lost()) return tell_lost();
   return state == Signal::State::Reached ? ZE_RESULT_SUCCESS : ZE_RESULT_NOT_READY;
 }

@@ -6,6 +6,7 @@
 #include "../system/thread.h"
 #include "output.h"
 #include "pool.h"
+#include "slow_wait.h"
 
 namespace anyzero {
 
@@ -13,13 +14,24 @@ namespace {
 // A helper may be held up by the work it takes on, so only waiters with time on their hands help a whole ring along.
 constexpr uint64_t kPatience = 50'000'000;
 
-Signal::State wait_for(Signal& signal, uint64_t target, uint64_t timeout, Ring* ring, uint64_t position) {
+// Sleeps until the signal is set, and says once what a long wait is for.
+Signal::State sleep(Signal& signal, uint64_t target, uint64_t left, AwaitedObject what, Ring* ring, uint64_t position) {
+  const uint64_t quiet = settings.slow_wait_ms * 1'000'000;
+  if (!warns_of_slow_waits() || left <= quiet) return signal.sleep(target, left);
+  const Signal::State state = signal.sleep(target, quiet);
+  if (state != Signal::State::Pending) return state;
+  warn_of_wait(what, ring, position);
+  return signal.sleep(target, left == kForever ? kForever : left - quiet);
+}
+
+Signal::State wait_for(Signal& signal, uint64_t target, uint64_t timeout, AwaitedObject what, Ring* ring, uint64_t position) {
   Signal::State state = signal.state(target);
   if (state != Signal::State::Pending || timeout == 0) return state;
 
   const uint64_t begin = timeout == kForever ? 0 : now_ns();
   const uint64_t deadline = timeout > kForever - begin ? kForever : begin + timeout;
-  if (ring && timeout >= kPatience) {
+  // A thread that helps could not tell what it waits for.
+  if (ring && timeout >= kPatience && !warns_of_slow_waits()) {
     GilPause pause;
     ring->help(position, deadline);
     state = signal.state(target);
@@ -43,13 +55,13 @@ Signal::State wait_for(Signal& signal, uint64_t target, uint64_t timeout, Ring* 
   }
   GilPause pause;
   uint64_t time = now_ns();
-  return signal.sleep(target, deadline == kForever ? kForever : deadline > time ? deadline - time : 0);
+  return sleep(signal, target, deadline == kForever ? kForever : deadline > time ? deadline - time : 0, what, ring, position);
 }
 
 }  // namespace
 
-Signal::State host_wait(Signal& signal, uint64_t target, uint64_t timeout, Ring* ring, uint64_t position) {
-  Signal::State state = wait_for(signal, target, timeout, ring, position);
+Signal::State host_wait(Signal& signal, uint64_t target, uint64_t timeout, AwaitedObject what, Ring* ring, uint64_t position) {
+  Signal::State state = wait_for(signal, target, timeout, what, ring, position);
   if (state != Signal::State::Pending) show_output();
   return state;
 }

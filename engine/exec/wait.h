@@ -6,7 +6,13 @@
 
 namespace anyzero {
 
+// What a wait is for, in the warning of a long one: "event" and its address, for instance.
+struct AwaitedObject {
+  const char* kind;
+  const void* address;
+};
+
 // `ring`, if given, is where the awaited work comes from, done when `position` is. Gives up Python's lock while helping or asleep.
-Signal::State host_wait(Signal& signal, uint64_t target, uint64_t timeout, Ring* ring = nullptr, uint64_t position = 0);
+Signal::State host_wait(Signal& signal, uint64_t target, uint64_t timeout, AwaitedObject what, Ring* ring, uint64_t position);
 
 }  // namespace anyzero

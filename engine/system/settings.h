@@ -13,7 +13,8 @@ struct Settings {
   uint64_t inline_bytes = 16'384;  // the largest copy done on the caller's own thread
   uint64_t kernel_timeout_ms = 0;  // how long a kernel may run; 0 for ever
   uint64_t strict = 0;             // 1: refuse what the specification forbids though hardware drivers tolerate it
-  uint64_t log_level = 1;          // 0 nothing, 1 errors; what is more belongs to the planner
+  uint64_t log_level = 1;          // 0 nothing, 1 errors, 2 warnings
+  uint64_t slow_wait_ms = 5'000;   // after so long, a warning says what a wait is for
   uint64_t npu_cache_bytes = 0;    // how large the cache of compiled models may grow; 0 for no cache
   std::string npu_cache;           // its folder; empty where there is no place for it
   std::string openvino;            // the path of OpenVINO's C library; empty where it is not installed

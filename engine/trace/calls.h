@@ -34,7 +34,7 @@ class CallRecord {
         recorded_(is_recording()),
         line_(recorded_ && lines_are_read() ? take_line(caller) : 0),
         outer_(recorded_ ? exchange_submission({}) : Submission{}),
-        start_(ticks()) {}
+        start_(recorded_ ? ticks() : 0) {}
   CallRecord(const CallRecord&) = delete;
   CallRecord& operator=(const CallRecord&) = delete;
 

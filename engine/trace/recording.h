@@ -32,10 +32,6 @@ struct Submission {
 };
 // Of the calling thread, since the call that it is in began.
 Submission exchange_submission(Submission submission);
-inline void note_submission(uint64_t queue, uint64_t position) {
-  if (is_recording()) [[unlikely]]
-    exchange_submission({queue, position});
-}
 
 // A source line as one number: where its file is among the texts, where its function is, and the line; 0 for none.
 inline constexpr int kFunctionBits = 22, kLineBits = 20;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "../check/finding.h"
+#include "../system/watched.h"
 #include "callers.h"
 
 namespace anyzero {
@@ -12,7 +13,7 @@ class CheckedCall {
  public:
   CheckedCall(const char* function, const void* caller) : on_(checks.load(std::memory_order_relaxed) != 0), outer_(host_place) {
     host_place = {function, caller};
-    if (on_) note_caller();
+    if (on_ && !in_host_function) note_caller();
   }
   ~CheckedCall() { host_place = outer_; }
   CheckedCall(const CheckedCall&) = delete;

@@ -3,6 +3,8 @@
 
 #include <atomic>
 
+#include "other_threads.h"
+
 namespace anyzero {
 
 inline constinit std::atomic<int> callers{0}, waiting_callers{0};
@@ -18,8 +20,14 @@ inline void note_caller() {
 }
 
 struct WaitingCaller {
-  WaitingCaller() { waiting_callers.fetch_add(1); }
-  ~WaitingCaller() { waiting_callers.fetch_sub(1); }
+  WaitingCaller() {
+    waiting_callers.fetch_add(1);
+    note_waiting_thread(true);
+  }
+  ~WaitingCaller() {
+    waiting_callers.fetch_sub(1);
+    note_waiting_thread(false);
+  }
   WaitingCaller(const WaitingCaller&) = delete;
   WaitingCaller& operator=(const WaitingCaller&) = delete;
 };

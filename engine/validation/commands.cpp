@@ -48,6 +48,16 @@ const char* any_use(const Packet& packet, const Event& event) {
   return use;
 }
 
+// The first packet of a ring whose last event is signalled: it counts as done a moment later.
+bool nearly_done(const Packet& packet) {
+  const Packet* last = &packet;
+  if (packet.op == Op::Execute && !packet.signal) {
+    auto& execute = static_cast<const ExecutePacket&>(packet);
+    for (uint64_t i = 0; i < execute.count; ++i) each_of(*execute.programs()[i], [&](const Packet& inner) { last = &inner; });
+  }
+  return last->signal && !last->signal->counts() && reached(*last->signal);
+}
+
 // What `find` says of the first packet that it says something of.
 template <class F>
 std::string first_use(Driver& driver, F&& find) {
@@ -57,7 +67,8 @@ std::string first_use(Driver& driver, F&& find) {
     Ring& ring = point.ring();
     ring.each_submitted([&](const Packet& packet, uint64_t position) {
       if (!found.empty()) return;
-      found = find(packet, ring, position, std::exchange(first, false));
+      const bool is_first = std::exchange(first, false);
+      if (!is_first || !nearly_done(packet)) found = find(packet, ring, position, is_first);
     });
   }
   return found;
@@ -88,34 +99,27 @@ std::string use_of(const Event& event) {
 }
 
 std::string use_of(const Program& program, Driver& driver) {
-  return first_use(driver, [&](const Packet& packet, const Ring& ring, uint64_t position, bool first) {
+  return first_use(driver, [&](const Packet& packet, const Ring& ring, uint64_t position, bool) {
     if (packet.op != Op::Execute) return std::string();
     auto& execute = static_cast<const ExecutePacket&>(packet);
     bool found = false;
-    const Packet* last = nullptr;
-    for (uint64_t i = 0; i < execute.count; ++i) {
-      found = found || execute.programs()[i] == &program;
-      each_of(*execute.programs()[i], [&](const Packet& inner) { last = &inner; });
-    }
-    // Who has seen the event of its last command may take it as done.
-    if (!found || (first && last && last->signal && !last->signal->counts() && reached(*last->signal))) return std::string();
-    return command_text(packet, ring, position);
+    for (uint64_t i = 0; i < execute.count; ++i) found = found || execute.programs()[i] == &program;
+    return found ? command_text(packet, ring, position) : std::string();
   });
 }
 
 std::string use_of(const Fence& fence) {
   return first_use(fence.queue().context().driver(), [&](const Packet& packet, const Ring& ring, uint64_t position, bool first) {
     if (packet.op != Op::SignalFence || static_cast<const SignalFencePacket&>(packet).fence != &fence) return std::string();
-    if (first && const_cast<Fence&>(fence).signal().state(1) == Signal::State::Reached) return std::string();
+    // It waits for nothing, so that it is being signalled just now, or has been: the host may have reset it already.
+    if (first) return std::string();
     return command_text(packet, ring, position) + " signals it";
   });
 }
 
 std::string use_of(const MemoryRange& memory, Driver& driver) {
-  return first_use(driver, [&](const Packet& packet, const Ring& ring, uint64_t position, bool first) {
-    if (!names(packet, memory)) return std::string();
-    if (first && packet.signal && !packet.signal->counts() && reached(*packet.signal)) return std::string();
-    return command_text(packet, ring, position);
+  return first_use(driver, [&](const Packet& packet, const Ring& ring, uint64_t position, bool) {
+    return names(packet, memory) ? command_text(packet, ring, position) : std::string();
   });
 }
 
@@ -125,7 +129,7 @@ std::string unfinished(Ring& ring) {
   ring.each_submitted([&](const Packet& packet, uint64_t position) {
     ++commands;
     found = command_text(packet, ring, position);
-    if (commands == 1 && packet.signal && !packet.signal->counts() && reached(*packet.signal)) found.clear();
+    if (commands == 1 && (nearly_done(packet) || packet.op == Op::SignalFence)) found.clear();
   });
   return found;
 }

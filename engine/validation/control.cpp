@@ -4,6 +4,7 @@
 #include "../abi/gen/tables.h"
 #include "../abi/gen/ze_api.h"
 #include "../check/finding.h"
+#include "other_threads.h"
 
 namespace anyzero {
 
@@ -22,6 +23,7 @@ extern "C" {
 // Begins to look for mistakes of these kinds and writes them to a new file; 0, or the system's error number.
 ZE_APIEXPORT int zexCheckStart(uint32_t kinds, const char* path) {
   if (!kinds || !path) return EINVAL;
+  note_bystanders();
   return start_checks(kinds, path) ? 0 : errno;
 }
 

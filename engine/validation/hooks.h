@@ -1,5 +1,5 @@
 // What check mode does before and after calls of the API. `python -m codegen` finds these functions by their names: before_NAME has
-// the parameters of the function and may refuse the call by a result; after_NAME has its result in front.
+// the parameters of the function and, where it returns a result, may refuse the call by it; after_NAME has the result in front.
 #pragma once
 
 #include "../abi/gen/ze_api.h"
@@ -7,8 +7,8 @@
 namespace anyzero {
 
 // Memory: memory.cpp
-ze_result_t before_zeMemFree(ze_context_handle_t context, void* pointer);
-ze_result_t before_zeMemFreeExt(ze_context_handle_t context, const ze_memory_free_ext_desc_t* desc, void* pointer);
+void before_zeMemFree(ze_context_handle_t context, void* pointer);
+void before_zeMemFreeExt(ze_context_handle_t context, const ze_memory_free_ext_desc_t* desc, void* pointer);
 ze_result_t before_zeCommandListAppendMemoryCopy(ze_command_list_handle_t list, void* to, const void* from, size_t size,
                                                  ze_event_handle_t signal, uint32_t n, ze_event_handle_t* waits);
 ze_result_t before_zeCommandListAppendMemoryCopyFromContext(ze_command_list_handle_t list, void* to, ze_context_handle_t context,
@@ -55,7 +55,7 @@ void after_zeSamplerDestroy(ze_result_t result, ze_sampler_handle_t object);
 void after_zeModuleDestroy(ze_result_t result, ze_module_handle_t object);
 void after_zeCommandListDestroy(ze_result_t result, ze_command_list_handle_t object);
 void after_zeCommandQueueDestroy(ze_result_t result, ze_command_queue_handle_t object);
-ze_result_t before_zeContextDestroy(ze_context_handle_t context);
+void before_zeContextDestroy(ze_context_handle_t context);
 
 // Contents of device memory: initialization.cpp
 ze_result_t before_zeCommandListAppendImageCopyToMemory(ze_command_list_handle_t list, void* to, ze_image_handle_t from,
@@ -71,29 +71,50 @@ ze_result_t before_zeCommandListAppendQueryKernelTimestamps(ze_command_list_hand
 ze_result_t before_zeMemGetIpcHandle(ze_context_handle_t context, const void* pointer, ze_ipc_mem_handle_t* handle);
 
 // Order: synchronization.cpp
-ze_result_t before_zeEventHostReset(ze_event_handle_t event);
-ze_result_t before_zeEventDestroy(ze_event_handle_t event);
-ze_result_t before_zeFenceReset(ze_fence_handle_t fence);
-ze_result_t before_zeFenceDestroy(ze_fence_handle_t fence);
-ze_result_t before_zeCommandListReset(ze_command_list_handle_t list);
-ze_result_t before_zeCommandListDestroy(ze_command_list_handle_t list);
-ze_result_t before_zeCommandQueueDestroy(ze_command_queue_handle_t queue);
-ze_result_t before_zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t queue, uint32_t count,
-                                                     ze_command_list_handle_t* lists, ze_fence_handle_t fence);
+void before_zeEventHostReset(ze_event_handle_t event);
+void before_zeEventDestroy(ze_event_handle_t event);
+void before_zeFenceReset(ze_fence_handle_t fence);
+void before_zeFenceDestroy(ze_fence_handle_t fence);
+void before_zeCommandListReset(ze_command_list_handle_t list);
+void before_zeCommandListDestroy(ze_command_list_handle_t list);
+void before_zeCommandQueueDestroy(ze_command_queue_handle_t queue);
+void before_zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t queue, uint32_t count, ze_command_list_handle_t* lists,
+                                              ze_fence_handle_t fence);
 ze_result_t before_zeEventHostSynchronize(ze_event_handle_t event, uint64_t timeout);
 ze_result_t before_zeFenceHostSynchronize(ze_fence_handle_t fence, uint64_t timeout);
 ze_result_t before_zeCommandQueueSynchronize(ze_command_queue_handle_t queue, uint64_t timeout);
 ze_result_t before_zeCommandListHostSynchronize(ze_command_list_handle_t list, uint64_t timeout);
 
 // What hardware or the specification does not allow: strictness.cpp
-ze_result_t before_zeEventQueryStatus(ze_event_handle_t event);
-ze_result_t before_zeEventHostSignal(ze_event_handle_t event);
-ze_result_t before_zeCommandListAppendLaunchKernel(ze_command_list_handle_t list, ze_kernel_handle_t kernel,
-                                                   const ze_group_count_t* count, ze_event_handle_t signal, uint32_t n,
-                                                   ze_event_handle_t* waits);
+void before_zeEventQueryStatus(ze_event_handle_t event);
+void before_zeEventHostSignal(ze_event_handle_t event);
+void before_zeCommandListAppendLaunchKernelIndirect(ze_command_list_handle_t list, ze_kernel_handle_t kernel,
+                                                    const ze_group_count_t* count, ze_event_handle_t signal, uint32_t n,
+                                                    ze_event_handle_t* waits);
+
+// What the host has seen, for the order of commands: races.cpp
+void after_zeEventHostSynchronize(ze_result_t result, ze_event_handle_t event, uint64_t timeout);
+void after_zeEventQueryStatus(ze_result_t result, ze_event_handle_t event);
+void after_zeEventQueryKernelTimestamp(ze_result_t result, ze_event_handle_t event, ze_kernel_timestamp_result_t* times);
+void after_zeFenceHostSynchronize(ze_result_t result, ze_fence_handle_t fence, uint64_t timeout);
+void after_zeFenceQueryStatus(ze_result_t result, ze_fence_handle_t fence);
+void after_zeCommandQueueSynchronize(ze_result_t result, ze_command_queue_handle_t queue, uint64_t timeout);
+void after_zeCommandListHostSynchronize(ze_result_t result, ze_command_list_handle_t list, uint64_t timeout);
+void after_zeCommandQueueExecuteCommandLists(ze_result_t result, ze_command_queue_handle_t queue, uint32_t count,
+                                             ze_command_list_handle_t* lists, ze_fence_handle_t fence);
+// After every append.
+void check_appended(ze_command_list_handle_t list);
 
 // Of every append that waits for events or signals one.
 void check_append(ze_command_list_handle_t list, ze_event_handle_t signal, uint32_t n, ze_event_handle_t* waits);
+// Of every kernel and image that a command uses.
+void check_context(ze_command_list_handle_t list, ze_kernel_handle_t kernel);
+void check_context(ze_command_list_handle_t list, ze_image_handle_t image);
+// Of every launch; `given`: addresses of the arguments' values, where the kernel's own are not used.
+void check_arguments(ze_command_list_handle_t list, ze_kernel_handle_t kernel, void* const* given);
+// Of memory that a command uses, and of pointers that must be multiples of `alignment`.
+void check_context(ze_command_list_handle_t list, const void* memory);
+void check_alignment(const void* pointer, size_t alignment, const char* what);
 // Of every structure that a program passes in: `wanted` is the type that belongs to it.
 void check_structure(const void* structure, uint32_t wanted, const char* name);
 // Of every event that the host asks, signals or waits for.

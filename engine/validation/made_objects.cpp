@@ -72,8 +72,8 @@ std::string where_made(const void* object) {
   return offset < std::max<size_t>(made.size, 1) ? "; made by " + made.where : "";
 }
 
-ze_result_t before_zeContextDestroy(ze_context_handle_t context) {
-  if (!checked<Context>(context)) return ZE_RESULT_SUCCESS;
+void before_zeContextDestroy(ze_context_handle_t context) {
+  if (!checked<Context>(context)) return;
   std::vector<Made> left;
   {
     auto all = registry().open();
@@ -83,12 +83,11 @@ ze_result_t before_zeContextDestroy(ze_context_handle_t context) {
       at = own ? all->erase(at) : std::next(at);
     }
   }
-  if (!is_checked(kCheckMemory)) return ZE_RESULT_SUCCESS;
+  if (!is_checked(kCheckMemory)) return;
   for (Made& made : left)
     if (!made.managed && !seen(Rule::Leak, made.place))
       report({Rule::Leak, made.place, made.what + " still exists when its context is destroyed", "", "", "", "",
               "made by " + made.where});
-  return ZE_RESULT_SUCCESS;
 }
 
 void after_zeMemAllocDevice(ze_result_t result, ze_context_handle_t context, const ze_device_mem_alloc_desc_t* desc, size_t size,

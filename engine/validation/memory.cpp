@@ -12,12 +12,14 @@
 #include "commands.h"
 #include "hooks.h"
 #include "made_objects.h"
+#include "races.h"
 
 namespace anyzero {
 
 namespace {
 
-void check_free(ze_context_handle_t handle, void* pointer) {
+// `awaited`: the commands that use the memory are waited for.
+void check_free(ze_context_handle_t handle, void* pointer, bool awaited) {
   auto* context = checked<Context>(handle);
   if (!context || !pointer) return;
   std::optional<MemoryRange> range;
@@ -34,7 +36,8 @@ void check_free(ze_context_handle_t handle, void* pointer) {
       tell(Rule::DoubleFree, "memory is freed a second time", "");
     return;
   }
-  if (!is_checked(kCheckSync)) return;
+  note_freed(*range);
+  if (awaited || !is_checked(kCheckSync)) return;
   const std::string use = use_of(*range, context->driver());
   if (!use.empty()) tell(Rule::MemoryFreedInUse, "memory is freed while a command still uses it", use);
 }
@@ -74,7 +77,8 @@ ze_result_t check_write(const void* to, uint64_t bytes) {
   return check_span(to, bytes, "writes");
 }
 
-ze_result_t check_copy(const void* to, const void* from, uint64_t size) {
+ze_result_t check_copy(ze_command_list_handle_t list, const void* to, const void* from, uint64_t size) {
+  check_context(list, to);
   if (ze_result_t r = check_write(to, size)) return r;
   return check_span(from, size, "reads");
 }
@@ -89,44 +93,46 @@ uint64_t span_of(const ze_copy_region_t& region, uint32_t pitch, uint32_t slice_
 
 }  // namespace
 
-ze_result_t before_zeMemFree(ze_context_handle_t context, void* pointer) {
-  check_free(context, pointer);
-  return ZE_RESULT_SUCCESS;
-}
+void before_zeMemFree(ze_context_handle_t context, void* pointer) { check_free(context, pointer, false); }
 
-ze_result_t before_zeMemFreeExt(ze_context_handle_t context, const ze_memory_free_ext_desc_t* desc, void* pointer) {
+void before_zeMemFreeExt(ze_context_handle_t context, const ze_memory_free_ext_desc_t* desc, void* pointer) {
   // The two other policies wait for the commands.
-  if (desc && desc->freePolicy == 0) check_free(context, pointer);
-  return ZE_RESULT_SUCCESS;
+  if (desc) check_free(context, pointer, desc->freePolicy != 0);
 }
 
-ze_result_t before_zeCommandListAppendMemoryCopy(ze_command_list_handle_t, void* to, const void* from, size_t size,
+ze_result_t before_zeCommandListAppendMemoryCopy(ze_command_list_handle_t list, void* to, const void* from, size_t size,
                                                  ze_event_handle_t, uint32_t, ze_event_handle_t*) {
-  return check_copy(to, from, size);
+  check_context(list, from);
+  return check_copy(list, to, from, size);
 }
 
-ze_result_t before_zeCommandListAppendMemoryCopyFromContext(ze_command_list_handle_t, void* to, ze_context_handle_t,
+ze_result_t before_zeCommandListAppendMemoryCopyFromContext(ze_command_list_handle_t list, void* to, ze_context_handle_t,
                                                             const void* from, size_t size, ze_event_handle_t, uint32_t,
                                                             ze_event_handle_t*) {
-  return check_copy(to, from, size);
+  return check_copy(list, to, from, size);
 }
 
-ze_result_t before_zeCommandListAppendMemoryFill(ze_command_list_handle_t, void* to, const void*, size_t, size_t size,
+ze_result_t before_zeCommandListAppendMemoryFill(ze_command_list_handle_t list, void* to, const void*, size_t, size_t size,
                                                  ze_event_handle_t, uint32_t, ze_event_handle_t*) {
+  check_context(list, to);
   return check_write(to, size);
 }
 
-ze_result_t before_zeCommandListAppendMemoryCopyRegion(ze_command_list_handle_t, void* to, const ze_copy_region_t* to_region,
+ze_result_t before_zeCommandListAppendMemoryCopyRegion(ze_command_list_handle_t list, void* to, const ze_copy_region_t* to_region,
                                                        uint32_t to_pitch, uint32_t to_slice_pitch, const void* from,
                                                        const ze_copy_region_t* from_region, uint32_t from_pitch,
                                                        uint32_t from_slice_pitch, ze_event_handle_t, uint32_t, ze_event_handle_t*) {
+  check_context(list, to);
+  check_context(list, from);
   if (to_region)
     if (ze_result_t r = check_write(to, span_of(*to_region, to_pitch, to_slice_pitch))) return r;
   return from_region ? check_span(from, span_of(*from_region, from_pitch, from_slice_pitch), "reads") : ZE_RESULT_SUCCESS;
 }
 
-ze_result_t before_zeCommandListAppendWriteGlobalTimestamp(ze_command_list_handle_t, uint64_t* to, ze_event_handle_t, uint32_t,
+ze_result_t before_zeCommandListAppendWriteGlobalTimestamp(ze_command_list_handle_t list, uint64_t* to, ze_event_handle_t, uint32_t,
                                                            ze_event_handle_t*) {
+  check_alignment(to, alignof(uint64_t), "a timestamp");
+  check_context(list, to);
   return check_write(to, sizeof *to);
 }
 

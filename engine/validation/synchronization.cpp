@@ -8,15 +8,19 @@
 #include "../objects/sync/fence.h"
 #include "commands.h"
 #include "hooks.h"
+#include "races.h"
 #include "waits.h"
 
 namespace anyzero {
 
 namespace {
 
-void report_use(Rule rule, const char* message, const std::string& use) {
+// `unmanaged`: not where the language of the program destroys by itself what it has made.
+void report_use(Rule rule, const char* message, const std::string& use, bool unmanaged = false) {
   if (use.empty()) return;
-  const uint64_t place = CallPlace().number;
+  const CallPlace at;
+  if (unmanaged && at.managed) return;
+  const uint64_t place = at.number;
   if (!seen(rule, place)) report({rule, place, message, "", "", "", "", use});
 }
 
@@ -25,9 +29,9 @@ void check_event(ze_event_handle_t handle, Rule rule, const char* message) {
   if (event && !event->counts() && is_checked(kCheckSync)) report_use(rule, message, use_of(*event));
 }
 
-void check_fence(ze_fence_handle_t handle, const char* message) {
+void check_fence(ze_fence_handle_t handle, const char* message, bool unmanaged = false) {
   auto* fence = checked<Fence>(handle);
-  if (fence && is_checked(kCheckSync)) report_use(Rule::FenceInUse, message, use_of(*fence));
+  if (fence && is_checked(kCheckSync)) report_use(Rule::FenceInUse, message, use_of(*fence), unmanaged);
 }
 
 void check_list(ze_command_list_handle_t handle, const char* message) {
@@ -40,61 +44,67 @@ void check_list(ze_command_list_handle_t handle, const char* message) {
   }
 }
 
+void check_executed(const CommandQueue& queue, const CommandList& list) {
+  if (!is_checked(kCheckStrict) || &queue.context() == &list.context()) return;
+  const uint64_t place = CallPlace().number;
+  if (!seen(Rule::OtherContext, place))
+    report({Rule::OtherContext, place, "a queue executes a command list of another context", "", "", "", "", ""});
+}
+
 // A wait without an end in sight; shorter ones end by themselves.
 bool endless(uint64_t timeout) { return timeout == UINT64_MAX && is_checked(kCheckSync); }
 
 }  // namespace
 
-ze_result_t before_zeEventHostReset(ze_event_handle_t event) {
+void before_zeEventHostReset(ze_event_handle_t event) {
   check_host_visible(event);
   check_event(event, Rule::EventResetInUse, "an event is reset while a command still uses it");
-  return ZE_RESULT_SUCCESS;
+  note_reset(checked<Event>(event));
 }
 
-ze_result_t before_zeEventDestroy(ze_event_handle_t event) {
+void before_zeEventDestroy(ze_event_handle_t event) {
   check_event(event, Rule::EventDestroyedInUse, "an event is destroyed while a command still uses it");
-  return ZE_RESULT_SUCCESS;
+  note_destroyed(checked<Event>(event));
 }
 
-ze_result_t before_zeFenceReset(ze_fence_handle_t fence) {
+void before_zeFenceReset(ze_fence_handle_t fence) {
   check_fence(fence, "a fence is reset before its queue has signalled it");
-  return ZE_RESULT_SUCCESS;
+  note_reset(checked<Fence>(fence));
 }
 
-ze_result_t before_zeFenceDestroy(ze_fence_handle_t fence) {
-  check_fence(fence, "a fence is destroyed before its queue has signalled it");
-  return ZE_RESULT_SUCCESS;
+void before_zeFenceDestroy(ze_fence_handle_t fence) {
+  check_fence(fence, "a fence is destroyed before its queue has signalled it", true);
+  note_destroyed(checked<Fence>(fence));
 }
 
-ze_result_t before_zeCommandListReset(ze_command_list_handle_t list) {
+void before_zeCommandListReset(ze_command_list_handle_t list) {
   check_list(list, "a command list is reset while a queue still executes it");
-  return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t before_zeCommandListDestroy(ze_command_list_handle_t list) {
+void before_zeCommandListDestroy(ze_command_list_handle_t list) {
   check_list(list, "a command list is destroyed while a queue still executes it");
-  return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t before_zeCommandQueueDestroy(ze_command_queue_handle_t handle) {
+void before_zeCommandQueueDestroy(ze_command_queue_handle_t handle) {
   auto* queue = checked<CommandQueue>(handle);
-  if (!queue || !is_checked(kCheckSync)) return ZE_RESULT_SUCCESS;
+  if (!queue || !is_checked(kCheckSync)) return;
   for (Ring* ring : queue->rings())
     report_use(Rule::QueueDestroyedInUse, "a queue is destroyed while it still has commands to execute", unfinished(*ring));
-  return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t before_zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t, uint32_t, ze_command_list_handle_t*,
-                                                     ze_fence_handle_t handle) {
+void before_zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t queue_handle, uint32_t count,
+                                              ze_command_list_handle_t* lists, ze_fence_handle_t handle) {
+  auto* queue = checked<CommandQueue>(queue_handle);
+  for (uint32_t i = 0; queue && lists && i < count; ++i)
+    if (auto* list = checked<CommandList>(lists[i])) check_executed(*queue, *list);
   auto* fence = checked<Fence>(handle);
-  if (!fence || !is_checked(kCheckSync)) return ZE_RESULT_SUCCESS;
+  if (!fence || !is_checked(kCheckSync)) return;
   const std::string use = use_of(*fence);
   if (use.empty() && fence->signal().state(1) == Signal::State::Reached) {
     report_use(Rule::FenceInUse, "a queue gets a fence that is already signalled", "an earlier execution signalled it");
   } else {
     report_use(Rule::FenceInUse, "a queue gets a fence that another execution has not signalled yet", use);
   }
-  return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t before_zeEventHostSynchronize(ze_event_handle_t handle, uint64_t timeout) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "../check/address_text.h"
 #include "../check/finding.h"
 #include "../exec/program.h"
 #include "../objects/sync/event.h"
@@ -67,12 +68,9 @@ Command command_of(const SubmittedCommand& submitted, const Ring& ring, uint32_t
   command.signals = packet.signal;
   if (packet.op == Op::SignalFence) command.signals = static_cast<const SignalFencePacket&>(packet).fence;
   command.unsure = packet.op == Op::HostFunction || packet.op == Op::AwaitSemaphores;
-  const WaitFor* settled = submitted.targets;
-  for (uint32_t i = 0; i < packet.n_waits; ++i) {
-    const WaitFor& wait = packet.waits()[i];
-    command.waits.push_back(waiting_for(settled && settled_at_execution(wait) ? *settled++ : wait));
-  }
-  *used = static_cast<uint32_t>(settled - submitted.targets);
+  const WaitFor* targets = submitted.targets;
+  for (uint32_t i = 0; i < packet.n_waits; ++i) command.waits.push_back(waiting_for(settled(packet.waits()[i], &targets)));
+  *used = static_cast<uint32_t>(targets - submitted.targets);
   return command;
 }
 
@@ -136,12 +134,6 @@ class Play {
   bool unsure_ = false;
 };
 
-std::string hex(const void* address) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%p", address);
-  return text;
-}
-
 // The command of a stuck queue that would signal the event.
 const Command* signaller(const Queues& queues, const void* event) {
   for (const auto& [number, queue] : queues)
@@ -162,7 +154,8 @@ std::string graph(const Queues& queues, Play& play, bool* cycle) {
     text += queue.commands[queue.next].text + " waits for ";
     const Command* source = wait->event ? signaller(queues, wait->event) : nullptr;
     if (wait->event) {
-      text += "event " + hex(wait->event) + (source ? ", which only " + source->text + " signals" : ", which nothing signals");
+      text +=
+          "event " + address_text(wait->event) + (source ? ", which only " + source->text + " signals" : ", which nothing signals");
     } else {
       text += "command " + std::to_string(wait->position) + " of queue " + std::to_string(wait->queue);
     }
@@ -179,8 +172,8 @@ void report_stuck(const Queues& queues, Play& play, const Awaiting& what) {
   const uint64_t place = CallPlace().number;
   if (seen(rule, place)) return;
   std::string message = "the host waits for ";
-  message +=
-      what.object ? hex(what.object) : "command " + std::to_string(what.position) + " of queue " + std::to_string(what.queue);
+  message += what.object ? address_text(what.object)
+                         : "command " + std::to_string(what.position) + " of queue " + std::to_string(what.queue);
   message += source        ? ", which " + source->text + " would signal, but its queue is stuck"
              : what.object ? ", which nothing signals"
                            : ", which is stuck";
@@ -202,7 +195,7 @@ ze_result_t wait_if_it_can_end(Driver& driver, const Awaiting& what, const std::
     Play play(queues);
     if (play.unsure() || play.ends(what)) continue;
     // Another thread may have come while the queues were read.
-    if (!all_callers_wait() || wait(0) != ZE_RESULT_NOT_READY) continue;
+    if (another_thread_may_act() || !all_callers_wait() || wait(0) != ZE_RESULT_NOT_READY) continue;
     report_stuck(queues, play, what);
     return ZE_RESULT_NOT_READY;
   }

@@ -21,9 +21,11 @@ from anyzero.trust import process
 
 __all__ = ["Config", "ConfigError", "DeviceSelector", "Variable", "markdown", "parse_size", "read", "variables"]
 
-LOG_LEVELS: Final = ("off", "error")
-CHECKS: Final = ("memory", "sync", "strict", "races", "init")
+LOG_LEVELS: Final = ("off", "error", "warning")
 """Values of ``ANYZERO_LOG``; the position is the engine's level."""
+
+CHECKS: Final = ("memory", "sync", "strict", "races", "init")
+"""What ``ANYZERO_CHECK`` may name."""
 
 LOADERS: Final = ("ours", "system")
 """Values of ``ANYZERO_LOADER``, besides a path."""
@@ -323,7 +325,16 @@ class Config:
         _one_of(LOG_LEVELS),
         default="error",
         accepts=", ".join(f"`{level}`" for level in LOG_LEVELS),
-        meaning="The messages on stderr: with `error`, reports of faults that lose a queue or a device.",
+        meaning="The messages on stderr: with `error`, reports of faults that lose a queue or a device; with "
+        "`warning`, also waits that last long, each once, with the event, queue or kernel that it is for.",
+    )
+    slow_wait: float = _variable(
+        "ANYZERO_SLOW_WAIT",
+        _seconds,
+        default=5.0,
+        shown="`5`",
+        accepts=f"seconds, up to {MAX_TIMEOUT}: `5`, `0.5`",
+        meaning="How long a wait lasts before `ANYZERO_LOG=warning` says what it is for.",
     )
     kernel_timeout: float = _variable(
         "ANYZERO_KERNEL_TIMEOUT",

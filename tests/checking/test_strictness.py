@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from ctypes import addressof, byref, c_void_p
+from collections.abc import Iterator
+from ctypes import addressof, byref, c_uint8, c_void_p
 
+import numpy as np
 import pytest
 
+import anyzero
 from anyzero import ze
-from tests.abi.calls import SOON, SYNCHRONOUS, Calls
+from tests.abi.calls import SOON, SYNCHRONOUS, Calls, handles
 from tests.checking.programs import checked, expect
 
 
@@ -78,3 +81,62 @@ def test_a_command_is_appended_to_a_closed_list(az: Calls, context: c_void_p) ->
     with checked("strict") as found:
         az.lib.zeCommandListAppendBarrier(lst, None, 0, None)  # mistake
     expect("closed-list", found)
+
+
+@pytest.fixture
+def two(az: Calls, context: c_void_p) -> Iterator[tuple[c_void_p, c_void_p]]:
+    """A list, and another context."""
+    other = az.context()
+    yield az.immediate(context, mode=SYNCHRONOUS), other
+    az.ok("zeContextDestroy", other)
+
+
+def test_memory_of_another_context_is_copied(az: Calls, context: c_void_p, two: tuple[c_void_p, c_void_p]) -> None:
+    lst, other = two
+    memory, foreign = az.memory(context, 64), az.memory(other, 64)
+    with checked("strict") as found:
+        az.lib.zeCommandListAppendMemoryCopy(lst, memory, foreign, 64, None, 0, None)  # mistake
+        az.ok("zeCommandListAppendMemoryCopyFromContext", lst, memory, other, foreign, 64, None, 0, None)
+    expect("other-context", found)
+    az.ok("zeMemFree", other, foreign)
+
+
+def test_memory_of_another_context_is_filled(az: Calls, two: tuple[c_void_p, c_void_p]) -> None:
+    lst, other = two
+    foreign = az.memory(other, 64)
+    with checked("strict") as found:
+        az.lib.zeCommandListAppendMemoryFill(lst, foreign, byref(c_uint8(1)), 1, 64, None, 0, None)  # mistake
+    expect("other-context", found)
+    az.ok("zeMemFree", other, foreign)
+
+
+def test_a_list_of_another_context_is_executed(az: Calls, context: c_void_p, two: tuple[c_void_p, c_void_p]) -> None:
+    queue, foreign = az.queue(context, mode=SYNCHRONOUS), az.list(two[1])
+    az.close(foreign)
+    with checked("strict") as found:
+        az.lib.zeCommandQueueExecuteCommandLists(queue, 1, handles([foreign]), None)  # mistake
+    expect("other-context", found)
+    az.ok("zeCommandListDestroy", foreign)
+
+
+def test_a_timestamp_is_misaligned(az: Calls, context: c_void_p) -> None:
+    lst, memory = az.immediate(context, mode=SYNCHRONOUS), az.memory(context, 64)
+    with checked("strict") as found:
+        az.ok("zeCommandListAppendWriteGlobalTimestamp", lst, c_void_p(memory + 8), None, 0, None)
+        az.lib.zeCommandListAppendWriteGlobalTimestamp(lst, c_void_p(memory + 4), None, 0, None)  # mistake
+    expect("misaligned-pointer", found)
+
+
+@anyzero.kernel
+def add_to(total: anyzero.ptr[anyzero.i32], values: anyzero.ptr[anyzero.i32]):  # type: ignore[no-untyped-def]
+    total[0] = values[0]
+
+
+def test_a_kernel_gets_memory_of_another_context() -> None:
+    own, other = (anyzero.device().context() for _ in range(2))
+    total, values = own.zeros(1, np.int32), other.zeros(1, np.int32)
+    lst = own.immediate(mode="synchronous")
+    kernel = add_to.on(own)
+    with checked("strict") as found:
+        lst.launch(kernel, 1, (total, values.pointer))  # mistake
+    assert "inside the device allocation of 4 bytes" in expect("other-context", found).other

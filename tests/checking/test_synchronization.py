@@ -6,8 +6,10 @@ import threading
 from collections.abc import Iterator
 from ctypes import byref, c_void_p
 
+import numpy as np
 import pytest
 
+import anyzero
 from anyzero import ze
 from tests.abi.calls import ASYNCHRONOUS, FOREVER, NOT_READY, OK, SOON, Calls, handles
 from tests.asleep import await_sleep
@@ -278,3 +280,28 @@ def test_the_descriptor_of_an_event_is_passed_by_pointer(az: Calls, context: c_v
     with checked("strict") as found:
         az.ok("zeEventDestroy", az.new("zeEventCreate", pool, byref(desc)))
     assert list(map(str, found)) == []
+
+
+def test_a_thread_that_has_not_called_yet_may_end_a_wait(az: Calls, context: c_void_p) -> None:
+    event = az.events(context, 1)[0]
+    with checked("sync") as found:
+        waker = threading.Timer(0.2, lambda: az.ok("zeEventHostSignal", event))
+        waker.start()
+        az.ok("zeEventHostSynchronize", event, FOREVER)
+        waker.join()
+    assert list(map(str, found)) == []
+
+
+def test_the_host_reads_what_a_command_is_still_to_write(az: Calls) -> None:
+    context = anyzero.device().context()
+    values, gate = context.zeros(16, np.int32, kind="shared"), context.event()
+    lst = context.immediate()
+    with checked("sync") as found:
+        view = np.asarray(values)
+        filled = lst.fill(values, 7, wait=[gate])
+        np.array(values)  # mistake
+        gate.signal()
+        filled.wait()
+        assert (np.array(values) == 7).all()
+    assert (view == 7).all()
+    assert "memory fill" in expect("early-host-read", found).other

@@ -16,6 +16,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendBarrier(ze_command_list_handle_
   CheckedCall checked("zeCommandListAppendBarrier", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -23,7 +24,9 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendBarrier(ze_command_list_handle_
 ze_result_t ZE_APICALL traced_zeCommandListAppendEventReset(ze_command_list_handle_t hCommandList, ze_event_handle_t hEvent) {
   if (!is_watched()) [[likely]] return zeCommandListAppendEventReset(hCommandList, hEvent);
   CallRecord record(1, __builtin_return_address(0));
+  CheckedCall checked("zeCommandListAppendEventReset", __builtin_return_address(0));
   const ze_result_t result = zeCommandListAppendEventReset(hCommandList, hEvent);
+  if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(hEvent));
   return result;
 }
@@ -34,6 +37,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendGraphExt(ze_command_list_handle
   CheckedCall checked("zeCommandListAppendGraphExt", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendGraphExt(hCommandList, hGraph, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(hGraph), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -44,6 +48,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendHostFunction(ze_command_list_ha
   CheckedCall checked("zeCommandListAppendHostFunction", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendHostFunction(hCommandList, pfnHostFunction, pUserData, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(pfnHostFunction), as_word(pUserData), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -53,7 +58,10 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopy(ze_command_list_handl
   CallRecord record(4, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendImageCopy", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_context(hCommandList, hDstImage);
+  if (checked) check_context(hCommandList, hSrcImage);
   const ze_result_t result = zeCommandListAppendImageCopy(hCommandList, hDstImage, hSrcImage, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(hDstImage), as_word(hSrcImage), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -63,7 +71,9 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyFromMemory(ze_command_
   CallRecord record(5, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendImageCopyFromMemory", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_context(hCommandList, hDstImage);
   const ze_result_t result = zeCommandListAppendImageCopyFromMemory(hCommandList, hDstImage, srcptr, pDstRegion, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(hDstImage), as_word(srcptr), as_word(pDstRegion), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -73,7 +83,9 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyFromMemoryExt(ze_comma
   CallRecord record(6, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendImageCopyFromMemoryExt", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_context(hCommandList, hDstImage);
   const ze_result_t result = zeCommandListAppendImageCopyFromMemoryExt(hCommandList, hDstImage, srcptr, pDstRegion, srcRowPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(hDstImage), as_word(srcptr), as_word(pDstRegion), as_word(srcRowPitch), as_word(srcSlicePitch), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -83,7 +95,10 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyRegion(ze_command_list
   CallRecord record(7, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendImageCopyRegion", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_context(hCommandList, hDstImage);
+  if (checked) check_context(hCommandList, hSrcImage);
   const ze_result_t result = zeCommandListAppendImageCopyRegion(hCommandList, hDstImage, hSrcImage, pDstRegion, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(hDstImage), as_word(hSrcImage), as_word(pDstRegion), as_word(pSrcRegion), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -93,8 +108,10 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyToMemory(ze_command_li
   CallRecord record(8, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendImageCopyToMemory", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_context(hCommandList, hSrcImage);
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendImageCopyToMemory(hCommandList, dstptr, hSrcImage, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendImageCopyToMemory(hCommandList, dstptr, hSrcImage, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(hSrcImage), as_word(pSrcRegion), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -104,8 +121,10 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyToMemoryExt(ze_command
   CallRecord record(9, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendImageCopyToMemoryExt", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_context(hCommandList, hSrcImage);
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendImageCopyToMemoryExt(hCommandList, dstptr, hSrcImage, pSrcRegion, destRowPitch, destSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendImageCopyToMemoryExt(hCommandList, dstptr, hSrcImage, pSrcRegion, destRowPitch, destSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(hSrcImage), as_word(pSrcRegion), as_word(destRowPitch), as_word(destSlicePitch), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -115,7 +134,10 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchCooperativeKernel(ze_comm
   CallRecord record(10, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendLaunchCooperativeKernel", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_context(hCommandList, hKernel);
+  if (checked) check_arguments(hCommandList, hKernel, nullptr);
   const ze_result_t result = zeCommandListAppendLaunchCooperativeKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(hKernel), as_word(pLaunchFuncArgs), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -125,8 +147,10 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernel(ze_command_list_ha
   CallRecord record(11, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendLaunchKernel", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
-  if (checked) if (const ze_result_t refused = before_zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
+  if (checked) check_context(hCommandList, hKernel);
+  if (checked) check_arguments(hCommandList, hKernel, nullptr);
   const ze_result_t result = zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(hKernel), as_word(pLaunchFuncArgs), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -136,7 +160,11 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelIndirect(ze_command
   CallRecord record(12, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendLaunchKernelIndirect", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_context(hCommandList, hKernel);
+  if (checked) check_arguments(hCommandList, hKernel, nullptr);
+  if (checked) before_zeCommandListAppendLaunchKernelIndirect(hCommandList, hKernel, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendLaunchKernelIndirect(hCommandList, hKernel, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(hKernel), as_word(pLaunchArgumentsBuffer), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -146,7 +174,10 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelWithArguments(ze_co
   CallRecord record(13, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendLaunchKernelWithArguments", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_context(hCommandList, hKernel);
+  if (checked) check_arguments(hCommandList, hKernel, pArguments);
   const ze_result_t result = zeCommandListAppendLaunchKernelWithArguments(hCommandList, hKernel, groupCounts, groupSizes, pArguments, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(hKernel), as_word(groupCounts), as_word(groupSizes), as_word(pArguments), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -156,7 +187,10 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelWithParameters(ze_c
   CallRecord record(14, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendLaunchKernelWithParameters", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_context(hCommandList, hKernel);
+  if (checked) check_arguments(hCommandList, hKernel, nullptr);
   const ze_result_t result = zeCommandListAppendLaunchKernelWithParameters(hCommandList, hKernel, pGroupCounts, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(hKernel), as_word(pGroupCounts), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -167,6 +201,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchMultipleKernelsIndirect(z
   CheckedCall checked("zeCommandListAppendLaunchMultipleKernelsIndirect", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendLaunchMultipleKernelsIndirect(hCommandList, numKernels, phKernels, pCountBuffer, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(numKernels), as_word(phKernels), as_word(pCountBuffer), as_word(pLaunchArgumentsBuffer), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -174,7 +209,9 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchMultipleKernelsIndirect(z
 ze_result_t ZE_APICALL traced_zeCommandListAppendMemAdvise(ze_command_list_handle_t hCommandList, ze_device_handle_t hDevice, const void* ptr, size_t size, ze_memory_advice_t advice) {
   if (!is_watched()) [[likely]] return zeCommandListAppendMemAdvise(hCommandList, hDevice, ptr, size, advice);
   CallRecord record(16, __builtin_return_address(0));
+  CheckedCall checked("zeCommandListAppendMemAdvise", __builtin_return_address(0));
   const ze_result_t result = zeCommandListAppendMemAdvise(hCommandList, hDevice, ptr, size, advice);
+  if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(hDevice), as_word(ptr), as_word(size), as_word(advice));
   return result;
 }
@@ -186,6 +223,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopy(ze_command_list_hand
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(srcptr), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -197,6 +235,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyFromContext(ze_comman
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendMemoryCopyFromContext(hCommandList, dstptr, hContextSrc, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendMemoryCopyFromContext(hCommandList, dstptr, hContextSrc, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(hContextSrc), as_word(srcptr), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -208,6 +247,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyRegion(ze_command_lis
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendMemoryCopyRegion(hCommandList, dstptr, dstRegion, dstPitch, dstSlicePitch, srcptr, srcRegion, srcPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendMemoryCopyRegion(hCommandList, dstptr, dstRegion, dstPitch, dstSlicePitch, srcptr, srcRegion, srcPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(dstRegion), as_word(dstPitch), as_word(dstSlicePitch), as_word(srcptr), as_word(srcRegion), as_word(srcPitch), as_word(srcSlicePitch), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -218,6 +258,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyWithParameters(ze_com
   CheckedCall checked("zeCommandListAppendMemoryCopyWithParameters", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendMemoryCopyWithParameters(hCommandList, dstptr, srcptr, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(srcptr), as_word(size), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -229,6 +270,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryFill(ze_command_list_hand
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(ptr), as_word(pattern), as_word(pattern_size), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -239,6 +281,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryFillWithParameters(ze_com
   CheckedCall checked("zeCommandListAppendMemoryFillWithParameters", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendMemoryFillWithParameters(hCommandList, ptr, pattern, pattern_size, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(ptr), as_word(pattern), as_word(pattern_size), as_word(size), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -249,6 +292,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryPrefetch(ze_command_list_
   CheckedCall checked("zeCommandListAppendMemoryPrefetch", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendMemoryPrefetch(hCommandList, ptr, size)) return refused;
   const ze_result_t result = zeCommandListAppendMemoryPrefetch(hCommandList, ptr, size);
+  if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(ptr), as_word(size));
   return result;
 }
@@ -259,6 +303,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryRangesBarrier(ze_command_
   CheckedCall checked("zeCommandListAppendMemoryRangesBarrier", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendMemoryRangesBarrier(hCommandList, numRanges, pRangeSizes, pRanges, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(numRanges), as_word(pRangeSizes), as_word(pRanges), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -270,6 +315,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendQueryKernelTimestamps(ze_comman
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendQueryKernelTimestamps(hCommandList, numEvents, phEvents, dstptr, pOffsets, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendQueryKernelTimestamps(hCommandList, numEvents, phEvents, dstptr, pOffsets, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(numEvents), as_word(phEvents), as_word(dstptr), as_word(pOffsets), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -277,7 +323,9 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendQueryKernelTimestamps(ze_comman
 ze_result_t ZE_APICALL traced_zeCommandListAppendSignalEvent(ze_command_list_handle_t hCommandList, ze_event_handle_t hEvent) {
   if (!is_watched()) [[likely]] return zeCommandListAppendSignalEvent(hCommandList, hEvent);
   CallRecord record(26, __builtin_return_address(0));
+  CheckedCall checked("zeCommandListAppendSignalEvent", __builtin_return_address(0));
   const ze_result_t result = zeCommandListAppendSignalEvent(hCommandList, hEvent);
+  if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(hEvent));
   return result;
 }
@@ -288,6 +336,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendSignalExternalSemaphoreExt(ze_c
   CheckedCall checked("zeCommandListAppendSignalExternalSemaphoreExt", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendSignalExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, signalParams, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(numSemaphores), as_word(phSemaphores), as_word(signalParams), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -298,6 +347,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendWaitExternalSemaphoreExt(ze_com
   CheckedCall checked("zeCommandListAppendWaitExternalSemaphoreExt", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendWaitExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, waitParams, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(numSemaphores), as_word(phSemaphores), as_word(waitParams), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -305,7 +355,9 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendWaitExternalSemaphoreExt(ze_com
 ze_result_t ZE_APICALL traced_zeCommandListAppendWaitOnEvents(ze_command_list_handle_t hCommandList, uint32_t numEvents, ze_event_handle_t* phEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendWaitOnEvents(hCommandList, numEvents, phEvents);
   CallRecord record(29, __builtin_return_address(0));
+  CheckedCall checked("zeCommandListAppendWaitOnEvents", __builtin_return_address(0));
   const ze_result_t result = zeCommandListAppendWaitOnEvents(hCommandList, numEvents, phEvents);
+  if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(numEvents), as_word(phEvents));
   return result;
 }
@@ -317,6 +369,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendWriteGlobalTimestamp(ze_command
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendWriteGlobalTimestamp(hCommandList, dstptr, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendWriteGlobalTimestamp(hCommandList, dstptr, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -379,7 +432,7 @@ ze_result_t ZE_APICALL traced_zeCommandListDestroy(ze_command_list_handle_t hCom
   if (!is_watched()) [[likely]] return zeCommandListDestroy(hCommandList);
   CallRecord record(37, __builtin_return_address(0));
   CheckedCall checked("zeCommandListDestroy", __builtin_return_address(0));
-  if (checked) if (const ze_result_t refused = before_zeCommandListDestroy(hCommandList)) return refused;
+  if (checked) before_zeCommandListDestroy(hCommandList);
   const ze_result_t result = zeCommandListDestroy(hCommandList);
   if (checked) after_zeCommandListDestroy(result, hCommandList);
   record.returned(as_word(result), as_word(hCommandList));
@@ -460,6 +513,7 @@ ze_result_t ZE_APICALL traced_zeCommandListHostSynchronize(ze_command_list_handl
   CheckedCall checked("zeCommandListHostSynchronize", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeCommandListHostSynchronize(hCommandList, timeout)) return refused;
   const ze_result_t result = zeCommandListHostSynchronize(hCommandList, timeout);
+  if (checked) after_zeCommandListHostSynchronize(result, hCommandList, timeout);
   record.returned(as_word(result), as_word(hCommandList), as_word(timeout));
   return result;
 }
@@ -467,7 +521,9 @@ ze_result_t ZE_APICALL traced_zeCommandListHostSynchronize(ze_command_list_handl
 ze_result_t ZE_APICALL traced_zeCommandListImmediateAppendCommandListsExp(ze_command_list_handle_t hCommandListImmediate, uint32_t numCommandLists, ze_command_list_handle_t* phCommandLists, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListImmediateAppendCommandListsExp(hCommandListImmediate, numCommandLists, phCommandLists, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(47, __builtin_return_address(0));
+  CheckedCall checked("zeCommandListImmediateAppendCommandListsExp", __builtin_return_address(0));
   const ze_result_t result = zeCommandListImmediateAppendCommandListsExp(hCommandListImmediate, numCommandLists, phCommandLists, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_appended(hCommandListImmediate);
   record.returned(as_word(result), as_word(hCommandListImmediate), as_word(numCommandLists), as_word(phCommandLists), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -475,7 +531,9 @@ ze_result_t ZE_APICALL traced_zeCommandListImmediateAppendCommandListsExp(ze_com
 ze_result_t ZE_APICALL traced_zeCommandListImmediateAppendCommandListsWithParameters(ze_command_list_handle_t hCommandListImmediate, uint32_t numCommandLists, ze_command_list_handle_t* phCommandLists, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListImmediateAppendCommandListsWithParameters(hCommandListImmediate, numCommandLists, phCommandLists, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   CallRecord record(48, __builtin_return_address(0));
+  CheckedCall checked("zeCommandListImmediateAppendCommandListsWithParameters", __builtin_return_address(0));
   const ze_result_t result = zeCommandListImmediateAppendCommandListsWithParameters(hCommandListImmediate, numCommandLists, phCommandLists, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_appended(hCommandListImmediate);
   record.returned(as_word(result), as_word(hCommandListImmediate), as_word(numCommandLists), as_word(phCommandLists), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -540,7 +598,7 @@ ze_result_t ZE_APICALL traced_zeCommandListReset(ze_command_list_handle_t hComma
   if (!is_watched()) [[likely]] return zeCommandListReset(hCommandList);
   CallRecord record(56, __builtin_return_address(0));
   CheckedCall checked("zeCommandListReset", __builtin_return_address(0));
-  if (checked) if (const ze_result_t refused = before_zeCommandListReset(hCommandList)) return refused;
+  if (checked) before_zeCommandListReset(hCommandList);
   const ze_result_t result = zeCommandListReset(hCommandList);
   record.returned(as_word(result), as_word(hCommandList));
   return result;
@@ -595,7 +653,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueDestroy(ze_command_queue_handle_t hC
   if (!is_watched()) [[likely]] return zeCommandQueueDestroy(hCommandQueue);
   CallRecord record(62, __builtin_return_address(0));
   CheckedCall checked("zeCommandQueueDestroy", __builtin_return_address(0));
-  if (checked) if (const ze_result_t refused = before_zeCommandQueueDestroy(hCommandQueue)) return refused;
+  if (checked) before_zeCommandQueueDestroy(hCommandQueue);
   const ze_result_t result = zeCommandQueueDestroy(hCommandQueue);
   if (checked) after_zeCommandQueueDestroy(result, hCommandQueue);
   record.returned(as_word(result), as_word(hCommandQueue));
@@ -606,8 +664,9 @@ ze_result_t ZE_APICALL traced_zeCommandQueueExecuteCommandLists(ze_command_queue
   if (!is_watched()) [[likely]] return zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence);
   CallRecord record(63, __builtin_return_address(0));
   CheckedCall checked("zeCommandQueueExecuteCommandLists", __builtin_return_address(0));
-  if (checked) if (const ze_result_t refused = before_zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence)) return refused;
+  if (checked) before_zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence);
   const ze_result_t result = zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence);
+  if (checked) after_zeCommandQueueExecuteCommandLists(result, hCommandQueue, numCommandLists, phCommandLists, hFence);
   record.returned(as_word(result), as_word(hCommandQueue), as_word(numCommandLists), as_word(phCommandLists), as_word(hFence));
   return result;
 }
@@ -658,6 +717,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueSynchronize(ze_command_queue_handle_
   CheckedCall checked("zeCommandQueueSynchronize", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeCommandQueueSynchronize(hCommandQueue, timeout)) return refused;
   const ze_result_t result = zeCommandQueueSynchronize(hCommandQueue, timeout);
+  if (checked) after_zeCommandQueueSynchronize(result, hCommandQueue, timeout);
   record.returned(as_word(result), as_word(hCommandQueue), as_word(timeout));
   return result;
 }
@@ -686,7 +746,7 @@ ze_result_t ZE_APICALL traced_zeContextDestroy(ze_context_handle_t hContext) {
   if (!is_watched()) [[likely]] return zeContextDestroy(hContext);
   CallRecord record(72, __builtin_return_address(0));
   CheckedCall checked("zeContextDestroy", __builtin_return_address(0));
-  if (checked) if (const ze_result_t refused = before_zeContextDestroy(hContext)) return refused;
+  if (checked) before_zeContextDestroy(hContext);
   const ze_result_t result = zeContextDestroy(hContext);
   record.returned(as_word(result), as_word(hContext));
   return result;
@@ -1132,7 +1192,7 @@ ze_result_t ZE_APICALL traced_zeEventDestroy(ze_event_handle_t hEvent) {
   if (!is_watched()) [[likely]] return zeEventDestroy(hEvent);
   CallRecord record(124, __builtin_return_address(0));
   CheckedCall checked("zeEventDestroy", __builtin_return_address(0));
-  if (checked) if (const ze_result_t refused = before_zeEventDestroy(hEvent)) return refused;
+  if (checked) before_zeEventDestroy(hEvent);
   const ze_result_t result = zeEventDestroy(hEvent);
   record.returned(as_word(result), as_word(hEvent));
   return result;
@@ -1174,7 +1234,7 @@ ze_result_t ZE_APICALL traced_zeEventHostReset(ze_event_handle_t hEvent) {
   if (!is_watched()) [[likely]] return zeEventHostReset(hEvent);
   CallRecord record(129, __builtin_return_address(0));
   CheckedCall checked("zeEventHostReset", __builtin_return_address(0));
-  if (checked) if (const ze_result_t refused = before_zeEventHostReset(hEvent)) return refused;
+  if (checked) before_zeEventHostReset(hEvent);
   const ze_result_t result = zeEventHostReset(hEvent);
   record.returned(as_word(result), as_word(hEvent));
   return result;
@@ -1184,7 +1244,7 @@ ze_result_t ZE_APICALL traced_zeEventHostSignal(ze_event_handle_t hEvent) {
   if (!is_watched()) [[likely]] return zeEventHostSignal(hEvent);
   CallRecord record(130, __builtin_return_address(0));
   CheckedCall checked("zeEventHostSignal", __builtin_return_address(0));
-  if (checked) if (const ze_result_t refused = before_zeEventHostSignal(hEvent)) return refused;
+  if (checked) before_zeEventHostSignal(hEvent);
   const ze_result_t result = zeEventHostSignal(hEvent);
   record.returned(as_word(result), as_word(hEvent));
   return result;
@@ -1196,6 +1256,7 @@ ze_result_t ZE_APICALL traced_zeEventHostSynchronize(ze_event_handle_t hEvent, u
   CheckedCall checked("zeEventHostSynchronize", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeEventHostSynchronize(hEvent, timeout)) return refused;
   const ze_result_t result = zeEventHostSynchronize(hEvent, timeout);
+  if (checked) after_zeEventHostSynchronize(result, hEvent, timeout);
   record.returned(as_word(result), as_word(hEvent), as_word(timeout));
   return result;
 }
@@ -1272,7 +1333,9 @@ ze_result_t ZE_APICALL traced_zeEventPoolPutIpcHandle(ze_context_handle_t hConte
 ze_result_t ZE_APICALL traced_zeEventQueryKernelTimestamp(ze_event_handle_t hEvent, ze_kernel_timestamp_result_t* dstptr) {
   if (!is_watched()) [[likely]] return zeEventQueryKernelTimestamp(hEvent, dstptr);
   CallRecord record(140, __builtin_return_address(0));
+  CheckedCall checked("zeEventQueryKernelTimestamp", __builtin_return_address(0));
   const ze_result_t result = zeEventQueryKernelTimestamp(hEvent, dstptr);
+  if (checked) after_zeEventQueryKernelTimestamp(result, hEvent, dstptr);
   record.returned(as_word(result), as_word(hEvent), as_word(dstptr));
   return result;
 }
@@ -1289,8 +1352,9 @@ ze_result_t ZE_APICALL traced_zeEventQueryStatus(ze_event_handle_t hEvent) {
   if (!is_watched()) [[likely]] return zeEventQueryStatus(hEvent);
   CallRecord record(142, __builtin_return_address(0));
   CheckedCall checked("zeEventQueryStatus", __builtin_return_address(0));
-  if (checked) if (const ze_result_t refused = before_zeEventQueryStatus(hEvent)) return refused;
+  if (checked) before_zeEventQueryStatus(hEvent);
   const ze_result_t result = zeEventQueryStatus(hEvent);
+  if (checked) after_zeEventQueryStatus(result, hEvent);
   record.returned(as_word(result), as_word(hEvent));
   return result;
 }
@@ -1393,7 +1457,7 @@ ze_result_t ZE_APICALL traced_zeFenceDestroy(ze_fence_handle_t hFence) {
   if (!is_watched()) [[likely]] return zeFenceDestroy(hFence);
   CallRecord record(154, __builtin_return_address(0));
   CheckedCall checked("zeFenceDestroy", __builtin_return_address(0));
-  if (checked) if (const ze_result_t refused = before_zeFenceDestroy(hFence)) return refused;
+  if (checked) before_zeFenceDestroy(hFence);
   const ze_result_t result = zeFenceDestroy(hFence);
   record.returned(as_word(result), as_word(hFence));
   return result;
@@ -1405,6 +1469,7 @@ ze_result_t ZE_APICALL traced_zeFenceHostSynchronize(ze_fence_handle_t hFence, u
   CheckedCall checked("zeFenceHostSynchronize", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeFenceHostSynchronize(hFence, timeout)) return refused;
   const ze_result_t result = zeFenceHostSynchronize(hFence, timeout);
+  if (checked) after_zeFenceHostSynchronize(result, hFence, timeout);
   record.returned(as_word(result), as_word(hFence), as_word(timeout));
   return result;
 }
@@ -1412,7 +1477,9 @@ ze_result_t ZE_APICALL traced_zeFenceHostSynchronize(ze_fence_handle_t hFence, u
 ze_result_t ZE_APICALL traced_zeFenceQueryStatus(ze_fence_handle_t hFence) {
   if (!is_watched()) [[likely]] return zeFenceQueryStatus(hFence);
   CallRecord record(156, __builtin_return_address(0));
+  CheckedCall checked("zeFenceQueryStatus", __builtin_return_address(0));
   const ze_result_t result = zeFenceQueryStatus(hFence);
+  if (checked) after_zeFenceQueryStatus(result, hFence);
   record.returned(as_word(result), as_word(hFence));
   return result;
 }
@@ -1421,7 +1488,7 @@ ze_result_t ZE_APICALL traced_zeFenceReset(ze_fence_handle_t hFence) {
   if (!is_watched()) [[likely]] return zeFenceReset(hFence);
   CallRecord record(157, __builtin_return_address(0));
   CheckedCall checked("zeFenceReset", __builtin_return_address(0));
-  if (checked) if (const ze_result_t refused = before_zeFenceReset(hFence)) return refused;
+  if (checked) before_zeFenceReset(hFence);
   const ze_result_t result = zeFenceReset(hFence);
   record.returned(as_word(result), as_word(hFence));
   return result;
@@ -1760,7 +1827,7 @@ ze_result_t ZE_APICALL traced_zeMemFree(ze_context_handle_t hContext, void* ptr)
   if (!is_watched()) [[likely]] return zeMemFree(hContext, ptr);
   CallRecord record(195, __builtin_return_address(0));
   CheckedCall checked("zeMemFree", __builtin_return_address(0));
-  if (checked) if (const ze_result_t refused = before_zeMemFree(hContext, ptr)) return refused;
+  if (checked) before_zeMemFree(hContext, ptr);
   const ze_result_t result = zeMemFree(hContext, ptr);
   if (checked) after_zeMemFree(result, hContext, ptr);
   record.returned(as_word(result), as_word(hContext), as_word(ptr));
@@ -1772,7 +1839,7 @@ ze_result_t ZE_APICALL traced_zeMemFreeExt(ze_context_handle_t hContext, const z
   CallRecord record(196, __builtin_return_address(0));
   CheckedCall checked("zeMemFreeExt", __builtin_return_address(0));
   if (checked) check_structure(pMemFreeDesc, 0x1000a, "ze_memory_free_ext_desc_t");
-  if (checked) if (const ze_result_t refused = before_zeMemFreeExt(hContext, pMemFreeDesc, ptr)) return refused;
+  if (checked) before_zeMemFreeExt(hContext, pMemFreeDesc, ptr);
   const ze_result_t result = zeMemFreeExt(hContext, pMemFreeDesc, ptr);
   if (checked) after_zeMemFreeExt(result, hContext, pMemFreeDesc, ptr);
   record.returned(as_word(result), as_word(hContext), as_word(pMemFreeDesc), as_word(ptr));
@@ -2022,6 +2089,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderCommandListAppendCopyExt(ze_command_l
   CheckedCall checked("zeRTASBuilderCommandListAppendCopyExt", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeRTASBuilderCommandListAppendCopyExt(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(srcptr), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }

@@ -171,7 +171,7 @@ Chunk* add_chunk(Shard& shard) {
       Chunk{.base = static_cast<unsigned char*>(base), .fd = -1, .shard = &shard, .generation = s.generation.load()};
   if (!chunk || !s.table.set(base, chunk)) {
     delete chunk;
-    munmap(base, Heap::kChunk);
+    unmap_aligned(base, Heap::kChunk);
     return nullptr;
   }
   s.mapped.fetch_add(Heap::kChunk, std::memory_order_relaxed);
@@ -183,7 +183,7 @@ void drop_chunk(Shard& shard, Chunk* chunk) {
   State& s = state();
   std::erase(shard.chunks, chunk);
   s.table.set(chunk->base, nullptr);
-  munmap(chunk->base, Heap::kChunk);
+  unmap_aligned(chunk->base, Heap::kChunk);
   if (chunk->fd >= 0) close(chunk->fd);
   delete chunk;
   s.mapped.fetch_sub(Heap::kChunk, std::memory_order_relaxed);

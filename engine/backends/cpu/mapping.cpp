@@ -25,6 +25,7 @@ namespace {
 
 constexpr size_t kKeptBytes = size_t{256} << 20;
 constexpr size_t kKeptBlocks = 32;
+constexpr size_t kGuard = kPage;
 constexpr size_t kLargest = size_t{1} << 46;
 
 // Private blocks that were freed lately, oldest first: a loop of allocations would spend its time in page faults otherwise.
@@ -80,7 +81,7 @@ bool drop_oldest() {
     if (k.count == 0) return false;
     entry = k.take(0);
   }
-  munmap(entry.base, entry.capacity);
+  unmap_aligned(entry.base, entry.capacity);
   return true;
 }
 
@@ -119,22 +120,24 @@ bool settle_fault(uintptr_t address) {
 }  // namespace
 
 void* map_aligned(size_t size, size_t alignment, int fd) {
-  size_t slack = alignment > kPage ? alignment : 0;
+  size_t slack = (alignment > kPage ? alignment : 0) + kGuard;
   void* reserved = mmap(nullptr, size + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (reserved == MAP_FAILED) return nullptr;
   uintptr_t first = reinterpret_cast<uintptr_t>(reserved);
-  uintptr_t base = slack ? round_up(first, alignment) : first;
-  uintptr_t end = base + size, last = first + size + slack;
+  uintptr_t base = round_up(first, alignment);
+  uintptr_t end = base + size + kGuard, last = first + size + slack;
   if (base > first) munmap(reserved, base - first);
   if (last > end) munmap(reinterpret_cast<void*>(end), last - end);
   void* wanted = reinterpret_cast<void*>(base);
   int flags = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   if (mmap(wanted, size, PROT_READ | PROT_WRITE, flags | MAP_FIXED, fd, 0) == MAP_FAILED) {
-    munmap(wanted, size);
+    unmap_aligned(wanted, size);
     return nullptr;
   }
   return wanted;
 }
+
+void unmap_aligned(void* base, size_t size) { munmap(base, size + kGuard); }
 
 bool map_block(size_t size, size_t alignment, Backend::Block* block) {
   if (size > kLargest || alignment > kLargest) return false;
@@ -153,7 +156,7 @@ bool map_block(size_t size, size_t alignment, Backend::Block* block) {
 void unmap_block(const Backend::Block& block) {
   // Other processes may map a file and keep it alive; it must never serve a second allocation.
   if (block.fd >= 0 || block.capacity > kKeptBytes) {
-    munmap(block.base, block.capacity);
+    unmap_aligned(block.base, block.capacity);
     if (block.fd >= 0) close(block.fd);
     return;
   }

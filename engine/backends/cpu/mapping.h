@@ -15,8 +15,9 @@ inline constexpr size_t kHugePage = size_t{2} << 20;
 inline size_t round_up(size_t size, size_t multiple) { return (size + multiple - 1) & ~(multiple - 1); }  // powers of two only
 
 // Address space of `size` bytes at a multiple of `alignment`, readable and writable: fresh private memory, or (fd >= 0) the start
-// of a file.
+// of a file. Behind it lies a page that cannot be accessed.
 void* map_aligned(size_t size, size_t alignment, int fd);
+void unmap_aligned(void* base, size_t size);
 
 // A block with a mapping of its own. It is private memory in huge pages, which a file in memory rarely gets: a first touch costs a
 // seventh, and copies run a quarter faster. share() moves it into a file when another process is to map it. Threading: any thread.

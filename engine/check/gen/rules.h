@@ -31,6 +31,8 @@ enum class Rule : uint32_t {
   FenceInUse,
   QueueDestroyedInUse,
   MemoryFreedInUse,
+  EarlyHostRead,
+  CommandRace,
   OtherContext,
   EventNotHostVisible,
   WrongStructureType,
@@ -43,6 +45,8 @@ enum class Rule : uint32_t {
   MissingFence,
   UninitializedRead,
   UninitializedLocal,
+  MisalignedPointer,
+  MissingIndirectAccess,
 };
 
 struct RuleText {
@@ -70,6 +74,8 @@ inline constexpr RuleText kRules[] = {
     {"fence-in-use", CheckKind::Sync, "A fence is reset, and passed to another execution, only after the execution before has signalled it.", "Wait for the fence and reset it, or use another one."},
     {"queue-destroyed-in-use", CheckKind::Sync, "A queue may be destroyed only when all its commands are done.", "Wait for the queue first."},
     {"memory-freed-in-use", CheckKind::Sync, "Memory may be freed only when no command uses it any more.", "Wait for the queue, a fence or an event first, or ask for a blocking free (zeMemFreeExt)."},
+    {"early-host-read", CheckKind::Sync, "The host reads what a command writes only after it has waited for the command.", "Wait for the command, its event or its queue first."},
+    {"command-race", CheckKind::Races, "Two commands that touch the same memory, one of them writing, need an order.", "Let one wait for an event of the other, put a barrier between them, or append both to one in-order list."},
     {"other-context", CheckKind::Strict, "The objects of a command belong to the context of its command list.", "Make all of them in one context."},
     {"event-not-host-visible", CheckKind::Strict, "The host may wait for, query or signal events of a host-visible pool only.", "Create the pool with ZE_EVENT_POOL_FLAG_HOST_VISIBLE."},
     {"wrong-structure-type", CheckKind::Strict, "A structure begins with the value of ze_structure_type_t that belongs to it.", "Set stype, and pNext to null."},
@@ -82,6 +88,8 @@ inline constexpr RuleText kRules[] = {
     {"missing-fence", CheckKind::Races, "A barrier orders accesses of those memories only that its fences name.", "Name the other memory as well: CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE."},
     {"uninitialized-read", CheckKind::Init, "Device memory has no defined contents until a kernel, a copy or a fill has written it.", "Fill or copy to the allocation first, or read only the part that was written."},
     {"uninitialized-local", CheckKind::Init, "Local memory has no defined contents when a group begins.", "Let the work-items of the group write it, with a barrier behind, before it is read."},
+    {"misaligned-pointer", CheckKind::Strict, "A pointer to a number is a multiple of the number's alignment.", "Allocate the memory by itself, or round the offset up."},
+    {"missing-indirect-access", CheckKind::Strict, "A kernel may follow pointers in memory only if it says to which kinds of memory they lead.", "Call zeKernelSetIndirectAccess with the flag of that kind before the launch."},
 };
 
 inline const RuleText& text_of(Rule rule) { return kRules[static_cast<uint32_t>(rule)]; }

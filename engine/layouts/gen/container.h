@@ -32,13 +32,25 @@ constexpr bool is_known(ArgumentKind value) {
   return false;
 }
 
+// What a kernel does with an argument that is no image.
+struct ArgumentUse {
+  enum : uint32_t {
+    kCountsTurns = 1,  // the trip count of a loop depends on it
+    kMayWrite = 2,  // a kernel that notes its accesses may write through it
+    kFirstReads = 4,  // the first work-item reads the byte it points to
+    kFirstWrites = 8,  // the first work-item writes the byte it points to
+    kFirstNeedsPositive = 16,  // these two hold only where this number is positive
+  };
+  static constexpr uint32_t kAll = 31;
+};
+
 // One argument of a kernel.
 struct ContainerArgument {
   uint32_t kind;  // ArgumentKind
   uint32_t size;  // bytes in the argument block
   uint32_t offset;  // in the argument block
   uint32_t alignment;  // a power of two
-  uint32_t access;  // of an image: 0 read, 1 write, 2 both; of others: 1 where the trip count of a loop depends on it, and 2 where a kernel that notes its accesses may write through it
+  uint32_t access;  // of an image: 0 read, 1 write, 2 both; of others: ArgumentUse
   uint32_t name_bytes;  // length of type, blank and name, as OpenCL C writes them
 };
 static_assert(sizeof(ContainerArgument) == 24);

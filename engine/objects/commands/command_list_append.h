@@ -3,8 +3,8 @@
 
 #include "../../abi/error.h"
 #include "../../exec/engine.h"
+#include "../../exec/submission.h"
 #include "../../system/settings.h"
-#include "../../trace/recording.h"
 #include "../graphs/capture.h"
 #include "../memory/residency.h"
 #include "command_list.h"
@@ -66,7 +66,7 @@ inline ze_result_t CommandList::append(uint64_t cost, size_t extra, Event* signa
   const uint64_t before = ring_->before();
   // Before the packet can run: the event may be destroyed as soon as it is signalled.
   if (signal) signal->track(*ring_, before + 1);
-  note_submission(ring_->number(), before + 1);
+  note_submission(*ring_, packet, before);
   const uint64_t position = ring_->publish_held(*packet);
   return submit(before, position, cost <= cheap_limit());
 }

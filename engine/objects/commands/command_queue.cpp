@@ -185,7 +185,7 @@ ze_result_t execute_on(Ring& ring, bool copy_only, uint32_t count, CommandList* 
     signal->track(ring, before + commands);
   }
   programs.hand_over();
-  note_submission(ring.number(), before + 1);
+  note_submission(ring, packet, before, fence);
   if (fence) {
     auto* last = static_cast<SignalFencePacket*>(ring.begin_next(*packet));
     last->size = sizeof(SignalFencePacket);

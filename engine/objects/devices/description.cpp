@@ -36,6 +36,7 @@ bool Description::read_settings(uint32_t count) {
     if (name == "inline_bytes") settings.inline_bytes = record.value;
     if (name == "kernel_timeout_ms") settings.kernel_timeout_ms = record.value;
     if (name == "strict") settings.strict = record.value;
+    if (name == "slow_wait_ms") settings.slow_wait_ms = record.value;
     if (name == "log_level") settings.log_level = record.value;
     if (name == "npu_cache_bytes") settings.npu_cache_bytes = record.value;
   }

@@ -96,7 +96,8 @@ ze_result_t ExecutableGraph::submit(Ring& ring, Event* signal, uint32_t n_waits,
     last_.ring = &ring;
   }
   last_.position = *position;
-  note_submission(ring.number(), before + 1);
+  // Branches wait for each other's commands: of several, check mode learns nothing, and looks at what uses them no further.
+  note_submission(ring, programs_.size() == 1 ? packets_[0] : nullptr, before);
   for (size_t i = 0; i < programs_.size(); ++i) begins_[i].ring->publish(*packets_[i], programs_[i]->count() + 1);
   start(cost <= cheap_limit(), before, *position);
   return ZE_RESULT_SUCCESS;

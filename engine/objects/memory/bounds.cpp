@@ -23,6 +23,15 @@ Bounds bounds_around(uintptr_t address) {
   return freed_lately(address) ? Bounds{address, 0} : kAnywhere;
 }
 
+bool allocation_around(uintptr_t address, MemoryRange* range) {
+  bool made = false;
+  with_allocation(reinterpret_cast<void*>(address), [&](Allocation& allocation) {
+    made = allocation.origin != Origin::Module;
+    *range = allocation.range();
+  });
+  return made;
+}
+
 std::string allocation_kind(uintptr_t begin) {
   std::string kind;
   const auto note = [&](const Allocation& allocation) {

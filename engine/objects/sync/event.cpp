@@ -167,7 +167,7 @@ ze_result_t Event::hostSynchronize(uint64_t timeout) {
   Signal::State state = signal->state(target);
   if (state == Signal::State::Pending && timeout != 0) {
     if (!source.ring) source = point();
-    state = host_wait(*signal, target, timeout, source.ring, source.position);
+    state = host_wait(*signal, target, timeout, {"event", this}, source.ring, source.position);
   } else if (state != Signal::State::Pending) {
     show_output();
   }

@@ -16,7 +16,7 @@ ze_result_t Fence::destroy() {
 
 ze_result_t Fence::hostSynchronize(uint64_t timeout) {
   Ring* ring = ring_.load(std::memory_order_relaxed);
-  switch (host_wait(signal_, 1, timeout, ring, position_.load(std::memory_order_relaxed))) {
+  switch (host_wait(signal_, 1, timeout, {"fence", this}, ring, position_.load(std::memory_order_relaxed))) {
     case Signal::State::Reached:
       return ZE_RESULT_SUCCESS;
     case Signal::State::Failed:

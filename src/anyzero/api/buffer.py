@@ -14,6 +14,7 @@ from anyzero import errors, ze
 from anyzero.api.library import check, function
 from anyzero.api.memory.allocation import Allocation, MemoryKind
 from anyzero.api.memory.host_arrays import HostArray, fill_pattern, require_alike
+from anyzero.api.memory.host_reads import check_read
 from anyzero.api.memory.operators import Arithmetic, indexed
 from anyzero.api.memory.sizes import bytes_of, place_of
 from anyzero.api.resource import mark_closed
@@ -273,8 +274,13 @@ class Buffer(Arithmetic):
         if dtype is not None and np.dtype(dtype) != self.dtype:
             if copy is False:
                 raise ValueError(f"{self.dtype} becomes {np.dtype(dtype)} only by a copy")
+            check_read(self.pointer, self.nbytes)
             return array.astype(dtype)
-        return array.copy() if copy else array
+        if copy:
+            # A view alone may be read later, after a wait.
+            check_read(self.pointer, self.nbytes)
+            return array.copy()
+        return array
 
     def __dlpack__(self, **options: Any) -> Any:
         if self.kind == "device":

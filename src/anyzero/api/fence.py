@@ -88,7 +88,7 @@ class Fence(Completion, Resource):
             check(result, _reset)
 
     def _release(self, handle: int) -> None:
-        if self.idle and not self.queue.closed:
-            self.queue.spare.append(handle)
-        else:
+        if self.queue.closed:
             _destroy(handle)
+        else:
+            (self.queue.spare if self.idle else self.queue.unfinished).append(handle)

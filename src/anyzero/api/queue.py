@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from anyzero import ze
@@ -15,6 +16,7 @@ from anyzero.api.commands.timeline import Timeline, kept_of, pack_lists, queue_d
 from anyzero.api.fence import Fence
 from anyzero.api.library import check, create, function
 from anyzero.ze import npu
+from anyzero.ze.constants import ZE_RESULT_NOT_READY
 
 if TYPE_CHECKING:
     from anyzero.api.command_list import CommandList
@@ -52,7 +54,7 @@ class CommandQueue(Timeline):
     """
 
     _gone_when_closed = ("handle", "spare")
-    __slots__ = ("_empty", "context", "device", "group", "held", "lifetime", "spare", "synchronous")
+    __slots__ = ("_empty", "context", "device", "group", "held", "lifetime", "spare", "synchronous", "unfinished")
 
     _destroy = function("zeCommandQueueDestroy")
     _synchronize = hot("zeCommandQueueSynchronize")
@@ -85,6 +87,8 @@ class CommandQueue(Timeline):
         self.held = Held()
         # Fences that were waited for and have no other reference.
         self.spare: list[int] = []
+        # Those that nobody holds any more but the queue itself, which is still to signal them.
+        self.unfinished: deque[int] = deque()
         # A list without commands; submitted for the sake of its fence.
         self._empty: int | None = None
         self.handle = create(_create, context.handle, device.handle, ctypes.byref(desc))
@@ -149,7 +153,10 @@ class CommandQueue(Timeline):
         try:
             handle = self.spare.pop()
         except IndexError:
-            return Fence(self)
+            # They are signalled in this order.
+            if not self.unfinished or self._query_mark(self.unfinished[0]) == ZE_RESULT_NOT_READY:
+                return Fence(self)
+            handle = self.unfinished.popleft()
         check(_reset_fence(handle), _reset_fence)
         return Fence(self, handle=handle)
 
@@ -178,4 +185,5 @@ class CommandQueue(Timeline):
     def _release(self, handle: int) -> None:
         if self._empty is not None:
             _destroy_list(self._empty)
+        self.spare += self.unfinished
         super()._release(handle)

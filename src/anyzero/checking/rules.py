@@ -132,6 +132,18 @@ RULES: Final = {
             "Wait for the queue, a fence or an event first, or ask for a blocking free (zeMemFreeExt).",
         ),
         Rule(
+            "early-host-read",
+            "sync",
+            "The host reads what a command writes only after it has waited for the command.",
+            "Wait for the command, its event or its queue first.",
+        ),
+        Rule(
+            "command-race",
+            "races",
+            "Two commands that touch the same memory, one of them writing, need an order.",
+            "Let one wait for an event of the other, put a barrier between them, or append both to one in-order list.",
+        ),
+        Rule(
             "other-context",
             "strict",
             "The objects of a command belong to the context of its command list.",
@@ -202,6 +214,18 @@ RULES: Final = {
             "init",
             "Local memory has no defined contents when a group begins.",
             "Let the work-items of the group write it, with a barrier behind, before it is read.",
+        ),
+        Rule(
+            "misaligned-pointer",
+            "strict",
+            "A pointer to a number is a multiple of the number's alignment.",
+            "Allocate the memory by itself, or round the offset up.",
+        ),
+        Rule(
+            "missing-indirect-access",
+            "strict",
+            "A kernel may follow pointers in memory only if it says to which kinds of memory they lead.",
+            "Call zeKernelSetIndirectAccess with the flag of that kind before the launch.",
         ),
     )
 }

@@ -83,9 +83,7 @@ class Argument:
     offset: int
     alignment: int
     access: int = 0
-    """Of an image: 0 read, 1 write, 2 both. Of anything else: 1 where the number of a loop's turns depends on it, and 2
-    where a kernel that notes its accesses may write through it.
-    """
+    """Of an image: 0 read, 1 write, 2 both. Of anything else: `layouts.container.ArgumentUse`."""
     type: str = ""
     """As OpenCL C writes it, as far as that is known: ``float4``, ``global int*``, ``image2d_t``, ``struct``."""
 

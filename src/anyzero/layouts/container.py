@@ -24,6 +24,7 @@ __all__ = [
     "LINE_TABLE_HEAD_BYTES",
     "LINE_TABLE_HEAD_OFFSETS",
     "ArgumentKind",
+    "ArgumentUse",
     "ContainerArgument",
     "LinePlace",
     "LineRow",
@@ -46,6 +47,21 @@ class ArgumentKind(enum.IntEnum):
     """An image."""
     SAMPLER = 5
     """A sampler."""
+
+
+class ArgumentUse:
+    """What a kernel does with an argument that is no image."""
+
+    COUNTS_TURNS: Final = 1
+    """The trip count of a loop depends on it."""
+    MAY_WRITE: Final = 2
+    """A kernel that notes its accesses may write through it."""
+    FIRST_READS: Final = 4
+    """The first work-item reads the byte it points to."""
+    FIRST_WRITES: Final = 8
+    """The first work-item writes the byte it points to."""
+    FIRST_NEEDS_POSITIVE: Final = 16
+    """These two hold only where this number is positive."""
 
 
 _CONTAINER_ARGUMENT: Final = struct.Struct("<IIIIII")
@@ -90,11 +106,7 @@ class ContainerArgument(tuple[int, int, int, int, int, int]):
 
     @property
     def access(self) -> int:
-        """Of an image.
-
-        0 read, 1 write, 2 both; of others: 1 where the trip count of a loop depends on it, and 2 where a kernel
-        that notes its accesses may write through it.
-        """
+        """Of an image: 0 read, 1 write, 2 both; of others: ArgumentUse."""
         return self[4]
 
     @property

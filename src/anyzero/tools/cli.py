@@ -86,7 +86,7 @@ examples:
 
 Checks: memory (accesses out of bounds, freed memory, leaks), sync (waits that never end, objects still in use, barriers
 that work-items miss), strict (what hardware or the specification does not allow); and by name only: races (work-items
-that share memory without order), init (reads of device and local memory that nothing has written).
+and commands that share memory without order), init (reads of device and local memory that nothing has written).
 exit codes: the program's own; 3 it ended well, but with mistakes; 127 no such program, 126 it cannot be started,
 125 anyzero itself failed.
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from anyzero.compiler.analysis.columns import may_have_columns
+from anyzero.compiler.analysis.first_item import first_item
 from anyzero.compiler.analysis.group_uniformity import group_uniform
 from anyzero.compiler.analysis.row_columns import FEWEST, LINE, columns, tall
 from anyzero.compiler.analysis.rows import apart, worth
@@ -88,6 +89,10 @@ def run_spin_loops(unit: KernelUnit) -> None:
 
 def run_termination(unit: KernelUnit) -> None:
     unit.termination = termination(unit.body, unit.flow)
+
+
+def run_first_item(unit: KernelUnit) -> None:
+    unit.first_item = first_item(unit.body)
 
 
 def run_interleave(unit: KernelUnit) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from anyzero.compiler.analysis.first_item import FirstItem
 from anyzero.compiler.analysis.termination import Termination
 from anyzero.compiler.compiled import Argument, CompiledKernel
 from anyzero.compiler.errors import CompileError
@@ -17,6 +18,7 @@ from anyzero.compiler.passes import ExecutionModel, Source
 from anyzero.compiler.spirv.kernel import Kernel
 from anyzero.compiler.targets import cpu
 from anyzero.compiler.transform.bounds_checks import WORD
+from anyzero.layouts.container import ArgumentUse
 
 
 def start(source: Source) -> KernelUnit:
@@ -40,7 +42,7 @@ def compiled(unit: KernelUnit) -> CompiledKernel:
         barriers=barriers,
         printf=translation.uses.printf,
         sub_groups=translation.uses.sub_groups,
-        arguments=tuple(_written(_deciding(each, end), unit.out) for each in translation.arguments),
+        arguments=tuple(_written(_used(each, end, unit.first_item), unit.out) for each in translation.arguments),
         args_bytes=translation.args_bytes,
         local_bytes=translation.local_bytes,
         private_bytes=unit.private_bytes,
@@ -79,11 +81,18 @@ def _fits_groups(unit: KernelUnit) -> bool:
     return not (known or once or translation.uses.sub_groups or translation.uses.calls)
 
 
-def _deciding(argument: Argument, end: Termination) -> Argument:
-    """The argument, marked where the number of a loop's iterations depends on it."""
-    if not any(argument.offset <= offset < argument.offset + argument.size for offset in end.arguments):
+def _used(argument: Argument, end: Termination, first: FirstItem) -> Argument:
+    """The argument, with how the kernel uses it."""
+    if argument.kind == "image":
         return argument
-    return replace(argument, access=1)
+    uses = (
+        (ArgumentUse.COUNTS_TURNS, end.arguments),
+        (ArgumentUse.FIRST_READS, first.reads),
+        (ArgumentUse.FIRST_WRITES, first.writes),
+        (ArgumentUse.FIRST_NEEDS_POSITIVE, first.positive),
+    )
+    within = range(argument.offset, argument.offset + argument.size)
+    return replace(argument, access=sum(use for use, offsets in uses if any(each in within for each in offsets)))
 
 
 def _written(argument: Argument, out: Written) -> Argument:
@@ -91,7 +100,7 @@ def _written(argument: Argument, out: Written) -> Argument:
     words = range(argument.offset // WORD, -(-(argument.offset + argument.size) // WORD))
     if argument.kind == "image" or not out.written_words.intersection(words):
         return argument
-    return replace(argument, access=argument.access | 2)
+    return replace(argument, access=argument.access | ArgumentUse.MAY_WRITE)
 
 
 def attributes(kernel: Kernel) -> list[str]:

@@ -155,6 +155,15 @@ PASSES: Final = (
         ("analysis/termination.py", "analysis/induction.py"),
     ),
     Pass(
+        "first-item",
+        bodies.run_first_item,
+        KERNEL,
+        "which arguments point to memory that the first work-item reads or writes, for check mode's races between "
+        "commands",
+        "loads of variables are values, and loads are not moved past branches yet",
+        ("analysis/first_item.py",),
+    ),
+    Pass(
         "register-width",
         choice.choose_registers,
         KERNEL,

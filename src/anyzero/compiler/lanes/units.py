@@ -10,6 +10,7 @@ from dataclasses import field
 from typing import NamedTuple
 
 from anyzero.compiler import translate
+from anyzero.compiler.analysis.first_item import FirstItem
 from anyzero.compiler.analysis.rows import Rows
 from anyzero.compiler.analysis.streaming_stores import Streams
 from anyzero.compiler.analysis.termination import Termination
@@ -231,6 +232,7 @@ class KernelUnit:
     waits: bool = False
     """Does it have spin loops?"""
     termination: Termination = field(init=False)
+    first_item: FirstItem = field(init=False)
     narrow: bool = False
     """Are registers of half the size used?"""
     lanes: int = field(init=False)

@@ -63,6 +63,7 @@ def compose(settings: Config, host: Machine, openvino: OpenVINO | None = None) -
             "spin_ns": settings.spin_us * 1000,
             "inline_bytes": settings.inline_bytes,
             "log_level": LOG_LEVELS.index(settings.log),
+            "slow_wait_ms": math.ceil(settings.slow_wait * 1000),
             # Rounded up: a limit below a millisecond is still a limit.
             "kernel_timeout_ms": math.ceil(settings.kernel_timeout * 1000),
             "strict": int(settings.strict),

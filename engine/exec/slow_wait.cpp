@@ -1,0 +1,71 @@
+#include "slow_wait.h"
+
+#include <cstdio>
+#include <string>
+
+namespace anyzero {
+
+namespace {
+
+std::string text_of(const Packet& packet, const Ring& ring, uint64_t position) {
+  char text[256];
+  describe(packet, text, sizeof text);
+  return std::string(text) + ", command " + std::to_string(position) + " of queue " + std::to_string(ring.number());
+}
+
+std::string text_of(const WaitFor& wait) {
+  char text[64];
+  if (wait.point.ring) {
+    std::snprintf(text, sizeof text, "command %llu of queue %llu", static_cast<unsigned long long>(wait.point.position),
+                  static_cast<unsigned long long>(wait.point.ring->number()));
+  } else {
+    std::snprintf(text, sizeof text, "event %p", static_cast<const void*>(wait.event));
+  }
+  return text;
+}
+
+// What a command waits for that has not come yet, or empty.
+std::string blocker_of(const SubmittedCommand& command, uint32_t* used) {
+  std::string found;
+  const WaitFor* targets = command.targets;
+  for (uint32_t i = 0; i < command.packet.n_waits; ++i) {
+    const WaitFor& wait = settled(command.packet.waits()[i], &targets);
+    const Awaited what = awaited(wait);
+    if (found.empty() && what.signal && what.signal->state(what.target) == Signal::State::Pending) found = text_of(wait);
+  }
+  *used = static_cast<uint32_t>(targets - command.targets);
+  return found;
+}
+
+// What the queue is at.
+std::string state_of(Ring& ring) {
+  std::string text;
+  const bool still = ring.each_upcoming([&](const SubmittedCommand& command) {
+    uint32_t used = 0;
+    const std::string blocker = blocker_of(command, &used);
+    if (text.empty()) {
+      text = text_of(command.packet, ring, command.position);
+      text += blocker.empty() ? " is next" : " waits for " + blocker;
+    }
+    return used;
+  });
+  if (still) return text;
+  ring.each_submitted([&](const Packet& packet, uint64_t position) {
+    if (text.empty()) text = text_of(packet, ring, position) + " is running";
+  });
+  return text;
+}
+
+}  // namespace
+
+void warn_of_wait(AwaitedObject what, Ring* ring, uint64_t position) {
+  std::string state;
+  if (ring && ring->retain_if_alive()) {
+    if (ring->submitted() >= position) state = state_of(*ring);
+    ring->release();
+  }
+  std::fprintf(stderr, "anyzero: a wait for %s %p has lasted %.3g s: %s\n", what.kind, what.address,
+               static_cast<double>(settings.slow_wait_ms) / 1000, state.empty() ? "nothing is to signal it" : state.c_str());
+}
+
+}  // namespace anyzero

@@ -1,0 +1,25 @@
+// What looks at commands as they are submitted: a recording of the calls, and check mode.
+#pragma once
+
+#include <atomic>
+
+#include "../trace/recording.h"
+#include "ring.h"
+
+namespace anyzero {
+
+// Called with the ring's lock held, before the packet can run; `before` commands have been submitted before it. `fence` comes right
+// behind the packet. May neither wait for commands nor throw.
+using SubmissionObserver = void (*)(Ring& ring, const Packet& packet, uint64_t before, Fence* fence);
+inline constinit std::atomic<SubmissionObserver> submission_observer{nullptr};
+
+// Without a packet, the command is one that observers cannot look at.
+inline void note_submission(Ring& ring, const Packet* packet, uint64_t before, Fence* fence = nullptr) {
+  if (!is_watched()) [[likely]]
+    return;
+  if (is_recording()) exchange_submission({ring.number(), before + 1});
+  SubmissionObserver observe = submission_observer.load(std::memory_order_acquire);
+  if (observe && packet) observe(ring, *packet, before, fence);
+}
+
+}  // namespace anyzero

@@ -1,0 +1,131 @@
+#include "command_order.h"
+
+namespace anyzero {
+
+void CommandOrder::lose_track() {
+  lost_ = true;
+  rings_.clear();
+  objects_.clear();
+  log_.clear();
+  waiting_ = 0;
+}
+
+uint64_t CommandOrder::submitted(uint64_t ring, uint64_t otherwise) const {
+  const auto found = rings_.find(ring);
+  return found == rings_.end() ? otherwise : found->second.submitted;
+}
+
+bool CommandOrder::over(const CommandWait& wait) const {
+  if (wait.event) {
+    const auto found = objects_.find(wait.event);
+    return found != objects_.end() && found->second.signalled;
+  }
+  const auto found = rings_.find(wait.ring);
+  return found == rings_.end() || found->second.played >= wait.position;
+}
+
+bool CommandOrder::ready(const CommandUse& command) const {
+  for (const CommandWait& wait : command.waits)
+    if (!over(wait)) return false;
+  return true;
+}
+
+void CommandOrder::submit(CommandUse&& command, uint64_t done) {
+  RingState& ring = rings_[command.name.ring];
+  const uint64_t position = command.name.position;
+  // Something that calls do not tell lets commands go on, or other processes may.
+  if (command.unknown || (!ring.waiting.empty() && ring.waiting.front().name.position <= done)) return lose_track();
+  ring.submitted = position;
+  if (ring.waiting.empty() && ready(command)) {
+    play(ring, command);
+    if (waiting_) play_waiting();
+    return;
+  }
+  ring.waiting.push_back(std::move(command));
+  ++waiting_;
+}
+
+void CommandOrder::play_waiting() {
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (auto& [number, ring] : rings_) {
+      // One command of each in turn: who is waited for does not run ahead of those who wait.
+      if (ring.waiting.empty() || !ready(ring.waiting.front())) continue;
+      const CommandUse command = std::move(ring.waiting.front());
+      ring.waiting.pop_front();
+      --waiting_;
+      play(ring, command);
+      moved = true;
+    }
+  }
+}
+
+void CommandOrder::play(RingState& ring, const CommandUse& command) {
+  const uint64_t number = command.name.ring, position = command.name.position;
+  for (const CommandWait& wait : command.waits) {
+    if (wait.event) {
+      ring.clock.join(objects_[wait.event].clock);
+    } else if (const auto found = rings_.find(wait.ring); found != rings_.end()) {
+      if (&found->second != &ring) ring.clock.join(found->second.clock);
+      ring.clock.join(wait.ring, wait.position);
+    }
+  }
+  const auto ordered = [&](const CommandName& before) {
+    if (before.ring == number) return before.position <= command.behind;
+    return ring.clock.of(before.ring) >= before.position || host_.of(before.ring) >= before.position;
+  };
+  for (const Span& span : command.spans)
+    log_.add(span, command.name, ordered, [&](const LoggedAccess& before, uintptr_t address) {
+      if (before.command.ring != number || before.command.position != position)
+        races_.push_back({before, {command.name, span.writes}, address});
+    });
+  ring.played = position;
+  if (command.resets) objects_[command.resets] = {};
+  if (command.signals) {
+    ObjectState& object = objects_[command.signals];
+    object.signalled = true;
+    object.clock = ring.clock;
+    object.clock.join(number, position);
+  }
+  if (command.tells_host) {
+    host_.join(ring.clock);
+    host_.join(number, position);
+  }
+}
+
+void CommandOrder::host_saw(uint64_t number, uint64_t position) {
+  const auto found = rings_.find(number);
+  if (found == rings_.end()) return;
+  RingState& ring = found->second;
+  // The host saw what could not have happened by the calls alone.
+  if (!ring.waiting.empty() && ring.waiting.front().name.position <= position) return lose_track();
+  host_.join(ring.clock);
+  host_.join(number, position);
+  prune();
+}
+
+void CommandOrder::host_saw(const void* object) {
+  const auto found = objects_.find(object);
+  if (found == objects_.end()) return;
+  if (!found->second.signalled) return lose_track();
+  host_.join(found->second.clock);
+  prune();
+}
+
+void CommandOrder::host_signals(const void* event) {
+  objects_[event] = {true, host_};
+  if (waiting_) play_waiting();
+}
+
+void CommandOrder::resets(const void* object) { objects_[object] = {}; }
+
+void CommandOrder::prune() {
+  for (auto& [number, ring] : rings_)
+    if (!ring.waiting.empty() || host_.of(number) < ring.submitted) return;
+  // The host has seen everything: whatever comes next comes behind it.
+  log_.clear();
+  rings_.clear();
+  host_ = {};
+}
+
+}  // namespace anyzero

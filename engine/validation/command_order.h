@@ -1,0 +1,72 @@
+// The order of commands by rings, events, fences and waits of the host: happens-before, by vector clocks. Commands are played
+// through as they are submitted, each as soon as what it waits for has been played; which of them is really done does not matter.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "access_log.h"
+#include "clock.h"
+#include "command_use.h"
+
+namespace anyzero {
+
+struct Race {
+  LoggedAccess before;
+  LoggedAccess after;
+  uintptr_t address;
+};
+
+// Threading: under a lock of its owner.
+class CommandOrder {
+ public:
+  // Commands come in the order of their ring. `done`: how far the ring has really come.
+  void submit(CommandUse&& command, uint64_t done);
+  // A ring is given commands that nobody tells about here.
+  void lose_track();
+  // The host has seen the commands of a ring up to a position, or a binary event or a fence.
+  void host_saw(uint64_t ring, uint64_t position);
+  void host_saw(const void* object);
+  void host_signals(const void* event);
+  void resets(const void* object);
+  void forget(const void* object) { objects_.erase(object); }
+  void forget(uintptr_t begin, uintptr_t end) { log_.forget(begin, end); }
+
+  bool knows(const void* object) const { return objects_.contains(object); }
+  // How many commands the ring has been given, as far as is known; `otherwise` for an unknown ring.
+  uint64_t submitted(uint64_t ring, uint64_t otherwise) const;
+  bool lost() const { return lost_; }
+  bool has_races() const { return !races_.empty(); }
+  std::vector<Race> take_races() { return std::exchange(races_, {}); }
+
+ private:
+  struct RingState {
+    Clock clock;  // what is done when its next command begins
+    uint64_t submitted = 0;
+    uint64_t played = 0;
+    std::deque<CommandUse> waiting;
+  };
+  struct ObjectState {
+    bool signalled = false;
+    Clock clock;  // of who signalled it
+  };
+
+  bool over(const CommandWait& wait) const;
+  bool ready(const CommandUse& command) const;
+  void play(RingState& ring, const CommandUse& command);
+  void play_waiting();
+  void prune();
+
+  std::unordered_map<uint64_t, RingState> rings_;
+  std::unordered_map<const void*, ObjectState> objects_;
+  Clock host_;  // of all threads of the program together: how they tell each other is not known
+  AccessLog log_;
+  std::vector<Race> races_;
+  uint64_t waiting_ = 0;  // commands, in all rings
+  bool lost_ = false;
+};
+
+}  // namespace anyzero

@@ -1,0 +1,53 @@
+// What a submitted command does, as far as its packet tells: the memory it touches, its waits and its signals.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "../exec/packet.h"
+#include "call_site.h"
+
+namespace anyzero {
+
+// Bytes that a command is sure to touch.
+struct Span {
+  uintptr_t begin;
+  uintptr_t end;
+  bool writes;
+};
+
+// A command in a report.
+struct CommandName {
+  Op op = Op::Barrier;
+  uint64_t bytes = 0;                   // of a copy or a fill
+  const std::string* kernel = nullptr;  // of a launch; lives as long as the process
+  const CallSite* site = nullptr;       // that appended it, or nullptr
+  uint64_t ring = 0;
+  uint64_t position = 0;
+
+  std::string text() const;
+};
+
+// A binary event by its address, or a point of a ring.
+struct CommandWait {
+  const void* event = nullptr;
+  uint64_t ring = 0;
+  uint64_t position = 0;
+};
+
+struct CommandUse {
+  CommandName name;
+  uint64_t behind = 0;  // so many commands of its own ring are done when it begins
+  std::vector<CommandWait> waits;
+  const void* signals = nullptr;  // a binary event or a fence, by its address
+  const void* resets = nullptr;
+  std::vector<Span> spans;
+  bool tells_host = false;  // a host function: the program may go by it
+  bool unknown = false;     // waits for something that calls do not tell
+};
+
+// `targets`: what the waits that each execution settles wait for, advanced by as many as the packet has; or nullptr.
+CommandUse command_use(const Packet& packet, const WaitFor** targets);
+
+}  // namespace anyzero

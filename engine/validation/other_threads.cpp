@@ -1,0 +1,99 @@
+#include "other_threads.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+#include "../system/mutex.h"
+
+namespace anyzero {
+
+namespace {
+
+using Threads = std::vector<long>;
+
+Guarded<Threads>& waiting() {
+  static auto* all = new Guarded<Threads>;  // leaked: threads wait while the process exits
+  return *all;
+}
+
+Guarded<Threads>& bystanders() {
+  static auto* all = new Guarded<Threads>;
+  return *all;
+}
+
+// All threads of the process; none where the system does not tell.
+Threads every_thread() {
+  Threads found;
+  DIR* threads = opendir("/proc/self/task");
+  if (!threads) return found;
+  while (const dirent* entry = readdir(threads))
+    if (const long thread = std::strtol(entry->d_name, nullptr, 10); thread > 0) found.push_back(thread);
+  closedir(threads);
+  return found;
+}
+
+bool contains(const Threads& threads, long thread) { return std::find(threads.begin(), threads.end(), thread) != threads.end(); }
+
+// A small file about a thread; empty where it is gone or not to be read.
+std::string_view read_file(long thread, const char* name, char* text, size_t size) {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/self/task/%ld/%s", thread, name);
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return "";
+  const ssize_t got = read(file, text, size - 1);
+  close(file);
+  text[got < 0 ? 0 : got] = 0;
+  return {text, static_cast<size_t>(got < 0 ? 0 : got)};
+}
+
+bool is_ours(long thread) {
+  char text[32];
+  const std::string_view name = read_file(thread, "comm", text, sizeof text);
+  return name.starts_with("az-") || name.starts_with("anyzero-");
+}
+
+// It sleeps until another thread wakes it up: in a futex without a time limit.
+bool sleeps_for_others(long thread) {
+  char text[256];
+  if (read_file(thread, "syscall", text, sizeof text).empty()) return false;
+  long number;
+  unsigned long word, operation, value, timeout;
+  if (std::sscanf(text, "%ld %lx %lx %lx %lx", &number, &word, &operation, &value, &timeout) != 5) return false;
+  return number == SYS_futex && timeout == 0;
+}
+
+}  // namespace
+
+void note_waiting_thread(bool waits) {
+  const long self = syscall(SYS_gettid);
+  auto all = waiting().open();
+  if (waits) {
+    all->push_back(self);
+  } else if (const auto found = std::find(all->begin(), all->end(), self); found != all->end()) {
+    all->erase(found);
+  }
+}
+
+void note_bystanders() {
+  Threads all = every_thread();
+  *bystanders().open() = std::move(all);
+}
+
+bool another_thread_may_act() {
+  Threads known = *waiting().open();
+  const Threads before = *bystanders().open();
+  known.insert(known.end(), before.begin(), before.end());
+  const Threads all = every_thread();
+  const auto acts = [&](long thread) { return !contains(known, thread) && !is_ours(thread) && !sleeps_for_others(thread); };
+  return all.empty() || std::any_of(all.begin(), all.end(), acts);
+}
+
+}  // namespace anyzero

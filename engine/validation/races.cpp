@@ -1,0 +1,258 @@
+#include "races.h"
+
+#include <unordered_map>
+#include <vector>
+
+#include "../abi/handle.h"
+#include "../check/finding.h"
+#include "../exec/program.h"
+#include "../exec/submission.h"
+#include "../objects/commands/command_list.h"
+#include "../objects/commands/command_queue.h"
+#include "../objects/memory/allocation.h"
+#include "../objects/sync/event.h"
+#include "../objects/sync/fence.h"
+#include "../system/mutex.h"
+#include "command_order.h"
+#include "hooks.h"
+#include "made_objects.h"
+
+namespace anyzero {
+
+namespace {
+
+struct Watch {
+  uint64_t session = 0;
+  CommandOrder order;
+  std::unordered_map<const Program*, std::vector<const CallSite*>> recorded;  // by the index of the command
+};
+
+Guarded<Watch>& watch_of_commands() {
+  static auto* one = new Guarded<Watch>;  // leaked: commands may be submitted while the process exits
+  return *one;
+}
+
+thread_local const CallSite* append_site = nullptr;
+// Set where a race was found that is not reported yet: reports need locks that an append holds.
+constinit std::atomic<bool> found_races{false};
+
+// Calls `change` with the order of commands, if races are looked for and the order is known.
+template <class F>
+void with_order(F&& change) {
+  if (!is_checked(kCheckRaces)) return;
+  auto watch = watch_of_commands().open();
+  const uint64_t session = check_sessions.load(std::memory_order_relaxed);
+  if (watch->session != session) {
+    *watch = {};
+    watch->session = session;
+  }
+  if (watch->order.lost()) return;
+  change(*watch);
+  if (watch->order.has_races()) found_races.store(true, std::memory_order_relaxed);
+}
+
+// A command of a list of relaxed ordering that may run beside its neighbours.
+bool may_overlap(const Packet& packet) {
+  const bool moves = packet.op == Op::Copy || packet.op == Op::Fill || packet.op == Op::CopyBoxes || packet.op == Op::Launch;
+  return moves && !packet.n_waits && !packet.signal;
+}
+
+class Submitter {
+ public:
+  Submitter(Watch& watch, Ring& ring, uint64_t before)
+      : watch_(watch), ring_(ring), done_(ring.completed().value.load(std::memory_order_acquire)), position_(before) {}
+
+  void submit(CommandUse&& use, const CallSite* site, uint64_t behind) {
+    use.name.ring = ring_.number();
+    use.name.position = ++position_;
+    use.name.site = site;
+    use.behind = behind;
+    std::erase_if(use.waits, [&](const CommandWait& wait) { return wait.event && signalled_before(wait.event); });
+    if (!watch_.order.lost()) watch_.order.submit(std::move(use), done_);
+  }
+  void submit_all(const ExecutePacket& packet) {
+    const WaitFor* targets = const_cast<ExecutePacket&>(packet).targets();
+    CommandUse whole = command_use(packet, nullptr);
+    for (uint32_t i = 0; i < packet.count; ++i) submit_program(*packet.programs()[i], &targets, &whole.waits);
+    submit(std::move(whole), nullptr, position_);
+  }
+  uint64_t position() const { return position_; }
+
+ private:
+  // Signalled, but not since the checks began.
+  bool signalled_before(const void* event) const {
+    return !watch_.order.knows(event) && static_cast<const Event*>(event)->signal().state(1) == Signal::State::Reached;
+  }
+  // `waits`: of the whole execution, for its first command.
+  void submit_program(Program& program, const WaitFor** targets, std::vector<CommandWait>* waits) {
+    const auto found = watch_.recorded.find(&program);
+    uint64_t run = position_;  // where commands began that may overlap
+    Cursor at{program.stream().first(), 0};
+    for (uint64_t i = 0; i < program.count(); ++i) {
+      const Packet& packet = at.packet();
+      at.advance(packet);
+      CommandUse use = command_use(packet, targets);
+      use.waits.insert(use.waits.end(), waits->begin(), waits->end());
+      waits->clear();
+      const bool overlaps = program.relaxed() && may_overlap(packet);
+      const CallSite* site = found != watch_.recorded.end() && i < found->second.size() ? found->second[i] : nullptr;
+      if (!overlaps) run = position_;
+      submit(std::move(use), site, run);
+      if (!overlaps) run = position_;
+    }
+  }
+
+  Watch& watch_;
+  Ring& ring_;
+  const uint64_t done_;
+  uint64_t position_;
+};
+
+void observe(Ring& ring, const Packet& packet, uint64_t before, Fence* fence) {
+  with_order([&](Watch& watch) {
+    CommandOrder& order = watch.order;
+    try {
+      if (order.submitted(ring.number(), before) != before) return order.lose_track();
+      Submitter to(watch, ring, before);
+      if (packet.op == Op::Execute) {
+        to.submit_all(static_cast<const ExecutePacket&>(packet));
+      } else {
+        to.submit(command_use(packet, nullptr), append_site, before);
+      }
+      if (fence) {
+        CommandUse last;
+        last.signals = fence;
+        to.submit(std::move(last), nullptr, to.position());
+      }
+    } catch (...) {
+      order.lose_track();
+    }
+  });
+}
+
+[[gnu::constructor]] void begin() { submission_observer.store(observe); }
+
+std::string party(const LoggedAccess& access) {
+  std::string text = access.command.text() + (access.writes ? " writes" : " reads");
+  if (access.command.site) text += " (" + access.command.site->text() + ")";
+  return text;
+}
+
+void report_race(const Race& race) {
+  const CallSite *first = race.before.command.site, *second = race.after.command.site;
+  const uint64_t place = (first ? first->number : 1) * 31 + (second ? second->number : 1);
+  if (seen(Rule::CommandRace, place)) return;
+  const std::string message = race.after.command.text() + (race.after.writes ? " writes" : " reads") + " memory that " +
+                              race.before.command.text() + (race.before.writes ? " writes" : " reads") +
+                              ", and nothing orders the two";
+  char where[256];
+  describe_address(race.address, where, sizeof where);
+  Finding finding{Rule::CommandRace, place, message, "", "", "", where, "the first: " + party(race.before)};
+  finding.memory += where_made(reinterpret_cast<const void*>(race.address));
+  if (second) {
+    finding.call = second->call;
+    finding.caller = second->caller;
+  }
+  report(std::move(finding));
+}
+
+void report_races() {
+  if (!found_races.load(std::memory_order_relaxed)) return;
+  found_races.store(false, std::memory_order_relaxed);
+  std::vector<Race> races;
+  with_order([&](Watch& watch) { races = watch.order.take_races(); });
+  for (const Race& race : races) report_race(race);
+}
+
+void saw_ring(Ring& ring) {
+  const uint64_t done = ring.completed().value.load(std::memory_order_acquire);
+  with_order([&](Watch& watch) { watch.order.host_saw(ring.number(), done); });
+}
+
+void saw_event(ze_result_t result, ze_event_handle_t handle) {
+  if (result != ZE_RESULT_SUCCESS || !is_checked(kCheckRaces)) return;
+  auto* event = checked<Event>(handle);
+  if (!event) return;
+  if (!event->counts()) return with_order([&](Watch& watch) { watch.order.host_saw(event); });
+  const Point point = event->counting_point();
+  if (!point.ring) return;
+  with_order([&](Watch& watch) { watch.order.host_saw(point.ring->number(), point.position); });
+  point.ring->release();
+}
+
+void saw_fence(ze_result_t result, ze_fence_handle_t handle) {
+  auto* fence = checked<Fence>(handle);
+  if (result == ZE_RESULT_SUCCESS && fence) with_order([&](Watch& watch) { watch.order.host_saw(fence); });
+}
+
+}  // namespace
+
+void note_append(const CommandList& list) {
+  if (!is_checked(kCheckRaces)) return;
+  const CallSite* site = current_call_site();
+  append_site = site;
+  if (list.immediate()) return;
+  with_order([&](Watch& watch) {
+    std::vector<const CallSite*>& sites = watch.recorded[&list.program()];
+    sites.resize(list.program().count());
+    sites.push_back(site);
+  });
+}
+
+void note_host_signal(ze_event_handle_t handle) {
+  if (auto* event = checked<Event>(handle)) with_order([&](Watch& watch) { watch.order.host_signals(event); });
+  report_races();
+}
+
+void note_reset(const void* object) {
+  if (object) with_order([&](Watch& watch) { watch.order.resets(object); });
+}
+
+void note_destroyed(const void* object) {
+  if (object) with_order([&](Watch& watch) { watch.order.forget(object); });
+}
+
+void note_freed(const MemoryRange& memory) {
+  with_order([&](Watch& watch) { watch.order.forget(memory.begin, memory.end); });
+}
+
+void check_appended(ze_command_list_handle_t handle) {
+  append_site = nullptr;
+  if (!is_checked(kCheckRaces)) return;
+  report_races();
+  auto* list = checked<CommandList>(handle);
+  ze_command_queue_mode_t mode;
+  if (!list || !list->immediate() || list->immediateGetMode(&mode) != ZE_RESULT_SUCCESS) return;
+  if (mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS) saw_ring(*list->ring());
+}
+
+void after_zeCommandQueueExecuteCommandLists(ze_result_t, ze_command_queue_handle_t handle, uint32_t, ze_command_list_handle_t*,
+                                             ze_fence_handle_t) {
+  if (!is_checked(kCheckRaces)) return;
+  report_races();
+  auto* queue = checked<CommandQueue>(handle);
+  ze_command_queue_mode_t mode;
+  if (!queue || queue->getMode(&mode) != ZE_RESULT_SUCCESS || mode != ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS) return;
+  for (Ring* ring : queue->rings()) saw_ring(*ring);
+}
+
+void after_zeEventHostSynchronize(ze_result_t result, ze_event_handle_t event, uint64_t) { saw_event(result, event); }
+void after_zeEventQueryStatus(ze_result_t result, ze_event_handle_t event) { saw_event(result, event); }
+void after_zeEventQueryKernelTimestamp(ze_result_t result, ze_event_handle_t event, ze_kernel_timestamp_result_t*) {
+  saw_event(result, event);
+}
+void after_zeFenceHostSynchronize(ze_result_t result, ze_fence_handle_t fence, uint64_t) { saw_fence(result, fence); }
+void after_zeFenceQueryStatus(ze_result_t result, ze_fence_handle_t fence) { saw_fence(result, fence); }
+
+void after_zeCommandQueueSynchronize(ze_result_t result, ze_command_queue_handle_t handle, uint64_t) {
+  auto* queue = checked<CommandQueue>(handle);
+  if (result != ZE_RESULT_SUCCESS || !queue || !is_checked(kCheckRaces)) return;
+  for (Ring* ring : queue->rings()) saw_ring(*ring);
+}
+
+void after_zeCommandListHostSynchronize(ze_result_t result, ze_command_list_handle_t handle, uint64_t) {
+  auto* list = checked<CommandList>(handle);
+  if (result == ZE_RESULT_SUCCESS && list && list->immediate() && is_checked(kCheckRaces)) saw_ring(*list->ring());
+}
+
+}  // namespace anyzero

@@ -1,0 +1,20 @@
+// Races between commands: what calls tell about the order of commands, and the memory that they touch.
+#pragma once
+
+#include "../abi/gen/ze_api.h"
+#include "../exec/packet.h"
+
+namespace anyzero {
+
+class CommandList;
+
+// Before a command is appended: keeps the place of the call.
+void note_append(const CommandList& list);
+// The host is about to signal an event, to reset an event or a fence, or to destroy one.
+void note_host_signal(ze_event_handle_t event);
+void note_reset(const void* object);
+void note_destroyed(const void* object);
+// The memory is about to be freed; other commands may get it.
+void note_freed(const MemoryRange& memory);
+
+}  // namespace anyzero
