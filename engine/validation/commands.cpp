@@ -125,6 +125,7 @@ std::string use_of(const MemoryRange& memory, Driver& driver) {
 
 std::string unfinished(Ring& ring) {
   std::string found;
+  if (ring.lost()) return found;  // nothing of it will be done
   uint64_t commands = 0;
   ring.each_submitted([&](const Packet& packet, uint64_t position) {
     ++commands;
