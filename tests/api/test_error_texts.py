@@ -83,7 +83,7 @@ def test_a_buffer_of_other_elements_is_refused(ctx: az.Context) -> None:
 @pytest.mark.parametrize(
     ("element", "right", "wrong"),
     [
-        ("float", ["f4", "c8", "u1", "i1", "?", "f4,i4", "V8"], ["f8", "i4", "u4", "f2", "c16"]),
+        ("float", ["f4", "c8", "u1", "i1", "f4,i4", "V8"], ["f8", "i4", "u4", "f2", "c16", "?"]),
         ("float4", ["f4", "u1"], ["f8", "i4"]),
         ("int", ["i4", "u4", "u1"], ["f4", "i8", "u2"]),
         ("long", ["i8", "u8"], ["f8", "i4"]),

@@ -29,7 +29,7 @@ ARGUMENTS: dict[str, tuple[str | Path, ...]] = {
     "timestamps.c": (TRIAD,),
     "vector_add.c": (TRIAD, "triad"),
 }
-ELSEWHERE = {"counting.c", "libraries.c", "opencl.c", "tracing.c", "two_drivers.c", "virtual_memory.c"}
+ELSEWHERE = {"counting.c", "libraries.c", "opencl.c", "tracers.c", "tracing.c", "two_drivers.c", "virtual_memory.c"}
 """These have separate tests."""
 
 

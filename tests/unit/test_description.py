@@ -48,6 +48,7 @@ def test_settings_carry_the_variables_that_tune_execution() -> None:
         "spin_ns": 50_000,
         "inline_bytes": 4096,
         "log_level": 0,
+        "slow_wait_ms": 5000,
         "kernel_timeout_ms": 2500,
         "strict": 0,
     }

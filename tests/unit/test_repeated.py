@@ -48,7 +48,7 @@ def test_without_python_no_variable_that_shapes_devices_is_passed_over() -> None
     watched = Watched()
     boot.compose(cast(config.Config, watched), machine.read())
     shaping = {row.name for field, row in config.variables() if field in watched.asked}
-    listed = re.search(r"const char\* variable : \{([^}]*)\}", FALLBACK)
+    listed = re.search(r"const char\* variable :\s*\{([^}]*)\}", FALLBACK)
     assert listed, "fallback.cpp has no list of variables that is written as it used to be"
     assert set(re.findall(r'"(\w+)"', listed[1])) == shaping
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import anyzero as az
-from website import pages, pictures, reference, screenshots
+from website import dashboard, pages, pictures, reference, screenshots
 
 ROOT = Path(__file__).resolve().parents[2]
 INDEX = (ROOT / "docs" / "index.md").read_text()
@@ -80,7 +80,7 @@ def test_without_a_browser_pictures_are_skipped_loudly() -> None:
 
 def test_pages_have_the_pictures_that_were_made(tmp_path: Path) -> None:
     named = [name for path in (ROOT / "docs").glob("*.md") for name, _ in pictures.MARK.findall(path.read_text())]
-    assert sorted(named) == sorted(pictures.PICTURES)
+    assert sorted(named) == sorted([*pictures.PICTURES, dashboard.PICTURE.stem])
     page = "a\n<!-- picture: timeline: What it shows -->\nb\n"
     assert pictures.placed(page, tmp_path) == page
     (tmp_path / "timeline.png").touch()

@@ -192,7 +192,7 @@ def test_variables_that_nobody_reads_or_takes(monkeypatch: pytest.MonkeyPatch) -
     assert found["nothing reads ANYZERO_DEVISES"].state == "warning"
     assert "anyzero docs environment" in found["nothing reads ANYZERO_XYZZY"].remedy
     loud = found["ANYZERO_LOG='loud': not one of the accepted values"]
-    assert (loud.state, loud.remedy) == ("bad", "It takes off, error.")
+    assert (loud.state, loud.remedy) == ("bad", "It takes off, error, warning.")
     assert found["ANYZERO_LANES='3': not one of the accepted values"].state == "bad"
     assert found["ZE_ENABLE_ALT_DRIVERS names /nowhere/driver.so"].state == "warning"
     assert len(found) == 5

@@ -138,7 +138,7 @@ def launch(
         done: Completion | None = on.append_launch(sizes.enqueue, kernel.handle, grid, args, signal, wait)
         return done
     if signal is not None or wait:
-        raise TypeError("signal= and wait= order commands of a list; name it with on=")
+        raise TypeError("signal= and wait= are for commands of a list; pass the list with on=")
     kernel.lifetime.launch(kernel.device, sizes.enqueue, kernel.handle, grid, args)
     return None
 
