@@ -130,7 +130,7 @@ void observe(Ring& ring, const Packet& packet, uint64_t before, Fence* fence) {
   });
 }
 
-[[gnu::constructor]] void begin() { submission_observer.store(observe); }
+[[gnu::constructor]] void watch_submissions() { submission_observer.store(observe); }
 
 std::string party(const LoggedAccess& access) {
   std::string text = access.command.text() + (access.writes ? " writes" : " reads");
