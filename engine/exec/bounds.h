@@ -16,8 +16,8 @@ inline constexpr Bounds kAnywhere{0, UINT64_MAX};
 // is no allocation of the driver's, such as the program's own.
 Bounds bounds_around(uintptr_t address);
 
-// The allocation that an address lies in, if it is one that a program made.
-bool allocation_around(uintptr_t address, MemoryRange* range);
+// The allocation that an address lies in, if it is one that a program made and has not made resident.
+bool nonresident_allocation(uintptr_t address, MemoryRange* range);
 
 // The allocation that begins there, as a noun: "device allocation". Empty where there is none.
 std::string allocation_kind(uintptr_t begin);

@@ -217,10 +217,10 @@ void check_access(RunningWorker& worker, const CheckSite& site, uint64_t* block,
   if (stop) raise({Fault::kMistake, 0, 0, instruction, 0});
 }
 
-// Memory that a kernel reaches by a pointer in memory, though neither an argument leads to it nor a flag allows it.
+// Memory that a kernel reaches by a pointer in memory, though it is not resident, no argument leads to it and no flag allows it.
 static void check_indirect(const Launch& launch, uintptr_t address) {
   MemoryRange range;
-  if (!allocation_around(address, &range) || names(launch, range)) return;
+  if (!nonresident_allocation(address, &range) || names(launch, range)) return;
   const auto place = reinterpret_cast<uintptr_t>(launch.code);
   if (seen(Rule::MissingIndirectAccess, place)) return;
   const std::string& kernel = launch.code->facts().name;

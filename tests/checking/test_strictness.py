@@ -12,6 +12,7 @@ import anyzero
 from anyzero import ze
 from tests.abi.calls import SOON, SYNCHRONOUS, Calls, handles
 from tests.checking.programs import checked, expect
+from tests.shape.tree import ROOT
 
 
 def test_an_event_of_another_context_is_signalled(az: Calls, context: c_void_p) -> None:
@@ -140,3 +141,23 @@ def test_a_kernel_gets_memory_of_another_context() -> None:
     with checked("strict") as found:
         lst.launch(kernel, 1, (total, values.pointer))  # mistake
     assert "inside the device allocation of 4 bytes" in expect("other-context", found).other
+
+
+NODE = np.dtype([("next", np.uint64), ("value", np.uint64)])
+
+
+@pytest.mark.parametrize(("allowed", "reports"), [("", 1), ("host", 0), ("resident", 0)])
+def test_a_kernel_follows_a_pointer_in_memory(allowed: str, reports: int) -> None:
+    with checked("memory", "strict") as found, anyzero.device().context() as ctx:
+        begin, end = (ctx.zeros(1, NODE, kind="host") for _ in range(2))
+        np.asarray(begin)[0] = (end.pointer, 1)
+        np.asarray(end)[0] = (0, 10)
+        add_up = ctx.module(ROOT / "examples" / "kernels" / "residency.spv")["add_up"]
+        if allowed == "host":
+            add_up.set_indirect_access("host")
+        elif allowed:
+            ctx.make_resident(end)
+        total = ctx.zeros(1, np.uint64, kind="shared")
+        add_up[1](begin, total)
+        assert np.asarray(total)[0] == 11
+    assert [each.rule.name for each in found] == ["missing-indirect-access"] * reports

@@ -89,7 +89,7 @@ inline constexpr RuleText kRules[] = {
     {"uninitialized-read", CheckKind::Init, "Device memory has no defined contents until a kernel, a copy or a fill has written it.", "Fill or copy to the allocation first, or read only the part that was written."},
     {"uninitialized-local", CheckKind::Init, "Local memory has no defined contents when a group begins.", "Let the work-items of the group write it, with a barrier behind, before it is read."},
     {"misaligned-pointer", CheckKind::Strict, "A pointer to a number is a multiple of the number's alignment.", "Allocate the memory by itself, or round the offset up."},
-    {"missing-indirect-access", CheckKind::Strict, "A kernel may follow pointers in memory only if it says to which kinds of memory they lead.", "Call zeKernelSetIndirectAccess with the flag of that kind before the launch."},
+    {"missing-indirect-access", CheckKind::Strict, "A kernel may follow pointers in memory only to memory that is resident, or of a kind that it names.", "Call zeKernelSetIndirectAccess with the flag of that kind before the launch, or make the memory resident."},
 };
 
 inline const RuleText& text_of(Rule rule) { return kRules[static_cast<uint32_t>(rule)]; }

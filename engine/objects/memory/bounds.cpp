@@ -23,10 +23,10 @@ Bounds bounds_around(uintptr_t address) {
   return freed_lately(address) ? Bounds{address, 0} : kAnywhere;
 }
 
-bool allocation_around(uintptr_t address, MemoryRange* range) {
+bool nonresident_allocation(uintptr_t address, MemoryRange* range) {
   bool made = false;
   with_allocation(reinterpret_cast<void*>(address), [&](Allocation& allocation) {
-    made = allocation.origin != Origin::Module;
+    made = allocation.origin != Origin::Module && !allocation.resident.load(std::memory_order_acquire);
     *range = allocation.range();
   });
   return made;

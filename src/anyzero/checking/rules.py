@@ -224,8 +224,8 @@ RULES: Final = {
         Rule(
             "missing-indirect-access",
             "strict",
-            "A kernel may follow pointers in memory only if it says to which kinds of memory they lead.",
-            "Call zeKernelSetIndirectAccess with the flag of that kind before the launch.",
+            "A kernel may follow pointers in memory only to memory that is resident, or of a kind that it names.",
+            "Call zeKernelSetIndirectAccess with the flag of that kind before the launch, or make the memory resident.",
         ),
     )
 }
