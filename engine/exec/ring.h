@@ -79,6 +79,8 @@ class Ring {
   Engine& engine() const { return engine_; }
   // Rings are numbered from 1 in each process, for reports.
   uint64_t number() const { return number_; }
+  // For check mode: the host has seen commands up to this position done, by an event; they count a moment later.
+  void note_seen(uint64_t position) { seen_.store(position, std::memory_order_relaxed); }
   // Nanoseconds that kernels and copies of this ring have taken until `now`.
   uint64_t busy(uint64_t now) const { return busy_.until(now); }
 
@@ -165,6 +167,7 @@ class Ring {
   Engine& engine_;
   std::atomic<uint32_t> priority_;
   const uint64_t number_;
+  std::atomic<uint64_t> seen_{0};  // note_seen()
 
   alignas(64) SpinLock write_lock_;
   Stream stream_;

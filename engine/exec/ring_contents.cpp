@@ -15,7 +15,7 @@ void Ring::each_submitted(const std::function<void(const Packet&, uint64_t)>& lo
     const Packet& packet = at.packet();
     position += packet.commands();
     at.advance(packet);
-    if (position > done && position > given_up_) look(packet, position);
+    if (position > done && position > given_up_ && position > seen_.load(std::memory_order_relaxed)) look(packet, position);
   }
 }
 

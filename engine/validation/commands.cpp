@@ -123,6 +123,18 @@ std::string use_of(const MemoryRange& memory, Driver& driver) {
   });
 }
 
+void note_seen(const Event& event) {
+  if (!reached(event)) return;
+  for (RingPoint& point : busy_rings(event.driver())) {
+    uint64_t seen = 0;
+    bool first = true;
+    point.ring().each_submitted([&](const Packet& packet, uint64_t position) {
+      if (std::exchange(first, false) && nearly_done(packet)) seen = position;
+    });
+    if (seen) point.ring().note_seen(seen);
+  }
+}
+
 std::string unfinished(Ring& ring) {
   std::string found;
   if (ring.lost()) return found;  // nothing of it will be done

@@ -24,6 +24,8 @@ std::string use_of(const Event& event);
 std::string use_of(const Program& program, Driver& driver);
 std::string use_of(const Fence& fence);
 std::string use_of(const MemoryRange& memory, Driver& driver);
+// The host has seen the event signalled, and is about to reset it: commands that end with it are done.
+void note_seen(const Event& event);
 // The last command of a ring, unless the host has seen its event: then it is as good as done.
 std::string unfinished(Ring& ring);
 

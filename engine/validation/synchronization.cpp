@@ -60,6 +60,7 @@ void before_zeEventHostReset(ze_event_handle_t event) {
   check_host_visible(event);
   check_event(event, Rule::EventResetInUse, "an event is reset while a command still uses it");
   note_reset(checked<Event>(event));
+  if (auto* seen = checked<Event>(event); seen && !seen->counts() && is_checked(kCheckSync)) note_seen(*seen);
 }
 
 void before_zeEventDestroy(ze_event_handle_t event) {

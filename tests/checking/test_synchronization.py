@@ -305,3 +305,17 @@ def test_the_host_reads_what_a_command_is_still_to_write(az: Calls) -> None:
         assert (np.array(values) == 7).all()
     assert (view == 7).all()
     assert "memory fill" in expect("early-host-read", found).other
+
+
+def test_a_list_is_reset_once_its_last_event_was_seen() -> None:
+    """The queue counts the list as done a moment after its last command has signalled; by then the event is reset."""
+    with checked("sync") as found, anyzero.device().context() as ctx, ctx.queue() as queue:
+        memory, done, lst = ctx.zeros(64, np.uint8), ctx.event(), ctx.command_list()
+        for number in range(200):
+            lst.fill(memory, number % 256, signal=done)
+            lst.end()
+            queue.submit(lst)
+            done.wait()
+            done.reset()
+            lst.reset()
+    assert not found, str(found[0])
