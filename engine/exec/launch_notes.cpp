@@ -24,7 +24,7 @@ namespace {
 constexpr uintptr_t kForeign = uintptr_t{1} << 20;
 constexpr size_t kWord = sizeof(uint64_t);
 
-// Those of launches that are under way on a thread, and those for reuse.
+// Notes of launches that have ended, for reuse.
 struct Pool {
   std::vector<LaunchNotes*> free;
 };

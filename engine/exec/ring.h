@@ -199,6 +199,9 @@ class Ring {
   Signal completed_{};  // commands done; fails, and grows no more, when the ring is lost
 };
 
+// A command with its place in the ring, in words.
+std::string command_text(const Packet& packet, const Ring& ring, uint64_t position);
+
 // A point in a ring's life; holds the ring.
 class RingPoint {
  public:

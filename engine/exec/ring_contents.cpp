@@ -7,6 +7,12 @@
 
 namespace anyzero {
 
+std::string command_text(const Packet& packet, const Ring& ring, uint64_t position) {
+  char text[256];
+  describe(packet, text, sizeof text);
+  return std::string(text) + ", command " + std::to_string(position) + " of queue " + std::to_string(ring.number());
+}
+
 void Ring::each_submitted(const std::function<void(const Packet&, uint64_t)>& look) {
   std::lock_guard lock(write_lock_);
   const uint64_t all = submitted(), done = completed_.value.load(std::memory_order_acquire) & ~Signal::kFailed;

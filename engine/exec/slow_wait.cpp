@@ -7,12 +7,6 @@ namespace anyzero {
 
 namespace {
 
-std::string text_of(const Packet& packet, const Ring& ring, uint64_t position) {
-  char text[256];
-  describe(packet, text, sizeof text);
-  return std::string(text) + ", command " + std::to_string(position) + " of queue " + std::to_string(ring.number());
-}
-
 std::string text_of(const WaitFor& wait) {
   char text[64];
   if (wait.point.ring) {
@@ -44,14 +38,14 @@ std::string state_of(Ring& ring) {
     uint32_t used = 0;
     const std::string blocker = blocker_of(command, &used);
     if (text.empty()) {
-      text = text_of(command.packet, ring, command.position);
+      text = command_text(command.packet, ring, command.position);
       text += blocker.empty() ? " is next" : " waits for " + blocker;
     }
     return used;
   });
   if (still) return text;
   ring.each_submitted([&](const Packet& packet, uint64_t position) {
-    if (text.empty()) text = text_of(packet, ring, position) + " is running";
+    if (text.empty()) text = command_text(packet, ring, position) + " is running";
   });
   return text;
 }

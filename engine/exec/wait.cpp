@@ -21,6 +21,11 @@ Signal::State sleep(Signal& signal, uint64_t target, uint64_t left, AwaitedObjec
   const Signal::State state = signal.sleep(target, quiet);
   if (state != Signal::State::Pending) return state;
   warn_of_wait(what, ring, position);
+  // From now on the thread may help, and be held up by the command it takes on.
+  if (ring && ring->retain_if_alive()) {
+    if (ring->submitted() >= position) ring->help(position, left == kForever ? kForever : now_ns() + left - quiet);
+    ring->release();
+  }
   return signal.sleep(target, left == kForever ? kForever : left - quiet);
 }
 
@@ -30,7 +35,7 @@ Signal::State wait_for(Signal& signal, uint64_t target, uint64_t timeout, Awaite
 
   const uint64_t begin = timeout == kForever ? 0 : now_ns();
   const uint64_t deadline = timeout > kForever - begin ? kForever : begin + timeout;
-  // A thread that helps could not tell what it waits for.
+  // A thread that helps could not tell what it waits for; where that is asked for, it helps later.
   if (ring && timeout >= kPatience && !warns_of_slow_waits()) {
     GilPause pause;
     ring->help(position, deadline);

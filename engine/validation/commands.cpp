@@ -83,12 +83,6 @@ std::vector<RingPoint> busy_rings(Driver& driver) {
   return rings;
 }
 
-std::string command_text(const Packet& packet, const Ring& ring, uint64_t position) {
-  char text[256];
-  describe(packet, text, sizeof text);
-  return std::string(text) + ", command " + std::to_string(position) + " of queue " + std::to_string(ring.number());
-}
-
 std::string use_of(const Event& event) {
   return first_use(event.driver(), [&](const Packet& packet, const Ring& ring, uint64_t position, bool first) {
     const char* use = any_use(packet, event);

@@ -16,9 +16,6 @@ class Fence;
 // The rings of all devices of the driver that have something to do, held.
 std::vector<RingPoint> busy_rings(Driver& driver);
 
-// A command that is not done, in words.
-std::string command_text(const Packet& packet, const Ring& ring, uint64_t position);
-
 // Each of these says what the first command that is not done does with the object, in words; empty where there is none.
 std::string use_of(const Event& event);
 std::string use_of(const Program& program, Driver& driver);
