@@ -8,7 +8,7 @@ import pytest
 
 from anyzero.compiler import ir
 from anyzero.compiler.lower.regions import HANDLERS
-from anyzero.compiler.operations import DIVISIONS, OPERATIONS, PURE, TRAITS, Operation
+from anyzero.compiler.operations import ADDRESSED, DIVISIONS, OPERATIONS, PURE, TRAITS, Operation
 
 WITHOUT_CODE = {"const", "phi"}
 """Operations that the lowering of CPU lanes writes no instruction for: operands, and values in slots."""
@@ -46,6 +46,23 @@ def test_rows_do_not_contradict_themselves(row: Operation) -> None:
 def test_divisions_may_not_be_speculated() -> None:
     assert {"udiv", "sdiv", "urem", "srem"} == DIVISIONS
     assert not DIVISIONS & PURE
+
+
+def test_accesses_by_address() -> None:
+    assert {"load", "store", "copy", "group_copy", "atomic"} == ADDRESSED
+
+
+@pytest.mark.parametrize(
+    ("kind", "writes"),
+    [("block_write", True), ("image_block_write", True), ("block_read", False), ("shuffle", False), ("reduce", False)],
+)
+def test_only_block_writes_of_collectives_write_memory(kind: str, writes: bool) -> None:
+    assert ir.Op("group", "", [], ir.Collective("sub_group", kind)).may_write is writes
+
+
+def test_slots_are_no_memory() -> None:
+    assert not ir.Op("write", "", [], ir.Slot("i32")).may_write
+    assert ir.Op("image_write", "", [], ir.ImageAccess(0, 2)).may_write
 
 
 def test_unknown_operation_has_no_row() -> None:

@@ -66,7 +66,7 @@ from collections.abc import Iterator
 from dataclasses import field
 from typing import Any, Literal
 
-from anyzero.compiler.operations import PURE
+from anyzero.compiler.operations import BLOCK_WRITES, OPERATIONS, PURE
 from anyzero.layouts.kernel import CheckedAccess, CheckedMemory, FaultKind
 from anyzero.lazy_dataclass import dataclass
 
@@ -100,6 +100,13 @@ class Op:
     @property
     def pure(self) -> bool:
         return self.name in PURE
+
+    @property
+    def may_write(self) -> bool:
+        """May it change memory or an image? Slots do not count: only the kernel's own code accesses them."""
+        if self.name == "group":
+            return self.info.kind in BLOCK_WRITES
+        return OPERATIONS[self.name].writes in ("memory", "image")
 
     def __repr__(self) -> str:
         return f"<{self.name} {self.type} {self.info if self.info is not None else ''}>"

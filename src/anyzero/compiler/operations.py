@@ -178,3 +178,8 @@ ALWAYS_UNIFORM = frozenset(row.name for row in _ROWS if row.uniform == "always")
 NEVER_UNIFORM = frozenset(row.name for row in _ROWS if row.uniform == "never")
 READS = frozenset(row.name for row in _ROWS if row.reads == "memory")
 WRITES = frozenset(row.name for row in _ROWS if row.writes == "memory")
+ADDRESSED = frozenset(row.name for row in _ROWS if row.pointers and (row.reads or row.writes))
+"""Accesses of memory by pointers among their operands; their `info` has the address space."""
+BLOCK_READS = frozenset({"block_read", "image_block_read"})
+BLOCK_WRITES = frozenset({"block_write", "image_block_write"})
+"""The kinds of `group` that access memory. The others only exchange values between work-items."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from anyzero.compiler.analysis.loops import Loop, Loops
 from anyzero.compiler.ir import Block, Body, Op
-from anyzero.compiler.operations import OPERATIONS, WRITES
+from anyzero.compiler.operations import BLOCK_READS, OPERATIONS, WRITES
 
 _OWN = ("private", "local")
 """Address spaces that only the work-items of a group can write; nothing writes `constant` memory."""
@@ -62,7 +62,7 @@ def _awaited(op: Op) -> bool:
 def _shared(op: Op) -> bool:
     if op.name in ("load", "atomic"):
         return op.info.space not in (*_OWN, "constant")
-    return op.name != "group" or op.info.kind in ("block_read", "image_block_read")
+    return op.name != "group" or op.info.kind in BLOCK_READS
 
 
 def _succeeds(op: Op, blocks: set[Block]) -> bool:

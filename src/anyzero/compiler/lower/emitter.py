@@ -20,17 +20,13 @@ from anyzero.compiler.llvm import I1, I64, PTR, Builder, Type, Value
 from anyzero.compiler.lower.handlers import Handler
 from anyzero.compiler.lower.line_marks import LineMarks
 from anyzero.compiler.lower.masking import Masking
+from anyzero.compiler.operations import ORDERS
 from anyzero.compiler.targets.cpu import Target, cache_bytes
 from anyzero.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from anyzero.compiler.builtins.routine import Routine
 
-
-_READING = frozenset(
-    {"load", "udiv", "sdiv", "urem", "srem", "read", "write", "mask_and", "mask_andn", "mask_or", "prefetch"}
-)
-"""Operations that are not pure, but write no memory that a kernel sees."""
 
 STRAIGHT = 2
 """Vectors of a row that are unrolled where the size of groups is known."""
@@ -298,7 +294,7 @@ class Emitter(Masking):
         if self._writes[0] is not block:
             count, writes = 0, {}
             for op in block.ops:
-                count += not (op.pure or op.name in _READING or (op.name == "group" and op.info.kind != "block_write"))
+                count += op.may_write or op.name in ORDERS
                 writes[op] = count
             self._writes = block, writes
         writes = self._writes[1]

@@ -31,5 +31,5 @@ def _removable(op: Op) -> bool:
     if op.name == "load":
         return not op.info.volatile
     if op.name == "group":
-        return bool(op.info.kind not in ("block_write", "image_block_write"))
+        return not op.may_write
     return op.name in REMOVABLE

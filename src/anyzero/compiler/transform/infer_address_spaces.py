@@ -6,17 +6,17 @@ from dataclasses import replace
 
 from anyzero.compiler.analysis.addresses import known_space, root
 from anyzero.compiler.ir import Body, Op, Space
+from anyzero.compiler.operations import ADDRESSED
 from anyzero.compiler.transform.blocks import substitute
 from anyzero.compiler.transform.dce import dce
 from anyzero.compiler.transform.simplify import simplify
 
 _NUMBERS = {"global": 0, "constant": 0, "local": 1, "private": 2}
-_ACCESSES = frozenset({"load", "store", "copy", "atomic"})
 
 
 def infer_address_spaces(body: Body) -> None:
     """Sets the address space of generic accesses, and folds the kernel's own queries of address spaces."""
-    asked = [op for op in body.ops if op.name == "space_of" or (op.name in _ACCESSES and op.info.space == "generic")]
+    asked = [op for op in body.ops if op.name == "space_of" or (op.name in ADDRESSED and op.info.space == "generic")]
     if not asked:
         return
     spaces = _spaces(body)
