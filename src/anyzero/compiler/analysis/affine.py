@@ -52,7 +52,7 @@ class Form:
 
     @property
     def within(self) -> bool:
-        """Are its ids those of places within a group, if there are any?"""
+        """Are all its ids local ids, so that it describes a place within a group?"""
         return all(_is_id(leaf, ("local_id",)) for leaf, _ in self.ids)
 
     @property
@@ -75,7 +75,7 @@ class Forms:
     loops: Loops
     immediate: Dominators[Block]
     group: Size | None = None
-    """The size of groups, where the question is what holds for a whole group: its own id counts then, too."""
+    """The size of groups, for questions about a whole group; the group's own id then counts as a leaf, too."""
     known: dict[Op, Form | None] = field(default_factory=dict)
     answers: dict[Op, bool] = field(default_factory=dict)
     """Comparisons that are assumed to have a fixed outcome."""

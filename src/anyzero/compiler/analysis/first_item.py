@@ -1,9 +1,9 @@
 """Arguments whose memory the first work-item of a launch touches: the one whose ids are all 0.
 
-Check mode looks for commands that race. What a kernel reaches by its arguments is not known before it runs, but the
-path of one work-item often is: all ids are constants there, and a branch by `0 < n` is taken where the argument `n` is
-positive. Accesses at the very address that an argument holds are found that way. The path ends at the first branch
-that depends on anything else.
+Check mode looks for commands that race. The memory that a kernel accesses through its arguments is not known before it
+runs, but the path of one work-item often is: all ids are constants there, and a branch on `0 < n` is taken where the
+argument `n` is positive. The analysis follows that path and records accesses at exactly the address that an argument
+holds. The path ends at the first branch that depends on anything else.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class _Path:
 
 
 def _argument(op: Op) -> Op | None:
-    """The number that a program passes, perhaps widened."""
+    """The argument that a value is, perhaps widened."""
     while op.name == "cast" and op.info in ("zext", "sext"):
         op = op.args[0]
     return op if op.name == "argument" and op.type.startswith("i") else None

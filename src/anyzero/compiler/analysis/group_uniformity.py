@@ -40,7 +40,7 @@ def same_for_group(op: Op) -> bool:
 
 
 class _Together(Finding):
-    """A whole group as one vector whose lanes' ids are varying."""
+    """Uniformity of a whole group, taken as one vector whose lanes have varying ids."""
 
     def __init__(self, body: Body, flow: Flow, shapes: Shapes) -> None:
         super().__init__(body, flow, shapes, 0, False, False)

@@ -18,8 +18,9 @@ SEVERAL = 250
 
 
 def likely_group(body: Body) -> tuple[int, int, int] | None:
-    """Estimated from the arrays in local memory: those of a kernel in two dimensions have a row for each row of the
-    group, and often a column of padding or a border, those of other kernels an element for each work-item.
+    """The group size estimated from the arrays in local memory. In a kernel of two dimensions an array has a row for
+    each row of the group, and often a column of padding or a border; in other kernels it has an element for each
+    work-item.
     """
     used = {op.info for op in body.ops if op.name == "variable" and op.info.space == "local"}
     if any(op.name == "builtin" and op.info[0] in ("local_id", "global_id") and op.info[1] for op in body.ops):
@@ -39,7 +40,9 @@ def _power(number: int) -> int:
 
 
 def group_width(body: Body, kernel: Kernel) -> int | None:
-    """Required, hinted at, or likely in two dimensions: along one, a short array need not have an element for each."""
+    """The width that is required, hinted at, or likely. Likely sizes count in two dimensions only: in one dimension, a
+    short array need not have an element for each work-item.
+    """
     size = kernel.required_group_size or kernel.group_size_hint or likely_group(body)
     if size is None or (size[1] == 1 and not kernel.required_group_size and not kernel.group_size_hint):
         return None

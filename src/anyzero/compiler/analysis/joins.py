@@ -18,7 +18,7 @@ class Joins:
 
     A path is followed from block to block in their order. It skips regions with a single entry: no other path joins
     there, so the search continues at the region's post-dominator. Otherwise every branch would be followed through all
-    that its sides contain.
+    blocks of both sides.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Joins:
         self._highest[block], self._leads[block] = highest, leads
 
     def of(self, edges: Iterable[Edge], met: Callable[[Block], None]) -> None:
-        """Says where lanes that leave by different edges may meet."""
+        """Calls `met` with each block where lanes that leave by different edges may join."""
         place = self._place
         labels: dict[Block, object] = {}
         joined: set[Block] = set()

@@ -1,4 +1,4 @@
-"""Known low bits, and what they mean for the strides of bitwise operations.
+"""Known low bits, and the strides of bitwise operations that follow from them.
 
 A vector begins at a multiple of its length in a group: lane 0's local id has zeros where the lanes' numbers have their
 bits. So `id & 31` and `id >> 5` stay strided instead of varying: the lanes' numbers and lane 0's value share no bit,
@@ -23,7 +23,7 @@ def low_zeros(op: Op, depth: int = _DEPTH) -> int:
 
 
 def _zeros(op: Op, first: int, depth: int = _DEPTH) -> int:
-    """The same for lane 0 of vectors of `first` lanes, or for every lane where `first` is 0."""
+    """Low zero bits in lane 0 of vectors of `first` lanes, or in every lane where `first` is 0."""
     if op.name == "const":
         bits = int(op.info)
         return (bits & -bits).bit_length() - 1 if bits else 64

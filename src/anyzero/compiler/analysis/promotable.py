@@ -252,9 +252,7 @@ class _Attempt:
         self.spread()
 
     def elsewhere(self, copy: Copy) -> bool:
-        """Is its other side outside private memory? A private one may be promoted later, and tell which scalars there
-        are.
-        """
+        """Is its other side outside private memory? A private variable may be promoted later, and show its scalars."""
         return all(arg not in self.search.addresses or self.is_kept(arg) for arg in copy.op.args[:2])
 
     def is_kept(self, address: Op) -> bool:

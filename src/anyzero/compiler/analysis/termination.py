@@ -1,8 +1,9 @@
 """Termination: whether a kernel is known to end, and the inputs that its trip counts depend on.
 
-A launch that took next to no time may run on the caller's own thread the next time, if it is sure to be as short
-again. Without loops it is. With loops it is where each trip count is a small constant, or follows from arguments and
-the size of the launch, and these are the same again. A trip count that depends on memory is unknown.
+A launch that took next to no time may run on the caller's own thread the next time, if the next launch is certain to be
+as short. A kernel without loops is. A kernel with loops is where each trip count is a small constant, or depends on
+nothing but arguments and the size of the launch, which are the same again. Trip counts that depend on memory are
+unknown.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class _Slice:
             elif op.name == "builtin":
                 varies = True
             elif op.name == "load" and root(op.args[0]).name == "argument_address":
-                pass  # of a structure passed by value, which is an argument
+                pass  # a load from a structure passed by value, which is an argument
             elif op.name not in _FOLLOWS:
                 return UNKNOWN
             self.add(op.args)
@@ -138,7 +139,7 @@ def _ways(block: Block, flow: Flow) -> list[Op | None]:
 
 
 def _before(block: Block, first: Block) -> set[Block]:
-    """The blocks on the way to this one, with every loop run once, from `first` on."""
+    """The blocks on acyclic paths from `first` to this one."""
     found: set[Block] = set()
     waiting = [block]
     while waiting:

@@ -1,7 +1,8 @@
 """Uniformity: how a value differs between the lanes of a vector (uniform, strided, varying), and divergent branches.
 
-A value is uniform (the same number in all lanes), strided (a constant apart from lane to lane) or varying. Everything
-is taken for uniform until something shows otherwise, so that loops find the best answer.
+A value is uniform (the same number in all lanes), strided (a constant apart from lane to lane) or varying. The analysis
+is optimistic: every value counts as uniform until an operand or a branch shows otherwise, so loops reach the best fixed
+point.
 """
 
 from __future__ import annotations
@@ -289,7 +290,7 @@ class Finding:
     # Control flow
 
     def _branch(self, block: Block) -> bool:
-        """Is the block's branch found to be divergent only now?"""
+        """Marks a divergent branch; True if it is new."""
         shapes = self.shapes
         if block.condition is None or block in shapes.divergent:
             return False
@@ -301,7 +302,7 @@ class Finding:
         return True
 
     def _leave(self, loop: Loop) -> bool:
-        """Is the loop found to be divergent only now?"""
+        """Marks a divergent loop; True if it is new."""
         shapes = self.shapes
         if loop in shapes.divergent_loops or not self._parts(loop):
             return False
@@ -311,7 +312,7 @@ class Finding:
         return True
 
     def _parts(self, loop: Loop) -> bool:
-        """Is there an exit that lanes which diverged in the loop need not all take?"""
+        """Is there an exit that only some of the lanes that diverged in the loop may take?"""
         shapes, place, post = self.shapes, self.flow.place, self.flow.post
         sources = {source for source, _ in self.exits[loop]}
         if not sources.isdisjoint(shapes.divergent):

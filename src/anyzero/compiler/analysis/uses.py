@@ -1,4 +1,4 @@
-"""Uses: what a kernel needs from its launch: barriers, local memory, addresses of functions, numbers of the grid."""
+"""Features that a kernel uses: barriers, local memory, addresses of functions, built-in variables of the grid."""
 
 from __future__ import annotations
 
