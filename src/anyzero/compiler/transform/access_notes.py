@@ -1,8 +1,8 @@
-"""Notes of accesses, and of the lanes that meet: the engine finds races and uninitialized reads from the first, and
-barriers that some work-items miss from the second.
+"""Notes of accesses and of barriers, for check mode: from notes of accesses the engine finds races and uninitialized
+reads, from notes of barriers those that some work-items miss.
 
-A note stands in front of its access. It says which memory the access is of, as far as that is known, and whether atomic
-operations of the work-item may order it with accesses of others.
+A note precedes its access. It names the memory that is accessed, as far as it is known, and says whether atomic
+operations of the work-item may order the access with those of other work-items.
 """
 
 from __future__ import annotations
@@ -143,7 +143,9 @@ def _note(
 
 
 def _granule(body: Body) -> int:
-    """The largest power of two that all accesses begin and end at; 1 where functions do accesses as well."""
+    """The largest power of two whose multiples all accesses begin and end at; 1 where called functions may access
+    memory.
+    """
     found = LARGEST_GRANULE
     for op in body.ops:
         if op.name == "call" or (op.name == "copy" and op.args[2].name != "const"):
@@ -196,7 +198,7 @@ def _moved(body: Body) -> set[Op]:
 
 @dataclass(slots=True)
 class _Order:
-    """Which places atomic operations of the same work-item may come before, or follow."""
+    """The places that an atomic operation of the same work-item may precede or follow."""
 
     acquires: dict[Block, int] = field(default_factory=dict)
     """The first one of each block."""
@@ -232,8 +234,8 @@ def _order(body: Body) -> _Order:
 
 
 def _looked_at(body: Body) -> set[Op]:
-    """Atomic operations whose result decides about branches or is stored: work-items may wait for each other by it.
-    An index that it gives does not order anything.
+    """Atomic operations whose result is stored or decides a branch: work-items may synchronise through it. A result
+    that is only used as an index orders nothing.
     """
     found: set[Op] = set()
     waiting = [block.condition for block in body.blocks if block.condition is not None]

@@ -8,7 +8,7 @@ from anyzero.compiler.transform.blocks import substitute
 
 
 def expand_blocks(body: Body, lanes: int) -> None:
-    """Replaces them by the same accesses, component by component."""
+    """Replaces block reads and writes by the same accesses, component by component."""
     if not any(op.name == "group" and op.info.kind in ("block_read", "block_write") for op in body.ops):
         return
     b = Builder(body)
@@ -32,7 +32,7 @@ def expand_blocks(body: Body, lanes: int) -> None:
 
 
 def _block_accesses(b: Builder, op: Op, lanes: int) -> list[Op]:
-    """Component by component: the first ones of all lanes lie side by side, then the second ones."""
+    """The accesses of one block operation. The first components of all lanes are contiguous, then the second ones."""
     reads = op.info.kind == "block_read"
     element = op.type if reads else op.args[1].type
     size = SIZES[element]

@@ -1,8 +1,8 @@
 """Bounds checks: each access is compared with the bounds of the memory that its pointer was made from.
 
-Bounds are values beside pointers: begin and size. Those of an argument come with the launch, those of a variable are
-known, pointer arithmetic keeps them, and phis and selects of pointers become phis and selects of bounds. The engine
-is asked where a pointer comes from memory or from an integer.
+Bounds are values beside pointers: begin and size (fat pointers). The launch passes those of arguments, those of a
+variable are known, pointer arithmetic keeps them, and phis and selects of pointers become phis and selects of bounds.
+If a pointer comes from memory or from an integer, the code asks the engine.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class _Checks:
         return self._asked(begin)
 
     def _asked(self, pointer: Op) -> Bounds:
-        """The engine looks the memory up where the pointer is made."""
+        """Bounds that the engine looks up at the pointer's definition."""
         asked = Op("bounds_of", "i64", [pointer], word=pointer.word)
         begin, size = Op("part", "ptr", [asked], 0), Op("part", "i64", [asked], 1)
         self.behind.setdefault(pointer, []).extend((asked, begin, size))
@@ -148,7 +148,7 @@ class _Checks:
         skip = 1 if choice.name == "select" else 0
         begin = Op(choice.name, "ptr", list(choice.args[:skip]), word=choice.word)
         size = Op(choice.name, "i64", list(choice.args[:skip]), word=choice.word)
-        # First, because the choice may lead back to itself.
+        # Recorded first, because the choice may depend on itself.
         self.found[choice] = Bounds(begin, size)
         for each in choice.args[skip:]:
             bounds = self.bounds(root(each)) or self._everything()
@@ -166,7 +166,7 @@ class _Checks:
         return Bounds(self.body.const("ptr", 0), self.body.const("i64", -1))
 
     def _roots(self, choice: Op) -> set[Op]:
-        """The roots that are no choices themselves."""
+        """The roots that are neither phis nor selects."""
         found: set[Op] = set()
         waiting, seen = [choice], {choice}
         while waiting:

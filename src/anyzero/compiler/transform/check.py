@@ -17,18 +17,18 @@ class BrokenBodyError(AssertionError):
 def check(body: Body) -> None:
     """Raises BrokenBodyError where blocks, phis, operands or types do not fit together."""
     for number, block in enumerate(body.blocks):
-        _require(block.number == number, f"{block} stands at place {number}")
+        _require(block.number == number, f"{block} is listed at position {number}")
         _flow(body, block)
     entry = body.blocks[0]
-    _require(not entry.predecessors, "something leads to the entry")
-    _require(sum(not block.successors for block in body.blocks) <= 1, "there are several ends")
+    _require(not entry.predecessors, "the entry block has a predecessor")
+    _require(sum(not block.successors for block in body.blocks) <= 1, "several blocks end the body")
     above = dominators(entry, lambda block: block.successors)
-    _require(len(above) + 1 == len(body.blocks), "a block cannot be reached")
+    _require(len(above) + 1 == len(body.blocks), "a block is unreachable")
     _order(body, above)
     _values(body, above)
     for op in body.ops:
         _types(op)
-        _require(op.name != "variable" or op.info in body.variables, f"{op} is about a variable of no body")
+        _require(op.name != "variable" or op.info in body.variables, f"{op} names a variable that is not in the body")
 
 
 def _require(held: bool, otherwise: str) -> None:
@@ -38,25 +38,27 @@ def _require(held: bool, otherwise: str) -> None:
 
 def _flow(body: Body, block: Block) -> None:
     _require(len(block.successors) == (2 if block.condition is not None else min(len(block.successors), 1)), f"{block}")
-    _require(len(set(block.successors)) == len(block.successors), f"{block} leads to a place twice")
-    _require(len(set(block.predecessors)) == len(block.predecessors), f"{block} comes twice from one place")
+    _require(len(set(block.successors)) == len(block.successors), f"{block} has a successor twice")
+    _require(len(set(block.predecessors)) == len(block.predecessors), f"{block} has a predecessor twice")
     for target in block.successors:
-        _require(block in target.predecessors, f"{target} does not know of {block}")
+        _require(block in target.predecessors, f"{target} does not list its predecessor {block}")
     for parent in block.predecessors:
-        _require(block in parent.successors, f"{parent} does not lead to {block}")
+        _require(block in parent.successors, f"{parent} does not list its successor {block}")
     for phi in block.phis:
         _require(
             phi.name == "phi" and len(phi.args) == len(block.predecessors), f"{phi} of {block} has {len(phi.args)}"
         )
     for op in block.everything:
-        _require(op.block is block, f"{op} of {block} believes to be in {op.block}")
-    _require(all(op.name not in ("phi", "const") for op in block.ops), f"{block} has operations of no block")
-    _require(block.condition is None or block.condition.type == "i1", f"{block} asks for no truth value")
+        _require(op.block is block, f"{op} is in {block}, but names {op.block}")
+    _require(
+        all(op.name not in ("phi", "const") for op in block.ops), f"{block} has phis or constants among its operations"
+    )
+    _require(block.condition is None or block.condition.type == "i1", f"the condition of {block} is not an i1")
 
 
 def _order(body: Body, above: dict[Block, Block]) -> None:
     for block, dominator in above.items():
-        _require(dominator.number < block.number, f"{block} stands before {dominator}, which dominates it")
+        _require(dominator.number < block.number, f"{block} comes before its dominator {dominator}")
 
 
 def _values(body: Body, above: dict[Block, Block]) -> None:
@@ -84,16 +86,16 @@ def _values(body: Body, above: dict[Block, Block]) -> None:
     for block in body.blocks:
         for phi in block.phis:
             for arg, parent in zip(phi.args, block.predecessors, strict=True):
-                _require(available(arg, parent, 1 << 60), f"{arg} is not there at the end of {parent}")
+                _require(available(arg, parent, 1 << 60), f"{arg} is not available at the end of {parent}")
         for op in block.ops:
             for arg in op.args:
-                _require(available(arg, block, place[op][1]), f"{op} in {block} uses {arg}, which is not there")
+                _require(available(arg, block, place[op][1]), f"{op} in {block} uses {arg}, which does not dominate it")
         if block.condition is not None:
-            _require(available(block.condition, block, 1 << 60), f"the condition of {block} is not there")
+            _require(available(block.condition, block, 1 << 60), f"the condition of {block} is not available there")
 
 
 def _spans(entry: Block, above: dict[Block, Block]) -> dict[Block, tuple[int, int]]:
-    """Numbers in the order of the dominator tree: a block dominates those whose number lies in its span."""
+    """Preorder numbers of the dominator tree: a block dominates all blocks whose number lies in its span."""
     below: dict[Block, list[Block]] = {entry: []}
     for block in above:
         below[block] = []
@@ -124,7 +126,7 @@ def _types(op: Op) -> None:
         right = (count is None or len(types) == count) and (fits is None or fits(op, types))
     _require(right, f"{op} has operands of the types {types}")
     _require(not op.type or op.type in SIZES, f"{op} has an unknown type")
-    _require("" not in types, f"{op} uses what has no value")
+    _require("" not in types, f"{op} uses an operation without a result")
 
 
 def _cast(op: Op, types: list[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Dead code elimination: removes operations without effect whose results nothing needs, and unused variables."""
+"""Dead code elimination: removes operations without effect or user, and unused variables."""
 
 from __future__ import annotations
 

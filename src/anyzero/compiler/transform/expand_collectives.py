@@ -91,7 +91,7 @@ class _Taking:
         for place in places:
             slot = Slot("i64", "place", UNIFORM)
             index = place if place.type == "i64" else self.op("cast", "i64", [place], "zext")
-            # The specification asks for a uniform id; the first vector's is used.
+            # The specification requires a uniform id; the first vector's is used.
             first = self.op("group", "i64", [index], Collective("sub_group", "broadcast_first"))
             self.op("write", "", [first], slot)
             ids.append(slot)

@@ -204,7 +204,7 @@ class _Sums:
         return list(found)
 
     def _cost(self, ops: set[Op]) -> float:
-        """Addresses and counters are free: scalar units compute them beside the vectors."""
+        """The cost of operations. Addresses and counters are free: scalar units compute them beside the vectors."""
         return sum(
             vector_cost(op, self.shapes, self.lanes, self.register)
             * (1.0 if self.shapes[op].varying or not op.pure else ADDRESSING)
@@ -241,8 +241,8 @@ class _Part:
 
 
 class _Split:
-    """Sums are in memory between the loops: LLVM spills a value in its whole live range if it has no register
-    somewhere.
+    """Writes the loops. Sums are in memory between them: LLVM spills a value over its whole live range if it has no
+    register in any part of it.
     """
 
     def __init__(self, body: Body, found: Plain, sums: _Sums, groups: list[list[Op]]) -> None:

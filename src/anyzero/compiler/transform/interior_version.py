@@ -163,7 +163,7 @@ def _compared(op: Op, forms: Forms, granted: Assumptions, body: Body) -> Op | No
 
 
 def _in_every_group(op: Op, forms: Forms, body: Body) -> Op | None:
-    """A comparison of local ids that comes out alike in all work-items of groups of this size."""
+    """The constant outcome of a comparison of local ids that is the same for all work-items of groups of this size."""
     first, second = (forms.range(arg) for arg in op.args)
     if first is None or second is None or (op.info[0] == "u" and min(*first, *second) < 0):
         return None

@@ -1,4 +1,4 @@
-"""Loop-invariant code motion, for loads alone: the rest is cheap to repeat or left to LLVM."""
+"""Loop-invariant code motion of loads; other operations are cheap to repeat or left to LLVM."""
 
 from __future__ import annotations
 

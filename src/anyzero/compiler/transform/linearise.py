@@ -352,8 +352,8 @@ class _Linearising:
         if ways is None:
             ways = self.ways[target] = {each: place for place, each in enumerate(target.predecessors)}
         place = ways[source]
-        # Slots are written for all active lanes: a lane that takes another edge either never reaches the target or
-        # writes again on its own path. So the edge's mask is not needed.
+        # All active lanes write the slots, not only those of the edge: a lane that takes another edge either never
+        # reaches the target or writes again on its own path. So the edge's mask is not needed.
         here = self.masks[source]
         left = self._loop_left(self.flow.loops.innermost[source], target)
         for phi in target.phis:

@@ -23,7 +23,7 @@ from anyzero.compiler.transform.speculate_loads import speculate_loads
 ROUNDS = 8
 """Rounds: a variable that holds a pointer has to be promoted before the variable that it points to."""
 WORK = 20_000_000
-"""Most steps of placing phis; a body that takes more, which only a crafted one does, keeps its memory."""
+"""Most steps of placing phis. Only crafted bodies take more; their variables stay in memory."""
 
 BATCH = 1024
 """Scalars whose liveness is found at once: a mask of each block has as many bits."""

@@ -50,7 +50,7 @@ class _Counter:
 
 
 def _counters(loop: Loop, shapes: Shapes, lanes: int) -> list[_Counter]:
-    """Is the stride other than that of a contiguous loop?"""
+    """Counters of the loop whose stride differs from that of a contiguous loop."""
     found = []
     for phi in loop.header.phis:
         again = [arg for arg, block in zip(phi.args, loop.header.predecessors, strict=True) if block in loop]

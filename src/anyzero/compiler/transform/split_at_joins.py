@@ -92,7 +92,9 @@ def _leading(joint: Block) -> dict[Block, None]:
 
 
 def _with_siblings(joint: Block) -> list[Block]:
-    """With the other blocks that the code before it leads to: split at all of them, that code does nothing else."""
+    """The joint and the other blocks that the code before it leads to: the split is at all of them, so that the code
+    before them is a region without other work.
+    """
     found = {joint: None}
     waiting = [joint]
     while waiting:

@@ -40,7 +40,7 @@ def demote(values: set[Op], body: Body, shapes: Shapes, masks: Masks) -> None:
 
 
 def repair_ssa(body: Body, shapes: Shapes, masks: Masks) -> None:
-    """Values whose block no longer dominates all their users."""
+    """Demotes values whose block no longer dominates all their users."""
     immediate = dominators(body.blocks[0], lambda block: block.successors)
     lost: set[Op] = set()
     for block in body.blocks:

@@ -1,4 +1,4 @@
-"""Conversions between floats and integers of more than 64 bits, by way of 64."""
+"""Conversions between floats and integers of more than 64 bits, through 64-bit integers."""
 
 from __future__ import annotations
 

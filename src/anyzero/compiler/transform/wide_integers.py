@@ -1,7 +1,7 @@
 """Integers of 128 bits as two of 64: processors have no others.
 
-`WideBuilder` writes operations as any builder does. One of the type i128 that it gives is no operation of the body: it
-is a pair whose arguments are the lower and the upper half.
+`WideBuilder` writes operations as any builder does. Its results of type i128 are no operations of the body: each is a
+pair, whose arguments are the lower and the upper half.
 """
 
 from __future__ import annotations
