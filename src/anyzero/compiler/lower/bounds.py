@@ -1,8 +1,8 @@
-"""Bounds checks: one comparison where all lanes are within bounds, else the engine looks at lane after lane.
+"""Bounds checks: one comparison if all lanes are within bounds; otherwise the engine checks lane by lane.
 
-The first and the last lane decide for lanes a constant apart. That is too strict where lanes between them are not
-here; the engine, which gets the mask, reports only lanes that are. It also does the access for lanes within bounds, so
-this code needs no second form of it.
+For strided lanes, the first and the last lane are compared. That is too strict if one of them is inactive; the engine,
+which gets the mask, reports only active lanes. It also does the access for lanes within bounds, so this code needs no
+second form of it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from anyzero.lazy_dataclass import dataclass
 
 handles = Chapter()
 
-# Neither changes memory that the kernel sees but for the block and the data, unless it stores.
+# Unless they store, the functions write no memory that the kernel sees, except the block and the data.
 _LOAD = (
     "declare void @az_check_load(ptr, ptr, ptr, i64, ptr) cold nounwind "
     "memory(read, argmem: readwrite, inaccessiblemem: readwrite)"
@@ -72,13 +72,13 @@ def bounds_of(e: Emitter, op: Op) -> None:
 
 @handles("check")
 def check(e: Emitter, op: Op) -> None:
-    """The access behind it writes the comparison."""
+    """Emits nothing: the handler of the access that follows writes the comparison."""
     e.checks[op.info.access, op.info.operand] = op
 
 
 def guarded(e: Emitter, op: Op, access: Callable[[], list[Value]], stored: Callable[[], list[Value]]) -> list[Value]:
-    """What a load or store gives, `access`, done by the engine where a lane may be out of bounds. `stored` gives the
-    values of a store, a vector each.
+    """The results of a load or store: of `access` where all lanes are within bounds, otherwise of a call of the engine.
+    `stored` gives the values of a store, a vector each.
     """
     made = e.checks.get((op, 0))
     if made is None:
@@ -120,8 +120,8 @@ def guarded(e: Emitter, op: Op, access: Callable[[], list[Value]], stored: Calla
 
 
 def redirect(e: Emitter, op: Op) -> Op | None:
-    """A pointer in place of the operation's own: lanes out of bounds point to memory of the engine. None where there
-    is nothing to check.
+    """A pointer in place of the operation's own, in which lanes out of bounds point to memory of the engine. None
+    without a check.
     """
     made = e.checks.get((op, 0))
     if made is None:
@@ -150,14 +150,14 @@ def redirect(e: Emitter, op: Op) -> Op | None:
 
 @dataclass(slots=True)
 class Range:
-    """A run of bytes that one work-item is about to touch, or one for its group."""
+    """A range of bytes that a work-item is about to access, for itself or for its group."""
 
     check: Op
     begin: Value
     size: Value
 
     def allowed(self, e: Emitter, address: Value, reach: Value, lane: Value) -> Value:
-        """Is all of it within bounds? If not, it is reported."""
+        """Is all of it within bounds? If not, the engine reports it."""
         b = e.b
         offset = _number(e, address) - self.begin
         beyond = b.compare("ugt", offset, self.size) | b.compare("ugt", reach, self.size - offset)
@@ -248,7 +248,7 @@ def _number(e: Emitter, pointer: Value) -> Value:
 
 @dataclass(slots=True)
 class Room:
-    """Memory that all checks of a function share: what lies there is used up at once."""
+    """Scratch memory that all checks of a function share: its contents are consumed before the next check."""
 
     e: Emitter
     size: int = 0
@@ -271,7 +271,7 @@ class Room:
 
 
 def _call(e: Emitter, pointer: Op, made: Op, data: list[Value] | list[Type]) -> list[Value]:
-    """Calls the engine with values to be stored, or types to be loaded. Gives where these are, and the addresses."""
+    """Calls the engine with values to be stored, or types to be loaded. Returns the places of these, and the addresses."""
     b, what = e.b, made.info
     begin, size = made.args
     shape = e.shape(pointer)
@@ -319,7 +319,7 @@ def _call(e: Emitter, pointer: Op, made: Op, data: list[Value] | list[Type]) -> 
 
 
 def _site(e: Emitter, what: Check, word: int, flags: int, stride: int) -> str:
-    """The symbol of a constant with everything that is known beforehand."""
+    """The symbol of a constant with all facts about the access that are known at compile time."""
     lanes = max(e.lanes, 1)
     fixed = CheckSite(
         *(int(word) & 0xFFFFFFFF, what.kind, what.memory, flags, what.element, what.count),

@@ -155,6 +155,6 @@ class DebugInfo(LineMarks):
 
 
 def _quoted(text: str) -> str:
-    """As LLVM writes strings: everything but plain characters by its bytes."""
+    """A string literal of LLVM: all but printable characters are escaped."""
     plain = "".join(chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else f"\\{byte:02X}" for byte in text.encode())
     return f'"{plain}"'

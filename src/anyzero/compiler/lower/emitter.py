@@ -1,7 +1,7 @@
 """Writes operations as LLVM IR, once for a whole vector of work-items.
 
 A uniform value is one scalar. A strided value is the scalar of lane 0, and a vector on demand. A varying value is a
-vector. Chapters (arithmetic, memory, …) register a function for each kind of operation.
+vector. Chapters (`arithmetic.py`, `memory.py`, …) register a handler for each kind of operation.
 """
 
 from __future__ import annotations

@@ -224,7 +224,7 @@ class Entry:
         several: Callable[[Value, Value | None, Value], None],
         single: Callable[[Value, Value | None, Value], None],
     ) -> None:
-        """The same vectors of as many rows as run at once; what is left of a row at its end runs row by row.
+        """The same vectors of as many rows as run at once; the remainder of a row, at its end, runs row by row.
 
         Both bodies get the first lane's place, the mask, and how many rows are above: none where several run.
         """

@@ -96,7 +96,7 @@ class InteriorGroups:
 def _either_group(
     e: Entry, group: Group, schedule: Schedule, interior: InteriorGroups, functions: RegionFunctions | None
 ) -> None:
-    """One group: by the code for the interior where all its work-items are there."""
+    """One group: runs the interior version if the assumptions hold for the group, otherwise the general one."""
     names = ("global_x", "global_y", "global_z")
     ids = {**group.known, **dict(zip(names, group.start, strict=True))}
     ids |= dict.fromkeys(("local_x", "local_y", "local_z"), e.number(0))
@@ -161,7 +161,7 @@ class _Place:
 
 
 Body = Callable[["Value | None", dict[str, Value], "Value | None"], None]
-"""Gets the mask, the ids, and where it is to run several rows at once, how many vectors a row has."""
+"""Gets the mask, the ids, and the number of vectors of a row where it runs several rows at once."""
 
 
 def _vectors(e: Entry, group: Group, body: Body, twice: bool) -> None:

@@ -63,7 +63,7 @@ def ways(e: Emitter, mask: Op, to: dict[int, str], otherwise: str) -> None:
         b.line(f"switch {known.typed}, label %{otherwise} [ {cases} ]")
         return
     bits = e.bits(e.vector(mask))
-    # LLVM knows that the remainder of a row is no whole vector, and drops the versions for those.
+    # `whole` is false in the code for the remainder of a row, so LLVM drops these versions there.
     bits = b.select(e.frame.given["whole"], bits, b.constant(0, I64))
     cases = " ".join(f"i64 {(1 << count) - 1}, label %{label}" for count, label in to.items())
     b.line(f"switch {bits.typed}, label %{otherwise} [ {cases} ]")

@@ -1,7 +1,8 @@
 """Source lines through LLVM: each instruction carries the number of its source place as the line of its debug location.
 
-LLVM keeps these through its passes and writes them into the object's line table, and nothing else: no names, no files,
-no inlined calls, which take long. The places of the numbers stay here (`compiler/line_table.py`).
+LLVM keeps debug locations through its passes and writes them into the object's line table. They carry nothing but the
+number: names, files and inlined calls would take LLVM long. The place of each number is kept here
+(`compiler/line_table.py`).
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class LineMarks:
         self._lines: dict[Function, Lines] = {}
 
     def mark(self, lines: list[str], start: int, op: Op) -> None:
-        """Notes that the instructions from `start` on come from an operation."""
+        """Records the operation that the instructions from `start` on come from."""
         if start == len(lines) or not isinstance(op.word, SourcePlace):
             return
         mark = self.suffix(op.word, blamed(op))

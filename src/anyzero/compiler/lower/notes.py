@@ -1,7 +1,7 @@
-"""Notes of accesses and meetings: a call of the engine for each vector.
+"""Notes of accesses and barriers for check mode: a call of the engine for each vector.
 
-Accesses through a pointer among the arguments are noted where a byte behind the Grid says so: the engine knows which
-buffers a launch only reads.
+A byte behind the Grid says whether accesses through a pointer argument are noted: the engine knows which buffers a
+launch only reads.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _OF_GROUPS = {
 }
 _FENCES = {"local": Fences.LOCAL, "global": Fences.GLOBAL}
 _NOTED = GRID_BYTES + BOUNDS_BYTES * CHECKED_WORDS
-"""Where the bytes of the arguments lie."""
+"""The offset of the bytes that say which arguments' accesses are noted."""
 
 
 @handles("note")
@@ -102,7 +102,7 @@ def _call(e: Emitter, op: Op) -> None:
 
 
 def _sized(e: Emitter, op: Op) -> None:
-    """A number of bytes that is known at run time, lane by lane."""
+    """Notes of a number of bytes that is known at run time, lane by lane."""
     b, what = e.b, op.info
     site = _site(e, what, op.word, what.flags | NoteFlag.UNIFORM | NoteFlag.BLOCK | NoteFlag.SIZED, 0)
 
@@ -121,7 +121,7 @@ def _sized(e: Emitter, op: Op) -> None:
 
 
 def _once(e: Emitter, op: Op) -> None:
-    """A copy that the first vector does for the group: elements, and with a stride only where they are contiguous."""
+    """Notes of a copy that the first vector does for the group. With a stride, only contiguous elements are noted."""
     b, what = e.b, op.info
     pointer, elements, *stride = (
         e.scalar(each) if not e.lanes or e.shape(each).uniform else b.lane(e.vector(each), e.first_lane() or 0)
@@ -139,7 +139,7 @@ def _once(e: Emitter, op: Op) -> None:
 
 @dataclass(frozen=True, slots=True)
 class GroupNotes:
-    """What the loops around the regions tell the engine."""
+    """Calls of the engine in the loops around the regions: begin of a group, initialised variables, barriers."""
 
     fences: dict[int, int]
     """By the number of the region behind a barrier: the memories that the barrier orders."""
@@ -176,7 +176,7 @@ def meet(e: Emitter, op: Op) -> None:
     one = b.constant(1, I64)
     here = one if mask is None else e.bits(mask)
     there = one if e.frame.mask is None else e.bits(e.frame.mask)
-    # Where all vectors come, only those with a missing lane have something to tell.
+    # If all vectors arrive, only vectors with a missing lane make the call.
     all_come = what.group and e.lockstep
     kind = Meeting.MISSING if all_come else Meeting.GROUP if what.group else Meeting.SUB_GROUP
     fixed = NoteSite(int(op.word) & 0xFFFFFFFF, 0, kind, 0, 0, 0, 0, max(e.lanes, 1), 0, 0, 0)
@@ -200,8 +200,8 @@ def tell(e: Emitter, name: str, declared: str, site: str, first: Value, bits: Va
 
 
 def _item(e: Emitter) -> Value:
-    """The number of lane 0's work-item in its group, or in the launch where the kernel does not know its groups. Those
-    of the other lanes follow.
+    """The linear number of lane 0's work-item in its group, or in the launch where the kernel does not use groups. The
+    other lanes have the following numbers.
     """
     b, ids, choices = e.b, e.frame.ids, e.choices
     if choices.linear:
@@ -229,7 +229,7 @@ def _site(e: Emitter, what: Note, word: int, flags: int, stride: int) -> str:
 
 
 def _constant(e: Emitter, fixed: NoteSite, text: str) -> str:
-    """The symbol of a constant with everything that is known beforehand."""
+    """The symbol of a constant with all facts about the access that are known at compile time."""
     key = bytes_text(fixed.pack() + text.encode() + b"\0")
     number = e.note_sites.setdefault(key, len(e.note_sites))
     name = f"note.{number}"

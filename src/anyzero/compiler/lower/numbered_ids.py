@@ -8,7 +8,7 @@ from anyzero.layouts.kernel import GRID_OFFSETS
 
 
 def local_ids(e: Emitter, dimension: int) -> Value:
-    """Of all lanes, as i64, from the linear number of the first one."""
+    """The local ids of all lanes, as i64, from the linear number of the first lane."""
     b = e.b
     sizes = []
     for axis in range(2):

@@ -29,7 +29,7 @@ def compare(e: Emitter, op: Op) -> bool:
 
 
 def count(e: Emitter, mask: Op) -> Value | None:
-    """The number of lanes of a prefix mask in a full vector; None where it has to be counted in the mask."""
+    """The number of active lanes of a prefix mask in a full vector; None if only the mask itself shows it."""
     b = e.b
     if e.choices.mask == "i1" or not e.from_the_first(mask):
         return None

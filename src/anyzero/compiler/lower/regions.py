@@ -217,8 +217,8 @@ def write_pieces(ready: Ready, choices: Choices, out: Written, before: LaunchInv
 
 
 def _benefits_from_noalias(region: Region, ready: Ready) -> bool:
-    """noalias of the vectors' memory. With it, LLVM keeps loads across the stores of several vectors; its analysis
-    takes time, so it is set only where it pays.
+    """Does noalias of the vectors' memory pay? LLVM then keeps loads across the stores of several vectors; its analysis
+    takes time, so not every region gets it.
     """
     ops = [op for block in region.blocks for op in block.ops]
     if not any(op.name == "write" and op.info in ready.storage.slots for op in ops):

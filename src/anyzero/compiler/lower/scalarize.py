@@ -28,7 +28,7 @@ def whole_or_part(e: Emitter) -> tuple[MutableMapping[object, Value], str, str, 
     assert op is not None
     number = prefix_masks.count(e, op)
     if number is None:
-        # LLVM knows that the remainder of a row is no whole vector, and drops half of the code for it.
+        # LLVM knows that the remainder of a row is shorter than a vector, and drops the code for whole vectors there.
         every = e.all(e.vector(op)) & e.frame.given["whole"]
     else:
         every = e.b.compare("eq", number, e.lanes) & e.all_exist()

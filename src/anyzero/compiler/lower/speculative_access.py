@@ -1,4 +1,4 @@
-"""Accesses that are contiguous nearly everywhere: a check at run time picks a vector access or a gather.
+"""Accesses that are contiguous in most vectors: a test at run time picks a vector access or a gather.
 
 An index that wraps (`i % n`) is two contiguous runs in the vector in which it does. Two masked loads instead of the
 gather do not pay: inactive lanes may lie on an inaccessible page, such as the guard page after local memory, and then

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from anyzero.compiler.lower.entry import Entry
 
 NEVER = -1
-"""No address has none of these bits."""
+"""Every address has one of these bits, so the test for non-temporal stores always fails."""
 HIGHEST = -(1 << 63)
 
 
