@@ -1,4 +1,4 @@
-"""Steps of the list that read or write more of a unit than its body."""
+"""Passes of the list that need more of a unit than its body."""
 
 from __future__ import annotations
 
@@ -253,8 +253,8 @@ def run_rows(unit: VersionUnit) -> None:
         rows, ready.body, ready.shapes, choices.lanes, target.register, target.registers, choices.rows
     )
     if not choices.options.greater_than_4gb and not choices.options.check_memory:
-        # Where narrow indices may wrap around inside of a buffer, a row need not lie beside the next one. Checks look
-        # at one row at a time.
+        # Where narrow indices may wrap around inside of a buffer, consecutive rows need not be adjacent. Bounds checks
+        # handle one row at a time.
         rows.columns = columns(ready.body, rows, ready.masks, ready.shapes)
     if rows.count == 1:
         most = LINE if choices.flat else choices.rows

@@ -92,7 +92,7 @@ def choose_lanes(
 ) -> tuple[int, str]:
     """The number of lanes, and the reason in words. `narrow` says that registers of half the size are used."""
     if flow.loops.irreducible:
-        # Nothing to linearise where there is but one lane.
+        # One lane needs no linearisation.
         return 1, "a loop has several entries, which only one lane can run"
     if options.lanes:
         return options.lanes, "as asked for"
@@ -101,7 +101,7 @@ def choose_lanes(
     if uses.sub_groups:
         return target.sub_group, "a sub-group is a vector register of floats"
     if uses.calls:
-        # Perhaps by kernels of other modules.
+        # Kernels of other modules may call them.
         return target.sub_group, "functions that are called by address all have the lanes of a register"
     shapes = analyse(body, flow, target.lanes)
     together, alone = estimate(body, flow, shapes, target.lanes, target.register)

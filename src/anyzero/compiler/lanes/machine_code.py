@@ -9,7 +9,7 @@ from anyzero.compiler.lanes.units import FunctionUnit, KernelUnit
 from anyzero.compiler.targets import cpu
 
 MOST_PRIVATE = (1 << 31) - 1
-"""Bytes that the work-items of a vector may have together."""
+"""The most bytes of private memory of all work-items of a vector together."""
 
 
 def emit(unit: KernelUnit | FunctionUnit) -> None:

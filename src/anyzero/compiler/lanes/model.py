@@ -27,7 +27,7 @@ def start(source: Source) -> KernelUnit:
 
 def compiled(unit: KernelUnit) -> CompiledKernel:
     translation, last = unit.translation, unit.numberings[-1]
-    # The translation's kernel also requires the group size of this code's launches, which programs do not see.
+    # The translation's kernel also requires the group size that this code is compiled for; programs do not see that.
     kernel = unit.source.module.kernels[unit.source.name]
     barriers, lanes, end = last.regions > 1, unit.lanes, unit.termination
     # A vector's memory across regions, beside its private variables.
@@ -72,8 +72,8 @@ def _lines(unit: KernelUnit | FunctionUnit) -> LineTable:
 
 
 def _fits_groups(unit: KernelUnit) -> bool:
-    """Functions by address are shared by kernels, and programs see the size of sub-groups: neither goes by a launch.
-    Code that is linked, debugged or not optimised comes in one stage.
+    """May the kernel be compiled again for the group size of its launches? Not with functions by address, which kernels
+    share, nor with sub-groups, whose size programs see. Code that is linked, debugged or not optimised has one stage.
     """
     options, translation = unit.options, unit.translation
     known = unit.choices.flat or translation.kernel.required_group_size is not None
@@ -96,7 +96,7 @@ def _used(argument: Argument, end: Termination, first: FirstItem) -> Argument:
 
 
 def _written(argument: Argument, out: Written) -> Argument:
-    """The argument, marked where a kernel that notes its accesses may write through it."""
+    """The argument, marked if a kernel that notes its accesses may write through it."""
     words = range(argument.offset // WORD, -(-(argument.offset + argument.size) // WORD))
     if argument.kind == "image" or not out.written_words.intersection(words):
         return argument

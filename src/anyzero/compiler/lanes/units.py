@@ -1,4 +1,4 @@
-"""What the passes work on: a kernel, its numberings of lanes, the versions of its body, and functions with an address.
+"""The units that passes work on: a kernel, its numberings of lanes, the versions of its body, and functions by address.
 
 A field without a default is set by the pass of the list that computes it; a pass that comes too early fails on it.
 """

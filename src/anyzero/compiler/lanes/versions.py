@@ -58,7 +58,9 @@ def _interior_groups(unit: NumberingUnit) -> bool:
 
 
 def _few_plain_operations(body: Body, barriers: bool) -> bool:
-    """Short enough for two versions, without collectives, calls and private memory; with barriers, or without any."""
+    """Is the body short enough for two versions, without collectives, calls and private memory, and are there barriers
+    just if `barriers` says so?
+    """
     operations, waits = 0, False
     for op in body.ops:
         operations += 1
@@ -216,7 +218,7 @@ def _begin_interior_groups(unit: NumberingUnit) -> VersionUnit | None:
 
 
 def _keep_interior_groups(unit: NumberingUnit, made: VersionUnit) -> bool:
-    """In lockstep as well, and with less to do."""
+    """Kept if it runs in lockstep as well and has less work."""
     general = unit.general.ready
     fewer = _gathers(made.ready) < _gathers(general) or _masked(made.ready) < _masked(general)
     return made.ready.schedule is not None and fewer

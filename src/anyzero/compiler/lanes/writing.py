@@ -148,8 +148,8 @@ def write_group_loops(unit: NumberingUnit) -> None:
     assert choices.likely is not None
     usual, other = f"likely.{unit.entry}", f"any.{unit.entry}"
     out.functions += around(usual, replace(choices, group_size=choices.likely), twice)
-    # A small tile leaves little choice. A row may be shorter than the array that has room for it, and a large
-    # tile is often filled by fewer work-items.
+    # Only a small tile implies the group size. A row may be shorter than the array that holds it, and a large tile is
+    # often filled by fewer work-items.
     x, y, _ = choices.likely
     out.functions += around(other, choices, twice and (y == 1 or x * y > SMALL_TILE))
     out.functions.append(likely_entry(unit.entry, usual, other, choices.likely, choices))
