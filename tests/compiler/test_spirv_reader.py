@@ -259,7 +259,7 @@ def test_one_function_may_be_several_kernels() -> None:
         ("OpFunctionEnd", "!0x00000038", "says that it has no words"),
         ("OpFunctionEnd", "!0x00050038", "run past the end"),
         ("OpFunctionEnd", "!0x00010038 !0x0001fff0", "is unknown to this compiler"),
-        ("OpReturn", "OpReturn\n%again = OpFunction %void None %type", "stands inside of the function"),
+        ("OpReturn", "OpReturn\n%again = OpFunction %void None %type", "is inside of the function"),
         ("%type = OpTypeFunction %void %global_f32", "%type = OpTypeFunction %void", "parameters and the type"),
         ("%i32 = OpTypeInt 32 0", "%i32 = OpTypeInt 256 0", "integers of 256 bits are not supported"),
         ("%f16 = OpTypeFloat 16", "%f16 = OpTypeFloat 16 BFloat16KHR", "as BFloat16KHR are not supported"),

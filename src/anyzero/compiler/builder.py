@@ -1,7 +1,7 @@
 """The builder of operations, with peephole folding.
 
-A method for each name of the vocabulary. What is folded here is what producers of SPIR-V write because it has no
-shorter form, and what would hide strides and constants from the analyses; everything else is left to LLVM.
+There is a method for each name of the vocabulary. Methods fold patterns that producers of SPIR-V write because SPIR-V
+has no shorter form, and patterns that would hide strides and constants from the analyses. LLVM folds the rest.
 """
 
 from __future__ import annotations
@@ -152,18 +152,18 @@ class Builder:
     # Floats
 
     def float_binary(self, name: str, a: Op, b: Op, flags: str = "") -> Op:
-        """Rounded as the function wants it. A remainder is exact."""
+        """A float operation in the function's rounding mode. A remainder is exact."""
         direction = self.rounding(a.type) if name != "frem" else ""
         operands = [self.flush(a), self.flush(b)]
         return self.flush(self.emit(name, a.type, operands, direction or None, "" if direction else flags))
 
     def rounding(self, type_: str) -> str:
-        """Nothing where it is to the nearest."""
+        """The function's rounding mode; empty for round to nearest."""
         direction = self.floats.direction(width(type_))
         return ROUNDING[direction] if direction else ""
 
     def flush(self, a: Op) -> Op:
-        """Zero for a denormal, with its sign, where the function wants that."""
+        """The value, with denormals flushed to zero of the same sign if the function's float controls say so."""
         if not self.floats.flushed or a.type not in _EXPONENT or width(a.type) not in self.floats.flushed:
             return a
         if a in self._flushed:
@@ -177,7 +177,7 @@ class Builder:
 
     @contextmanager
     def keeping_denormals(self) -> Iterator[None]:
-        """For steps on the way to a result, which is flushed itself."""
+        """Does not flush the operations inside: intermediate steps, whose final result is flushed."""
         floats, self.floats = self.floats, replace(self.floats, flushed=frozenset())
         try:
             yield
@@ -208,7 +208,7 @@ class Builder:
             return then
         type_ = then.type
         if type_[0] == "i" and otherwise.name == "const" and then.name == "const" and otherwise.info == 0:
-            # There is no other way to widen a truth value in SPIR-V.
+            # SPIR-V has no other instruction that widens a boolean.
             if then.info == 1:
                 return self.cast("zext", condition, type_)
             if then.info == (1 << width(type_)) - 1:
@@ -267,7 +267,7 @@ class Builder:
     # Memory
 
     def offset(self, pointer: Op, by: Op | int) -> Op:
-        """An address further on. Constants are gathered in one offset, which is the last."""
+        """The address plus an offset. Constant offsets are combined into one, which is added last."""
         constant = 0
         if pointer.name == "offset" and pointer.args[1].name == "const":
             constant = pointer.args[1].info

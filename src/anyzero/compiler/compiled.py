@@ -1,4 +1,4 @@
-"""What goes into the compiler besides a module, and what comes out of it."""
+"""Options of the compiler, and its result: compiled kernels and laid out variables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ArgumentKind = Literal["value", "global", "constant", "local", "image", "sampler
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to compile: what the build flags and the environment say."""
+    """Compiler options, from build flags and environment variables."""
 
     level: int = 2
     """0 (none) to 3."""
@@ -35,10 +35,10 @@ class Options:
     debug: bool = False
     """Shall there be lines and names for debuggers?"""
     cpu: str = ""
-    """LLVM's name of the processor; empty for the one that is there."""
+    """LLVM's name of the processor; empty for the host's."""
     features: str = ""
     residency_checks: bool = False
-    """Does the kernel ask the engine before it touches memory? For devices without on-demand paging."""
+    """Does the kernel check residency before each access? For devices without on-demand paging."""
     check_memory: bool = False
     """Are accesses compared with the bounds of the memory that their pointers were made from?"""
     check_races: bool = False
@@ -48,10 +48,10 @@ class Options:
     check_sync: bool = False
     """Does the kernel tell the engine which work-items reach barriers and collective operations?"""
     cache_bytes: int | None = None
-    """What the caches are taken to hold; None for what the processor that is there has."""
+    """The assumed size of the caches; None for the host's."""
     quick: bool = False
-    """Shall it be ready soon rather than run fast: one version of the kernel, and LLVM's shortest way to good code? It
-    computes the same, to the bit.
+    """Is compile time more important than speed? Then there is one version of the kernel, and LLVM takes its shortest
+    way to good code. Results are the same, bit for bit.
     """
     group: tuple[int, int, int] | None = None
     """The size of the groups of all launches that run this code; None where launches may have groups of any size. A
@@ -90,7 +90,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class CompiledKernel:
-    """A kernel as machine code, with all that a launch needs to know of it. Sizes are in bytes."""
+    """A kernel as machine code, with the properties that a launch needs. Sizes are in bytes."""
 
     name: str
     entry: str
@@ -99,9 +99,9 @@ class CompiledKernel:
     """A relocatable ELF file."""
     lanes: int
     flat: bool
-    """Are there no barriers, local memory, local ids and group ids, so that it may run in other groups?"""
+    """Does it use no barriers, local memory, local ids and group ids, so that the engine may choose the groups?"""
     shares_rows: bool
-    """Do many rows of work-items read the same, so that high blocks of them are best?"""
+    """Do many rows of work-items read the same memory, so that blocks of many rows are best?"""
     barriers: bool
     printf: bool
     sub_groups: bool
@@ -111,7 +111,7 @@ class CompiledKernel:
     private_bytes: int
     """Of each work-item."""
     spill_bytes: int
-    """Of each work-item: registers that are kept on the stack, and what is kept while others come to a barrier."""
+    """For each work-item: registers spilled to the stack, and values kept across barriers."""
     scratch_fixed: int
     scratch_per_vector: int
     required_group_size: tuple[int, int, int] | None
@@ -121,31 +121,29 @@ class CompiledKernel:
     required_sub_group_size: int
     attributes: str
     waits: bool = False
-    """May it wait, while it runs, for what others write to memory?"""
+    """May it have spin loops, which wait for memory that others write?"""
     turns: Turns = "unknown"
-    """How often its loops turn: as often as the kernel says, or as arguments and the size of the launch say, or nobody
-    knows.
-    """
+    """The inputs of its trip counts: none, arguments and the size of the launch, or unknown."""
     links: tuple[int, ...] = ()
-    """Whose variables ``az_globals.1``, ``az_globals.2`` … are: places in the list of linked modules, from 0 on.
+    """Indices in the list of linked modules whose variables ``az_globals.1``, ``az_globals.2`` … are.
 
-    Where there are none, they are those of all linked modules in their order.
+    Empty stands for all linked modules, in their order.
     """
     log: str = ""
     lines: LineTable = NO_LINES
     """Empty where the module has no source lines."""
     provisional: bool = field(default=False, compare=False)
-    """Is there better code to be had, with the same arguments and lanes, that takes longer to compile? It is not kept
-    with compiled code either.
+    """Is it the first stage, whose code a better one with the same arguments and lanes replaces? Not kept with compiled
+    code.
     """
     checked: bool = False
     """Does it check its accesses of memory?"""
     noted: bool = False
-    """Does it tell the engine of its accesses, or of meetings of work-items?"""
+    """Does it note its accesses, or the work-items that reach barriers, for check mode?"""
     fits_groups: bool = False
     """May code for groups of one size be faster?"""
     lanes_because: str = field(default="", compare=False)
-    """For people; it is not kept with compiled code."""
+    """The reason for the number of lanes, for people; not kept with compiled code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,10 +151,10 @@ class Globals:
     """The program-scope variables of a module, laid out in one block."""
 
     block: bytes = field(repr=False)
-    """What the block begins with; the rest of it is zero."""
+    """The first bytes of the block; the rest is zero."""
     size: int
     alignment: int
     relocations: tuple[tuple[int, int], ...] = ()
-    """At the first offset lies a pointer to what is at the second."""
+    """Pointers in the block: the offset of the pointer, and the offset that it points to."""
     names: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Offset and size of each variable that has a name."""

@@ -13,11 +13,11 @@ __all__ = ["write"]
 
 _LONGEST_NAME = 100
 _LONGEST_PATH = 4096
-"""The kernel's own limit. Making folders takes a call for each of them, one in the other."""
+"""Linux's PATH_MAX. `os.makedirs` calls itself for each folder of a path, so a longer path must not reach it."""
 
 
 def write(folder: str, name: str, texts: Mapping[str, str]) -> None:
-    """Writes each text by its ending; raises ConfigError where the variable names no place for it."""
+    """Writes each text to a file with its extension; raises ConfigError if the folder cannot be written to."""
     safe = "".join(each if each.isalnum() and each.isascii() else "_" for each in name)[:_LONGEST_NAME]
     try:
         if len(os.fsencode(folder)) >= _LONGEST_PATH:
@@ -32,7 +32,7 @@ def write(folder: str, name: str, texts: Mapping[str, str]) -> None:
 
 
 def _write(path: str, content: bytes) -> None:
-    # Something else than a file may be there by this name; a pipe would wait for a reader.
+    # A pipe may exist by this name, and opening it would wait for a reader.
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with open(os.open(path, flags, 0o666), "wb") as file:  # noqa: PTH123 (it is a descriptor)
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):

@@ -1,6 +1,6 @@
 """Relocatable ELF files of 64-bit little-endian machines, as LLVM writes them: sections, symbols, relocations.
 
-They come from the compiler itself, so nothing is checked; the engine's loader checks what it is given.
+The files come from LLVM in this process, so nothing is checked here; the engine's loader checks its input.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PROGBITS, SYMTAB, STRTAB, RELA, NOTE, NOBITS, X86_64_UNWIND = 1, 2, 3, 4, 7, 8, 
 # Types and bindings of symbols
 FUNCTION_SYMBOL, SECTION_SYMBOL, FILE_SYMBOL = 2, 3, 4
 LOCAL, GLOBAL = 0, 1
-# Numbers of sections that a symbol has instead of one
+# Reserved section indices of symbols
 UNDEFINED, RESERVED = 0, 0xFF00
 # Flags of sections
 EXECUTABLE, INFO_LINK = 0x4, 0x40

@@ -1,10 +1,10 @@
 """Program-scope variables of a module, laid out in one block of memory.
 
-A constant that no other module can name, and that holds no addresses, stays out of the block: it lies in the code of
-the kernels that use it. So does a constant that holds addresses of functions, because every kernel brings its own
-functions along; and one that holds the address of such a constant.
+A constant that no other module can name, and that holds no addresses, is not in the block: it is placed in the code of
+the kernels that use it. So is a constant that holds addresses of functions, because every kernel has its own copies of
+functions, and a constant that holds the address of such a constant.
 
-Needs no LLVM, nor anything else of the compiler: a module whose kernels are in the cache is laid out, too.
+This file imports neither LLVM nor the rest of the compiler: modules whose kernels are in the cache are laid out, too.
 """
 
 from __future__ import annotations

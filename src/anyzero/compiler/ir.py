@@ -1,10 +1,10 @@
 """The compiler's own form of a kernel: one function, every call inlined, every value a scalar.
 
-A SPIR-V vector or structure is as many values as it has numbers; what is left of composites are memory accesses of
-several neighbouring components, whose results are the `parts` of one operation. Pointers are addresses that byte
-offsets are added to. Nothing here says how many work-items run side by side: that is decided later.
+SPIR-V's vectors and structures are split into scalars. Composites remain in memory accesses only, which move several
+neighbouring components: their results are the `parts` of one operation. Pointers are addresses that byte offsets are
+added to. The number of lanes is not part of the form; it is chosen later.
 
-The vocabulary, `name(arguments) info`; `operations.py` says what is true of each:
+The vocabulary, `name(arguments) info`; `operations.py` has the facts about each:
 
     const            bits
     undef
@@ -20,7 +20,7 @@ The vocabulary, `name(arguments) info`; `operations.py` says what is true of eac
     icmp fcmp        LLVM's predicate
     select(condition, then, otherwise)
     cast             trunc zext sext fptrunc fpext fptosi fptoui sitofp uitofp bitcast ptrtoint inttoptr; floats to
-                     integers also with .sat; what rounds also with .rte .rtz .rtp .rtn
+                     integers also with .sat; rounding conversions also with .rte .rtz .rtp .rtn
     intrinsic        bitreverse ctpop …: LLVM's name without "llvm."
     math             (OpenCL.std's name, components); several results are parts
     offset(pointer, bytes as i64)
@@ -28,20 +28,20 @@ The vocabulary, `name(arguments) info`; `operations.py` says what is true of eac
     part(operation)  index
     atomic(pointer, operands…) Atomic
     fence            scope
-    barrier          "group" or "sub_group"; later also Combine, or "joint" where regions end but nobody waits,
-                     or "piece" where a long body is cut; its flags name the memories that it orders: local global
+    barrier          "group" or "sub_group"; later also Combine, or "joint" where regions end without waiting, or
+                     "piece" where a long body is cut; its flags name the memories that it orders: local global
     group(operands…) Collective; its flags are "converged" where all lanes of a sub-group have to reach it
     group_copy(to, from, elements, stride) Access: once for the whole group; its count is an element's bytes, its space
                      that of `to`; the stride, in elements, belongs to the side that is global memory
     image_read(image, [sampler], coordinates…, [lod]) ImageAccess → 4 parts
     image_write(image, coordinates…, 4 components) ImageAccess
-    image_query(image) what; handle_query is the same of an image that may be none where nobody asks
+    image_query(image) what; handle_query(handle) is the same of a bindless handle, which may be invalid if unused
     sampler          (addressing, normalized, filter): a constant one
     printf(format, values…)
     fault            kind, see FAULTS
     function         (module, id): its address
     call(pointer, operands…)  Signature; several results are parts
-    parameter        index; result(values…): what a function that is called by its address gets and gives
+    parameter        index; result(values…): parameters and results of a function that is called by its address
     space_of(pointer) i32: 0 global, 1 local, 2 private
     phi(a value for each predecessor)
 
@@ -55,9 +55,9 @@ Written by transformations that come after the translation:
     resident(pointer, [elements, [stride]]) Reach: the kernel ends where that memory is not resident
     bounds           (word of the arguments, "begin" or "size"): of the memory that a pointer among them leads to
     bounds_of(pointer) → 2 parts, begin and size, which the engine looks up
-    check(begin, size) Check: the access behind it is reported, and not done, where it is out of these bounds
-    note(pointer, [bytes as i64 | stored components…]) Note: the engine is told of the access behind it
-    meet             Meet: the engine is told which lanes reach the operation behind it
+    check(begin, size) Check: the access that follows is reported, and not done, if it is out of these bounds
+    note(pointer, [bytes as i64 | stored components…]) Note: tells the engine of the access that follows
+    meet             Meet: tells the engine which lanes reach the operation that follows
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ WIDTHS = {name: size * 8 for name, size in SIZES.items()} | {f"i{bits}": bits fo
 """Bits of each type."""
 
 FAULTS = {each.name.lower().replace("_", " "): each.value for each in FaultKind}
-"""The numbers that the engine knows faults by."""
+"""The engine's numbers of faults."""
 
 
 @dataclass(slots=True, eq=False)
@@ -94,7 +94,7 @@ class Op:
     flags: str = ""
     """LLVM's flags: fast-math ones, `nsw`, `nuw`, `exact`."""
     word: int = 0
-    """Where it stands in the SPIR-V module, for messages."""
+    """The offset of its instruction in the SPIR-V module, in words, for messages."""
     block: Block | None = field(default=None, repr=False)
 
     @property
@@ -173,9 +173,9 @@ class Reach:
     """The extent of a memory access, for residency checks."""
 
     bytes: int
-    """By each lane; of each element where their number is an operand."""
+    """Bytes of each lane, or of each element where the number of elements is an operand."""
     rows: int = 0
-    """Of a sub-group's block: so many rows of neighbours from the address of the first lane on."""
+    """Rows of a sub-group's block access, from the address of the first lane on."""
 
 
 @dataclass(slots=True, frozen=True, eq=False)
@@ -189,19 +189,19 @@ class Check:
     count: int
     """Components side by side."""
     alignment: int
-    """That the access relies on."""
+    """The alignment that the access assumes."""
     memory: CheckedMemory
     name: str = ""
     """Of the variable."""
     interleaved: bool = False
     """Is it a private array whose elements of all lanes lie side by side?"""
     operand: int = 0
-    """Which pointer of the access; those of copies have a check each, and no number of components."""
+    """The index of the pointer operand. A copy has a check for each pointer, without a number of components."""
 
 
 @dataclass(slots=True, frozen=True, eq=False)
 class Note:
-    """An access that the engine is told of."""
+    """An access that is noted for check mode."""
 
     kind: CheckedAccess
     element: int
@@ -212,7 +212,7 @@ class Note:
     name: str
     """Of the variable."""
     flags: int
-    """Of NoteFlag: those that do not depend on the shape of the pointer."""
+    """Flags of NoteFlag that do not depend on the pointer's stride."""
     granule: int
     """All accesses of the kernel begin and end at multiples of so many bytes."""
     argument: int | None = None
@@ -228,7 +228,7 @@ class Meet:
     """A barrier or a collective operation."""
 
     group: bool
-    """Of the whole group, or of a sub-group."""
+    """Is it of the whole group, or of a sub-group?"""
     name: str
 
 
@@ -241,7 +241,7 @@ class Variable:
     space: Space
     name: str = ""
     offset: int = 0
-    """Inside local memory or the module's block of globals, once laid out."""
+    """The offset in local memory or in the module's block of globals, once laid out."""
     module: int = 0
     """The module whose block it is in: 0 the kernel's own, 1 … those that are linked to it."""
     image: bytes | None = None
@@ -263,7 +263,7 @@ class Signature:
     """The signature of a function that is called through a pointer; composites are flattened to scalars."""
 
     results: tuple[str, ...]
-    """None, one, or the types of as many parts."""
+    """Empty without a result; with several, the types of the parts."""
     parameters: tuple[str, ...]
 
 
@@ -277,7 +277,7 @@ class Slot:
     across: bool = False
     """Is it live across a barrier?"""
     memory: bool = False
-    """Shall it stay in memory between its uses?"""
+    """Is it kept in memory between its uses?"""
 
 
 @dataclass(slots=True, frozen=True, eq=False)
@@ -285,8 +285,8 @@ class Combine:
     """A reduction at a barrier: the vectors' slots are combined once all have written theirs."""
 
     kind: str
-    """total: each slot then holds all of them together; before: what comes before its vector; pick: the number in
-    `source` of the work-item that `places` name.
+    """total: each slot then holds the reduction of all; before: the exclusive prefix before its vector; pick: the value
+    in `source` of the work-item that `places` name.
     """
     operation: str
     slot: Slot

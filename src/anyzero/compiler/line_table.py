@@ -31,7 +31,7 @@ class Place(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class LineTable:
     rows: tuple[tuple[int, int], ...] = field(default=(), repr=False)
-    """Offsets in the code, ascending, and the place of what follows up to the next."""
+    """Offsets in the code, ascending, each with the place of the code up to the next offset."""
     places: tuple[Place, ...] = ()
 
     def __bool__(self) -> bool:
@@ -51,7 +51,7 @@ def stack(places: Sequence[Place], number: int) -> list[Place]:
 
 
 def compact(rows: Sequence[tuple[int, int]], places: Sequence[Place]) -> LineTable:
-    """Without places that no code is left of, and rows that repeat the one before."""
+    """Drops places without code, and rows that repeat the previous one."""
     used: set[int] = set()
     for number in {place for _, place in rows}:
         while number != NOWHERE and number not in used:

@@ -1,7 +1,7 @@
-"""LLVM's text, written by computing with values: `b.fma(x, x, y) + 1` leaves the instructions behind in the builder.
+"""LLVM's text, written by computing with values: `b.fma(x, x, y) + 1` appends instructions to the builder.
 
-A value is a number for the whole vector (`lanes == 0`) or one for each lane. Where an operation meets both, the single
-number is spread over the lanes; a Python number becomes a constant of the other operand's type.
+A value is a scalar (`lanes == 0`) or a vector of lanes. If an operation has operands of both kinds, the scalar is
+broadcast to all lanes; a Python number becomes a constant of the other operand's type.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ FLOATS = {"half", "float", "double"}
 
 
 class Type(NamedTuple):
-    """An LLVM type that a register can hold."""
+    """A scalar or vector type of LLVM."""
 
     element: str
     lanes: int = 0
@@ -34,7 +34,7 @@ class Type(NamedTuple):
 
     @property
     def mangled(self) -> str:
-        """As the names of LLVM's intrinsics spell it."""
+        """The type's spelling in names of LLVM's intrinsics."""
         element = f"f{self.bits}" if self.is_float else "p0" if self.element == "ptr" else self.element
         return f"v{self.lanes}{element}" if self.lanes else element
 
@@ -76,8 +76,8 @@ def bits_text(bits: int, element: str) -> str:
 
 
 class Value:
-    """The result of an instruction, or a constant. `+ - * / % & | ^ ~` and unary minus compute; shifts and comparisons
-    are methods, because they come signed and unsigned.
+    """The result of an instruction, or a constant. `+ - * / % & | ^ ~` and unary minus append instructions; shifts and
+    comparisons are methods, because they come signed and unsigned.
     """
 
     __slots__ = ("builder", "text", "type")

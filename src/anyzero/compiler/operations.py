@@ -1,8 +1,8 @@
-"""The operations of the compiler's own form, one row each: everything that passes ask about an operation by its name.
+"""The table of operations: the facts that passes need to know about each operation of the compiler's own form.
 
-`ir.py` says what each means. A new operation is a row here, a line there, and a handler in each lowering. Passes ask
-for a column (`op.name in PURE`) instead of listing names, so a complete row is understood by all of them. A choice that
-one pass makes for some operations, rather than a fact about them, stays with the pass.
+`ir.py` describes the operations. A new one is a row here, a line there, and a handler in each lowering. Passes use a
+column (`op.name in PURE`) instead of listing names, so a complete row is enough for all of them. A choice that one pass
+makes for some operations, rather than a fact about them, stays with the pass.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ Memory = Literal["", "memory", "image", "slot"]
 
 TRAITS = {
     "pure": "has no effect and cannot fail: may be speculated, repeated, moved and removed",
-    "effect": "does something besides giving a value",
+    "effect": "has an effect besides its result",
     "traps": "may fault for some operands",
-    "placed": "may give another result at another place, though its operands are the same",
-    "orders": "may tell others that memory was written, or wait for them",
-    "collective": "work-items of a group or sub-group do it together",
+    "placed": "may have another result at another place, though its operands are the same",
+    "orders": "may release writes to other threads, or acquire theirs",
+    "collective": "is executed by the work-items of a group or sub-group together",
     "integer": "takes two integers of the result's type",
     "float": "takes two floats of the result's type",
     "division": "divides two integers of the result's type",
     "swaps": "its operands may be swapped",
     "strided": "where operands differ by a constant from lane to lane, the result may as well",
-    "mask": "makes a mask of masks and conditions",
-    "cheap": "is computed again rather than kept in memory over a barrier",
-    "long": "becomes much code, as a function of a library does",
+    "mask": "combines masks and conditions to a mask",
+    "cheap": "is rematerialised rather than kept in memory across a barrier",
+    "long": "becomes many instructions, such as a library function",
 }
-"""The words of the column `traits`."""
+"""The names in the column `traits`."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -48,7 +48,7 @@ class Operation:
     uniform: Uniform
     rows: Rows
     cost: float
-    """Of one work-item, in simple instructions; of loads, stores, maths and atomics `info` decides as well."""
+    """The cost for one work-item, in simple instructions; for loads, stores, maths and atomics `info` counts, too."""
     reads: Memory
     writes: Memory
     pointers: int

@@ -19,7 +19,7 @@ __all__ = ["Condition", "ExecutionModel", "Observer", "Pass", "Source", "Unit", 
 
 
 class Unit(Protocol):
-    """Intermediate state of a compilation: of a whole kernel, or of one of its versions."""
+    """The intermediate state of a compilation: a whole kernel, or one of its versions."""
 
     scope: str
     """The passes of this scope work on the unit."""
@@ -72,7 +72,7 @@ U = TypeVar("U", bound=Unit)
 
 @dataclass(frozen=True, slots=True)
 class ExecutionModel(Generic[U]):
-    """How kernels run on a kind of target: the passes that bring them there, in their order."""
+    """A way to run kernels on a kind of target, and the passes that compile for it, in order."""
 
     name: str
     passes: tuple[Pass, ...]

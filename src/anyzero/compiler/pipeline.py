@@ -1,4 +1,4 @@
-"""From SPIR-V to machine code by the list of an execution model, and a look at the forms in between."""
+"""Compiles SPIR-V to machine code by the pass list of an execution model, and prints the forms in between."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where an operation comes from: its instruction, the function that holds it, and the call it was inlined from."""
+"""The source of an operation: its instruction, the function that contains it, and the call it was inlined from."""
 
 from __future__ import annotations
 

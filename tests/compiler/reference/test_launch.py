@@ -145,7 +145,7 @@ def test_a_structure_by_value_is_every_items_own() -> None:
     [
         ([], "has 4 parameters and got 0"),
         ([1.5, None, 1.0, 1], 'argument 0 "y" is a pointer and takes an array or an address, not a float'),
-        ([np.zeros((4, 4), np.float32)[:, :2], None, 1.0, 1], "in one piece"),
+        ([np.zeros((4, 4), np.float32)[:, :2], None, 1.0, 1], "contiguous"),
         ([None, None, "x", 1], "is f32 and takes bytes, not a str"),
         ([None, None, b"\0", 1], "is f32 and takes 4 bytes, not 1"),
     ],

@@ -271,7 +271,7 @@ class Room:
 
 
 def _call(e: Emitter, pointer: Op, made: Op, data: list[Value] | list[Type]) -> list[Value]:
-    """Calls the engine with values to be stored, or types to be loaded. Returns the places of these, and the addresses."""
+    """Calls the engine with values to be stored, or types to be loaded. Returns their places, and the addresses."""
     b, what = e.b, made.info
     begin, size = made.args
     shape = e.shape(pointer)

@@ -87,7 +87,7 @@ class Group:
         ended = sum(item.finished for item in self.items)
         parts = [f"{len(together)} of {len(self.items)} work-items of group {self.id} wait at {module.shown(offset)}"]
         for each, count in others.items():
-            what = f"word {each}, {module.shown(each)}" if each != offset else "another turn of the same"
+            what = f"word {each}, {module.shown(each)}" if each != offset else "another iteration of the same"
             parts.append(f"{count} at {what}")
         if ended:
             parts.append(f"{ended} have ended")

@@ -72,7 +72,7 @@ class Image:
         self.layers, self.levels, self.samples = layers, levels, samples
         if isinstance(data, np.ndarray):
             if not data.flags.c_contiguous:
-                raise BadArgument("the texels of an image must lie in memory in one piece")
+                raise BadArgument("the texels of an image must be contiguous in memory")
             data_bytes = data.reshape(-1).view(np.uint8)
             self.view, self.writable = memoryview(data_bytes.data), data.flags.writeable
         else:
@@ -126,7 +126,7 @@ class Image:
     def write(self, at: Sequence[int], texel: Texel) -> None:
         offset = self._offset(at)
         if not self.writable:
-            raise ReadOnly("writes to an image that can only be read")
+            raise ReadOnly("writes to a read-only image")
         self.view[offset : offset + self.format.texel_bytes] = self.format.encode(texel)
 
     @property

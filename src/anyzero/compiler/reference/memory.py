@@ -91,7 +91,7 @@ def place(regions: Mapping[int, Region], address: int, size: int) -> tuple[Regio
 
 def nowhere(address: int) -> OutOfBounds:
     if address == 0:
-        return OutOfBounds("follows a null pointer")
+        return OutOfBounds("dereferences a null pointer")
     return OutOfBounds(f"the address {address:#x} is in no memory that this work-item can reach")
 
 
@@ -101,7 +101,7 @@ def outside(region: Region, offset: int, size: int) -> OutOfBounds:
 
 
 def protected(region: Region) -> ReadOnly:
-    return ReadOnly(f"writes to {region.name} ({region.space} memory), which can only be read")
+    return ReadOnly(f"writes to {region.name} ({region.space} memory), which is read-only")
 
 
 def read(regions: Mapping[int, Region], address: int, size: int) -> bytes:
@@ -142,7 +142,7 @@ class Memory:
     def add(self, array: np.ndarray[Any, Any], name: str = "") -> int:
         """The address of an array's first byte."""
         if not isinstance(array, np.ndarray) or not array.flags.c_contiguous:
-            raise BadArgument(f"{name or 'memory'} is not an array that lies in memory in one piece")
+            raise BadArgument(f"{name or 'memory'} is not a contiguous array")
         flat = array.reshape(-1).view(np.uint8)
         key = flat.ctypes.data, flat.nbytes
         known = self._addresses.get(key)

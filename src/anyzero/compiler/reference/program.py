@@ -74,7 +74,7 @@ class Program:
 
     def _address(self, variable: Variable) -> int:
         if variable.linkage and variable.linkage.kind == "import" and variable.builtin is None:
-            raise Missing(f'the variable "{variable.linkage.name}" is imported, and no module gives it')
+            raise Missing(f'the variable "{variable.linkage.name}" is imported, but no module defines it')
         return self.addresses.setdefault(variable.id, new_address())
 
     def _constant(self, constant: Constant) -> Any:

@@ -1,7 +1,7 @@
 """Instructions of debug information sets: scopes, inlined calls and sources by the ids that functions refer to.
 
-Compilers get these wrong, and tools cut them off, so nothing here raises: an id that leads nowhere means an unknown
-name, line or file.
+Compilers get debug information wrong, and tools strip parts of it, so nothing here raises: an id without a definition
+means an unknown name, line or file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["DebugNodes", "Node", "Numbers", "Scope"]
 
 EXTENDED: Final = frozenset({Op.ExtInst, Op.ExtInstWithForwardRefsKHR})
 DEEPEST: Final = 64
-"""Scopes inside of scopes, and calls inside of calls; a circle of ids ends there."""
+"""Maximum nesting of scopes and of inlined calls; it also ends cycles of ids."""
 _CHECKSUM: Final = "//__CSK_"
 """Some compilers put a checksum where the text of the source belongs."""
 
@@ -44,7 +44,7 @@ class Numbers(IntEnum):
 
 
 _PARENT: Final = {Numbers.LEXICAL_BLOCK: 3, Numbers.LEXICAL_BLOCK_DISCRIMINATOR: 2}
-"""Which operand of a scope is the scope around it."""
+"""The index of the operand that names the enclosing scope, by the kind of scope."""
 _KEPT: Final = frozenset({Numbers.FUNCTION, *_PARENT, Numbers.INLINED_AT, Numbers.SOURCE})
 
 
@@ -56,17 +56,17 @@ class Node(NamedTuple):
     numbers_are_ids: bool
     """True in non-semantic sets, whose numbers are ids of constants; literals in the others."""
     more: tuple[int, ...] = ()
-    """Of a source: strings that go on with its text."""
+    """The strings that continue the text of a source."""
 
 
 class Scope(NamedTuple):
-    """Where a run of instructions belongs."""
+    """The function and source of a run of instructions."""
 
     function: str
     """The name in the source; empty if unknown."""
     file: str
     caller: tuple[str, int, Scope | None] | None
-    """Of an inlined call: file, line and scope of the call site."""
+    """File, line and scope of the call site, for an inlined call."""
 
 
 class DebugNodes:
@@ -131,10 +131,10 @@ class DebugNodes:
         return lines[line - 1].strip() if 0 < line <= len(lines) else ""
 
     def scope(self, id_: int, inlined: int = 0) -> Scope | None:
-        """Operands of DebugScope."""
+        """The scope of a DebugScope with these operands."""
         key = id_, inlined
         if key not in self._scopes:
-            self._scopes[key] = None  # for circles
+            self._scopes[key] = None  # ends cycles of ids
             self._scopes[key] = self._scope(id_, inlined, DEEPEST)
         return self._scopes[key]
 
@@ -181,7 +181,7 @@ def source_texts(module: Module) -> list[tuple[str, str]]:
 
 
 def _string(words: Sequence[int], start: int, stop: int) -> str:
-    """Empty where it is none."""
+    """The string, or an empty one if it is invalid."""
     try:
         return grammar.string(words, start, stop)[0]
     except SpirvError:

@@ -10,7 +10,7 @@ from anyzero.compiler.spirv.function import TERMINATORS, Function
 from anyzero.compiler.spirv.tables import Op
 
 UNKNOWN = "source"
-"""What a file without a name is called."""
+"""The name of a file whose name is unknown."""
 
 
 class SourceLine(NamedTuple):
@@ -32,7 +32,7 @@ class Lines:
         self._scope: Scope | None = None
         self._module = module = function.module
         words, at, stop = module.words, function.offset, function.stop
-        # The usual module has a string for the file, and asks for it with each line.
+        # Most modules have one file, which every line names: its string is decoded once.
         files: dict[int, str] = {}
         quiet = module.quiet_sets
         while at < stop:

@@ -199,7 +199,7 @@ def _import(reading: _Reading, words: array[int], at: int, stop: int) -> int:
 
 def _extended(reading: _Reading, words: array[int], at: int, stop: int) -> int:
     if words[at + 3] not in reading.module.quiet_sets:
-        raise SpirvError("cannot stand outside of a function")
+        raise SpirvError("is not allowed outside of functions")
     reading.declare(words[at + 2])
     return stop
 
@@ -334,7 +334,7 @@ def _outline(reading: _Reading, piece: _FunctionPiece, words: array[int], at: in
             raise SpirvError(f"has the invalid word count {count}")
         return True
     if opcode == Op.Function:
-        raise SpirvError(f"stands inside of the function %{piece.id}, which has no OpFunctionEnd")
+        raise SpirvError(f"is inside of the function %{piece.id}, which has no OpFunctionEnd")
     if opcode == Op.FunctionCall:
         if count < 4:
             raise SpirvError(f"has the invalid word count {count}")
@@ -343,7 +343,7 @@ def _outline(reading: _Reading, piece: _FunctionPiece, words: array[int], at: in
     if count != 3:
         raise SpirvError(f"has the invalid word count {count}")
     if piece.has_body:
-        raise SpirvError("stands behind the beginning of the function's body")
+        raise SpirvError("comes after the beginning of the function's body")
     piece.parameters.append((reading.declare(words[at + 2]), words[at + 1]))
     piece.first = stop
     return False

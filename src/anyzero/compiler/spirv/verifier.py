@@ -97,7 +97,7 @@ def _variable(variable: Variable) -> None:
         raise SpirvError(f"has an initializer of {pointee.size} bytes; {LARGEST_INITIALIZER} is the limit")
     if variable.builtin is None:
         if variable.storage_class == StorageClass.Input:
-            raise SpirvError("is an input and no builtin; kernels get everything else as parameters")
+            raise SpirvError("is an input variable, but no builtin; other inputs of kernels are parameters")
         return
     name = enumerant_name("BuiltIn", variable.builtin)
     count = COMPONENTS.get(variable.builtin)
@@ -234,7 +234,7 @@ class _Walk:
                 opcode = instruction.opcode
                 if opcode == Op.Phi:
                     if not leading:
-                        raise SpirvError("stands behind other instructions of its block")
+                        raise SpirvError("comes after other instructions of its block")
                 else:
                     leading = False
                     rule = RULES.get(opcode)
@@ -274,14 +274,14 @@ class _Walk:
                 pairs = dict(zip(words[1::2], words[::2], strict=True))
                 parents = self.flow.predecessors[label]
                 if len(pairs) * 2 != len(words) or len(pairs) != len(parents):
-                    reason = f"names {len(words) // 2} blocks, and {len(parents)} lead here"
+                    reason = f"names {len(pairs)} different blocks, but its block has {len(parents)} predecessors"
                     raise SpirvError(reason, phi.offset, phi.name)
                 found.append((phi, pairs))
         return found
 
     def phi(self, phi: Instruction, parent: int, values_of: dict[int, int]) -> None:
         if parent not in values_of:
-            raise SpirvError(f"has no value for the block %{parent}, which leads here")
+            raise SpirvError(f"has no value for the predecessor %{parent}")
         self.check.is_(values_of[parent], self.types[phi.result_id])
         _has_value(self.types[phi.result_id])
 

@@ -209,7 +209,7 @@ def _builder(machine: Any, speed: int) -> Any:
 
 
 def _most_branches(text: str) -> int:
-    """The passes of a single function."""
+    """The largest number of branches of a function."""
     return max((each.count("\n  br ") for each in text.split("\n}")), default=0)
 
 

@@ -183,7 +183,7 @@ def broadcast(decoder: Decoder, instruction: Instruction) -> Pause:
         named = brought[0][1] if vector else (brought[0][1],)
         wanted = [index for index, item in enumerate(items) if _is_named(item, named, scope)]
         if not wanted:
-            raise Divergence(f"takes the value of work-item {named}, which is not here")
+            raise Divergence(f"takes the value of work-item {named}, which has not reached the instruction")
         return [brought[wanted[0]][0]] * len(items)
 
     return _of_values(decoder, instruction, scope, (value, who), settle, uniform=True)
@@ -264,7 +264,7 @@ def async_copy(decoder: Decoder, instruction: Instruction) -> Pause:
     def settle(items: Sequence[Item], brought: Sequence[Any]) -> Sequence[Any]:
         to, from_, how_many, step, _ = brought[0]
         if any(each[:4] != brought[0][:4] for each in brought):
-            raise Divergence("work-items of one group copy different things")
+            raise Divergence("work-items of one group pass different operands to the copy")
         regions = items[0].regions
         for index in range(how_many):
             # The stride applies to global memory only.

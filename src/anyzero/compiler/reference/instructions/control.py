@@ -70,7 +70,7 @@ def return_value(decoder: Decoder, block: Block) -> Leave:
 @leaves(Op.Unreachable)
 def unreachable(decoder: Decoder, block: Block) -> Leave:
     def leave(r: Registers) -> Section | None:
-        raise Unreachable("comes to where the program says that nobody comes")
+        raise Unreachable("executes OpUnreachable")
 
     return leave
 
@@ -104,7 +104,7 @@ def _call(decoder: Decoder, instruction: Instruction, ids: list[int], callee: Ca
         item, function = r[ITEM], callee(r)
         code = program.codes.get(function)
         if code is None:
-            raise Missing(f"calls {decoder.module.functions[function]}, which no module gives")
+            raise Missing(f"calls {decoder.module.functions[function]}, which no module defines")
         outer = item.path
         item.path = (*outer, *position(r), function)
         arguments = [r[slot] for slot in from_]

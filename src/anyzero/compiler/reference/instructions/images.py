@@ -50,7 +50,7 @@ def _fits(image: Image, type_: ImageType) -> None:
 def _to_kernel(texel: Texel, type_: Type, image: Image) -> Any:
     """Four components, or the first one alone."""
     if isinstance(type_.scalar, Float) == image.format.integers:
-        raise Fault(f"reads {type_} from an image of other numbers")
+        raise Fault(f"reads {type_} from an image whose format has another kind of numbers")
     parts: list[Any]
     if isinstance(type_.scalar, Float):
         fit = ROUND[type_.scalar.width]
@@ -63,7 +63,7 @@ def _to_kernel(texel: Texel, type_: Type, image: Image) -> Any:
 
 def _from_kernel(value: Any, type_: Type, image: Image) -> Texel:
     if isinstance(type_.scalar, Float) == image.format.integers:
-        raise Fault(f"writes {type_} to an image of other numbers")
+        raise Fault(f"writes {type_} to an image whose format has another kind of numbers")
     parts = value if isinstance(type_, Vector) else (value, 0, 0, 1)
     if isinstance(type_.scalar, Int) and image.format.is_signed:
         parts = tuple(signed(part, type_.scalar.width) for part in parts)

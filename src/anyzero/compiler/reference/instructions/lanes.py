@@ -162,7 +162,7 @@ def image_block_write(decoder: Decoder, instruction: Instruction) -> Step:
     def step(r: Registers) -> None:
         image, places = _image_block(r[ITEM], r[handle], r[coordinate], element.size, count)
         if not image.writable:
-            raise ReadOnly("writes to an image that can only be read")
+            raise ReadOnly("writes to a read-only image")
         values = r[data] if isinstance(type_, Vector) else (r[data],)
         for (at, inside), value in zip(places, values, strict=True):
             if inside:

@@ -209,7 +209,7 @@ def _non_uniform(check: Check, instruction: Instruction, kind: type[Type]) -> No
     _operation(operation, (*_COLLECTIVE, GroupOperation.ClusteredReduce))
     check.is_(value, _components(check, instruction, kind))
     if (operation == GroupOperation.ClusteredReduce) != bool(cluster):
-        raise SpirvError("has a cluster size exactly when it reduces clusters, and here it does not")
+        raise SpirvError("needs a cluster size if it reduces clusters, and must not have one otherwise")
     for size in cluster:
         _cluster(check, size)
 

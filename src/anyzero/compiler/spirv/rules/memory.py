@@ -16,7 +16,7 @@ def variable(check: Check, instruction: Instruction) -> None:
     if storage_class != StorageClass.Function or not isinstance(type_, Pointer) or type_.storage_class != storage_class:
         raise SpirvError(f"a function has no variable of type {type_}")
     if check.block is not check.function.entry:
-        raise SpirvError("stands outside of the function's first block")
+        raise SpirvError("is outside of the function's first block")
     if not type_.pointee.sized:
         raise wrong_result(instruction, type_)
     if initializer and check.module.values.get(initializer[0]) is not type_.pointee:
